@@ -1,0 +1,35 @@
+/** Every limit of the contract, with its unit in the name. The docs quote these. */
+
+/** Node ids are 1..nodesMax. */
+export const nodesMax = 100;
+export const thresholdMin = 2;
+export const defaultThreshold = 3;
+export const defaultTotalNodes = 5;
+
+export const sessionIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;
+/** Session ids that only the service makes. */
+export const reservedSessionPrefixes: readonly string[] = ['wal_', 'sig_'];
+
+export const digestBytes = 32;
+export const ed25519MessageBytesMax = 65_536;
+export const scalarBytes = 32;
+
+/** transaction_intent_id, wallet_id, network_id, correlation_id, traceparent, client fields: characters. */
+export const identifierCharsMax = 256;
+export const derivationPathCharsMax = 1024;
+/** context.payload, policy_approval_token, human_approval_witness. */
+export const opaqueBytesMax = 65_536;
+export const resumeTokenCharsMax = 512;
+
+export const httpBodyBytesMax = 256 * 1024;
+export const grpcMessageBytesMax = 1024 * 1024;
+/** One WebSocket message between processes: room for a whole round of 100 nodes. */
+export const wireMessageBytesMax = 8 * 1024 * 1024;
+
+export const signingLifetimeMs = 15 * 60_000;
+export const pendingLifetimeMs = 24 * 3_600_000;
+export const dkgLifetimeMs = 10 * 60_000;
+/** Terminal sessions and intent guards are kept as long as events are. */
+export const retentionMs = 30 * 24 * 3_600_000;
+/** How long a call waits for nodes that are away. */
+export const nodesWaitMs = 10_000;

@@ -1,0 +1,166 @@
+/**
+ * The registry of reason codes: for each, the receipt state it comes with, what it says, and whether the same call can
+ * help if repeated. docs/reason-codes.md is made from it.
+ */
+import { ReceiptState } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
+
+export interface ReasonEntry {
+  /** The receipt's state. For codes that report the session's state, its usual one. */
+  readonly state: ReceiptState;
+  readonly text: string;
+  /** Can the same call, unchanged, succeed later (`retry`), after a resume (`resume`), or not at all (`never`)? */
+  readonly helps: 'nothingToDo' | 'retry' | 'resume' | 'correctedCall' | 'newSession' | 'never';
+}
+
+const S = ReceiptState;
+
+export const reasonCodes = {
+  SESSION_ACCEPTED: { state: S.ACCEPTED, text: 'The session is open.', helps: 'nothingToDo' },
+  SHARE_ACCEPTED: {
+    state: S.ACCEPTED,
+    text: 'The partial signature verifies and is kept; more are needed.',
+    helps: 'nothingToDo',
+  },
+  SHARE_VERIFIED: {
+    state: S.ACCEPTED,
+    text: 'The share verifies against its dealer’s commitments; pairs are still missing.',
+    helps: 'nothingToDo',
+  },
+  DKG_COMPLETED: {
+    state: S.BACKEND_COMPLETED,
+    text: 'Every pair has verified and all nodes report the same group key.',
+    helps: 'nothingToDo',
+  },
+  SIGNATURE_COMPLETED: {
+    state: S.BACKEND_COMPLETED,
+    text: 'The signature is complete and verifies under the derived public key.',
+    helps: 'nothingToDo',
+  },
+  SESSION_RESUMED: { state: S.RESUMED, text: 'The session goes on.', helps: 'nothingToDo' },
+  HUMAN_APPROVAL_REQUIRED: {
+    state: S.PENDING_HUMAN_APPROVAL,
+    text: 'A human must approve: resume the session with the token and a human_approval_witness.',
+    helps: 'resume',
+  },
+  WITNESS_MISSING: {
+    state: S.DENIED,
+    text: 'This session needs a human_approval_witness to be resumed, and the call has none.',
+    helps: 'correctedCall',
+  },
+
+  INVALID_REQUEST: {
+    state: S.DENIED,
+    text: 'A field is missing or out of its range; the message names it.',
+    helps: 'correctedCall',
+  },
+  INVALID_THRESHOLD: {
+    state: S.DENIED,
+    text: 'threshold and total_nodes must satisfy 2 ≤ threshold ≤ total_nodes ≤ nodes of the cluster (0/0: 3-of-5).',
+    helps: 'correctedCall',
+  },
+  UNSUPPORTED_CURVE: {
+    state: S.DENIED,
+    text: 'derivation.curve is not served, or is not the curve of this key.',
+    helps: 'correctedCall',
+  },
+  INVALID_DERIVATION_PATH: {
+    state: S.DENIED,
+    text: 'derivation.derivation_path does not parse, or its hardened part is not the key’s account.',
+    helps: 'correctedCall',
+  },
+  INVALID_MESSAGE_HASH: {
+    state: S.DENIED,
+    text: 'message_hash must be 32 bytes for secp256k1 and 1 to 65,536 bytes for ed25519.',
+    helps: 'correctedCall',
+  },
+  UNSUPPORTED_KEYSTORE: {
+    state: S.DENIED,
+    text: 'This keystore_type is not built yet: use UNSPECIFIED, MOCK_THRESHOLD or MPC_FROST.',
+    helps: 'correctedCall',
+  },
+  WALLET_KEY_NOT_FOUND: {
+    state: S.DENIED,
+    text: 'wallet_id is neither a wallet nor the session_id of a completed DKG.',
+    helps: 'correctedCall',
+  },
+  SESSION_NOT_FOUND: { state: S.DENIED, text: 'No such session.', helps: 'correctedCall' },
+  NODE_NOT_PARTICIPANT: {
+    state: S.DENIED,
+    text: 'The node id is outside the session’s nodes, or the node was excluded for cheating in it.',
+    helps: 'correctedCall',
+  },
+  SHARE_VERIFICATION_FAILED: {
+    state: S.DENIED,
+    text: 'The share does not verify against the commitments (Feldman).',
+    helps: 'correctedCall',
+  },
+  COMMITMENT_MISMATCH: {
+    state: S.DENIED,
+    text: 'The commitments are not those this dealer gave before, or the dealer is a real node in this session.',
+    helps: 'correctedCall',
+  },
+  INVALID_PARTIAL_SIGNATURE: {
+    state: S.DENIED,
+    text: 'The partial signature does not verify under the node’s verification share.',
+    helps: 'correctedCall',
+  },
+
+  DUPLICATE_SESSION: { state: S.REPLAY_REJECTED, text: 'A session with this id exists already.', helps: 'newSession' },
+  DUPLICATE_INTENT: {
+    state: S.REPLAY_REJECTED,
+    text: 'This transaction intent has a live or completed signing session already; the receipt names it.',
+    helps: 'never',
+  },
+  DUPLICATE_SHARE: { state: S.REPLAY_REJECTED, text: 'This node’s partial signature is already in.', helps: 'never' },
+  RESUME_TOKEN_REUSED: { state: S.REPLAY_REJECTED, text: 'This resume token was used already.', helps: 'never' },
+  RESUME_TOKEN_INVALID: {
+    state: S.DENIED,
+    text: 'The resume token is not the one of the session’s current checkpoint.',
+    helps: 'correctedCall',
+  },
+  SESSION_NOT_RESUMABLE: {
+    state: S.DENIED,
+    text: 'The session is not paused: there is nothing to resume. The receipt’s state is the session’s.',
+    helps: 'never',
+  },
+
+  NODES_UNAVAILABLE: {
+    state: S.BACKEND_FAILED,
+    text: 'Nodes that this DKG needs are away; the message names them.',
+    helps: 'resume',
+  },
+  QUORUM_UNAVAILABLE: { state: S.BACKEND_FAILED, text: 'Fewer nodes than the threshold can sign.', helps: 'resume' },
+  DEALER_MISBEHAVED: {
+    state: S.BACKEND_FAILED,
+    text: 'A node broke the DKG protocol, with evidence; the message names it. A resume starts a fresh attempt.',
+    helps: 'resume',
+  },
+  TRANSCRIPT_MISMATCH: {
+    state: S.BACKEND_FAILED,
+    text: 'The nodes do not report the same result; their key packages were discarded. A resume starts a fresh attempt.',
+    helps: 'resume',
+  },
+  SESSION_EXPIRED: { state: S.EXPIRED, text: 'The session’s lifetime is over.', helps: 'newSession' },
+  SESSION_REVOKED: {
+    state: S.REVOKED,
+    text: 'The session was revoked: a newer session of the same intent, or the wallet’s archiving, took its place.',
+    helps: 'newSession',
+  },
+
+  MOCK_FORCED_DENIED: { state: S.DENIED, text: 'mock_directive FORCE_DENIED.', helps: 'newSession' },
+  MOCK_FORCED_REVOKED: { state: S.REVOKED, text: 'mock_directive FORCE_REVOKED.', helps: 'newSession' },
+  MOCK_FORCED_EXPIRED: { state: S.EXPIRED, text: 'mock_directive FORCE_EXPIRED.', helps: 'newSession' },
+  MOCK_FORCED_BACKEND_FAILED: {
+    state: S.BACKEND_FAILED,
+    text: 'mock_directive FORCE_BACKEND_FAILED; it applies once, a resume goes on.',
+    helps: 'resume',
+  },
+
+  CONTRACT_VERSION_UNSUPPORTED: {
+    state: S.UNSUPPORTED_CLIENT_CONTRACT_VERSION,
+    text: 'context.client.contract_version is not served; this server speaks 1.0.',
+    helps: 'correctedCall',
+  },
+} as const satisfies Record<string, ReasonEntry>;
+
+export type ReasonCode = keyof typeof reasonCodes;

@@ -1,0 +1,67 @@
+/**
+ * The roster: who belongs to a cluster. Made once at set-up, pinned by every process (`cluster.json` in the data
+ * directory), public. A roster that is not pinned protects only against an honest but curious coordinator.
+ */
+import { createHash } from 'node:crypto';
+
+export interface Roster {
+  readonly clusterId: string;
+  /** Ascending by id, ids 1..n without holes. Ed25519 public keys, 32 bytes. */
+  readonly nodes: readonly { readonly id: number; readonly publicKey: Uint8Array }[];
+  readonly coordinator: Uint8Array;
+  /** All gateways of a cluster share one identity. */
+  readonly gateway: Uint8Array;
+}
+
+/** 32 bytes over the cluster id and every public key, in order. Bound into what nodes sign and seal. */
+export function rosterDigest(roster: Roster): Uint8Array {
+  const hash = createHash('sha256').update('signmesh/roster/v1\0').update(roster.clusterId).update('\0');
+  hash.update(roster.coordinator).update(roster.gateway);
+  for (const node of roster.nodes) {
+    const id = Buffer.alloc(4);
+    id.writeUInt32BE(node.id);
+    hash.update(id).update(node.publicKey);
+  }
+  return hash.digest();
+}
+
+export function serializeRoster(roster: Roster): string {
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+  return `${JSON.stringify(
+    {
+      cluster_id: roster.clusterId,
+      coordinator: hex(roster.coordinator),
+      gateway: hex(roster.gateway),
+      nodes: roster.nodes.map((node) => ({ id: node.id, public_key: hex(node.publicKey) })),
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+/** Throws an Error that names the field when the text is not a roster. */
+export function parseRoster(text: string): Roster {
+  const fail = (field: string): never => {
+    throw new Error(`cluster.json: ${field} is missing or malformed`);
+  };
+  let json: Record<string, unknown>;
+  try {
+    json = JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return fail('the document');
+  }
+  const key = (value: unknown, field: string): Uint8Array =>
+    typeof value === 'string' && /^[0-9a-f]{64}$/.test(value) ? Buffer.from(value, 'hex') : fail(field);
+  if (typeof json.cluster_id !== 'string' || json.cluster_id === '') fail('cluster_id');
+  if (!Array.isArray(json.nodes) || json.nodes.length === 0) fail('nodes');
+  const nodes = (json.nodes as { id?: unknown; public_key?: unknown }[]).map((node, index) => {
+    if (node?.id !== index + 1) fail(`nodes[${index}].id`);
+    return { id: index + 1, publicKey: key(node.public_key, `nodes[${index}].public_key`) };
+  });
+  return {
+    clusterId: json.cluster_id as string,
+    coordinator: key(json.coordinator, 'coordinator'),
+    gateway: key(json.gateway, 'gateway'),
+    nodes,
+  };
+}

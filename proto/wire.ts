@@ -1,0 +1,109 @@
+/**
+ * The codec of the internal wire: frames and handshake steps to bytes and back.
+ *
+ * One WebSocket message carries one or more frames, each behind its length as a varint (protobuf's delimited form), so
+ * that a burst costs one system call. Bytes from a peer are data: whatever does not decode throws WireError, nothing else.
+ */
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import { type Frame, FrameSchema } from './gen/signmesh/wire/v1/frame_pb.ts';
+import { type Handshake, HandshakeSchema } from './gen/signmesh/wire/v1/handshake_pb.ts';
+
+/** The wire protocol versions that this build speaks, best first. */
+export const wireProtocolVersions: readonly number[] = [1];
+
+export class WireError extends Error {
+  override readonly name = 'WireError';
+}
+
+/** A body as it comes off the wire. */
+export type WireBody = Exclude<Frame['body'], { case: undefined }>;
+export type WireCase = WireBody['case'];
+/** A body as an actor writes it: nested messages as plain objects. */
+export type WireBodyInit = Extract<NonNullable<MessageInitShape<typeof FrameSchema>['body']>, { case: WireCase }>;
+
+/** The message of an envelope between processes. `attempt` 0, `session` and `tenant` empty: the frame has none. */
+export interface WireMessage {
+  readonly tenant: string;
+  readonly session: string;
+  readonly attempt: number;
+  readonly body: WireBodyInit | WireBody;
+}
+
+/** A message that came off the wire: its body is complete. */
+export interface ReceivedWireMessage extends WireMessage {
+  readonly body: WireBody;
+}
+
+export interface WireEnvelope<M extends WireMessage = WireMessage> {
+  readonly from: string;
+  readonly to: string;
+  readonly message: M;
+  readonly trace: { readonly correlationId: string; readonly traceparent: string; readonly deadlineMs: number };
+}
+
+/** One frame behind its length. */
+export function encodeFrame(envelope: WireEnvelope): Uint8Array {
+  const { message, trace } = envelope;
+  const frame = create(FrameSchema, {
+    to: envelope.to,
+    from: envelope.from,
+    tenant: message.tenant,
+    session: message.session,
+    attempt: message.attempt,
+    correlationId: trace.correlationId,
+    traceparent: trace.traceparent,
+    deadlineEpochMs: BigInt(trace.deadlineMs),
+    body: message.body,
+  });
+  return new BinaryWriter().bytes(toBinary(FrameSchema, frame)).finish();
+}
+
+/** All frames of one WebSocket message. Throws WireError on anything else, also on a frame without a body. */
+export function decodeFrames(bytes: Uint8Array): WireEnvelope<ReceivedWireMessage>[] {
+  const envelopes: WireEnvelope<ReceivedWireMessage>[] = [];
+  try {
+    const reader = new BinaryReader(bytes);
+    while (reader.pos < reader.len) envelopes.push(toEnvelope(fromBinary(FrameSchema, reader.bytes())));
+  } catch (error) {
+    if (error instanceof WireError) throw error;
+    throw new WireError(`malformed frame: ${error instanceof Error ? error.message : 'unreadable'}`);
+  }
+  return envelopes;
+}
+
+function toEnvelope(frame: Frame): WireEnvelope<ReceivedWireMessage> {
+  if (frame.body.case === undefined) throw new WireError('a frame without a body, or of a kind this version lacks');
+  return {
+    to: frame.to,
+    from: frame.from,
+    message: { tenant: frame.tenant, session: frame.session, attempt: frame.attempt, body: frame.body },
+    trace: {
+      correlationId: frame.correlationId,
+      traceparent: frame.traceparent,
+      deadlineMs: Number(frame.deadlineEpochMs),
+    },
+  };
+}
+
+export type HandshakeStep = Exclude<Handshake['step'], { case: undefined }>;
+export type HandshakeStepInit = Extract<
+  NonNullable<MessageInitShape<typeof HandshakeSchema>['step']>,
+  { case: HandshakeStep['case'] }
+>;
+
+export function encodeHandshake(step: HandshakeStepInit): Uint8Array {
+  return toBinary(HandshakeSchema, create(HandshakeSchema, { step }));
+}
+
+/** Throws WireError on anything but a handshake step. */
+export function decodeHandshake(bytes: Uint8Array): HandshakeStep {
+  let handshake: Handshake;
+  try {
+    handshake = fromBinary(HandshakeSchema, bytes);
+  } catch (error) {
+    throw new WireError(`malformed handshake: ${error instanceof Error ? error.message : 'unreadable'}`);
+  }
+  if (handshake.step.case === undefined) throw new WireError('a handshake message without a step');
+  return handshake.step;
+}
