@@ -212,7 +212,7 @@ export const PlayedShareSchema: GenMessage<PlayedShare> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_dkg, 6);
 
 /**
- * Coordinator to recipient: verify these dealers' shares for you.
+ * Coordinator to recipient: verify these dealers' shares for you. Without any dealer it asks only for `finished`.
  *
  * @generated from message signmesh.wire.v1.DkgVerify
  */

@@ -26,8 +26,8 @@ export const file_signmesh_wire_v1_frame: GenFile = /*@__PURE__*/
  */
 export type Frame = Message<"signmesh.wire.v1.Frame"> & {
   /**
-   * Addresses: "coordinator", "node/3", "node/3/dkg/<tenant>/<session>", "session/<tenant>/<session>",
-   * "registry", "gateway/<boot>".
+   * Addresses: "coordinator", "node/3", "node/3/dkg/<tenant>/<session>", "signing/<tenant>/<session>",
+   * "dkg/<tenant>/<session>", "cluster", "gateway/<boot>".
    *
    * @generated from field: string to = 1;
    */

@@ -1,0 +1,17 @@
+/**
+ * Ids: a prefix and a UUIDv7 (RFC 9562 §5.7), so that they sort by time and say what they name. Pure: time and
+ * randomness are handed in.
+ */
+export type IdPrefix = 'sig' | 'dkg' | 'rcp' | 'ckp' | 'req' | 'cor';
+
+export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) => Uint8Array): string {
+  return `${prefix}_${uuidV7(nowMs, random)}`;
+}
+
+/** Lowercase, with hyphens. `nowMs` below 2^48; takes 10 random bytes. */
+export function uuidV7(nowMs: number, random: (length: number) => Uint8Array): string {
+  const time = nowMs.toString(16).padStart(12, '0');
+  const hex = Buffer.from(random(10)).toString('hex');
+  const variant = ((Number.parseInt(hex[3]!, 16) & 0x3) | 0x8).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`;
+}
