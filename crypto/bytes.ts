@@ -1,0 +1,140 @@
+/**
+ * Bytes: joining, comparing, fixed-width integers, hex, and the injective transcript hash.
+ *
+ * Invariant: two different (tag, parts) never give the same input to the hash of `transcriptHash`, because every part
+ * carries its length. All protocol hashes of our own go through it; hashes fixed by an RFC do not.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { CryptoError } from './errors.ts';
+import { sha256 } from './hashing.ts';
+
+/** A source of random bytes, handed in by the caller. Must return exactly `length` fresh bytes; it owns nothing after. */
+export type RandomBytes = (length: number) => Uint8Array;
+
+/** Takes `length` bytes from `random` and refuses a source that answers with another length (INVALID_BYTES). */
+export function takeRandom(random: RandomBytes, length: number): Uint8Array {
+  const bytes = random(length);
+  if (bytes.length !== length) throw new CryptoError('INVALID_BYTES', `the random source must return ${length} bytes`);
+  return bytes;
+}
+
+/** A new array holding all parts, in order. */
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const result = new Uint8Array(length);
+  let offset = 0;
+  for (const part of parts) {
+    result.set(part, offset);
+    offset += part.length;
+  }
+  return result;
+}
+
+/** Whether both are the same bytes. Constant time in the content; the lengths are public. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** Lowercase hex, two characters a byte. */
+export function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+}
+
+/** The bytes of an even-length hex string of either case. Anything else: CryptoError INVALID_BYTES. */
+export function fromHex(hex: string): Uint8Array {
+  if (hex.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(hex)) throw new CryptoError('INVALID_BYTES', 'not a hex string');
+  return new Uint8Array(Buffer.from(hex, 'hex'));
+}
+
+/** UTF-8 bytes of a string. */
+export function utf8(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'utf8'));
+}
+
+/** Four bytes, big-endian; `value` is an integer in [0, 2^32), else INVALID_BYTES. */
+export function u32be(value: number): Uint8Array {
+  if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) {
+    throw new CryptoError('INVALID_BYTES', 'not an unsigned 32-bit integer');
+  }
+  return Uint8Array.of(value >>> 24, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff);
+}
+
+/** Eight bytes, big-endian; `value` in [0, 2^64), a number must be a safe integer, else INVALID_BYTES. */
+export function u64be(value: bigint | number): Uint8Array {
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) {
+    throw new CryptoError('INVALID_BYTES', 'not a safe integer');
+  }
+  const wide = BigInt(value);
+  if (wide < 0n || wide >> 64n !== 0n) throw new CryptoError('INVALID_BYTES', 'not an unsigned 64-bit integer');
+  const result = new Uint8Array(8);
+  new DataView(result.buffer).setBigUint64(0, wide);
+  return result;
+}
+
+/** Reads fields off a byte string from front to back; every short read is CryptoError INVALID_BYTES. */
+export class ByteReader {
+  readonly #bytes: Uint8Array;
+  #offset = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** The next `length` bytes, as a copy. */
+  take(length: number): Uint8Array {
+    const end = this.#offset + length;
+    if (!Number.isInteger(length) || length < 0 || end > this.#bytes.length) {
+      throw new CryptoError('INVALID_BYTES', 'the bytes end too early');
+    }
+    const part = this.#bytes.slice(this.#offset, end);
+    this.#offset = end;
+    return part;
+  }
+
+  u8(): number {
+    return this.take(1)[0]!;
+  }
+
+  u32be(): number {
+    const [a, b, c, d] = this.take(4);
+    return ((a! << 24) | (b! << 16) | (c! << 8) | d!) >>> 0;
+  }
+
+  u64be(): bigint {
+    const part = this.take(8);
+    return new DataView(part.buffer, part.byteOffset, 8).getBigUint64(0);
+  }
+
+  /** A part that carries its length in front as four bytes, big-endian. */
+  prefixed(): Uint8Array {
+    return this.take(this.u32be());
+  }
+
+  /** Everything that is left, possibly nothing. */
+  rest(): Uint8Array {
+    return this.take(this.#bytes.length - this.#offset);
+  }
+
+  /** Refuses trailing bytes, so that one value has one encoding. */
+  end(): void {
+    if (this.#offset !== this.#bytes.length) throw new CryptoError('INVALID_BYTES', 'bytes are left over at the end');
+  }
+}
+
+/** Every part with its length in front (four bytes, big-endian): an injective encoding of a list of byte strings. */
+export function encodeParts(...parts: readonly Uint8Array[]): Uint8Array {
+  const framed: Uint8Array[] = [];
+  for (const part of parts) framed.push(u32be(part.length), part);
+  return concatBytes(...framed);
+}
+
+/**
+ * SHA-256 over `tag` and all parts, each with its length in front.
+ *
+ * @param tag domain separator, ASCII, one per use
+ * @returns 32 bytes
+ */
+export function transcriptHash(tag: string, ...parts: readonly Uint8Array[]): Uint8Array {
+  return sha256(encodeParts(utf8(tag), ...parts));
+}

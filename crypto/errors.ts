@@ -1,0 +1,42 @@
+/**
+ * The one error that the crypto room throws for anything a peer or a caller can cause.
+ *
+ * A fault of a peer is data: the callers turn `code` and `culprits` into a reason code and into blame. Native libraries
+ * throw plain errors on bad input; none of those ever leaves this room.
+ */
+
+/** What went wrong. One code, one meaning; the message carries the detail and never a secret. */
+export type CryptoErrorCode =
+  | 'AGGREGATE_INVALID'
+  | 'IDENTITY_POINT'
+  | 'INVALID_BYTES'
+  | 'INVALID_COMMITMENTS'
+  | 'INVALID_MESSAGE'
+  | 'INVALID_NODE_ID'
+  | 'INVALID_NONCE'
+  | 'INVALID_PARTIAL'
+  | 'INVALID_PATH'
+  | 'INVALID_POINT'
+  | 'INVALID_SCALAR'
+  | 'INVALID_SHARE'
+  | 'INVALID_THRESHOLD'
+  | 'RECORD_BROKEN'
+  | 'SEAL_BROKEN';
+
+/**
+ * A refusal by the mathematics.
+ *
+ * `culprits` holds the node ids whose own material is provably wrong, in ascending order; it is empty when the fault
+ * cannot be laid on a node (for example when the caller handed in a wrong length).
+ */
+export class CryptoError extends Error {
+  readonly code: CryptoErrorCode;
+  readonly culprits: readonly number[];
+
+  constructor(code: CryptoErrorCode, message: string, culprits: readonly number[] = []) {
+    super(message);
+    this.name = 'CryptoError';
+    this.code = code;
+    this.culprits = [...culprits].sort((a, b) => a - b);
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Hashes, HMAC and HKDF over whole byte strings.
+ *
+ * SHA-256 and SHA-512 (FIPS 180-4) come from libsodium, which answers in about one microsecond for short inputs, half
+ * of what node:crypto needs to set up a hash object. HMAC (RFC 2104) and HKDF (RFC 5869) build on node:crypto.
+ */
+import { createHmac } from 'node:crypto';
+import sodium from 'sodium-native';
+import { CryptoError } from './errors.ts';
+
+/** SHA-256 of the joined parts: 32 bytes. */
+export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
+  const digest = new Uint8Array(32);
+  sodium.crypto_hash_sha256(digest, join(parts));
+  return digest;
+}
+
+/** SHA-512 of the joined parts: 64 bytes. */
+export function sha512(...parts: readonly Uint8Array[]): Uint8Array {
+  const digest = new Uint8Array(64);
+  sodium.crypto_hash_sha512(digest, join(parts));
+  return digest;
+}
+
+/** HMAC-SHA-512 (RFC 2104) of the joined parts: 64 bytes. */
+export function hmacSha512(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array {
+  const mac = createHmac('sha512', key);
+  for (const part of parts) mac.update(part);
+  return new Uint8Array(mac.digest());
+}
+
+/**
+ * HKDF-SHA-256 (RFC 5869), extract then expand.
+ *
+ * @param inputKey secret input keying material
+ * @param salt public, may be empty (then 32 zero bytes, as the RFC says)
+ * @param info public context; the caller makes it injective
+ * @param length output bytes, 1 to 8,160
+ */
+export function hkdfSha256(inputKey: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Uint8Array {
+  if (!Number.isInteger(length) || length < 1 || length > 255 * 32) {
+    throw new CryptoError('INVALID_BYTES', 'HKDF gives 1 to 8160 bytes');
+  }
+  const pseudoRandomKey = createHmac('sha256', salt.length === 0 ? new Uint8Array(32) : salt)
+    .update(inputKey)
+    .digest();
+  const output = new Uint8Array(length);
+  let block: Uint8Array = new Uint8Array(0);
+  for (let counter = 1, offset = 0; offset < length; counter++, offset += 32) {
+    block = createHmac('sha256', pseudoRandomKey).update(block).update(info).update(Uint8Array.of(counter)).digest();
+    output.set(block.subarray(0, Math.min(32, length - offset)), offset);
+  }
+  return output;
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array {
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+}

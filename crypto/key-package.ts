@@ -1,0 +1,116 @@
+/**
+ * The outcome of a distributed key generation: what one node keeps, and what everybody may know.
+ *
+ * Node i's signing share is x_i = Σ_j f_j(i) over all dealers j, a point of the group polynomial F = Σ f_j; the group
+ * secret F(0) exists nowhere. The chain code is a hash of the public transcript and nothing else (no identities, session
+ * ids or attempts), so that the same polynomials give the same key, addresses and xpub on every start.
+ */
+import { equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
+import { CryptoError } from './errors.ts';
+import { type Curve, groupOf } from './group.ts';
+import { assertNodeId, assertThreshold } from './polynomial.ts';
+import { combineCommitments, validateCommitments, verificationShare } from './vss.ts';
+
+/** What anybody may know of a key. All arrays are read-only by convention. */
+export interface PublicKeyPackage {
+  readonly curve: Curve;
+  readonly threshold: number;
+  readonly totalNodes: number;
+  /** The group public key, an encoded point. */
+  readonly publicKey: Uint8Array;
+  /** X_i = x_i·G for every node; index 0 is node 1. */
+  readonly verificationShares: readonly Uint8Array[];
+  /** 32 bytes: the BIP-32 chain code that stands beside the key. */
+  readonly chainCode: Uint8Array;
+  /** The group polynomial in the exponent, `threshold` points; the first is the public key. */
+  readonly groupCommitments: readonly Uint8Array[];
+}
+
+/** What one node keeps of a key. */
+export interface KeyPackage extends PublicKeyPackage {
+  readonly nodeId: number;
+  /** x_i, in [1, order). Secret. */
+  readonly signingShare: bigint;
+}
+
+/** The public inputs of a finished DKG: `commitmentsByDealer[0]` are dealer 1's. */
+export interface DkgTranscript {
+  readonly curve: Curve;
+  readonly threshold: number;
+  readonly totalNodes: number;
+  readonly commitmentsByDealer: readonly (readonly Uint8Array[])[];
+}
+
+/**
+ * The public half of the key, from the commitments of all dealers.
+ *
+ * @throws INVALID_THRESHOLD; INVALID_COMMITMENTS (naming the dealer); IDENTITY_POINT if the dealers' keys cancel out
+ */
+export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
+  const { curve, threshold, totalNodes, commitmentsByDealer } = transcript;
+  assertThreshold(threshold, totalNodes);
+  if (commitmentsByDealer.length !== totalNodes) {
+    throw new CryptoError('INVALID_COMMITMENTS', `expected the commitments of ${totalNodes} dealers`);
+  }
+  for (const [index, commitments] of commitmentsByDealer.entries()) {
+    try {
+      validateCommitments(curve, commitments, threshold);
+    } catch (error) {
+      if (!(error instanceof CryptoError)) throw error;
+      throw new CryptoError(error.code, `dealer ${index + 1}: ${error.message}`, [index + 1]);
+    }
+  }
+  const groupCommitments = combineCommitments(curve, commitmentsByDealer);
+  const verificationShares = Array.from({ length: totalNodes }, (_, index) =>
+    verificationShare(curve, groupCommitments, index + 1),
+  );
+  return {
+    curve,
+    threshold,
+    totalNodes,
+    publicKey: groupCommitments[0]!,
+    verificationShares,
+    chainCode: chainCodeOf(transcript),
+    groupCommitments,
+  };
+}
+
+/**
+ * Finishes the DKG at one node: sums the verified shares and checks the sum against the commitments.
+ *
+ * @param sharesByDealer the shares dealt to this node, dealer 1 first, its own included; each already verified. Secret.
+ * @throws as `publicKeyPackage`; INVALID_SHARE if the sum does not fit the commitments, or a share is missing
+ */
+export function finishDkg(
+  input: DkgTranscript & { readonly nodeId: number; readonly sharesByDealer: readonly bigint[] },
+): KeyPackage {
+  const { curve, totalNodes, nodeId, sharesByDealer } = input;
+  const shared = publicKeyPackage(input);
+  assertNodeId(nodeId, totalNodes);
+  if (sharesByDealer.length !== totalNodes) {
+    throw new CryptoError('INVALID_SHARE', `expected the shares of ${totalNodes} dealers`);
+  }
+  const group = groupOf(curve);
+  let signingShare = 0n;
+  for (const share of sharesByDealer) signingShare = (signingShare + share) % group.order;
+  if (signingShare <= 0n || !equalBytes(group.baseMultiply(signingShare), shared.verificationShares[nodeId - 1]!)) {
+    throw new CryptoError('INVALID_SHARE', 'the sum of the shares does not fit the commitments');
+  }
+  return { ...shared, nodeId, signingShare };
+}
+
+/** Drops the secret half of a key package. */
+export function publicPartOf(keyPackage: KeyPackage): PublicKeyPackage {
+  const { nodeId: _nodeId, signingShare: _signingShare, ...shared } = keyPackage;
+  return shared;
+}
+
+function chainCodeOf({ curve, threshold, totalNodes, commitmentsByDealer }: DkgTranscript): Uint8Array {
+  return transcriptHash(
+    'signmesh/chain-code/v1',
+    utf8(curve),
+    u32be(threshold),
+    u32be(totalNodes),
+    ...commitmentsByDealer.flat(),
+  );
+}

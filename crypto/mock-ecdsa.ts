@@ -1,0 +1,166 @@
+/**
+ * Mock threshold ECDSA: honest arithmetic with a mock nonce.
+ *
+ * THE NONCE IS DISCLOSED. Whoever knows k computes the group's secret key from one signature: x = (s·k − m)/r. The
+ * coordinator, and every node that learns k, can do so: a key that signed once this way has no threshold security left,
+ * under any scheme. This is a test double with real shares, real blame and real signatures.
+ *
+ * Each of t nodes deals a nonce k_j; k = Σ k_j, R = k·G, r = R.x mod q. Node i answers s_i = k⁻¹(m + r·x_i), a Shamir
+ * share of s, so that any t of the n partials give s = Σ λ_i·s_i, whoever dealt the nonces. ECDSA: SEC 1 §4.1; m is the
+ * digest as a big-endian integer modulo q.
+ */
+import secp256k1 from 'secp256k1';
+import { concatBytes, equalBytes, type RandomBytes } from './bytes.ts';
+import { CryptoError } from './errors.ts';
+import { groupOf } from './group.ts';
+import { lagrangeCoefficients } from './polynomial.ts';
+import { bigEndian32, integerFromBigEndian, invert } from './scalar.ts';
+
+const group = groupOf('secp256k1');
+const q = group.order;
+
+/** A nonce as the coordinator holds it. */
+export interface MockNonce {
+  /** k⁻¹ modulo q. Secret towards the outside, known to coordinator and quorum (the mock). */
+  readonly kInverse: bigint;
+  /** k·G, 33 bytes. */
+  readonly R: Uint8Array;
+  /** R.x modulo q, in [1, q). */
+  readonly r: bigint;
+}
+
+/** The public half of a signing round: what partials are checked against. */
+export interface MockEcdsaRound {
+  readonly R: Uint8Array;
+  readonly r: bigint;
+  /** 32 bytes. */
+  readonly digest: Uint8Array;
+}
+
+/** One node's partial signature s_i, in [1, q). */
+export interface MockEcdsaPartial {
+  readonly nodeId: number;
+  readonly partial: bigint;
+}
+
+/** One node's contribution to the nonce: a uniform scalar in [1, q). Secret; use it once. */
+export function dealMockNonce(random: RandomBytes): bigint {
+  return group.randomScalar(random);
+}
+
+/** Adds the contributions up. None, or a sum that is zero: INVALID_NONCE. */
+export function combineMockNonces(contributions: readonly bigint[]): MockNonce {
+  let k = 0n;
+  for (const contribution of contributions) {
+    if (contribution <= 0n || contribution >= q) throw new CryptoError('INVALID_NONCE', 'a nonce is outside [1, q)');
+    k = (k + contribution) % q;
+  }
+  if (k === 0n) throw new CryptoError('INVALID_NONCE', 'the nonces cancel each other out');
+  const R = group.baseMultiply(k);
+  const r = integerFromBigEndian(R.subarray(1)) % q;
+  if (r === 0n) throw new CryptoError('INVALID_NONCE', 'r is zero');
+  return { kInverse: invert(k, q), R, r };
+}
+
+/** s_i = k⁻¹(m + r·x_i) mod q. A zero (chance 2^-256): INVALID_PARTIAL. */
+export function mockEcdsaPartial(input: {
+  readonly kInverse: bigint;
+  readonly r: bigint;
+  readonly digest: Uint8Array;
+  readonly signingShare: bigint;
+}): bigint {
+  const { kInverse, r, digest, signingShare } = input;
+  const partial = (kInverse * ((messageScalar(digest) + r * signingShare) % q)) % q;
+  if (partial <= 0n) throw new CryptoError('INVALID_PARTIAL', 'the partial signature is zero');
+  return partial;
+}
+
+/**
+ * Whether s_i·R = m·G + r·X_i, with no secret. False for anything malformed.
+ *
+ * Solved for X_i this is ECDSA key recovery (SEC 1 §4.1.6): X_i = r⁻¹(s_i·R − m·G), which libsecp256k1 does in one
+ * interleaved multiplication. (Verifying (r, s_i) as a signature would not do: it accepts −s_i just as well.)
+ */
+export function verifyMockEcdsaPartial(
+  input: MockEcdsaRound & { readonly verificationShare: Uint8Array; readonly partial: bigint },
+): boolean {
+  const { R, r, digest, verificationShare, partial } = input;
+  if (partial <= 0n || partial >= q || R.length !== 33 || digest.length !== 32) return false;
+  const abscissa = integerFromBigEndian(R.subarray(1));
+  if (r <= 0n || abscissa % q !== r) return false;
+  const recoveryId = (R[0]! & 1) | (abscissa >= q ? 2 : 0);
+  try {
+    const signature = concatBytes(bigEndian32(r), bigEndian32(partial));
+    return equalBytes(secp256k1.ecdsaRecover(signature, recoveryId, digest), verificationShare);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Interpolates the partials of any t distinct nodes to a signature. The caller verifies it (`verifyEcdsa`) under the
+ * group key, and on failure finds the culprit with `verifyMockEcdsaPartial`.
+ *
+ * @returns `signature` r ‖ s, 64 bytes, low-s (BIP-62 rule 5, BIP-146), and the recovery id 0..3 that gives the key back
+ * @throws INVALID_NODE_ID for duplicates, INVALID_PARTIAL (naming the node) for one out of range, AGGREGATE_INVALID
+ */
+export function aggregateMockEcdsa(input: {
+  readonly R: Uint8Array;
+  readonly r: bigint;
+  readonly partials: readonly MockEcdsaPartial[];
+}): { signature: Uint8Array; recoveryId: number } {
+  const { R, r, partials } = input;
+  const lambdas = lagrangeCoefficients(
+    'secp256k1',
+    partials.map(({ nodeId }) => nodeId),
+  );
+  let s = 0n;
+  for (const { nodeId, partial } of partials) {
+    if (partial <= 0n || partial >= q) {
+      throw new CryptoError('INVALID_PARTIAL', `the partial of node ${nodeId} is out of range`, [nodeId]);
+    }
+    s = (s + lambdas.get(nodeId)! * partial) % q;
+  }
+  if (s === 0n) throw new CryptoError('AGGREGATE_INVALID', 'the partials add up to zero');
+  // Negating s stands for the nonce −k, whose point has the other parity.
+  const flipped = s > q / 2n;
+  const abscissa = integerFromBigEndian(R.subarray(1));
+  const recoveryId = ((R[0]! & 1) ^ (flipped ? 1 : 0)) | (abscissa >= q ? 2 : 0);
+  return { signature: concatBytes(bigEndian32(r), bigEndian32(flipped ? q - s : s)), recoveryId };
+}
+
+/**
+ * Whether `signature` (r ‖ s, 64 bytes) is a low-s ECDSA signature of the 32-byte `digest` under the 33-byte
+ * `publicKey`. False for a high s and for anything malformed.
+ */
+export function verifyEcdsa(input: {
+  readonly signature: Uint8Array;
+  readonly digest: Uint8Array;
+  readonly publicKey: Uint8Array;
+}): boolean {
+  const { signature, digest, publicKey } = input;
+  if (signature.length !== 64 || digest.length !== 32 || publicKey.length !== 33) return false;
+  try {
+    return secp256k1.ecdsaVerify(signature, digest, publicKey);
+  } catch {
+    return false;
+  }
+}
+
+/** The public key (33 bytes) that a signature recovers to, or undefined where there is none. SEC 1 §4.1.6. */
+export function recoverEcdsa(input: {
+  readonly signature: Uint8Array;
+  readonly recoveryId: number;
+  readonly digest: Uint8Array;
+}): Uint8Array | undefined {
+  try {
+    return secp256k1.ecdsaRecover(input.signature, input.recoveryId, input.digest);
+  } catch {
+    return undefined;
+  }
+}
+
+function messageScalar(digest: Uint8Array): bigint {
+  if (digest.length !== 32) throw new CryptoError('INVALID_MESSAGE', 'the digest is 32 bytes');
+  return integerFromBigEndian(digest) % q;
+}
