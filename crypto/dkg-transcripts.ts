@@ -1,0 +1,265 @@
+/**
+ * What the parties of a distributed key generation sign, seal and prove over: the transcripts, and their checks.
+ *
+ * Nodes make these bytes and the coordinator checks the same ones, so they stand here, where both can reach them.
+ *
+ * - The *session context* names tenant, session, attempt, roster, curve, threshold and size. Every other transcript and
+ *   every proof of possession begins with it, so that nothing said in one session, attempt or cluster holds in another.
+ * - An *opening* is a dealer's public part; the dealer's identity signs its transcript. An opening that a client plays
+ *   has commitments only: its possession, sealing key and signature count as empty, whatever they hold.
+ * - A *sealed share* is bound to (context, sender, recipient) as associated data, and signed by its dealer, so that a
+ *   complaint about it is evidence against somebody (`judgeComplaint`).
+ * - The *finish digest* covers all openings and all results; equal digests at all nodes are the echo that finds a dealer
+ *   that told two nodes different things. Each node signs (digest, its own id).
+ *
+ * All are `transcriptHash` values: injective in their parts, 32 bytes, each with a tag of its own. Sources: Pedersen
+ * 1991, Feldman 1987; Komlo and Goldberg 2020 ("FROST"), figure 1, for the proof of possession.
+ */
+import { equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
+import { CryptoError } from './errors.ts';
+import { type Curve, groupOf } from './group.ts';
+import { verify } from './identity.ts';
+import { verifyPossession } from './possession.ts';
+import { open, sealingKeyMatches } from './sealing.ts';
+import { validateCommitments, verifyShare } from './vss.ts';
+
+/** What one attempt of a DKG session is about. All of it is public and fixed for the attempt. */
+export interface DkgTerms {
+  readonly tenant: string;
+  readonly session: string;
+  readonly attempt: number;
+  /** 32 bytes, of the pinned roster. */
+  readonly rosterDigest: Uint8Array;
+  readonly curve: Curve;
+  readonly threshold: number;
+  readonly totalNodes: number;
+}
+
+/** A dealer's public part; has the fields of the wire's DkgOpening. */
+export interface DealerOpening {
+  readonly dealer: number;
+  /** `threshold` compressed points, constant term first. */
+  readonly commitments: readonly Uint8Array[];
+  readonly possession: Uint8Array;
+  /** X25519, 32 bytes. */
+  readonly sealingKey: Uint8Array;
+  /** Ed25519, 64 bytes, over `openingTranscript`. */
+  readonly signature: Uint8Array;
+  readonly played: boolean;
+}
+
+/** A sealed share; has the fields of the wire's SealedShare. */
+export interface SealedDkgShare {
+  readonly dealer: number;
+  readonly recipient: number;
+  readonly box: Uint8Array;
+  /** Ed25519, 64 bytes, over `sealedShareTranscript`. */
+  readonly signature: Uint8Array;
+}
+
+/** What a node computed; has the fields of the wire's DkgFinished. */
+export interface FinishedDkg {
+  readonly nodeId: number;
+  readonly publicKey: Uint8Array;
+  readonly verificationShares: readonly Uint8Array[];
+  readonly chainCode: Uint8Array;
+  /** 32 bytes, `finishDigest`. */
+  readonly transcriptDigest: Uint8Array;
+  /** Ed25519, 64 bytes, over `finishTranscript`. */
+  readonly signature: Uint8Array;
+}
+
+/** 32 bytes that name one attempt of one session; also the context of every proof of possession. */
+export function sessionContext(terms: DkgTerms): Uint8Array {
+  return transcriptHash(
+    'signmesh/dkg/context/v1',
+    utf8(terms.tenant),
+    utf8(terms.session),
+    u32be(terms.attempt),
+    terms.rosterDigest,
+    utf8(terms.curve),
+    u32be(terms.threshold),
+    u32be(terms.totalNodes),
+  );
+}
+
+/** What a dealer signs of its opening; the signature itself is not part of it. */
+export function openingTranscript(context: Uint8Array, opening: Omit<DealerOpening, 'signature'>): Uint8Array {
+  const none = new Uint8Array(0);
+  return transcriptHash(
+    'signmesh/dkg/opening/v1',
+    context,
+    u32be(opening.dealer),
+    Uint8Array.of(opening.played ? 1 : 0),
+    opening.played ? none : opening.possession,
+    opening.played ? none : opening.sealingKey,
+    u32be(opening.commitments.length),
+    ...opening.commitments,
+  );
+}
+
+/** The associated data of the box that carries `sender`'s share for `recipient`. */
+export function sealingAssociatedData(context: Uint8Array, sender: number, recipient: number): Uint8Array {
+  return transcriptHash('signmesh/dkg/seal/v1', context, u32be(sender), u32be(recipient));
+}
+
+/** What a dealer signs of a sealed share. */
+export function sealedShareTranscript(context: Uint8Array, share: Omit<SealedDkgShare, 'signature'>): Uint8Array {
+  return transcriptHash(
+    'signmesh/dkg/sealed-share/v1',
+    context,
+    u32be(share.dealer),
+    u32be(share.recipient),
+    share.box,
+  );
+}
+
+/** The digest over all openings (sorted by dealer here) and the results that follow from them. */
+export function finishDigest(
+  context: Uint8Array,
+  input: Pick<FinishedDkg, 'publicKey' | 'verificationShares' | 'chainCode'> & {
+    readonly openings: readonly Omit<DealerOpening, 'signature'>[];
+  },
+): Uint8Array {
+  const openings = [...input.openings].sort((a, b) => a.dealer - b.dealer);
+  return transcriptHash(
+    'signmesh/dkg/finish-digest/v1',
+    context,
+    u32be(openings.length),
+    ...openings.map((opening) => openingTranscript(context, opening)),
+    input.publicKey,
+    input.chainCode,
+    u32be(input.verificationShares.length),
+    ...input.verificationShares,
+  );
+}
+
+/** What a node signs once it has finished: the digest and its own id. */
+export function finishTranscript(digest: Uint8Array, nodeId: number): Uint8Array {
+  return transcriptHash('signmesh/dkg/finished/v1', digest, u32be(nodeId));
+}
+
+/** Why an opening is refused. OPENING_INVALID: malformed or not signed by the dealer; POSSESSION_INVALID: signed, and wrong. */
+export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID';
+
+/**
+ * Checks a dealer's opening: commitments, signature, proof of possession. A played opening is checked for well-formed
+ * commitments only (mock mode asks no proof of a client).
+ *
+ * @param identityKey the dealer's Ed25519 public key from the roster
+ * @returns undefined when it holds. Only POSSESSION_INVALID is provably the dealer's own doing: a bad signature may be
+ *   the work of whoever relayed it.
+ */
+export function verifyOpening(
+  terms: DkgTerms,
+  opening: DealerOpening,
+  identityKey: Uint8Array,
+): OpeningFault | undefined {
+  if (!Number.isInteger(opening.dealer) || opening.dealer < 1 || opening.dealer > terms.totalNodes) {
+    return 'OPENING_INVALID';
+  }
+  const context = sessionContext(terms);
+  if (!opening.played) {
+    if (opening.sealingKey.length !== 32) return 'OPENING_INVALID';
+    if (!verify(identityKey, openingTranscript(context, opening), opening.signature)) return 'OPENING_INVALID';
+  }
+  try {
+    validateCommitments(terms.curve, opening.commitments, terms.threshold);
+  } catch (error) {
+    if (error instanceof CryptoError) return 'OPENING_INVALID';
+    throw error;
+  }
+  if (opening.played) return undefined;
+  const proven = verifyPossession({
+    curve: terms.curve,
+    context,
+    dealerId: opening.dealer,
+    proof: opening.possession,
+    publicKey: opening.commitments[0]!,
+  });
+  return proven ? undefined : 'POSSESSION_INVALID';
+}
+
+/** Whether a sealed share carries its dealer's signature. `identityKey` is the dealer's. */
+export function verifySealedShare(terms: DkgTerms, share: SealedDkgShare, identityKey: Uint8Array): boolean {
+  return verify(identityKey, sealedShareTranscript(sessionContext(terms), share), share.signature);
+}
+
+/** Whether a result carries its node's signature over its digest. `identityKey` is the node's. */
+export function verifyFinished(finished: FinishedDkg, identityKey: Uint8Array): boolean {
+  return verify(identityKey, finishTranscript(finished.transcriptDigest, finished.nodeId), finished.signature);
+}
+
+/** Whether two results say the same of the key and of the transcript; node id and signature aside. */
+export function sameResult(a: FinishedDkg, b: FinishedDkg): boolean {
+  return (
+    equalBytes(a.transcriptDigest, b.transcriptDigest) &&
+    equalBytes(a.publicKey, b.publicKey) &&
+    equalBytes(a.chainCode, b.chainCode) &&
+    a.verificationShares.length === b.verificationShares.length &&
+    a.verificationShares.every((share, index) => equalBytes(share, b.verificationShares[index]!))
+  );
+}
+
+/** What came out of opening a sealed share: the share (secret), or why there is none. */
+export type OpenedShare =
+  | { readonly kind: 'share'; readonly share: bigint }
+  | { readonly kind: 'fault'; readonly code: 'BOX_BROKEN' | 'SHARE_INVALID' };
+
+/** Opens a sealed share with the recipient's sealing secret key and checks it against its dealer's commitments. */
+export function openSealedShare(input: {
+  readonly terms: DkgTerms;
+  readonly sealed: SealedDkgShare;
+  /** The dealer's. */
+  readonly commitments: readonly Uint8Array[];
+  /** 32 bytes. */
+  readonly recipientSealingKey: Uint8Array;
+}): OpenedShare {
+  const { terms, sealed, commitments, recipientSealingKey } = input;
+  const associatedData = sealingAssociatedData(sessionContext(terms), sealed.dealer, sealed.recipient);
+  let plaintext: Uint8Array;
+  try {
+    plaintext = open({ recipientSecretKey: recipientSealingKey, box: sealed.box, associatedData });
+  } catch (error) {
+    if (error instanceof CryptoError) return { kind: 'fault', code: 'BOX_BROKEN' };
+    throw error;
+  }
+  const share = decodeShare(terms.curve, plaintext);
+  const right = share !== undefined && verifyShare(terms.curve, share, sealed.recipient, commitments);
+  return right ? { kind: 'share', share } : { kind: 'fault', code: 'SHARE_INVALID' };
+}
+
+/** A share from its 32 bytes (big-endian for secp256k1, little-endian for ed25519); undefined when they are none. */
+export function decodeShare(curve: Curve, bytes: Uint8Array): bigint | undefined {
+  try {
+    return groupOf(curve).decodeNonZeroScalar(bytes);
+  } catch (error) {
+    if (error instanceof CryptoError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Who is to blame for a complaint about a sealed share, from public values and the revealed key: the dealer whose signed
+ * box does not open to a right share, or the recipient that complained about a good one or revealed another key.
+ * Undefined when the box is not signed by the dealer: then it is evidence against nobody.
+ *
+ * Both openings must have passed `verifyOpening`.
+ */
+export function judgeComplaint(input: {
+  readonly terms: DkgTerms;
+  readonly dealerOpening: DealerOpening;
+  readonly recipientOpening: DealerOpening;
+  readonly sealed: SealedDkgShare;
+  readonly revealedSealingKey: Uint8Array;
+  /** The dealer's Ed25519 public key. */
+  readonly dealerIdentityKey: Uint8Array;
+}): number | undefined {
+  const { terms, dealerOpening, recipientOpening, sealed, revealedSealingKey } = input;
+  if (sealed.dealer !== dealerOpening.dealer || sealed.recipient !== recipientOpening.dealer) return undefined;
+  if (!verifySealedShare(terms, sealed, input.dealerIdentityKey)) return undefined;
+  if (!sealingKeyMatches(revealedSealingKey, recipientOpening.sealingKey)) return sealed.recipient;
+  const { commitments } = dealerOpening;
+  const opened = openSealedShare({ terms, sealed, commitments, recipientSealingKey: revealedSealingKey });
+  return opened.kind === 'fault' ? sealed.dealer : sealed.recipient;
+}
