@@ -158,11 +158,7 @@ export function verifyOpening(
   if (!Number.isInteger(opening.dealer) || opening.dealer < 1 || opening.dealer > terms.totalNodes) {
     return 'OPENING_INVALID';
   }
-  const context = sessionContext(terms);
-  if (!opening.played) {
-    if (opening.sealingKey.length !== 32) return 'OPENING_INVALID';
-    if (!verify(identityKey, openingTranscript(context, opening), opening.signature)) return 'OPENING_INVALID';
-  }
+  if (!opening.played && !isSignedOpening(terms, opening, identityKey)) return 'OPENING_INVALID';
   try {
     validateCommitments(terms.curve, opening.commitments, terms.threshold);
   } catch (error) {
@@ -172,12 +168,18 @@ export function verifyOpening(
   if (opening.played) return undefined;
   const proven = verifyPossession({
     curve: terms.curve,
-    context,
+    context: sessionContext(terms),
     dealerId: opening.dealer,
     proof: opening.possession,
     publicKey: opening.commitments[0]!,
   });
   return proven ? undefined : 'POSSESSION_INVALID';
+}
+
+/** Whether a real dealer's opening has a sealing key and its dealer's signature: all that a sealing dealer asks of it. */
+export function isSignedOpening(terms: DkgTerms, opening: DealerOpening, identityKey: Uint8Array): boolean {
+  if (opening.played || opening.sealingKey.length !== 32) return false;
+  return verify(identityKey, openingTranscript(sessionContext(terms), opening), opening.signature);
 }
 
 /** Whether a sealed share carries its dealer's signature. `identityKey` is the dealer's. */
