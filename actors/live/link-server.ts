@@ -1,0 +1,258 @@
+/**
+ * The coordinator's side of all links: listens, shakes hands, and is the Transport towards nodes and gateways.
+ *
+ * Its part: it decides who is admitted (handshake.ts), gives each address at most one live link, and routes an envelope
+ * by the first two segments of its receiver. A peer's frames must come from under the peer's own address.
+ *
+ * Invariants: `onPeerUp` and `onPeerDown` alternate for each address, and a link that takes over an id comes up after
+ * the old one went down. Nothing a stranger sends before its proof reaches an actor or costs more than
+ * `unprovenBytesMax` and `handshakeTimeoutMs`.
+ */
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { liesUnder, peerOf } from '../address.ts';
+import type { Address, Envelope, RandomBytes, Transport, UndeliveredReason } from '../contract.ts';
+import {
+  encodeRefused,
+  handshakeBytesMax,
+  type Peer,
+  type RefusalCode,
+  type ServerHandshakeConfig,
+  serverHandshake,
+} from './handshake.ts';
+import { nonceBytes } from './handshake-crypto.ts';
+import { closeSocket, defaultLinkLimits, Link, type LinkLimits, type LinkStats } from './link.ts';
+import { type Log, silentLog, systemRandom } from './ports.ts';
+import type { WireCodec } from './wire-port.ts';
+
+export interface LinkServerOptions<M> {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly handshake: ServerHandshakeConfig;
+  readonly codec: WireCodec<M>;
+  /** Where inbound envelopes go: the system's `deliver`. */
+  readonly deliver: (envelope: Envelope<M>) => UndeliveredReason | undefined;
+  /** An inbound envelope that `deliver` refused, so that the sender can be answered. */
+  readonly onRefused?: (envelope: Envelope<M>, reason: UndeliveredReason) => void;
+  readonly onPeerUp?: (peer: Peer) => void;
+  readonly onPeerDown?: (peer: Peer, why: string) => void;
+  /** Plain HTTP on the same port, e.g. a health check. 404 by default. */
+  readonly onRequest?: RequestListener;
+  readonly log?: Log;
+  readonly random?: RandomBytes;
+  readonly limits?: Partial<LinkLimits>;
+  /** From the connection to the Hello. 5,000. */
+  readonly handshakeTimeoutMs?: number;
+  /** How long the holder of an id has to answer when another peer claims it. 1,000. */
+  readonly probeTimeoutMs?: number;
+  /** Connections in their handshake, at most; more are turned away with HTTP 503. 256. */
+  readonly handshakesMax?: number;
+}
+
+/** Bytes that a connection may send before its proof: the upgrade's rest and one Hello. */
+const unprovenBytesMax = 4 * handshakeBytesMax;
+
+interface Admitted<M> {
+  readonly peer: Peer;
+  readonly link: Link<M>;
+}
+
+export class LinkServer<M> implements Transport<M> {
+  readonly #options: LinkServerOptions<M>;
+  readonly #limits: LinkLimits;
+  readonly #log: Log;
+  readonly #http: Server;
+  readonly #sockets: WebSocketServer;
+  readonly #links = new Map<Address, Admitted<M>>();
+  readonly #shaking = new Set<WebSocket>();
+  /** Ids whose holder is being probed. */
+  readonly #contested = new Set<Address>();
+  #stopping = false;
+
+  constructor(options: LinkServerOptions<M>) {
+    this.#options = options;
+    this.#limits = { ...defaultLinkLimits, ...options.limits };
+    this.#log = options.log ?? silentLog;
+    this.#http = createServer(options.onRequest ?? notFound);
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      clientTracking: true,
+      perMessageDeflate: false,
+      maxPayload: this.#limits.messageBytesMax,
+    });
+    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+  }
+
+  /** Binds; rejects with the system's error when it cannot. */
+  start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }> {
+    const { host, port } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#http.once('error', reject);
+      this.#http.listen(port, host, () => {
+        this.#http.off('error', reject);
+        this.#http.on('error', (error) => this.#log.error({ error: error.message }, 'the link server failed'));
+        const bound = this.#http.address() as AddressInfo;
+        const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+        resolve({ host: bound.address, port: bound.port, url: `ws://${name}:${bound.port}` });
+      });
+    });
+  }
+
+  /** Closes every link and the port; resolves when all sockets are gone. Repeatable. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const ws of this.#shaking) ws.terminate();
+    for (const { link } of [...this.#links.values()]) link.close('GOING_AWAY');
+    if (!this.#http.listening) return;
+    const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
+    this.#http.closeIdleConnections();
+    const cut = setTimeout(() => this.#http.closeAllConnections(), this.#limits.closeGraceMs);
+    await closed;
+    clearTimeout(cut);
+  }
+
+  send(envelope: Envelope<M>): UndeliveredReason | undefined {
+    const admitted = this.#links.get(peerOf(envelope.to));
+    return admitted === undefined ? 'noRoute' : admitted.link.send(envelope);
+  }
+
+  /** The live peers, by address. */
+  peers(): readonly Peer[] {
+    return [...this.#links.values()]
+      .map(({ peer }) => peer)
+      .sort((a, b) => (a.address < b.address ? -1 : a.address > b.address ? 1 : 0));
+  }
+
+  stats(): readonly LinkStats[] {
+    return [...this.#links.values()].map(({ link }) => link.stats());
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', ignore);
+    if (this.#stopping || this.#shaking.size >= (this.#options.handshakesMax ?? 256)) {
+      socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      return;
+    }
+    this.#sockets.handleUpgrade(request, socket, head, (ws) => this.#shake(ws, socket, remoteOf(request)));
+  }
+
+  #shake(ws: WebSocket, socket: Duplex, remote: string): void {
+    this.#shaking.add(ws);
+    const nonce = (this.#options.random ?? systemRandom)(nonceBytes);
+    const handshake = serverHandshake(this.#options.handshake, this.#options.codec, nonce);
+    let unprovenBytes = 0;
+    let settled = false;
+
+    const settle = () => {
+      settled = true;
+      clearTimeout(timer);
+      socket.off('data', count);
+      ws.off('message', take);
+      ws.off('close', settle);
+      this.#shaking.delete(ws);
+    };
+    const refuse = (code: RefusalCode) => {
+      settle();
+      this.#refuse(ws, code, remote);
+    };
+    const count = (chunk: Buffer) => {
+      unprovenBytes += chunk.length;
+      if (settled || unprovenBytes <= unprovenBytesMax) return;
+      refuse('TOO_LARGE');
+      // Nothing more of it is read, not even a farewell.
+      ws.pause();
+    };
+    const take = (data: RawData, isBinary: boolean) => {
+      if (!isBinary || !(data instanceof Uint8Array)) {
+        refuse('MALFORMED');
+        return;
+      }
+      const verdict = handshake.receive(data);
+      if (verdict.kind === 'refused') {
+        refuse(verdict.code);
+        return;
+      }
+      clearTimeout(timer);
+      this.#claim(verdict.peer, ws, (admitted) => {
+        if (ws.readyState !== ws.OPEN) settle();
+        else if (!admitted) refuse('ID_TAKEN');
+        else {
+          settle();
+          this.#admit(verdict.peer, ws, verdict.welcome);
+        }
+      });
+    };
+    const timer = setTimeout(() => refuse('TIMEOUT'), this.#options.handshakeTimeoutMs ?? 5_000);
+    timer.unref();
+    ws.on('error', ignore);
+    ws.on('close', settle);
+    ws.on('message', take);
+    socket.on('data', count);
+    ws.send(handshake.challenge, ignore);
+  }
+
+  #refuse(ws: WebSocket, code: RefusalCode, remote: string): void {
+    this.#log.warn({ code, remote }, 'a link was refused');
+    if (ws.readyState !== ws.OPEN) return;
+    ws.send(encodeRefused(this.#options.codec, code), ignore);
+    closeSocket(ws, 'HANDSHAKE_REFUSED', this.#limits.closeGraceMs, code);
+  }
+
+  /** Finds out whether the id is free, or its holder dead. */
+  #claim(peer: Peer, ws: WebSocket, answer: (admitted: boolean) => void): void {
+    const holder = this.#links.get(peer.address);
+    if (holder === undefined) {
+      answer(true);
+    } else if (holder.peer.boot === peer.boot) {
+      // The same process: it would not knock again if it still held the other end.
+      holder.link.close('TAKEN_OVER');
+      answer(true);
+    } else if (this.#contested.has(peer.address)) {
+      answer(false);
+    } else {
+      this.#contested.add(peer.address);
+      holder.link.probe(this.#options.probeTimeoutMs ?? 1_000, (alive) => {
+        this.#contested.delete(peer.address);
+        // Without a living claimant even a silent holder keeps its link; the heartbeats decide.
+        if (!alive && ws.readyState === ws.OPEN) holder.link.terminate('TAKEN_OVER');
+        answer(!this.#links.has(peer.address));
+      });
+    }
+  }
+
+  #admit(peer: Peer, ws: WebSocket, welcome: Uint8Array): void {
+    const link = new Link<M>(ws, {
+      peer: peer.address,
+      codec: this.#options.codec,
+      limits: this.#limits,
+      log: this.#log,
+      maySpeakFor: (from) => liesUnder(from, peer.address),
+      onEnvelope: (envelope) => {
+        const reason = this.#options.deliver(envelope);
+        if (reason !== undefined) this.#options.onRefused?.(envelope, reason);
+      },
+      onDown: (why) => {
+        this.#links.delete(peer.address);
+        this.#log.info({ peer: peer.address, boot: peer.boot, why }, 'link down');
+        this.#options.onPeerDown?.(peer, why);
+      },
+    });
+    this.#links.set(peer.address, { peer, link });
+    ws.send(welcome, ignore);
+    this.#log.info({ peer: peer.address, boot: peer.boot }, 'link up');
+    this.#options.onPeerUp?.(peer);
+  }
+}
+
+const ignore = (): void => {};
+
+const notFound: RequestListener = (_request, response) => {
+  response.writeHead(404, { 'content-length': 0 }).end();
+};
+
+function remoteOf(request: IncomingMessage): string {
+  return `${request.socket.remoteAddress ?? 'unknown'}:${request.socket.remotePort ?? 0}`;
+}

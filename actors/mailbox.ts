@@ -1,0 +1,47 @@
+/**
+ * A first-in, first-out queue without per-item allocation: what waits in front of an actor, and the runtime's queue of
+ * actors that have work. It sets no bound of its own; the runtime compares `length` with the behaviour's `mailboxMax`.
+ *
+ * Invariant: items leave in the order in which they came; the slots that they leave are cleared, so that no message
+ * outlives its handling here.
+ */
+export class Mailbox<T> {
+  #slots: (T | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#slots.length - this.#head;
+  }
+
+  push(item: T): void {
+    this.#slots.push(item);
+  }
+
+  /** The oldest item, or undefined when nothing waits. */
+  shift(): T | undefined {
+    const head = this.#head;
+    if (head === this.#slots.length) return undefined;
+    const item = this.#slots[head];
+    if (head + 1 === this.#slots.length) {
+      this.#slots.length = 0;
+      this.#head = 0;
+      return item;
+    }
+    this.#slots[head] = undefined;
+    this.#head = head + 1;
+    // A queue that never runs empty would grow at its front for ever.
+    if (this.#head >= 1024 && this.#head * 2 >= this.#slots.length) {
+      this.#slots = this.#slots.slice(this.#head);
+      this.#head = 0;
+    }
+    return item;
+  }
+
+  /** Removes and returns everything, oldest first. */
+  drain(): T[] {
+    const items = this.#slots.slice(this.#head) as T[];
+    this.#slots = [];
+    this.#head = 0;
+    return items;
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * What the contract asks of a step, checked before any of it takes hold: at most one `persist`, and a `reply` only where
+ * a message is being handled. A step that breaks the contract is a bug of its actor; both runtimes treat it like a throw.
+ */
+import type { Effect, Step } from './contract.ts';
+
+export type PersistEffect<W> = Extract<Effect<never, W>, { kind: 'persist' }>;
+
+/**
+ * Returns the step's persist effect, or undefined. `hasSender`: whether a message is being handled (its refused write
+ * included). Throws an Error that names the broken rule.
+ */
+export function persistOf<S, M, W>(step: Step<S, M, W>, hasSender: boolean): PersistEffect<W> | undefined {
+  let persist: PersistEffect<W> | undefined;
+  for (const effect of step.effects) {
+    if (effect.kind === 'persist') {
+      if (persist !== undefined) throw new Error('a step with two persist effects');
+      persist = effect;
+    } else if (effect.kind === 'reply' && !hasSender) {
+      throw new Error('a reply outside the handling of a message');
+    }
+  }
+  return persist;
+}
