@@ -86,6 +86,7 @@ export function verifyMockEcdsaPartial(
 ): boolean {
   const { R, r, digest, verificationShare, partial } = input;
   if (partial <= 0n || partial >= q || R.length !== 33 || digest.length !== 32) return false;
+  if (R[0] !== 2 && R[0] !== 3) return false;
   const abscissa = integerFromBigEndian(R.subarray(1));
   if (r <= 0n || abscissa % q !== r) return false;
   const recoveryId = (R[0]! & 1) | (abscissa >= q ? 2 : 0);

@@ -96,6 +96,8 @@ export function lagrangeCoefficients(curve: Curve, nodeIds: readonly number[]): 
   for (const [index, nodeId] of sorted.entries()) {
     assertNodeId(nodeId);
     if (sorted[index + 1] === nodeId) throw new CryptoError('INVALID_NODE_ID', `node id ${nodeId} appears twice`);
+  }
+  for (const nodeId of sorted) {
     let numerator = 1n;
     let denominator = 1n;
     for (const other of sorted) {

@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decryptRecord, encryptRecord, RECORD_OVERHEAD_BYTES } from '../../crypto/at-rest.ts';
+import { utf8 } from '../../crypto/bytes.ts';
+import { expectRefusal, flipBit, seededRandom } from './support.ts';
+
+const random = seededRandom('at rest');
+const key = random(32);
+const name = utf8('key package / wal_1');
+
+describe('records at rest', () => {
+  it('decrypt to what was encrypted', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ maxLength: 40 }), (plaintext, data) => {
+        const record = encryptRecord(key, data, plaintext, random);
+        expect(record).toHaveLength(plaintext.length + RECORD_OVERHEAD_BYTES);
+        expect(decryptRecord(key, data, record)).toEqual(plaintext);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('are refused after any change, under another name or key, and when random', () => {
+    const record = encryptRecord(key, name, random(50), random);
+    fc.assert(
+      fc.property(fc.nat(), fc.uint8Array({ maxLength: 100 }), (bit, bytes) => {
+        expectRefusal('RECORD_BROKEN', () => decryptRecord(key, name, flipBit(record, bit)));
+        expectRefusal('RECORD_BROKEN', () => decryptRecord(key, flipBit(name, bit), record));
+        expectRefusal('RECORD_BROKEN', () => decryptRecord(flipBit(key, bit), name, record));
+        expectRefusal('RECORD_BROKEN', () => decryptRecord(key, name, bytes));
+      }),
+      { numRuns: 50 },
+    );
+    expectRefusal('RECORD_BROKEN', () => decryptRecord(key, name, record.slice(0, -1)));
+    expectRefusal('INVALID_BYTES', () => encryptRecord(key.slice(1), name, record, random));
+    expectRefusal('INVALID_BYTES', () => decryptRecord(key.slice(1), name, record));
+  });
+
+  it('take a fresh IV each time', () => {
+    const [a, b] = [1, 2].map(() => encryptRecord(key, name, name, random));
+    expect(a).not.toEqual(b);
+  });
+});

@@ -1,0 +1,242 @@
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { concatBytes, fromHex, toHex } from '../../crypto/bytes.ts';
+import { assertValidPoint, type Curve, cryptoBackend, groupOf, toXOnly, uncompress } from '../../crypto/group.ts';
+import { CURVES, expectRefusal, flipBit, seededRandom, toleratesOnlyCryptoErrors } from './support.ts';
+
+/** The oracle: @noble/curves, reduced to what is compared, with points as hex and the identity as undefined. */
+const oracle = {
+  secp256k1: {
+    order: secp256k1.Point.Fn.ORDER,
+    times: (point: Uint8Array, scalar: bigint) => secp256k1.Point.fromBytes(point).multiplyUnsafe(scalar),
+    base: (scalar: bigint) => secp256k1.Point.BASE.multiplyUnsafe(scalar),
+  },
+  ed25519: {
+    order: ed25519.Point.Fn.ORDER,
+    times: (point: Uint8Array, scalar: bigint) => ed25519.Point.fromBytes(point).multiplyUnsafe(scalar),
+    base: (scalar: bigint) => ed25519.Point.BASE.multiplyUnsafe(scalar),
+  },
+};
+
+const scalars = (curve: Curve) => fc.bigInt({ min: 0n, max: groupOf(curve).order - 1n });
+const nonZero = (curve: Curve) => fc.bigInt({ min: 1n, max: groupOf(curve).order - 1n });
+const runs = { numRuns: 25 };
+
+describe.each(CURVES)('the %s group', (curve) => {
+  const group = groupOf(curve);
+  const theirs = oracle[curve];
+  const G = group.generator;
+
+  /** `compute` gives scalar·G, or refuses where that is the identity. */
+  function expectMultiple(scalar: bigint, compute: () => Uint8Array): void {
+    if (scalar % group.order === 0n) expectRefusal('IDENTITY_POINT', compute);
+    else expect(compute()).toEqual(group.baseMultiply(scalar % group.order));
+  }
+
+  it('has the order and the generator of the standard', () => {
+    expect(group.order).toBe(theirs.order);
+    expect(toHex(G)).toBe(theirs.base(1n).toHex());
+    expect(G).toHaveLength(group.pointBytes);
+  });
+
+  it('multiplies as @noble/curves does', () => {
+    fc.assert(
+      fc.property(nonZero(curve), nonZero(curve), (a, b) => {
+        const P = group.baseMultiply(a);
+        expect(toHex(P)).toBe(theirs.base(a).toHex());
+        expect(toHex(group.multiply(P, b))).toBe(theirs.times(P, b).toHex());
+      }),
+      runs,
+    );
+  });
+
+  it('adds, sums and negates as scalars do', () => {
+    fc.assert(
+      fc.property(nonZero(curve), nonZero(curve), nonZero(curve), (a, b, c) => {
+        const [P, Q, R] = [a, b, c].map(group.baseMultiply) as [Uint8Array, Uint8Array, Uint8Array];
+        expectMultiple(a + b, () => group.add(P, Q));
+        expectMultiple(a + b + c, () => group.sum([P, Q, R]));
+        expect(group.negate(P)).toEqual(group.baseMultiply(group.order - a));
+        expect(group.sum([P])).toEqual(P);
+      }),
+      runs,
+    );
+  });
+
+  it('computes linear combinations with any number of terms, zeros included', () => {
+    const term = fc.tuple(scalars(curve), nonZero(curve));
+    fc.assert(
+      fc.property(fc.oneof(fc.constant(0n), scalars(curve)), fc.array(term, { maxLength: 3 }), (base, terms) => {
+        const total = terms.reduce((sum, [scalar, log]) => sum + scalar * log, base) % group.order;
+        const points = terms.map(([scalar, log]) => [scalar, group.baseMultiply(log)] as const);
+        expectMultiple(total, () => group.linearCombination(base, points));
+      }),
+      runs,
+    );
+    const P = group.baseMultiply(7n);
+    expect(group.linearCombination(3n, [[1n, P]])).toEqual(group.baseMultiply(10n));
+    // Two parts cancel on the way, and the third remains.
+    expect(
+      group.linearCombination(group.order - 14n, [
+        [2n, P],
+        [1n, P],
+      ]),
+    ).toEqual(P);
+  });
+
+  it('evaluates polynomials in the exponent, also through an identity on the way', () => {
+    fc.assert(
+      fc.property(
+        fc.array(nonZero(curve), { minLength: 1, maxLength: 4 }),
+        fc.integer({ min: 1, max: 100 }),
+        (a, x) => {
+          const value = a.reduceRight((sum, coefficient) => (sum * BigInt(x) + coefficient) % group.order, 0n);
+          const points = a.map(group.baseMultiply);
+          if (value === 0n) expectRefusal('IDENTITY_POINT', () => group.evaluateAt(points, x));
+          else expect(group.evaluateAt(points, x)).toEqual(group.baseMultiply(value));
+        },
+      ),
+      { numRuns: 40 },
+    );
+    const polynomial = [5n, group.order - 6n, 2n].map(group.baseMultiply);
+    expect(group.evaluateAt(polynomial, 3)).toEqual(group.baseMultiply(5n));
+    expectRefusal('IDENTITY_POINT', () => group.evaluateAt([5n, group.order - 5n].map(group.baseMultiply), 1));
+  });
+
+  it('throws IDENTITY_POINT wherever a result would be the identity', () => {
+    const P = group.baseMultiply(9n);
+    const calls = [
+      () => group.baseMultiply(0n),
+      () => group.multiply(P, 0n),
+      () => group.add(P, group.negate(P)),
+      () => group.sum([]),
+      () => group.sum([P, P, group.baseMultiply(group.order - 18n)]),
+      () => group.linearCombination(0n, []),
+      () => group.linearCombination(0n, [[0n, P]]),
+      () => group.linearCombination(group.order - 9n, [[1n, P]]),
+      () => group.linearCombination(group.order - 18n, [[2n, P]]),
+    ];
+    for (const call of calls) expectRefusal('IDENTITY_POINT', call);
+  });
+
+  it('refuses points that are not on the curve, and wrong lengths, in every operation', () => {
+    const P = group.baseMultiply(9n);
+    const wrong = [
+      new Uint8Array(0),
+      new Uint8Array(group.pointBytes),
+      P.subarray(1),
+      concatBytes(P, P),
+      fc.sample(fc.uint8Array({ minLength: 65, maxLength: 65 }), 1)[0]!,
+    ];
+    for (const point of wrong) {
+      expect(group.isValidPoint(point)).toBe(false);
+      expectRefusal('INVALID_POINT', () => group.multiply(point, 2n));
+      expectRefusal('INVALID_POINT', () => group.negate(point));
+      expectRefusal('INVALID_POINT', () => group.linearCombination(3n, [[2n, point]]));
+      expectRefusal('INVALID_POINT', () => group.linearCombination(3n, [[1n, point]]));
+      expectRefusal('INVALID_POINT', () => group.linearCombination(0n, [[1n, point]]));
+      expectRefusal('INVALID_POINT', () => assertValidPoint(curve, point, 'it'));
+    }
+  });
+
+  it('judges any bytes as @noble/curves does, and throws nothing but CryptoErrors', () => {
+    const P = group.baseMultiply(12345n);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.nat().map((bit) => flipBit(P, bit)),
+          fc.uint8Array({ maxLength: 70 }),
+        ),
+        (bytes) => {
+          let valid = bytes.length === group.pointBytes;
+          try {
+            const point = curve === 'secp256k1' ? secp256k1.Point.fromBytes(bytes) : ed25519.Point.fromBytes(bytes);
+            valid &&= !point.is0() && point.isTorsionFree();
+          } catch {
+            valid = false;
+          }
+          expect(group.isValidPoint(bytes)).toBe(valid);
+          toleratesOnlyCryptoErrors(() => group.multiply(bytes, 3n));
+          toleratesOnlyCryptoErrors(() => group.add(bytes, P));
+          toleratesOnlyCryptoErrors(() => group.sum([P, bytes]));
+          toleratesOnlyCryptoErrors(() => group.negate(bytes));
+          toleratesOnlyCryptoErrors(() => group.evaluateAt([P, bytes], 3));
+          toleratesOnlyCryptoErrors(() => group.linearCombination(5n, [[3n, bytes]]));
+          toleratesOnlyCryptoErrors(() => group.decodeScalar(bytes));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('encodes and decodes scalars one to one, and refuses what is not below the order', () => {
+    fc.assert(
+      fc.property(scalars(curve), (scalar) => {
+        expect(group.decodeScalar(group.encodeScalar(scalar))).toBe(scalar);
+        expect(toHex(group.encodeScalar(scalar))).toBe(
+          toHex((curve === 'secp256k1' ? secp256k1 : ed25519).Point.Fn.toBytes(scalar)),
+        );
+      }),
+      { numRuns: 100 },
+    );
+    const littleOrder = group.encodeScalar(group.order - 1n);
+    littleOrder[curve === 'secp256k1' ? 31 : 0]! += 1;
+    for (const bytes of [littleOrder, new Uint8Array(32).fill(0xff), new Uint8Array(31), new Uint8Array(33)]) {
+      expectRefusal('INVALID_SCALAR', () => group.decodeScalar(bytes));
+    }
+    expect(group.decodeScalar(new Uint8Array(32))).toBe(0n);
+    expectRefusal('INVALID_SCALAR', () => group.decodeNonZeroScalar(new Uint8Array(32)));
+    for (const scalar of [-1n, group.order]) {
+      expectRefusal('INVALID_SCALAR', () => group.encodeScalar(scalar));
+      expectRefusal('INVALID_SCALAR', () => group.baseMultiply(scalar));
+      expectRefusal('INVALID_SCALAR', () => group.multiply(G, scalar));
+      expectRefusal('INVALID_SCALAR', () => group.linearCombination(1n, [[scalar, G]]));
+    }
+  });
+
+  it('draws scalars that are never zero and below the order', () => {
+    const random = seededRandom(`scalars of ${curve}`);
+    const drawn = Array.from({ length: 50 }, () => group.randomScalar(random));
+    expect(new Set(drawn).size).toBe(50);
+    for (const scalar of drawn) expect(scalar > 0n && scalar < group.order).toBe(true);
+    expect(group.randomScalar((length) => new Uint8Array(length))).toBe(1n);
+  });
+});
+
+describe('ed25519 points of small or mixed order', () => {
+  const group = groupOf('ed25519');
+  const torsion = ed25519.Point.fromHex('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa');
+
+  it('are refused by every operation that checks', () => {
+    const mixed = ed25519.Point.BASE.multiply(5n).add(torsion).toBytes();
+    const small = torsion.toBytes();
+    const identity = ed25519.Point.ZERO.toBytes();
+    for (const point of [mixed, small, identity]) {
+      expect(group.isValidPoint(point)).toBe(false);
+      expectRefusal('INVALID_POINT', () => group.multiply(point, 8n));
+      expectRefusal('INVALID_POINT', () => group.linearCombination(1n, [[1n, point]]));
+    }
+  });
+
+  it('are refused when the encoding is not canonical', () => {
+    // y = p + 3 encodes the same point as y = 3 would.
+    const bytes = fromHex(`f0${'ff'.repeat(30)}7f`);
+    expect(group.isValidPoint(bytes)).toBe(false);
+  });
+});
+
+describe('secp256k1 forms of a public key', () => {
+  it('match those of @noble/curves', () => {
+    const key = groupOf('secp256k1').baseMultiply(77n);
+    expect(toHex(uncompress(key))).toBe(secp256k1.Point.BASE.multiply(77n).toHex(false));
+    expect(toXOnly(key)).toEqual(key.slice(1));
+    expectRefusal('INVALID_POINT', () => uncompress(new Uint8Array(33)));
+    expectRefusal('INVALID_POINT', () => toXOnly(uncompress(key)));
+  });
+
+  it('come from a backend that names itself', () => {
+    expect(['native', 'js']).toContain(cryptoBackend());
+  });
+});
