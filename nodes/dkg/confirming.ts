@@ -1,0 +1,36 @@
+/**
+ * The echo: a node makes its key final only when all n nodes signed the same result.
+ *
+ * A dealer that told two nodes different things gives them different finish digests, so that nobody confirms; the
+ * coordinator, which holds the signed openings, finds out who it was. A node blames nobody here.
+ *
+ * Invariant: `final` and the key record become durable in one write.
+ */
+import { sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
+import type { DkgConfirm } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { type DkgParty, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
+import type { Final, Provisional } from './state.ts';
+
+/** DkgConfirm, first or repeated. */
+export function confirm(state: Provisional | Final, request: DkgConfirm, party: DkgParty): Outcome {
+  const { terms, finished } = state;
+  const results = [...request.results].sort((a, b) => a.nodeId - b.nodeId);
+  const ids = results.map(({ nodeId }) => nodeId);
+  const fault = idFault('node', ids, terms.totalNodes);
+  if (fault !== undefined) return refused('REQUEST_INVALID', fault);
+  if (ids.length !== terms.totalNodes) {
+    return refused('REQUEST_INVALID', `${ids.length} results where ${terms.totalNodes} nodes must agree`);
+  }
+  const unsigned = results.find((result) => !verifyFinished(result, identityKeyOf(party, result.nodeId)));
+  if (unsigned !== undefined) return refused('SIGNATURE_INVALID', `node ${unsigned.nodeId}`);
+  const different = results.filter((result) => !sameResult(result, finished)).map(({ nodeId }) => nodeId);
+  if (different.length > 0) {
+    return refused('TRANSCRIPT_MISMATCH', `node ${party.nodeId} and nodes ${different.join(', ')} differ`);
+  }
+
+  const body = { case: 'dkgConfirmed', value: { nodeId: party.nodeId } } as const;
+  if (state.phase === 'final') return { kind: 'answered', body };
+  const { dealing, dealers, keyPackage } = state;
+  const final: Final = { phase: 'final', terms, opening: dealing.opening, dealers, finished };
+  return { kind: 'advanced', state: final, body, finalKey: keyPackage };
+}

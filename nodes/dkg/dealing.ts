@@ -1,0 +1,171 @@
+/**
+ * The dealer's part: open a session (deal a polynomial, prove possession, sign) and seal shares for recipients.
+ *
+ * Invariants
+ * - The polynomial, the sealing key and the opening of an attempt are durable before the opening leaves; the same
+ *   attempt is never dealt twice.
+ * - Sealing the same share for the same signed sealing key gives the same box: the ephemeral key is derived, by HKDF,
+ *   from a secret of the attempt and from everything that the box depends on. Nothing is ever sealed to a key that the
+ *   recipient did not sign for this attempt.
+ *
+ * Komlo and Goldberg 2020 ("FROST"), figure 1, round 1 and the sending half of round 2.
+ */
+import { encodeParts, type RandomBytes, takeRandom, u32be, utf8 } from '../../crypto/bytes.ts';
+import {
+  type DealerOpening,
+  type DkgTerms,
+  isSignedOpening,
+  openingTranscript,
+  sealedShareTranscript,
+  sealingAssociatedData,
+  sessionContext,
+} from '../../crypto/dkg-transcripts.ts';
+import { CryptoError } from '../../crypto/errors.ts';
+import { type Curve, groupOf } from '../../crypto/group.ts';
+import { hkdfSha256 } from '../../crypto/hashing.ts';
+import { sign } from '../../crypto/identity.ts';
+import { type Polynomial, polynomialFromSeed, randomPolynomial } from '../../crypto/polynomial.ts';
+import { provePossession } from '../../crypto/possession.ts';
+import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
+import { commitTo, shareFor } from '../../crypto/vss.ts';
+import type { DkgOpen, DkgSeal } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { thresholdMin } from '../../proto/limits.ts';
+import { type DkgWorld, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
+import { attemptOf, type Dealing, type DealingState, type DkgState, type Provisional } from './state.ts';
+
+/** Where a request stands: the names its frame gave. */
+export interface AttemptName {
+  readonly tenant: string;
+  readonly session: string;
+  readonly attempt: number;
+}
+
+/** DkgOpen: answers the stored opening, or deals. The attempt is not a stale one. */
+export function open(state: DkgState, name: AttemptName, request: DkgOpen, world: DkgWorld): Outcome {
+  const { party } = world;
+  const { curve, threshold, totalNodes } = request;
+  if (!isCurve(curve)) return refused('REQUEST_INVALID', 'the curve is none of secp256k1 and ed25519');
+  if (threshold < thresholdMin || threshold > totalNodes || totalNodes > party.identityKeys.length) {
+    return refused('REQUEST_INVALID', `no ${threshold} of ${totalNodes} among ${party.identityKeys.length} nodes`);
+  }
+  if (party.nodeId > totalNodes) return refused('REQUEST_INVALID', `node ${party.nodeId} is outside the session`);
+  if (state.phase === 'final' && name.attempt !== attemptOf(state)) return refused('ALREADY_FINAL');
+  if (name.attempt > attemptOf(state)) return deal({ ...name, curve, threshold, totalNodes }, world);
+
+  switch (state.phase) {
+    case 'unopened':
+      throw new Error('an attempt is never below the first');
+    case 'discarded':
+      return refused('ATTEMPT_DISCARDED');
+    case 'broken':
+      return refused('ATTEMPT_BROKEN');
+    case 'dealing':
+    case 'provisional':
+    case 'final': {
+      const { terms } = state;
+      if (terms.curve !== curve || terms.threshold !== threshold || terms.totalNodes !== totalNodes) {
+        return refused('PARAMETERS_CHANGED', `it was ${terms.threshold} of ${terms.totalNodes} on ${terms.curve}`);
+      }
+      return opened(state.phase === 'final' ? state.opening : state.dealing.opening);
+    }
+  }
+}
+
+function isCurve(curve: string): curve is Curve {
+  return curve === 'secp256k1' || curve === 'ed25519';
+}
+
+function opened(opening: DealerOpening): Outcome {
+  return { kind: 'answered', body: { case: 'dkgOpened', value: { opening: wireOpening(opening) } } };
+}
+
+/** The wire's form, whose arrays are mutable. */
+export function wireOpening(opening: DealerOpening) {
+  return { ...opening, commitments: [...opening.commitments] };
+}
+
+function deal(about: Omit<DkgTerms, 'rosterDigest'>, world: DkgWorld): Outcome {
+  const terms: DkgTerms = { ...about, rosterDigest: world.party.rosterDigest };
+  const dealing = dealingOf(terms, world);
+  return {
+    kind: 'advanced',
+    state: { phase: 'dealing', terms, dealing, dealers: [] },
+    body: { case: 'dkgOpened', value: { opening: wireOpening(dealing.opening) } },
+  };
+}
+
+function dealingOf(terms: DkgTerms, { party, random }: DkgWorld): Dealing {
+  const { curve } = terms;
+  const context = sessionContext(terms);
+  const polynomial = polynomialOf(terms, party.sandbox, party.nodeId, random);
+  const sealingSeed = takeRandom(random, 32);
+  const unsigned = {
+    dealer: party.nodeId,
+    commitments: commitTo(curve, polynomial),
+    possession: provePossession({ curve, secret: polynomial[0]!, context, dealerId: party.nodeId, random }),
+    sealingKey: sealingKeyPair(sealingSeed).publicKey,
+    played: false,
+  };
+  const signature = sign(party.secretKey, openingTranscript(context, unsigned));
+  return { polynomial, sealingSeed, boxSeed: takeRandom(random, 32), opening: { ...unsigned, signature } };
+}
+
+function polynomialOf(
+  terms: DkgTerms,
+  sandbox: DkgWorld['party']['sandbox'],
+  nodeId: number,
+  random: RandomBytes,
+): Polynomial {
+  const { curve, threshold, tenant, session } = terms;
+  const readyMade = sandbox !== undefined && sandbox.tenant === tenant && sandbox.sessions.includes(session);
+  return readyMade
+    ? polynomialFromSeed(curve, threshold, sandbox.seed, nodeId, session)
+    : randomPolynomial(curve, threshold, random);
+}
+
+/** DkgSeal: this dealer's shares, sealed for the recipients and signed, ascending by recipient. */
+export function sealShares(state: DealingState | Provisional, request: DkgSeal, { party }: DkgWorld): Outcome {
+  const { terms, dealing } = state;
+  const { curve } = terms;
+  const recipients = [...request.recipients].sort((a, b) => a.dealer - b.dealer);
+  const fault = idFault(
+    'recipient',
+    recipients.map(({ dealer }) => dealer),
+    terms.totalNodes,
+  );
+  if (fault !== undefined) return refused('REQUEST_INVALID', fault);
+  if (recipients.some(({ played }) => played)) {
+    return refused('REQUEST_INVALID', 'a played opening has no sealing key: send the recipient’s own');
+  }
+
+  const context = sessionContext(terms);
+  const shares = [];
+  for (const recipient of recipients) {
+    const { dealer: recipientId, sealingKey } = recipient;
+    if (!isSignedOpening(terms, recipient, identityKeyOf(party, recipientId))) {
+      // Whoever relayed it may have changed it, so that this alone blames nobody.
+      return refused('OPENING_INVALID', `node ${recipientId}`);
+    }
+    const info = encodeParts(utf8('signmesh/dkg/box/v1'), context, u32be(recipientId), sealingKey);
+    const box = sealOrUndefined({
+      recipientPublicKey: sealingKey,
+      plaintext: groupOf(curve).encodeScalar(shareFor(curve, dealing.polynomial, recipientId)),
+      associatedData: sealingAssociatedData(context, party.nodeId, recipientId),
+      random: (length) => hkdfSha256(dealing.boxSeed, new Uint8Array(0), info, length),
+    });
+    if (box === undefined) return refused('OPENING_INVALID', `the sealing key of node ${recipientId}`, [recipientId]);
+    const share = { dealer: party.nodeId, recipient: recipientId, box };
+    shares.push({ ...share, signature: sign(party.secretKey, sealedShareTranscript(context, share)) });
+  }
+  return { kind: 'answered', body: { case: 'dkgSealed', value: { shares } } };
+}
+
+/** Undefined for a sealing key of small order, which its owner signed and so is to blame for. */
+function sealOrUndefined(input: Parameters<typeof seal>[0]): Uint8Array | undefined {
+  try {
+    return seal(input);
+  } catch (error) {
+    if (error instanceof CryptoError) return undefined;
+    throw error;
+  }
+}

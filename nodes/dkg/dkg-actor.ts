@@ -1,0 +1,169 @@
+/**
+ * The actor "node/<id>/dkg/<tenant>/<session>": the node side of one DKG session (proto/signmesh/wire/v1/dkg.proto).
+ *
+ * It puts a request through the order of checks below, lets dealing.ts, verifying.ts and confirming.ts decide, and turns
+ * the outcome into effects: whatever changed is persisted before the answer leaves.
+ *
+ * Theory of operation
+ * 1. The frame must name the session that the address names, and an attempt from 1 on: else REQUEST_INVALID.
+ * 2. A lower attempt than the one known is STALE_ATTEMPT. A higher one can only be opened or discarded.
+ * 3. Every request may be repeated and is answered alike, from the record, also by an actor rebuilt after a crash. The
+ *    exceptions: an attempt that is broken or discarded is not opened again, and a final one seals no more
+ *    (ALREADY_FINAL), since its polynomial is gone; it still answers DkgOpen, DkgVerify and DkgConfirm.
+ * 4. A session that has been quiet for `idleMs` stops its actor; the record stays.
+ */
+import type { Address, Context } from '../../actors/contract.ts';
+import type { WireBodyInit } from '../../proto/wire.ts';
+import { encodeKeyRecord } from '../key-record.ts';
+import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
+import { receivedBody } from '../messages.ts';
+import { dkgRecordKey, isRecordName, keyRecordKey, type NodeWrite } from '../records.ts';
+import { confirm } from './confirming.ts';
+import { open, sealShares } from './dealing.ts';
+import { type DkgParty, type DkgWorld, type Outcome, refused } from './party.ts';
+import { decodeDkgRecord, encodeDkgRecord } from './record.ts';
+import { attemptOf, type DkgRequestCase, type DkgState, dkgTransitions } from './state.ts';
+import { complainAgain, verifyShares } from './verifying.ts';
+
+/** How long an actor without requests stays in memory. */
+export const dkgIdleMs = 60_000;
+const idleTimer = 'idle';
+/** Requests waiting for one session. The coordinator has one actor a session, which waits for answers. */
+const dkgMailboxMax = 256;
+
+export function dkgBehaviour(party: DkgParty): NodeBehaviour<DkgState> {
+  return {
+    prefix: `node/${party.nodeId}/dkg`,
+    mailboxMax: dkgMailboxMax,
+    durableKey(self) {
+      const name = sessionOf(self);
+      return name === undefined ? undefined : dkgRecordKey(name.tenant, name.session);
+    },
+    start: (record) => ({
+      state: record === undefined ? { phase: 'unopened' } : decodeDkgRecord(record),
+      effects: [{ kind: 'startTimer', name: idleTimer, afterMs: dkgIdleMs }],
+    }),
+    receive: (state, input, context) => receive(party, state, input, context),
+  };
+}
+
+/** Tenant and session of an actor's address, or undefined for an address that names none. */
+export function sessionOf(self: Address): { readonly tenant: string; readonly session: string } | undefined {
+  const [, , , tenant, session, ...more] = self.split('/');
+  if (tenant === undefined || session === undefined || more.length > 0) return undefined;
+  return isRecordName(tenant, session) ? { tenant, session } : undefined;
+}
+
+function receive(party: DkgParty, state: DkgState, input: NodeInput, context: Context): NodeStep<DkgState> {
+  switch (input.kind) {
+    case 'message':
+      return handle(party, state, input, context);
+    case 'timer':
+      return { state, effects: [{ kind: 'stop' }] };
+    case 'persistRefused':
+      // Whether the write took hold is unknown. Say nothing, and start from the record when the request is repeated.
+      return { state, effects: [event('dkg.write.failed', 'error', context, {}), { kind: 'stop' }] };
+    case 'loaded':
+    case 'loadFailed':
+    case 'undelivered':
+      // An answer that found no way back: the coordinator repeats its request.
+      return { state, effects: [] };
+  }
+}
+
+function handle(party: DkgParty, state: DkgState, input: NodeMessageInput, context: Context): NodeStep<DkgState> {
+  const { tenant, session, attempt } = input.message;
+  const body = receivedBody(input.message);
+  const idle: NodeEffect = { kind: 'startTimer', name: idleTimer, afterMs: dkgIdleMs };
+  const reply = (answer: WireBodyInit): NodeEffect => ({
+    kind: 'reply',
+    message: { tenant, session, attempt, body: answer },
+  });
+
+  const outcome = decide(state, input, { party, random: context.random }, context.self);
+  switch (outcome.kind) {
+    case 'ignored':
+      return { state, effects: [idle] };
+    case 'answered':
+      return { state, effects: [idle, reply(outcome.body)] };
+    case 'refused': {
+      const { code, message, culprits } = outcome;
+      const value = { nodeId: party.nodeId, code, message, culprits: [...culprits] };
+      const told = event('dkg.request.refused', 'warn', context, { attempt, request: body.case, code });
+      return { state, effects: [idle, reply({ case: 'dkgRefused', value }), told] };
+    }
+    case 'advanced': {
+      const next = outcome.state;
+      const allowed = dkgTransitions[state.phase][body.case as DkgRequestCase];
+      if (!allowed?.includes(next.phase)) throw new Error(`no transition ${state.phase} -${body.case}-> ${next.phase}`);
+      const puts = [{ key: dkgRecordKey(tenant, session), record: encodeDkgRecord(next) }];
+      const { finalKey } = outcome;
+      if (finalKey !== undefined) {
+        puts.push({ key: keyRecordKey(tenant, session), record: encodeKeyRecord(finalKey) });
+      }
+      const write: NodeWrite = { puts, deletes: [] };
+      const effects: NodeEffect[] = [{ kind: 'persist', write }, idle];
+      if (outcome.body !== undefined) effects.push(reply(outcome.body));
+      effects.push(event(`dkg.${next.phase}`, next.phase === 'broken' ? 'warn' : 'info', context, { attempt }));
+      return { state: next, effects };
+    }
+  }
+}
+
+/** The order of checks, from the frame to the one request in the one phase that it is meant for. */
+function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self: Address): Outcome {
+  const { tenant, session, attempt } = input.message;
+  const body = receivedBody(input.message);
+  const name = sessionOf(self);
+  if (name === undefined || name.tenant !== tenant || name.session !== session) {
+    return refused('REQUEST_INVALID', 'the frame names another session than the address');
+  }
+  if (attempt < 1) return refused('REQUEST_INVALID', 'the frame names no attempt');
+  const known = attemptOf(state);
+  if (attempt < known) return refused('STALE_ATTEMPT', `attempt ${known}`);
+
+  if (body.case === 'dkgOpen') return open(state, { tenant, session, attempt }, body.value, world);
+  if (body.case === 'dkgDiscard') return discard(state, attempt);
+  if (body.case !== 'dkgSeal' && body.case !== 'dkgVerify' && body.case !== 'dkgConfirm') {
+    return refused('REQUEST_INVALID', `a DKG session takes no ${body.case}`);
+  }
+  if (attempt > known) return refused('NOT_OPEN');
+
+  switch (state.phase) {
+    case 'unopened':
+      return refused('NOT_OPEN');
+    case 'discarded':
+      return refused('ATTEMPT_DISCARDED');
+    case 'broken':
+      return body.case === 'dkgVerify' ? complainAgain(state, world.party) : refused('ATTEMPT_BROKEN');
+    case 'dealing':
+      if (body.case === 'dkgConfirm') return refused('NOT_FINISHED');
+      break;
+    case 'final':
+      if (body.case === 'dkgSeal') return refused('ALREADY_FINAL');
+      if (body.case === 'dkgConfirm') return confirm(state, body.value, world.party);
+      return verifyShares(state, body.value, world.party);
+    case 'provisional':
+      if (body.case === 'dkgConfirm') return confirm(state, body.value, world.party);
+      break;
+  }
+  return body.case === 'dkgSeal' ? sealShares(state, body.value, world) : verifyShares(state, body.value, world.party);
+}
+
+/** A tombstone stays, so that a late or repeated DkgOpen does not deal the attempt again. */
+function discard(state: DkgState, attempt: number): Outcome {
+  if (state.phase === 'final') return refused('ALREADY_FINAL');
+  if (state.phase === 'discarded' && state.attempt === attempt) return { kind: 'ignored' };
+  return { kind: 'advanced', state: { phase: 'discarded', attempt }, body: undefined };
+}
+
+type EventFields = Readonly<Record<string, string | number>>;
+
+function event(
+  type: string,
+  level: 'info' | 'warn' | 'error',
+  context: Context,
+  fields: EventFields,
+): Extract<NodeEffect, { kind: 'emit' }> {
+  return { kind: 'emit', event: { type, level, fields: { ...fields, ...sessionOf(context.self) } } };
+}

@@ -1,0 +1,83 @@
+/**
+ * Who a node is in a DKG, and the outcomes that its steps are made of. The steps (dealing.ts, verifying.ts,
+ * confirming.ts) are pure functions from a state and a request to an outcome; dkg-actor.ts turns outcomes into effects.
+ */
+import type { RandomBytes } from '../../crypto/bytes.ts';
+import type { KeyPackage } from '../../crypto/key-package.ts';
+import type { WireBodyInit } from '../../proto/wire.ts';
+import { type DkgRefusalCode, dkgRefusals } from './codes.ts';
+import type { DkgState } from './state.ts';
+
+/**
+ * The ready-made keys of a sandbox. For exactly these (tenant, session) pairs the polynomial comes from the seed;
+ * nothing else ever does, no sealing key and no nonce.
+ */
+export interface SandboxKeys {
+  /** 32 bytes. Secret. */
+  readonly seed: Uint8Array;
+  readonly tenant: string;
+  readonly sessions: readonly string[];
+}
+
+/** What stays the same for all sessions of a node. */
+export interface DkgParty {
+  readonly nodeId: number;
+  /** Ed25519 public keys, 32 bytes; index 0 is node 1. */
+  readonly identityKeys: readonly Uint8Array[];
+  /** This node's Ed25519 secret key, 64 bytes. Secret. */
+  readonly secretKey: Uint8Array;
+  readonly rosterDigest: Uint8Array;
+  readonly sandbox?: SandboxKeys | undefined;
+}
+
+/** What a step needs of the world. */
+export interface DkgWorld {
+  readonly party: DkgParty;
+  readonly random: RandomBytes;
+}
+
+/** The identity that a dealer's signatures are checked under. `nodeId` has been checked against the session's size. */
+export function identityKeyOf(party: DkgParty, nodeId: number): Uint8Array {
+  const key = party.identityKeys[nodeId - 1];
+  if (key === undefined) throw new Error(`node ${nodeId} is not in the roster`);
+  return key;
+}
+
+/** What a request leads to. */
+export type Outcome =
+  /** Answered from what stands; nothing changes. */
+  | { readonly kind: 'answered'; readonly body: WireBodyInit }
+  /** The state changes, durably, before the answer leaves. `finalKey`: becomes final in the same write. */
+  | {
+      readonly kind: 'advanced';
+      readonly state: Exclude<DkgState, { phase: 'unopened' }>;
+      readonly body: WireBodyInit | undefined;
+      readonly finalKey?: KeyPackage;
+    }
+  | Refused
+  /** Nothing to do and nothing to say. */
+  | { readonly kind: 'ignored' };
+
+export interface Refused {
+  readonly kind: 'refused';
+  readonly code: DkgRefusalCode;
+  readonly message: string;
+  readonly culprits: readonly number[];
+}
+
+/** A refusal; `detail` is public and follows the code's sentence. */
+export function refused(code: DkgRefusalCode, detail = '', culprits: readonly number[] = []): Refused {
+  const sentence = dkgRefusals[code];
+  return { kind: 'refused', code, message: detail === '' ? sentence : `${sentence}: ${detail}`, culprits };
+}
+
+/** The first thing that is wrong with a list of ids that must be distinct and from 1 to `totalNodes`, or undefined. */
+export function idFault(what: string, ids: readonly number[], totalNodes: number): string | undefined {
+  const seen = new Set<number>();
+  for (const id of ids) {
+    if (!Number.isInteger(id) || id < 1 || id > totalNodes) return `${what} ${id} is not from 1 to ${totalNodes}`;
+    if (seen.has(id)) return `${what} ${id} appears twice`;
+    seen.add(id);
+  }
+  return undefined;
+}

@@ -1,0 +1,226 @@
+/**
+ * The recipient's part: verify dealers' shares, complain about those that are wrong, and finish when all are there.
+ *
+ * Invariants
+ * - A share is durable here before `verified` is said of it.
+ * - A dealer is real or played from its first verified share on, always with the same opening.
+ * - A complaint about a sealed share reveals this attempt's sealing key, so that the coordinator can judge it; the attempt
+ *   is dead here before the key leaves, and holds no secret any more.
+ * - A complaint is made only about a box that its dealer signed: a relay that changes boxes learns no sealing key.
+ * - A fault in a played share changes nothing: the right one can still follow.
+ *
+ * Feldman 1987; Pedersen 1991; Komlo and Goldberg 2020 ("FROST"), figure 1, round 2.
+ */
+import { equalBytes } from '../../crypto/bytes.ts';
+import {
+  type DealerOpening,
+  type DkgTerms,
+  decodeShare,
+  finishDigest,
+  finishTranscript,
+  openingTranscript,
+  openSealedShare,
+  sessionContext,
+  verifyOpening,
+  verifySealedShare,
+} from '../../crypto/dkg-transcripts.ts';
+import { CryptoError } from '../../crypto/errors.ts';
+import { sign } from '../../crypto/identity.ts';
+import { finishDkg, type KeyPackage } from '../../crypto/key-package.ts';
+import { shareFor, verifyShare } from '../../crypto/vss.ts';
+import type { DkgOpening, DkgVerify, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireBodyInit } from '../../proto/wire.ts';
+import { ownCopy } from '../messages.ts';
+import { type DkgFaultCode, dkgFaults } from './codes.ts';
+import { type DkgParty, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
+import type { Broken, DealerMark, DealingState, Final, Provisional, Verdict, VerifiedDealer } from './state.ts';
+import { marksOf } from './state.ts';
+
+/** One dealer of a request: its opening with the share that came for it, if any. */
+interface Exchange {
+  readonly opening: DealerOpening;
+  readonly sealed: SealedShare | undefined;
+  /** The bytes that a client gave. */
+  readonly played: Uint8Array | undefined;
+}
+
+/** What came of one exchange: a verdict, and what it adds to the state when it is new. */
+interface Examined {
+  readonly verdict: Verdict;
+  readonly added?: VerifiedDealer;
+}
+
+/** DkgVerify in an attempt that goes on or is done. */
+export function verifyShares(state: DealingState | Provisional | Final, request: DkgVerify, party: DkgParty): Outcome {
+  const exchanges = exchangesOf(state.terms, request, party.nodeId);
+  if (typeof exchanges === 'string') return refused('REQUEST_INVALID', exchanges);
+  const examined = exchanges.map((exchange) => examine(state, exchange, party));
+  const verdicts = examined.map(({ verdict }) => verdict);
+  if (state.phase !== 'dealing') return { kind: 'answered', body: answer(party, verdicts, state.finished) };
+
+  if (verdicts.some(({ revealedSealingKey }) => revealedSealingKey.length > 0)) {
+    const broken: Broken = { phase: 'broken', terms: state.terms, verdicts };
+    return { kind: 'advanced', state: broken, body: answer(party, verdicts, undefined) };
+  }
+  const added = examined.flatMap((one) => one.added ?? []);
+  const dealers = [...state.dealers, ...added].sort((a, b) => a.dealer - b.dealer);
+  if (dealers.length === state.terms.totalNodes) return finish(state, dealers, verdicts, party);
+  const body = answer(party, verdicts, undefined);
+  return added.length === 0 ? { kind: 'answered', body } : { kind: 'advanced', state: { ...state, dealers }, body };
+}
+
+/** DkgVerify in a broken attempt: the complaint, again. */
+export function complainAgain(state: Broken, party: DkgParty): Outcome {
+  return { kind: 'answered', body: answer(party, state.verdicts, undefined) };
+}
+
+function answer(party: DkgParty, verdicts: readonly Verdict[], finished: Provisional['finished'] | undefined) {
+  const value = { recipient: party.nodeId, verdicts: [...verdicts] };
+  if (finished === undefined) return { case: 'dkgVerified', value } as const satisfies WireBodyInit;
+  const result = { ...finished, verificationShares: [...finished.verificationShares] };
+  return { case: 'dkgVerified', value: { ...value, finished: result } } as const satisfies WireBodyInit;
+}
+
+/** The request's exchanges, ascending by dealer, or what is wrong with it. A real dealer here needs no box of its own. */
+function exchangesOf(terms: DkgTerms, request: DkgVerify, nodeId: number): Exchange[] | string {
+  const { dealers, sealed, played } = request;
+  const ids = (list: readonly { readonly dealer: number }[]) => list.map(({ dealer }) => dealer);
+  const fault =
+    idFault('dealer', ids(dealers), terms.totalNodes) ??
+    idFault('the dealer of a sealed share', ids(sealed), terms.totalNodes) ??
+    idFault('the dealer of a played share', ids(played), terms.totalNodes);
+  if (fault !== undefined) return fault;
+  if (sealed.some(({ recipient }) => recipient !== nodeId)) return `a sealed share is not for node ${nodeId}`;
+
+  const exchanges = [...dealers]
+    .sort((a, b) => a.dealer - b.dealer)
+    .map((opening) => ({
+      opening: copyOfOpening(opening),
+      sealed: sealed.find(({ dealer }) => dealer === opening.dealer),
+      played: played.find(({ dealer }) => dealer === opening.dealer)?.share,
+    }));
+  if (exchanges.filter((one) => one.sealed).length !== sealed.length) return 'a sealed share lacks its opening';
+  if (exchanges.filter((one) => one.played).length !== played.length) return 'a played share lacks its opening';
+  for (const { opening, sealed: box, played: share } of exchanges) {
+    const complete = opening.played
+      ? box === undefined && share !== undefined
+      : share === undefined && (box !== undefined || opening.dealer === nodeId);
+    if (!complete) return `dealer ${opening.dealer} lacks its one share, played or sealed as its opening is`;
+  }
+  return exchanges;
+}
+
+function copyOfOpening(opening: DkgOpening): DealerOpening {
+  const { dealer, played } = opening;
+  return {
+    dealer,
+    commitments: opening.commitments.map(ownCopy),
+    // A played opening has neither, whatever the frame held.
+    possession: played ? new Uint8Array(0) : ownCopy(opening.possession),
+    sealingKey: played ? new Uint8Array(0) : ownCopy(opening.sealingKey),
+    signature: played ? new Uint8Array(0) : ownCopy(opening.signature),
+    played,
+  };
+}
+
+function examine(state: DealingState | Provisional | Final, exchange: Exchange, party: DkgParty): Examined {
+  const { terms } = state;
+  const { opening } = exchange;
+  const { dealer, played } = opening;
+  const openingDigest = openingTranscript(sessionContext(terms), opening);
+  const mark: DealerMark | undefined = state.dealers.find((known) => known.dealer === dealer);
+  const known = mark !== undefined && mark.played === played && equalBytes(mark.openingDigest, openingDigest);
+  if (known && !played) return { verdict: verified(dealer) };
+  if (!known) {
+    // The signature comes first: an opening that is not the dealer's own says nothing of what the dealer did.
+    const fault = verifyOpening(terms, opening, identityKeyOf(party, dealer));
+    if (fault !== undefined) return { verdict: faulty(dealer, fault) };
+    if (mark !== undefined) return { verdict: faulty(dealer, 'COMMITMENT_MISMATCH') };
+  }
+
+  const found = played ? playedShare(terms, exchange, party) : realShare(state, exchange, openingDigest, party);
+  if (typeof found !== 'bigint') return { verdict: found };
+  if (known) return { verdict: verified(dealer) };
+  return { verdict: verified(dealer), added: { dealer, played, openingDigest, opening, share: found } };
+}
+
+function playedShare(terms: DkgTerms, { opening, played }: Exchange, party: DkgParty): bigint | Verdict {
+  const share = decodeShare(terms.curve, played!);
+  const right = share !== undefined && verifyShare(terms.curve, share, party.nodeId, opening.commitments);
+  return right ? share : faulty(opening.dealer, 'SHARE_INVALID');
+}
+
+/** Of a real dealer that is new here, so that the attempt is still dealing. */
+function realShare(
+  state: DealingState | Provisional | Final,
+  { opening, sealed }: Exchange,
+  openingDigest: Uint8Array,
+  party: DkgParty,
+): bigint | Verdict {
+  if (state.phase !== 'dealing') throw new Error('an attempt that has finished knows all its dealers');
+  const { terms, dealing } = state;
+  if (opening.dealer === party.nodeId) {
+    // This node's own share needs no box, only that nobody was shown another opening in its name.
+    const own = openingTranscript(sessionContext(terms), dealing.opening);
+    if (!equalBytes(own, openingDigest)) return faulty(opening.dealer, 'COMMITMENT_MISMATCH');
+    return shareFor(terms.curve, dealing.polynomial, party.nodeId);
+  }
+  if (!verifySealedShare(terms, sealed!, identityKeyOf(party, opening.dealer))) {
+    return faulty(opening.dealer, 'SHARE_UNSIGNED');
+  }
+  const { sealingSeed } = dealing;
+  const opened = openSealedShare({
+    terms,
+    sealed: sealed!,
+    commitments: opening.commitments,
+    recipientSealingKey: sealingSeed,
+  });
+  return opened.kind === 'share' ? opened.share : faulty(opening.dealer, opened.code, sealingSeed);
+}
+
+function verified(dealer: number): Verdict {
+  return { dealer, verified: true, code: '', message: '', revealedSealingKey: new Uint8Array(0) };
+}
+
+function faulty(dealer: number, code: DkgFaultCode, revealedSealingKey: Uint8Array = new Uint8Array(0)): Verdict {
+  return { dealer, verified: false, code, message: `dealer ${dealer}: ${dkgFaults[code]}`, revealedSealingKey };
+}
+
+/** All shares are there: the key package, provisional until the echo, and the signed result. */
+function finish(
+  state: DealingState,
+  dealers: readonly VerifiedDealer[],
+  verdicts: readonly Verdict[],
+  party: DkgParty,
+): Outcome {
+  const { terms, dealing } = state;
+  let keyPackage: KeyPackage;
+  try {
+    keyPackage = finishDkg({
+      curve: terms.curve,
+      threshold: terms.threshold,
+      totalNodes: terms.totalNodes,
+      nodeId: party.nodeId,
+      sharesByDealer: dealers.map(({ share }) => share),
+      commitmentsByDealer: dealers.map(({ opening }) => opening.commitments),
+    });
+  } catch (error) {
+    // Played dealers, who prove nothing, can choose polynomials that cancel out. The last shares are then not taken.
+    if (error instanceof CryptoError) return refused('FINISH_FAILED', error.message, error.culprits);
+    throw error;
+  }
+  const { publicKey, verificationShares, chainCode } = keyPackage;
+  const openings = dealers.map(({ opening }) => opening);
+  const transcriptDigest = finishDigest(sessionContext(terms), { openings, publicKey, verificationShares, chainCode });
+  const signature = sign(party.secretKey, finishTranscript(transcriptDigest, party.nodeId));
+  const finished = { nodeId: party.nodeId, publicKey, verificationShares, chainCode, transcriptDigest, signature };
+  const provisional: Provisional = {
+    phase: 'provisional',
+    terms,
+    dealing,
+    dealers: marksOf(dealers),
+    keyPackage,
+    finished,
+  };
+  return { kind: 'advanced', state: provisional, body: answer(party, verdicts, finished) };
+}

@@ -1,0 +1,73 @@
+/**
+ * A key package as a record: the final one under `key/…`, the provisional one inside its DKG record.
+ *
+ * JSON, `v` 1. The signing share is secret; everything else may be public.
+ */
+import { fromHex, toHex, utf8 } from '../crypto/bytes.ts';
+import { type Curve, groupOf } from '../crypto/group.ts';
+import type { KeyPackage } from '../crypto/key-package.ts';
+import type { NodeRecord } from './records.ts';
+
+/** The JSON form of a key package. */
+export interface KeyPackageJson {
+  readonly curve: Curve;
+  readonly threshold: number;
+  readonly total_nodes: number;
+  readonly node_id: number;
+  readonly signing_share: string;
+  readonly public_key: string;
+  readonly verification_shares: readonly string[];
+  readonly chain_code: string;
+  readonly group_commitments: readonly string[];
+}
+
+export function keyPackageToJson(keyPackage: KeyPackage): KeyPackageJson {
+  return {
+    curve: keyPackage.curve,
+    threshold: keyPackage.threshold,
+    total_nodes: keyPackage.totalNodes,
+    node_id: keyPackage.nodeId,
+    signing_share: toHex(groupOf(keyPackage.curve).encodeScalar(keyPackage.signingShare)),
+    public_key: toHex(keyPackage.publicKey),
+    verification_shares: keyPackage.verificationShares.map(toHex),
+    chain_code: toHex(keyPackage.chainCode),
+    group_commitments: keyPackage.groupCommitments.map(toHex),
+  };
+}
+
+export function keyPackageFromJson(json: KeyPackageJson): KeyPackage {
+  return {
+    curve: json.curve,
+    threshold: json.threshold,
+    totalNodes: json.total_nodes,
+    nodeId: json.node_id,
+    signingShare: groupOf(json.curve).decodeNonZeroScalar(fromHex(json.signing_share)),
+    publicKey: fromHex(json.public_key),
+    verificationShares: json.verification_shares.map(fromHex),
+    chainCode: fromHex(json.chain_code),
+    groupCommitments: json.group_commitments.map(fromHex),
+  };
+}
+
+export function encodeKeyRecord(keyPackage: KeyPackage): NodeRecord {
+  return utf8(JSON.stringify({ v: 1, ...keyPackageToJson(keyPackage) }));
+}
+
+/** Throws on anything that `encodeKeyRecord` did not write; the store has authenticated it, so that would be our bug. */
+export function decodeKeyRecord(record: NodeRecord): KeyPackage {
+  return keyPackageFromJson(parseRecord(record, 'key') as unknown as KeyPackageJson);
+}
+
+/** The JSON object of a record of version 1. The error never quotes the record, since that is secret. */
+export function parseRecord(record: NodeRecord, kind: string): Record<string, unknown> {
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder().decode(record));
+  } catch {
+    throw new Error(`a ${kind} record is not JSON`);
+  }
+  if (typeof json !== 'object' || json === null || (json as { v?: unknown }).v !== 1) {
+    throw new Error(`a ${kind} record is not of version 1`);
+  }
+  return json as Record<string, unknown>;
+}

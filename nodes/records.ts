@@ -1,0 +1,33 @@
+/**
+ * What a node's store holds, and how it is asked to change.
+ *
+ * Two kinds of records, both JSON text with bytes as lowercase hex (node-record codecs: dkg/record.ts, key-record.ts):
+ * - `dkg/<tenant>/<session>`: one DKG session, as far as this node has come;
+ * - `key/<tenant>/<session>`: a final key package. It appears in the same write that makes its session final.
+ *
+ * Records are secret: the live store encrypts each at rest (key-store.ts). Tenant and session hold no "/", so that no
+ * two pairs share a key; whoever makes a key has checked that (`isRecordName`).
+ */
+import { sessionIdPattern } from '../proto/limits.ts';
+
+/** The plaintext of one record. Secret. */
+export type NodeRecord = Uint8Array;
+
+/** One atomic change: all of it is durable, or none. A key stands at most once in it. */
+export interface NodeWrite {
+  readonly puts: readonly { readonly key: string; readonly record: NodeRecord }[];
+  readonly deletes: readonly string[];
+}
+
+export function dkgRecordKey(tenant: string, session: string): string {
+  return `dkg/${tenant}/${session}`;
+}
+
+export function keyRecordKey(tenant: string, session: string): string {
+  return `key/${tenant}/${session}`;
+}
+
+/** Whether a pair may name a record (and an actor): neither part is empty or holds a "/". */
+export function isRecordName(tenant: string, session: string): boolean {
+  return tenant !== '' && !tenant.includes('/') && sessionIdPattern.test(session);
+}

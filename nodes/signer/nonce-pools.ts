@@ -1,0 +1,120 @@
+/**
+ * The nonces that a node has dealt ahead and not used yet: one pool a scheme, all bound to one boot of the coordinator.
+ *
+ * Invariants
+ * - A nonce leaves its pool once. `take` removes it before anybody sees it, so that whatever happens next (a refusal, an
+ *   exception, a duplicate) finds it gone.
+ * - Numbers rise from 1 and never repeat within a boot of the node, over all schemes and also after a restart of the
+ *   actor: the counter is handed in and outlives the pools.
+ * - Nonces are in memory only. A new boot of the coordinator voids the pools of the one before.
+ * - A pool holds `poolNoncesMax` at most; what is dealt beyond pushes out the oldest, which are then void.
+ *
+ * RFC 9591 §5.1 allows nonces to be dealt ahead; §4.1's hedge with the key share is impossible then, since the key is not
+ * known yet: a secret of the node's boot stands in for it. A mock nonce is the coordinator's once it is dealt; here only
+ * its number is kept, so that it counts once.
+ */
+import { concatBytes, type RandomBytes } from '../../crypto/bytes.ts';
+import { dealFrostNonce, type FrostNonces } from '../../crypto/frost/frost.ts';
+import { groupOf } from '../../crypto/group.ts';
+import { dealMockNonce } from '../../crypto/mock-ecdsa.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { type SigningScheme, schemes } from './schemes.ts';
+
+/** Nonces in one answer, at most. */
+export const noncesDealtMax = 1_000;
+/** Nonces of one scheme that wait to be used, at most. */
+export const poolNoncesMax = 8_192;
+
+/** A nonce as it goes to the coordinator; has the fields of the wire's DealtNonce. */
+export interface DealtNonce {
+  readonly number: bigint;
+  /** FROST: compressed points; else empty. */
+  readonly hiding: Uint8Array;
+  readonly binding: Uint8Array;
+  /** Mock ECDSA: 32 bytes, big-endian, secret towards everybody but the coordinator; else empty. */
+  readonly mockNonce: Uint8Array;
+}
+
+/** A nonce that was taken out of its pool to sign once. FROST nonces are secret. */
+export type TakenNonce =
+  | { readonly kind: 'mock' }
+  | { readonly kind: 'frost'; readonly nonces: FrostNonces; readonly commitments: Uint8Array };
+
+/** Gives 1, 2, 3, … for as long as the node's boot lasts. */
+export class NonceNumbers {
+  #last = 0n;
+
+  next(): bigint {
+    this.#last += 1n;
+    return this.#last;
+  }
+}
+
+const mockTaken: TakenNonce = { kind: 'mock' };
+const none = new Uint8Array(0);
+
+/** Mutable, and owned by one actor state: a batch of a thousand is not copied for every nonce that leaves it. */
+export class NoncePools {
+  readonly #numbers: NonceNumbers;
+  readonly #hedge: Uint8Array;
+  readonly #pools = new Map<SigningScheme, Map<bigint, TakenNonce>>();
+  #coordinatorBoot = '';
+
+  /** @param hedge 32 secret bytes of this boot */
+  constructor(numbers: NonceNumbers, hedge: Uint8Array) {
+    this.#numbers = numbers;
+    this.#hedge = hedge;
+  }
+
+  /** Deals `count` nonces, at most `noncesDealtMax`, to a boot of the coordinator. */
+  deal(scheme: SigningScheme, coordinatorBoot: string, count: number, random: RandomBytes): DealtNonce[] {
+    if (coordinatorBoot !== this.#coordinatorBoot) {
+      this.#pools.clear();
+      this.#coordinatorBoot = coordinatorBoot;
+    }
+    let pool = this.#pools.get(scheme);
+    if (pool === undefined) {
+      pool = new Map();
+      this.#pools.set(scheme, pool);
+    }
+    const dealt: DealtNonce[] = [];
+    for (let left = Math.min(count, noncesDealtMax); left > 0; left -= 1) {
+      dealt.push(this.#dealOne(scheme, pool, random));
+      if (pool.size > poolNoncesMax) this.#dropOldest(pool);
+    }
+    return dealt;
+  }
+
+  /** Takes a nonce, irrevocably, or undefined when there is none of this name (any more). */
+  take(scheme: SigningScheme, coordinatorBoot: string, number: bigint): TakenNonce | undefined {
+    if (coordinatorBoot !== this.#coordinatorBoot) return undefined;
+    const pool = this.#pools.get(scheme);
+    const nonce = pool?.get(number);
+    pool?.delete(number);
+    return nonce;
+  }
+
+  /** Nonces of a scheme that wait. */
+  waiting(scheme: SigningScheme): number {
+    return this.#pools.get(scheme)?.size ?? 0;
+  }
+
+  #dealOne(scheme: SigningScheme, pool: Map<bigint, TakenNonce>, random: RandomBytes): DealtNonce {
+    const number = this.#numbers.next();
+    if (scheme === Scheme.MOCK_ECDSA) {
+      pool.set(number, mockTaken);
+      const mockNonce = groupOf('secp256k1').encodeScalar(dealMockNonce(random));
+      return { number, hiding: none, binding: none, mockNonce };
+    }
+    const { suite } = schemes[scheme];
+    const { nonces, commitments } = dealFrostNonce({ suite, random, hedge: this.#hedge });
+    const { hiding, binding } = commitments;
+    pool.set(number, { kind: 'frost', nonces, commitments: concatBytes(hiding, binding) });
+    return { number, hiding, binding, mockNonce: none };
+  }
+
+  #dropOldest(pool: Map<bigint, TakenNonce>): void {
+    const oldest = pool.keys().next();
+    if (!oldest.done) pool.delete(oldest.value);
+  }
+}

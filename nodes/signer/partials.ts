@@ -1,0 +1,126 @@
+/**
+ * One partial signature: the checks of a request, and the arithmetic behind them. Pure.
+ *
+ * `requestFault` looks at the request alone, `keyFault` at request and key, and `computePartial` signs with a nonce that
+ * has already left its pool. What a request says of the other signers cannot be checked here: that a coordinator hands
+ * the same list to all of them shows in the signature. The mock's R is not checked against the nonce's inverse either:
+ * both come from the coordinator, which knows the nonce and so learns the key anyway.
+ *
+ * RFC 9591 §5.2 (round two); crypto/mock-ecdsa.ts.
+ */
+import { concatBytes, equalBytes } from '../../crypto/bytes.ts';
+import { CryptoError } from '../../crypto/errors.ts';
+import { frostPartial } from '../../crypto/frost/frost.ts';
+import { groupOf } from '../../crypto/group.ts';
+import { mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
+import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { nodesMax } from '../../proto/limits.ts';
+import { isRecordName } from '../records.ts';
+import type { TakenNonce } from './nonce-pools.ts';
+import { isSigningScheme, schemes } from './schemes.ts';
+import type { SigningKey } from './signing-keys.ts';
+
+const hardenedFrom = 0x8000_0000;
+const pathIndicesMax = 255;
+
+/** What is wrong with a request whatever the key is, or undefined. Public text. */
+export function requestFault(request: PartialRequest, tenant: string, nodeId: number): string | undefined {
+  const { scheme, message, derivationPath, nonceNumber } = request;
+  if (!isSigningScheme(scheme)) return 'the scheme is unknown';
+  if (!isRecordName(tenant, request.keySession)) return 'tenant and key session name no key';
+  const { messageBytesMin, messageBytesMax } = schemes[scheme];
+  if (message.length < messageBytesMin || message.length > messageBytesMax) {
+    return `the message is not ${messageBytesMin} to ${messageBytesMax} bytes`;
+  }
+  if (derivationPath.length > pathIndicesMax) return `the path has more than ${pathIndicesMax} indices`;
+  if (derivationPath.some((index) => index >= hardenedFrom)) return 'an index of the path is not below 2^31';
+  if (scheme === Scheme.MOCK_ECDSA) return undefined;
+  if (nonceNumber === 0n) return 'a FROST partial needs a nonce';
+  return signersFault(request, nodeId);
+}
+
+function signersFault({ signers }: PartialRequest, nodeId: number): string | undefined {
+  let previous = 0;
+  let ownIncluded = false;
+  for (const { nodeId: id } of signers) {
+    if (id < 1 || id > nodesMax) return `signer ${id} is not from 1 to ${nodesMax}`;
+    if (id <= previous) return 'the signers are not ascending and distinct';
+    previous = id;
+    if (id === nodeId) ownIncluded = true;
+  }
+  return ownIncluded ? undefined : 'this node is not among the signers';
+}
+
+/** What is wrong with a sound request for this key, or undefined. */
+export function keyFault(request: PartialRequest, key: SigningKey): string | undefined {
+  const { scheme, signers } = request;
+  if (!isSigningScheme(scheme) || schemes[scheme].curve !== key.curve) {
+    return `the key is on ${key.curve}, which the scheme is not for`;
+  }
+  if (scheme === Scheme.MOCK_ECDSA) return undefined;
+  if (signers.length < key.threshold) return `${signers.length} signers are fewer than the threshold ${key.threshold}`;
+  const last = signers.at(-1);
+  if (last !== undefined && last.nodeId > key.totalNodes) return `signer ${last.nodeId} holds no share of the key`;
+  return undefined;
+}
+
+/** The 32-byte partial signature, or what is wrong. */
+export type PartialOutcome =
+  | { readonly kind: 'partial'; readonly partial: Uint8Array }
+  | { readonly kind: 'fault'; readonly message: string };
+
+/**
+ * Signs. The caller has taken the nonce out of its pool, so that it is spent whatever comes of this.
+ *
+ * @param nonce undefined: mock ECDSA with a nonce to which this node dealt nothing
+ */
+export function computePartial(
+  request: PartialRequest,
+  key: SigningKey,
+  nonce: TakenNonce | undefined,
+  nodeId: number,
+): PartialOutcome {
+  try {
+    return nonce?.kind === 'frost' ? frost(request, key, nonce, nodeId) : mockEcdsa(request, key);
+  } catch (error) {
+    if (error instanceof CryptoError) return { kind: 'fault', message: error.message };
+    throw error;
+  }
+}
+
+function mockEcdsa(request: PartialRequest, key: SigningKey): PartialOutcome {
+  const group = groupOf('secp256k1');
+  const { noncePoint, mockNonceInverse, message } = request;
+  if (!group.isValidPoint(noncePoint)) return { kind: 'fault', message: 'R is not a point' };
+  const r = group.reduce(noncePoint.subarray(1));
+  if (r === 0n) return { kind: 'fault', message: 'R has no r' };
+  const kInverse = group.decodeNonZeroScalar(mockNonceInverse);
+  const partial = mockEcdsaPartial({ kInverse, r, digest: message, signingShare: key.signingShare });
+  return { kind: 'partial', partial: group.encodeScalar(partial) };
+}
+
+function frost(
+  request: PartialRequest,
+  key: SigningKey,
+  nonce: Extract<TakenNonce, { kind: 'frost' }>,
+  nodeId: number,
+): PartialOutcome {
+  const { scheme, signers, message } = request;
+  if (scheme !== Scheme.FROST_ED25519 && scheme !== Scheme.FROST_BIP340) {
+    return { kind: 'fault', message: 'the nonce is of another scheme' };
+  }
+  const own = signers.find((signer) => signer.nodeId === nodeId);
+  if (own === undefined || !equalBytes(concatBytes(own.hiding, own.binding), nonce.commitments)) {
+    return { kind: 'fault', message: 'the commitments are not those of this nonce' };
+  }
+  const partial = frostPartial({
+    suite: schemes[scheme].suite,
+    nodeId,
+    signingShare: key.signingShare,
+    groupPublicKey: key.publicKey,
+    message,
+    commitments: signers,
+    nonces: nonce.nonces,
+  });
+  return { kind: 'partial', partial: groupOf(key.curve).encodeScalar(partial) };
+}

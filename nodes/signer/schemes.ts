@@ -1,0 +1,37 @@
+/** The signature schemes of the wire, and what each asks of a key and of a message. */
+import type { FrostSuite } from '../../crypto/frost/ciphersuite.ts';
+import type { Curve } from '../../crypto/group.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { digestBytes, ed25519MessageBytesMax } from '../../proto/limits.ts';
+
+export type FrostScheme = Scheme.FROST_ED25519 | Scheme.FROST_BIP340;
+export type SigningScheme = Scheme.MOCK_ECDSA | FrostScheme;
+
+interface SchemeFacts {
+  readonly curve: Curve;
+  readonly messageBytesMin: number;
+  readonly messageBytesMax: number;
+}
+
+export const schemes: Readonly<
+  Record<Scheme.MOCK_ECDSA, SchemeFacts> & Record<FrostScheme, SchemeFacts & { readonly suite: FrostSuite }>
+> = {
+  [Scheme.MOCK_ECDSA]: { curve: 'secp256k1', messageBytesMin: digestBytes, messageBytesMax: digestBytes },
+  [Scheme.FROST_ED25519]: {
+    curve: 'ed25519',
+    messageBytesMin: 1,
+    messageBytesMax: ed25519MessageBytesMax,
+    suite: 'FROST-ED25519-SHA512-v1',
+  },
+  [Scheme.FROST_BIP340]: {
+    curve: 'secp256k1',
+    messageBytesMin: digestBytes,
+    messageBytesMax: digestBytes,
+    suite: 'FROST-secp256k1-SHA256-TR-v1',
+  },
+};
+
+/** Whether the number on the wire is a scheme that a node signs with. */
+export function isSigningScheme(scheme: Scheme): scheme is SigningScheme {
+  return scheme === Scheme.MOCK_ECDSA || scheme === Scheme.FROST_ED25519 || scheme === Scheme.FROST_BIP340;
+}

@@ -1,0 +1,250 @@
+/**
+ * The actor "node/<id>": deals nonces ahead and answers with partial signatures (proto/signmesh/wire/v1/signing.proto).
+ *
+ * Theory of operation
+ * - DealNonces fills a pool bound to the coordinator's boot; the first one of a new boot voids everything before.
+ * - PartialRequest: the request is checked by itself, its key is found or loaded (others for that key wait meanwhile), it
+ *   is checked against the key, its nonce is taken out of the pool, and only then something is computed. So a nonce is
+ *   forgotten before anything that depends on it exists, and a duplicate finds NONCE_UNKNOWN.
+ * - A request that is refused for any other reason burns the nonce that it names: it will not be asked for in good faith.
+ *
+ * The state is mutable and belongs to this actor alone: pools and caches change in place, since a step that copied them
+ * would cost more than the signature. That is sound because this actor never persists, so that no step is ever taken
+ * back; and what matters, the removal of a nonce, must not be taken back anyway. After a bug the supervisor starts anew
+ * with empty pools, while the numbers go on.
+ *
+ * Secrets (shares, nonces, the hedge) stay in the state; events carry none.
+ */
+import type { Address, Context, Trace } from '../../actors/contract.ts';
+import { CryptoError } from '../../crypto/errors.ts';
+import {
+  type DealNonces,
+  PartialRefusalCode,
+  type PartialRequest,
+  Scheme,
+} from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBodyInit } from '../../proto/wire.ts';
+import { decodeKeyRecord } from '../key-record.ts';
+import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
+import { receivedBody } from '../messages.ts';
+import { keyRecordKey, type NodeRecord } from '../records.ts';
+import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';
+import { computePartial, keyFault, requestFault } from './partials.ts';
+import { isSigningScheme } from './schemes.ts';
+import { type SigningKey, SigningKeys } from './signing-keys.ts';
+
+/** Requests that wait for keys to be loaded, over all keys, at most. */
+export const waitingRequestsMax = 1_024;
+const signerMailboxMax = 8_192;
+
+export interface SignerIdentity {
+  readonly nodeId: number;
+  /** A fresh id for every start of the process; part of every nonce's id. */
+  readonly boot: string;
+}
+
+/** A request on its way to an answer. */
+interface Asked {
+  readonly from: Address;
+  readonly trace: Trace;
+  readonly tenant: string;
+  readonly session: string;
+  readonly attempt: number;
+  readonly request: PartialRequest;
+}
+
+/** See above: owned by the actor, changed in place. */
+export interface SignerState {
+  readonly pools: NoncePools;
+  readonly keys: SigningKeys;
+  /** Requests by the record key that is being loaded for them, in order of arrival. */
+  readonly waiting: Map<string, Asked[]>;
+}
+
+export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerState> {
+  const numbers = new NonceNumbers();
+  return {
+    prefix: `node/${identity.nodeId}`,
+    mailboxMax: signerMailboxMax,
+    durableKey: () => undefined,
+    start: (_record, context) => ({
+      state: { pools: new NoncePools(numbers, context.random(32)), keys: new SigningKeys(), waiting: new Map() },
+      effects: [],
+    }),
+    receive: (state, input, context) => ({ state, effects: receive(identity, state, input, context) }),
+  };
+}
+
+function receive(
+  identity: SignerIdentity,
+  state: SignerState,
+  input: NodeInput,
+  context: Context,
+): NodeStep<SignerState>['effects'] {
+  switch (input.kind) {
+    case 'message':
+      return handle(identity, state, input, context);
+    case 'loaded':
+      return keyLoaded(identity, state, input.key, input.record);
+    case 'loadFailed': {
+      const waiting = takeWaiting(state, input.key);
+      // Nothing true can be said of these keys. Silence is no fault: the coordinator asks another node.
+      return [event('signer.key.unavailable', 'error', { requests: waiting.length, reason: input.message })];
+    }
+    case 'timer':
+    case 'persistRefused':
+    case 'undelivered':
+      return [];
+  }
+}
+
+function handle(
+  identity: SignerIdentity,
+  state: SignerState,
+  input: NodeMessageInput,
+  context: Context,
+): NodeStep<SignerState>['effects'] {
+  const { tenant, session, attempt } = input.message;
+  const body = receivedBody(input.message);
+  switch (body.case) {
+    case 'dealNonces':
+      return dealNonces(identity, state, body.value, input, context);
+    case 'partialRequest': {
+      const { from, trace } = input;
+      return partialRequested(identity, state, { from, trace, tenant, session, attempt, request: body.value });
+    }
+    default:
+      return [event('signer.message.unexpected', 'warn', { from: input.from, message: body.case })];
+  }
+}
+
+function dealNonces(
+  { boot }: SignerIdentity,
+  { pools }: SignerState,
+  { scheme, count, coordinatorBoot }: DealNonces,
+  { message: { tenant, session, attempt } }: NodeMessageInput,
+  context: Context,
+): NodeEffect[] {
+  const possible = isSigningScheme(scheme) && coordinatorBoot !== '';
+  const nonces = possible ? pools.deal(scheme, coordinatorBoot, count, context.random) : [];
+  const body: WireBodyInit = { case: 'noncesDealt', value: { scheme, nodeBoot: boot, coordinatorBoot, nonces } };
+  return [
+    { kind: 'reply', message: { tenant, session, attempt, body } },
+    event('signer.nonces.dealt', 'debug', { scheme: Scheme[scheme] ?? '', count: nonces.length }),
+  ];
+}
+
+function partialRequested(identity: SignerIdentity, state: SignerState, asked: Asked): NodeEffect[] {
+  const { request, tenant } = asked;
+  const fault = requestFault(request, tenant, identity.nodeId);
+  if (fault !== undefined) {
+    return refuseAndBurn(identity, state, asked, PartialRefusalCode.REQUEST_INVALID, fault);
+  }
+  const recordKey = keyRecordKey(tenant, request.keySession);
+  const waiting = state.waiting.get(recordKey);
+  if (waiting === undefined && state.keys.has(recordKey)) return answer(identity, state, asked, recordKey);
+
+  let waitingCount = 0;
+  for (const list of state.waiting.values()) waitingCount += list.length;
+  if (waitingCount >= waitingRequestsMax) return [event('signer.request.dropped', 'warn', { waiting: waitingCount })];
+  if (waiting !== undefined) {
+    waiting.push(asked);
+    return [];
+  }
+  state.waiting.set(recordKey, [asked]);
+  return [{ kind: 'load', key: recordKey }];
+}
+
+function keyLoaded(
+  identity: SignerIdentity,
+  state: SignerState,
+  recordKey: string,
+  record: NodeRecord | undefined,
+): NodeEffect[] {
+  const waiting = takeWaiting(state, recordKey);
+  if (record === undefined) {
+    const { KEY_UNKNOWN } = PartialRefusalCode;
+    return waiting.flatMap((asked) => refuseAndBurn(identity, state, asked, KEY_UNKNOWN, 'no final key of that name'));
+  }
+  state.keys.add(recordKey, decodeKeyRecord(record));
+  return waiting.flatMap((asked) => answer(identity, state, asked, recordKey));
+}
+
+function takeWaiting(state: SignerState, recordKey: string): readonly Asked[] {
+  const waiting = state.waiting.get(recordKey) ?? [];
+  state.waiting.delete(recordKey);
+  return waiting;
+}
+
+/** The key is at hand. */
+function answer(identity: SignerIdentity, state: SignerState, asked: Asked, recordKey: string): NodeEffect[] {
+  const { request } = asked;
+  const { NONCE_UNKNOWN, REQUEST_INVALID } = PartialRefusalCode;
+  let key: SigningKey;
+  try {
+    key = state.keys.find(recordKey, request.derivationPath);
+  } catch (error) {
+    if (!(error instanceof CryptoError)) throw error;
+    return refuseAndBurn(identity, state, asked, REQUEST_INVALID, error.message);
+  }
+  const fault = keyFault(request, key);
+  if (fault !== undefined) return refuseAndBurn(identity, state, asked, REQUEST_INVALID, fault);
+
+  // From here on the nonce is gone, whatever happens.
+  const nonce = takeNonce(identity, state, request);
+  if (nonce === undefined && request.nonceNumber !== 0n) {
+    return [refusal(identity, asked, NONCE_UNKNOWN, 'there is no such nonce, or no more')];
+  }
+  const outcome = computePartial(request, key, nonce, identity.nodeId);
+  if (outcome.kind === 'fault') return [refusal(identity, asked, REQUEST_INVALID, outcome.message)];
+  const { attemptTag } = request;
+  const value = {
+    nodeId: identity.nodeId,
+    attemptTag,
+    outcome: { case: 'partial' as const, value: outcome.partial },
+  };
+  return [send(asked, { case: 'partialReply', value }), signed(identity, asked)];
+}
+
+function takeNonce({ boot }: SignerIdentity, { pools }: SignerState, request: PartialRequest): TakenNonce | undefined {
+  const { scheme, nodeBoot, coordinatorBoot, nonceNumber } = request;
+  if (nonceNumber === 0n || nodeBoot !== boot || !isSigningScheme(scheme)) return undefined;
+  return pools.take(scheme, coordinatorBoot, nonceNumber);
+}
+
+function refuseAndBurn(
+  identity: SignerIdentity,
+  state: SignerState,
+  asked: Asked,
+  code: PartialRefusalCode,
+  message: string,
+): NodeEffect[] {
+  takeNonce(identity, state, asked.request);
+  return [refusal(identity, asked, code, message)];
+}
+
+function refusal({ nodeId }: SignerIdentity, asked: Asked, code: PartialRefusalCode, message: string): NodeEffect {
+  const { attemptTag } = asked.request;
+  const outcome = { case: 'refusal' as const, value: { code, message } };
+  return send(asked, { case: 'partialReply', value: { nodeId, attemptTag, outcome } });
+}
+
+/** Not `reply`: a request may have waited for its key, and then another input is being handled. */
+function send({ from, trace, tenant, session, attempt }: Asked, body: WireBodyInit): NodeEffect {
+  return { kind: 'send', to: from, message: { tenant, session, attempt, body }, trace };
+}
+
+/** For checkers: which nonce signed, and for what. No nonce may appear twice. */
+function signed({ boot }: SignerIdentity, { tenant, session, attempt, request }: Asked): NodeEffect {
+  const { scheme, coordinatorBoot, nonceNumber } = request;
+  const nonce = Number(nonceNumber);
+  return event('signer.partial.signed', 'debug', { tenant, session, attempt, scheme, boot, coordinatorBoot, nonce });
+}
+
+function event(
+  type: string,
+  level: 'debug' | 'warn' | 'error',
+  fields: Readonly<Record<string, string | number>>,
+): NodeEffect {
+  return { kind: 'emit', event: { type, level, fields } };
+}

@@ -1,0 +1,68 @@
+/**
+ * The keys that a signer has at hand: final key packages and the children derived from them, both bounded.
+ *
+ * A child costs one HMAC and one point addition an index, so that the children that are asked for again and again are
+ * kept: the derived share and public key, ready to sign with. Secret, in memory only.
+ */
+import { deriveTweak, tweakShare } from '../../crypto/derivation.ts';
+import type { Curve } from '../../crypto/group.ts';
+import type { KeyPackage } from '../../crypto/key-package.ts';
+import { BoundedCache } from './bounded-cache.ts';
+
+export const keysMax = 1_024;
+export const childrenMax = 4_096;
+
+/** A key, or a child of one, as it signs. */
+export interface SigningKey {
+  readonly curve: Curve;
+  readonly threshold: number;
+  readonly totalNodes: number;
+  readonly publicKey: Uint8Array;
+  /** Secret. */
+  readonly signingShare: bigint;
+}
+
+/** What of a key package signing needs: not the other nodes' verification shares. */
+interface ParentKey extends SigningKey {
+  readonly chainCode: Uint8Array;
+}
+
+/** Mutable, and owned by one actor state. `key` is the record key of the parent. */
+export class SigningKeys {
+  readonly #parents = new BoundedCache<ParentKey>(keysMax);
+  readonly #children = new BoundedCache<SigningKey>(childrenMax);
+
+  add(key: string, keyPackage: KeyPackage): void {
+    const { curve, threshold, totalNodes, publicKey, signingShare, chainCode } = keyPackage;
+    this.#parents.set(key, { curve, threshold, totalNodes, publicKey, signingShare, chainCode });
+  }
+
+  has(key: string): boolean {
+    return this.#parents.has(key);
+  }
+
+  /**
+   * The key at a path. Its parent must be at hand (`has`).
+   *
+   * @throws CryptoError INVALID_PATH for an index without a child
+   */
+  find(key: string, path: readonly number[]): SigningKey {
+    const parent = this.#parents.get(key);
+    if (parent === undefined) throw new Error('the parent key is not at hand');
+    if (path.length === 0) return parent;
+    const childKey = `${key}/${path.join('/')}`;
+    const known = this.#children.get(childKey);
+    if (known !== undefined) return known;
+    const { curve, threshold, totalNodes, publicKey, chainCode } = parent;
+    const derived = deriveTweak({ curve, publicKey, chainCode, path });
+    const child: SigningKey = {
+      curve,
+      threshold,
+      totalNodes,
+      publicKey: derived.publicKey,
+      signingShare: tweakShare(curve, parent.signingShare, derived.tweak),
+    };
+    this.#children.set(childKey, child);
+    return child;
+  }
+}
