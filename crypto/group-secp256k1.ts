@@ -16,7 +16,7 @@ const GENERATOR = secp256k1.publicKeyCreate(bigEndian32(1n));
 
 /**
  * Whether secp256k1 arithmetic runs in its native binding or in the JavaScript fallback, which the library takes
- * silently where it ships no binary, and which is some thirty times slower.
+ * silently where it ships no binary, and which is about ten times slower.
  */
 export function cryptoBackend(): 'native' | 'js' {
   try {

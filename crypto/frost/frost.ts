@@ -32,6 +32,9 @@ export interface FrostRoundWithContext extends FrostRound {
   readonly context?: FrostContext | undefined;
 }
 
+/** The public commitments of nonces that are still held, so that signing need not compute them a second time. */
+const commitmentsOfNonces = new WeakMap<FrostNonces, Omit<FrostCommitment, 'nodeId'>>();
+
 /**
  * Deals one pair of nonces: RFC 9591 §4.1 nonce_generate, H3(32 random bytes ‖ secret).
  *
@@ -51,7 +54,9 @@ export function dealFrostNonce(input: {
   const binding = nonceHash(takeRandom(input.random, 32), input.hedge);
   // A nonce of zero (chance 2^-252) throws here, since its commitment would be the identity.
   const commitments = { hiding: group.baseMultiply(hiding), binding: group.baseMultiply(binding) };
-  return { nonces: { hiding, binding }, commitments };
+  const nonces = Object.freeze({ hiding, binding });
+  commitmentsOfNonces.set(nonces, { hiding: commitments.hiding.slice(), binding: commitments.binding.slice() });
+  return { nonces, commitments };
 }
 
 /**
@@ -76,7 +81,10 @@ export function frostPartial(
   }
   const announced = input.commitments.find((entry) => entry.nodeId === nodeId);
   if (announced === undefined) throw new CryptoError('INVALID_NODE_ID', `node ${nodeId} is not in the signer set`);
-  const own = { hiding: group.baseMultiply(nonces.hiding), binding: group.baseMultiply(nonces.binding) };
+  const own = commitmentsOfNonces.get(nonces) ?? {
+    hiding: group.baseMultiply(nonces.hiding),
+    binding: group.baseMultiply(nonces.binding),
+  };
   if (!sameCommitment(announced, own)) {
     throw new CryptoError('INVALID_NONCE', 'the round does not hold the commitments of these nonces');
   }
