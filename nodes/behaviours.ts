@@ -1,0 +1,44 @@
+/**
+ * The actors of one node, for whichever runtime: "node/<id>" signs, "node/<id>/dkg/<tenant>/<session>" makes keys. They
+ * share nothing but the store, through which a final key reaches the signer.
+ *
+ * Made once for each start of a node process, live or simulated: the boot id must be fresh then.
+ */
+import { identityFromSeed } from '../crypto/identity.ts';
+import { type Roster, rosterDigest } from '../proto/roster.ts';
+import { dkgBehaviour } from './dkg/dkg-actor.ts';
+import type { DkgParty, SandboxKeys } from './dkg/party.ts';
+import type { DkgState } from './dkg/state.ts';
+import type { NodeBehaviour } from './messages.ts';
+import { type SignerState, signerBehaviour } from './signer/signer-actor.ts';
+
+export interface NodeIdentity {
+  readonly nodeId: number;
+  /** A fresh id for every start of the process. */
+  readonly boot: string;
+  readonly roster: Roster;
+  /** Secret, 32 bytes. */
+  readonly identitySeed: Uint8Array;
+  readonly sandbox?: SandboxKeys | undefined;
+}
+
+export interface NodeBehaviours {
+  readonly signer: NodeBehaviour<SignerState>;
+  readonly dkg: NodeBehaviour<DkgState>;
+}
+
+export function nodeBehaviours(identity: NodeIdentity): NodeBehaviours {
+  const { nodeId, boot } = identity;
+  return { signer: signerBehaviour({ nodeId, boot }), dkg: dkgBehaviour(dkgPartyOf(identity)) };
+}
+
+/** What a node is in every DKG. */
+export function dkgPartyOf({ nodeId, roster, identitySeed, sandbox }: Omit<NodeIdentity, 'boot'>): DkgParty {
+  return {
+    nodeId,
+    identityKeys: roster.nodes.map(({ publicKey }) => publicKey),
+    secretKey: identityFromSeed(identitySeed).secretKey,
+    rosterDigest: rosterDigest(roster),
+    sandbox,
+  };
+}

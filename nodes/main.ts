@@ -1,0 +1,103 @@
+/**
+ * The node process: opens the key store, runs the node's actors on the live runtime, and keeps the link to the
+ * coordinator up. With key-store.ts the only place of this room that touches the world.
+ *
+ * Logs are JSON lines on stdout, each with role and node id. They carry what actors emit and what the runtime says of
+ * itself: names, codes and counts, never a secret.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import type { ActorEvent, Address } from '../actors/contract.ts';
+import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
+import { LinkClient } from '../actors/live/link-client.ts';
+import { systemRandom } from '../actors/live/ports.ts';
+import { LiveSystem } from '../actors/live/system.ts';
+import { cryptoBackend } from '../crypto/group.ts';
+import {
+  decodeFrames,
+  decodeHandshake,
+  encodeFrame,
+  encodeHandshake,
+  type WireMessage,
+  wireProtocolVersions,
+} from '../proto/wire.ts';
+import { nodeBehaviours } from './behaviours.ts';
+import { checkNodeConfig, type NodeConfig } from './config.ts';
+import { KeyStore } from './key-store.ts';
+import type { NodeRecord, NodeWrite } from './records.ts';
+
+export interface RunningNode {
+  /** Takes no more requests, waits for writes that are under way, closes link and store. Repeatable. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a node. Resolves once the store is open and the link is being made; the coordinator may come later.
+ *
+ * @throws Error for a configuration that cannot work, KeyStoreError for a store that cannot be opened
+ */
+export async function runNode(config: NodeConfig): Promise<RunningNode> {
+  checkNodeConfig(config);
+  const { nodeId, roster, identitySeed, sandbox } = config;
+  const boot = randomUUID();
+  const log = pino({ level: config.logLevel, base: { role: 'node', node_id: nodeId } });
+  const { storeDir, storageKey } = config;
+  const store = await KeyStore.open({ storeDir, nodeId, storageKey, random: systemRandom });
+
+  const { signer, dkg } = nodeBehaviours({ nodeId, boot, roster, identitySeed, sandbox });
+  const system = new LiveSystem<WireMessage, NodeWrite, NodeRecord>({
+    behaviours: [signer, dkg],
+    store,
+    log,
+    describe: (message) => message.body.case,
+    onEvent: (address, event) => logEvent(log, address, event),
+  });
+  const link = new LinkClient<WireMessage>({
+    url: config.coordinatorUrl,
+    handshake: {
+      protocolVersions: wireProtocolVersions,
+      clusterId: roster.clusterId,
+      joinSecret: config.joinSecret,
+      identity: identityFromSeed(identitySeed),
+      role: 'node',
+      nodeId,
+      boot,
+      coordinatorKey: roster.coordinator,
+    },
+    codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
+    deliver: (envelope) => system.deliver(envelope),
+    onRefused: ({ to, message }, reason) => {
+      log.warn({ address: to, message: message.body.case, reason }, 'a request was not taken');
+    },
+    log,
+  });
+  system.connect(link);
+  link.start();
+  log.info({ boot, crypto: cryptoBackend(), sandbox: sandbox !== undefined }, 'node started');
+
+  let stopping: Promise<void> | undefined;
+  return {
+    stop() {
+      stopping ??= shutDown(system, link, store, log);
+      return stopping;
+    },
+  };
+}
+
+/** The system first, so that what became true is still told; the store last, when nobody writes any more. */
+async function shutDown(
+  system: LiveSystem<WireMessage, NodeWrite, NodeRecord>,
+  link: LinkClient<WireMessage>,
+  store: KeyStore,
+  log: Logger,
+): Promise<void> {
+  await system.stop();
+  await link.stop();
+  await store.close();
+  log.info({}, 'node stopped');
+}
+
+function logEvent(log: Logger, address: Address, { type, level, fields }: ActorEvent): void {
+  // One debug event a signature: do not build what is not written.
+  if (log.isLevelEnabled(level)) log[level]({ ...fields, address, event: type }, type);
+}
