@@ -34,66 +34,17 @@ import type {
 import { noTrace } from '../contract.ts';
 import { Mailbox } from '../mailbox.ts';
 import { type PersistEffect, persistOf } from '../step.ts';
+import { attempt } from './attempt.ts';
 import { type AnyBehaviour, type Cell, endLife, newCell } from './cell.ts';
 import { type Log, silentLog, systemClock, systemRandom } from './ports.ts';
-import {
-  type DeadLetter,
-  DeadLetters,
-  defaultRestartPolicy,
-  RestartPacer,
-  type RestartPolicy,
-  safeErrorText,
-  safeStack,
-} from './supervision.ts';
+import { type DeadLetter, defaultRestartPolicy, safeErrorText, safeStack } from './supervision.ts';
+import { Supervisor } from './supervisor.ts';
+import type { LiveSystemOptions, SystemStats } from './system-options.ts';
 import { type TimerInput, Timers } from './timers.ts';
-
-export interface LiveSystemOptions<M, W, R> {
-  readonly behaviours: readonly AnyBehaviour<M, W, R>[];
-  /** Needed once a behaviour has a durable key, loads or persists. */
-  readonly store?: Store<W, R>;
-  /** May also be set later with `connect`, since links need the system to deliver to. */
-  readonly transport?: Transport<M>;
-  readonly clock?: Clock;
-  readonly random?: RandomBytes;
-  readonly log?: Log;
-  /** A public name for a message, e.g. its case: all that a dead letter says about it. */
-  readonly describe?: (message: M) => string;
-  readonly onEvent?: (address: Address, event: ActorEvent) => void;
-  /**
-   * Called for every dead letter, with the message's envelope if it was a message, so that the process can answer the
-   * caller. The envelope may hold secrets: do not keep or log it.
-   */
-  readonly onDeadLetter?: (letter: DeadLetter, envelope: Envelope<M> | undefined) => void;
-  /** Dead letters kept, newest first to stay. 100. */
-  readonly deadLettersMax?: number;
-  readonly restartPolicy?: RestartPolicy;
-  /** Inputs handled in a row before the event loop gets its turn. 2,000. */
-  readonly turnInputsMax?: number;
-}
-
-export interface SystemStats {
-  readonly actors: number;
-  readonly inputsWaiting: number;
-  readonly mailboxDepthMax: number;
-  readonly inputsHandled: number;
-  readonly mailboxRefusals: number;
-  readonly undelivered: number;
-  readonly deadLetters: number;
-  readonly restarts: number;
-  readonly persistsRunning: number;
-  readonly persistsRefused: number;
-  /** By event type. */
-  readonly events: ReadonlyMap<string, number>;
-}
-
-/** Reads of one durable record before the messages that wait for it are given up. */
-const loadAttemptsMax = 4;
-const loadRetryMinMs = 50;
-const loadRetryMaxMs = 2_000;
 
 export class LiveSystem<M, W = never, R = never> {
   readonly #behaviourFor: (address: Address) => AnyBehaviour<M, W, R> | undefined;
-  readonly #options: LiveSystemOptions<M, W, R>;
+  readonly #onEvent: LiveSystemOptions<M, W, R>['onEvent'];
   readonly #store: Store<W, R>;
   readonly #clock: Clock;
   readonly #random: RandomBytes;
@@ -101,7 +52,7 @@ export class LiveSystem<M, W = never, R = never> {
   readonly #turnInputsMax: number;
   readonly #cells = new Map<Address, Cell<M, W, R>>();
   readonly #ready = new Mailbox<Cell<M, W, R>>();
-  readonly #deadLetters: DeadLetters;
+  readonly #supervisor: Supervisor<M, W, R>;
   readonly #events = new Map<string, number>();
   readonly #persists = new Set<Promise<void>>();
   #transport: Transport<M> | undefined;
@@ -111,11 +62,10 @@ export class LiveSystem<M, W = never, R = never> {
   #inputsHandled = 0;
   #mailboxRefusals = 0;
   #undelivered = 0;
-  #restarts = 0;
   #persistsRefused = 0;
 
   constructor(options: LiveSystemOptions<M, W, R>) {
-    this.#options = options;
+    this.#onEvent = options.onEvent;
     this.#behaviourFor = prefixTable(options.behaviours);
     this.#store = options.store ?? missingStore;
     this.#transport = options.transport;
@@ -123,7 +73,21 @@ export class LiveSystem<M, W = never, R = never> {
     this.#random = options.random ?? systemRandom;
     this.#log = options.log ?? silentLog;
     this.#turnInputsMax = options.turnInputsMax ?? 2_000;
-    this.#deadLetters = new DeadLetters(options.deadLettersMax ?? 100);
+    this.#supervisor = new Supervisor<M, W, R>({
+      store: this.#store,
+      clock: this.#clock,
+      log: this.#log,
+      restartPolicy: options.restartPolicy ?? defaultRestartPolicy,
+      deadLettersMax: options.deadLettersMax ?? 100,
+      describe: (message) => this.#observe(() => options.describe?.(message)) ?? '',
+      onDeadLetter: (letter, envelope) => this.#observe(() => options.onDeadLetter?.(letter, envelope)),
+      isStopped: () => this.#stopped,
+      ready: (cell) => {
+        this.#schedule(cell);
+        this.#run();
+      },
+      drop: (cell) => this.#cells.delete(cell.address),
+    });
   }
 
   /** Sets the Transport for everything that is not local. */
@@ -154,7 +118,7 @@ export class LiveSystem<M, W = never, R = never> {
 
   /** The newest dead letters, oldest of them first. */
   deadLetters(): readonly DeadLetter[] {
-    return this.#deadLetters.list();
+    return this.#supervisor.deadLetters();
   }
 
   /** A snapshot for metrics; walks all actors. */
@@ -172,8 +136,8 @@ export class LiveSystem<M, W = never, R = never> {
       inputsHandled: this.#inputsHandled,
       mailboxRefusals: this.#mailboxRefusals,
       undelivered: this.#undelivered,
-      deadLetters: this.#deadLetters.count,
-      restarts: this.#restarts,
+      deadLetters: this.#supervisor.deadLetterCount,
+      restarts: this.#supervisor.restarts,
       persistsRunning: this.#persists.size,
       persistsRefused: this.#persistsRefused,
       events: new Map(this.#events),
@@ -205,7 +169,7 @@ export class LiveSystem<M, W = never, R = never> {
       if (this.#stopped) return 'noRoute';
       cell = newCell<M, W, R>(envelope.to, behaviour);
       this.#cells.set(envelope.to, cell);
-      if (!fresh) this.#load(cell);
+      if (!fresh) this.#supervisor.load(cell);
     } else if (this.#stopped) {
       return 'noRoute';
     } else if (cell.mailbox.length >= cell.behaviour.mailboxMax) {
@@ -285,7 +249,7 @@ export class LiveSystem<M, W = never, R = never> {
       step = cell.behaviour.receive(cell.state, input, this.#context(cell));
       persist = persistOf(step, cell.origin !== undefined);
     } catch (error) {
-      this.#failed(cell, [input], error, 'bug');
+      this.#supervisor.failed(cell, [input], error);
       return;
     }
     if (persist === undefined) this.#adopt(cell, step);
@@ -301,7 +265,7 @@ export class LiveSystem<M, W = never, R = never> {
     } catch (error) {
       cell.mustStart = false;
       const waiting = cell.mailbox.drain();
-      this.#failed(cell, waiting, error, 'bug');
+      this.#supervisor.failed(cell, waiting, error);
       return;
     }
     cell.record = undefined;
@@ -310,7 +274,7 @@ export class LiveSystem<M, W = never, R = never> {
     cell.phase = 'idle';
     if (persist === undefined) this.#adopt(cell, step);
     // There is no old state to refuse in: the record has moved on, so the actor starts anew from it.
-    else this.#persist(cell, step, persist.write, () => this.#restart(cell, true));
+    else this.#persist(cell, step, persist.write, () => this.#supervisor.restart(cell, true));
   }
 
   #adopt(cell: Cell<M, W, R>, step: Step<unknown, M, W>): void {
@@ -386,21 +350,22 @@ export class LiveSystem<M, W = never, R = never> {
 
   #emit(address: Address, event: ActorEvent): void {
     this.#events.set(event.type, (this.#events.get(event.type) ?? 0) + 1);
-    this.#guard(() => this.#options.onEvent?.(address, event), 'the event listener threw');
+    this.#observe(() => this.#onEvent?.(address, event));
   }
 
   /** Observers must not break what they observe. */
-  #guard(observe: () => void, complaint: string): void {
+  #observe<T>(tell: () => T): T | undefined {
     try {
-      observe();
+      return tell();
     } catch (error) {
-      this.#log.error({ error: safeErrorText(error), stack: safeStack(error) }, complaint);
+      this.#log.error({ error: safeErrorText(error), stack: safeStack(error) }, 'an observer of the actors threw');
+      return undefined;
     }
   }
 
   #forget(cell: Cell<M, W, R>): void {
     endLife(cell);
-    if (cell.mailbox.length > 0) this.#load(cell);
+    if (cell.mailbox.length > 0) this.#supervisor.load(cell);
     else this.#cells.delete(cell.address);
   }
 
@@ -443,119 +408,6 @@ export class LiveSystem<M, W = never, R = never> {
       (record) => answer({ kind: 'loaded', key, record }),
       (error: unknown) => answer({ kind: 'loadFailed', key, message: safeErrorText(error) }),
     );
-  }
-
-  /** Reads the durable record that the actor starts from, if it has one. */
-  #load(cell: Cell<M, W, R>): void {
-    let key: string | undefined;
-    try {
-      key = cell.behaviour.durableKey(cell.address);
-    } catch {
-      // An address from which no key can be made: `start` decides, with no record.
-      key = undefined;
-    }
-    cell.phase = key === undefined ? 'unstarted' : 'loading';
-    if (key === undefined) {
-      this.#schedule(cell);
-      return;
-    }
-    const { life } = cell;
-    const loadKey = key;
-    attempt(() => this.#store.load(loadKey)).then(
-      (record) => {
-        if (cell.life !== life || this.#stopped) return;
-        cell.record = record;
-        cell.phase = 'unstarted';
-        this.#schedule(cell);
-        this.#run();
-      },
-      (error: unknown) => {
-        if (cell.life === life && !this.#stopped) this.#loadFailed(cell, error);
-      },
-    );
-  }
-
-  #loadFailed(cell: Cell<M, W, R>, error: unknown): void {
-    cell.failedLoads += 1;
-    if (cell.failedLoads % loadAttemptsMax === 0) {
-      for (const input of cell.mailbox.drain()) this.#bury(cell, input, error, 'unavailable');
-      if (!cell.mustStart) {
-        endLife(cell);
-        this.#cells.delete(cell.address);
-        return;
-      }
-    }
-    const waitMs = Math.min(loadRetryMaxMs, loadRetryMinMs * 2 ** Math.min(cell.failedLoads - 1, 10));
-    cell.waiting = setTimeout(() => this.#load(cell), waitMs);
-  }
-
-  // --- supervision -------------------------------------------------------------------------------------------------
-
-  #failed(cell: Cell<M, W, R>, inputs: readonly Input<M, W, R>[], error: unknown, cause: DeadLetter['cause']): void {
-    const wasRunning = cell.phase === 'idle';
-    this.#log.error(
-      { address: cell.address, error: safeErrorText(error), stack: safeStack(error) },
-      'an actor threw; it restarts from its durable record',
-    );
-    for (const input of inputs) this.#bury(cell, input, error, cause);
-    this.#restart(cell, wasRunning);
-  }
-
-  #bury(cell: Cell<M, W, R>, input: Input<M, W, R>, error: unknown, cause: DeadLetter['cause']): void {
-    const isMessage = input.kind === 'message';
-    const letter: DeadLetter = {
-      address: cell.address,
-      from: isMessage ? input.from : '',
-      inputKind: input.kind,
-      messageCase: isMessage || input.kind === 'undelivered' ? this.#describe(input.message) : '',
-      cause,
-      error: safeErrorText(error),
-      atMs: this.#clock.nowMs(),
-    };
-    this.#deadLetters.add(letter);
-    this.#log.error({ ...letter }, 'dead letter');
-    const envelope = isMessage
-      ? { from: input.from, to: cell.address, message: input.message, trace: input.trace }
-      : undefined;
-    this.#guard(() => this.#options.onDeadLetter?.(letter, envelope), 'the dead letter listener threw');
-  }
-
-  #describe(message: M): string {
-    try {
-      return this.#options.describe?.(message) ?? '';
-    } catch {
-      return '';
-    }
-  }
-
-  #restart(cell: Cell<M, W, R>, mustStart: boolean): void {
-    this.#restarts += 1;
-    endLife(cell);
-    cell.mustStart = mustStart;
-    cell.restarts ??= new RestartPacer(this.#options.restartPolicy ?? defaultRestartPolicy);
-    const waitMs = cell.restarts.next(this.#clock.nowMs());
-    // An actor that cannot even start is tried again only for a message that came meanwhile.
-    const policy = this.#options.restartPolicy ?? defaultRestartPolicy;
-    const pauseMs = mustStart ? waitMs : Math.max(waitMs, policy.backOffMinMs);
-    if (pauseMs === 0) {
-      this.#load(cell);
-      return;
-    }
-    cell.phase = 'backingOff';
-    cell.waiting = setTimeout(() => {
-      if (cell.mailbox.length === 0 && !cell.mustStart) this.#cells.delete(cell.address);
-      else this.#load(cell);
-      this.#run();
-    }, pauseMs);
-  }
-}
-
-/** A port that throws instead of rejecting is treated alike. */
-function attempt<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return ask();
-  } catch (error) {
-    return Promise.reject(error);
   }
 }
 
