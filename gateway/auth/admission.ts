@@ -1,0 +1,72 @@
+/**
+ * The one way in, for both doors: token, scope, allowance, in this order. What passes has a principal; everything else
+ * has a ServiceError. Nothing of a request's body is read before.
+ */
+import { ServiceError } from '../errors/service-error.ts';
+import type { LimitClass, RateLimits, RateVerdict } from '../limits/rate-limits.ts';
+import type { Authenticator } from './authenticator.ts';
+import type { Principal } from './principal.ts';
+import type { Scope } from './scopes.ts';
+
+/** What a route or RPC asks of its caller. */
+export interface Requirement {
+  readonly scope: Scope;
+  readonly limitClass: LimitClass;
+}
+
+export type Admitted =
+  | { readonly admitted: true; readonly principal: Principal; readonly rate: RateVerdict | undefined }
+  | { readonly admitted: false; readonly error: ServiceError; readonly rate: RateVerdict | undefined };
+
+export class Admission {
+  readonly #authenticator: Authenticator;
+  readonly #limits: RateLimits | undefined;
+
+  /** Without `limits`, calls are not counted. */
+  constructor(authenticator: Authenticator, limits: RateLimits | undefined) {
+    this.#authenticator = authenticator;
+    this.#limits = limits;
+  }
+
+  /**
+   * `done` is called exactly once: before `admit` returns when the token was seen lately and calls are not counted.
+   * A callback, not a promise, since this runs for every call of the hot path.
+   */
+  admit(authorization: string | undefined, requirement: Requirement, done: (result: Admitted) => void): void {
+    const identified = this.#authenticator.authenticate(authorization);
+    if (identified instanceof Promise) identified.then((result) => this.#allow(result, requirement, done));
+    else this.#allow(identified, requirement, done);
+  }
+
+  #allow(identified: Principal | ServiceError, requirement: Requirement, done: (result: Admitted) => void): void {
+    if (identified instanceof ServiceError) {
+      done({ admitted: false, error: identified, rate: undefined });
+      return;
+    }
+    const { scope, limitClass } = requirement;
+    if (!identified.scopes.has(scope)) {
+      done({ admitted: false, error: missingScope(scope), rate: undefined });
+      return;
+    }
+    if (this.#limits === undefined) {
+      done({ admitted: true, principal: identified, rate: undefined });
+      return;
+    }
+    this.#limits.consume(identified.tenant, limitClass).then((rate) => {
+      if (rate.allowed) done({ admitted: true, principal: identified, rate });
+      else done({ admitted: false, error: overLimit(limitClass, rate), rate });
+    });
+  }
+}
+
+function missingScope(scope: Scope): ServiceError {
+  return new ServiceError('insufficientScope', `the access token lacks the scope ${scope}`, {
+    headers: { 'www-authenticate': `Bearer realm="signmesh", error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+function overLimit(limitClass: LimitClass, rate: RateVerdict): ServiceError {
+  return new ServiceError('rateLimited', `too many ${limitClass} calls: repeat in ${rate.resetS} s`, {
+    retryAfterS: rate.resetS,
+  });
+}

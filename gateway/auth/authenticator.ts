@@ -1,0 +1,162 @@
+/**
+ * From an `authorization` header to a principal. Every refusal is the same 401, so that nobody learns whether a token
+ * exists, is expired or was revoked.
+ *
+ * The hot path has no round trip: what the store said is kept, under the token's keyed hash, for up to `freshMs`; that
+ * is how long a revocation may take to be felt. While the store is away, what it said last serves for up to `staleMs`;
+ * tokens that this gateway has not seen get 503.
+ */
+import type { Clock } from '../../actors/contract.ts';
+import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { readBearer } from './bearer.ts';
+import type { Principal } from './principal.ts';
+import { type Scope, sandboxScopes, withinProviders } from './scopes.ts';
+import { hashToken, type TokenEnvironment, tenantOfHash, tokenEnvironment } from './token-format.ts';
+import type { TokenRecord } from './token-record.ts';
+import type { TokenLookup } from './token-store.ts';
+
+export interface AuthenticatorOptions {
+  readonly environment: TokenEnvironment;
+  /** Sandbox only: a well-formed test token that nobody issued opens a tenant of its own. */
+  readonly acceptAnyTestToken: boolean;
+  readonly tokenKey: Uint8Array;
+  readonly store: TokenLookup;
+  readonly clock?: Clock;
+  readonly log?: Log;
+  /** Tokens remembered, the least recently used go first. 10,000. */
+  readonly cachedTokensMax?: number;
+}
+
+export const freshMs = 5_000;
+export const staleMs = 10 * 60_000;
+
+interface CacheEntry {
+  /** undefined: the store knows the token not at all, or as revoked, and nothing else accepts it. */
+  readonly principal: Principal | undefined;
+  readonly expiresAtMs: number;
+  readonly readAtMs: number;
+}
+
+export class Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #cachedTokensMax: number;
+  /** By keyed hash, the least recently used first. No token stays in memory. */
+  readonly #cache = new Map<string, CacheEntry>();
+  /** Lookups under way: requests that bring the same token at once share one. */
+  readonly #lookups = new Map<string, Promise<Principal | ServiceError>>();
+  #storeAway = false;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#log = options.log ?? silentLog;
+    this.#cachedTokensMax = options.cachedTokensMax ?? 10_000;
+  }
+
+  /** Answers at once when the token was seen lately. Never throws and never rejects. */
+  authenticate(authorization: string | undefined): Principal | ServiceError | Promise<Principal | ServiceError> {
+    const token = readBearer(authorization);
+    if (token === undefined || tokenEnvironment(token) !== this.#options.environment) return refusal();
+    const hash = hashToken(token, this.#options.tokenKey);
+    const nowMs = this.#clock.nowMs();
+    const entry = this.#cache.get(hash);
+    if (entry !== undefined && nowMs - entry.readAtMs < freshMs) {
+      this.#touch(hash, entry);
+      return verdict(entry, nowMs);
+    }
+    let lookup = this.#lookups.get(hash);
+    if (lookup === undefined) {
+      lookup = this.#read(hash).finally(() => this.#lookups.delete(hash));
+      this.#lookups.set(hash, lookup);
+    }
+    // A store that hangs must not slow down every call: the lookup goes on, the caller does not wait for it.
+    if (this.#storeAway && entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
+    return lookup;
+  }
+
+  async #read(hash: string): Promise<Principal | ServiceError> {
+    try {
+      const record = await this.#options.store.lookup(hash);
+      this.#storeIs('back');
+      const entry = this.#toEntry(hash, record);
+      this.#touch(hash, entry);
+      return verdict(entry, this.#clock.nowMs());
+    } catch (error) {
+      this.#storeIs('away', error);
+      const nowMs = this.#clock.nowMs();
+      const entry = this.#cache.get(hash);
+      if (entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
+      return new ServiceError('unavailable', 'the token store does not answer', { cause: error });
+    }
+  }
+
+  #toEntry(hash: string, record: TokenRecord | undefined): CacheEntry {
+    const readAtMs = this.#clock.nowMs();
+    const { environment, acceptAnyTestToken } = this.#options;
+    if (record === undefined) {
+      const opens = environment === 'sandbox' && acceptAnyTestToken;
+      return { principal: opens ? firstSight(hash) : undefined, expiresAtMs: Number.POSITIVE_INFINITY, readAtMs };
+    }
+    const valid = record.revokedAtMs === undefined && record.environment === environment;
+    return {
+      principal: valid ? principalOf(record) : undefined,
+      expiresAtMs: record.expiresAtMs ?? Number.POSITIVE_INFINITY,
+      readAtMs,
+    };
+  }
+
+  #touch(hash: string, entry: CacheEntry): void {
+    this.#cache.delete(hash);
+    this.#cache.set(hash, entry);
+    if (this.#cache.size > this.#cachedTokensMax) {
+      const oldest = this.#cache.keys().next();
+      if (!oldest.done) this.#cache.delete(oldest.value);
+    }
+  }
+
+  #storeIs(state: 'away' | 'back', error?: unknown): void {
+    const away = state === 'away';
+    if (away === this.#storeAway) return;
+    this.#storeAway = away;
+    const reason = error instanceof Error ? error.message : '';
+    if (away) this.#log.warn({ reason }, 'the token store does not answer: only tokens seen lately are accepted');
+    else this.#log.info({}, 'the token store answers again');
+  }
+}
+
+function verdict(entry: CacheEntry, nowMs: number): Principal | ServiceError {
+  return entry.principal !== undefined && nowMs < entry.expiresAtMs ? entry.principal : refusal();
+}
+
+function refusal(): ServiceError {
+  return new ServiceError('authenticationFailed', 'the access token is missing, expired or invalid', {
+    headers: { 'www-authenticate': 'Bearer realm="signmesh"' },
+  });
+}
+
+/** Throwaway tenants of a sandbox share one set. */
+const sandboxScopeSet: ReadonlySet<Scope> = new Set(sandboxScopes);
+
+function firstSight(hash: string): Principal {
+  return {
+    tenant: tenantOfHash(hash),
+    environment: 'sandbox',
+    scopes: sandboxScopeSet,
+    tokenId: '',
+    providerConnectionIds: undefined,
+  };
+}
+
+function principalOf(record: TokenRecord): Principal {
+  const { providerConnectionIds } = record;
+  return {
+    tenant: record.tenant,
+    environment: record.environment,
+    scopes: new Set(providerConnectionIds ? withinProviders(record.scopes) : record.scopes),
+    tokenId: record.id,
+    providerConnectionIds,
+  };
+}

@@ -1,0 +1,13 @@
+/** Who calls, once the token is known. Shared by every request of the token: never changed. */
+import type { Scope } from './scopes.ts';
+import type { TokenEnvironment } from './token-format.ts';
+
+export interface Principal {
+  readonly tenant: string;
+  readonly environment: TokenEnvironment;
+  readonly scopes: ReadonlySet<Scope>;
+  /** `tok_…` of an issued token; empty for a made-up sandbox token. */
+  readonly tokenId: string;
+  /** Set on a provider-scoped token: anything of another connection does not exist for it. */
+  readonly providerConnectionIds: readonly string[] | undefined;
+}

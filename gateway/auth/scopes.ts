@@ -1,0 +1,65 @@
+/** The registry of scopes: what a token may be allowed to do. docs/http-and-grpc.md quotes it. */
+
+const resources = [
+  'providers',
+  'wallets',
+  'intents',
+  'events',
+  'webhooks',
+  'policies',
+  'risk',
+  'compliance',
+  'recon',
+  'vaults',
+  'treasury',
+  'tokens',
+] as const;
+
+/** Modules that are PREVIEW or PLANNED: in production they ask for `preview:<module>` besides their own scope. */
+const previewModules = ['policies', 'risk', 'compliance', 'recon', 'vaults', 'treasury', 'tokens'] as const;
+
+type Resource = (typeof resources)[number];
+
+export type Scope =
+  | `${Resource}:read`
+  | `${Resource}:write`
+  | `preview:${(typeof previewModules)[number]}`
+  | 'intents:approve'
+  | 'signing:dkg'
+  | 'signing:initiate'
+  | 'signing:share'
+  | 'signing:resume'
+  | 'sandbox:admin';
+
+/** Every scope there is, in the order that listings show. */
+export const allScopes: readonly Scope[] = [
+  ...resources.flatMap((resource): Scope[] => [`${resource}:read`, `${resource}:write`]),
+  'intents:approve',
+  'signing:dkg',
+  'signing:initiate',
+  'signing:share',
+  'signing:resume',
+  ...previewModules.map((module): Scope => `preview:${module}`),
+  'sandbox:admin',
+];
+
+/** What a sandbox token gets at first sight. `sandbox:admin` acts on the whole cluster, so it is never given away. */
+export const sandboxScopes: readonly Scope[] = allScopes.filter((scope) => scope !== 'sandbox:admin');
+
+/** What a token that is limited to some provider connections never has. */
+const beyondProviders: ReadonlySet<Scope> = new Set<Scope>([
+  'providers:write',
+  'webhooks:write',
+  'policies:write',
+  'intents:approve',
+  'sandbox:admin',
+]);
+
+/** `scopes` without those that a provider-scoped token never has. */
+export function withinProviders(scopes: readonly Scope[]): Scope[] {
+  return scopes.filter((scope) => !beyondProviders.has(scope));
+}
+
+export function isScope(text: string): text is Scope {
+  return (allScopes as readonly string[]).includes(text);
+}

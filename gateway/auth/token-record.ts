@@ -1,0 +1,59 @@
+/** What is known of a token, and how it stands in Redis: a hash of plain strings. */
+import { allScopes, isScope, type Scope } from './scopes.ts';
+import type { TokenEnvironment } from './token-format.ts';
+
+export interface TokenRecord {
+  /** `tok_` and a UUIDv7: names the token in listings and revocations. No secret. */
+  readonly id: string;
+  readonly tenant: string;
+  readonly environment: TokenEnvironment;
+  readonly scopes: readonly Scope[];
+  /** A label for people; may be empty. */
+  readonly name: string;
+  /** Milliseconds since the Unix epoch; undefined: never. */
+  readonly expiresAtMs: number | undefined;
+  readonly revokedAtMs: number | undefined;
+  /** undefined: every connection of the tenant. */
+  readonly providerConnectionIds: readonly string[] | undefined;
+  readonly createdAtMs: number;
+}
+
+export function recordToFields(record: TokenRecord): Record<string, string> {
+  return {
+    id: record.id,
+    tenant: record.tenant,
+    environment: record.environment,
+    scopes: record.scopes.join(','),
+    name: record.name,
+    expires_at: record.expiresAtMs?.toString() ?? '',
+    revoked_at: record.revokedAtMs?.toString() ?? '',
+    provider_connection_ids: record.providerConnectionIds?.join(',') ?? '',
+    created_at: record.createdAtMs.toString(),
+  };
+}
+
+/** undefined when there is no such record, or none that this version can trust. */
+export function recordFromFields(fields: Readonly<Record<string, string>>): TokenRecord | undefined {
+  const { id, tenant, environment } = fields;
+  if (!id || !tenant || (environment !== 'sandbox' && environment !== 'production')) return undefined;
+  const listed = new Set((fields.scopes ?? '').split(',').filter(isScope));
+  const connections = fields.provider_connection_ids ?? '';
+  return {
+    id,
+    tenant,
+    environment,
+    scopes: allScopes.filter((scope) => listed.has(scope)),
+    name: fields.name ?? '',
+    expiresAtMs: toMs(fields.expires_at),
+    revokedAtMs: toMs(fields.revoked_at),
+    providerConnectionIds: connections === '' ? undefined : connections.split(','),
+    createdAtMs: toMs(fields.created_at) ?? 0,
+  };
+}
+
+/** A field that is there but no number counts as long past, so that damage refuses a token and never revives one. */
+function toMs(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : 0;
+}

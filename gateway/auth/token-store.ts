@@ -1,0 +1,156 @@
+/**
+ * Tokens in Redis, under their keyed hash alone: who reads the store cannot call the service.
+ *
+ * Keys: `sm:tok:<hash>` holds the record (the hash is all that a request brings, so it stands without a tenant);
+ * `sm:{t:<tenant>}:tok` maps a tenant's token ids to hashes. The record is written first: a crash in between leaves a
+ * token that works and that no listing shows, never a listed one that does not work.
+ */
+import type { Redis } from 'ioredis';
+import type { Clock, RandomBytes } from '../../actors/contract.ts';
+import { systemClock, systemRandom } from '../../actors/live/ports.ts';
+import { uuidV7 } from '../../proto/ids.ts';
+import { allScopes, type Scope, withinProviders } from './scopes.ts';
+import { hashToken, newToken, type TokenEnvironment, tokenEnvironment } from './token-format.ts';
+import { recordFromFields, recordToFields, type TokenRecord } from './token-record.ts';
+
+/** All that authentication needs of the store. Rejects only when the store cannot be reached. */
+export interface TokenLookup {
+  lookup(hash: string): Promise<TokenRecord | undefined>;
+}
+
+export interface TokenRequest {
+  readonly tenant: string;
+  readonly environment: TokenEnvironment;
+  readonly scopes: readonly Scope[];
+  readonly name?: string;
+  /** Live tokens: 90 days by default. Test tokens do not expire unless told to. */
+  readonly lifetimeMs?: number;
+  readonly providerConnectionIds?: readonly string[];
+}
+
+/** The token itself exists only here: it is shown once and cannot be read back. */
+export interface IssuedToken {
+  readonly token: string;
+  readonly record: TokenRecord;
+}
+
+export const liveTokenLifetimeMs = 90 * 24 * 3_600_000;
+export const tenantPattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Id of the token that a sandbox prints in its banner. */
+export const sandboxTokenId = 'tok_sandbox';
+
+export class TokenStore implements TokenLookup {
+  readonly #redis: Redis;
+  readonly #tokenKey: Uint8Array;
+  readonly #clock: Clock;
+  readonly #random: RandomBytes;
+
+  /** `tokenKey`: 32 secret bytes, the same for every gateway and command of an installation. */
+  constructor(redis: Redis, tokenKey: Uint8Array, clock: Clock = systemClock, random: RandomBytes = systemRandom) {
+    this.#redis = redis;
+    this.#tokenKey = tokenKey;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  async lookup(hash: string): Promise<TokenRecord | undefined> {
+    return recordFromFields(await this.#redis.hgetall(recordKey(hash)));
+  }
+
+  /** Throws RangeError when the request makes no sense (tenant, empty scopes or connections). */
+  async issueToken(request: TokenRequest): Promise<IssuedToken> {
+    const record = this.#newRecord(request);
+    const token = newToken(record.environment, this.#random);
+    await this.#write(token, record);
+    return { token, record };
+  }
+
+  /** False when the tenant has no such token. Revoking twice keeps the first time. Gateways follow within 5 s. */
+  async revokeToken(tenant: string, id: string): Promise<boolean> {
+    const hash = await this.#redis.hget(indexKey(tenant), id);
+    if (hash === null) return false;
+    const record = await this.lookup(hash);
+    if (record === undefined) return false;
+    if (record.revokedAtMs === undefined) {
+      await this.#redis.hset(recordKey(hash), { revoked_at: String(this.#clock.nowMs()) });
+    }
+    return true;
+  }
+
+  /** Issues a token with the same rights and revokes the old one; undefined when the tenant has no such valid token. */
+  async rotateToken(tenant: string, id: string): Promise<IssuedToken | undefined> {
+    const old = (await this.listTokens(tenant)).find((record) => record.id === id);
+    if (old === undefined || old.revokedAtMs !== undefined) return undefined;
+    const issued = await this.issueToken({
+      tenant,
+      environment: old.environment,
+      scopes: old.scopes,
+      name: old.name,
+      ...(old.expiresAtMs === undefined ? {} : { lifetimeMs: old.expiresAtMs - old.createdAtMs }),
+      ...(old.providerConnectionIds === undefined ? {} : { providerConnectionIds: old.providerConnectionIds }),
+    });
+    await this.revokeToken(tenant, id);
+    return issued;
+  }
+
+  /** Every token of a tenant, revoked and expired ones too, oldest first. */
+  async listTokens(tenant: string): Promise<TokenRecord[]> {
+    const hashes = await this.#redis.hvals(indexKey(tenant));
+    const records = await Promise.all(hashes.map((hash) => this.lookup(hash)));
+    return records
+      .filter((record) => record !== undefined)
+      .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
+  }
+
+  /**
+   * Registers the sandbox's own token: of a fixed tenant, with every scope and `sandbox:admin`. May be repeated; a
+   * revocation stays.
+   */
+  async ensureSandboxToken(token: string, tenant: string): Promise<TokenRecord> {
+    if (tokenEnvironment(token) !== 'sandbox') throw new RangeError('the sandbox token must be a svc_sk_test_ token');
+    const fresh = this.#newRecord({ tenant, environment: 'sandbox', scopes: allScopes, name: 'sandbox' });
+    const hash = hashToken(token, this.#tokenKey);
+    const known = await this.lookup(hash);
+    const record: TokenRecord = {
+      ...fresh,
+      id: sandboxTokenId,
+      createdAtMs: known?.createdAtMs ?? fresh.createdAtMs,
+      revokedAtMs: known?.revokedAtMs,
+    };
+    await this.#write(token, record);
+    return record;
+  }
+
+  #newRecord(request: TokenRequest): TokenRecord {
+    const { tenant, environment, providerConnectionIds } = request;
+    if (!tenantPattern.test(tenant)) throw new RangeError('tenant must be 1 to 64 characters of A-Z a-z 0-9 _ -');
+    if (providerConnectionIds?.length === 0) throw new RangeError('name at least one provider connection');
+    const allowed = providerConnectionIds ? withinProviders(request.scopes) : request.scopes;
+    const asked = new Set(allowed);
+    if (asked.size === 0) throw new RangeError('a token needs at least one scope that it may have');
+    const nowMs = this.#clock.nowMs();
+    const lifetimeMs = request.lifetimeMs ?? (environment === 'production' ? liveTokenLifetimeMs : undefined);
+    if (lifetimeMs !== undefined && !(lifetimeMs > 0)) throw new RangeError('the lifetime must be above 0');
+    return {
+      id: `tok_${uuidV7(nowMs, this.#random)}`,
+      tenant,
+      environment,
+      scopes: allScopes.filter((scope) => asked.has(scope)),
+      name: request.name ?? '',
+      expiresAtMs: lifetimeMs === undefined ? undefined : nowMs + lifetimeMs,
+      revokedAtMs: undefined,
+      providerConnectionIds,
+      createdAtMs: nowMs,
+    };
+  }
+
+  async #write(token: string, record: TokenRecord): Promise<void> {
+    const hash = hashToken(token, this.#tokenKey);
+    await this.#redis.hset(recordKey(hash), recordToFields(record));
+    await this.#redis.hset(indexKey(record.tenant), record.id, hash);
+  }
+}
+
+const recordKey = (hash: string): string => `sm:tok:${hash}`;
+const indexKey = (tenant: string): string => `sm:{t:${tenant}}:tok`;

@@ -1,0 +1,65 @@
+/** What a gateway process must be told. The command line fills it from flags, variables and cluster files. */
+import type { Roster } from '../proto/roster.ts';
+import { type TokenEnvironment, tokenEnvironment } from './auth/token-format.ts';
+import { tenantPattern } from './auth/token-store.ts';
+import type { RateLimitConfig } from './limits/rate-limits.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+export interface GatewayConfig {
+  readonly environment: TokenEnvironment;
+  readonly httpHost: string;
+  /** 0: any free port. */
+  readonly httpPort: number;
+  readonly grpcHost: string;
+  readonly grpcPort: number;
+  /** ws://host:port. */
+  readonly coordinatorUrl: string;
+  /** redis://host:port. */
+  readonly redisUrl: string;
+  readonly roster: Roster;
+  /** 32 bytes, secret: the seed of the identity that all gateways of the cluster share. */
+  readonly identitySeed: Uint8Array;
+  /** Secret. */
+  readonly joinSecret: Uint8Array;
+  /** 32 bytes, secret: keys the hashes under which tokens are stored. The same for all gateways, for ever. */
+  readonly tokenKey: Uint8Array;
+  /** false: calls are not counted (load tests). */
+  readonly rateLimit: RateLimitConfig | false;
+  /** Sandbox only: test tokens that nobody issued open a tenant of their own. */
+  readonly acceptAnyTestToken: boolean;
+  /** Sandbox only: a fixed token of a fixed tenant, with every scope. Secret. */
+  readonly bannerToken?: { readonly token: string; readonly tenant: string };
+  readonly logLevel: LogLevel;
+}
+
+/** Throws an Error that names the setting, never its value. */
+export function assertGatewayConfig(config: GatewayConfig): void {
+  const { rateLimit, bannerToken, environment } = config;
+  need(isPort(config.httpPort), 'httpPort must be 0 to 65535');
+  need(isPort(config.grpcPort), 'grpcPort must be 0 to 65535');
+  need(/^wss?:\/\//.test(config.coordinatorUrl), 'coordinatorUrl must be a ws:// URL');
+  need(/^rediss?:\/\//.test(config.redisUrl), 'redisUrl must be a redis:// URL');
+  need(config.identitySeed.length === 32, 'identitySeed must have 32 bytes');
+  need(config.joinSecret.length >= 16, 'joinSecret must have 16 bytes or more');
+  need(config.tokenKey.length === 32, 'tokenKey must have 32 bytes');
+  if (rateLimit !== false) {
+    for (const key of ['windowS', 'reads', 'writes', 'signing'] as const) {
+      need(Number.isInteger(rateLimit[key]) && rateLimit[key] > 0, `rateLimit.${key} must be a whole number above 0`);
+    }
+  }
+  need(!(environment === 'production' && config.acceptAnyTestToken), 'acceptAnyTestToken is for a sandbox alone');
+  if (bannerToken !== undefined) {
+    need(environment === 'sandbox', 'bannerToken is for a sandbox alone');
+    need(tokenEnvironment(bannerToken.token) === 'sandbox', 'bannerToken.token must be a svc_sk_test_ token');
+    need(tenantPattern.test(bannerToken.tenant), 'bannerToken.tenant must be 1 to 64 characters of A-Z a-z 0-9 _ -');
+  }
+}
+
+function isPort(port: number): boolean {
+  return Number.isInteger(port) && port >= 0 && port <= 65_535;
+}
+
+function need(holds: boolean, message: string): void {
+  if (!holds) throw new Error(`gateway: ${message}`);
+}

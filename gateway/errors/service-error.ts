@@ -1,0 +1,45 @@
+/** An error that a caller gets to see, whichever door it came through. */
+import { type ErrorKind, type ErrorKindEntry, errorKinds, retryAfterDefaultS } from './kinds.ts';
+
+/** One thing wrong with one field. `field` is a path in snake_case, e.g. `context.client.client_name`. */
+export interface FieldIssue {
+  readonly field: string;
+  readonly issue: string;
+}
+
+export interface ServiceErrorOptions {
+  readonly details?: readonly FieldIssue[];
+  /** Whole seconds. Defaults to 1 for kinds that answer 429 or 503. */
+  readonly retryAfterS?: number;
+  /** Further HTTP headers, lowercase names. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What went wrong underneath: for the log alone, never for the caller. */
+  readonly cause?: unknown;
+}
+
+/** Thrown, or handed on as a value. The message is for the caller: no secrets, no internals. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly kind: ErrorKind;
+  readonly details: readonly FieldIssue[] | undefined;
+  readonly retryAfterS: number | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.kind = kind;
+    this.details = options.details;
+    this.headers = options.headers;
+    const { http } = errorKinds[kind];
+    this.retryAfterS = options.retryAfterS ?? (http === 429 || http === 503 ? retryAfterDefaultS : undefined);
+  }
+
+  get entry(): ErrorKindEntry {
+    return errorKinds[this.kind];
+  }
+}
+
+/** What a caller is told about a bug: nothing but that there is one. */
+export function internalError(cause: unknown): ServiceError {
+  return new ServiceError('internalError', 'unexpected server error', { cause });
+}

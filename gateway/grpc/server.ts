@@ -1,0 +1,51 @@
+/** The gRPC door, built and not listening: the signing service, health (grpc.health.v1) and reflection. */
+import { Server } from '@grpc/grpc-js';
+import { HealthImplementation } from 'grpc-health-check';
+import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { grpcMessageBytesMax } from '../../proto/limits.ts';
+import type { ClusterView } from '../signing/cluster-view.ts';
+import { addSigningService, type SigningServiceDeps } from '../signing/grpc-service.ts';
+import { addReflection } from './reflection.ts';
+
+export interface GrpcDeps extends SigningServiceDeps {
+  readonly cluster: ClusterView;
+}
+
+/** The whole server, and the one service by name. */
+export const healthServices: readonly string[] = ['', MpcWalletService.typeName];
+
+const options = {
+  'grpc.max_receive_message_length': grpcMessageBytesMax,
+  'grpc.max_send_message_length': grpcMessageBytesMax,
+  // A client that went silent is noticed, and its calls give their places free.
+  'grpc.keepalive_time_ms': 60_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+};
+
+export interface GrpcDoor {
+  readonly server: Server;
+  /** Tells watchers that no more calls are wanted here. */
+  readonly announceStop: () => void;
+}
+
+export function buildGrpc(deps: GrpcDeps): GrpcDoor {
+  const server = new Server(options);
+  addSigningService(server, deps);
+  const health = new HealthImplementation();
+  let stopping = false;
+  const say = (serving: boolean): void => {
+    for (const service of healthServices) health.setStatus(service, serving ? 'SERVING' : 'NOT_SERVING');
+  };
+  deps.cluster.onHealth((state) => {
+    if (!stopping) say(state !== 'unavailable');
+  });
+  health.addToServer(server);
+  addReflection(server);
+  return {
+    server,
+    announceStop: () => {
+      stopping = true;
+      say(false);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * The HTTP door, built and not listening: what every route shares (request ids, bodies, errors, 404 and 405), then the
+ * rooms' routes.
+ */
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Log } from '../../actors/live/ports.ts';
+import { httpBodyBytesMax } from '../../proto/limits.ts';
+import type { Admission } from '../auth/admission.ts';
+import type { TokenEnvironment } from '../auth/token-format.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import type { ClusterView } from '../signing/cluster-view.ts';
+import { signingRoutes } from '../signing/http-routes.ts';
+import type { SigningCalls } from '../signing/signing-calls.ts';
+import { answerUnparsable, sendError, toServiceError } from './errors.ts';
+import { healthRoute } from './health.ts';
+import { parseJsonBody } from './json-body.ts';
+import { requestIdFrom, requestIdHeader } from './request-id.ts';
+
+export interface HttpDeps {
+  readonly environment: TokenEnvironment;
+  readonly version: string;
+  readonly admission: Admission;
+  readonly calls: SigningCalls;
+  readonly cluster: ClusterView;
+  readonly log: Log;
+}
+
+/** How long a client may take to send a request. */
+const requestTimeoutMs = 30_000;
+
+/** Ready for `listen` or `inject`. */
+export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
+  const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
+    sendError(reply, toServiceError(error), request.id, deps.log);
+  const app = Fastify({
+    logger: false,
+    bodyLimit: httpBodyBytesMax,
+    requestTimeout: requestTimeoutMs,
+    requestIdHeader: false,
+    genReqId: (raw) => requestIdFrom(raw.headers[requestIdHeader]),
+    frameworkErrors: fail,
+    clientErrorHandler: answerUnparsable,
+    // While the gateway drains, requests that still arrive are served like any other: Fastify's own 503 has no request id.
+    return503OnClosing: false,
+  });
+  app.decorateRequest('principal', undefined);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header(requestIdHeader, request.id).header('cache-control', 'no-store');
+    done();
+  });
+  app.setErrorHandler(fail);
+  app.setNotFoundHandler((request, reply) => {
+    fail(new ServiceError('notFound', `no such path: ${request.method} ${pathOf(request)}`), request, reply);
+  });
+  acceptJsonAlone(app);
+
+  const methodsOfPath = collectMethods(app);
+  healthRoute(app, deps);
+  signingRoutes(app, deps);
+  refuseOtherMethods(app, methodsOfPath);
+  await app.ready();
+  return app;
+}
+
+function acceptJsonAlone(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parseJsonBody(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/** The path without its query, cut short: it is the caller's text. */
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0]!.slice(0, 200);
+}
+
+const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+/** Notes, from now on, which methods each path has. */
+function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
+  const methodsOfPath = new Map<string, Set<string>>();
+  app.addHook('onRoute', (route) => {
+    const methods = methodsOfPath.get(route.url) ?? new Set<string>();
+    methodsOfPath.set(route.url, methods);
+    for (const method of [route.method].flat()) methods.add(method);
+  });
+  return methodsOfPath;
+}
+
+/** Fastify answers 404 to a wrong method; a path that exists says 405 and what it would take. */
+function refuseOtherMethods(app: FastifyInstance, methodsOfPath: ReadonlyMap<string, ReadonlySet<string>>): void {
+  for (const [url, methods] of [...methodsOfPath]) {
+    const allow = everyMethod.filter((method) => methods.has(method)).join(', ');
+    const refuse = (): never => {
+      throw new ServiceError('methodNotAllowed', `this path takes ${allow}`, { headers: { allow } });
+    };
+    app.route({
+      method: everyMethod.filter((method) => !methods.has(method)),
+      url,
+      // Before the body is read: its type and size do not matter any more.
+      onRequest: async () => refuse(),
+      handler: refuse,
+    });
+  }
+}

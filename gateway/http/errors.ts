@@ -1,0 +1,84 @@
+/**
+ * Errors on the HTTP door: whatever goes wrong, in a handler, in Fastify or in Node's parser, leaves as the spec's body
+ * `{error: {code, message, details?, request_id}}` with an X-Request-Id.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply } from 'fastify';
+import type { Log } from '../../actors/live/ports.ts';
+import { httpBodyBytesMax } from '../../proto/limits.ts';
+import type { ErrorKind } from '../errors/kinds.ts';
+import { internalError, ServiceError } from '../errors/service-error.ts';
+import { freshRequestId, requestIdHeader } from './request-id.ts';
+
+export const jsonContentType = 'application/json; charset=utf-8';
+
+export function sendError(reply: FastifyReply, error: ServiceError, requestId: string, log: Log): void {
+  if (error.kind === 'internalError') {
+    const cause = error.cause instanceof Error ? error.cause.stack : String(error.cause);
+    log.error({ request_id: requestId, reason: cause }, 'internal error');
+  }
+  reply.code(error.entry.http).header(requestIdHeader, requestId).header('content-type', jsonContentType);
+  if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
+  if (error.headers !== undefined) reply.headers(error.headers);
+  reply.send(errorBody(error, requestId));
+}
+
+export function errorBody(error: ServiceError, requestId: string): string {
+  return JSON.stringify({
+    error: {
+      code: error.entry.code,
+      message: error.message,
+      ...(error.details === undefined ? {} : { details: error.details }),
+      request_id: requestId,
+    },
+  });
+}
+
+/** Fastify's own refusals, by its error code; what is not listed falls under its status. */
+const frameworkKinds: Readonly<Record<string, readonly [ErrorKind, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['bodyTooLarge', `the body is larger than ${httpBodyBytesMax} bytes`],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupportedMediaType', 'the content type must be application/json'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalidRequest', 'the body is not as long as Content-Length says'],
+  FST_ERR_BAD_URL: ['invalidRequest', 'the path is not a valid URL'],
+  FST_ERR_MAX_PARAM_LENGTH: ['notFound', 'no such resource'],
+};
+
+/** Anything thrown on the way, as what the caller is told. */
+export function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
+  const known = typeof code === 'string' ? frameworkKinds[code] : undefined;
+  if (known !== undefined) return new ServiceError(known[0], known[1]);
+  const isCallers = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
+  return isCallers ? new ServiceError('invalidRequest', 'the request is malformed') : internalError(error);
+}
+
+/** Requests that Node's HTTP parser refuses never reach Fastify: the answer is written to the socket as it is. */
+export function answerUnparsable(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  if (socket.writable) socket.write(rawAnswer(unparsable(error.code)));
+  socket.destroySoon();
+}
+
+function unparsable(code: string | undefined): ServiceError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new ServiceError('requestTimeout', 'the request did not arrive in time');
+  if (code === 'HPE_HEADER_OVERFLOW') return new ServiceError('headersTooLarge', 'the headers are too large');
+  return new ServiceError('invalidRequest', 'the request is not HTTP/1.1');
+}
+
+function rawAnswer(error: ServiceError): string {
+  const requestId = freshRequestId();
+  const body = errorBody(error, requestId);
+  const { http } = error.entry;
+  return [
+    `HTTP/1.1 ${http} ${STATUS_CODES[http]}`,
+    `X-Request-Id: ${requestId}`,
+    `Content-Type: ${jsonContentType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

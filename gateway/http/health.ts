@@ -1,0 +1,39 @@
+/**
+ * GET /v1/health, for probes: no token, no rate limit. `unavailable` answers 503 with the same body, so that a probe
+ * that reads only the status works; `degraded` can still sign and answers 200.
+ */
+import type { FastifyInstance } from 'fastify';
+import type { TokenEnvironment } from '../auth/token-format.ts';
+import type { ClusterView } from '../signing/cluster-view.ts';
+import { jsonContentType } from './errors.ts';
+
+export interface HealthDeps {
+  readonly environment: TokenEnvironment;
+  readonly version: string;
+  readonly cluster: ClusterView;
+}
+
+export function healthRoute(app: FastifyInstance, deps: HealthDeps): void {
+  app.get('/v1/health', (_request, reply) => {
+    const unavailable = deps.cluster.health === 'unavailable';
+    reply.code(unavailable ? 503 : 200).header('content-type', jsonContentType);
+    if (unavailable) reply.header('retry-after', '1');
+    reply.send(JSON.stringify(healthBody(deps)));
+  });
+}
+
+function healthBody({ environment, version, cluster }: HealthDeps) {
+  const { status } = cluster;
+  return {
+    status: cluster.health,
+    environment,
+    version,
+    coordinator: cluster.coordinatorConnected ? 'connected' : 'disconnected',
+    session_store: status?.storeReady ? 'ready' : 'unavailable',
+    nodes_ready: status?.nodesReady.length ?? 0,
+    nodes_total: status?.nodesTotal ?? 0,
+    quorum: status?.quorum ?? 0,
+    /** "native" or "js"; empty while no coordinator is connected. */
+    crypto: status?.cryptoBackend ?? '',
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * ProtoJSON for the signing API (decisions of docs/http-and-grpc.md): snake_case out with every field present; in,
+ * snake_case or camelCase, unknown fields ignored, an unknown enum *name* refused and never read as 0.
+ *
+ * protobuf-es is the sole judge of what a field may hold. It names one fault at a time and by leaf name only, and it
+ * drops unknown enum names together with unknown fields; so a body that it refuses (or that names an enum) is walked
+ * once more, field by field, to say precisely what is wrong where.
+ */
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  type MessageShape,
+  ScalarType,
+  toJson,
+} from '@bufbuild/protobuf';
+import type { FieldIssue } from '../errors/service-error.ts';
+
+/** More faults than this in one body are not listed. */
+const issuesMax = 20;
+
+export type ProtoJsonResult<D extends DescMessage> =
+  | { readonly message: MessageShape<D>; readonly issues?: undefined }
+  | { readonly message?: undefined; readonly issues: readonly FieldIssue[] };
+
+/** Reads a request. `hasLoneEscapes`: the text holds \\ud… escapes, so that strings must be checked for half pairs. */
+export function decodeProtoJson<D extends DescMessage>(
+  schema: D,
+  json: JsonObject,
+  hasLoneEscapes = false,
+): ProtoJsonResult<D> {
+  if (hasLoneEscapes || namesAnUnknownEnumValue(schema, json)) {
+    const issues = findIssues(schema, json);
+    if (issues.length > 0) return { issues };
+  }
+  try {
+    return { message: fromJson(schema, json, { ignoreUnknownFields: true }) };
+  } catch {
+    const issues = findIssues(schema, json);
+    return { issues: issues.length > 0 ? issues : [{ field: '', issue: 'malformed' }] };
+  }
+}
+
+/**
+ * A response message, as the text of its JSON document: every field present. Sub-messages that are not set are null,
+ * which ProtoJSON reads as not set. Throws when `bytes` do not decode.
+ */
+export function encodeProtoJson(schema: DescMessage, bytes: Uint8Array): string {
+  const json = toJson(schema, fromBinary(schema, bytes), { useProtoFieldName: true, alwaysEmitImplicit: true });
+  const document = json as JsonObject;
+  for (const field of schema.fields) {
+    if (field.fieldKind === 'message' && document[field.name] === undefined) document[field.name] = null;
+  }
+  return JSON.stringify(document);
+}
+
+/** The enum fields of a message's top level. Requests have none deeper, which the table's test checks. */
+const enumFields = new WeakMap<DescMessage, readonly (DescField & { fieldKind: 'enum' })[]>();
+
+function namesAnUnknownEnumValue(schema: DescMessage, json: JsonObject): boolean {
+  let fields = enumFields.get(schema);
+  if (fields === undefined) {
+    fields = schema.fields.filter((field) => field.fieldKind === 'enum');
+    enumFields.set(schema, fields);
+  }
+  for (const field of fields) {
+    if (isUnknownName(field.enum, json[field.name]) || isUnknownName(field.enum, json[field.jsonName])) return true;
+  }
+  return false;
+}
+
+function isUnknownName(desc: DescEnum, value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && !desc.values.some((known) => known.name === value);
+}
+
+/** Every fault of a body, in the order of its keys, with paths in snake_case such as `context.client.client_name`. */
+export function findIssues(schema: DescMessage, json: JsonObject): FieldIssue[] {
+  const issues: FieldIssue[] = [];
+  walkMessage(schema, json, '', issues);
+  return issues;
+}
+
+function walkMessage(schema: DescMessage, json: JsonValue, path: string, issues: FieldIssue[]): void {
+  if (json === null || typeof json !== 'object' || Array.isArray(json)) {
+    add(issues, path, 'wrong_type');
+    return;
+  }
+  const seen = new Set<DescField>();
+  for (const [key, value] of Object.entries(json)) {
+    const field = schema.fields.find((known) => known.name === key || known.jsonName === key);
+    if (field === undefined) continue;
+    const fieldPath = path === '' ? field.name : `${path}.${field.name}`;
+    if (seen.has(field)) add(issues, fieldPath, 'given_twice');
+    seen.add(field);
+    if (value === null) continue;
+    if (field.fieldKind === 'message') walkMessage(field.message, value, fieldPath, issues);
+    else if (field.fieldKind === 'list') walkList(schema, field, value, fieldPath, issues);
+    else walkLeaf(schema, field, value, fieldPath, issues);
+  }
+}
+
+function walkList(
+  schema: DescMessage,
+  field: DescField & { fieldKind: 'list' },
+  value: JsonValue,
+  path: string,
+  issues: FieldIssue[],
+): void {
+  if (!Array.isArray(value)) {
+    add(issues, path, 'wrong_type');
+    return;
+  }
+  value.forEach((item, index) => {
+    const itemPath = `${path}[${index}]`;
+    if (item === null) add(issues, itemPath, 'wrong_type');
+    else if (field.listKind === 'message') walkMessage(field.message, item, itemPath, issues);
+    else if (!isReadable(schema, field, [item])) add(issues, itemPath, issueOf(field, item));
+  });
+}
+
+function walkLeaf(schema: DescMessage, field: DescField, value: JsonValue, path: string, issues: FieldIssue[]): void {
+  if (typeof value === 'string' && hasLoneSurrogate(value)) add(issues, path, 'invalid_utf8');
+  else if (!isReadable(schema, field, value)) add(issues, path, issueOf(field, value));
+}
+
+/** Asks the library about this one field. Without `ignoreUnknownFields` it refuses unknown enum names as well. */
+function isReadable(schema: DescMessage, field: DescField, value: JsonValue): boolean {
+  try {
+    fromJson(schema, { [field.name]: value });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong with a value that the library refuses. */
+function issueOf(field: DescField, value: JsonValue): string {
+  if (field.enum !== undefined) {
+    if (typeof value === 'string') return 'unknown_enum_value';
+    return Number.isInteger(value) ? 'out_of_range' : 'wrong_type';
+  }
+  if (field.scalar === ScalarType.BYTES && typeof value === 'string') return 'invalid_base64';
+  const isInteger = integerScalars.has(field.scalar) && /^-?\d+(\.0+)?(e\+?\d+)?$/i.test(String(value));
+  return isInteger && typeof value !== 'boolean' ? 'out_of_range' : 'wrong_type';
+}
+
+const integerScalars: ReadonlySet<ScalarType | undefined> = new Set([
+  ScalarType.INT32,
+  ScalarType.INT64,
+  ScalarType.UINT32,
+  ScalarType.UINT64,
+]);
+
+function hasLoneSurrogate(text: string): boolean {
+  return /\p{Surrogate}/u.test(text);
+}
+
+function add(issues: FieldIssue[], field: string, issue: string): void {
+  if (issues.length < issuesMax) issues.push({ field, issue });
+}

@@ -1,0 +1,168 @@
+/**
+ * A gateway process: builds both doors over one admission and one signing room, and listens. It holds no session state;
+ * any gateway of the cluster serves any call. It starts in any order with the rest: without a coordinator or Redis it
+ * answers 503 and says so in health.
+ */
+import type { AddressInfo } from 'node:net';
+import { ServerCredentials, setLogger } from '@grpc/grpc-js';
+import type { FastifyInstance } from 'fastify';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
+import { uuidV7 } from '../proto/ids.ts';
+import { Admission } from './auth/admission.ts';
+import { Authenticator } from './auth/authenticator.ts';
+import { TokenStore } from './auth/token-store.ts';
+import { assertGatewayConfig, type GatewayConfig } from './config.ts';
+import { LiveCoordinatorLink } from './coordinator-link.ts';
+import { buildGrpc, type GrpcDoor } from './grpc/server.ts';
+import { buildHttp } from './http/app.ts';
+import { RedisRateLimits } from './limits/rate-limits.ts';
+import { openRedis } from './redis.ts';
+import { connectSigning } from './signing/connect.ts';
+import { packageVersion } from './version.ts';
+
+export interface RunningGateway {
+  /** e.g. "127.0.0.1:8080". */
+  readonly httpAddress: string;
+  readonly grpcAddress: string;
+  /** Takes no new connections, waits up to 5 s for calls under way, then closes everything. Repeatable. */
+  stop(): Promise<void>;
+}
+
+/** Why a gateway did not start: one sentence for the person who started it. */
+export class GatewayStartError extends Error {
+  override readonly name = 'GatewayStartError';
+}
+
+const drainMs = 5_000;
+
+/** Throws GatewayStartError when a port cannot be had; then nothing is left running. */
+export async function runGateway(config: GatewayConfig): Promise<RunningGateway> {
+  assertGatewayConfig(config);
+  const log = pino({ level: config.logLevel, base: { role: 'gateway' } });
+  setLogger(grpcLogger(log));
+  const redis = openRedis(config.redisUrl, log);
+  const store = new TokenStore(redis, config.tokenKey);
+  const { bannerToken } = config;
+  // At every connection: a Redis that came back empty gets the token again.
+  if (bannerToken) redis.on('ready', () => registerSandboxToken(store, bannerToken, log));
+  const link = new LiveCoordinatorLink({
+    url: config.coordinatorUrl,
+    roster: config.roster,
+    identitySeed: config.identitySeed,
+    joinSecret: config.joinSecret,
+    boot: uuidV7(systemClock.nowMs(), systemRandom),
+    log,
+  });
+  const { calls, cluster } = connectSigning({ link, log });
+  const { environment, acceptAnyTestToken, tokenKey } = config;
+  const authenticator = new Authenticator({ environment, acceptAnyTestToken, tokenKey, store, log });
+  const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, log);
+  const admission = new Admission(authenticator, limits);
+  const http = await buildHttp({ environment, version: packageVersion(), admission, calls, cluster, log });
+  const grpc = buildGrpc({ admission, calls, cluster, log });
+  const stop = once(async () => {
+    await closeDoors(http, grpc, calls);
+    await link.stop();
+    await closeRedis(redis);
+    log.info({}, 'gateway stopped');
+  });
+
+  link.start();
+  try {
+    const httpAddress = await listenHttp(http, config);
+    const grpcAddress = await listenGrpc(grpc, config);
+    log.info({ http: httpAddress, grpc: grpcAddress, environment }, 'gateway listens');
+    return { httpAddress, grpcAddress, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function listenHttp(http: FastifyInstance, { httpHost, httpPort }: GatewayConfig): Promise<string> {
+  try {
+    await http.listen({ host: httpHost, port: httpPort });
+  } catch (error) {
+    throw startError('HTTP', 'SIGNMESH_HTTP_PORT', httpHost, httpPort, error);
+  }
+  return formatAddress(httpHost, (http.server.address() as AddressInfo).port);
+}
+
+async function listenGrpc({ server }: GrpcDoor, { grpcHost, grpcPort }: GatewayConfig): Promise<string> {
+  try {
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync(formatAddress(grpcHost, grpcPort), ServerCredentials.createInsecure(), (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      );
+    });
+    return formatAddress(grpcHost, port);
+  } catch (error) {
+    throw startError('gRPC', 'SIGNMESH_GRPC_PORT', grpcHost, grpcPort, error);
+  }
+}
+
+function startError(door: string, variable: string, host: string, port: number, error: unknown): GatewayStartError {
+  const text = error instanceof Error ? error.message : String(error);
+  const where = formatAddress(host, port);
+  if (text.includes('EADDRINUSE')) {
+    return new GatewayStartError(`the ${door} port ${port} on ${host} is taken: set ${variable} to a free one`);
+  }
+  if (text.includes('EACCES')) {
+    return new GatewayStartError(`the ${door} port ${port} on ${host} is not allowed: set ${variable} above 1023`);
+  }
+  return new GatewayStartError(`the ${door} door cannot listen on ${where} (${variable}): ${text}`, { cause: error });
+}
+
+/** Both doors drain together; what is not done in time is cut. */
+async function closeDoors(
+  http: FastifyInstance,
+  grpc: GrpcDoor,
+  calls: { stop(graceMs: number): Promise<void> },
+): Promise<void> {
+  grpc.announceStop();
+  const httpClosed = http.close();
+  const grpcClosed = new Promise<void>((resolve) => {
+    grpc.server.tryShutdown(() => resolve());
+  });
+  await calls.stop(drainMs);
+  // Answers were handed to the sockets: one turn lets them leave. Open health watches would keep gRPC up for ever.
+  await new Promise((resolve) => setImmediate(resolve));
+  http.server.closeIdleConnections();
+  const cut = setTimeout(() => {
+    http.server.closeAllConnections();
+    grpc.server.forceShutdown();
+  }, 250);
+  await Promise.all([httpClosed, grpcClosed]);
+  clearTimeout(cut);
+}
+
+async function closeRedis(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') await redis.quit().catch(() => {});
+  redis.disconnect();
+}
+
+function registerSandboxToken(store: TokenStore, banner: { token: string; tenant: string }, log: Log): void {
+  store.ensureSandboxToken(banner.token, banner.tenant).catch((error: unknown) => {
+    log.warn({ reason: error instanceof Error ? error.message : '' }, 'the sandbox token could not be registered');
+  });
+}
+
+/** grpc-js writes to stderr by itself; what it says belongs into the log. */
+function grpcLogger(log: Log): Partial<Console> {
+  const say = (...parts: unknown[]): void => log.debug({ grpc: parts.join(' ') }, 'grpc-js');
+  return { debug: say, info: say, error: say };
+}
+
+function formatAddress(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function once<T>(action: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= action();
+    return running;
+  };
+}

@@ -1,0 +1,31 @@
+/**
+ * The gateway's connection to Redis. Commands fail at once while it is away, instead of waiting in a queue: those who use
+ * it know what to do without (tokens from the cache, limits off).
+ */
+import { Redis } from 'ioredis';
+import type { Log } from '../actors/live/ports.ts';
+
+const commandTimeoutMs = 1_000;
+const reconnectMaxMs = 1_000;
+
+/** Begins to connect and returns at once; comes back by itself for ever. */
+export function openRedis(url: string, log: Log): Redis {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    commandTimeout: commandTimeoutMs,
+    connectTimeout: 5_000,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(reconnectMaxMs, 50 * 2 ** Math.min(attempt, 10)),
+  });
+  let lastReason = '';
+  redis.on('error', (error: NodeJS.ErrnoException) => {
+    const reason = error.code ?? error.message;
+    if (reason !== lastReason) log.warn({ reason }, 'Redis is away; trying on');
+    lastReason = reason;
+  });
+  redis.on('ready', () => {
+    lastReason = '';
+    log.info({}, 'Redis is connected');
+  });
+  return redis;
+}

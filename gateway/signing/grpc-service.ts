@@ -1,0 +1,128 @@
+/**
+ * svc.mesh.v1.MpcWalletService for grpc-js, made from the table. The definition passes raw bytes both ways: grpc-js
+ * answers INTERNAL when its own deserializer throws, and bytes that do not decode are the caller's mistake. Responses
+ * travel from the coordinator to the client without being decoded here.
+ */
+import { fromBinary } from '@bufbuild/protobuf';
+import { Metadata, type MethodDefinition, type Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
+import type { Log } from '../../actors/live/ports.ts';
+import type { Admission } from '../auth/admission.ts';
+import { internalError, ServiceError } from '../errors/service-error.ts';
+import { toStatus } from '../grpc/status.ts';
+import { requestIdFrom, requestIdHeader } from '../http/request-id.ts';
+import type { RateVerdict } from '../limits/rate-limits.ts';
+import { callTrace } from './call-trace.ts';
+import { type SigningMethod, signingMethods } from './methods.ts';
+import type { SigningCalls } from './signing-calls.ts';
+
+export interface SigningServiceDeps {
+  readonly admission: Admission;
+  readonly calls: SigningCalls;
+  readonly log: Log;
+}
+
+type RawDefinition = MethodDefinition<Buffer, Buffer>;
+type RawCall = ServerUnaryCall<Buffer, Buffer>;
+
+const asTheyAre = (bytes: Buffer): Buffer => bytes;
+
+/** The service with raw bytes: the server's definition, and a client's that decodes by itself. */
+export const signingServiceDefinition: Readonly<Record<string, RawDefinition>> = Object.fromEntries(
+  signingMethods.map(({ name, grpcPath }): [string, RawDefinition] => [
+    name,
+    {
+      path: grpcPath,
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: asTheyAre,
+      requestDeserialize: asTheyAre,
+      responseSerialize: asTheyAre,
+      responseDeserialize: asTheyAre,
+      originalName: name,
+    },
+  ]),
+);
+
+export function addSigningService(server: Server, deps: SigningServiceDeps): void {
+  const handlers = signingMethods.map((method) => [
+    method.name,
+    (call: RawCall, callback: sendUnaryData<Buffer>) => serve(method, call, callback, deps),
+  ]);
+  server.addService(signingServiceDefinition, Object.fromEntries(handlers));
+}
+
+function serve(method: SigningMethod, call: RawCall, callback: sendUnaryData<Buffer>, deps: SigningServiceDeps): void {
+  const requestId = requestIdFrom(onlyText(call.metadata, requestIdHeader));
+  const fail = (error: ServiceError): void => {
+    if (error.kind === 'internalError') {
+      const cause = error.cause instanceof Error ? error.cause.stack : String(error.cause);
+      deps.log.error({ request_id: requestId, reason: cause }, 'internal error');
+    }
+    callback(toStatus(error, requestId));
+  };
+  deps.admission.admit(onlyText(call.metadata, 'authorization'), method.requirement, (result) => {
+    // The client is gone already: nobody is left to answer.
+    if (call.cancelled) return;
+    call.sendMetadata(initialMetadata(requestId, result.rate));
+    if (!result.admitted) {
+      fail(result.error);
+      return;
+    }
+    try {
+      submit(method, call, requestId, result.principal.tenant, deps, fail, callback);
+    } catch (error) {
+      fail(internalError(error));
+    }
+  });
+}
+
+function submit(
+  method: SigningMethod,
+  call: RawCall,
+  requestId: string,
+  tenant: string,
+  deps: SigningServiceDeps,
+  fail: (error: ServiceError) => void,
+  callback: sendUnaryData<Buffer>,
+): void {
+  let message: object;
+  try {
+    message = fromBinary(method.request, call.request);
+  } catch {
+    fail(new ServiceError('invalidRequest', `the request is not a ${method.request.name}`));
+    return;
+  }
+  const trace = callTrace(message, onlyText(call.metadata, 'traceparent'), requestId);
+  const deadline = call.getDeadline();
+  const cancel = deps.calls.start(
+    {
+      method,
+      request: call.request,
+      tenant,
+      correlationId: trace.correlationId,
+      traceparent: trace.traceparent,
+      deadlineEpochMs: deadline instanceof Date ? deadline.getTime() : deadline,
+    },
+    ({ response, failure }) => {
+      if (failure !== undefined) fail(failure);
+      else callback(null, Buffer.from(response.buffer, response.byteOffset, response.byteLength));
+    },
+  );
+  call.once('cancelled', cancel);
+}
+
+function initialMetadata(requestId: string, rate: RateVerdict | undefined): Metadata {
+  const metadata = new Metadata();
+  metadata.set(requestIdHeader, requestId);
+  if (rate !== undefined) {
+    metadata.set('ratelimit-policy', rate.policy);
+    if (rate.state !== undefined) metadata.set('ratelimit', rate.state);
+  }
+  return metadata;
+}
+
+/** The value of an entry that is there exactly once. */
+function onlyText(metadata: Metadata, key: string): string | undefined {
+  const values = metadata.get(key);
+  return values.length === 1 && typeof values[0] === 'string' ? values[0] : undefined;
+}

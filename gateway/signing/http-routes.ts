@@ -1,0 +1,77 @@
+/** The five signing calls over HTTP, made from the table: a POST whose JSON body is the whole request message. */
+import { toBinary } from '@bufbuild/protobuf';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../../actors/live/ports.ts';
+import type { Admission } from '../auth/admission.ts';
+import { internalError, ServiceError } from '../errors/service-error.ts';
+import { jsonContentType, sendError } from '../http/errors.ts';
+import { guard, principalOf } from '../http/guard.ts';
+import type { JsonBody } from '../http/json-body.ts';
+import { decodeProtoJson, encodeProtoJson } from '../http/proto-json.ts';
+import { callTrace } from './call-trace.ts';
+import { type SigningMethod, signingMethods } from './methods.ts';
+import type { CallOutcome, SigningCalls } from './signing-calls.ts';
+
+export interface SigningRouteDeps {
+  readonly admission: Admission;
+  readonly calls: SigningCalls;
+  readonly log: Log;
+}
+
+export function signingRoutes(app: FastifyInstance, deps: SigningRouteDeps): void {
+  for (const method of signingMethods) {
+    app.post(method.httpPath, { onRequest: guard(deps.admission, method.requirement) }, (request, reply) =>
+      serve(method, request, reply, deps),
+    );
+  }
+}
+
+/** Not async: the reply is sent from the callback, and a promise less lies on the hot path. */
+function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyReply, deps: SigningRouteDeps): void {
+  // Without a body and a content type no parser ran.
+  const body = request.body as JsonBody | undefined;
+  if (body === undefined) throw new ServiceError('invalidRequest', 'the body is empty: a JSON object is needed');
+  const { message, issues } = decodeProtoJson(method.request, body.value, body.hasSurrogateEscapes);
+  if (issues !== undefined) {
+    throw new ServiceError('invalidRequest', `the body is not a ${method.request.name}`, { details: issues });
+  }
+  const trace = callTrace(message, headerOf(request, 'traceparent'), request.id);
+  const cancel = deps.calls.start(
+    {
+      method,
+      request: toBinary(method.request, message),
+      tenant: principalOf(request).tenant,
+      correlationId: trace.correlationId,
+      traceparent: trace.traceparent,
+    },
+    (outcome) => answer(method, outcome, request, reply, deps.log),
+  );
+  // The client went away: its call gives its place free. After an answer this does nothing.
+  reply.raw.once('close', cancel);
+}
+
+function answer(
+  method: SigningMethod,
+  outcome: CallOutcome,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Log,
+): void {
+  if (outcome.failure !== undefined) {
+    sendError(reply, outcome.failure, request.id, log);
+    return;
+  }
+  let body: string;
+  try {
+    body = encodeProtoJson(method.response, outcome.response);
+  } catch (error) {
+    sendError(reply, internalError(error), request.id, log);
+    return;
+  }
+  reply.header('content-type', jsonContentType).send(body);
+}
+
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}

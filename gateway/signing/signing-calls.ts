@@ -1,0 +1,213 @@
+/**
+ * Calls to the coordinator: one frame out, one frame back, told apart by call id. Both doors come through here.
+ *
+ * Invariants
+ * - Every call that was started is answered exactly once: by the coordinator's reply, its deadline, the loss of the
+ *   link, or `stop`; a cancelled one not at all.
+ * - At most `inFlightMax` calls wait. A call beyond that is refused and nothing is sent.
+ * - The gateway never repeats a call by itself: whether a call took effect is the caller's question to ask.
+ */
+import type { Clock } from '../../actors/contract.ts';
+import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
+import { type CallError, CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { ErrorKind } from '../errors/kinds.ts';
+import { internalError, ServiceError } from '../errors/service-error.ts';
+import type { CoordinatorLink } from './coordinator-port.ts';
+import type { SigningMethod } from './methods.ts';
+
+/** How long a call waits when its caller names no deadline. */
+export const callDeadlineDefaultMs = 30_000;
+/** No call holds its place longer than this, whatever deadline its caller names. */
+export const callDeadlineMaxMs = 120_000;
+export const inFlightDefaultMax = 4_096;
+
+export interface SigningCall {
+  readonly method: SigningMethod;
+  /** The request message, protobuf-encoded; it has been decoded once already. */
+  readonly request: Uint8Array;
+  readonly tenant: string;
+  readonly correlationId: string;
+  /** W3C traceparent, or empty. */
+  readonly traceparent: string;
+  /** Milliseconds since the Unix epoch; Infinity or undefined: the default. */
+  readonly deadlineEpochMs?: number | undefined;
+}
+
+export type CallOutcome =
+  /** The response message, protobuf-encoded. */
+  | { readonly response: Uint8Array; readonly failure?: undefined }
+  | { readonly response?: undefined; readonly failure: ServiceError };
+
+type Done = (outcome: CallOutcome) => void;
+
+interface Waiting {
+  readonly done: Done;
+  readonly timer: NodeJS.Timeout;
+}
+
+export interface SigningCallsOptions {
+  readonly link: CoordinatorLink;
+  readonly inFlightMax?: number;
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+const nothing = (): void => {};
+
+export class SigningCalls {
+  readonly #link: CoordinatorLink;
+  readonly #inFlightMax: number;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #waiting = new Map<bigint, Waiting>();
+  #lastCallId = 0n;
+  #stopped = false;
+  #onIdle: (() => void)[] = [];
+
+  constructor(options: SigningCallsOptions) {
+    this.#link = options.link;
+    this.#inFlightMax = options.inFlightMax ?? inFlightDefaultMax;
+    this.#clock = options.clock ?? systemClock;
+    this.#log = options.log ?? silentLog;
+  }
+
+  get inFlight(): number {
+    return this.#waiting.size;
+  }
+
+  /** The call as a promise, which never rejects. An aborted call stays unanswered. */
+  call(call: SigningCall, signal?: AbortSignal): Promise<CallOutcome> {
+    return new Promise((resolve) => {
+      const cancel = this.start(call, resolve);
+      signal?.addEventListener('abort', cancel, { once: true });
+    });
+  }
+
+  /**
+   * Sends the call; `done` gets its outcome, possibly before `start` returns. The function it returns gives the call
+   * up: its caller went away, `done` will not be called any more.
+   */
+  start(call: SigningCall, done: Done): () => void {
+    const nowMs = this.#clock.nowMs();
+    const deadlineMs = deadlineOf(call, nowMs);
+    if (deadlineMs <= nowMs) return refuse(done, 'deadlineExceeded', 'the deadline has passed');
+    if (this.#stopped) return refuse(done, 'unavailable', 'the gateway is stopping');
+    if (this.#waiting.size >= this.#inFlightMax) {
+      return refuse(done, 'overloaded', 'too many calls wait for the coordinator: repeat later');
+    }
+    this.#lastCallId += 1n;
+    const callId = this.#lastCallId;
+    // Waits before it is sent: a link may answer within `send`.
+    const timer = setTimeout(() => this.#expire(callId), deadlineMs - nowMs);
+    this.#waiting.set(callId, { done, timer });
+    const undelivered = this.#link.send(
+      {
+        tenant: call.tenant,
+        session: '',
+        attempt: 0,
+        body: { case: 'call', value: { callId, method: call.method.method, request: call.request } },
+      },
+      { correlationId: call.correlationId, traceparent: call.traceparent, deadlineMs },
+    );
+    if (undelivered !== undefined && this.#take(callId)) {
+      if (undelivered === 'noRoute') return refuse(done, 'unavailable', 'no coordinator is connected');
+      return refuse(done, 'overloaded', 'the link to the coordinator is full: repeat later');
+    }
+    return () => {
+      this.#take(callId);
+    };
+  }
+
+  /** A reply came in. Late ones (cancelled, expired) and repeated ones find nobody and are dropped. */
+  onReply(reply: CallReply): void {
+    const waiting = this.#take(reply.callId);
+    if (waiting === undefined) return;
+    const { outcome } = reply;
+    if (outcome.case === 'response') this.#answer(waiting.done, { response: outcome.value });
+    else this.#answer(waiting.done, { failure: toServiceError(outcome.value) });
+  }
+
+  /** The link is gone, and every answer with it. What the calls did is not known here; the message says so. */
+  onLinkLost(): void {
+    this.#failAll('the link to the coordinator was lost; whether the call took effect is unknown');
+  }
+
+  /** Resolves when no call waits any more, or after `graceMs`; then the rest is failed and new calls are refused. */
+  async stop(graceMs: number): Promise<void> {
+    if (this.#waiting.size > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, graceMs);
+        this.#onIdle.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+    this.#stopped = true;
+    this.#failAll('the gateway is stopping');
+  }
+
+  #expire(callId: bigint): void {
+    const waiting = this.#take(callId);
+    if (waiting === undefined) return;
+    refuse(
+      (outcome) => this.#answer(waiting.done, outcome),
+      'deadlineExceeded',
+      'the deadline passed before the coordinator answered',
+    );
+  }
+
+  #failAll(message: string): void {
+    for (const callId of [...this.#waiting.keys()]) {
+      const waiting = this.#take(callId);
+      if (waiting) this.#answer(waiting.done, { failure: new ServiceError('unavailable', message) });
+    }
+  }
+
+  #take(callId: bigint): Waiting | undefined {
+    const waiting = this.#waiting.get(callId);
+    if (waiting === undefined) return undefined;
+    this.#waiting.delete(callId);
+    clearTimeout(waiting.timer);
+    if (this.#waiting.size === 0 && this.#onIdle.length > 0) {
+      for (const idle of this.#onIdle.splice(0)) idle();
+    }
+    return waiting;
+  }
+
+  /** A door that throws here has a bug: it must take neither the link nor the other calls with it. */
+  #answer(done: Done, outcome: CallOutcome): void {
+    try {
+      done(outcome);
+    } catch (error) {
+      this.#log.error({ reason: error instanceof Error ? error.stack : String(error) }, 'an answer could not be given');
+    }
+  }
+}
+
+function deadlineOf(call: SigningCall, nowMs: number): number {
+  const asked = call.deadlineEpochMs;
+  if (asked === undefined || !Number.isFinite(asked)) return nowMs + callDeadlineDefaultMs;
+  return Math.min(Math.floor(asked), nowMs + callDeadlineMaxMs);
+}
+
+function refuse(done: Done, kind: ErrorKind, message: string): () => void {
+  done({ failure: new ServiceError(kind, message) });
+  return nothing;
+}
+
+/** The coordinator's word, in the gateway's kinds. */
+function toServiceError(error: CallError | undefined): ServiceError {
+  switch (error?.code) {
+    case CallErrorCode.OVERLOADED:
+      return new ServiceError('overloaded', error.message || 'a queue is full: repeat later');
+    case CallErrorCode.UNAVAILABLE:
+      return new ServiceError('unavailable', error.message || 'the session store cannot be reached');
+    case CallErrorCode.DEADLINE_EXCEEDED:
+      return new ServiceError('deadlineExceeded', error.message || 'the deadline passed');
+    case CallErrorCode.MALFORMED:
+      return new ServiceError('invalidRequest', error.message || 'the request does not decode');
+    default:
+      return internalError(new Error(`the coordinator answered: ${error?.message ?? 'nothing'}`));
+  }
+}

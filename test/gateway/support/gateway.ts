@@ -1,0 +1,198 @@
+/** A whole gateway in this process around a fake coordinator: both doors, an in-memory token store, no Redis. */
+
+import { fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { anyUnpack } from '@bufbuild/protobuf/wkt';
+import { Client, credentials, type ServiceError as GrpcError, Metadata, ServerCredentials } from '@grpc/grpc-js';
+import type { FastifyInstance } from 'fastify';
+import type { Log } from '../../../actors/live/ports.ts';
+import { Admission } from '../../../gateway/auth/admission.ts';
+import { Authenticator } from '../../../gateway/auth/authenticator.ts';
+import { allScopes, type Scope } from '../../../gateway/auth/scopes.ts';
+import { hashToken, type TokenEnvironment } from '../../../gateway/auth/token-format.ts';
+import type { TokenRecord } from '../../../gateway/auth/token-record.ts';
+import type { TokenLookup } from '../../../gateway/auth/token-store.ts';
+import { buildGrpc, type GrpcDoor } from '../../../gateway/grpc/server.ts';
+import { buildHttp } from '../../../gateway/http/app.ts';
+import type { RateLimits } from '../../../gateway/limits/rate-limits.ts';
+import { connectSigning, type SigningRoom } from '../../../gateway/signing/connect.ts';
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
+import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
+
+export const testToken = 'svc_sk_test_abcdefghijklmnop';
+export const tokenKey = new Uint8Array(32).fill(7);
+export const auth = { authorization: `Bearer ${testToken}` };
+
+/** A token store in memory: what a test puts in, and failures on demand. */
+export class MemoryTokens implements TokenLookup {
+  readonly records = new Map<string, TokenRecord>();
+  failing = false;
+  lookups = 0;
+
+  async lookup(hash: string): Promise<TokenRecord | undefined> {
+    this.lookups += 1;
+    if (this.failing) throw new Error('connection refused');
+    return this.records.get(hash);
+  }
+
+  put(token: string, record: Partial<TokenRecord> = {}): void {
+    this.records.set(hashToken(token, tokenKey), {
+      id: 'tok_1',
+      tenant: 'tn_acme',
+      environment: 'sandbox',
+      scopes: allScopes,
+      name: '',
+      expiresAtMs: undefined,
+      revokedAtMs: undefined,
+      providerConnectionIds: undefined,
+      createdAtMs: 0,
+      ...record,
+    });
+  }
+
+  putScoped(token: string, scopes: readonly Scope[]): void {
+    this.put(token, { scopes });
+  }
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly fields: Record<string, unknown>;
+  readonly message: string;
+}
+
+export function collectLog(): { log: Log; lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const at = (level: string) => (fields: object, message: string) => {
+    lines.push({ level, fields: fields as Record<string, unknown>, message });
+  };
+  return { log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, lines };
+}
+
+export interface TestGateway {
+  readonly coordinator: FakeCoordinator;
+  readonly tokens: MemoryTokens;
+  readonly room: SigningRoom;
+  readonly http: FastifyInstance;
+  readonly grpc: GrpcDoor;
+  readonly lines: LogLine[];
+  readonly clock: { offsetMs: number };
+  /** Listens and connects on first use. */
+  grpcClient(): Promise<Client>;
+  stop(): Promise<void>;
+}
+
+export interface TestGatewayOptions {
+  readonly environment?: TokenEnvironment;
+  readonly acceptAnyTestToken?: boolean;
+  readonly limits?: RateLimits;
+  readonly inFlightMax?: number;
+}
+
+export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { environment = 'sandbox', acceptAnyTestToken = environment === 'sandbox', limits, inFlightMax } = options;
+  const coordinator = new FakeCoordinator();
+  const tokens = new MemoryTokens();
+  const { log, lines } = collectLog();
+  const clock = { offsetMs: 0 };
+  const room = connectSigning({ link: coordinator, log, ...(inFlightMax === undefined ? {} : { inFlightMax }) });
+  coordinator.status(healthyCluster);
+  const authenticator = new Authenticator({
+    environment,
+    acceptAnyTestToken,
+    tokenKey,
+    store: tokens,
+    log,
+    clock: { nowMs: () => Date.now() + clock.offsetMs },
+  });
+  const admission = new Admission(authenticator, limits);
+  const http = await buildHttp({ environment, version: '0.0.0-test', admission, log, ...room });
+  const grpc = buildGrpc({ admission, log, ...room });
+  let client: Client | undefined;
+  return {
+    coordinator,
+    tokens,
+    room,
+    http,
+    grpc,
+    lines,
+    clock,
+    async grpcClient() {
+      if (client !== undefined) return client;
+      const port = await new Promise<number>((resolve, reject) => {
+        grpc.server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+          error ? reject(error) : resolve(bound),
+        );
+      });
+      client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+      return client;
+    },
+    async stop() {
+      client?.close();
+      grpc.server.forceShutdown();
+      await http.close();
+    },
+  };
+}
+
+export interface GrpcAnswer {
+  readonly error: GrpcError | undefined;
+  readonly response: Buffer | undefined;
+  readonly initial: Metadata;
+}
+
+const asTheyAre = (bytes: Buffer): Buffer => bytes;
+
+/** One unary call with raw bytes. */
+export function grpcCall(
+  client: Client,
+  path: string,
+  bytes: Uint8Array,
+  metadata: Record<string, string> = auth,
+  options: { deadline?: number; cancelWhen?: Promise<unknown> } = {},
+): Promise<GrpcAnswer> {
+  return new Promise((resolve) => {
+    const entries = new Metadata();
+    for (const [key, value] of Object.entries(metadata)) entries.add(key, value);
+    let initial = new Metadata();
+    const { deadline } = options;
+    const call = client.makeUnaryRequest<Buffer, Buffer>(
+      path,
+      asTheyAre,
+      asTheyAre,
+      Buffer.from(bytes),
+      entries,
+      deadline === undefined ? {} : { deadline },
+      (error, response) => resolve({ error: error ?? undefined, response, initial }),
+    );
+    call.on('metadata', (received: Metadata) => {
+      initial = received;
+    });
+    options.cancelWhen?.then(() => call.cancel());
+  });
+}
+
+export interface ErrorDetails {
+  readonly reason: string;
+  readonly domain: string;
+  readonly violations: readonly { field: string; description: string }[];
+  readonly retryS: number | undefined;
+}
+
+/** What stands in `grpc-status-details-bin`. */
+export function errorDetails(error: GrpcError | undefined): ErrorDetails {
+  const [bytes] = error?.metadata.get('grpc-status-details-bin') ?? [];
+  if (!(bytes instanceof Buffer)) throw new Error('no status details');
+  const { details } = fromBinary(StatusSchema, bytes);
+  const found = <T>(pick: (any: (typeof details)[number]) => T | undefined): T | undefined =>
+    details.map(pick).find((one) => one !== undefined);
+  const info: MessageShape<typeof ErrorInfoSchema> | undefined = found((any) => anyUnpack(any, ErrorInfoSchema));
+  const bad = found((any) => anyUnpack(any, BadRequestSchema));
+  const retry = found((any) => anyUnpack(any, RetryInfoSchema));
+  return {
+    reason: info?.reason ?? '',
+    domain: info?.domain ?? '',
+    violations: bad?.fieldViolations.map(({ field, description }) => ({ field, description })) ?? [],
+    retryS: retry === undefined ? undefined : Number(retry.retryDelay?.seconds ?? 0n),
+  };
+}

@@ -1,0 +1,69 @@
+/** A private redis-server for tests: a free port on loopback, nothing on disk, gone with `stop`. Never a mock. */
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface TestRedis {
+  readonly url: string;
+  readonly port: number;
+  /** Kills the server at once. Repeatable. */
+  stop(): Promise<void>;
+}
+
+/** Resolves when the server accepts connections. `port`: to come back where an earlier one was. */
+export async function startRedis(port?: number): Promise<TestRedis> {
+  // Somebody may take the free port before the server does: then another one is tried.
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOn(port ?? (await freePort()));
+    } catch (error) {
+      if (attempt === 5) throw error;
+    }
+  }
+}
+
+async function startOn(port: number): Promise<TestRedis> {
+  const directory = await mkdtemp(join(tmpdir(), 'signmesh-redis-'));
+  const child = spawn(
+    'redis-server',
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  const killWithUs = (): void => {
+    child.kill('SIGKILL');
+  };
+  process.once('exit', killWithUs);
+  const stop = async (): Promise<void> => {
+    process.off('exit', killWithUs);
+    child.kill('SIGKILL');
+    await gone;
+    await rm(directory, { recursive: true, force: true });
+  };
+  const ready = await new Promise<boolean>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.includes('Ready to accept connections')) resolve(true);
+    });
+    gone.then(() => resolve(false));
+  });
+  if (!ready) {
+    await stop();
+    throw new Error(`redis-server did not start on port ${port}`);
+  }
+  return { url: `redis://127.0.0.1:${port}`, port, stop };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
