@@ -1,0 +1,31 @@
+# One image for every role: the role is the command ("coordinator", "node 3", "gateway", "init").
+
+FROM node:20.19.5-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --no-audit --no-fund
+COPY . .
+RUN node node_modules/typescript/bin/tsc -p tsconfig.build.json
+
+FROM node:20.19.5-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --no-audit --no-fund
+
+FROM node:20.19.5-slim
+ENV NODE_ENV=production \
+    SIGNMESH_DATA_DIR=/data
+WORKDIR /app
+# A volume takes its owner from the folder it is mounted on when it is new.
+RUN mkdir -p /data/coordinator /data/gateway /data/node-1 /data/node-2 /data/node-3 /data/node-4 /data/node-5 \
+    && chown -R node:node /data
+COPY --from=packages /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json LICENSE ./
+COPY proto ./proto
+USER node
+EXPOSE 8080 50051
+# The gateway's; the other roles name theirs in docker-compose.yml.
+HEALTHCHECK --interval=5s --timeout=4s --start-period=20s --retries=5 CMD ["node", "dist/cli/main.js", "health", "gateway"]
+ENTRYPOINT ["node", "dist/cli/main.js"]
+CMD ["gateway"]

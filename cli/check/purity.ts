@@ -1,0 +1,167 @@
+/**
+ * The rule of purity: actors, state machines and mathematics take time and randomness as arguments and touch nothing
+ * else, so that a run can be repeated byte for byte. Found in the syntax tree, so that comments and texts may name
+ * what code may not.
+ *
+ * Not a proof: a module can still reach the world through what it is handed. That is the point of handing things in.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync } from '@swc/core';
+
+/** Rooms under the rule. */
+const pureRooms = ['crypto', 'actors', 'nodes', 'coordinator'];
+/**
+ * Where those rooms touch the world, in one place: the live runtime, process entries, and the adapters they plug in.
+ * A folder ends with a slash.
+ */
+export const worldly: readonly string[] = [
+  'actors/live/',
+  'nodes/main.ts',
+  'nodes/key-store.ts',
+  'coordinator/main.ts',
+  'coordinator/store/',
+];
+
+const forbiddenGlobals = new Map<string, string>([
+  ['Date', 'take nowMs from the context'],
+  ['performance', 'take nowMs from the context'],
+  ['process', 'take settings as arguments'],
+  ['console', 'emit an event'],
+  ['globalThis', 'name what you need as an argument'],
+  ['fetch', 'send a message'],
+  ['Promise', 'return effects'],
+  ...['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'].map(
+    (name) => [name, 'return startTimer'] as const,
+  ),
+]);
+const ambientRandomness =
+  /^(random(Bytes|UUID|Int|FillSync|Fill|SecretKey|PrivateKey)$|randombytes_|getRandomValues$|generateKey)/;
+/** Modules that hold no world: bytes in, bytes out. */
+const pureBuiltins = new Set(['node:crypto', 'node:assert/strict', 'node:buffer', 'node:module', 'node:util']);
+const forbiddenPackages = /^(ws|ioredis|fastify|classic-level|pino|undici|@grpc\/)/;
+
+export interface Impurity {
+  readonly file: string;
+  readonly line: number;
+  readonly what: string;
+}
+
+/** Every breach in the rooms under `root`, in the order of files and lines. */
+export function findImpurities(root: string): Impurity[] {
+  return pureFiles(root).flatMap((file) => impuritiesOf(file, readFileSync(join(root, file), 'utf8')));
+}
+
+export function pureFiles(root: string): string[] {
+  return pureRooms
+    .flatMap((room) => filesBelow(root, room))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .filter((file) => !worldly.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)))
+    .sort();
+}
+
+export function impuritiesOf(file: string, source: string): Impurity[] {
+  const module = parseSync(source, { syntax: 'typescript', target: 'es2022' });
+  const found: Impurity[] = [];
+  // Positions are bytes, counted on from one file to the next; those of the module begin at its first token.
+  const bytes = Buffer.from(source);
+  const first = firstTokenOffset(source);
+  const report = (node: Node, what: string) => {
+    const offset = first + (node.span?.start ?? 0) - module.span.start;
+    found.push({ file, line: bytes.subarray(0, offset).toString().split('\n').length, what });
+  };
+  visit(module as unknown as Node, report);
+  return found;
+}
+
+interface Node {
+  readonly type?: string;
+  readonly span?: { readonly start: number };
+  readonly [field: string]: unknown;
+}
+type Report = (node: Node, what: string) => void;
+
+function visit(value: unknown, report: Report): void {
+  if (Array.isArray(value)) {
+    for (const each of value) visit(each, report);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  const node = value as Node;
+  if (isTypeOnly(node)) return;
+  inspect(node, report);
+  for (const [field, child] of Object.entries(node)) {
+    if (field === 'span' || isName(node, field)) continue;
+    visit(child, report);
+  }
+}
+
+/** Types name what exists; only values reach it. Casts and the like hold a value. */
+function isTypeOnly(node: Node): boolean {
+  if (node.type?.startsWith('Ts') !== true) return false;
+  return !('expression' in node) || node.type === 'TsExpressionWithTypeArguments';
+}
+
+/** A name in this place is a property's or an export's, not a variable's. */
+function isName(node: Node, field: string): boolean {
+  const child = node[field] as Node | undefined;
+  if (child?.type !== 'Identifier') return false;
+  if (node.type === 'MemberExpression') return field === 'property';
+  return field === 'key' || field === 'typeAnnotation' || field === 'imported' || field === 'exported';
+}
+
+function inspect(node: Node, report: Report): void {
+  if (node.async === true || node.type === 'AwaitExpression' || node.isAwait === true)
+    report(node, 'async: return effects');
+  switch (node.type) {
+    case 'Identifier': {
+      const hint = forbiddenGlobals.get(String(node.value));
+      if (hint !== undefined) report(node, `${String(node.value)}: ${hint}`);
+      return;
+    }
+    case 'MemberExpression': {
+      const name = String((node.property as Node | undefined)?.value ?? '');
+      const ofMath = (node.object as Node | undefined)?.value === 'Math' && name === 'random';
+      if (ofMath || ambientRandomness.test(name)) report(node, `${name}: take random from the context`);
+      return;
+    }
+    case 'ImportDeclaration':
+      if (node.typeOnly !== true) inspectImport(node, report);
+      return;
+  }
+}
+
+function inspectImport(node: Node, report: Report): void {
+  const from = String((node.source as Node | undefined)?.value);
+  const isWorldlyBuiltin = from.startsWith('node:') && !pureBuiltins.has(from);
+  if (isWorldlyBuiltin || forbiddenPackages.test(from)) report(node, `import of ${from}`);
+  for (const specifier of (node.specifiers ?? []) as Node[]) {
+    if (specifier.isTypeOnly === true) continue;
+    const imported = (specifier.imported ?? specifier.local) as Node | undefined;
+    const name = String(imported?.value);
+    if (ambientRandomness.test(name)) report(specifier, `${name}: take random from the context`);
+  }
+}
+
+/** swc gives a module the position of its first token, behind the comments at the head. */
+function firstTokenOffset(source: string): number {
+  const head = /^(?:\s|\/\/[^\n]*\n|\/\*[\s\S]*?\*\/|#![^\n]*\n)*/.exec(source)?.[0] ?? '';
+  return Buffer.byteLength(head);
+}
+
+function filesBelow(root: string, folder: string): string[] {
+  let entries: ReturnType<typeof readEntries>;
+  try {
+    entries = readEntries(join(root, folder));
+  } catch {
+    return [];
+  }
+  return entries.flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    return entry.isDirectory() ? filesBelow(root, path) : [path];
+  });
+}
+
+function readEntries(path: string) {
+  return readdirSync(path, { withFileTypes: true });
+}

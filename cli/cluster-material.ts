@@ -1,0 +1,103 @@
+/**
+ * What makes a cluster: the roster that every process pins, one identity a process, the secrets they share.
+ *
+ * Made once. Every file appears whole or not at all, and the roster comes last: a data directory with a cluster.json
+ * is complete, one without is continued where its making stopped. Nothing is ever made anew once the roster stands,
+ * for it pins the identities. Secrets come from the operating system, never from the sandbox's seed.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { identityFromSeed } from '../crypto/identity.ts';
+import { parseRoster, type Roster, serializeRoster } from '../proto/roster.ts';
+import { errorText, Failure } from './failure.ts';
+import { makeDirectory, readIfThere, writeOnce } from './files.ts';
+
+/** Secrets of 32 bytes, as 64 hex digits and a newline, by their path in the data directory. */
+export const secretFiles = {
+  join: 'join.secret',
+  coordinatorIdentity: 'coordinator/identity.key',
+  coordinatorResume: 'coordinator/resume.key',
+  gatewayIdentity: 'gateway/identity.key',
+  gatewayToken: 'gateway/token.key',
+  nodeIdentity: (id: number) => `node-${id}/identity.key`,
+  nodeStorage: (id: number) => `node-${id}/storage.key`,
+} as const;
+
+export const rosterFile = 'cluster.json';
+
+/** Makes what is missing. `nodes` undefined: what is there, else `nodesDefault`. Throws a Failure on a mismatch. */
+export function ensureClusterMaterial(dataDir: string, nodes: number | undefined, nodesDefault: number): Roster {
+  makeDirectory(dataDir);
+  const roster =
+    readIfThere(join(dataDir, rosterFile)) === undefined ? make(dataDir, nodes ?? nodesDefault) : readRoster(dataDir);
+  if (nodes !== undefined && nodes !== roster.nodes.length) {
+    throw new Failure(
+      `${dataDir} holds a cluster of ${roster.nodes.length} nodes, not ${nodes}. ` +
+        'Leave --nodes out to keep it, or choose another --data-dir.',
+    );
+  }
+  verify(dataDir, roster);
+  return roster;
+}
+
+export function readRoster(dataDir: string): Roster {
+  const text = readIfThere(join(dataDir, rosterFile));
+  if (text === undefined) {
+    throw new Failure(`There is no cluster in ${dataDir}. Make one with "signmesh init", or set SIGNMESH_DATA_DIR.`);
+  }
+  try {
+    return parseRoster(text);
+  } catch (error) {
+    throw new Failure(`${join(dataDir, rosterFile)}: ${errorText(error)}`);
+  }
+}
+
+/** 32 bytes. The caller owns them. */
+export function readSecret(dataDir: string, file: string): Uint8Array {
+  const text = readIfThere(join(dataDir, file));
+  if (text === undefined) throw new Failure(`${join(dataDir, file)} is missing; this cluster is incomplete.`);
+  return parseSecret(join(dataDir, file), text);
+}
+
+function make(dataDir: string, nodes: number): Roster {
+  const ids = Array.from({ length: nodes }, (_, index) => index + 1);
+  for (const folder of ['coordinator', 'gateway', ...ids.map((id) => `node-${id}`)])
+    makeDirectory(join(dataDir, folder));
+  const secret = (file: string): Uint8Array => {
+    const path = join(dataDir, file);
+    return parseSecret(path, readIfThere(path) ?? writeOnce(path, `${randomBytes(32).toString('hex')}\n`));
+  };
+  for (const file of [secretFiles.join, secretFiles.coordinatorResume, secretFiles.gatewayToken]) secret(file);
+  for (const id of ids) secret(secretFiles.nodeStorage(id));
+  const roster: Roster = {
+    clusterId: `cl_${randomBytes(12).toString('hex')}`,
+    nodes: ids.map((id) => ({ id, publicKey: identityFromSeed(secret(secretFiles.nodeIdentity(id))).publicKey })),
+    coordinator: identityFromSeed(secret(secretFiles.coordinatorIdentity)).publicKey,
+    gateway: identityFromSeed(secret(secretFiles.gatewayIdentity)).publicKey,
+  };
+  // Another process may have been quicker: what stands on the disk is the roster.
+  return parseRoster(writeOnce(join(dataDir, rosterFile), serializeRoster(roster)));
+}
+
+/** Refuses to start a cluster whose files do not belong together. */
+function verify(dataDir: string, roster: Roster): void {
+  const identity = (file: string, expected: Uint8Array) => {
+    if (Buffer.compare(identityFromSeed(readSecret(dataDir, file)).publicKey, expected) !== 0) {
+      throw new Failure(`${join(dataDir, file)} is not the identity that ${rosterFile} names.`);
+    }
+  };
+  identity(secretFiles.coordinatorIdentity, roster.coordinator);
+  identity(secretFiles.gatewayIdentity, roster.gateway);
+  for (const node of roster.nodes) {
+    identity(secretFiles.nodeIdentity(node.id), node.publicKey);
+    readSecret(dataDir, secretFiles.nodeStorage(node.id));
+  }
+  for (const file of [secretFiles.join, secretFiles.coordinatorResume, secretFiles.gatewayToken]) {
+    readSecret(dataDir, file);
+  }
+}
+
+function parseSecret(path: string, text: string): Uint8Array {
+  if (!/^[0-9a-f]{64}\n?$/.test(text)) throw new Failure(`${path} is damaged: it must hold 64 hex digits.`);
+  return Buffer.from(text.trim(), 'hex');
+}

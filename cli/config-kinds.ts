@@ -1,0 +1,84 @@
+/**
+ * The kinds of value that an environment variable can have: how each reads its text, and the words that tell a person
+ * what would be right. Texts in, values out; nothing here knows a variable.
+ */
+import { isAbsolute, resolve } from 'node:path';
+
+export interface Kind<T> {
+  /** What is allowed, as it stands in the docs and after "must be". */
+  readonly allowed: string;
+  /** undefined: the text is not allowed. */
+  readonly parse: (text: string) => T | undefined;
+  /** How a default is written in the docs. */
+  readonly print: (value: T) => string;
+}
+
+export function integer(min: number, max: number, what = 'an integer'): Kind<number> {
+  return {
+    allowed: `${what} from ${min} to ${max}`,
+    parse: (text) => {
+      if (!/^\d{1,15}$/.test(text)) return undefined;
+      const value = Number(text);
+      return value >= min && value <= max ? value : undefined;
+    },
+    print: String,
+  };
+}
+
+export const port = (): Kind<number> => integer(1, 65_535, 'a port');
+export const portOrFree = (): Kind<number> => ({
+  ...integer(0, 65_535, 'a port'),
+  allowed: 'a port from 1 to 65535, or 0 for a free one',
+});
+
+export function choice<const C extends string>(...choices: readonly C[]): Kind<C> {
+  return {
+    allowed: choices.map((each) => `\`${each}\``).join(' or '),
+    parse: (text) => choices.find((each) => each === text),
+    print: (value) => value,
+  };
+}
+
+export function onOff(): Kind<boolean> {
+  return {
+    allowed: '`on` or `off`',
+    parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
+    print: (value) => (value ? 'on' : 'off'),
+  };
+}
+
+/** Relative paths are taken from the current directory, once, here. */
+export function path(): Kind<string> {
+  return {
+    allowed: 'a path',
+    parse: (text) => (text.includes('\0') ? undefined : isAbsolute(text) ? text : resolve(text)),
+    print: (value) => value,
+  };
+}
+
+export function host(): Kind<string> {
+  return {
+    allowed: 'a host name or an IP address',
+    parse: (text) => (/^[A-Za-z0-9._:-]{1,253}$/.test(text) ? text : undefined),
+    print: (value) => value,
+  };
+}
+
+export function url(...protocols: readonly string[]): Kind<string> {
+  return {
+    allowed: `a URL that starts with ${protocols.map((each) => `\`${each}//\``).join(' or ')}`,
+    parse: (text) =>
+      URL.canParse(text) && protocols.includes(new URL(text).protocol) && new URL(text).hostname !== ''
+        ? text
+        : undefined,
+    print: (value) => value,
+  };
+}
+
+export function text(charsMax: number): Kind<string> {
+  return {
+    allowed: `a text of at most ${charsMax} characters`,
+    parse: (value) => (value.length <= charsMax ? value : undefined),
+    print: (value) => value,
+  };
+}

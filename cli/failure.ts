@@ -1,0 +1,26 @@
+/**
+ * What a person did or must do, as one clear line. Everything else that is thrown is a bug and keeps its stack.
+ */
+
+/** Exit codes of the command. 130 is the shell's word for "interrupted". */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = exitCodes.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The code of a system error (ENOENT, EADDRINUSE, …), or an empty string. */
+export function errorCode(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : '';
+}
+
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,81 @@
+/**
+ * Files of the data directory: made at once or not at all, durable when the call returns, readable by their owner only.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { errorCode, errorText, Failure } from './failure.ts';
+
+/** Directories are 0700; the umask can only take away. */
+export function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Failure(`Cannot make the directory ${path}: ${errorText(error)}`);
+  }
+}
+
+/** Writes the file unless it is there already; whoever comes first wins. Returns what stands there afterwards. */
+export function writeOnce(path: string, content: string): string {
+  const temporary = writeTemporary(path, content);
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  syncDirectory(dirname(path));
+  return readFileSync(path, 'utf8');
+}
+
+export function replaceFile(path: string, content: string): void {
+  renameSync(writeTemporary(path, content), path);
+  syncDirectory(dirname(path));
+}
+
+/** undefined: no such file. */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw new Failure(`Cannot read ${path}: ${errorText(error)}`);
+  }
+}
+
+function writeTemporary(path: string, content: string): string {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  let file: number;
+  try {
+    file = openSync(temporary, 'wx', 0o600);
+  } catch (error) {
+    throw new Failure(`Cannot write ${path}: ${errorText(error)}`);
+  }
+  try {
+    writeSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return temporary;
+}
+
+function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * `signmesh health ROLE`: what a container's health check runs, beside the process it asks about. The gateway answers
+ * for the cluster behind it; of the coordinator it is enough that it takes connections; a node, which listens nowhere,
+ * is of use while it can reach its coordinator.
+ */
+import { connect } from 'node:net';
+import { required, type Settings } from './config.ts';
+import { exitCodes, Failure } from './failure.ts';
+
+const timeoutMs = 3000;
+
+export async function probe(role: string, settings: Settings): Promise<number> {
+  if (role === 'coordinator') return takesConnections('127.0.0.1', settings.SIGNMESH_COORDINATOR_PORT);
+  if (role === 'node') {
+    const url = new URL(required(settings, 'SIGNMESH_COORDINATOR_URL'));
+    return takesConnections(url.hostname, Number(url.port || (url.protocol === 'wss:' ? 443 : 80)));
+  }
+  if (role === 'gateway') return answersOk(`http://127.0.0.1:${settings.SIGNMESH_HTTP_PORT}/v1/health`);
+  throw new Failure(`health: "${role}" is none of coordinator, node, gateway.`, exitCodes.usage);
+}
+
+async function answersOk(url: string): Promise<number> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+    return response.ok ? exitCodes.ok : exitCodes.failed;
+  } catch {
+    return exitCodes.failed;
+  }
+}
+
+function takesConnections(host: string, port: number): Promise<number> {
+  return new Promise((resolve) => {
+    const socket = connect(port, host);
+    const end = (code: number) => {
+      socket.destroy();
+      resolve(code);
+    };
+    socket.setTimeout(timeoutMs, () => end(exitCodes.failed));
+    socket.once('connect', () => end(exitCodes.ok)).once('error', () => end(exitCodes.failed));
+  });
+}

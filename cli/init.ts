@@ -1,0 +1,20 @@
+/**
+ * `signmesh init`: a cluster's keys and secrets, for whoever starts the roles by themselves. Again: nothing changes.
+ */
+import { ensureClusterMaterial } from './cluster-material.ts';
+import type { Settings } from './config.ts';
+import { makeDirectory } from './files.ts';
+import { ensureSandbox } from './sandbox.ts';
+
+/** Returns what a person should know, never a secret but the public sandbox's token. */
+export function initialise(settings: Settings, seed: string | undefined, nodes: number | undefined): string {
+  const dataDir = settings.SIGNMESH_DATA_DIR;
+  makeDirectory(dataDir);
+  const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES);
+  const cluster = `cluster ${roster.clusterId} with ${roster.nodes.length} nodes in ${dataDir}`;
+  if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return cluster;
+  const sandbox = ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED);
+  return sandbox.kind === 'public'
+    ? `${cluster}\ntoken ${sandbox.token}`
+    : `${cluster}\nthe token is in sandbox.json there`;
+}

@@ -1,0 +1,158 @@
+/**
+ * The signmesh command. Everything a person can do wrong here ends in one clear line: exit 2 for a wrong call or wrong
+ * settings, exit 1 for a world that is not as it must be. Commands load what they need when they run, so that a role
+ * process carries no other role's libraries.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { nodesMax } from '../proto/limits.ts';
+import { loadSettings, type Settings } from './config.ts';
+import { exitCodes, Failure } from './failure.ts';
+import type { RoleName } from './roles.ts';
+
+interface ClusterFlags {
+  readonly seed?: string;
+  readonly nodes?: number;
+  readonly dataDir?: string;
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  let exitCode: number = exitCodes.ok;
+  const program = makeProgram((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...argv]);
+    return exitCode;
+  } catch (error) {
+    // Help and version end in an "error" too; commander has written what there is to say.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    if (!(error instanceof Failure)) throw error;
+    for (const line of error.message.split('\n')) process.stderr.write(`signmesh: ${line}\n`);
+    return error.exitCode;
+  }
+}
+
+function makeProgram(end: (exitCode: number) => void): Command {
+  const program = new Command('signmesh')
+    .description(
+      'A threshold-signing custody service to try things on: real processes, real signatures, a mock mode.\nNever guard real funds with it.',
+    )
+    .version(version())
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      outputError: (text, write) => write(`signmesh: ${text.replace(/^error: /, '').replace('\n(', ' (')}`),
+    })
+    .addHelpText('after', '\nSettings come from environment variables: see docs/configuration.md.');
+
+  clusterCommand(program, 'up', 'start a whole cluster: Redis, coordinator, nodes, gateway')
+    .option('--json', 'print one machine-readable line when ready')
+    .action(async (flags: ClusterFlags & { json?: boolean }) => {
+      const { settings, environment } = readEnvironment(flags);
+      const { up } = await import('./up/up.ts');
+      end(await up({ settings, environment, seed: flags.seed, nodes: flags.nodes, json: flags.json === true }));
+    });
+  clusterCommand(program, 'init', 'make the keys and secrets of a cluster, and nothing else').action(
+    async (flags: ClusterFlags) => {
+      const { settings } = readEnvironment(flags);
+      const { initialise } = await import('./init.ts');
+      process.stdout.write(`${initialise(settings, flags.seed, flags.nodes)}\n`);
+    },
+  );
+
+  const role = async (name: RoleName, nodeId: number) => {
+    const { settings } = readEnvironment({});
+    const { runRole } = await import('./roles.ts');
+    end(await runRole(name, nodeId, settings));
+  };
+  program
+    .command('coordinator')
+    .description('run the coordinator of a cluster')
+    .action(() => role('coordinator', 0));
+  program
+    .command('node')
+    .description('run one signer node')
+    .argument('<id>', 'its id, from 1', nodeId)
+    .action((id: number) => role('node', id));
+  program
+    .command('gateway')
+    .description('run a gateway: REST and gRPC')
+    .action(() => role('gateway', 0));
+  program
+    .command('health')
+    .description('exit 0 if a role of this host is of use (for containers)')
+    .argument('<role>', 'coordinator, node or gateway')
+    .action(async (name: string) => {
+      const { settings } = readEnvironment({});
+      const { probe } = await import('./health.ts');
+      end(await probe(name, settings));
+    });
+
+  for (const [name, description] of [
+    ['demo', 'a guided tour: keys, signatures, and what happens when nodes fail'],
+    ['bench', 'measure signatures per second'],
+    ['check', 'every check of this repository, then its tests'],
+    ['docs', 'write the pages of docs/ that are made from code'],
+  ] as const) {
+    program
+      .command(name)
+      .description(description)
+      .argument('[args...]')
+      .allowUnknownOption()
+      .action(async (args: string[]) => end(await runModule(name, args)));
+  }
+  return program;
+}
+
+function clusterCommand(program: Command, name: string, description: string): Command {
+  return program
+    .command(name)
+    .description(description)
+    .option('--seed <text>', 'seed of the ready-made keys: a text, or "random" for a secret one')
+    .option('--nodes <count>', 'signer nodes of a new cluster', nodeCount)
+    .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)');
+}
+
+/** Commands that live in a module of their own and take their own words: it exports `run(args)`, an exit code. */
+async function runModule(name: string, args: readonly string[]): Promise<number> {
+  const path = new URL(`./${name}.js`, import.meta.url);
+  if (!existsSync(path)) throw new Failure(`"signmesh ${name}" is not part of this build.`);
+  const { run } = (await import(path.href)) as { run(args: readonly string[]): Promise<number> };
+  return run(args);
+}
+
+function readEnvironment(flags: ClusterFlags): { settings: Settings; environment: NodeJS.ProcessEnv } {
+  const environment = { ...process.env, ...(flags.dataDir !== undefined && { SIGNMESH_DATA_DIR: flags.dataDir }) };
+  const { settings, warnings } = loadSettings(environment);
+  for (const warning of warnings) process.stderr.write(`signmesh: ${warning}\n`);
+  return { settings, environment };
+}
+
+function nodeId(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a number from 1.');
+}
+
+function nodeCount(text: string): number {
+  const count = Number(text);
+  if (/^\d{1,4}$/.test(text) && count >= 2 && count <= nodesMax) return count;
+  throw new InvalidArgumentError(`It must be a number from 2 to ${nodesMax}.`);
+}
+
+/** The manifest lies above both the sources and the build. */
+function version(): string {
+  const manifest = ['../package.json', '../../package.json']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find((path) => existsSync(path));
+  return manifest === undefined
+    ? 'unknown'
+    : (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
+}
+
+// Keys, stores and logs are for their owner alone, whoever writes them.
+process.umask(0o077);
+const exitCode = await main(process.argv);
+// What a library left open must not keep a finished command alive; what was written must still arrive.
+process.stdout.write('', () => process.exit(exitCode));

@@ -1,0 +1,91 @@
+/**
+ * What each role process is told: settings from the environment, secrets from the data directory. A role reads its own
+ * secrets and no other's, so that each can run where the others' files are not.
+ */
+import { join } from 'node:path';
+import type { CoordinatorConfig } from '../coordinator/config.ts';
+import type { GatewayConfig } from '../gateway/config.ts';
+import type { NodeConfig } from '../nodes/config.ts';
+import { readRoster, readSecret, secretFiles } from './cluster-material.ts';
+import { required, type Settings } from './config.ts';
+import { exitCodes, Failure } from './failure.ts';
+import { readSandbox, sandboxSessions, sandboxTenant } from './sandbox.ts';
+
+/** The variables' descriptions say it. */
+const rateLimitWindowS = 10;
+
+export function coordinatorConfig(settings: Settings): CoordinatorConfig {
+  const dataDir = settings.SIGNMESH_DATA_DIR;
+  const redisUrl = required(settings, 'REDIS_URL');
+  return {
+    roster: readRoster(dataDir),
+    identitySeed: readSecret(dataDir, secretFiles.coordinatorIdentity),
+    joinSecret: readSecret(dataDir, secretFiles.join),
+    resumeKey: readSecret(dataDir, secretFiles.coordinatorResume),
+    listenHost: settings.SIGNMESH_COORDINATOR_HOST,
+    listenPort: settings.SIGNMESH_COORDINATOR_PORT,
+    redisUrl,
+    lifetimes: {
+      signingMs: settings.SIGNMESH_SIGNING_LIFETIME_MS,
+      pendingMs: settings.SIGNMESH_PENDING_LIFETIME_MS,
+      dkgMs: settings.SIGNMESH_DKG_LIFETIME_MS,
+    },
+    nodesWaitMs: settings.SIGNMESH_NODES_WAIT_MS,
+    partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,
+    logLevel: settings.SIGNMESH_LOG_LEVEL,
+  };
+}
+
+export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
+  const dataDir = settings.SIGNMESH_DATA_DIR;
+  const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL');
+  const roster = readRoster(dataDir);
+  if (!roster.nodes.some(({ id }) => id === nodeId)) {
+    throw new Failure(
+      `There is no node ${nodeId}: this cluster has nodes 1 to ${roster.nodes.length}.`,
+      exitCodes.usage,
+    );
+  }
+  const sandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox' ? readSandbox(dataDir) : undefined;
+  return {
+    nodeId,
+    roster,
+    identitySeed: readSecret(dataDir, secretFiles.nodeIdentity(nodeId)),
+    joinSecret: readSecret(dataDir, secretFiles.join),
+    coordinatorUrl,
+    storeDir: join(dataDir, `node-${nodeId}`, 'store'),
+    storageKey: readSecret(dataDir, secretFiles.nodeStorage(nodeId)),
+    sandbox: sandbox && { seed: sandbox.seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
+    logLevel: settings.SIGNMESH_LOG_LEVEL,
+  };
+}
+
+export function gatewayConfig(settings: Settings): GatewayConfig {
+  const dataDir = settings.SIGNMESH_DATA_DIR;
+  const redisUrl = required(settings, 'REDIS_URL');
+  const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL');
+  const environment = settings.SIGNMESH_ENVIRONMENT;
+  const sandbox = environment === 'sandbox' ? readSandbox(dataDir) : undefined;
+  return {
+    environment,
+    httpHost: settings.SIGNMESH_HTTP_HOST,
+    httpPort: settings.SIGNMESH_HTTP_PORT,
+    grpcHost: settings.SIGNMESH_GRPC_HOST,
+    grpcPort: settings.SIGNMESH_GRPC_PORT,
+    coordinatorUrl,
+    redisUrl,
+    roster: readRoster(dataDir),
+    identitySeed: readSecret(dataDir, secretFiles.gatewayIdentity),
+    joinSecret: readSecret(dataDir, secretFiles.join),
+    tokenKey: readSecret(dataDir, secretFiles.gatewayToken),
+    rateLimit: settings.SIGNMESH_RATE_LIMIT && {
+      windowS: rateLimitWindowS,
+      reads: settings.SIGNMESH_RATE_LIMIT_READS,
+      writes: settings.SIGNMESH_RATE_LIMIT_WRITES,
+      signing: settings.SIGNMESH_RATE_LIMIT_SIGNING,
+    },
+    acceptAnyTestToken: environment === 'sandbox' && settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
+    ...(sandbox && { bannerToken: { token: sandbox.token, tenant: sandboxTenant } }),
+    logLevel: settings.SIGNMESH_LOG_LEVEL,
+  };
+}

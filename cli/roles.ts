@@ -1,0 +1,70 @@
+/**
+ * One role as a process of its own: started by `up` with a channel, or by itself (containers, other supervisors).
+ *
+ * It ends in order on SIGTERM and SIGINT, and when the channel closes: then `up` is gone, however it went. Each room is
+ * loaded by the role that needs it alone; a node never loads the gateway's libraries.
+ */
+import type { Settings } from './config.ts';
+import { errorText, exitCodes } from './failure.ts';
+import { coordinatorConfig, gatewayConfig, nodeConfig } from './role-configs.ts';
+import { readyMessage } from './up/supervisor.ts';
+
+export type RoleName = 'coordinator' | 'node' | 'gateway';
+
+interface Running {
+  stop(): Promise<unknown>;
+}
+
+/** Shorter than what `up` waits before it kills. */
+const stopWithinMs = 4500;
+
+/** Resolves with an exit code when the role has stopped. */
+export async function runRole(role: RoleName, nodeId: number, settings: Settings): Promise<number> {
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
+  const asked = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
+    process.once('disconnect', resolve);
+  });
+  const running = await start(role, nodeId, settings);
+  // `up` may have died while we started: then the channel is closed already, and its event was long ago.
+  const wasSupervised = process.send !== undefined;
+  if (wasSupervised && process.connected) process.send?.(readyMessage);
+  if (!wasSupervised || process.connected) await asked;
+  return stop(running);
+}
+
+async function start(role: RoleName, nodeId: number, settings: Settings): Promise<Running> {
+  switch (role) {
+    case 'coordinator': {
+      const config = coordinatorConfig(settings);
+      const { runCoordinator } = await import('../coordinator/main.ts');
+      return runCoordinator(config);
+    }
+    case 'node': {
+      const config = nodeConfig(settings, nodeId);
+      const { runNode } = await import('../nodes/main.ts');
+      return runNode(config);
+    }
+    case 'gateway': {
+      const config = gatewayConfig(settings);
+      const { runGateway } = await import('../gateway/main.ts');
+      return runGateway(config);
+    }
+  }
+}
+
+async function stop(running: Running): Promise<number> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not stop within ${stopWithinMs} ms`)), stopWithinMs);
+  });
+  try {
+    await Promise.race([running.stop(), late]);
+    return exitCodes.ok;
+  } catch (error) {
+    process.stderr.write(`stopping failed: ${errorText(error)}\n`);
+    return exitCodes.failed;
+  } finally {
+    clearTimeout(timer);
+  }
+}

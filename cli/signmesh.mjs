@@ -1,0 +1,375 @@
+#!/usr/bin/env node
+/**
+ * Sets up what is missing, then hands over to the real command in the same process.
+ *
+ * This file runs before node_modules and dist exist: plain JavaScript, node built-ins only. In order: the version of
+ * Node, the packages, the build, and (only for commands that start a Redis) redis-server. What is there already costs
+ * a few milliseconds and prints nothing; what is missing prints one line a step.
+ *
+ * Several processes may start at once: packages and build are made under a lock, and each takes hold by a rename at
+ * its very end, so that nobody sees half of one.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const nodeNeeded = [20, 19];
+const redisMajorNeeded = 7;
+/** Rooms that the build reads; those that do not exist are skipped. */
+const rooms = ['proto', 'crypto', 'actors', 'nodes', 'coordinator', 'gateway', 'sim', 'cli', 'bench', 'examples'];
+/** Commands that start a private Redis unless REDIS_URL names one. Checks always start their own. */
+const commandsWithRedis = ['up', 'demo', 'bench'];
+
+class SetupFailure extends Error {}
+
+const say = (line) => process.stderr.write(`${line}\n`);
+const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
+const readJson = (path) => {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+};
+
+async function main() {
+  checkNode();
+  const args = process.argv.slice(2);
+  const development = args[0] === '--development';
+  if (development) args.shift();
+  const command = args.find((arg) => !arg.startsWith('-'));
+
+  await ensurePackages();
+  await ensureBuild();
+  const needsRedis = development || (commandsWithRedis.includes(command) && !process.env.REDIS_URL);
+  if (needsRedis && !args.includes('--help') && !args.includes('-h')) await ensureRedis();
+
+  process.argv.splice(2, process.argv.length, ...args);
+  await import('../dist/cli/main.js');
+}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major > nodeNeeded[0] || (major === nodeNeeded[0] && minor >= nodeNeeded[1])) return;
+  throw new SetupFailure(
+    `Node.js ${nodeNeeded.join('.')} or newer is needed; this is ${process.versions.node} (${process.execPath}).`,
+  );
+}
+
+// --- packages ------------------------------------------------------------------------------------------------------
+
+/**
+ * The stamp lies inside node_modules, so that whoever deletes or replaces node_modules removes it too. `npm ci`
+ * deletes node_modules first and writes its own lock last: an interrupted install has neither.
+ */
+async function ensurePackages() {
+  const manifest = readJson(join(root, 'package.json'));
+  const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8');
+  const wanted = sha256(lockText, JSON.stringify([manifest.dependencies, manifest.devDependencies]));
+  const stamp = join(root, 'node_modules', '.signmesh-stamp');
+  const current = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
+  if (current()) return;
+  await underLock('packages', async () => {
+    if (current()) return;
+    if (!installedByNpm(JSON.parse(lockText))) {
+      await step('packages', 'installing with npm ci', npmCommand(), [
+        'ci',
+        '--include=dev',
+        '--no-audit',
+        '--no-fund',
+      ]);
+    }
+    replaceFile(stamp, wanted);
+  });
+}
+
+/** Whether an install that somebody ran by hand finished and has exactly the locked versions. */
+function installedByNpm(lock) {
+  const installed = readJson(join(root, 'node_modules', '.package-lock.json'))?.packages;
+  if (!installed) return false;
+  for (const [path, wanted] of Object.entries(lock.packages ?? {})) {
+    if (path === '') continue;
+    const found = installed[path];
+    // Packages for other platforms are in the lock and never on the disk.
+    if (found === undefined && wanted.optional) continue;
+    if (found?.version !== wanted.version || found.integrity !== wanted.integrity) return false;
+    if (!existsSync(join(root, path, 'package.json'))) return false;
+  }
+  return true;
+}
+
+/** npm of the Node that runs us, when npm started us; else the one on the PATH. */
+function npmCommand() {
+  const script = process.env.npm_execpath;
+  if (script?.endsWith('npm-cli.js') && existsSync(script)) return [process.execPath, script];
+  return ['npm'];
+}
+
+// --- build ---------------------------------------------------------------------------------------------------------
+
+async function ensureBuild() {
+  const wanted = sourcesHash();
+  const dist = join(root, 'dist');
+  const stamp = join(dist, '.stamp');
+  const current = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
+  if (current()) return;
+  await underLock('build', async () => {
+    if (current()) return;
+    const made = join(root, '.setup', `dist-${randomUUID()}`);
+    const old = join(root, '.setup', `old-${randomUUID()}`);
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    try {
+      await step('build', 'compiling', [process.execPath, compiler], ['-p', 'tsconfig.build.json', '--outDir', made]);
+      writeFileSync(join(made, '.stamp'), wanted);
+      if (existsSync(dist)) renameSync(dist, old);
+      renameSync(made, dist);
+    } finally {
+      rmSync(made, { recursive: true, force: true });
+      rmSync(old, { recursive: true, force: true });
+    }
+  });
+}
+
+/** Content, not times: a fresh clone, a checkout and a copied tree all compare right. A few milliseconds. */
+function sourcesHash() {
+  const hash = createHash('sha256');
+  const add = (path) =>
+    hash
+      .update(path)
+      .update('\0')
+      .update(readFileSync(join(root, path)))
+      .update('\0');
+  const walk = (folder) => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true }).sort(byName)) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) walk(path);
+      else if (/\.[cm]?ts$/.test(entry.name)) add(path);
+    }
+  };
+  for (const file of ['tsconfig.json', 'tsconfig.build.json']) add(file);
+  hash.update(readJson(join(root, 'node_modules', 'typescript', 'package.json'))?.version ?? '');
+  for (const room of rooms) if (existsSync(join(root, room))) walk(room);
+  return hash.digest('hex');
+}
+
+const byName = (a, b) => (a.name < b.name ? -1 : 1);
+
+// --- redis-server --------------------------------------------------------------------------------------------------
+
+async function ensureRedis() {
+  const named = process.env.SIGNMESH_REDIS_SERVER;
+  if (named) return checkRedis(named);
+  if (!onPath('redis-server')) await installRedis();
+  checkRedis('redis-server');
+}
+
+function checkRedis(program) {
+  const result = spawnSync(program, ['--version'], { encoding: 'utf8' });
+  const version = /\bv=(\d+)\.[\d.]+/.exec(result.stdout ?? '');
+  if (result.error || !version) {
+    throw new SetupFailure(
+      `${program} does not run as a redis-server. Set SIGNMESH_REDIS_SERVER to one, or REDIS_URL.`,
+    );
+  }
+  if (Number(version[1]) < redisMajorNeeded) {
+    throw new SetupFailure(
+      `Redis ${redisMajorNeeded} or newer is needed; ${program} is ${version[0].slice(2)}. ` +
+        'Set SIGNMESH_REDIS_SERVER to a newer redis-server, or REDIS_URL to a running one.',
+    );
+  }
+}
+
+async function installRedis() {
+  const manual = 'Install Redis 7 or newer (package "redis-server" or "redis"), or set REDIS_URL to a running one.';
+  // Homebrew refuses to run as root and needs none; the others do.
+  if (onPath('brew')) return step('redis-server', 'installing with brew', ['brew'], ['install', '--quiet', 'redis']);
+  const asRoot = rootPrefix();
+  const manager = ['apt-get', 'dnf', 'apk'].find(onPath);
+  if (!manager) throw new SetupFailure(`redis-server is not on this machine. ${manual}`);
+  if (!asRoot) throw new SetupFailure(`redis-server is not on this machine, and only root may install it. ${manual}`);
+  if (manager === 'dnf') return step('redis-server', 'installing with dnf', asRoot, ['dnf', 'install', '-y', 'redis']);
+  if (manager === 'apk') return step('redis-server', 'installing with apk', asRoot, ['apk', 'add', 'redis']);
+  return aptInstall(asRoot);
+}
+
+/**
+ * Debian's package starts a system Redis on port 6379 unless policy-rc.d says no. A policy that is there already is
+ * the administrator's and stays; ours is removed again.
+ */
+async function aptInstall(asRoot) {
+  const policy = '/usr/sbin/policy-rc.d';
+  const ours = join(root, '.setup', 'policy-rc.d');
+  const placed = !existsSync(policy);
+  const run = (...command) => {
+    const [program, ...args] = [...asRoot, ...command];
+    spawnSync(program, args);
+  };
+  if (placed) {
+    mkdirSync(dirname(ours), { recursive: true });
+    writeFileSync(
+      ours,
+      '#!/bin/sh\n# Placed by signmesh while it installs redis-server: start no service.\nexit 101\n',
+    );
+    chmodSync(ours, 0o755);
+    run('cp', '-p', ours, policy);
+  }
+  const environment = ['env', 'DEBIAN_FRONTEND=noninteractive'];
+  const install = [...environment, 'apt-get', 'install', '-y', '-q', '--no-install-recommends', 'redis-server'];
+  try {
+    await step('redis-server', 'installing with apt-get', asRoot, install).catch(async () => {
+      // No package lists yet, or old ones: fetch them, once.
+      await step('redis-server', 'updating the package lists', asRoot, [...environment, 'apt-get', 'update', '-q']);
+      await step('redis-server', 'installing with apt-get', asRoot, install);
+    });
+  } finally {
+    if (placed) run('rm', '-f', policy);
+  }
+}
+
+/** The words to put before a command that needs root; undefined: root is not to be had without a password. */
+function rootPrefix() {
+  if (process.getuid?.() === 0) return [];
+  return onPath('sudo') && spawnSync('sudo', ['-n', 'true']).status === 0 ? ['sudo', '-n'] : undefined;
+}
+
+function onPath(program) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      const path = join(folder || '.', program);
+      accessSync(path, constants.X_OK);
+      return statSync(path).isFile();
+    } catch {
+      return false;
+    }
+  });
+}
+
+// --- steps and locks -----------------------------------------------------------------------------------------------
+
+/** Runs one command, tells how long it has taken while it runs, and shows its output only if it fails. */
+async function step(name, what, prefix, args) {
+  const begin = performance.now();
+  const [program, ...rest] = [...prefix, ...args];
+  say(`  ${name.padEnd(14)} ${what} …`);
+  const progress = setInterval(() => say(`  ${name.padEnd(14)} ${what} … ${seconds(begin)}`), 5000);
+  const output = [];
+  const child = spawn(program, rest, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const kill = (signal) => child.kill(signal);
+  process.once('SIGINT', kill).once('SIGTERM', kill);
+  child.stdout.on('data', (data) => output.push(data));
+  child.stderr.on('data', (data) => output.push(data));
+  try {
+    const ending = await new Promise((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      child.once('close', (code, signal) => resolve(signal ?? code));
+    });
+    if (ending === 0) return say(`  ${name.padEnd(14)} ready (${seconds(begin)})`);
+    const tail = Buffer.concat(output).toString().trimEnd().split('\n').slice(-40).join('\n');
+    throw new SetupFailure(`${name}: "${[program, ...rest].join(' ')}" failed (${ending}).\n${tail}`);
+  } finally {
+    clearInterval(progress);
+    process.off('SIGINT', kill).off('SIGTERM', kill);
+  }
+}
+
+/** A lock file that holds its owner's process id; a dead owner's lock is taken over. */
+async function underLock(name, work) {
+  const folder = join(root, '.setup');
+  mkdirSync(folder, { recursive: true });
+  const lock = join(folder, `${name}.lock`);
+  const mine = join(folder, `${name}.${randomUUID()}`);
+  writeFileSync(mine, String(process.pid));
+  let waiting = false;
+  try {
+    while (!tryLink(mine, lock)) {
+      const owner = ownerOf(lock);
+      if (owner !== undefined && !isAlive(owner)) {
+        // Only one of several waiters gets to move this very file away.
+        const stale = `${mine}.stale`;
+        try {
+          renameSync(lock, stale);
+          // Between reading and moving, another waiter may have taken over: then give the live lock back.
+          if (ownerOf(stale) !== owner) tryLink(stale, lock);
+          rmSync(stale, { force: true });
+        } catch {}
+        continue;
+      }
+      if (!waiting) say(`  ${name.padEnd(14)} another process is at it; waiting …`);
+      waiting = true;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    try {
+      await work();
+    } finally {
+      rmSync(lock, { force: true });
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+function tryLink(from, to) {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function ownerOf(lock) {
+  try {
+    return Number(readFileSync(lock, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+function replaceFile(path, text) {
+  const temporary = `${path}.${randomUUID()}`;
+  writeFileSync(temporary, text);
+  renameSync(temporary, path);
+}
+
+function sha256(...texts) {
+  const hash = createHash('sha256');
+  for (const text of texts) hash.update(text).update('\0');
+  return hash.digest('hex');
+}
+
+try {
+  // Before anything takes time: whoever started us may be gone when set-up is done (cli/up/parent-watch.ts).
+  globalThis.signmeshParentPid = process.ppid;
+  await main();
+} catch (error) {
+  // What the command itself throws is a bug and keeps its stack; what set-up says is one clear line.
+  if (!(error instanceof SetupFailure)) throw error;
+  say(`signmesh: ${error.message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,68 @@
+/**
+ * What a person reads when everything is ready: where to call, with which token, which keys exist, and three lines
+ * that produce a signature when pasted into a shell.
+ */
+import { createHash } from 'node:crypto';
+import type { ReadyKey } from './ready-keys.ts';
+import { duration, type Screen } from './screen.ts';
+
+export interface Ready {
+  readonly httpUrl: string;
+  readonly grpcAddress: string;
+  /** undefined: production has no ready-made token. */
+  readonly token: string | undefined;
+  readonly keys: readonly ReadyKey[];
+  readonly secretSeed: boolean;
+  readonly dataDir: string;
+  readonly tookMs: number;
+}
+
+export function bannerLines(ready: Ready, screen: Screen): string[] {
+  const row = (name: string, value: string) => `  ${screen.dim(name.padEnd(16))} ${value}`;
+  const lines = ['', screen.bold(`signmesh is ready (${duration(ready.tookMs)}). Ctrl-C stops it.`), ''];
+  lines.push(row('REST', ready.httpUrl), row('gRPC', `${ready.grpcAddress} (reflection is on)`));
+  if (ready.token !== undefined) lines.push(row('token', ready.token));
+  for (const key of ready.keys) {
+    lines.push('', row('key', `${screen.bold(key.walletId)} (${key.curve}, ${key.publicKey})`));
+    for (const { network, address } of key.addresses) lines.push(row(`  ${network}`, address));
+  }
+  if (ready.token !== undefined && ready.keys.length > 0) {
+    lines.push('', '  A signature, in three lines to copy:', '', ...signingLines(ready.httpUrl, ready.token));
+  }
+  const seed = ready.secretSeed ? '' : ' The keys above come from a public seed: everybody has them.';
+  lines.push('', screen.yellow(`  M0 is a mock. Never guard real funds with it.${seed}`));
+  lines.push(row('data and logs', ready.dataDir), '');
+  return lines;
+}
+
+/** Plain POSIX shell with curl and sed. Every paste is a new intent, since one intent is signed once. */
+export function signingLines(httpUrl: string, token: string): string[] {
+  const hash = createHash('sha256').update('hello from signmesh').digest('base64');
+  const initiate = `{"transaction_intent_id":"'intent-$(date +%s)-$RANDOM'","wallet_id":"sandbox-secp256k1","message_hash":"${hash}"}`;
+  const call = (path: string, body: string) =>
+    `curl -s ${httpUrl}${path} -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '${body}'`;
+  return [
+    `TOKEN=${token}`,
+    `ID=$(${call('/v1/signing/initiate', initiate)} | sed -n 's/.*"signing_session_id": *"\\([^"]*\\)".*/\\1/p')`,
+    call('/v1/signing/share', `{"signing_session_id":"'$ID'"}`),
+  ];
+}
+
+/** One line for tools. */
+export function jsonLine(ready: Ready, pids: Readonly<Record<string, number>>): string {
+  return JSON.stringify({
+    event: 'ready',
+    http: ready.httpUrl,
+    grpc: ready.grpcAddress,
+    token: ready.token ?? null,
+    keys: ready.keys.map((key) => ({
+      wallet_id: key.walletId,
+      curve: key.curve,
+      public_key: key.publicKey,
+      addresses: Object.fromEntries(key.addresses.map(({ network, address }) => [network, address])),
+    })),
+    data_dir: ready.dataDir,
+    pids,
+    took_ms: Math.round(ready.tookMs),
+  });
+}

@@ -1,0 +1,151 @@
+/**
+ * The processes of one cluster, as children: how each is started, in which order they stop.
+ *
+ * They start at once and find each other by themselves: nodes and gateway try again until the coordinator listens.
+ * They stop from the outside in, so that nobody is told an outcome that was lost: the gateway takes no more calls, the
+ * coordinator finishes what it has, the nodes close their stores, and Redis writes everything out last.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Environment } from '../config.ts';
+import { errorText, Failure } from '../failure.ts';
+import { type ChildSpec, SupervisedChild } from './supervisor.ts';
+
+const stopGraceMs = 5000;
+const readyWithinMs = 60_000;
+/** Variables of ours that a child must not inherit: each role gets those it reads, and nobody else's secrets. */
+const notInherited = /^(REDIS_URL$|SIGNMESH_SEED$|npm_|NODE_CHANNEL_)/;
+
+export interface ClusterOptions {
+  readonly dataDir: string;
+  readonly nodes: number;
+  readonly coordinatorPort: number;
+  readonly redisUrl: string;
+  /** undefined: the Redis is not ours to start. */
+  readonly redis: ChildSpec | undefined;
+  readonly environment: Environment;
+  readonly say: (line: string) => void;
+}
+
+export class Cluster {
+  readonly #options: ClusterOptions;
+  readonly #redis: SupervisedChild | undefined;
+  readonly #coordinator: SupervisedChild;
+  readonly #nodes: readonly SupervisedChild[];
+  readonly #gateway: SupervisedChild;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+    const { redisUrl, coordinatorPort, say } = options;
+    const coordinatorUrl = `ws://127.0.0.1:${coordinatorPort}`;
+    const ids = Array.from({ length: options.nodes }, (_, index) => index + 1);
+    const role = (name: string, args: readonly string[], extra: Environment) =>
+      new SupervisedChild(this.#role(name, args, extra), say);
+    this.#redis = options.redis && new SupervisedChild(options.redis, say);
+    this.#coordinator = role('coordinator', ['coordinator'], {
+      REDIS_URL: redisUrl,
+      SIGNMESH_COORDINATOR_HOST: '127.0.0.1',
+      SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
+    });
+    this.#nodes = ids.map((id) =>
+      role(`node-${id}`, ['node', String(id)], { SIGNMESH_COORDINATOR_URL: coordinatorUrl }),
+    );
+    this.#gateway = role('gateway', ['gateway'], { REDIS_URL: redisUrl, SIGNMESH_COORDINATOR_URL: coordinatorUrl });
+  }
+
+  get children(): readonly SupervisedChild[] {
+    return [this.#redis, this.#coordinator, ...this.#nodes, this.#gateway].filter((child) => child !== undefined);
+  }
+
+  get pids(): Readonly<Record<string, number>> {
+    const entries = this.children.flatMap(({ name, pid }) => (pid === undefined ? [] : [[name, pid] as const]));
+    return Object.fromEntries(entries);
+  }
+
+  /** Resolves when the private Redis answers; at once when there is none. */
+  async startRedis(): Promise<void> {
+    if (this.#redis === undefined) return;
+    this.#mayStart();
+    this.#redis.start();
+    await this.#whenReady([this.#redis]);
+  }
+
+  /** Resolves when all role processes serve. `onReady` is told of each. Rejects with a Failure that names the culprit. */
+  async startRoles(onReady: (name: string) => void): Promise<void> {
+    this.#mayStart();
+    const roles = [this.#coordinator, ...this.#nodes, this.#gateway];
+    for (const child of roles) {
+      child.start();
+      child.whenReady.then(
+        () => onReady(child.name),
+        () => undefined,
+      );
+    }
+    await this.#whenReady(roles);
+  }
+
+  /** Again and again: the same stop. Never rejects. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stopInOrder();
+    return this.#stopped;
+  }
+
+  /** At once and without order: the person has pressed Ctrl-C again. */
+  kill(): void {
+    for (const child of this.children) child.kill();
+  }
+
+  /** Whoever asked us to stop while we were starting must not find new children afterwards. */
+  #mayStart(): void {
+    if (this.#stopped !== undefined) throw new Failure('The start was interrupted.');
+  }
+
+  async #stopInOrder(): Promise<void> {
+    for (const child of this.children) child.expectStop();
+    await this.#gateway.stop(stopGraceMs);
+    await this.#coordinator.stop(stopGraceMs);
+    await Promise.all(this.#nodes.map((node) => node.stop(stopGraceMs)));
+    await this.#redis?.stop(stopGraceMs);
+  }
+
+  async #whenReady(children: readonly SupervisedChild[]): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const missing = children.filter((child) => child.state !== 'running').map((child) => child.name);
+        reject(new Failure(`Not ready within ${readyWithinMs / 1000} s: ${missing.join(', ')}. See ${this.#logs}.`));
+      }, readyWithinMs);
+    });
+    const ready = children.map(async (child) => {
+      try {
+        await child.whenReady;
+      } catch (error) {
+        const last = child.log.tail.map((line) => `\n  ${line}`).join('');
+        throw error instanceof Failure ? error : new Failure(`${errorText(error)}. Its last words:${last}`);
+      }
+    });
+    try {
+      await Promise.race([Promise.all(ready), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  get #logs(): string {
+    return join(this.#options.dataDir, 'logs');
+  }
+
+  #role(name: string, args: readonly string[], extra: Environment): ChildSpec {
+    const inherited = Object.entries(this.#options.environment).filter(([variable]) => !notInherited.test(variable));
+    return {
+      name,
+      command: process.execPath,
+      args: [fileURLToPath(new URL('../main.js', import.meta.url)), ...args],
+      environment: { ...Object.fromEntries(inherited), ...extra, SIGNMESH_DATA_DIR: this.#options.dataDir },
+      channel: true,
+      logFile: join(this.#logs, `${name}.log`),
+      recordFile: join(this.#options.dataDir, 'run', `${name}.pid`),
+    };
+  }
+}

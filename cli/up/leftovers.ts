@@ -1,0 +1,31 @@
+/**
+ * What an `up` that was killed may have left behind: its children end by themselves when it dies, but need a moment,
+ * and where the kernel has no parent-death signal its Redis runs on. Nothing new starts on their stores before they
+ * are gone.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isRunning, readRecord, removeRecord, signal } from './process-identity.ts';
+
+const graceMs = 5000;
+
+/** Ends every process that a record in `folder` names, and removes the records. Resolves when all are gone. */
+export async function endLeftovers(folder: string, say: (line: string) => void): Promise<void> {
+  const records = readdirSync(folder).filter((file) => file.endsWith('.pid'));
+  await Promise.all(
+    records.map(async (file) => {
+      const path = join(folder, file);
+      const identity = readRecord(path);
+      if (identity !== undefined && isRunning(identity)) {
+        say(`${file.slice(0, -4)} of an earlier start still runs (process ${identity.pid}); stopping it`);
+        signal(identity, 'SIGTERM');
+        const killAtMs = performance.now() + graceMs;
+        while (isRunning(identity)) {
+          if (performance.now() > killAtMs) signal(identity, 'SIGKILL');
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+      removeRecord(path);
+    }),
+  );
+}

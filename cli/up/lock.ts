@@ -1,0 +1,61 @@
+/**
+ * One `up` a data directory: a file that names its owner and appears whole, by a link. A dead owner's lock is taken over.
+ */
+import { randomUUID } from 'node:crypto';
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { errorCode, Failure } from '../failure.ts';
+import { readIfThere } from '../files.ts';
+import { identify, isRunning, parseRecord, readRecord } from './process-identity.ts';
+
+export interface Lock {
+  release(): void;
+}
+
+/** Throws a Failure that names the owner when another live process holds the lock. */
+export function takeLock(path: string, what: string): Lock {
+  const mine = `${path}.${randomUUID()}`;
+  writeFileSync(mine, JSON.stringify(identify(process.pid)), { mode: 0o600 });
+  try {
+    while (!tryLink(mine, path)) {
+      const content = readIfThere(path);
+      if (content === undefined) continue;
+      const owner = parseRecord(content);
+      if (owner !== undefined && isRunning(owner)) {
+        throw new Failure(
+          `${what} is in use by another signmesh up (process ${owner.pid}). Stop that one, or choose another --data-dir.`,
+        );
+      }
+      moveAway(path, content);
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+  return { release: () => releaseOwn(path) };
+}
+
+/** Between reading a dead owner's lock and moving it, another process may have taken over: its lock is put back. */
+function moveAway(path: string, content: string): void {
+  const stale = `${path}.${randomUUID()}`;
+  try {
+    renameSync(path, stale);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return;
+    throw error;
+  }
+  if (readIfThere(stale) !== content) tryLink(stale, path);
+  rmSync(stale, { force: true });
+}
+
+function releaseOwn(path: string): void {
+  if (readRecord(path)?.pid === process.pid) rmSync(path, { force: true });
+}
+
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+}

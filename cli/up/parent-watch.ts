@@ -1,0 +1,24 @@
+/**
+ * Ends us when whoever started us disappears: npm killed with SIGKILL, a test runner that crashed, a closed terminal
+ * whose signal did not arrive. The kernel then gives us another parent.
+ */
+const everyMs = 200;
+
+/** The parent at the very start, before set-up took its time. cli/signmesh.mjs notes it. */
+function parentAtStart(): number {
+  const { signmeshParentPid } = globalThis as { signmeshParentPid?: number };
+  return signmeshParentPid ?? process.ppid;
+}
+
+/** Returns a function that ends the watch. A process that init itself started (a container's) has nobody to lose. */
+export function watchParent(onGone: () => void): () => void {
+  const parent = parentAtStart();
+  if (parent <= 1) return () => undefined;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    onGone();
+  }, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}

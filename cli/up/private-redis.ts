@@ -1,0 +1,131 @@
+/**
+ * A redis-server of our own: append-only file on, on loopback, behind a password that nobody else knows, its data in
+ * our data directory. It dies with us even when we are killed, where the system can promise that (Linux).
+ *
+ * `appendfsync everysec` keeps what was acknowledged through the death of any process, ours and Redis's own;
+ * `always` through a loss of power too.
+ */
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { Failure } from '../failure.ts';
+import { makeDirectory, replaceFile } from '../files.ts';
+import type { ChildSpec } from './supervisor.ts';
+
+export interface PrivateRedis {
+  readonly spec: ChildSpec;
+  readonly port: number;
+  /** With the password: secret. */
+  readonly url: string;
+}
+
+export interface PrivateRedisOptions {
+  readonly dataDir: string;
+  readonly port: number;
+  readonly fsync: 'everysec' | 'always';
+  /** undefined: redis-server of the PATH. */
+  readonly program: string | undefined;
+  readonly logFile: string;
+  readonly recordFile: string;
+}
+
+export function privateRedis(options: PrivateRedisOptions): PrivateRedis {
+  const folder = join(options.dataDir, 'redis');
+  makeDirectory(folder);
+  const password = randomBytes(24).toString('hex');
+  const config = join(folder, 'redis.conf');
+  replaceFile(config, configText(folder, options.port, options.fsync, password));
+  const server = [options.program ?? 'redis-server', config];
+  const [command, ...args] = [...deathSignalPrefix(), ...server];
+  return {
+    port: options.port,
+    url: `redis://:${password}@127.0.0.1:${options.port}`,
+    spec: {
+      name: 'redis',
+      command: command!,
+      args,
+      environment: { PATH: process.env.PATH, LANG: 'C.UTF-8' },
+      channel: false,
+      ready: (signal) => untilAnswering(options.port, password, signal),
+      logFile: options.logFile,
+      recordFile: options.recordFile,
+    },
+  };
+}
+
+/** The password stands in the file, which only we can read, and not among the arguments, which everybody can. */
+function configText(folder: string, port: number, fsync: string, password: string): string {
+  const quoted = `"${folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  return [
+    '# Written by signmesh up at every start.',
+    'bind 127.0.0.1',
+    `port ${port}`,
+    'protected-mode yes',
+    `requirepass ${password}`,
+    `dir ${quoted}`,
+    'daemonize no',
+    'appendonly yes',
+    `appendfsync ${fsync}`,
+    'save ""',
+    'maxmemory-policy noeviction',
+    // Keeps our data directory in what `ps` shows.
+    'set-proc-title no',
+    '',
+  ].join('\n');
+}
+
+/** util-linux's setpriv asks the kernel to send SIGTERM (Redis: write everything out, then exit) when we die. */
+function deathSignalPrefix(): string[] {
+  const words = ['setpriv', '--pdeathsig', 'TERM'];
+  return spawnSync(words[0]!, [...words.slice(1), 'true']).status === 0 ? words : [];
+}
+
+/** Resolves when Redis answers PING: it has read its append-only file by then. Rejects when it serves somebody else. */
+async function untilAnswering(port: number, password: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const answer = await ask(port, `AUTH ${password}\r\nPING\r\n`);
+    if (answer.includes('+PONG')) return;
+    if (answer.startsWith('-WRONGPASS') || answer.startsWith('-ERR')) {
+      throw new Failure(`Port ${port} is served by another Redis.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** What comes back within a second; empty when nobody listens yet. Two inline commands need no client library. */
+function ask(port: number, commands: string): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(commands));
+    const finish = () => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(1000, finish);
+    socket.on('error', finish).on('close', finish);
+    socket.on('data', (data) => {
+      answer += data.toString('latin1');
+      if (answer.split('\r\n').length > 2) finish();
+    });
+  });
+}
+
+/** Throws a Failure, one line without the password, unless REDIS_URL leads to a Redis that serves. */
+export async function checkRedis(url: string): Promise<void> {
+  const { Redis } = await import('ioredis');
+  const shown = `redis at ${new URL(url).host}`;
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 5000 });
+  redis.on('error', () => undefined);
+  try {
+    await redis.connect();
+    const version = /redis_version:(\d+)\.\S+/.exec(await redis.info('server'));
+    if (version && Number(version[1]) < 7)
+      throw new Error(`it is version ${version[0].slice(14)}; 7 or newer is needed`);
+  } catch (error) {
+    throw new Failure(`REDIS_URL: ${shown} cannot be used: ${error instanceof Error ? error.message : String(error)}.`);
+  } finally {
+    redis.disconnect();
+  }
+}

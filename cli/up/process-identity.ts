@@ -1,0 +1,70 @@
+/**
+ * Which process is meant by a process id: the id together with the moment the process began, so that an id that the
+ * system has given to somebody else is never mistaken for ours, let alone signalled.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { errorCode } from '../failure.ts';
+import { readIfThere, replaceFile } from '../files.ts';
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Opaque; equal for the same process only. Empty: the process was gone before it could be looked at. */
+  readonly began: string;
+}
+
+export function identify(pid: number): ProcessIdentity {
+  return { pid, began: beganAt(pid) ?? '' };
+}
+
+/** A zombie, which waits only for its parent to take note, counts as gone. */
+export function isRunning(identity: ProcessIdentity): boolean {
+  return identity.began !== '' && beganAt(identity.pid) === identity.began;
+}
+
+/** Signals that very process, if it still runs. */
+export function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {
+  if (!isRunning(identity)) return;
+  try {
+    process.kill(identity.pid, name);
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error;
+  }
+}
+
+export function writeRecord(path: string, identity: ProcessIdentity): void {
+  replaceFile(path, `${JSON.stringify(identity)}\n`);
+}
+
+export function removeRecord(path: string): void {
+  rmSync(path, { force: true });
+}
+
+/** undefined: no record, or one that is damaged and so names nobody. */
+export function readRecord(path: string): ProcessIdentity | undefined {
+  return parseRecord(readIfThere(path) ?? '');
+}
+
+export function parseRecord(text: string): ProcessIdentity | undefined {
+  try {
+    const { pid, began } = JSON.parse(text) as Record<string, unknown>;
+    return typeof pid === 'number' && typeof began === 'string' ? { pid, began } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function beganAt(pid: number): string | undefined {
+  if (process.platform !== 'linux') {
+    const { status, stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
+    return status === 0 ? stdout.trim() : undefined;
+  }
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The second field is the program's name in parentheses and may hold anything; count from behind it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}

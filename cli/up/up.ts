@@ -1,0 +1,253 @@
+/**
+ * `signmesh up`: a whole cluster on this machine, from nothing to a banner, and down again with nothing left behind.
+ */
+import { join } from 'node:path';
+import { ensureClusterMaterial } from '../cluster-material.ts';
+import type { Environment, Settings } from '../config.ts';
+import { exitCodes, Failure } from '../failure.ts';
+import { makeDirectory, replaceFile } from '../files.ts';
+import { ensureSandbox, type Sandbox } from '../sandbox.ts';
+import { bannerLines, jsonLine, type Ready } from './banner.ts';
+import { Cluster } from './cluster.ts';
+import { endLeftovers } from './leftovers.ts';
+import { type Lock, takeLock } from './lock.ts';
+import { watchParent } from './parent-watch.ts';
+import { checkPortFree, freePort } from './ports.ts';
+import { checkRedis, privateRedis } from './private-redis.ts';
+import { type ReadyKey, readyKeys } from './ready-keys.ts';
+import { duration, Screen } from './screen.ts';
+
+export interface UpOptions {
+  readonly settings: Settings;
+  readonly environment: Environment;
+  /** undefined: what the data directory has, else the default. */
+  readonly seed: string | undefined;
+  readonly nodes: number | undefined;
+  /** One machine-readable line on standard output when ready; what people read goes to standard error. */
+  readonly json: boolean;
+}
+
+/** npm passes a Ctrl-C on that the terminal has sent us already: a second one within this time is the same one. */
+const sameSignalMs = 700;
+const healthEveryMs = 25;
+const patienceMs = 20_000;
+
+/** Resolves, with an exit code, when everything has stopped. */
+export async function up(options: UpOptions): Promise<number> {
+  const run = new Run(options);
+  return run.toTheEnd();
+}
+
+class Run {
+  readonly #options: UpOptions;
+  readonly #screen: Screen;
+  #cluster: Cluster | undefined;
+  #lock: Lock | undefined;
+  #askedToStopAtMs: number | undefined;
+  #stopping = false;
+  #askToStop: (why: string) => void = () => undefined;
+
+  constructor(options: UpOptions) {
+    this.#options = options;
+    const stream = options.json ? process.stderr : process.stdout;
+    const terminal = stream.isTTY === true;
+    this.#screen = new Screen({ stream, terminal, colour: terminal && options.settings.NO_COLOR === undefined });
+    for (const output of [process.stdout, process.stderr]) {
+      // Whoever read our output is gone: no reason to stop in the middle of stopping.
+      output.on('error', () => undefined);
+    }
+  }
+
+  async toTheEnd(): Promise<number> {
+    const asked = new Promise<string>((resolve) => {
+      this.#askToStop = resolve;
+    });
+    const onSignal = (signal: NodeJS.Signals) => this.#onSignal(signal);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+    const endWatch = watchParent(() => this.#askToStop('the process that started it is gone'));
+    try {
+      const why = await Promise.race([asked, this.#start().then(() => asked)]);
+      this.#screen.line(`\nStopping: ${why}.`);
+      return exitCodes.ok;
+    } finally {
+      await this.#stop();
+      endWatch();
+    }
+  }
+
+  #onSignal(signal: NodeJS.Signals): void {
+    const nowMs = performance.now();
+    if (this.#askedToStopAtMs !== undefined) {
+      if (nowMs - this.#askedToStopAtMs < sameSignalMs) return;
+      this.#cluster?.kill();
+      this.#lock?.release();
+      process.exit(exitCodes.interrupted);
+    }
+    this.#askedToStopAtMs = nowMs;
+    this.#askToStop(signal === 'SIGINT' ? 'Ctrl-C (again: at once)' : signal);
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping = true;
+    if (this.#cluster !== undefined) {
+      const beganMs = performance.now();
+      await this.#cluster.stop();
+      this.#screen.line(`All processes have stopped (${duration(performance.now() - beganMs)}).`);
+    }
+    this.#lock?.release();
+  }
+
+  async #start(): Promise<void> {
+    const { settings, seed, nodes } = this.#options;
+    const beganMs = performance.now();
+    const dataDir = settings.SIGNMESH_DATA_DIR;
+    const say = (line: string) => this.#screen.notice(line);
+
+    const runDir = join(dataDir, 'run');
+    for (const folder of [dataDir, runDir, join(dataDir, 'logs')]) makeDirectory(folder);
+    this.#lock = takeLock(join(runDir, 'up.lock'), dataDir);
+    await endLeftovers(runDir, say);
+    await checkPortFree(settings.SIGNMESH_HTTP_HOST, settings.SIGNMESH_HTTP_PORT, 'REST', 'SIGNMESH_HTTP_PORT');
+    await checkPortFree(settings.SIGNMESH_GRPC_HOST, settings.SIGNMESH_GRPC_PORT, 'gRPC', 'SIGNMESH_GRPC_PORT');
+    const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox';
+    const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
+    const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES);
+
+    const cluster = await this.#makeCluster(roster.nodes.length, say);
+    if (this.#stopping) return;
+    this.#cluster = cluster;
+    await this.#startProcesses(cluster, roster.nodes.length);
+    const keys = await this.#makeKeys(sandbox);
+    if (this.#stopping) return;
+    this.#announce(sandbox, keys, performance.now() - beganMs);
+  }
+
+  async #makeCluster(nodes: number, say: (line: string) => void): Promise<Cluster> {
+    const { settings, environment } = this.#options;
+    const dataDir = settings.SIGNMESH_DATA_DIR;
+    const redis =
+      settings.REDIS_URL === undefined
+        ? privateRedis({
+            dataDir,
+            port: await freePort(),
+            fsync: settings.SIGNMESH_REDIS_FSYNC,
+            program: settings.SIGNMESH_REDIS_SERVER,
+            logFile: join(dataDir, 'logs', 'redis.log'),
+            recordFile: join(dataDir, 'run', 'redis.pid'),
+          })
+        : undefined;
+    return new Cluster({
+      dataDir,
+      nodes,
+      coordinatorPort: settings.SIGNMESH_COORDINATOR_PORT || (await freePort()),
+      redisUrl: settings.REDIS_URL ?? redis?.url ?? '',
+      redis: redis?.spec,
+      environment,
+      say,
+    });
+  }
+
+  async #startProcesses(cluster: Cluster, nodes: number): Promise<void> {
+    const { REDIS_URL: redisUrl } = this.#options.settings;
+    if (redisUrl === undefined) {
+      await this.#screen.step(
+        'redis',
+        () => cluster.startRedis(),
+        () => 'private, append-only file on',
+      );
+    } else {
+      await this.#screen.step(
+        'redis',
+        () => checkRedis(redisUrl),
+        () => new URL(redisUrl).host,
+      );
+    }
+    const ready: string[] = [];
+    const total = nodes + 2;
+    await this.#screen.step(
+      'processes',
+      () => cluster.startRoles((name) => ready.push(name)),
+      () => (ready.length < total ? `${ready.length} of ${total} ready` : `coordinator, ${nodes} nodes, gateway`),
+    );
+    let health = noHealth;
+    await this.#screen.step(
+      'cluster',
+      () => this.#untilHealthy((latest) => (health = latest)),
+      () => `${health.status}, ${health.nodes_ready} of ${health.nodes_total} nodes joined`,
+    );
+  }
+
+  /** All nodes, if they come soon; then whatever can sign will do, and the banner comes with a notice above it. */
+  async #untilHealthy(note: (health: Health) => void): Promise<void> {
+    const patientUntilMs = performance.now() + patienceMs;
+    for (;;) {
+      const health = await askHealth(`${this.#httpUrl}/v1/health`);
+      note(health);
+      if (this.#stopping) throw new Failure('The start was interrupted.');
+      if (health.status === 'ok') return;
+      if (performance.now() > patientUntilMs) {
+        if (health.status !== 'degraded')
+          throw new Failure(
+            `The cluster is ${health.status}. See the logs in ${this.#options.settings.SIGNMESH_DATA_DIR}.`,
+          );
+        this.#screen.notice('Not all nodes have joined; going on with those that have.');
+        return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, healthEveryMs));
+    }
+  }
+
+  async #makeKeys(sandbox: Sandbox | undefined): Promise<readonly ReadyKey[]> {
+    if (sandbox === undefined || this.#stopping) return [];
+    return this.#screen.step(
+      'keys',
+      () => readyKeys(this.#httpUrl, sandbox.token),
+      (keys) => (keys ? `${keys.length} ready-made` : 'making the ready-made ones'),
+    );
+  }
+
+  #announce(sandbox: Sandbox | undefined, keys: readonly ReadyKey[], tookMs: number): void {
+    const { settings, json } = this.#options;
+    const ready: Ready = {
+      httpUrl: this.#httpUrl,
+      grpcAddress: `${reachable(settings.SIGNMESH_GRPC_HOST)}:${settings.SIGNMESH_GRPC_PORT}`,
+      token: sandbox?.token,
+      keys,
+      secretSeed: sandbox !== undefined && sandbox.kind !== 'public',
+      dataDir: settings.SIGNMESH_DATA_DIR,
+      tookMs,
+    };
+    const line = jsonLine(ready, { up: process.pid, ...this.#cluster?.pids });
+    replaceFile(join(settings.SIGNMESH_DATA_DIR, 'run', 'ready.json'), `${line}\n`);
+    for (const each of bannerLines(ready, this.#screen)) this.#screen.line(each);
+    if (json) process.stdout.write(`${line}\n`);
+  }
+
+  get #httpUrl(): string {
+    const { SIGNMESH_HTTP_HOST: host, SIGNMESH_HTTP_PORT: port } = this.#options.settings;
+    return `http://${reachable(host)}:${port}`;
+  }
+}
+
+/** "Every address" is one to listen on; to call, loopback will do. IPv6 stands in brackets. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+interface Health {
+  readonly status: string;
+  readonly nodes_ready: number;
+  readonly nodes_total: number;
+}
+
+const noHealth: Health = { status: 'unreachable', nodes_ready: 0, nodes_total: 0 };
+
+async function askHealth(url: string): Promise<Health> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    return { ...noHealth, ...((await response.json()) as Partial<Health>) };
+  } catch {
+    return noHealth;
+  }
+}
