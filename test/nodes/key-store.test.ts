@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { ClassicLevel } from 'classic-level';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { KeyStore, KeyStoreError } from '../../nodes/key-store.ts';
+
+const storageKey = new Uint8Array(32).fill(7);
+const random = (length: number) => new Uint8Array(randomBytes(length));
+const bytes = (text: string) => new TextEncoder().encode(text);
+const text = (record: Uint8Array | undefined) => (record === undefined ? undefined : new TextDecoder().decode(record));
+
+let storeDir = '';
+const opened: KeyStore[] = [];
+
+async function openStore(
+  options: { nodeId?: number; storageKey?: Uint8Array; sync?: boolean } = {},
+): Promise<KeyStore> {
+  const store = await KeyStore.open({ storeDir, nodeId: 1, storageKey, random, ...options });
+  opened.push(store);
+  return store;
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<KeyStoreError> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof KeyStoreError)) throw new Error(`expected a KeyStoreError, got ${String(error)}`);
+  return error;
+}
+
+beforeEach(async () => {
+  storeDir = join(await mkdtemp(join(tmpdir(), 'signmesh-store-')), 'store');
+});
+
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close();
+  await rm(join(storeDir, '..'), { recursive: true, force: true });
+});
+
+describe('the key store, as a Store port', () => {
+  it('loads nothing where nothing was written', async () => {
+    const store = await openStore();
+    expect(await store.load('dkg/t/s')).toBeUndefined();
+  });
+
+  it.each([false, true])('loads what was written, the newest, and nothing after a delete (sync %s)', async (sync) => {
+    const store = await openStore({ sync });
+    const written = await store.write({
+      puts: [
+        { key: 'dkg/t/s', record: bytes('one') },
+        { key: 'key/t/s', record: bytes('') },
+      ],
+      deletes: [],
+    });
+    expect(written).toEqual({ kind: 'written' });
+    expect(text(await store.load('dkg/t/s'))).toBe('one');
+    expect(text(await store.load('key/t/s'))).toBe('');
+    await store.write({ puts: [{ key: 'key/t/s', record: bytes('two') }], deletes: ['dkg/t/s', 'dkg/t/none'] });
+    expect(await store.load('dkg/t/s')).toBeUndefined();
+    expect(text(await store.load('key/t/s'))).toBe('two');
+  });
+
+  it('keeps everything over a reopening', async () => {
+    const store = await openStore();
+    await store.write({ puts: [{ key: 'key/t/s', record: bytes('kept') }], deletes: [] });
+    await store.close();
+    expect(text(await (await openStore()).load('key/t/s'))).toBe('kept');
+  });
+});
+
+describe('the key store at rest', () => {
+  it('shows no byte of a record on the disk', async () => {
+    const store = await openStore();
+    await store.write({ puts: [{ key: 'key/t/s', record: bytes('a very secret share'.repeat(10)) }], deletes: [] });
+    await store.close();
+    for (const file of await readdir(storeDir)) {
+      expect((await readFile(join(storeDir, file))).includes('secret')).toBe(false);
+    }
+  });
+
+  it('refuses a wrong storage key, another node and an unusable directory by name', async () => {
+    await (await openStore()).close();
+    const wrongKey = await failureOf(openStore({ storageKey: new Uint8Array(32).fill(8) }));
+    expect(wrongKey.code).toBe('STORAGE_KEY_WRONG');
+    expect(wrongKey.message).not.toMatch(/0808|0707/);
+    expect((await failureOf(openStore({ nodeId: 2 }))).code).toBe('STORAGE_KEY_WRONG');
+    await openStore();
+    expect((await failureOf(openStore())).code).toBe('STORE_UNAVAILABLE');
+  });
+
+  it('refuses a record that was changed or moved, by name and without its bytes', async () => {
+    const store = await openStore();
+    const puts = ['a', 'b', 'c'].map((name) => ({ key: `key/t/${name}`, record: bytes(`share of ${name}`) }));
+    await store.write({ puts, deletes: [] });
+    await store.close();
+    const level = new ClassicLevel<string, Uint8Array>(storeDir, { valueEncoding: 'view' });
+    const a = new Uint8Array((await level.get('key/t/a'))!);
+    await level.put('key/t/b', a);
+    a[20]! ^= 1;
+    await level.put('key/t/a', a);
+    await level.put('key/t/c', a.subarray(0, 5));
+    await level.close();
+    const reopened = await openStore();
+    for (const name of ['a', 'b', 'c']) {
+      const error = await failureOf(reopened.load(`key/t/${name}`));
+      expect(error).toMatchObject({ code: 'RECORD_CORRUPT', message: `the record key/t/${name} does not decrypt` });
+    }
+  });
+});
+
+describe('the key store when its process is killed', () => {
+  it('has every acknowledged batch, whole', async () => {
+    const folder = fileURLToPath(new URL('child/', import.meta.url));
+    const script = join(folder, 'write-until-killed.ts');
+    const child = spawn(process.execPath, ['--import', join(folder, 'register-typescript.mjs'), script, storeDir], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const gone = new Promise<string | null>((resolve) => child.once('exit', (_code, signal) => resolve(signal)));
+    let acknowledged = 0;
+    for await (const line of createInterface({ input: child.stdout })) {
+      acknowledged = Number(line);
+      if (acknowledged === 500) child.kill('SIGKILL');
+    }
+    expect(await gone).toBe('SIGKILL');
+    expect(acknowledged).toBeGreaterThanOrEqual(500);
+
+    const store = await openStore();
+    // The last batch may be on the disk although nobody was told.
+    const latest = Number(text(await store.load('key/t/latest'))!.split(' ')[1]);
+    expect(latest - acknowledged).toBeGreaterThanOrEqual(0);
+    expect(text(await store.load(`dkg/t/${latest}`))).toBe(`record ${latest}`);
+    expect(text(await store.load(`dkg/t/${latest - 1}`))).toBe(`record ${latest - 1}`);
+    expect(await store.load(`dkg/t/${latest - 2}`)).toBeUndefined();
+    expect(await store.load(`dkg/t/${latest + 1}`)).toBeUndefined();
+  });
+});
