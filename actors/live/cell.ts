@@ -5,7 +5,7 @@
  * the next input when there is one), `persisting` (a write is under way; nothing else gets in), `backingOff` (its
  * restart waits). Only `unstarted` and `idle` cells run.
  */
-import type { Address, Behaviour, Effect, Input, Trace } from '../contract.ts';
+import type { Address, Behaviour, Input, Trace } from '../contract.ts';
 import { Mailbox } from '../mailbox.ts';
 import type { RestartPacer } from './supervision.ts';
 import type { Timers } from './timers.ts';
@@ -13,9 +13,6 @@ import type { Timers } from './timers.ts';
 /** A behaviour whose state type is its own affair: the runtime only carries the state from step to step. */
 // biome-ignore lint/suspicious/noExplicitAny: the state type is existential, which TypeScript cannot say otherwise.
 export type AnyBehaviour<M, W, R> = Behaviour<any, M, W, R>;
-
-export type SendEffect<M, W> = Extract<Effect<M, W>, { kind: 'send' }>;
-export type MessageInput<M, W, R> = Extract<Input<M, W, R>, { kind: 'message' }>;
 
 /** The sender of the message that is being handled. */
 export interface Origin {

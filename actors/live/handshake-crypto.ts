@@ -13,10 +13,10 @@ import {
   verify,
 } from 'node:crypto';
 
-export const keyBytes = 32;
+const keyBytes = 32;
 export const nonceBytes = 32;
-export const macBytes = 32;
-export const signatureBytes = 64;
+const macBytes = 32;
+const signatureBytes = 64;
 
 /** An Ed25519 key pair; the private half does not leave the object. */
 export interface Identity {
@@ -54,7 +54,7 @@ export function verifyIdentity(publicKey: Uint8Array, message: Uint8Array, signa
 }
 
 /** Everything that both sides must agree on. Lengths are checked by the caller; the encoding is injective anyhow. */
-export interface TranscriptParts {
+interface TranscriptParts {
   readonly protocolVersion: number;
   readonly offeredVersions: readonly number[];
   readonly clusterId: string;
@@ -94,14 +94,14 @@ function uint32(value: number): Uint8Array {
   return bytes;
 }
 
-export type Side = 'peer' | 'coordinator';
+type Side = 'peer' | 'coordinator';
 
 /** What a side signs and authenticates: its own label, so that neither side's proof serves the other. */
 function proofMessage(side: Side, transcript: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`${transcriptLabel}/${side}\0`), transcript]);
 }
 
-export interface Proof {
+interface Proof {
   readonly joinMac: Uint8Array;
   readonly signature: Uint8Array;
 }

@@ -32,11 +32,11 @@ import type {
   UndeliveredReason,
 } from '../contract.ts';
 import { noTrace } from '../contract.ts';
-import { Mailbox } from '../mailbox.ts';
 import { type PersistEffect, persistOf } from '../step.ts';
 import { attempt } from './attempt.ts';
 import { type AnyBehaviour, type Cell, endLife, newCell } from './cell.ts';
 import { type Log, silentLog, systemClock, systemRandom } from './ports.ts';
+import { RunQueue } from './run-queue.ts';
 import { type DeadLetter, defaultRestartPolicy, safeErrorText, safeStack } from './supervision.ts';
 import { Supervisor } from './supervisor.ts';
 import type { LiveSystemOptions, SystemStats } from './system-options.ts';
@@ -49,15 +49,12 @@ export class LiveSystem<M, W = never, R = never> {
   readonly #clock: Clock;
   readonly #random: RandomBytes;
   readonly #log: Log;
-  readonly #turnInputsMax: number;
   readonly #cells = new Map<Address, Cell<M, W, R>>();
-  readonly #ready = new Mailbox<Cell<M, W, R>>();
+  readonly #ready: RunQueue<Cell<M, W, R>>;
   readonly #supervisor: Supervisor<M, W, R>;
   readonly #events = new Map<string, number>();
   readonly #persists = new Set<Promise<void>>();
   #transport: Transport<M> | undefined;
-  #running = false;
-  #turnPlanned = false;
   #stopped = false;
   #inputsHandled = 0;
   #mailboxRefusals = 0;
@@ -72,7 +69,7 @@ export class LiveSystem<M, W = never, R = never> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#log = options.log ?? silentLog;
-    this.#turnInputsMax = options.turnInputsMax ?? 2_000;
+    this.#ready = new RunQueue((cell) => this.#turn(cell), options.turnInputsMax ?? 2_000);
     this.#supervisor = new Supervisor<M, W, R>({
       store: this.#store,
       clock: this.#clock,
@@ -84,7 +81,7 @@ export class LiveSystem<M, W = never, R = never> {
       isStopped: () => this.#stopped,
       ready: (cell) => {
         this.#schedule(cell);
-        this.#run();
+        this.#ready.run();
       },
       drop: (cell) => this.#cells.delete(cell.address),
     });
@@ -104,7 +101,7 @@ export class LiveSystem<M, W = never, R = never> {
     if (this.#stopped) return 'noRoute';
     const outcome = this.#post(envelope, fresh);
     if (outcome !== undefined) return outcome === 'elsewhere' ? 'noRoute' : outcome;
-    this.#run();
+    this.#ready.run();
     return undefined;
   }
 
@@ -195,34 +192,13 @@ export class LiveSystem<M, W = never, R = never> {
     this.#ready.push(cell);
   }
 
-  #run(): void {
-    if (this.#running) return;
-    this.#running = true;
-    let inputsLeft = this.#turnInputsMax;
-    for (let cell = this.#ready.shift(); cell !== undefined; cell = this.#ready.shift()) {
-      cell.queued = false;
-      if (!this.#stopped) this.#turn(cell);
-      this.#schedule(cell);
-      inputsLeft -= 1;
-      if (inputsLeft <= 0) {
-        this.#planTurn();
-        break;
-      }
-    }
-    this.#running = false;
-  }
-
-  /** Actors that keep each other busy must not starve the sockets. */
-  #planTurn(): void {
-    if (this.#turnPlanned) return;
-    this.#turnPlanned = true;
-    setImmediate(() => {
-      this.#turnPlanned = false;
-      this.#run();
-    });
-  }
-
   #turn(cell: Cell<M, W, R>): void {
+    cell.queued = false;
+    if (!this.#stopped) this.#next(cell);
+    this.#schedule(cell);
+  }
+
+  #next(cell: Cell<M, W, R>): void {
     if (cell.phase === 'unstarted') {
       this.#start(cell);
       return;
@@ -345,7 +321,7 @@ export class LiveSystem<M, W = never, R = never> {
 
   #fire(cell: Cell<M, W, R>, input: TimerInput): void {
     this.#owe(cell, input);
-    this.#run();
+    this.#ready.run();
   }
 
   #emit(address: Address, event: ActorEvent): void {
@@ -383,7 +359,7 @@ export class LiveSystem<M, W = never, R = never> {
         if (!this.#stopped) refused(refusal);
       }
       this.#schedule(cell);
-      this.#run();
+      this.#ready.run();
     };
     const running: Promise<void> = attempt(() => this.#store.write(write)).then(
       (outcome) => settle(outcome.kind === 'written' ? undefined : outcome),
@@ -402,7 +378,7 @@ export class LiveSystem<M, W = never, R = never> {
     const answer = (input: Input<M, W, R>) => {
       if (cell.life !== life) return;
       this.#owe(cell, input);
-      this.#run();
+      this.#ready.run();
     };
     attempt(() => this.#store.load(key)).then(
       (record) => answer({ kind: 'loaded', key, record }),

@@ -226,10 +226,11 @@ describe('a stranger at the door', () => {
   });
 
   it('cannot make the coordinator hold a large message before its proof', async () => {
-    const hub = await world.server();
+    const hub = await world.server({ limits: { closeGraceMs: 20 } });
     const stranger = rawClient(hub.url);
     await until(() => stranger.got.length === 1, 'the challenge came');
-    stranger.ws.send(new Uint8Array(4 * 1024 * 1024));
+    // The first piece of a message that is never finished.
+    stranger.ws.send(new Uint8Array(32 * 1024), { fin: false });
     await until(() => stranger.end.code !== undefined, 'it was cut off');
     expect(hub.log.lines).toMatchObject([{ fields: { code: 'TOO_LARGE' } }]);
   });
