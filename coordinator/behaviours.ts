@@ -1,0 +1,21 @@
+/** Every kind of actor that a coordinator runs; the same list in the live process and in the simulated world. */
+import type { Behaviour } from '../actors/contract.ts';
+import { clusterBehaviour } from './cluster/cluster.ts';
+import type { SessionConfig } from './config.ts';
+import { dkgBehaviour } from './dkg/session.ts';
+import { frontBehaviour } from './front.ts';
+import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './messages.ts';
+import { signingBehaviour } from './signing/session.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of behaviours, each with a state of its own that only it reads
+export type CoordinatorBehaviour = Behaviour<any, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
+
+export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: string): CoordinatorBehaviour[] {
+  const { roster, coordinatorBoot } = config;
+  return [
+    frontBehaviour(config),
+    clusterBehaviour({ nodesTotal: roster.nodes.length, coordinatorBoot, cryptoBackend }),
+    dkgBehaviour(config),
+    signingBehaviour(config),
+  ];
+}

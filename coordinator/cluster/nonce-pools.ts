@@ -1,0 +1,75 @@
+/**
+ * Nonces that nodes dealt ahead, waiting to be drawn. A pool belongs to one scheme, one node and one boot of it: a
+ * node's restart voids what it dealt before. Each nonce leaves its pool once. Memory only.
+ *
+ * The pools are owned by the cluster actor and change in place.
+ */
+import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { DrawnNonce } from '../messages.ts';
+
+/** How many nonces a pool asks for at first, and at most, at once. */
+const batchMin = 32;
+const batchMax = 512;
+
+interface Pool {
+  readonly nonces: DrawnNonce[];
+  /** Nonces asked for and not dealt yet. */
+  awaited: number;
+  /** The size of the next batch; doubles when the pool runs low before the batch arrives. */
+  batch: number;
+}
+
+export interface NoncePools {
+  readonly pools: Map<string, Pool>;
+}
+
+export function noNoncePools(): NoncePools {
+  return { pools: new Map() };
+}
+
+export function depth(state: NoncePools, scheme: Scheme, nodeId: number): number {
+  return state.pools.get(poolKey(scheme, nodeId))?.nonces.length ?? 0;
+}
+
+export function take(state: NoncePools, scheme: Scheme, nodeId: number): DrawnNonce | undefined {
+  return state.pools.get(poolKey(scheme, nodeId))?.nonces.shift();
+}
+
+export function put(state: NoncePools, scheme: Scheme, nodeId: number, nonces: readonly DrawnNonce[]): void {
+  const pool = poolOf(state, scheme, nodeId);
+  pool.awaited = Math.max(0, pool.awaited - nonces.length);
+  pool.nonces.push(...nonces);
+}
+
+/** How many nonces to ask this node for now; they count as awaited. 0: the pool is deep enough. */
+export function shortage(state: NoncePools, scheme: Scheme, nodeId: number): number {
+  const pool = poolOf(state, scheme, nodeId);
+  if (pool.awaited > 0 || pool.nonces.length > pool.batch / 2) return 0;
+  if (pool.nonces.length < pool.batch / 8) pool.batch = Math.min(batchMax, pool.batch * 2);
+  pool.awaited = pool.batch;
+  return pool.batch;
+}
+
+/** What was asked for may be asked for again. */
+export function forgetAwaited(state: NoncePools): void {
+  for (const pool of state.pools.values()) pool.awaited = 0;
+}
+
+/** Forgets all that a node dealt. */
+export function drop(state: NoncePools, nodeId: number): void {
+  for (const key of [...state.pools.keys()]) if (key.endsWith(`/${nodeId}`)) state.pools.delete(key);
+}
+
+function poolOf(state: NoncePools, scheme: Scheme, nodeId: number): Pool {
+  const key = poolKey(scheme, nodeId);
+  let pool = state.pools.get(key);
+  if (!pool) {
+    pool = { nonces: [], awaited: 0, batch: batchMin };
+    state.pools.set(key, pool);
+  }
+  return pool;
+}
+
+function poolKey(scheme: Scheme, nodeId: number): string {
+  return `${scheme}/${nodeId}`;
+}

@@ -1,0 +1,160 @@
+/**
+ * ExchangeDkgShares and ResumeSession, at a DKG session that exists.
+ *
+ * The stepping rule: node id 0 means every node, and empty share bytes mean "let the node process deal". Calls without
+ * bytes run side by side and join each other's round; a call that plays a dealer runs alone, because its outcome decides
+ * what that dealer is.
+ */
+import { CryptoError } from '../../crypto/errors.ts';
+import { validateCommitments } from '../../crypto/vss.ts';
+import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { opaqueBytesMax, resumeTokenCharsMax, scalarBytes } from '../../proto/limits.ts';
+import type { ClientCall } from '../messages.ts';
+import { type Answer, answer, sessionAnswer } from '../session/receipts.ts';
+import { advance } from '../session/record.ts';
+import { resumeFault } from '../session/resume.ts';
+import { isOpen } from '../session/transitions.ts';
+import { duplicate } from './initiation.ts';
+import { concludeDkg, pumpDkg } from './round.ts';
+import { commitDkg, type DkgTurn, type ExchangeCall, isPlayed, type Job, nodeIds, pair, replyDkg } from './state.ts';
+
+/** Looks at the calls in the inbox, oldest first, until one changes the session or has to wait. */
+export function takeDkgCalls(turn: DkgTurn): void {
+  while (!turn.persisted) {
+    const { work } = turn.state;
+    const call = work.inbox[0];
+    if (!call) break;
+    if (expireDkg(turn)) return;
+    if (mustWait(turn, call)) break;
+    if (call.method === Method.RESUME_SESSION) {
+      if (resumeDkg(turn, call)) return;
+    }
+    work.inbox.shift();
+    if (call.method === Method.EXCHANGE_DKG_SHARES) exchange(turn, call);
+    if (call.method === Method.INITIATE_DKG) {
+      turn.effects.push(duplicate(call, turn.state.record, turn.context, turn.config));
+    }
+  }
+  pumpDkg(turn);
+}
+
+export function expireDkg(turn: DkgTurn): boolean {
+  const { record } = turn.state;
+  const lives = isOpen(record.state) || record.state === ReceiptState.BACKEND_FAILED;
+  if (!lives || turn.persisted || turn.context.nowMs < record.expiresMs) return false;
+  concludeDkg(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
+  return true;
+}
+
+function mustWait(turn: DkgTurn, call: ClientCall): boolean {
+  const { jobs } = turn.state.work;
+  if (call.method !== Method.EXCHANGE_DKG_SHARES || jobs.length === 0) return false;
+  return plays(call) || jobs.some((job) => job.offer !== undefined);
+}
+
+function plays({ request }: ExchangeCall): boolean {
+  return request.encryptedShare.length > 0 || request.commitments.length > 0;
+}
+
+function exchange(turn: DkgTurn, call: ExchangeCall): void {
+  const { record, work } = turn.state;
+  const fault = shapeFault(turn, call) ?? (plays(call) ? offerFault(turn, call) : undefined);
+  if (fault) {
+    replyDkg(turn, call, fault);
+    return;
+  }
+  if (!isOpen(record.state)) {
+    replyDkg(turn, call, sessionAnswer(record), { verified: record.state === ReceiptState.BACKEND_COMPLETED });
+    return;
+  }
+  const { senderNodeId: sender, recipientNodeId: recipient } = call.request;
+  if (plays(call)) {
+    work.jobs.push({ call, pairs: [], single: true, offer: { dealer: sender, recipient } });
+    return;
+  }
+  const single = sender !== 0 && recipient !== 0;
+  if (single && isPlayed(record, sender) && !work.verified.has(pair(sender, recipient))) {
+    const text = `encrypted_share and commitments are missing: the caller plays dealer ${sender}`;
+    replyDkg(turn, call, answer('INVALID_REQUEST', text));
+    return;
+  }
+  const ids = nodeIds(record);
+  const dealers = (sender === 0 ? ids : [sender]).filter((id) => !isPlayed(record, id));
+  const recipients = recipient === 0 ? ids : [recipient];
+  const pairs: Job['pairs'] = dealers.flatMap((dealer) => recipients.map((to) => [dealer, to] as const));
+  work.jobs.push({ call, pairs, single, offer: undefined });
+}
+
+/** What is wrong with the call itself. */
+function shapeFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
+  const { totalNodes, threshold, curve } = turn.state.record.ceremony;
+  const ids = [
+    ['sender_node_id', request.senderNodeId],
+    ['recipient_node_id', request.recipientNodeId],
+  ] as const;
+  for (const [field, id] of ids) {
+    if (id < 0 || id > totalNodes) return answer('NODE_NOT_PARTICIPANT', `${field} ${id} is outside 1..${totalNodes}`);
+  }
+  const { encryptedShare, commitments } = request;
+  if (encryptedShare.length === 0 && commitments.length === 0) return undefined;
+  for (const [field, id] of ids) {
+    if (id === 0) return answer('INVALID_REQUEST', `${field} is missing: a given share stands for one pair of nodes`);
+  }
+  if (encryptedShare.length === 0)
+    return answer('INVALID_REQUEST', 'encrypted_share is missing: commitments were given');
+  if (encryptedShare.length !== scalarBytes) {
+    return answer(
+      'INVALID_REQUEST',
+      `encrypted_share has ${encryptedShare.length} bytes: in mock mode it is a scalar of ${scalarBytes}`,
+    );
+  }
+  if (commitments.length !== threshold) {
+    return answer('INVALID_REQUEST', `commitments has ${commitments.length} points: the threshold is ${threshold}`);
+  }
+  try {
+    validateCommitments(curve, commitments, threshold);
+  } catch (error) {
+    if (!(error instanceof CryptoError)) throw error;
+    return answer('INVALID_REQUEST', `commitments: ${error.message}`);
+  }
+  return undefined;
+}
+
+/** A dealer is played or real from its first verified exchange, and always with the same commitments. */
+function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
+  const { record, work } = turn.state;
+  const { senderNodeId: dealer } = request;
+  const known = record.ceremony.played[dealer];
+  if (!known) {
+    const isReal = nodeIds(record).some((id) => work.verified.has(pair(dealer, id)));
+    return isReal ? answer('COMMITMENT_MISMATCH', `dealer ${dealer} is the node process in this session`) : undefined;
+  }
+  const same = request.commitments.every((point, index) => Buffer.from(point).toString('hex') === known[index]);
+  return same ? undefined : answer('COMMITMENT_MISMATCH', `commitments of dealer ${dealer} are not those given before`);
+}
+
+/** Returns whether the session changed. */
+function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: Method.RESUME_SESSION }>): boolean {
+  const { record, work } = turn.state;
+  const { resumeToken, humanApprovalWitness } = call.request;
+  let fault: Answer | undefined;
+  if (resumeToken === '') fault = answer('INVALID_REQUEST', 'resume_token is missing');
+  else if (resumeToken.length > resumeTokenCharsMax) {
+    fault = answer('RESUME_TOKEN_INVALID', `resume_token is longer than ${resumeTokenCharsMax} characters`);
+  } else if (humanApprovalWitness.length > opaqueBytesMax) {
+    fault = answer('INVALID_REQUEST', `human_approval_witness is longer than ${opaqueBytesMax} bytes`);
+  } else fault = resumeFault(record, resumeToken, turn.config.resumeKey);
+  if (fault) {
+    replyDkg(turn, call, fault);
+    return false;
+  }
+  const next = {
+    ...advance(record, { ...answer('SESSION_RESUMED'), state: ReceiptState.RESUMED }, turn.context),
+    expiresMs: turn.context.nowMs + turn.config.lifetimes.dkgMs,
+    usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
+  };
+  commitDkg(turn, next, { ...work, inbox: work.inbox.slice(1) });
+  replyDkg(turn, call, sessionAnswer(next));
+  return true;
+}

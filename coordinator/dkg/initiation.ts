@@ -1,0 +1,138 @@
+/** InitiateDkg: from a call to a session, or to a refusal that leaves nothing behind. */
+import type { Context } from '../../actors/contract.ts';
+import type { Curve } from '../../crypto/group.ts';
+import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from '../../proto/ids.ts';
+import { defaultThreshold, defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
+import type { SessionConfig } from '../config.ts';
+import type { CoordinatorInput } from '../messages.ts';
+import { type Answer, answer, proofOf, sessionAnswer } from '../session/receipts.ts';
+import { openRecord } from '../session/record.ts';
+import { replyEffect, unavailableEffect } from '../session/replies.ts';
+import { quote } from '../session/wording.ts';
+import { readPath } from '../signing/validation.ts';
+import { type DkgSession, type DkgState, type DkgStep, dkgEvent, type InitiateDkgCall, noDkgWork } from './state.ts';
+
+type Opening = Extract<DkgState, { phase: 'opening' }>;
+
+export function initiateDkg(call: InitiateDkgCall, context: Context, config: SessionConfig): DkgStep {
+  const checked = check(call, config);
+  if ('fault' in checked) {
+    const proof = proofOf(call, checked.fault, undefined, config.resumeKey, context);
+    return { state: { phase: 'unborn' }, effects: [replyEffect(call, proof), { kind: 'stop' }] };
+  }
+  const accepted = answer('SESSION_ACCEPTED');
+  const record: DkgSession = openRecord(
+    {
+      tenant: call.tenant,
+      sessionId: context.self.split('/')[2]!,
+      state: ReceiptState.ACCEPTED,
+      reasonCode: accepted.reasonCode,
+      message: accepted.message,
+      expiresMs: context.nowMs + config.lifetimes.dkgMs,
+      correlationId: call.correlationId || newId('cor', context.nowMs, context.random),
+      approvalMode: ApprovalMode.DIRECT_ALLOWED,
+      keystoreType: KeystoreType.MOCK_THRESHOLD,
+      ceremony: {
+        kind: 'dkg',
+        ...checked.terms,
+        networkId: call.request.derivation?.networkId ?? '',
+        attempt: 1,
+        played: {},
+        verified: [],
+        publicKey: '',
+      },
+    },
+    context,
+  );
+  // The write comes with the next input, so that a refused one finds the call in the state.
+  return {
+    state: { phase: 'opening', call, record },
+    effects: [{ kind: 'send', to: context.self, message: { kind: 'continue' } }],
+  };
+}
+
+export function continueOpeningDkg(
+  opening: Opening,
+  input: CoordinatorInput,
+  context: Context,
+  config: SessionConfig,
+): DkgStep {
+  const { call, record } = opening;
+  if (input.kind === 'persistRefused') {
+    const { refusal } = input;
+    const existing =
+      refusal.kind === 'conflict' && refusal.current?.kind === 'session' ? refusal.current.session : undefined;
+    if (existing?.ceremony.kind !== 'dkg')
+      return { state: opening, effects: [unavailableEffect(call), { kind: 'stop' }] };
+    return {
+      state: { phase: 'open', record: existing as DkgSession, work: noDkgWork(existing as DkgSession) },
+      effects: [duplicate(call, existing as DkgSession, context, config)],
+    };
+  }
+  if (input.kind !== 'message') return { state: opening, effects: [] };
+  if (!('kind' in input.message) || input.message.kind !== 'continue') {
+    // Somebody was faster than our own word: look at it after the write.
+    return { state: opening, effects: [{ kind: 'send', to: context.self, message: input.message }] };
+  }
+  const proof = proofOf(call, sessionAnswer(record), record, config.resumeKey, context);
+  return {
+    state: { phase: 'open', record, work: noDkgWork(record) },
+    effects: [
+      {
+        kind: 'persist',
+        write: {
+          kind: 'create',
+          session: record,
+          guardIntent: '',
+          supersede: { checkpointId: '', nowMs: context.nowMs, message: '' },
+        },
+      },
+      replyEffect(call, proof),
+      dkgEvent(record),
+    ],
+  };
+}
+
+/** A second InitiateDkg with a known id changes nothing. */
+export function duplicate(call: InitiateDkgCall, record: DkgSession, context: Context, config: SessionConfig) {
+  const given = answer('DUPLICATE_SESSION', `session_id ${quote(record.sessionId)} names a session already`);
+  return replyEffect(call, proofOf(call, given, record, config.resumeKey, context));
+}
+
+type Terms = Pick<DkgSession['ceremony'], 'curve' | 'threshold' | 'totalNodes' | 'account'>;
+
+function check(call: InitiateDkgCall, config: SessionConfig): { readonly terms: Terms } | { readonly fault: Answer } {
+  const { request } = call;
+  const defaults = request.threshold === 0 && request.totalNodes === 0;
+  const threshold = defaults ? defaultThreshold : request.threshold;
+  const totalNodes = defaults ? defaultTotalNodes : request.totalNodes;
+  const cluster = config.roster.nodes.length;
+  if (threshold < thresholdMin || threshold > totalNodes || totalNodes > cluster) {
+    const text = `threshold ${threshold} and total_nodes ${totalNodes} must satisfy ${thresholdMin} ≤ threshold ≤ total_nodes ≤ ${cluster}, the nodes of this cluster`;
+    return { fault: answer('INVALID_THRESHOLD', text) };
+  }
+  const networkId = request.derivation?.networkId ?? '';
+  if (networkId.length > identifierCharsMax) {
+    return {
+      fault: answer('INVALID_REQUEST', `derivation.network_id is longer than ${identifierCharsMax} characters`),
+    };
+  }
+  const curve = request.derivation?.curve || 'secp256k1';
+  if (!isCurve(curve)) {
+    return {
+      fault: answer('UNSUPPORTED_CURVE', `derivation.curve ${quote(curve)} is not served: use secp256k1 or ed25519`),
+    };
+  }
+  const path = readPath(request.derivation?.derivationPath ?? '');
+  if ('fault' in path) return path;
+  if (path.normal.length > 0) {
+    const text = 'derivation.derivation_path names the account of this key: hardened components only';
+    return { fault: answer('INVALID_DERIVATION_PATH', text) };
+  }
+  return { terms: { curve, threshold, totalNodes, account: path.hardened } };
+}
+
+function isCurve(text: string): text is Curve {
+  return text === 'secp256k1' || text === 'ed25519';
+}

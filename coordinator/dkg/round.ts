@@ -1,0 +1,298 @@
+/**
+ * The round: open → seal → verify → finish → confirm, as far as the calls in hand ask for it.
+ *
+ * Each node is asked for the next thing that somebody waits for, as soon as what it needs is there. Requests may be
+ * repeated, so a lost frame or a node that was away costs one repetition.
+ */
+import type { DkgFinished, DkgOpening, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireBodyInit } from '../../proto/wire.ts';
+import { clusterAddress, nodeDkgAddress, wire } from '../messages.ts';
+import { answer, sessionAnswer } from '../session/receipts.ts';
+import { advance, type KeyRecord, progress } from '../session/record.ts';
+import { isOpen } from '../session/transitions.ts';
+import { nodeList } from '../session/wording.ts';
+import {
+  commitDkg,
+  type DkgSession,
+  type DkgTurn,
+  type DkgWork,
+  isPlayed,
+  type Job,
+  leaveDkgRound,
+  noDkgWork,
+  nodeIds,
+  type Pair,
+  pair,
+  replyDkg,
+} from './state.ts';
+
+/** Does whatever can be done now for the calls in hand. */
+export function pumpDkg(turn: DkgTurn): void {
+  const { record, work } = turn.state;
+  if (turn.persisted || !isOpen(record.state)) return;
+  if (work.jobs.length === 0) {
+    leaveDkgRound(turn);
+    return;
+  }
+  if (!work.watching) {
+    work.watching = true;
+    turn.effects.push(
+      { kind: 'send', to: clusterAddress, message: { kind: 'watch' } },
+      { kind: 'startTimer', name: 'nodes', afterMs: turn.config.nodesWaitMs },
+      { kind: 'startTimer', name: 'repeat', afterMs: turn.config.partialTimeoutMs },
+    );
+  }
+  if (isComplete(record, work)) {
+    finishRound(turn);
+    return;
+  }
+  const done = work.jobs.filter((job) => isDone(job, work));
+  if (done.length > 0) {
+    settleJobs(turn, done);
+    if (!turn.persisted) pumpDkg(turn);
+    return;
+  }
+  for (const job of work.jobs) advanceJob(turn, job);
+}
+
+export function isDone(job: Job, work: DkgWork): boolean {
+  return (
+    job.offer === undefined && job.pairs.every(([dealer, recipient]) => work.verified.has(pair(dealer, recipient)))
+  );
+}
+
+/** Every ordered pair has verified. */
+export function isComplete(record: DkgSession, work: DkgWork): boolean {
+  const { totalNodes } = record.ceremony;
+  return work.verified.size === totalNodes * totalNodes;
+}
+
+/** Asks for what this job needs next. */
+function advanceJob(turn: DkgTurn, job: Job): void {
+  const { work } = turn.state;
+  if (job.offer) {
+    const { dealer, recipient } = job.offer;
+    if (openNodes(turn, [recipient])) offerShare(turn, job.call.request, dealer, recipient);
+    return;
+  }
+  const missing = job.pairs.filter(([dealer, recipient]) => !work.verified.has(pair(dealer, recipient)));
+  const dealers = [...new Set(missing.map(([dealer]) => dealer))];
+  const recipients = [...new Set(missing.map(([, recipient]) => recipient))];
+  if (!openNodes(turn, [...new Set([...dealers, ...recipients])])) return;
+  for (const dealer of dealers) {
+    const unsealed = missing
+      .filter(([from, to]) => from === dealer && to !== dealer && !work.boxes.has(pair(from, to)))
+      .map(([, to]) => work.openings.get(to)!);
+    if (unsealed.length > 0) ask(turn, dealer, { case: 'dkgSeal', value: { recipients: unsealed } });
+  }
+  for (const recipient of recipients) {
+    const from = missing.filter(([, to]) => to === recipient).map(([dealer]) => dealer);
+    const boxes = from
+      .filter((dealer) => dealer !== recipient)
+      .map((dealer) => work.boxes.get(pair(dealer, recipient)));
+    if (boxes.some((box) => box === undefined)) continue;
+    const value = {
+      dealers: from.map((dealer) => work.openings.get(dealer)!),
+      sealed: boxes.map((box) => box!),
+      played: [],
+    };
+    ask(turn, recipient, { case: 'dkgVerify', value });
+  }
+}
+
+/** Whether all of these are open; asks those that are not. */
+function openNodes(turn: DkgTurn, ids: readonly number[]): boolean {
+  const { record, work } = turn.state;
+  const { curve, threshold, totalNodes } = record.ceremony;
+  const closed = ids.filter((id) => !work.openings.has(id));
+  for (const id of closed) ask(turn, id, { case: 'dkgOpen', value: { curve, threshold, totalNodes } });
+  return closed.length === 0;
+}
+
+function offerShare(turn: DkgTurn, request: Job['call']['request'], dealer: number, recipient: number): void {
+  const opening = {
+    dealer,
+    commitments: request.commitments,
+    possession: new Uint8Array(),
+    sealingKey: new Uint8Array(),
+    signature: new Uint8Array(),
+    played: true,
+  };
+  const value = { dealers: [opening], sealed: [], played: [{ dealer, share: request.encryptedShare }] };
+  ask(turn, recipient, { case: 'dkgVerify', value });
+}
+
+/** Sends one request, unless one of its kind is under way to this node. */
+function ask(turn: DkgTurn, nodeId: number, body: WireBodyInit): void {
+  const { record, work } = turn.state;
+  const flight = `${nodeId}/${body.case}`;
+  if (work.flights.has(flight) || work.ready?.has(nodeId) === false) return;
+  work.flights.add(flight);
+  const { tenant, sessionId, ceremony } = record;
+  turn.effects.push({
+    kind: 'send',
+    to: nodeDkgAddress(nodeId, tenant, sessionId),
+    message: wire({ tenant, session: sessionId, attempt: ceremony.attempt }, body),
+  });
+}
+
+/** Asks nodes for their result only. */
+export function askForResults(turn: DkgTurn, ids: readonly number[]): void {
+  for (const id of ids) ask(turn, id, { case: 'dkgVerify', value: { dealers: [], sealed: [], played: [] } });
+}
+
+/** A recipient holds verified shares. */
+export function takeVerified(turn: DkgTurn, recipient: number, said: DkgVerified): void {
+  const { record, work } = turn.state;
+  for (const { dealer, verified } of said.verdicts) if (verified) work.verified.add(pair(dealer, recipient));
+  if (!said.finished) return;
+  work.finished.set(recipient, said.finished);
+  // A node finishes only with a verified share of every dealer.
+  for (const dealer of nodeIds(record)) work.verified.add(pair(dealer, recipient));
+}
+
+function finishRound(turn: DkgTurn): void {
+  const { record, work } = turn.state;
+  const ids = nodeIds(record);
+  const unfinished = ids.filter((id) => !work.finished.has(id));
+  if (unfinished.length > 0) {
+    askForResults(turn, unfinished);
+    return;
+  }
+  const results = ids.map((id) => work.finished.get(id)!);
+  const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
+  for (const id of unconfirmed) ask(turn, id, { case: 'dkgConfirm', value: { results } });
+  if (unconfirmed.length === 0) completeDkg(turn, results[0]!);
+}
+
+/** All nodes hold the final key. */
+function completeDkg(turn: DkgTurn, result: DkgFinished): void {
+  const { record } = turn.state;
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+  const publicKey = hex(result.publicKey);
+  const done = answer('DKG_COMPLETED', `group public key ${publicKey}`);
+  const { curve, threshold, totalNodes, account } = record.ceremony;
+  const next = advance(record, { ...done, state: ReceiptState.BACKEND_COMPLETED }, turn.context, {
+    publicKey,
+    verified: allPairs(record),
+  });
+  const key: KeyRecord = {
+    tenant: record.tenant,
+    keyId: record.sessionId,
+    curve,
+    threshold,
+    totalNodes,
+    account,
+    publicKey,
+    chainCode: hex(result.chainCode),
+    verificationShares: result.verificationShares.map(hex),
+    createdMs: turn.context.nowMs,
+  };
+  concludeDkg(turn, next, key);
+}
+
+/** Answers calls whose pairs have all verified, and keeps what they were told. */
+function settleJobs(turn: DkgTurn, done: readonly Job[]): void {
+  const { record, work } = turn.state;
+  const verified = sortedPairs(work.verified);
+  if (verified.length > record.ceremony.verified.length) {
+    const jobs = work.jobs.filter((job) => !done.includes(job));
+    commitDkg(turn, progress(record, turn.context, { verified }), { ...work, jobs });
+  } else {
+    for (const job of done) work.jobs.splice(work.jobs.indexOf(job), 1);
+  }
+  for (const job of done) replyVerified(turn, job);
+  if (turn.state.work.jobs.length === 0) leaveDkgRound(turn);
+}
+
+function replyVerified(turn: DkgTurn, job: Job): void {
+  const { record, work } = turn.state;
+  const { totalNodes } = record.ceremony;
+  const missing = nodeIds(record)
+    .filter((dealer) => isPlayed(record, dealer))
+    .flatMap((dealer) => nodeIds(record).map((recipient) => pair(dealer, recipient)))
+    .filter((one) => !work.verified.has(one));
+  const count = `${work.verified.size} of ${totalNodes * totalNodes} pairs have verified`;
+  const wanted = missing.length > 0 ? `; played dealers still owe ${missing.join(', ')}` : '';
+  replyDkg(turn, job.call, { ...answer('SHARE_VERIFIED', count + wanted), state: record.state }, { verified: true });
+}
+
+/** A caller's share verified: from now on this dealer is played, with these commitments. */
+export function takeOffer(turn: DkgTurn, job: Job): void {
+  const { record, work } = turn.state;
+  const { dealer } = job.offer!;
+  const jobs = work.jobs.filter((other) => other !== job);
+  const settled: Job = { ...job, offer: undefined, pairs: [] };
+  const verified = sortedPairs(work.verified);
+  const known = verified.length === record.ceremony.verified.length;
+  if (isComplete(record, work)) {
+    // The last pair: the job stays until the nodes have finished; what the caller plays is durable with the key.
+    work.jobs.splice(work.jobs.indexOf(job), 1, settled);
+    return;
+  }
+  if (known) {
+    work.jobs.splice(work.jobs.indexOf(job), 1);
+  } else {
+    const commitments = job.call.request.commitments.map((point) => Buffer.from(point).toString('hex'));
+    const played = { ...record.ceremony.played, [dealer]: commitments };
+    commitDkg(turn, progress(record, turn.context, { verified, played }), { ...work, jobs });
+  }
+  replyVerified(turn, job);
+  if (turn.state.work.jobs.length === 0) leaveDkgRound(turn);
+}
+
+/** The wait for nodes is over. */
+export function giveUpDkg(turn: DkgTurn): void {
+  const { record, work } = turn.state;
+  if (work.jobs.length === 0) return;
+  const away = [...new Set([...work.flights].map((flight) => Number(flight.split('/')[0])))];
+  const unready = nodeIds(record).filter((id) => work.ready?.has(id) === false && isWanted(turn, id));
+  const missing = [...new Set([...away, ...unready])];
+  const text = `${nodeList(missing)} did not answer within ${turn.config.nodesWaitMs} ms`;
+  const singles = work.jobs.filter((job) => job.single);
+  if (singles.length === work.jobs.length && !isComplete(record, work)) {
+    work.jobs.length = 0;
+    for (const job of singles)
+      replyDkg(turn, job.call, answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`));
+    leaveDkgRound(turn);
+    return;
+  }
+  const failed = { ...answer('NODES_UNAVAILABLE', text), state: ReceiptState.BACKEND_FAILED as const };
+  concludeDkg(turn, advance(record, failed, turn.context, { verified: sortedPairs(work.verified) }));
+}
+
+function isWanted(turn: DkgTurn, id: number): boolean {
+  const { work, record } = turn.state;
+  if (isComplete(record, work)) return true;
+  return work.jobs.some((job) => job.offer?.recipient === id || job.pairs.some((one) => one.includes(id)));
+}
+
+/** The session leaves the round in another state: every call in hand is answered. */
+export function concludeDkg(turn: DkgTurn, record: DkgSession, key?: KeyRecord): void {
+  const { jobs } = turn.state.work;
+  const { watching, inbox } = turn.state.work;
+  commitDkg(turn, record, { ...noDkgWork(record), inbox, watching }, key);
+  leaveDkgRound(turn);
+  const verified = record.state === ReceiptState.BACKEND_COMPLETED;
+  for (const job of jobs) replyDkg(turn, job.call, sessionAnswer(record), { verified });
+}
+
+function allPairs(record: DkgSession): Pair[] {
+  const ids = nodeIds(record);
+  return sortedPairs(new Set(ids.flatMap((dealer) => ids.map((recipient) => pair(dealer, recipient)))));
+}
+
+function sortedPairs(pairs: ReadonlySet<Pair>): Pair[] {
+  const order = (one: Pair) => one.split('>').map(Number) as [number, number];
+  return [...pairs].sort((a, b) => {
+    const [aDealer, aRecipient] = order(a);
+    const [bDealer, bRecipient] = order(b);
+    return aDealer - bDealer || aRecipient - bRecipient;
+  });
+}
+
+/** Whether two openings of one dealer are the same bytes. */
+export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
+  return Buffer.compare(a.signature, b.signature) === 0 && Buffer.compare(a.sealingKey, b.sealingKey) === 0;
+}

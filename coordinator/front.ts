@@ -1,0 +1,191 @@
+/**
+ * The actor "coordinator": the door for gateways. It decodes a call, refuses what no session has to see (contract
+ * version, ids that cannot name a session), and hands the rest to the session's actor, which answers the gateway itself.
+ * It keeps no state.
+ */
+import { fromBinary } from '@bufbuild/protobuf';
+import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
+import { contractVersion, isSupportedContractVersion } from '../proto/contract-version.ts';
+import { type Call, CallErrorCode, Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  DkgShareExchangeRequestSchema,
+  InitiateDkgRequestSchema,
+  InitiateSigningRequestSchema,
+  type OrchestrationContext,
+  ResumeSessionRequestSchema,
+  SignatureShareRequestSchema,
+} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from '../proto/ids.ts';
+import { identifierCharsMax, opaqueBytesMax, reservedSessionPrefixes, sessionIdPattern } from '../proto/limits.ts';
+import {
+  type CallFacts,
+  type ClientCall,
+  type ClientRequest,
+  type CoordinatorEffect,
+  type CoordinatorInput,
+  type CoordinatorMessage,
+  type CoordinatorRecord,
+  type CoordinatorWrite,
+  dkgAddress,
+  frontAddress,
+  isLocal,
+  receivedBody,
+  signingAddress,
+} from './messages.ts';
+import { type Answer, answer, proofOf } from './session/receipts.ts';
+import { errorEffect, replyEffect } from './session/replies.ts';
+import { quote } from './session/wording.ts';
+
+type FrontState = null;
+type FrontStep = Step<FrontState, CoordinatorMessage, CoordinatorWrite>;
+
+export interface FrontConfig {
+  readonly resumeKey: Uint8Array;
+}
+
+export function frontBehaviour(
+  config: FrontConfig,
+): Behaviour<FrontState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
+  return {
+    prefix: frontAddress,
+    mailboxMax: 8192,
+    durableKey: () => undefined,
+    start: () => ({ state: null, effects: [] }),
+    receive: (_, input, context) => ({ state: null, effects: receive(input, context, config) }),
+  };
+}
+
+function receive(input: CoordinatorInput, context: Context, config: FrontConfig): FrontStep['effects'] {
+  if (input.kind === 'undelivered') {
+    const message = input.message;
+    if (!isLocal(message) || message.kind !== 'clientCall') return [];
+    return [
+      errorEffect(message.call, CallErrorCode.OVERLOADED, 'this session has too many calls waiting: repeat later'),
+    ];
+  }
+  if (input.kind !== 'message' || isLocal(input.message)) return [];
+  const body = receivedBody(input.message);
+  if (body.case !== 'call') return [];
+  return [route(input.message.tenant, input.from, body.value, context, config)];
+}
+
+function route(
+  tenant: string,
+  gateway: Address,
+  frame: Call,
+  context: Context,
+  config: FrontConfig,
+): CoordinatorEffect {
+  const facts: CallFacts = {
+    callId: frame.callId,
+    gateway,
+    tenant,
+    clientName: '',
+    clientVersion: '',
+    correlationId: '',
+  };
+  let client: ClientRequest;
+  try {
+    client = decode(frame);
+  } catch {
+    return errorEffect(facts, CallErrorCode.MALFORMED, 'the request does not decode');
+  }
+  const orchestration = client.request.context;
+  const call: ClientCall = {
+    ...facts,
+    clientName: orchestration?.client?.clientName.slice(0, identifierCharsMax) ?? '',
+    clientVersion: orchestration?.client?.clientVersion.slice(0, identifierCharsMax) ?? '',
+    correlationId: orchestration?.correlationId.slice(0, identifierCharsMax) ?? '',
+    ...client,
+  };
+  const refuse = (given: Answer): CoordinatorEffect =>
+    replyEffect(call, proofOf(call, given, undefined, config.resumeKey, context));
+
+  const version = orchestration?.client?.contractVersion ?? '';
+  if (!isSupportedContractVersion(version)) {
+    return refuse(
+      answer(
+        'CONTRACT_VERSION_UNSUPPORTED',
+        `context.client.contract_version ${quote(version)} is not served: this server speaks ${contractVersion}`,
+      ),
+    );
+  }
+  const fault = contextFault(orchestration);
+  if (fault) return refuse(answer('INVALID_REQUEST', fault));
+  return dispatch(call, refuse, context);
+}
+
+/** To the actor of the session; a new session gets its id here. */
+function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect, context: Context): CoordinatorEffect {
+  const { tenant } = call;
+  const handOver = (to: Address, fresh: boolean): CoordinatorEffect => ({
+    kind: 'send',
+    to,
+    fresh,
+    message: { kind: 'clientCall', call },
+  });
+  switch (call.method) {
+    case Method.INITIATE_SIGNING:
+      return handOver(signingAddress(tenant, newId('sig', context.nowMs, context.random)), true);
+    case Method.INITIATE_DKG: {
+      const sessionId = call.request.sessionId || newId('dkg', context.nowMs, context.random);
+      if (!sessionIdPattern.test(sessionId)) {
+        return refuse(answer('INVALID_REQUEST', 'session_id must be 1 to 128 characters of A-Z a-z 0-9 . _ : -'));
+      }
+      const reserved = reservedSessionPrefixes.find((prefix) => sessionId.startsWith(prefix));
+      if (reserved) {
+        return refuse(answer('INVALID_REQUEST', `session_id must not begin with ${reserved}, which is reserved`));
+      }
+      return handOver(dkgAddress(tenant, sessionId), true);
+    }
+    case Method.EXCHANGE_DKG_SHARES:
+      return toSession('session_id', call.request.sessionId, (id) => dkgAddress(tenant, id));
+    case Method.SUBMIT_SIGNATURE_SHARE:
+      return toSession('signing_session_id', call.request.signingSessionId, (id) => signingAddress(tenant, id));
+    case Method.RESUME_SESSION:
+      return toSession('session_id', call.request.sessionId, (id) =>
+        id.startsWith('sig_') ? signingAddress(tenant, id) : dkgAddress(tenant, id),
+      );
+  }
+
+  function toSession(field: string, sessionId: string, address: (id: string) => Address): CoordinatorEffect {
+    if (sessionId === '') return refuse(answer('INVALID_REQUEST', `${field} is missing`));
+    if (!sessionIdPattern.test(sessionId)) {
+      return refuse(answer('SESSION_NOT_FOUND', `${field} names no session`));
+    }
+    return handOver(address(sessionId), false);
+  }
+}
+
+function decode({ method, request }: Call): ClientRequest {
+  switch (method) {
+    case Method.INITIATE_DKG:
+      return { method, request: fromBinary(InitiateDkgRequestSchema, request) };
+    case Method.EXCHANGE_DKG_SHARES:
+      return { method, request: fromBinary(DkgShareExchangeRequestSchema, request) };
+    case Method.INITIATE_SIGNING:
+      return { method, request: fromBinary(InitiateSigningRequestSchema, request) };
+    case Method.SUBMIT_SIGNATURE_SHARE:
+      return { method, request: fromBinary(SignatureShareRequestSchema, request) };
+    case Method.RESUME_SESSION:
+      return { method, request: fromBinary(ResumeSessionRequestSchema, request) };
+    default:
+      throw new Error(`method ${method} is unknown`);
+  }
+}
+
+/** What is wrong with the orchestration context, if anything: it is echoed, so only its size can be. */
+function contextFault(orchestration: OrchestrationContext | undefined): string | undefined {
+  if (!orchestration) return undefined;
+  const texts = [
+    ['context.correlation_id', orchestration.correlationId],
+    ['context.traceparent', orchestration.traceparent],
+    ['context.client.client_name', orchestration.client?.clientName ?? ''],
+    ['context.client.client_version', orchestration.client?.clientVersion ?? ''],
+  ] as const;
+  for (const [field, text] of texts) {
+    if (text.length > identifierCharsMax) return `${field} is longer than ${identifierCharsMax} characters`;
+  }
+  if (orchestration.payload.length > opaqueBytesMax) return `context.payload is longer than ${opaqueBytesMax} bytes`;
+  return undefined;
+}

@@ -1,0 +1,164 @@
+/**
+ * The coordinator process: opens the session store, runs the coordinator's actors on the live runtime, and serves the
+ * links of nodes and gateways. With store/ the only place of this room that touches the world.
+ *
+ * Logs are JSON lines on stdout: names, codes and counts, never a secret.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import type { ActorEvent, Address, Envelope, Transport } from '../actors/contract.ts';
+import type { Peer } from '../actors/live/handshake.ts';
+import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
+import { LinkServer } from '../actors/live/link-server.ts';
+import { LiveSystem } from '../actors/live/system.ts';
+import { cryptoBackend } from '../crypto/group.ts';
+import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { wireMessageBytesMax } from '../proto/limits.ts';
+import {
+  decodeFrames,
+  decodeHandshake,
+  encodeFrame,
+  encodeHandshake,
+  type WireMessage,
+  wireProtocolVersions,
+} from '../proto/wire.ts';
+import { coordinatorBehaviours } from './behaviours.ts';
+import type { CoordinatorConfig } from './config.ts';
+import {
+  type CoordinatorMessage,
+  type CoordinatorRecord,
+  type CoordinatorWrite,
+  clusterAddress,
+  isLocal,
+  type LocalMessage,
+  receivedBody,
+  wire,
+} from './messages.ts';
+import { openRedisStore } from './store/redis-store.ts';
+
+export interface RunningCoordinator {
+  /** Where nodes and gateways connect. */
+  readonly url: string;
+  /** Takes no more calls, waits for writes that are under way, closes links and store. Repeatable. */
+  stop(): Promise<void>;
+}
+
+type System = LiveSystem<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
+
+/** Resolves once the store answers and the links' port is open. */
+export async function runCoordinator(config: CoordinatorConfig): Promise<RunningCoordinator> {
+  const log = pino({ level: config.logLevel, base: { role: 'coordinator' } });
+  const boot = randomUUID();
+  const { roster } = config;
+  let tell: (message: LocalMessage) => void = () => undefined;
+  const store = await openRedisStore({
+    redisUrl: config.redisUrl,
+    clusterId: roster.clusterId,
+    onStatus: (ready) => tell({ kind: 'storeStatus', ready }),
+    onFenced: () => {
+      log.fatal({ event: 'coordinator.fenced' }, 'a newer coordinator of this cluster has taken over: stopping');
+      process.kill(process.pid, 'SIGTERM');
+    },
+  });
+
+  const system: System = new LiveSystem({
+    behaviours: coordinatorBehaviours({ ...config, coordinatorBoot: boot }, cryptoBackend()),
+    store,
+    log,
+    describe: (message) => (isLocal(message) ? message.kind : (message.body.case ?? '')),
+    onEvent: (address, event) => logEvent(log, address, event),
+    onDeadLetter: (_, envelope) => {
+      if (envelope) answerError(links, envelope, CallErrorCode.INTERNAL, 'this call met a bug: please report it');
+    },
+  });
+  const links = new LinkServer<WireMessage>({
+    host: config.listenHost,
+    port: config.listenPort,
+    handshake: {
+      protocolVersions: wireProtocolVersions,
+      clusterId: roster.clusterId,
+      coordinatorBoot: boot,
+      joinSecret: config.joinSecret,
+      identity: identityFromSeed(config.identitySeed),
+      peerKey: (role, nodeId) =>
+        role === 'gateway' ? roster.gateway : roster.nodes.find((node) => node.id === nodeId)?.publicKey,
+    },
+    codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
+    deliver: (envelope) => system.deliver(envelope),
+    onRefused: (envelope) => {
+      answerError(
+        links,
+        envelope,
+        CallErrorCode.OVERLOADED,
+        'the coordinator has too many calls waiting: repeat later',
+      );
+    },
+    onPeerUp: (peer) => tell({ kind: 'peerUp', ...peerFacts(peer) }),
+    onPeerDown: (peer) => tell({ kind: 'peerDown', ...peerFacts(peer) }),
+    limits: { messageBytesMax: wireMessageBytesMax },
+    log,
+  });
+  system.connect(wireOnly(links));
+  tell = (message) => {
+    const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
+    system.deliver({ from: 'runtime', to: clusterAddress, message, trace });
+  };
+  const bound = await links.start();
+  log.info({ url: bound.url, boot, fence: store.fence, crypto: cryptoBackend() }, 'coordinator started');
+
+  let stopping: Promise<void> | undefined;
+  return {
+    url: bound.url,
+    stop() {
+      stopping ??= shutDown();
+      return stopping;
+    },
+  };
+
+  /** The system first, so that what became durable is still told; the store last, when nobody writes any more. */
+  async function shutDown(): Promise<void> {
+    await system.stop();
+    await links.stop();
+    await store.close();
+    log.info({}, 'coordinator stopped');
+  }
+}
+
+/** Local messages never leave the process: an address that no actor here serves has no route. */
+function wireOnly(links: Transport<WireMessage>): Transport<CoordinatorMessage> {
+  return {
+    send: (envelope) => (isLocal(envelope.message) ? 'noRoute' : links.send(envelope as Envelope<WireMessage>)),
+  };
+}
+
+function peerFacts({ address, role, nodeId, boot }: Peer) {
+  return { address, role, nodeId, boot };
+}
+
+/** Tells a gateway that its call has no response; other messages have nobody to tell. */
+function answerError(
+  links: Transport<WireMessage>,
+  { from, message }: Envelope<CoordinatorMessage>,
+  code: CallErrorCode,
+  text: string,
+): void {
+  const call = callOf(from, message);
+  if (!call) return;
+  const value = { callId: call.callId, outcome: { case: 'error' as const, value: { code, message: text } } };
+  links.send({
+    from: 'coordinator',
+    to: call.gateway,
+    message: wire({}, { case: 'callReply', value }),
+    trace: { correlationId: '', traceparent: '', deadlineMs: 0 },
+  });
+}
+
+function callOf(from: Address, message: CoordinatorMessage): { callId: bigint; gateway: Address } | undefined {
+  if (isLocal(message)) return message.kind === 'clientCall' ? message.call : undefined;
+  const body = receivedBody(message);
+  return body.case === 'call' ? { callId: body.value.callId, gateway: from } : undefined;
+}
+
+function logEvent(log: Logger, address: Address, { type, level, fields }: ActorEvent): void {
+  if (log.isLevelEnabled(level)) log[level]({ ...fields, address, event: type }, type);
+}

@@ -1,0 +1,154 @@
+/**
+ * Everything the coordinator's actors say: to each other (local messages) and to nodes and gateways (wire messages).
+ */
+import type { Address, Effect, Input } from '../actors/contract.ts';
+import type { Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type {
+  DkgShareExchangeRequest,
+  InitiateDkgRequest,
+  InitiateSigningRequest,
+  ResumeSessionRequest,
+  SignatureShareRequest,
+} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireBody, WireBodyInit, WireMessage } from '../proto/wire.ts';
+import type { KeyRecord, SessionRecord } from './session/record.ts';
+
+export type ClientRequest =
+  | { readonly method: Method.INITIATE_DKG; readonly request: InitiateDkgRequest }
+  | { readonly method: Method.EXCHANGE_DKG_SHARES; readonly request: DkgShareExchangeRequest }
+  | { readonly method: Method.INITIATE_SIGNING; readonly request: InitiateSigningRequest }
+  | { readonly method: Method.SUBMIT_SIGNATURE_SHARE; readonly request: SignatureShareRequest }
+  | { readonly method: Method.RESUME_SESSION; readonly request: ResumeSessionRequest };
+
+/** One authenticated call of a client, decoded, on its way to a session; answered straight to its gateway. */
+export interface CallFacts {
+  readonly callId: bigint;
+  readonly gateway: Address;
+  readonly tenant: string;
+  readonly clientName: string;
+  readonly clientVersion: string;
+  /** Empty: the client gave none. */
+  readonly correlationId: string;
+}
+
+export type ClientCall = CallFacts & ClientRequest;
+
+/** One nonce that a node dealt ahead. */
+export interface DrawnNonce {
+  readonly nodeId: number;
+  readonly nodeBoot: string;
+  readonly number: bigint;
+  readonly hiding: Uint8Array;
+  readonly binding: Uint8Array;
+  /** Mock ECDSA only: secret, in memory only. */
+  readonly mockNonce: Uint8Array;
+}
+
+export type LocalMessage =
+  | { readonly kind: 'clientCall'; readonly call: ClientCall }
+  /** Session to cluster: one nonce each of `count` ready nodes, the preferred ones first. Answered when possible. */
+  | {
+      readonly kind: 'draw';
+      readonly ticket: number;
+      readonly scheme: Scheme;
+      readonly count: number;
+      readonly candidates: readonly number[];
+      readonly preferred: readonly number[];
+    }
+  | { readonly kind: 'drawn'; readonly ticket: number; readonly nonces: readonly DrawnNonce[] }
+  | { readonly kind: 'withdraw' }
+  /** Session to cluster: tell me who is ready, now and at every change. */
+  | { readonly kind: 'watch' }
+  | { readonly kind: 'unwatch' }
+  | { readonly kind: 'nodesChanged'; readonly ready: readonly number[] }
+  /** A session to itself: go on after a write. */
+  | { readonly kind: 'continue' }
+  /** The runtime to the cluster. */
+  | {
+      readonly kind: 'peerUp';
+      readonly address: Address;
+      readonly role: 'node' | 'gateway';
+      readonly nodeId: number;
+      readonly boot: string;
+    }
+  | {
+      readonly kind: 'peerDown';
+      readonly address: Address;
+      readonly role: 'node' | 'gateway';
+      readonly nodeId: number;
+      readonly boot: string;
+    }
+  | { readonly kind: 'storeStatus'; readonly ready: boolean };
+
+export type CoordinatorMessage = WireMessage | LocalMessage;
+
+/** What the store holds. */
+export type CoordinatorRecord =
+  | { readonly kind: 'session'; readonly session: SessionRecord }
+  | { readonly kind: 'key'; readonly key: KeyRecord };
+
+export type CoordinatorWrite =
+  /**
+   * A new session. With `guardIntent` it takes the intent's place: refused DUPLICATE_INTENT while that place is held by
+   * a live or completed session; one that could still be resumed is revoked in the same step, with `supersede`'s
+   * checkpoint.
+   */
+  | {
+      readonly kind: 'create';
+      readonly session: SessionRecord;
+      readonly guardIntent: string;
+      readonly supersede: { readonly checkpointId: string; readonly nowMs: number; readonly message: string };
+    }
+  /** The next epoch of a session, and the key it made, if any. Refused unless the stored epoch is one lower. */
+  | { readonly kind: 'update'; readonly session: SessionRecord; readonly key?: KeyRecord };
+
+/** Why a write was refused: codes of a `conflict`. */
+export type ConflictCode = 'SESSION_EXISTS' | 'INTENT_TAKEN' | 'EPOCH' | 'FENCED';
+
+export type CoordinatorInput = Input<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
+export type CoordinatorEffect = Effect<CoordinatorMessage, CoordinatorWrite>;
+
+export function isLocal(message: CoordinatorMessage): message is LocalMessage {
+  return 'kind' in message;
+}
+
+/** The body of a message that came off the wire: complete, because it was decoded, not written here. */
+export function receivedBody(message: WireMessage): WireBody {
+  return message.body as WireBody;
+}
+
+export function wire(
+  about: { readonly tenant?: string; readonly session?: string; readonly attempt?: number },
+  body: WireBodyInit,
+): WireMessage {
+  return { tenant: about.tenant ?? '', session: about.session ?? '', attempt: about.attempt ?? 0, body };
+}
+
+export const clusterAddress: Address = 'cluster';
+export const frontAddress: Address = 'coordinator';
+
+export function signingAddress(tenant: string, sessionId: string): Address {
+  return `signing/${tenant}/${sessionId}`;
+}
+
+export function dkgAddress(tenant: string, sessionId: string): Address {
+  return `dkg/${tenant}/${sessionId}`;
+}
+
+export function nodeAddress(nodeId: number): Address {
+  return `node/${nodeId}`;
+}
+
+export function nodeDkgAddress(nodeId: number, tenant: string, sessionId: string): Address {
+  return `node/${nodeId}/dkg/${tenant}/${sessionId}`;
+}
+
+/** Store keys as the Store port takes them. */
+export function sessionKey(tenant: string, sessionId: string): string {
+  return `session/${tenant}/${sessionId}`;
+}
+
+export function keyKey(tenant: string, keyId: string): string {
+  return `key/${tenant}/${keyId}`;
+}

@@ -1,0 +1,101 @@
+/**
+ * Receipts and checkpoints. The receipt describes the call, the checkpoint the session. Without a session (refused at
+ * initiation, unknown, or another tenant's, which answer alike): epoch 0, no session id, no token, a fresh checkpoint id.
+ */
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { Context } from '../../actors/contract.ts';
+import { contractVersion } from '../../proto/contract-version.ts';
+import {
+  ApprovalMode,
+  type DiagnosticReceipt,
+  DiagnosticReceiptSchema,
+  KeystoreType,
+  type ReceiptState,
+  type SessionCheckpoint,
+  SessionCheckpointSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from '../../proto/ids.ts';
+import { type ReasonCode, reasonCodes } from '../../proto/reason-codes.ts';
+import type { CallFacts } from '../messages.ts';
+import type { SessionRecord } from './record.ts';
+import { resumeToken } from './resume-token.ts';
+import { isResumable } from './transitions.ts';
+
+/** What the coordinator says to one call. */
+export interface Answer {
+  readonly state: ReceiptState;
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+}
+
+/** An answer with the registry's state and, unless there is something more precise to say, its text. */
+export function answer(reasonCode: ReasonCode, message?: string): Answer {
+  const entry = reasonCodes[reasonCode];
+  return { state: entry.state, reasonCode, message: message ?? entry.text };
+}
+
+/** A well-formed call in the wrong state: the session's own state and reason. */
+export function sessionAnswer(record: SessionRecord): Answer {
+  return { state: record.state, reasonCode: record.reasonCode, message: record.message };
+}
+
+/** What a call without a session asked for, as far as it can be echoed. */
+export interface Asked {
+  readonly approvalMode?: ApprovalMode;
+  readonly keystoreType?: KeystoreType;
+}
+
+export interface Proof {
+  readonly receipt: DiagnosticReceipt;
+  readonly checkpoint: SessionCheckpoint;
+}
+
+export function proofOf(
+  call: CallFacts,
+  given: Answer,
+  record: SessionRecord | undefined,
+  resumeKey: Uint8Array,
+  context: Context,
+  asked: Asked = {},
+): Proof {
+  const { nowMs, random } = context;
+  const checkpointId = record?.checkpointId ?? newId('ckp', nowMs, random);
+  const epoch = BigInt(record?.epoch ?? 0);
+  const resumable = record !== undefined && isResumable(record.state);
+  const receipt: MessageInitShape<typeof DiagnosticReceiptSchema> = {
+    receiptId: newId('rcp', nowMs, random),
+    state: given.state,
+    approvalMode: record?.approvalMode ?? (asked.approvalMode || ApprovalMode.DIRECT_ALLOWED),
+    reasonCode: given.reasonCode,
+    message: given.message,
+    correlationId: call.correlationId || record?.correlationId || newId('cor', nowMs, random),
+    sessionId: record?.sessionId ?? '',
+    contractVersion,
+    clientName: call.clientName,
+    clientVersion: call.clientVersion,
+    epoch,
+    checkpointId,
+    resumable,
+    keystoreType: record?.keystoreType ?? (asked.keystoreType || KeystoreType.MOCK_THRESHOLD),
+    backendRoute: record ? backendRoute(record) : 'm0/coordinator',
+  };
+  return {
+    receipt: create(DiagnosticReceiptSchema, receipt),
+    checkpoint: create(SessionCheckpointSchema, {
+      checkpointId,
+      epoch,
+      createdAtEpochMs: BigInt(record?.checkpointMs ?? nowMs),
+      state: record?.state ?? given.state,
+      resumeToken: resumable ? resumeToken(resumeKey, record) : '',
+    }),
+  };
+}
+
+/** Which backend a session runs on: mode, ceremony, curve. */
+function backendRoute(record: SessionRecord): string {
+  const { ceremony } = record;
+  if (ceremony.kind === 'dkg') return `m0/dkg/${ceremony.curve}`;
+  if (ceremony.curve === '') return 'm0/mock-directive';
+  if (ceremony.curve === 'ed25519') return 'm0/frost-ed25519';
+  return record.keystoreType === KeystoreType.MPC_FROST ? 'm0/frost-bip340' : 'm0/mock-ecdsa-secp256k1';
+}

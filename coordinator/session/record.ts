@@ -1,0 +1,165 @@
+/**
+ * What is durable of a session, and how it changes. Nothing here is secret: no share, no nonce, no token, no witness.
+ *
+ * Invariants: the epoch starts at 1 and rises by one with every change; every epoch has its own checkpoint; a change of
+ * state is one of the table in transitions.ts, anything else is a bug and throws.
+ */
+import type { Curve } from '../../crypto/group.ts';
+import type { ApprovalMode, KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from '../../proto/ids.ts';
+import type { ReasonCode } from '../../proto/reason-codes.ts';
+import { initialStates, mayFollow, type SessionState } from './transitions.ts';
+
+export interface SessionRecord {
+  readonly tenant: string;
+  readonly sessionId: string;
+  readonly state: SessionState;
+  /** Why it is in this state, for receipts of later calls. */
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+  readonly epoch: number;
+  readonly checkpointId: string;
+  readonly checkpointMs: number;
+  readonly createdMs: number;
+  /** Past it the session is EXPIRED, by the Clock port. */
+  readonly expiresMs: number;
+  readonly correlationId: string;
+  readonly approvalMode: ApprovalMode;
+  readonly keystoreType: KeystoreType;
+  /** Epochs whose resume token was used. */
+  readonly usedResumeEpochs: readonly number[];
+  readonly ceremony: DkgRecord | SigningRecord;
+}
+
+/** A DKG session. Points as lowercase hex of their compressed form. */
+export interface DkgRecord {
+  readonly kind: 'dkg';
+  readonly curve: Curve;
+  readonly threshold: number;
+  readonly totalNodes: number;
+  /** The account this key stands for: hardened components, or empty. */
+  readonly account: readonly number[];
+  readonly networkId: string;
+  /** Rises when an attempt was discarded. */
+  readonly attempt: number;
+  /** Played dealers' commitments; a dealer not named is still open or real. */
+  readonly played: Readonly<Record<number, readonly string[]>>;
+  /** Verified ordered pairs as "dealer>recipient", sorted. */
+  readonly verified: readonly string[];
+  readonly publicKey: string;
+}
+
+export interface SigningRecord {
+  readonly kind: 'signing';
+  /** What the caller asked for; the message as hex. */
+  readonly facts: Omit<SigningFacts, 'messageHash'> & { readonly messageHash: string };
+  /** The key's curve; empty while the request was not validated against its key. */
+  readonly curve: Curve | '';
+  /** A witness is needed and was not given yet. */
+  readonly witnessMissing: boolean;
+  /** The highest attempt at the time of the last change. */
+  readonly attempt: number;
+  /** Nodes whose partial is in, in this attempt. */
+  readonly submitted: readonly number[];
+  /** Nodes that gave a wrong partial in this session. */
+  readonly excluded: readonly number[];
+  /** Hex, once complete. */
+  readonly signature: string;
+  /** Mock ECDSA: 0..3; otherwise -1. */
+  readonly recoveryId: number;
+}
+
+/** What InitiateSigning asks for. */
+export interface SigningFacts {
+  readonly intentId: string;
+  /** wallet_id: the DKG session whose key signs. */
+  readonly keyId: string;
+  /** As the caller wrote it; empty: the key's own. */
+  readonly curve: string;
+  readonly derivationPath: string;
+  readonly networkId: string;
+  readonly messageHash: Uint8Array;
+  readonly keystoreType: KeystoreType;
+  readonly approvalMode: ApprovalMode;
+}
+
+/** A session of the given kind of ceremony. */
+export type SessionOf<C extends SessionRecord['ceremony']> = SessionRecord & { readonly ceremony: C };
+
+/** The public side of a key that a DKG made. Hex as above. */
+export interface KeyRecord {
+  readonly tenant: string;
+  readonly keyId: string;
+  readonly curve: Curve;
+  readonly threshold: number;
+  readonly totalNodes: number;
+  readonly account: readonly number[];
+  readonly publicKey: string;
+  readonly chainCode: string;
+  readonly verificationShares: readonly string[];
+  readonly createdMs: number;
+}
+
+export interface Moment {
+  readonly nowMs: number;
+  readonly random: (length: number) => Uint8Array;
+}
+
+export interface Outcome {
+  readonly state: SessionState;
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+}
+
+type Fresh = Omit<SessionRecord, 'epoch' | 'checkpointId' | 'checkpointMs' | 'createdMs' | 'usedResumeEpochs'>;
+
+/** A session at epoch 1. */
+export function openRecord<R extends Fresh>(fresh: R, moment: Moment): SessionOf<R['ceremony']> {
+  if (!initialStates.includes(fresh.state)) throw new Error(`a session cannot begin in state ${fresh.state}`);
+  return {
+    ...fresh,
+    epoch: 1,
+    checkpointId: newId('ckp', moment.nowMs, moment.random),
+    checkpointMs: moment.nowMs,
+    createdMs: moment.nowMs,
+    usedResumeEpochs: [],
+  };
+}
+
+/** The next epoch in another state of the table, with changes of the ceremony if any. */
+export function advance<C extends SessionRecord['ceremony']>(
+  record: SessionOf<C>,
+  outcome: Outcome,
+  moment: Moment,
+  changes: Partial<C> = {},
+): SessionOf<C> {
+  if (!mayFollow(record.state, outcome.state)) {
+    throw new Error(`session state ${outcome.state} may not follow ${record.state}`);
+  }
+  return next(record, moment, changes, outcome);
+}
+
+/** The next epoch in the same state: a step was taken. */
+export function progress<C extends SessionRecord['ceremony']>(
+  record: SessionOf<C>,
+  moment: Moment,
+  changes: Partial<C>,
+): SessionOf<C> {
+  return next(record, moment, changes, {});
+}
+
+function next<C extends SessionRecord['ceremony']>(
+  record: SessionOf<C>,
+  moment: Moment,
+  changes: Partial<C>,
+  outcome: Partial<Outcome>,
+): SessionOf<C> {
+  return {
+    ...record,
+    ...outcome,
+    epoch: record.epoch + 1,
+    checkpointId: newId('ckp', moment.nowMs, moment.random),
+    checkpointMs: moment.nowMs,
+    ceremony: { ...record.ceremony, ...changes },
+  };
+}

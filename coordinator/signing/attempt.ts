@@ -1,0 +1,215 @@
+/**
+ * One attempt at a signature: the nonces drawn for it, the partials that came in, and the mathematics of its scheme.
+ *
+ * Mock ECDSA binds the nonce, not the signer set: any `threshold` partials give the signature. FROST (RFC 9591) binds
+ * the set: exactly the drawn signers must answer, and another set needs another attempt.
+ *
+ * Nonces live here, in memory, and nowhere else; an attempt is never written down or resumed.
+ */
+
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type DerivedKey, deriveTweak, tweakPoint } from '../../crypto/derivation.ts';
+import { type FrostContext, frostContext } from '../../crypto/frost/context.ts';
+import { frostAggregate, verifyFrostPartial, verifySchnorr } from '../../crypto/frost/frost.ts';
+import type { Curve, Group } from '../../crypto/group.ts';
+import { groupOf } from '../../crypto/group.ts';
+import {
+  aggregateMockEcdsa,
+  combineMockNonces,
+  type MockNonce,
+  verifyEcdsa,
+  verifyMockEcdsaPartial,
+} from '../../crypto/mock-ecdsa.ts';
+import type { PartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { DrawnNonce } from '../messages.ts';
+import type { KeyRecord } from '../session/record.ts';
+
+/** What is signed, and with which key; the same in every attempt of a session. */
+export interface SigningTask {
+  readonly scheme: Scheme;
+  readonly key: KeyRecord;
+  /** Non-hardened indices below the key. */
+  readonly path: readonly number[];
+  readonly message: Uint8Array;
+  readonly derived: DerivedKey;
+}
+
+interface Partial {
+  readonly value: bigint;
+  readonly origin: 'node' | 'caller';
+  /** Checked on its own already. */
+  readonly verified: boolean;
+}
+
+export interface Attempt {
+  readonly number: number;
+  readonly tag: bigint;
+  readonly coordinatorBoot: string;
+  /** Ascending by node id. */
+  readonly nonces: readonly DrawnNonce[];
+  readonly mock: MockNonce | undefined;
+  readonly frost: FrostContext | undefined;
+  readonly partials: Map<number, Partial>;
+  /** Nodes asked and not heard from. */
+  readonly asked: Set<number>;
+}
+
+export function schemeOf(curve: Curve, keystoreType: KeystoreType): Scheme {
+  if (curve === 'ed25519') return Scheme.FROST_ED25519;
+  return keystoreType === KeystoreType.MPC_FROST ? Scheme.FROST_BIP340 : Scheme.MOCK_ECDSA;
+}
+
+export function signingTask(
+  key: KeyRecord,
+  keystoreType: KeystoreType,
+  path: readonly number[],
+  message: Uint8Array,
+): SigningTask {
+  const derived = deriveTweak({
+    curve: key.curve,
+    publicKey: Buffer.from(key.publicKey, 'hex'),
+    chainCode: Buffer.from(key.chainCode, 'hex'),
+    path,
+  });
+  return { scheme: schemeOf(key.curve, keystoreType), key, path, message, derived };
+}
+
+/** Throws CryptoError if the nonces do not make a round (only a node that lies about them can cause it). */
+export function openAttempt(
+  task: SigningTask,
+  number: number,
+  nonces: readonly DrawnNonce[],
+  coordinatorBoot: string,
+  tag: bigint,
+): Attempt {
+  const isMock = task.scheme === Scheme.MOCK_ECDSA;
+  const group = groupOf('secp256k1');
+  return {
+    number,
+    tag,
+    coordinatorBoot,
+    nonces,
+    mock: isMock ? combineMockNonces(nonces.map((nonce) => group.decodeScalar(nonce.mockNonce))) : undefined,
+    frost: isMock
+      ? undefined
+      : frostContext({
+          suite: suiteOf(task.scheme),
+          groupPublicKey: task.derived.publicKey,
+          message: task.message,
+          commitments: nonces,
+        }),
+    partials: new Map(),
+    asked: new Set(),
+  };
+}
+
+/** Whether only the drawn signers can answer. */
+export function bindsSigners(attempt: Attempt): boolean {
+  return attempt.frost !== undefined;
+}
+
+export function isSigner(attempt: Attempt, nodeId: number): boolean {
+  return attempt.nonces.some((nonce) => nonce.nodeId === nodeId);
+}
+
+/** What to ask a node. `forgotNonce`: it restarted since it dealt; mock ECDSA goes on without its part in the nonce. */
+export function partialRequest(
+  task: SigningTask,
+  attempt: Attempt,
+  nodeId: number,
+  forgotNonce: boolean,
+): MessageInitShape<typeof PartialRequestSchema> {
+  const nonce = forgotNonce ? undefined : attempt.nonces.find((entry) => entry.nodeId === nodeId);
+  const { mock } = attempt;
+  return {
+    scheme: task.scheme,
+    keySession: task.key.keyId,
+    derivationPath: [...task.path],
+    message: task.message,
+    nonceNumber: nonce?.number ?? 0n,
+    nodeBoot: nonce?.nodeBoot ?? '',
+    coordinatorBoot: attempt.coordinatorBoot,
+    signers: mock ? [] : attempt.nonces.map(({ nodeId, hiding, binding }) => ({ nodeId, hiding, binding })),
+    noncePoint: mock?.R ?? new Uint8Array(),
+    mockNonceInverse: mock ? groupOf('secp256k1').encodeScalar(mock.kInverse) : new Uint8Array(),
+    attemptTag: attempt.tag,
+  };
+}
+
+/** The scalar of a partial, or undefined when it is none (wrong length, or not below the order). */
+export function readPartial(task: SigningTask, bytes: Uint8Array): bigint | undefined {
+  const group: Group = groupOf(task.key.curve);
+  try {
+    return group.decodeScalar(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a partial is right, by public values alone: what decides blame. */
+export function verifyPartial(task: SigningTask, attempt: Attempt, nodeId: number, partial: bigint): boolean {
+  const { key, derived, message } = task;
+  const share = Buffer.from(key.verificationShares[nodeId - 1]!, 'hex');
+  const verificationShare = tweakPoint(key.curve, share, derived.tweak);
+  if (attempt.mock) {
+    const { R, r } = attempt.mock;
+    return verifyMockEcdsaPartial({ R, r, digest: message, verificationShare, partial });
+  }
+  if (!isSigner(attempt, nodeId)) return false;
+  return verifyFrostPartial({ ...frostRound(task, attempt), nodeId, verificationShare, partial });
+}
+
+export interface FullSignature {
+  /** 64 bytes. */
+  readonly signature: Uint8Array;
+  /** Mock ECDSA: 0..3; otherwise -1. */
+  readonly recoveryId: number;
+}
+
+/**
+ * The signature from the partials that are in (exactly `threshold` of them), checked under the derived public key.
+ * Undefined: it does not verify, so at least one partial is wrong.
+ */
+export function aggregate(task: SigningTask, attempt: Attempt): FullSignature | undefined {
+  const partials = [...attempt.partials]
+    .sort(([a], [b]) => a - b)
+    .map(([nodeId, { value }]) => ({ nodeId, partial: value }));
+  const { message, derived } = task;
+  try {
+    if (attempt.mock) {
+      const { R, r } = attempt.mock;
+      const made = aggregateMockEcdsa({ R, r, partials });
+      const holds = verifyEcdsa({ signature: made.signature, digest: message, publicKey: derived.publicKey });
+      return holds ? made : undefined;
+    }
+    const signature = frostAggregate({ ...frostRound(task, attempt), partials });
+    const holds = verifySchnorr(suiteOf(task.scheme), signature, message, derived.publicKey);
+    return holds ? { signature, recoveryId: -1 } : undefined;
+  } catch {
+    // A sum that degenerates (zero, the identity) is a wrong partial too.
+    return undefined;
+  }
+}
+
+/** Whether bytes name this attempt's R: the compressed point, or for BIP-340 its x coordinate. */
+export function isNoncePoint(attempt: Attempt, bytes: Uint8Array): boolean {
+  const R = attempt.mock?.R ?? attempt.frost!.groupCommitment;
+  const same = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0;
+  return same(R, bytes) || (R.length === 33 && bytes.length === 32 && same(R.subarray(1), bytes));
+}
+
+function frostRound(task: SigningTask, attempt: Attempt) {
+  return {
+    suite: suiteOf(task.scheme),
+    groupPublicKey: task.derived.publicKey,
+    message: task.message,
+    commitments: attempt.nonces,
+    context: attempt.frost,
+  };
+}
+
+function suiteOf(scheme: Scheme): 'FROST-ED25519-SHA512-v1' | 'FROST-secp256k1-SHA256-TR-v1' {
+  return scheme === Scheme.FROST_ED25519 ? 'FROST-ED25519-SHA512-v1' : 'FROST-secp256k1-SHA256-TR-v1';
+}

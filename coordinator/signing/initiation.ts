@@ -1,0 +1,209 @@
+/**
+ * InitiateSigning: from a call to a session, or to a refusal that leaves nothing behind.
+ *
+ * Order: mock directive, then the request by itself, then the key, then human approval, then the intent's guard (in the
+ * store, atomically with the new session).
+ */
+import type { Context } from '../../actors/contract.ts';
+import { ApprovalMode, KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from '../../proto/ids.ts';
+import type { ReasonCode } from '../../proto/reason-codes.ts';
+import type { SessionConfig } from '../config.ts';
+import { type CoordinatorEffect, type CoordinatorInput, type CoordinatorWrite, keyKey } from '../messages.ts';
+import { type Answer, answer, proofOf, sessionAnswer } from '../session/receipts.ts';
+import { openRecord, type SessionRecord, type SigningFacts, type SigningRecord } from '../session/record.ts';
+import { replyEffect, unavailableEffect } from '../session/replies.ts';
+import { signingTask } from './attempt.ts';
+import { requestDraw } from './round.ts';
+import {
+  type InitiateCall,
+  noWork,
+  type OpenState,
+  reply,
+  type SigningSession,
+  type SigningStep,
+  sessionEvent,
+  type Turn,
+} from './state.ts';
+import { directiveFault, factsOf, opaqueFault, requestFault, withKey } from './validation.ts';
+
+const forced: Readonly<Partial<Record<MockDirective, ReasonCode>>> = {
+  [MockDirective.FORCE_DENIED]: 'MOCK_FORCED_DENIED',
+  [MockDirective.FORCE_REVOKED]: 'MOCK_FORCED_REVOKED',
+  [MockDirective.FORCE_EXPIRED]: 'MOCK_FORCED_EXPIRED',
+  [MockDirective.FORCE_BACKEND_FAILED]: 'MOCK_FORCED_BACKEND_FAILED',
+};
+
+type Opening = Extract<SigningStep['state'], { phase: 'opening' }>;
+
+/** The first message of a new session. */
+export function initiate(call: InitiateCall, context: Context, config: SessionConfig): SigningStep {
+  const { request } = call;
+  const facts = factsOf(request);
+  const opening: Opening = { phase: 'opening', call, facts };
+  const unknown = directiveFault(request.mockDirective);
+  if (unknown) return refuse(opening, unknown, undefined, context, config);
+  if (forced[request.mockDirective] !== undefined) {
+    // The write comes with the next input, so that a refused one finds the call in the state.
+    return { state: opening, effects: [{ kind: 'send', to: context.self, message: { kind: 'continue' } }] };
+  }
+  const fault = opaqueFault(request) ?? requestFault(facts);
+  if (fault) return refuse(opening, fault, undefined, context, config);
+  return { state: opening, effects: [{ kind: 'load', key: keyKey(call.tenant, facts.keyId) }] };
+}
+
+/** Every further input while the session is being opened. */
+export function continueOpening(
+  opening: Opening,
+  input: CoordinatorInput,
+  context: Context,
+  config: SessionConfig,
+): SigningStep {
+  const { call } = opening;
+  switch (input.kind) {
+    case 'message':
+      return openForced(opening, context, config);
+    case 'loaded':
+      return openWithKey(opening, input, context, config);
+    case 'loadFailed':
+      return { state: opening, effects: [unavailableEffect(call), { kind: 'stop' }] };
+    case 'persistRefused': {
+      const { refusal } = input;
+      if (refusal.kind === 'conflict' && refusal.code === 'INTENT_TAKEN' && refusal.current?.kind === 'session') {
+        return refuse(opening, answer('DUPLICATE_INTENT'), refusal.current.session, context, config);
+      }
+      return { state: opening, effects: [unavailableEffect(call), { kind: 'stop' }] };
+    }
+    default:
+      return { state: opening, effects: [] };
+  }
+}
+
+function openForced(opening: Opening, context: Context, config: SessionConfig): SigningStep {
+  const { call, facts } = opening;
+  const given = answer(forced[call.request.mockDirective]!);
+  const resumable = given.state === ReceiptState.BACKEND_FAILED;
+  const record = openSession(opening, given, '', context, config);
+  // Only a session that could still sign needs the intent's place.
+  const guarded = resumable && facts.intentId.length <= 256;
+  return opened(record, guarded ? facts.intentId : '', call, context, config);
+}
+
+function openWithKey(
+  opening: Opening,
+  loaded: Extract<CoordinatorInput, { kind: 'loaded' }>,
+  context: Context,
+  config: SessionConfig,
+): SigningStep {
+  const { call, facts } = opening;
+  const key = loaded.record?.kind === 'key' ? loaded.record.key : undefined;
+  const checked = withKey(facts, key);
+  if ('fault' in checked) return refuse(opening, checked.fault, undefined, context, config);
+  const pending = needsWitness(facts) && call.request.humanApprovalWitness.length === 0;
+  const given = answer(pending ? 'HUMAN_APPROVAL_REQUIRED' : 'SESSION_ACCEPTED');
+  const record = openSession(opening, given, key!.curve, context, config);
+  const step = opened(record, facts.intentId, call, context, config);
+  if (pending) return step;
+
+  // Nonces are drawn now, so that the first step costs one round trip; it does not wait for them.
+  const state = step.state as OpenState;
+  state.work.key = key;
+  state.work.task = signingTask(key!, record.keystoreType, checked.path, facts.messageHash);
+  const turn: Turn = { state, effects: [...step.effects], persisted: true, context, config };
+  requestDraw(turn);
+  return { state: turn.state, effects: turn.effects };
+}
+
+/** Whether a human must approve: the stricter of the request's and the wallet's mode. */
+export function needsWitness(facts: Pick<SigningFacts, 'approvalMode'>): boolean {
+  return facts.approvalMode === ApprovalMode.HUMAN_REQUIRED;
+}
+
+function openSession(
+  { call, facts }: Opening,
+  given: Answer,
+  curve: SigningRecord['curve'],
+  context: Context,
+  config: SessionConfig,
+): SigningSession {
+  const { lifetimes } = config;
+  const pending = given.state === ReceiptState.PENDING_HUMAN_APPROVAL || given.state === ReceiptState.BACKEND_FAILED;
+  return openRecord(
+    {
+      tenant: call.tenant,
+      sessionId: sessionIdOf(context),
+      state: given.state as SessionRecord['state'],
+      reasonCode: given.reasonCode,
+      message: given.message,
+      expiresMs: context.nowMs + (pending ? lifetimes.pendingMs : lifetimes.signingMs),
+      correlationId: call.correlationId || newId('cor', context.nowMs, context.random),
+      approvalMode: needsWitness(facts) ? ApprovalMode.HUMAN_REQUIRED : ApprovalMode.DIRECT_ALLOWED,
+      keystoreType: effectiveKeystore(facts.keystoreType),
+      ceremony: {
+        kind: 'signing',
+        facts: { ...facts, messageHash: Buffer.from(facts.messageHash).toString('hex') },
+        curve,
+        witnessMissing: needsWitness(facts) && call.request.humanApprovalWitness.length === 0,
+        attempt: 0,
+        submitted: [],
+        excluded: [],
+        signature: '',
+        recoveryId: -1,
+      },
+    },
+    context,
+  );
+}
+
+/** What UNSPECIFIED stands for; a number outside the enum (a forced session is not validated) is shown as the default. */
+export function effectiveKeystore(asked: KeystoreType): KeystoreType {
+  return KeystoreType[asked] === undefined || asked === KeystoreType.UNSPECIFIED ? KeystoreType.MOCK_THRESHOLD : asked;
+}
+
+function sessionIdOf(context: Context): string {
+  return context.self.split('/')[2]!;
+}
+
+function opened(
+  record: SigningSession,
+  guardIntent: string,
+  call: InitiateCall,
+  context: Context,
+  config: SessionConfig,
+): SigningStep {
+  const write: CoordinatorWrite = {
+    kind: 'create',
+    session: record,
+    guardIntent,
+    supersede: {
+      checkpointId: newId('ckp', context.nowMs, context.random),
+      nowMs: context.nowMs,
+      message: `The session was revoked: session ${record.sessionId} of the same intent took its place.`,
+    },
+  };
+  const state: OpenState = { phase: 'open', record, work: noWork(record) };
+  const turn: Turn = { state, effects: [{ kind: 'persist', write }], persisted: true, context, config };
+  reply(turn, call, sessionAnswer(record));
+  turn.effects.push(sessionEvent(record), { kind: 'startTimer', name: 'idle', afterMs: idleMs });
+  return { state, effects: turn.effects };
+}
+
+/** A session that nobody calls for this long leaves memory (its drawn nonces with it); the next call loads it. */
+export const idleMs = 60_000;
+
+function refuse(
+  state: Opening,
+  given: Answer,
+  record: SessionRecord | undefined,
+  context: Context,
+  config: SessionConfig,
+): SigningStep {
+  const { call, facts } = state;
+  const asked = {
+    approvalMode: ApprovalMode[facts.approvalMode] ? facts.approvalMode : ApprovalMode.APPROVAL_MODE_UNSPECIFIED,
+    keystoreType: effectiveKeystore(facts.keystoreType),
+  };
+  const proof = proofOf(call, given, record, config.resumeKey, context, asked);
+  const effects: CoordinatorEffect[] = [replyEffect(call, proof), { kind: 'stop' }];
+  return { state, effects };
+}

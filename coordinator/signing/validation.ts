@@ -1,0 +1,154 @@
+/**
+ * What InitiateSigning asks for, checked field by field. Every refusal names the field and changes nothing.
+ *
+ * Two halves: what the request shows by itself, and what only the key can tell (curve, path, hash). A session that a
+ * mock directive failed before either ran goes through both at its resume.
+ */
+
+import { parsePath } from '../../crypto/derivation.ts';
+import { CryptoError } from '../../crypto/errors.ts';
+import {
+  ApprovalMode,
+  type InitiateSigningRequest,
+  KeystoreType,
+  MockDirective,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import {
+  derivationPathCharsMax,
+  digestBytes,
+  ed25519MessageBytesMax,
+  identifierCharsMax,
+  opaqueBytesMax,
+} from '../../proto/limits.ts';
+import { type Answer, answer } from '../session/receipts.ts';
+import type { KeyRecord, SigningFacts } from '../session/record.ts';
+import { quote } from '../session/wording.ts';
+
+/** Each text is kept to one character past its limit: enough to be refused later as it would be now. */
+export function factsOf(request: InitiateSigningRequest): SigningFacts {
+  const text = (value: string, charsMax: number) => value.slice(0, charsMax + 1);
+  return {
+    intentId: text(request.transactionIntentId, identifierCharsMax),
+    keyId: text(request.walletId, identifierCharsMax),
+    curve: text(request.derivation?.curve ?? '', identifierCharsMax),
+    derivationPath: text(request.derivation?.derivationPath ?? '', derivationPathCharsMax),
+    networkId: text(request.derivation?.networkId ?? '', identifierCharsMax),
+    messageHash: request.messageHash.subarray(0, ed25519MessageBytesMax + 1),
+    keystoreType: request.keystoreType,
+    approvalMode: request.approvalMode,
+  };
+}
+
+/** A directive that is not one. Checked before anything else, since directives come first. */
+export function directiveFault(directive: MockDirective): Answer | undefined {
+  return MockDirective[directive] === undefined ? unknownEnum('mock_directive', directive) : undefined;
+}
+
+export function opaqueFault(request: InitiateSigningRequest): Answer | undefined {
+  const opaque = [
+    ['policy_approval_token', request.policyApprovalToken],
+    ['human_approval_witness', request.humanApprovalWitness],
+  ] as const;
+  for (const [field, bytes] of opaque) {
+    if (bytes.length > opaqueBytesMax)
+      return answer('INVALID_REQUEST', `${field} is longer than ${opaqueBytesMax} bytes`);
+  }
+  return undefined;
+}
+
+/** What can be said without the key. */
+export function requestFault(facts: SigningFacts): Answer | undefined {
+  if (ApprovalMode[facts.approvalMode] === undefined) return unknownEnum('approval_mode', facts.approvalMode);
+  if (KeystoreType[facts.keystoreType] === undefined) return unknownEnum('keystore_type', facts.keystoreType);
+  const texts = [
+    ['transaction_intent_id', facts.intentId],
+    ['wallet_id', facts.keyId],
+    ['derivation.network_id', facts.networkId],
+  ] as const;
+  for (const [field, text] of texts) {
+    if (text.length > identifierCharsMax)
+      return answer('INVALID_REQUEST', `${field} is longer than ${identifierCharsMax} characters`);
+  }
+  if (facts.intentId === '') return answer('INVALID_REQUEST', 'transaction_intent_id is missing');
+  if (facts.keyId === '') return answer('INVALID_REQUEST', 'wallet_id is missing');
+  switch (facts.keystoreType) {
+    case KeystoreType.UNSPECIFIED:
+    case KeystoreType.MOCK_THRESHOLD:
+    case KeystoreType.MPC_FROST:
+      return undefined;
+    default:
+      return answer(
+        'UNSUPPORTED_KEYSTORE',
+        `keystore_type KEYSTORE_TYPE_${KeystoreType[facts.keystoreType]} is not built yet: use MOCK_THRESHOLD or MPC_FROST`,
+      );
+  }
+}
+
+export type KeyedResult = { readonly path: readonly number[] } | { readonly fault: Answer };
+
+/** What only the key can tell; gives the non-hardened path below it. */
+export function withKey(facts: SigningFacts, key: KeyRecord | undefined): KeyedResult {
+  if (!key) {
+    return {
+      fault: answer(
+        'WALLET_KEY_NOT_FOUND',
+        `wallet_id ${quote(facts.keyId)} is neither a wallet nor the session_id of a completed DKG`,
+      ),
+    };
+  }
+  if (facts.curve !== '' && facts.curve !== key.curve) {
+    return {
+      fault: answer(
+        'UNSUPPORTED_CURVE',
+        `derivation.curve ${quote(facts.curve)} is not this key's curve, ${key.curve}`,
+      ),
+    };
+  }
+  const path = readPath(facts.derivationPath);
+  if ('fault' in path) return path;
+  const { hardened, normal } = path;
+  if (hardened.length > 0 && key.account.length > 0 && hardened.join('/') !== key.account.join('/')) {
+    return {
+      fault: answer(
+        'INVALID_DERIVATION_PATH',
+        "derivation.derivation_path: its hardened components are not those of the key's account",
+      ),
+    };
+  }
+  const { length } = facts.messageHash;
+  if (key.curve === 'secp256k1' && length !== digestBytes) {
+    return {
+      fault: answer('INVALID_MESSAGE_HASH', `message_hash has ${length} bytes: secp256k1 signs exactly ${digestBytes}`),
+    };
+  }
+  if (length < 1 || length > ed25519MessageBytesMax) {
+    return {
+      fault: answer('INVALID_MESSAGE_HASH', `message_hash must have 1 to ${ed25519MessageBytesMax} bytes for ed25519`),
+    };
+  }
+  return { path: normal };
+}
+
+/** A derivation path, or why it is none. */
+export function readPath(
+  path: string,
+): { readonly hardened: readonly number[]; readonly normal: readonly number[] } | { readonly fault: Answer } {
+  if (path.length > derivationPathCharsMax) {
+    return {
+      fault: answer(
+        'INVALID_DERIVATION_PATH',
+        `derivation.derivation_path is longer than ${derivationPathCharsMax} characters`,
+      ),
+    };
+  }
+  try {
+    return parsePath(path);
+  } catch (error) {
+    if (!(error instanceof CryptoError)) throw error;
+    return { fault: answer('INVALID_DERIVATION_PATH', `derivation.derivation_path: ${error.message}`) };
+  }
+}
+
+function unknownEnum(field: string, value: number): Answer {
+  return answer('INVALID_REQUEST', `${field} ${value} is not a value of its enum`);
+}

@@ -1,0 +1,136 @@
+/**
+ * The coordinator's Store port on Redis. Durable means: the script ran and Redis answered (with the append-only file on,
+ * that survives the death of any process).
+ *
+ * While Redis is away commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
+ * Keys of finished DKGs never change, so they are cached.
+ */
+import { Redis } from 'ioredis';
+import type { Store, WriteOutcome } from '../../actors/contract.ts';
+import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
+import type { CoordinatorRecord, CoordinatorWrite } from '../messages.ts';
+import { readKey, readSession, redisKeys, sessionArguments, sessionRecord } from './layout.ts';
+import { createSession, updateSession } from './scripts.ts';
+
+const commandTimeoutMs = 5000;
+const keyCacheMax = 10_000;
+const keepMs = String(retentionMs + pendingLifetimeMs);
+
+type ScriptReply = [code: string, fields?: string[]];
+
+interface Scripts {
+  createSession(...keysAndArguments: (string | number)[]): Promise<ScriptReply>;
+  updateSession(...keysAndArguments: (string | number)[]): Promise<ScriptReply>;
+}
+
+export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
+  /** This start's fence. */
+  readonly fence: number;
+  close(): Promise<void>;
+}
+
+export interface RedisStoreOptions {
+  readonly redisUrl: string;
+  readonly clusterId: string;
+  /** Called at every change of whether Redis answers. */
+  readonly onStatus: (ready: boolean) => void;
+  /** A newer coordinator of this cluster has written: this one must stop. */
+  readonly onFenced: () => void;
+}
+
+/** Connects, raises the fence. Rejects when Redis does not answer. */
+export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  const redis = new Redis(options.redisUrl, {
+    lazyConnect: true,
+    enableAutoPipelining: true,
+    maxRetriesPerRequest: null,
+    commandTimeout: commandTimeoutMs,
+    retryStrategy: (times) => Math.min(50 * times, 1000),
+  });
+  redis.on('error', () => options.onStatus(false));
+  redis.on('close', () => options.onStatus(false));
+  redis.on('ready', () => options.onStatus(true));
+  redis.defineCommand('createSession', { numberOfKeys: 3, lua: createSession });
+  redis.defineCommand('updateSession', { numberOfKeys: 4, lua: updateSession });
+  const scripts = redis as unknown as Scripts;
+  const fence = await redis.incr(redisKeys.fenceCounter(options.clusterId));
+  const keys = new Map<string, CoordinatorRecord>();
+
+  return {
+    fence,
+    load,
+    write,
+    close: async () => {
+      await redis.quit().catch(() => redis.disconnect());
+    },
+  };
+
+  async function load(key: string): Promise<CoordinatorRecord | undefined> {
+    const [kind, tenant, ...id] = key.split('/') as [string, string, ...string[]];
+    if (kind === 'session') {
+      return sessionRecord(readSession(await redis.hgetall(redisKeys.session(tenant, id.join('/')))));
+    }
+    const cached = keys.get(key);
+    if (cached) return cached;
+    const record = readKey(await redis.get(redisKeys.key(tenant, id.join('/'))));
+    if (record) {
+      if (keys.size >= keyCacheMax) keys.delete(keys.keys().next().value!);
+      keys.set(key, record);
+    }
+    return record;
+  }
+
+  async function write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {
+    const { session } = write;
+    const { tenant, sessionId } = session;
+    const at = redisKeys.session(tenant, sessionId);
+    const fenceKey = redisKeys.fence(tenant);
+    const intentId = session.ceremony.kind === 'signing' ? session.ceremony.facts.intentId : '';
+    if (write.kind === 'create') {
+      const { guardIntent, supersede } = write;
+      const guard = guardIntent === '' ? at : redisKeys.intent(tenant, guardIntent);
+      return outcome(
+        await scripts.createSession(
+          at,
+          fenceKey,
+          guard,
+          fence,
+          keepMs,
+          supersede.nowMs,
+          sessionId,
+          guardIntent === '' ? 0 : 1,
+          redisKeys.sessionPrefix(tenant),
+          supersede.checkpointId,
+          supersede.message,
+          ...sessionArguments(session),
+        ),
+      );
+    }
+    const { key } = write;
+    return outcome(
+      await scripts.updateSession(
+        at,
+        fenceKey,
+        key ? redisKeys.key(tenant, key.keyId) : at,
+        intentId === '' ? at : redisKeys.intent(tenant, intentId),
+        fence,
+        keepMs,
+        key ? JSON.stringify(key) : '',
+        intentId === '' ? 0 : 1,
+        ...sessionArguments(session),
+      ),
+    );
+  }
+
+  function outcome([code, fields]: ScriptReply): WriteOutcome<CoordinatorRecord> {
+    if (code === 'OK') return { kind: 'written' };
+    if (code === 'FENCED') options.onFenced();
+    return { kind: 'conflict', code, current: sessionRecord(readSession(pairsOf(fields ?? []))) };
+  }
+}
+
+function pairsOf(flat: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index]!] = flat[index + 1]!;
+  return fields;
+}

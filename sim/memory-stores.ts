@@ -1,0 +1,113 @@
+/**
+ * The Store ports in memory: what a process finds again after a crash. The coordinator's answers exactly as the scripts
+ * of coordinator/store do (one conformance suite holds both together).
+ */
+import type { Store, WriteOutcome } from '../actors/contract.ts';
+import { type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } from '../coordinator/messages.ts';
+import type { SessionRecord } from '../coordinator/session/record.ts';
+import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
+import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+
+/** A store that performs at once; the simulated world decides when its answer arrives. */
+export interface SyncStore<W, R> {
+  loadNow(key: string): R | undefined;
+  writeNow(write: W): WriteOutcome<R>;
+}
+
+export function asStore<W, R>(store: SyncStore<W, R>): Store<W, R> {
+  return {
+    load: (key) => Promise.resolve(store.loadNow(key)),
+    write: (write) => Promise.resolve(store.writeNow(write)),
+  };
+}
+
+export function memoryNodeStore(): SyncStore<NodeWrite, NodeRecord> {
+  const records = new Map<string, NodeRecord>();
+  return {
+    loadNow: (key) => records.get(key)?.slice(),
+    writeNow: ({ puts, deletes }) => {
+      for (const { key, record } of puts) records.set(key, record.slice());
+      for (const key of deletes) records.delete(key);
+      return { kind: 'written' };
+    },
+  };
+}
+
+/** `fence` of the writer is handed in by `as`, since one store serves every start of the coordinator. */
+export interface MemoryCoordinatorStore {
+  as(fence: number): SyncStore<CoordinatorWrite, CoordinatorRecord>;
+}
+
+export function memoryCoordinatorStore(): MemoryCoordinatorStore {
+  const records = new Map<string, CoordinatorRecord>();
+  const intents = new Map<string, string>();
+  const fences = new Map<string, number>();
+  const session = (tenant: string, id: string): SessionRecord | undefined => {
+    const record = records.get(sessionKey(tenant, id));
+    return record?.kind === 'session' ? record.session : undefined;
+  };
+  const put = (value: SessionRecord) => {
+    const copy = structuredClone(value);
+    records.set(sessionKey(value.tenant, value.sessionId), { kind: 'session', session: copy });
+  };
+  const conflict = (code: string, current?: SessionRecord): WriteOutcome<CoordinatorRecord> => ({
+    kind: 'conflict',
+    code,
+    current: current && { kind: 'session', session: structuredClone(current) },
+  });
+
+  function create(write: Extract<CoordinatorWrite, { kind: 'create' }>): WriteOutcome<CoordinatorRecord> {
+    const { session: next, guardIntent, supersede } = write;
+    const standing = session(next.tenant, next.sessionId);
+    if (standing) {
+      return standing.checkpointId === next.checkpointId ? { kind: 'written' } : conflict('SESSION_EXISTS', standing);
+    }
+    if (guardIntent !== '') {
+      const guard = `${next.tenant}/${guardIntent}`;
+      const other = session(next.tenant, intents.get(guard) ?? '');
+      if (other) {
+        const over = supersede.nowMs >= other.expiresMs;
+        const live = [ReceiptState.ACCEPTED, ReceiptState.PENDING_HUMAN_APPROVAL, ReceiptState.RESUMED].includes(
+          other.state,
+        );
+        if (other.state === ReceiptState.BACKEND_COMPLETED || (live && !over)) return conflict('INTENT_TAKEN', other);
+        if (live || other.state === ReceiptState.BACKEND_FAILED) {
+          put({
+            ...other,
+            epoch: other.epoch + 1,
+            state: over ? ReceiptState.EXPIRED : ReceiptState.REVOKED,
+            reasonCode: over ? 'SESSION_EXPIRED' : 'SESSION_REVOKED',
+            message: over ? 'The session’s lifetime is over.' : supersede.message,
+            checkpointId: supersede.checkpointId,
+            checkpointMs: supersede.nowMs,
+          });
+        }
+      }
+      intents.set(guard, next.sessionId);
+    }
+    put(next);
+    return { kind: 'written' };
+  }
+
+  function update(write: Extract<CoordinatorWrite, { kind: 'update' }>): WriteOutcome<CoordinatorRecord> {
+    const { session: next, key } = write;
+    const standing = session(next.tenant, next.sessionId);
+    if (standing?.checkpointId === next.checkpointId) return { kind: 'written' };
+    if ((standing?.epoch ?? -1) !== next.epoch - 1) return conflict('EPOCH', standing);
+    if (key) records.set(keyKey(key.tenant, key.keyId), { kind: 'key', key: structuredClone(key) });
+    put(next);
+    return { kind: 'written' };
+  }
+
+  return {
+    as: (fence) => ({
+      loadNow: (key) => structuredClone(records.get(key)),
+      writeNow: (write) => {
+        const { tenant } = write.session;
+        if ((fences.get(tenant) ?? 0) > fence) return conflict('FENCED');
+        fences.set(tenant, fence);
+        return write.kind === 'create' ? create(write) : update(write);
+      },
+    }),
+  };
+}
