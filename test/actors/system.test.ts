@@ -300,6 +300,27 @@ describe('mailboxes', () => {
     expect(deepest).toBe(1);
   });
 
+  it('let no input in between the effects of a step, even when an observer delivers one', () => {
+    const out = outbox();
+    const actor = scripted((input) =>
+      input.kind === 'message'
+        ? [
+            { kind: 'emit', event: { type: input.message, level: 'info', fields: {} } },
+            { kind: 'reply', message: `after ${input.message}` },
+          ]
+        : undefined,
+    );
+    const live = system({
+      behaviours: [actor.behaviour],
+      transport: out.transport,
+      onEvent: (_address, { type }) => {
+        if (type === 'outer') live.deliver(tell('inner'));
+      },
+    });
+    live.deliver(tell('outer'));
+    expect(out.sent.map(({ message }) => message)).toEqual(['after outer', 'after inner']);
+  });
+
   it('pass the trace of the message in hand on, unless the step names one', () => {
     const out = outbox();
     const actor = scripted(() => [
