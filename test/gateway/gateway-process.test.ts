@@ -1,0 +1,225 @@
+/** The gateway as it runs: real ports, a real link to a coordinator's link server, a real Redis. */
+
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { Client, credentials, status } from '@grpc/grpc-js';
+import { request } from 'undici';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Envelope } from '../../actors/contract.ts';
+import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
+import { LinkServer } from '../../actors/live/link-server.ts';
+import { assertGatewayConfig, type GatewayConfig } from '../../gateway/config.ts';
+import { type RunningGateway, runGateway } from '../../gateway/main.ts';
+import { type Call, CallReplySchema, ClusterStatusSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { SignatureShareResponseSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, type WireMessage } from '../../proto/wire.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { healthyCluster, proof } from './support/fake-coordinator.ts';
+import { grpcCall } from './support/gateway.ts';
+
+const gatewaySeed = new Uint8Array(32).fill(1);
+const coordinatorSeed = new Uint8Array(32).fill(2);
+const joinSecret = new Uint8Array(32).fill(3);
+const roster = {
+  clusterId: 'test-cluster',
+  nodes: [],
+  coordinator: identityFromSeed(coordinatorSeed).publicKey,
+  gateway: identityFromSeed(gatewaySeed).publicKey,
+};
+const bannerToken = { token: 'svc_sk_test_bannertoken01', tenant: 'sandbox' };
+const headers = { authorization: `Bearer ${bannerToken.token}`, 'content-type': 'application/json' };
+const share = '/svc.mesh.v1.MpcWalletService/SubmitSignatureShare';
+
+/** A coordinator that holds every call until it is told to answer. */
+class HeldCoordinator {
+  readonly server: LinkServer<WireMessage>;
+  readonly held: Envelope<WireMessage>[] = [];
+  hold = false;
+  url = '';
+
+  constructor(port = 0) {
+    this.server = new LinkServer<WireMessage>({
+      host: '127.0.0.1',
+      port,
+      codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
+      handshake: {
+        protocolVersions: [1],
+        clusterId: roster.clusterId,
+        coordinatorBoot: 'boot',
+        joinSecret,
+        identity: identityFromSeed(coordinatorSeed),
+        peerKey: (role) => (role === 'gateway' ? roster.gateway : undefined),
+      },
+      deliver: (envelope) => {
+        if (this.hold) this.held.push(envelope);
+        else this.answer(envelope);
+        return undefined;
+      },
+      onPeerUp: ({ address }) => {
+        this.#send(address, { case: 'clusterStatus', value: create(ClusterStatusSchema, healthyCluster) });
+      },
+    });
+  }
+
+  async start(): Promise<this> {
+    this.url = (await this.server.start()).url;
+    return this;
+  }
+
+  answer(envelope: Envelope<WireMessage>): void {
+    const { callId } = envelope.message.body.value as Call;
+    const response = toBinary(SignatureShareResponseSchema, create(SignatureShareResponseSchema, proof as never));
+    const value = create(CallReplySchema, { callId, outcome: { case: 'response', value: response } });
+    this.#send(envelope.from, { case: 'callReply', value });
+  }
+
+  #send(to: string, body: WireMessage['body']): void {
+    const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
+    this.server.send({ from: 'coordinator', to, message: { tenant: '', session: '', attempt: 0, body }, trace });
+  }
+}
+
+let redis: TestRedis;
+let coordinator: HeldCoordinator;
+let config: GatewayConfig;
+const cleanUps: (() => unknown)[] = [];
+beforeAll(async () => {
+  redis = await startRedis();
+  coordinator = await new HeldCoordinator().start();
+  config = {
+    environment: 'sandbox',
+    httpHost: '127.0.0.1',
+    httpPort: 0,
+    grpcHost: '127.0.0.1',
+    grpcPort: 0,
+    coordinatorUrl: coordinator.url,
+    redisUrl: redis.url,
+    roster,
+    identitySeed: gatewaySeed,
+    joinSecret,
+    tokenKey: new Uint8Array(32).fill(4),
+    rateLimit: { windowS: 10, reads: 300, writes: 100, signing: 2_000 },
+    acceptAnyTestToken: false,
+    bannerToken,
+    logLevel: 'silent',
+  };
+});
+afterEach(async () => {
+  coordinator.hold = false;
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+afterAll(async () => {
+  await coordinator.server.stop();
+  await redis.stop();
+});
+
+async function start(changes: Partial<GatewayConfig> = {}): Promise<RunningGateway> {
+  const gateway = await runGateway({ ...config, ...changes });
+  cleanUps.push(() => gateway.stop());
+  return gateway;
+}
+
+async function health(gateway: RunningGateway): Promise<{ code: number; status: string; coordinator: string }> {
+  const { statusCode, body } = await request(`http://${gateway.httpAddress}/v1/health`);
+  return { code: statusCode, ...((await body.json()) as { status: string; coordinator: string }) };
+}
+
+const post = (gateway: RunningGateway) =>
+  request(`http://${gateway.httpAddress}/v1/signing/share`, { method: 'POST', headers, body: '{}' });
+
+const untilHealthy = (gateway: RunningGateway) =>
+  expect.poll(async () => (await health(gateway)).status, { timeout: 5_000 }).toBe('ok');
+
+describe('a gateway process', () => {
+  it('serves both doors over a real link, with the banner’s token and counted calls', async () => {
+    const gateway = await start();
+    await untilHealthy(gateway);
+    await expect.poll(async () => (await post(gateway)).statusCode, { timeout: 5_000 }).toBe(200);
+    const answer = await post(gateway);
+    expect(answer.headers.ratelimit).toMatch(/^"signing";r=\d+;t=\d+$/);
+    expect(await answer.body.json()).toMatchObject({ receipt: { receipt_id: 'rcp_1' } });
+    const client = new Client(gateway.grpcAddress, credentials.createInsecure());
+    cleanUps.push(() => client.close());
+    const { authorization } = headers;
+    expect((await grpcCall(client, share, new Uint8Array(), { authorization })).error).toBeUndefined();
+    expect((await grpcCall(client, share, new Uint8Array(), {})).error?.code).toBe(status.UNAUTHENTICATED);
+  });
+
+  it('starts without a coordinator and without Redis, says so, and answers 503', async () => {
+    const gateway = await start({ coordinatorUrl: 'ws://127.0.0.1:1', redisUrl: 'redis://127.0.0.1:1' });
+    expect(await health(gateway)).toMatchObject({ code: 503, status: 'unavailable', coordinator: 'disconnected' });
+    const answer = await post(gateway);
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(await answer.body.json()).toMatchObject({ error: { code: 'provider_unavailable' } });
+  });
+
+  it('finds the coordinator again after it was away', async () => {
+    const own = await new HeldCoordinator().start();
+    const gateway = await start({ coordinatorUrl: own.url });
+    await untilHealthy(gateway);
+    await own.server.stop();
+    await expect.poll(async () => (await health(gateway)).coordinator).toBe('disconnected');
+    const again = await new HeldCoordinator(Number(new URL(own.url).port)).start();
+    cleanUps.push(() => again.server.stop());
+    await untilHealthy(gateway);
+  });
+
+  it('lets calls under way finish before it stops, and takes no more', async () => {
+    const gateway = await start();
+    await untilHealthy(gateway);
+    await expect.poll(async () => (await post(gateway)).statusCode, { timeout: 5_000 }).toBe(200);
+    coordinator.hold = true;
+    const client = new Client(gateway.grpcAddress, credentials.createInsecure());
+    cleanUps.push(() => client.close());
+    const { authorization } = headers;
+    const overHttp = post(gateway);
+    const overGrpc = grpcCall(client, share, new Uint8Array(), { authorization });
+    await expect.poll(() => coordinator.held.length).toBe(2);
+    const stopped = gateway.stop();
+    await expect.poll(() => request(`http://${gateway.httpAddress}/v1/health`).catch(() => 'refused')).toBe('refused');
+    for (const envelope of coordinator.held.splice(0)) coordinator.answer(envelope);
+    expect((await overHttp).statusCode).toBe(200);
+    expect((await overGrpc).error).toBeUndefined();
+    await stopped;
+    await gateway.stop();
+  });
+
+  describe('whose port is taken', () => {
+    let holder: Server;
+    let port: number;
+    beforeAll(async () => {
+      holder = createServer();
+      await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+      port = (holder.address() as AddressInfo).port;
+    });
+    afterAll(() => holder.close());
+
+    it.each([
+      ['httpPort', 'HTTP', 'SIGNMESH_HTTP_PORT'],
+      ['grpcPort', 'gRPC', 'SIGNMESH_GRPC_PORT'],
+    ] as const)('says so in one line that names port and variable (%s)', async (setting, door, variable) => {
+      await expect(runGateway({ ...config, [setting]: port })).rejects.toThrow(
+        `the ${door} port ${port} on 127.0.0.1 is taken: set ${variable} to a free one`,
+      );
+    });
+  });
+
+  it.each<[Partial<GatewayConfig>, string]>([
+    [{ httpPort: -1 }, 'httpPort'],
+    [{ grpcPort: 65_536 }, 'grpcPort'],
+    [{ coordinatorUrl: 'http://x' }, 'coordinatorUrl'],
+    [{ redisUrl: 'x' }, 'redisUrl'],
+    [{ identitySeed: new Uint8Array(31) }, 'identitySeed'],
+    [{ joinSecret: new Uint8Array(3) }, 'joinSecret'],
+    [{ tokenKey: new Uint8Array() }, 'tokenKey'],
+    [{ rateLimit: { windowS: 0, reads: 1, writes: 1, signing: 1 } }, 'rateLimit.windowS'],
+    [{ environment: 'production' }, 'bannerToken'],
+    [{ acceptAnyTestToken: true, environment: 'production' }, 'acceptAnyTestToken'],
+    [{ bannerToken: { token: 'svc_sk_live_x', tenant: 't' } }, 'bannerToken.token'],
+    [{ bannerToken: { ...bannerToken, tenant: 'a b' } }, 'bannerToken.tenant'],
+  ])('refuses the setting in %j by name', (changes, name) => {
+    expect(() => assertGatewayConfig({ ...config, ...changes })).toThrow(name);
+  });
+});

@@ -1,0 +1,222 @@
+import { create, type DescField, type DescMessage, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeProtoJson, encodeProtoJson } from '../../gateway/http/proto-json.ts';
+import { signingMethods } from '../../gateway/signing/methods.ts';
+import {
+  DkgShareExchangeRequestSchema,
+  InitiateSigningRequestSchema,
+  SignatureShareRequestSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+
+type Json = Parameters<typeof decodeProtoJson>[1];
+
+/** Every field of a message and of its sub-messages, with the path that leads there. */
+function everyField(schema: DescMessage, path: readonly DescField[] = []): (readonly DescField[])[] {
+  return schema.fields.flatMap((field) => {
+    const here = [...path, field];
+    return field.fieldKind === 'message' ? [here, ...everyField(field.message, here)] : [here];
+  });
+}
+
+/** A body that holds `value` at the end of the path. */
+function bodyWith(path: readonly DescField[], value: unknown, name: (field: DescField) => string): Json {
+  return path.reduceRight<unknown>((inner, field) => ({ [name(field)]: inner }), value) as Json;
+}
+
+const snake = (field: DescField) => field.name;
+const camel = (field: DescField) => field.jsonName;
+
+const requests = signingMethods.map((method) => method.request);
+const allFields = requests.flatMap((schema) =>
+  everyField(schema).map((path) => [`${schema.name}.${path.map(snake).join('.')}`, schema, path] as const),
+);
+
+/** Per kind of field: what is refused and how the refusal is named. */
+const wrongValues: Record<string, readonly (readonly [unknown, string])[]> = {
+  string: [
+    [7, 'wrong_type'],
+    [true, 'wrong_type'],
+    [{}, 'wrong_type'],
+    [[], 'wrong_type'],
+  ],
+  bytes: [
+    [7, 'wrong_type'],
+    [{}, 'wrong_type'],
+    ['!!!!', 'invalid_base64'],
+    ['a', 'invalid_base64'],
+    ['0xdeadbeef!', 'invalid_base64'],
+  ],
+  int32: [
+    ['x', 'wrong_type'],
+    ['', 'wrong_type'],
+    [1.5, 'wrong_type'],
+    [true, 'wrong_type'],
+    [{}, 'wrong_type'],
+    [2_147_483_648, 'out_of_range'],
+    [-2_147_483_649, 'out_of_range'],
+    ['9007199254740993', 'out_of_range'],
+    [1e300, 'out_of_range'],
+  ],
+  enum: [
+    ['NO_SUCH_NAME', 'unknown_enum_value'],
+    ['', 'unknown_enum_value'],
+    ['1', 'unknown_enum_value'],
+    [1.5, 'wrong_type'],
+    [true, 'wrong_type'],
+    [{}, 'wrong_type'],
+    [2_147_483_648, 'out_of_range'],
+  ],
+  message: [
+    ['x', 'wrong_type'],
+    [7, 'wrong_type'],
+    [[], 'wrong_type'],
+    [true, 'wrong_type'],
+  ],
+  list: [
+    ['AQ==', 'wrong_type'],
+    [{}, 'wrong_type'],
+    [7, 'wrong_type'],
+  ],
+};
+
+function kindOf(field: DescField): string {
+  if (field.fieldKind !== 'scalar') return field.fieldKind;
+  return { 5: 'int32', 9: 'string', 12: 'bytes' }[field.scalar as number] ?? 'unknown';
+}
+
+describe('ProtoJSON in', () => {
+  it('knows every kind of field that requests have', () => {
+    for (const [, , path] of allFields) expect(Object.keys(wrongValues)).toContain(kindOf(path.at(-1)!));
+  });
+
+  it.each(allFields)('names %s when its value is wrong, in either spelling', (_, schema, path) => {
+    const field = path.map(snake).join('.');
+    for (const [value, issue] of wrongValues[kindOf(path.at(-1)!)]!) {
+      for (const name of [snake, camel]) {
+        expect(decodeProtoJson(schema, bodyWith(path, value, name)), JSON.stringify(value)).toEqual({
+          issues: [{ field, issue }],
+        });
+      }
+    }
+  });
+
+  it.each(allFields)('takes null for %s as not set', (_, schema, path) => {
+    const { message } = decodeProtoJson(schema, bodyWith(path, null, snake));
+    expect(message).toBeDefined();
+  });
+
+  it('names the item of a list', () => {
+    const commitments = ['AQ==', '!', null, 7];
+    expect(decodeProtoJson(DkgShareExchangeRequestSchema, { commitments }).issues).toEqual([
+      { field: 'commitments[1]', issue: 'invalid_base64' },
+      { field: 'commitments[2]', issue: 'wrong_type' },
+      { field: 'commitments[3]', issue: 'wrong_type' },
+    ]);
+  });
+
+  it('names every fault of a body at once', () => {
+    const body = { wallet_id: 1, approval_mode: 'MAYBE', context: { client: { client_name: [] } }, message_hash: '?' };
+    expect(decodeProtoJson(InitiateSigningRequestSchema, body).issues).toEqual([
+      { field: 'wallet_id', issue: 'wrong_type' },
+      { field: 'approval_mode', issue: 'unknown_enum_value' },
+      { field: 'context.client.client_name', issue: 'wrong_type' },
+      { field: 'message_hash', issue: 'invalid_base64' },
+    ]);
+  });
+
+  it('refuses a field given in both spellings', () => {
+    expect(decodeProtoJson(InitiateSigningRequestSchema, { wallet_id: 'a', walletId: 'b' }).issues).toEqual([
+      { field: 'wallet_id', issue: 'given_twice' },
+    ]);
+  });
+
+  it('passes enum numbers on, known or not: the coordinator judges them', () => {
+    const body = { approval_mode: 99, keystoreType: -1, mock_directive: 2 };
+    expect(decodeProtoJson(InitiateSigningRequestSchema, body).message).toMatchObject({
+      approvalMode: 99,
+      keystoreType: -1,
+      mockDirective: 2,
+    });
+  });
+
+  it('takes enum names, numbers as text for int32, and base64 of both alphabets, padded or not', () => {
+    const { message } = decodeProtoJson(InitiateSigningRequestSchema, {
+      approval_mode: 'HUMAN_REQUIRED',
+      message_hash: '-_8',
+      policy_approval_token: '+/8=',
+    });
+    expect(message).toMatchObject({ approvalMode: 2 });
+    expect(message?.messageHash).toEqual(message?.policyApprovalToken);
+    expect(decodeProtoJson(SignatureShareRequestSchema, { node_id: '3' }).message?.nodeId).toBe(3);
+    expect(decodeProtoJson(SignatureShareRequestSchema, { node_id: 3.0 }).message?.nodeId).toBe(3);
+  });
+
+  it('refuses half of a surrogate pair', () => {
+    expect(decodeProtoJson(SignatureShareRequestSchema, { signing_session_id: '\ud800' }, true).issues).toEqual([
+      { field: 'signing_session_id', issue: 'invalid_utf8' },
+    ]);
+    expect(decodeProtoJson(SignatureShareRequestSchema, { signing_session_id: '😀' }, true).message).toBeDefined();
+  });
+
+  it('has enums at the top level of requests alone, which the quick check relies on', () => {
+    for (const [, , path] of allFields) if (path.at(-1)!.fieldKind === 'enum') expect(path).toHaveLength(1);
+  });
+
+  it('reads whatever the library writes, in both spellings, and judges any JSON as the library does', () => {
+    for (const schema of requests) {
+      fc.assert(
+        fc.property(
+          fc.dictionary(fc.constantFrom(...schema.fields.map(snake)), fc.jsonValue({ maxDepth: 3 })),
+          (body) => {
+            let accepted = true;
+            try {
+              fromJson(schema, body as Json, { ignoreUnknownFields: true });
+            } catch {
+              accepted = false;
+            }
+            const { message, issues } = decodeProtoJson(schema, body as Json);
+            if (!accepted) expect(issues?.length).toBeGreaterThan(0);
+            if (message) toBinary(schema, message);
+          },
+        ),
+        { numRuns: 300 },
+      );
+    }
+  });
+});
+
+describe('ProtoJSON out', () => {
+  it.each(signingMethods.map((method) => [method.response.name, method.response] as const))(
+    'writes every field of %s, and nothing of it is lost',
+    (_, schema) => {
+      const full = create(schema);
+      fill(schema, full as unknown as Record<string, unknown>);
+      const bytes = toBinary(schema, full);
+      const text = encodeProtoJson(schema, bytes);
+      for (const path of everyField(schema)) {
+        const value = path.reduce<unknown>(
+          (at, field) => (at as Record<string, unknown>)[field.name],
+          JSON.parse(text),
+        );
+        expect(value, path.map(snake).join('.')).toBeDefined();
+      }
+      expect(toJson(schema, fromJson(schema, JSON.parse(text)))).toEqual(toJson(schema, fromBinary(schema, bytes)));
+    },
+  );
+});
+
+/** Sets every field to something that is not its default. */
+function fill(schema: DescMessage, message: Record<string, unknown>): void {
+  for (const field of schema.fields) {
+    if (field.fieldKind === 'message') {
+      const inner = create(field.message) as unknown as Record<string, unknown>;
+      fill(field.message, inner);
+      message[field.localName] = inner;
+    } else if (field.fieldKind === 'enum') message[field.localName] = field.enum.values.at(-1)!.number;
+    else
+      message[field.localName] = { 3: 9_007_199_254_740_993n, 8: true, 9: 'täxt', 12: new Uint8Array([9]) }[
+        field.scalar as number
+      ];
+  }
+}

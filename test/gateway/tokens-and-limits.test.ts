@@ -1,0 +1,217 @@
+import { status } from '@grpc/grpc-js';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { allScopes } from '../../gateway/auth/scopes.ts';
+import { hashToken } from '../../gateway/auth/token-format.ts';
+import { liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
+import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
+import { openRedis } from '../../gateway/redis.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { auth, collectLog, errorDetails, grpcCall, testGateway, tokenKey } from './support/gateway.ts';
+
+let server: TestRedis;
+let redis: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  await redis.flushall();
+});
+
+describe('the token store', () => {
+  let nowMs = 1_790_000_000_000;
+  let store: TokenStore;
+  beforeEach(() => {
+    store = new TokenStore(redis, tokenKey, { nowMs: () => nowMs });
+  });
+
+  it('issues tokens that it finds by their hash, and keeps no token', async () => {
+    const { token, record } = await store.issueToken({
+      tenant: 'acme',
+      environment: 'sandbox',
+      scopes: ['signing:dkg'],
+    });
+    expect(record).toMatchObject({ tenant: 'acme', scopes: ['signing:dkg'], expiresAtMs: undefined });
+    expect(record.id).toMatch(/^tok_[0-9a-f-]{36}$/);
+    expect(await store.lookup(hashToken(token, tokenKey))).toEqual(record);
+    for (const key of await redis.keys('*')) {
+      const content = JSON.stringify([key, await redis.hgetall(key)]);
+      expect(content).not.toContain(token);
+      expect(content).not.toContain(token.slice('svc_sk_test_'.length));
+    }
+  });
+
+  it('gives live tokens 90 days', async () => {
+    const { record } = await store.issueToken({ tenant: 'acme', environment: 'production', scopes: ['signing:dkg'] });
+    expect(record.expiresAtMs).toBe(nowMs + liveTokenLifetimeMs);
+  });
+
+  it('lists the tokens of a tenant alone, oldest first', async () => {
+    const issue = async (tenant: string, name: string) => {
+      nowMs += 1_000;
+      return (await store.issueToken({ tenant, environment: 'sandbox', scopes: ['signing:dkg'], name })).record;
+    };
+    const first = await issue('acme', 'first');
+    await issue('other', 'theirs');
+    const second = await issue('acme', 'second');
+    expect(await store.listTokens('acme')).toEqual([first, second]);
+    expect(await store.listTokens('nobody')).toEqual([]);
+  });
+
+  it('revokes once, and only what belongs to the tenant', async () => {
+    const { token, record } = await store.issueToken({
+      tenant: 'acme',
+      environment: 'sandbox',
+      scopes: ['signing:dkg'],
+    });
+    expect(await store.revokeToken('other', record.id)).toBe(false);
+    expect(await store.revokeToken('acme', 'tok_unknown')).toBe(false);
+    expect(await store.revokeToken('acme', record.id)).toBe(true);
+    const revokedAtMs = nowMs;
+    nowMs += 1_000;
+    expect(await store.revokeToken('acme', record.id)).toBe(true);
+    expect((await store.lookup(hashToken(token, tokenKey)))?.revokedAtMs).toBe(revokedAtMs);
+  });
+
+  it('rotates: the same rights under a new token, the old one revoked', async () => {
+    const { record } = await store.issueToken({
+      tenant: 'acme',
+      environment: 'production',
+      scopes: ['signing:dkg'],
+      name: 'ci',
+    });
+    const rotated = await store.rotateToken('acme', record.id);
+    expect(rotated?.record).toMatchObject({ name: 'ci', scopes: ['signing:dkg'], environment: 'production' });
+    expect((await store.listTokens('acme')).map((one) => one.revokedAtMs !== undefined).sort()).toEqual([false, true]);
+    expect(await store.rotateToken('acme', record.id)).toBeUndefined();
+  });
+
+  it('takes from a provider-scoped token what such a token never has', async () => {
+    const { record } = await store.issueToken({
+      tenant: 'acme',
+      environment: 'sandbox',
+      scopes: allScopes,
+      providerConnectionIds: ['pcn_1'],
+    });
+    expect(record.providerConnectionIds).toEqual(['pcn_1']);
+    for (const scope of ['providers:write', 'webhooks:write', 'policies:write', 'intents:approve', 'sandbox:admin']) {
+      expect(record.scopes).not.toContain(scope);
+    }
+    expect(record.scopes).toContain('intents:write');
+  });
+
+  it.each([
+    { tenant: 'a b', scopes: ['signing:dkg' as const] },
+    { tenant: '', scopes: ['signing:dkg' as const] },
+    { tenant: 'acme', scopes: [] },
+    { tenant: 'acme', scopes: ['intents:approve' as const], providerConnectionIds: ['pcn_1'] },
+    { tenant: 'acme', scopes: ['signing:dkg' as const], providerConnectionIds: [] },
+    { tenant: 'acme', scopes: ['signing:dkg' as const], lifetimeMs: 0 },
+  ])('refuses to issue %j', async (request) => {
+    await expect(store.issueToken({ environment: 'sandbox', ...request })).rejects.toThrow(RangeError);
+    expect(await redis.dbsize()).toBe(0);
+  });
+
+  it('registers the sandbox’s own token as often as it is told, and a revocation stays', async () => {
+    const token = 'svc_sk_test_0123456789abcdef';
+    const first = await store.ensureSandboxToken(token, 'sandbox');
+    expect(first).toMatchObject({ id: sandboxTokenId, tenant: 'sandbox', scopes: allScopes });
+    nowMs += 1_000;
+    expect(await store.ensureSandboxToken(token, 'sandbox')).toEqual(first);
+    await store.revokeToken('sandbox', sandboxTokenId);
+    expect((await store.ensureSandboxToken(token, 'sandbox')).revokedAtMs).toBe(nowMs);
+    expect(await store.listTokens('sandbox')).toHaveLength(1);
+    await expect(store.ensureSandboxToken('svc_sk_live_x', 'sandbox')).rejects.toThrow(RangeError);
+  });
+});
+
+describe('rate limits', () => {
+  const config = { windowS: 10, reads: 5, writes: 4, signing: 3 };
+  const share = '/svc.mesh.v1.MpcWalletService/SubmitSignatureShare';
+
+  it('count a tenant’s calls on both doors and of all gateways together', async () => {
+    const one = await testGateway({ limits: new RedisRateLimits(redis, config) });
+    const two = await testGateway({ limits: new RedisRateLimits(redis, config) });
+    const client = await two.grpcClient();
+    const post = (headers: Record<string, string> = auth) =>
+      one.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers });
+
+    const first = await post();
+    expect(first.statusCode).toBe(200);
+    expect(first.headers['ratelimit-policy']).toBe('"signing";q=3;w=10');
+    expect(first.headers.ratelimit).toMatch(/^"signing";r=2;t=(10|9)$/);
+    const second = await grpcCall(client, share, new Uint8Array());
+    expect(second.error).toBeUndefined();
+    expect(second.initial.get('ratelimit')[0]).toMatch(/^"signing";r=1;t=/);
+    expect(second.initial.get('ratelimit-policy')).toEqual(['"signing";q=3;w=10']);
+    expect((await post()).headers.ratelimit).toMatch(/r=0/);
+
+    const refused = await post();
+    expect(refused.statusCode).toBe(429);
+    expect(refused.json().error.code).toBe('rate_limited');
+    expect(refused.headers['ratelimit-policy']).toBe('"signing";q=3;w=10');
+    expect(refused.headers.ratelimit).toMatch(/^"signing";r=0;t=\d+$/);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(refused.headers['x-request-id']).toMatch(/^req_/);
+
+    const refusedGrpc = await grpcCall(client, share, new Uint8Array());
+    expect(refusedGrpc.error?.code).toBe(status.RESOURCE_EXHAUSTED);
+    const details = errorDetails(refusedGrpc.error);
+    expect(details.reason).toBe('RATE_LIMITED');
+    expect(details.retryS).toBeGreaterThan(0);
+    expect(refusedGrpc.initial.get('ratelimit')[0]).toMatch(/r=0/);
+
+    expect((await post({ authorization: 'Bearer svc_sk_test_anothertenant' })).statusCode).toBe(200);
+    const keys = await redis.keys('*');
+    expect(keys).toHaveLength(2);
+    for (const key of keys) expect(key).toMatch(/^sm:\{t:tn_[a-z2-7]{26}\}:rl:signing$/);
+    await Promise.all([one.stop(), two.stop()]);
+  });
+
+  it('do not count refused tokens, health, or anything when they are off', async () => {
+    const gateway = await testGateway({ limits: new RedisRateLimits(redis, config) });
+    for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
+      const answer = await gateway.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers });
+      expect(answer.statusCode).toBe(401);
+      expect(answer.headers.ratelimit).toBeUndefined();
+    }
+    await gateway.http.inject({ method: 'GET', url: '/v1/health' });
+    expect(await redis.dbsize()).toBe(0);
+    await gateway.stop();
+    const off = await testGateway();
+    const answer = await off.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers: auth });
+    expect(answer.headers['ratelimit-policy']).toBeUndefined();
+    expect(await redis.dbsize()).toBe(0);
+    await off.stop();
+  });
+
+  it('let everything pass while Redis is away, say so once, and count again when it is back', async () => {
+    let own = await startRedis();
+    const { log, lines } = collectLog();
+    const connection = openRedis(own.url, log);
+    await expect.poll(() => connection.status).toBe('ready');
+    const clock = { nowMs: () => now };
+    let now = 0;
+    const limits = new RedisRateLimits(connection, { ...config, signing: 1 }, log, clock);
+    expect((await limits.consume('t', 'signing')).allowed).toBe(true);
+    await own.stop();
+    await expect.poll(() => connection.status).not.toBe('ready');
+    for (let call = 0; call < 3; call += 1) {
+      expect(await limits.consume('u', 'signing')).toMatchObject({ allowed: true, state: undefined });
+    }
+    expect(lines.filter((line) => line.message.startsWith('rate limits'))).toHaveLength(1);
+    own = await startRedis(own.port);
+    await expect.poll(() => connection.status, { timeout: 10_000 }).toBe('ready');
+    now = 1_000;
+    expect((await limits.consume('u', 'signing')).state).toBe('"signing";r=0;t=10');
+    expect((await limits.consume('u', 'signing')).allowed).toBe(false);
+    expect(lines.filter((line) => line.message.startsWith('rate limits'))).toHaveLength(2);
+    connection.disconnect();
+    await own.stop();
+  });
+});
