@@ -67,8 +67,12 @@ export async function runCoordinator(config: CoordinatorConfig): Promise<Running
     log,
     describe: (message) => (isLocal(message) ? message.kind : (message.body.case ?? '')),
     onEvent: (address, event) => logEvent(log, address, event),
-    onDeadLetter: (_, envelope) => {
-      if (envelope) answerError(links, envelope, CallErrorCode.INTERNAL, 'this call met a bug: please report it');
+    onDeadLetter: ({ cause }, envelope) => {
+      if (!envelope) return;
+      if (cause === 'bug')
+        answerError(links, envelope, CallErrorCode.INTERNAL, 'this call met a bug: please report it');
+      else
+        answerError(links, envelope, CallErrorCode.UNAVAILABLE, 'the session store cannot be reached: repeat the call');
     },
   });
   const links = new LinkServer<WireMessage>({
@@ -84,7 +88,10 @@ export async function runCoordinator(config: CoordinatorConfig): Promise<Running
         role === 'gateway' ? roster.gateway : roster.nodes.find((node) => node.id === nodeId)?.publicKey,
     },
     codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
-    deliver: (envelope) => system.deliver(envelope),
+    deliver: (envelope) => {
+      logFrame(log, envelope);
+      return system.deliver(envelope);
+    },
     onRefused: (envelope) => {
       answerError(
         links,
@@ -98,7 +105,7 @@ export async function runCoordinator(config: CoordinatorConfig): Promise<Running
     limits: { messageBytesMax: wireMessageBytesMax },
     log,
   });
-  system.connect(wireOnly(links));
+  system.connect(wireOnly(links, log));
   tell = (message) => {
     const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
     system.deliver({ from: 'runtime', to: clusterAddress, message, trace });
@@ -125,10 +132,21 @@ export async function runCoordinator(config: CoordinatorConfig): Promise<Running
 }
 
 /** Local messages never leave the process: an address that no actor here serves has no route. */
-function wireOnly(links: Transport<WireMessage>): Transport<CoordinatorMessage> {
+function wireOnly(links: Transport<WireMessage>, log: Logger): Transport<CoordinatorMessage> {
   return {
-    send: (envelope) => (isLocal(envelope.message) ? 'noRoute' : links.send(envelope as Envelope<WireMessage>)),
+    send: (envelope) => {
+      if (isLocal(envelope.message)) return 'noRoute';
+      logFrame(log, envelope as Envelope<WireMessage>);
+      return links.send(envelope as Envelope<WireMessage>);
+    },
   };
+}
+
+/** Who says what kind of thing to whom; never what is in it. */
+function logFrame(log: Logger, { from, to, message }: Envelope<WireMessage>): void {
+  if (!log.isLevelEnabled('debug')) return;
+  const { session, attempt, body } = message;
+  log.debug({ event: 'frame', from, to, case: body.case, session, attempt }, 'frame');
 }
 
 function peerFacts({ address, role, nodeId, boot }: Peer) {
