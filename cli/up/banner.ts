@@ -6,6 +6,8 @@ import { createHash } from 'node:crypto';
 import type { ReadyKey } from './ready-keys.ts';
 import { duration, type Screen } from './screen.ts';
 
+const rowNameWidth = 18;
+
 export interface Ready {
   readonly httpUrl: string;
   readonly grpcAddress: string;
@@ -18,7 +20,7 @@ export interface Ready {
 }
 
 export function bannerLines(ready: Ready, screen: Screen): string[] {
-  const row = (name: string, value: string) => `  ${screen.dim(name.padEnd(16))} ${value}`;
+  const row = (name: string, value: string) => `  ${screen.dim(name.padEnd(rowNameWidth))} ${value}`;
   const lines = ['', screen.bold(`signmesh is ready (${duration(ready.tookMs)}). Ctrl-C stops it.`), ''];
   lines.push(row('REST', ready.httpUrl), row('gRPC', `${ready.grpcAddress} (reflection is on)`));
   if (ready.token !== undefined) lines.push(row('token', ready.token));

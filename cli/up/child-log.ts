@@ -9,6 +9,7 @@ const logBytesMax = 32 * 1024 * 1024;
 const lineCharsMax = 16_384;
 const tailLinesMax = 20;
 const warnLevel = 40;
+const errorLevel = 50;
 const levelNames: Readonly<Record<number, string>> = { 40: 'warn', 50: 'error', 60: 'fatal' };
 /** Of every log record; not worth repeating on the terminal. */
 const housekeeping = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'v']);
@@ -19,12 +20,21 @@ export class ChildLog {
   readonly #tail: string[] = [];
   #file: number;
   #size: number;
+  #shownFrom = errorLevel;
 
   constructor(path: string, show: (line: string) => void) {
     this.path = path;
     this.#show = show;
     this.#file = openSync(path, 'a', 0o600);
     this.#size = fstatSync(this.#file).size;
+  }
+
+  /**
+   * From now on warnings are shown too. Before, while a cluster starts, processes that do not find each other yet are
+   * no news.
+   */
+  showWarnings(): void {
+    this.#shownFrom = warnLevel;
   }
 
   /** The last lines, for when the child dies before it was ready. */
@@ -72,7 +82,7 @@ export class ChildLog {
       return;
     }
     this.#remember(readable(record));
-    if (record.level >= warnLevel) this.#show(readable(record));
+    if (record.level >= this.#shownFrom) this.#show(readable(record));
   }
 
   #remember(line: string): void {

@@ -85,6 +85,11 @@ export class Cluster {
     await this.#whenReady(roles);
   }
 
+  /** The start is over: from now on every warning of a child is worth a line. */
+  showWarnings(): void {
+    for (const child of this.children) child.log.showWarnings();
+  }
+
   /** Again and again: the same stop. Never rejects. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopInOrder();

@@ -119,6 +119,7 @@ class Run {
     await this.#startProcesses(cluster, roster.nodes.length);
     const keys = await this.#makeKeys(sandbox);
     if (this.#stopping) return;
+    cluster.showWarnings();
     this.#announce(sandbox, keys, performance.now() - beganMs);
   }
 

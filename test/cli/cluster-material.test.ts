@@ -1,0 +1,150 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ensureClusterMaterial, readRoster, readSecret, secretFiles } from '../../cli/cluster-material.ts';
+import { loadSettings } from '../../cli/config.ts';
+import { coordinatorConfig, gatewayConfig, nodeConfig } from '../../cli/role-configs.ts';
+import { ensureSandbox, readSandbox } from '../../cli/sandbox.ts';
+import { identityFromSeed } from '../../crypto/identity.ts';
+import { tokenEnvironment } from '../../gateway/auth/token-format.ts';
+import { assertGatewayConfig } from '../../gateway/config.ts';
+import { checkNodeConfig } from '../../nodes/config.ts';
+import { serializeRoster } from '../../proto/roster.ts';
+import { temporaryFolder } from './support/temporary.ts';
+
+function filesIn(folder: string): Record<string, string> {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  const files = paths.filter((path) => statSync(join(folder, path)).isFile());
+  return Object.fromEntries(files.map((path) => [path, readFileSync(join(folder, path), 'utf8')]));
+}
+
+test('every identity is the one that the roster names', () => {
+  const folder = temporaryFolder();
+  const roster = ensureClusterMaterial(folder, 3, 5);
+  expect(roster.nodes.map(({ id }) => id)).toEqual([1, 2, 3]);
+  for (const { id, publicKey } of roster.nodes) {
+    expect(identityFromSeed(readSecret(folder, secretFiles.nodeIdentity(id))).publicKey).toEqual(
+      new Uint8Array(publicKey),
+    );
+  }
+});
+
+test('again, nothing changes', () => {
+  const folder = temporaryFolder();
+  const first = ensureClusterMaterial(folder, undefined, 5);
+  const before = filesIn(folder);
+  expect(serializeRoster(ensureClusterMaterial(folder, undefined, 5))).toBe(serializeRoster(first));
+  expect(filesIn(folder)).toEqual(before);
+});
+
+test('what an interrupted making left is kept and completed', () => {
+  const folder = temporaryFolder();
+  ensureClusterMaterial(folder, 3, 5);
+  const before = filesIn(folder);
+  rmSync(join(folder, 'cluster.json'));
+  rmSync(join(folder, 'node-2'), { recursive: true });
+  ensureClusterMaterial(folder, 3, 5);
+  const after = filesIn(folder);
+  expect(Object.keys(after)).toEqual(Object.keys(before));
+  expect(after['node-1/identity.key']).toBe(before['node-1/identity.key']);
+  expect(after['join.secret']).toBe(before['join.secret']);
+});
+
+test('all secrets differ, and another cluster has others', () => {
+  const one = temporaryFolder();
+  const two = temporaryFolder();
+  for (const folder of [one, two]) ensureClusterMaterial(folder, 5, 5);
+  const secrets = [one, two].flatMap((folder) => Object.values(filesIn(folder)));
+  expect(new Set(secrets).size).toBe(secrets.length);
+});
+
+test('files are 0600 and folders 0700, whatever the umask', () => {
+  const umask = process.umask(0);
+  try {
+    const folder = join(temporaryFolder(), 'data');
+    ensureClusterMaterial(folder, 2, 5);
+    ensureSandbox(folder, 'random');
+    const modes = (path: string) => (statSync(path).mode & 0o777).toString(8);
+    expect(modes(folder)).toBe('700');
+    for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+      expect(`${path} ${modes(join(folder, path))}`).toBe(
+        `${path} ${statSync(join(folder, path)).isFile() ? '600' : '700'}`,
+      );
+    }
+  } finally {
+    process.umask(umask);
+  }
+});
+
+test('another number of nodes is refused', () => {
+  const folder = temporaryFolder();
+  ensureClusterMaterial(folder, 3, 5);
+  expect(() => ensureClusterMaterial(folder, 4, 5)).toThrow(/holds a cluster of 3 nodes, not 4/);
+});
+
+test('a lost or foreign identity is refused, never made anew', () => {
+  const folder = temporaryFolder();
+  ensureClusterMaterial(folder, 3, 5);
+  const path = join(folder, secretFiles.nodeIdentity(2));
+  writeFileSync(path, `${'ab'.repeat(32)}\n`);
+  expect(() => ensureClusterMaterial(folder, undefined, 5)).toThrow(/node-2\/identity\.key is not the identity/);
+  rmSync(path);
+  expect(() => ensureClusterMaterial(folder, undefined, 5)).toThrow(/node-2\/identity\.key is missing/);
+  expect(existsSync(path)).toBe(false);
+});
+
+test('damaged files are named, and a data directory without a cluster says what to do', () => {
+  const folder = temporaryFolder();
+  expect(() => readRoster(folder)).toThrow(/signmesh init/);
+  ensureClusterMaterial(folder, 2, 5);
+  writeFileSync(join(folder, 'join.secret'), 'short\n');
+  expect(() => readSecret(folder, secretFiles.join)).toThrow(/join\.secret is damaged/);
+  writeFileSync(join(folder, 'cluster.json'), '{}');
+  expect(() => readRoster(folder)).toThrow(/cluster_id/);
+});
+
+test('the public seed gives everybody the same token and keys; a text its own; random nobody’s', () => {
+  const make = (choice: string | undefined) => ensureSandbox(temporaryFolder(), choice);
+  expect(make(undefined)).toEqual(make(undefined));
+  expect(make('ours')).toEqual(make('ours'));
+  expect(make('ours').seed).not.toEqual(make('theirs').seed);
+  expect(make('ours').token).not.toBe(make('theirs').token);
+  expect(make('random').seed).not.toEqual(make('random').seed);
+  expect(make('random').token).not.toBe(make('random').token);
+  for (const choice of [undefined, 'ours', 'random']) expect(tokenEnvironment(make(choice).token)).toBe('sandbox');
+});
+
+test('a sandbox keeps its seed, and refuses another', () => {
+  const folder = temporaryFolder();
+  const sandbox = ensureSandbox(folder, 'random');
+  expect(ensureSandbox(folder, undefined)).toEqual(sandbox);
+  expect(ensureSandbox(folder, 'random')).toEqual(sandbox);
+  expect(() => ensureSandbox(folder, 'text')).toThrow(/was made with a random seed/);
+  expect(readSandbox(folder)).toEqual(sandbox);
+});
+
+test('the roles accept what is made for them, and production has no sandbox', () => {
+  const folder = temporaryFolder();
+  ensureClusterMaterial(folder, 3, 5);
+  ensureSandbox(folder, undefined);
+  const environment = { SIGNMESH_DATA_DIR: folder, REDIS_URL: 'redis://h:1', SIGNMESH_COORDINATOR_URL: 'ws://h:2' };
+  const { settings } = loadSettings(environment);
+  expect(() => checkNodeConfig(nodeConfig(settings, 3))).not.toThrow();
+  expect(() => assertGatewayConfig(gatewayConfig(settings))).not.toThrow();
+  expect(coordinatorConfig(settings).resumeKey).toHaveLength(32);
+  expect(nodeConfig(settings, 1).sandbox?.sessions).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
+  expect(() => nodeConfig(settings, 4)).toThrow('There is no node 4: this cluster has nodes 1 to 3.');
+  const production = loadSettings({ ...environment, SIGNMESH_ENVIRONMENT: 'production' }).settings;
+  expect(nodeConfig(production, 1).sandbox).toBeUndefined();
+  expect(gatewayConfig(production).bannerToken).toBeUndefined();
+  expect(() => assertGatewayConfig(gatewayConfig(production))).not.toThrow();
+});
+
+test('a role reads its own secrets and no other’s', () => {
+  const folder = temporaryFolder();
+  ensureClusterMaterial(folder, 2, 5);
+  for (const other of ['coordinator', 'gateway', 'node-2']) rmSync(join(folder, other), { recursive: true });
+  chmodSync(folder, 0o700);
+  const { settings } = loadSettings({ SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://h:2' });
+  expect(nodeConfig(settings, 1).nodeId).toBe(1);
+});

@@ -1,0 +1,73 @@
+/** Who may use a data directory, and what an earlier start left in it. */
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { endLeftovers } from '../../cli/up/leftovers.ts';
+import { takeLock } from '../../cli/up/lock.ts';
+import { checkPortFree, freePort } from '../../cli/up/ports.ts';
+import { identify, isRunning, signal, writeRecord } from '../../cli/up/process-identity.ts';
+import { eventually, isAlive } from './support/eventually.ts';
+import { temporaryFolder } from './support/temporary.ts';
+
+function sleeper(script = '') {
+  const child = spawn(process.execPath, ['-e', `${script};console.log('up');setInterval(() => {}, 1000)`], {
+    stdio: 'pipe',
+  });
+  const started = new Promise<void>((resolve) => child.stdout.once('data', () => resolve()));
+  return started.then(() => child.pid!);
+}
+
+test('a lock that a live process holds is refused, with its process id', () => {
+  const path = join(temporaryFolder(), 'lock');
+  const lock = takeLock(path, 'here');
+  expect(() => takeLock(path, 'here')).toThrow(`here is in use by another signmesh up (process ${process.pid})`);
+  lock.release();
+  takeLock(path, 'here').release();
+  expect(existsSync(path)).toBe(false);
+});
+
+test.each(['{"pid":1,"began":"never"}', '', 'not a lock'])(
+  'a lock that names no live process (%s) is taken over',
+  (content) => {
+    const path = join(temporaryFolder(), 'lock');
+    writeFileSync(path, content);
+    takeLock(path, 'here').release();
+  },
+);
+
+test('what an earlier start left running is ended, also against its will', async () => {
+  const folder = temporaryFolder();
+  const pid = await sleeper();
+  writeRecord(join(folder, 'redis.pid'), identify(pid));
+  const lines: string[] = [];
+  await endLeftovers(folder, (line) => lines.push(line));
+  await eventually('gone', () => !isAlive(pid));
+  expect(lines).toEqual([`redis of an earlier start still runs (process ${pid}); stopping it`]);
+  expect(existsSync(join(folder, 'redis.pid'))).toBe(false);
+});
+
+test('a process id that now belongs to somebody else is left alone', async () => {
+  const folder = temporaryFolder();
+  const pid = await sleeper();
+  writeRecord(join(folder, 'node-1.pid'), { pid, began: 'another time' });
+  const lines: string[] = [];
+  await endLeftovers(folder, (line) => lines.push(line));
+  expect(lines).toEqual([]);
+  expect(isAlive(pid)).toBe(true);
+  signal(identify(pid), 'SIGKILL');
+  await eventually('gone', () => !isAlive(pid));
+  expect(isRunning(identify(pid))).toBe(false);
+});
+
+test('a taken port is named with the variable that moves it', async () => {
+  const server = createServer();
+  const port = await freePort();
+  await checkPortFree('127.0.0.1', port, 'REST', 'SIGNMESH_HTTP_PORT');
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await expect(checkPortFree('127.0.0.1', port, 'REST', 'SIGNMESH_HTTP_PORT')).rejects.toThrow(
+    `127.0.0.1:${port} (REST) is taken by another process. Set SIGNMESH_HTTP_PORT to another one.`,
+  );
+  server.close();
+});

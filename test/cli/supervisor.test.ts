@@ -1,0 +1,145 @@
+/** The supervisor with tiny children: what it promises of any process. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type BackOff, SupervisedChild } from '../../cli/up/supervisor.ts';
+import { eventually, isAlive } from './support/eventually.ts';
+import { temporaryFolder } from './support/temporary.ts';
+
+const quick: BackOff = { firstMs: 4, maxMs: 40, resetMs: 60_000 };
+const ready = `process.send('ready');`;
+const untilTold = `process.on('SIGTERM', () => process.exit(0)); process.on('disconnect', () => process.exit(0));`;
+const children: SupervisedChild[] = [];
+
+function supervise(script: string, backOff: BackOff = quick) {
+  const folder = temporaryFolder();
+  const lines: string[] = [];
+  const spec = {
+    name: 'child',
+    command: process.execPath,
+    args: ['-e', script],
+    environment: { PATH: process.env.PATH },
+    channel: true,
+    logFile: join(folder, 'child.log'),
+    recordFile: join(folder, 'child.pid'),
+  };
+  const child = new SupervisedChild(spec, (line) => lines.push(line), backOff);
+  children.push(child);
+  child.start();
+  return { child, lines, ...spec };
+}
+
+afterEach(async () => {
+  await Promise.all(children.splice(0).map((child) => child.stop(1000)));
+});
+
+describe('a supervised child', () => {
+  test('is ready when it says so, and its process id stands in its record', async () => {
+    const { child, recordFile } = supervise(untilTold + ready);
+    await child.whenReady;
+    expect(child.state).toBe('running');
+    expect((JSON.parse(readFileSync(recordFile, 'utf8')) as { pid: number }).pid).toBe(child.pid);
+  });
+
+  test('that dies is started again, and both are said', async () => {
+    const { child, lines } = supervise(untilTold + ready);
+    await child.whenReady;
+    const before = child.pid!;
+    process.kill(before, 'SIGKILL');
+    await eventually('back', () => lines.includes('child is back'));
+    expect(lines[0]).toMatch(/^child died \(SIGKILL\); restarting in \d+ ms$/);
+    expect(child.pid).not.toBe(before);
+    expect(child.restarts).toBe(1);
+  });
+
+  test('that keeps dying is started ever more slowly, up to a limit', async () => {
+    const { child, lines } = supervise('process.exit(3)');
+    await eventually('six restarts', () => child.restarts >= 6);
+    const waits = lines.map((line) => Number(/^child died \(exit code 3\); restarting in (\d+) ms$/.exec(line)?.[1]));
+    for (const [index, wait] of waits.entries()) {
+      const full = Math.min(quick.maxMs, quick.firstMs * 2 ** index);
+      expect(wait).toBeGreaterThanOrEqual(full / 2);
+      expect(wait).toBeLessThanOrEqual(full);
+    }
+  });
+
+  test('that was up long enough starts again from the shortest wait', async () => {
+    const { child, lines } = supervise('process.exit(3)', { ...quick, resetMs: 0 });
+    await eventually('five restarts', () => child.restarts >= 5);
+    for (const line of lines) expect(Number(/in (\d+) ms/.exec(line)?.[1])).toBeLessThanOrEqual(quick.firstMs);
+  });
+
+  test('that refuses its settings will never be ready, and its last words are kept', async () => {
+    const { child } = supervise(`process.stderr.write('REDIS_URL is not set\\n'); process.exit(2)`);
+    await expect(child.whenReady).rejects.toThrow('child refused to start');
+    expect(child.log.tail).toContain('REDIS_URL is not set');
+  });
+
+  test('is stopped with SIGTERM, and not started again', async () => {
+    const { child, lines, recordFile } = supervise(untilTold + ready);
+    await child.whenReady;
+    const pid = child.pid!;
+    await child.stop(5000);
+    expect(isAlive(pid)).toBe(false);
+    expect(child.state).toBe('stopped');
+    expect(lines).toEqual([]);
+    expect(existsSync(recordFile)).toBe(false);
+  });
+
+  test('that does not stop is killed after the grace', async () => {
+    const { child, lines } = supervise(`process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);${ready}`);
+    await child.whenReady;
+    const pid = child.pid!;
+    await child.stop(20);
+    expect(isAlive(pid)).toBe(false);
+    expect(lines).toEqual(['child does not stop; killing it']);
+  });
+
+  test('that waits for its restart can be stopped', async () => {
+    const { child } = supervise('process.exit(3)', { firstMs: 60_000, maxMs: 60_000, resetMs: 60_000 });
+    await eventually('waiting', () => child.state === 'waiting');
+    await child.stop(1000);
+    expect(child.state).toBe('stopped');
+  });
+
+  test('whose program is not there is said and tried again', async () => {
+    const folder = temporaryFolder();
+    const lines: string[] = [];
+    const child = new SupervisedChild(
+      {
+        name: 'ghost',
+        command: join(folder, 'nothing'),
+        args: [],
+        environment: {},
+        channel: false,
+        logFile: join(folder, 'log'),
+        recordFile: join(folder, 'pid'),
+      },
+      (line) => lines.push(line),
+      quick,
+    );
+    children.push(child);
+    child.start();
+    await eventually('two tries', () => child.restarts >= 2);
+    expect(lines[0]).toMatch(/^ghost died \(spawn .*ENOENT\); restarting/);
+  });
+
+  test('shows errors and plain words as readable lines, warnings once asked, and keeps everything in its log', async () => {
+    const say = (record: object) => `console.log(${JSON.stringify(JSON.stringify(record))});`;
+    const records = [
+      { level: 30, msg: 'all is well' },
+      { level: 40, msg: 'too early' },
+      { level: 50, time: 1, msg: 'store failed', node_id: 3, err: { message: 'disk full' } },
+    ];
+    const later = `process.on('SIGUSR2', () => { ${say({ level: 40, msg: 'link lost' })} });`;
+    const { child, lines, logFile } = supervise(
+      `${untilTold + later + records.map(say).join('')}console.log('plain');${ready}`,
+    );
+    await eventually('the last line', () => lines.length === 2);
+    expect(lines).toEqual(['child: error  store failed  node_id=3 err=disk full', 'child: plain']);
+    child.log.showWarnings();
+    process.kill(child.pid!, 'SIGUSR2');
+    await eventually('the warning', () => lines.includes('child: warn  link lost'));
+    expect(readFileSync(logFile, 'utf8')).toContain('all is well');
+  });
+});

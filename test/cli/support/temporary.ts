@@ -1,0 +1,16 @@
+/** Folders that tests make and that are gone when the test is. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+export function temporaryFolder(): string {
+  const folder = keptFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** For a whole file: whoever makes it removes it. */
+export function keptFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'signmesh-cli-'));
+}

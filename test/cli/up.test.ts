@@ -1,0 +1,168 @@
+/** The whole cluster, started as a person starts it. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { signingLines } from '../../cli/up/banner.ts';
+import { freePort } from '../../cli/up/ports.ts';
+import { eventually, isAlive } from './support/eventually.ts';
+import { keptFolder, temporaryFolder } from './support/temporary.ts';
+import { allGone, environment, type Place, type ReadyLine, root, UpProcess } from './support/up-process.ts';
+
+async function newPlace(dataDir: string): Promise<Place> {
+  return { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
+}
+
+interface ShareAnswer {
+  readonly signing_session_id: string;
+  readonly is_complete: boolean;
+  readonly full_signature: string;
+}
+
+async function share(ready: ReadyLine, sessionId: string): Promise<ShareAnswer> {
+  const response = await fetch(`${ready.http}/v1/signing/share`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ready.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ signing_session_id: sessionId }),
+  });
+  return (await response.json()) as ShareAnswer;
+}
+
+function pasteBannerLines(ready: ReadyLine): ShareAnswer {
+  const script = signingLines(ready.http, ready.token).join('\n');
+  const { stdout, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+  return JSON.parse(stdout || stderr) as ShareAnswer;
+}
+
+describe.sequential('signmesh up', () => {
+  let place: Place;
+  let up: UpProcess;
+  let ready: ReadyLine;
+  let signature: ShareAnswer;
+
+  beforeAll(async () => {
+    place = await newPlace(keptFolder());
+    up = new UpProcess(place);
+    ready = await up.ready();
+  }, 120_000);
+
+  afterAll(async () => {
+    up.child.kill('SIGTERM');
+    await up.exit();
+    rmSync(place.dataDir, { recursive: true, force: true });
+  });
+
+  test('ends in a banner with addresses, token, keys and a warning', () => {
+    expect(up.output).toContain(`http://127.0.0.1:${place.httpPort}`);
+    expect(up.output).toContain(`127.0.0.1:${place.grpcPort}`);
+    expect(up.output).toContain(ready.token);
+    expect(ready.keys.map((key) => key.wallet_id)).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
+    for (const key of ready.keys)
+      for (const address of Object.values(key.addresses)) expect(up.output).toContain(address);
+    expect(up.output).toMatch(/never guard real funds/i);
+    expect(up.output).not.toContain('\u001b[');
+  });
+
+  test('shows who is who in the process list', () => {
+    const names = ['redis', 'coordinator', 'node-1', 'node-2', 'node-3', 'node-4', 'node-5', 'gateway'];
+    expect(Object.keys(ready.pids).sort()).toEqual([...names, 'up'].sort());
+    const command = (name: string) =>
+      spawnSync('ps', ['-o', 'args=', '-p', String(ready.pids[name])], { encoding: 'utf8' }).stdout.trim();
+    expect(command('node-3')).toMatch(/main\.js node 3$/);
+    expect(command('coordinator')).toMatch(/main\.js coordinator$/);
+    expect(command('redis')).toContain(place.dataDir);
+  });
+
+  test('the banner’s three lines produce a signature that verifies', () => {
+    signature = pasteBannerLines(ready);
+    expect(signature.is_complete).toBe(true);
+    const script = signingLines(ready.http, ready.token).join('\n');
+    const hash = Buffer.from(/"message_hash":"([^"]+)"/.exec(script)?.[1] ?? '', 'base64');
+    const publicKey = Buffer.from(ready.keys[0]!.public_key, 'hex');
+    const bytes = Buffer.from(signature.full_signature, 'base64');
+    expect(secp256k1.verify(bytes, hash, publicKey, { prehash: false })).toBe(true);
+  });
+
+  test('a second up on the same data directory is one clear line', async () => {
+    const second = new UpProcess({ ...(await newPlace(place.dataDir)) });
+    expect(await second.exit()).toBe(1);
+    expect(second.output.trim().split('\n')).toEqual([expect.stringMatching(/is in use by another signmesh up/)]);
+  });
+
+  test('a taken port is one clear line', async () => {
+    const server = createServer();
+    const port = await freePort();
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    const second = new UpProcess({ ...(await newPlace(temporaryFolder())), httpPort: port });
+    expect(await second.exit()).toBe(1);
+    expect(second.output.trim().split('\n')).toEqual([
+      expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${port} .*taken.*SIGNMESH_HTTP_PORT`)),
+    ]);
+    server.close();
+  });
+
+  test.each(['node-2', 'gateway', 'coordinator', 'redis'])('%s, killed, is back and nothing is lost', async (name) => {
+    const runFile = join(place.dataDir, 'run', `${name}.pid`);
+    const pidNow = () => (JSON.parse(readFileSync(runFile, 'utf8')) as { pid: number }).pid;
+    const before = pidNow();
+    process.kill(before, 'SIGKILL');
+    await up.says(new RegExp(`${name} died \\(SIGKILL\\); restarting in \\d+ ms`));
+    await up.says(new RegExp(`${name} is back`));
+    expect(pidNow()).not.toBe(before);
+    await eventually('a signature', () => {
+      try {
+        return pasteBannerLines(ready).is_complete === true;
+      } catch {
+        return false;
+      }
+    });
+    expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
+  });
+
+  test('SIGTERM stops every process, in order, with exit code 0', async () => {
+    up.child.kill('SIGTERM');
+    expect(await up.exit()).toBe(0);
+    await allGone(ready.pids);
+    expect(up.output).toContain('All processes have stopped');
+    expect(up.output).not.toContain('does not stop; killing it');
+  });
+
+  test('the next start has the same keys, and the signature from before', async () => {
+    const before = ready;
+    up = new UpProcess(place);
+    ready = await up.ready();
+    expect(ready.keys).toEqual(before.keys);
+    expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
+  });
+
+  test('its sudden death leaves no process behind', async () => {
+    up.child.kill('SIGKILL');
+    await allGone(ready.pids);
+  });
+
+  test('it stops by itself when whoever started it is gone', async () => {
+    const shell = ['sh', '-c', `"${process.execPath}" cli/signmesh.mjs up --json & wait`];
+    up = new UpProcess(place, shell);
+    ready = await up.ready();
+    up.child.kill('SIGKILL');
+    await allGone(ready.pids);
+    expect(isAlive(ready.pids.up!)).toBe(false);
+  });
+
+  test('npm passes a signal on, and nothing is orphaned', async () => {
+    up = new UpProcess(place, ['npm', 'start', '--', '--json']);
+    ready = await up.ready();
+    up.child.kill('SIGTERM');
+    await allGone(ready.pids);
+    await up.exit();
+  });
+
+  test('another seed on the same data directory is one clear line', () => {
+    const args = ['cli/signmesh.mjs', 'up', '--seed', 'another'];
+    const result = spawnSync(process.execPath, args, { cwd: root, env: environment(place), encoding: 'utf8' });
+    expect(result.status).toBe(1);
+    expect(result.stderr.trim().split('\n')).toEqual([expect.stringContaining('was made with the public seed')]);
+  });
+});
