@@ -32,9 +32,8 @@ import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
 import { isSigningScheme } from './schemes.ts';
 import { type SigningKey, SigningKeys } from './signing-keys.ts';
+import { WaitingRequests } from './waiting-requests.ts';
 
-/** Requests that wait for keys to be loaded, over all keys, at most. */
-export const waitingRequestsMax = 1_024;
 const signerMailboxMax = 8_192;
 
 export interface SignerIdentity {
@@ -57,8 +56,8 @@ interface Asked {
 export interface SignerState {
   readonly pools: NoncePools;
   readonly keys: SigningKeys;
-  /** Requests by the record key that is being loaded for them, in order of arrival. */
-  readonly waiting: Map<string, Asked[]>;
+  /** Requests that wait for their key to be loaded. */
+  readonly waiting: WaitingRequests<Asked>;
 }
 
 export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerState> {
@@ -68,7 +67,11 @@ export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerS
     mailboxMax: signerMailboxMax,
     durableKey: () => undefined,
     start: (_record, context) => ({
-      state: { pools: new NoncePools(numbers, context.random(32)), keys: new SigningKeys(), waiting: new Map() },
+      state: {
+        pools: new NoncePools(numbers, context.random(32)),
+        keys: new SigningKeys(),
+        waiting: new WaitingRequests(),
+      },
       effects: [],
     }),
     receive: (state, input, context) => ({ state, effects: receive(identity, state, input, context) }),
@@ -87,7 +90,7 @@ function receive(
     case 'loaded':
       return keyLoaded(identity, state, input.key, input.record);
     case 'loadFailed': {
-      const waiting = takeWaiting(state, input.key);
+      const waiting = state.waiting.take(input.key);
       // Nothing true can be said of these keys. Silence is no fault: the coordinator asks another node.
       return [event('signer.key.unavailable', 'error', { requests: waiting.length, reason: input.message })];
     }
@@ -141,18 +144,16 @@ function partialRequested(identity: SignerIdentity, state: SignerState, asked: A
     return refuseAndBurn(identity, state, asked, PartialRefusalCode.REQUEST_INVALID, fault);
   }
   const recordKey = keyRecordKey(tenant, request.keySession);
-  const waiting = state.waiting.get(recordKey);
-  if (waiting === undefined && state.keys.has(recordKey)) return answer(identity, state, asked, recordKey);
-
-  let waitingCount = 0;
-  for (const list of state.waiting.values()) waitingCount += list.length;
-  if (waitingCount >= waitingRequestsMax) return [event('signer.request.dropped', 'warn', { waiting: waitingCount })];
-  if (waiting !== undefined) {
-    waiting.push(asked);
-    return [];
+  if (state.keys.has(recordKey)) return answer(identity, state, asked, recordKey);
+  switch (state.waiting.add(recordKey, asked, request.message.length)) {
+    case 'first':
+      return [{ kind: 'load', key: recordKey }];
+    case 'queued':
+      return [];
+    case 'full':
+      // Silence again: the coordinator asks another node, or this one later.
+      return [event('signer.request.dropped', 'warn', { waiting: state.waiting.count })];
   }
-  state.waiting.set(recordKey, [asked]);
-  return [{ kind: 'load', key: recordKey }];
 }
 
 function keyLoaded(
@@ -161,19 +162,13 @@ function keyLoaded(
   recordKey: string,
   record: NodeRecord | undefined,
 ): NodeEffect[] {
-  const waiting = takeWaiting(state, recordKey);
+  const waiting = state.waiting.take(recordKey);
   if (record === undefined) {
     const { KEY_UNKNOWN } = PartialRefusalCode;
     return waiting.flatMap((asked) => refuseAndBurn(identity, state, asked, KEY_UNKNOWN, 'no final key of that name'));
   }
   state.keys.add(recordKey, decodeKeyRecord(record));
   return waiting.flatMap((asked) => answer(identity, state, asked, recordKey));
-}
-
-function takeWaiting(state: SignerState, recordKey: string): readonly Asked[] {
-  const waiting = state.waiting.get(recordKey) ?? [];
-  state.waiting.delete(recordKey);
-  return waiting;
 }
 
 /** The key is at hand. */

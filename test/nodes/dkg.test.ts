@@ -14,8 +14,11 @@ import { identityFromSeed, sign } from '../../crypto/identity.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
 import { lagrangeCoefficients, polynomialFromSeed, randomPolynomial } from '../../crypto/polynomial.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
+import { decodeDkgRecord } from '../../nodes/dkg/record.ts';
+import { type DkgPhase, type DkgRequestCase, dkgTransitions } from '../../nodes/dkg/state.ts';
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records.ts';
 import type { DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireBodyInit } from '../../proto/wire.ts';
 import { Ceremony, type Plain } from './ceremony.ts';
 import { identitySeedOf, only, rosterOf, type Sent, seededRandom, TestNode } from './harness.ts';
 
@@ -400,6 +403,63 @@ describe('a request out of order', () => {
     expect(refusal(first!.dkg(ceremony.names, { case: 'dkgDiscard', value: {} }))).toBe('ALREADY_FINAL');
     expect(refusal(first!.dkg({ ...ceremony.names, attempt: 9 }, open))).toBe('ALREADY_FINAL');
     expect(refusal(first!.dkg(ceremony.names, { case: 'dkgSeal', value: {} }))).toBe('ALREADY_FINAL');
+  });
+});
+
+describe('the transition table', () => {
+  const names = { tenant: 'acme', session: 'key-1', attempt: 1 };
+  const open = { case: 'dkgOpen', value: { curve: 'secp256k1', threshold: 2, totalNodes: 3 } } as const;
+
+  /** A ceremony whose node 1 is in this phase, with what the five requests need. */
+  function inPhase(phase: DkgPhase) {
+    const ceremony = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 3 });
+    const [node] = ceremony.nodes as [TestNode];
+    // The openings and results of a twin ceremony: the same labels give the same randomness.
+    const twin = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 3 });
+    const { openings, sealedFor } = twin.dealAll();
+    const verify = { case: 'dkgVerify' as const, value: { dealers: openings, sealed: sealedFor(1) } };
+    const results = [1, 2, 3].map((id) => twin.verify(id, openings, sealedFor(id)).finished!);
+    const requests: { readonly [Case in DkgRequestCase]: WireBodyInit } = {
+      dkgOpen: open,
+      dkgSeal: { case: 'dkgSeal', value: { recipients: openings } },
+      dkgVerify: verify,
+      dkgConfirm: { case: 'dkgConfirm', value: { results } },
+      dkgDiscard: { case: 'dkgDiscard', value: {} },
+    };
+    const broken = sealedFor(1).map((share) => resigned(twin, share));
+    const steps: { readonly [Phase in DkgPhase]: readonly WireBodyInit[] } = {
+      unopened: [],
+      dealing: [open],
+      provisional: [open, verify],
+      final: [open, verify, requests.dkgConfirm],
+      broken: [open, { case: 'dkgVerify', value: { dealers: openings, sealed: broken } }],
+      discarded: [open, requests.dkgDiscard],
+    };
+    for (const step of steps[phase]) node.dkg(names, step);
+    return { node, requests };
+  }
+
+  function phaseOf(node: TestNode): DkgPhase {
+    const record = node.records.get(dkgRecordKey('acme', 'key-1'));
+    return record === undefined ? 'unopened' : decodeDkgRecord(record).phase;
+  }
+
+  const phases = Object.keys(dkgTransitions) as DkgPhase[];
+  const cases: DkgRequestCase[] = ['dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm', 'dkgDiscard'];
+  const rows = phases.flatMap((phase) =>
+    cases.flatMap((request) => [1, 2].map((attempt) => [phase, request, attempt] as const)),
+  );
+
+  it.each(rows)('holds for %s, %s, attempt %i', (phase, request, attempt) => {
+    const { node, requests } = inPhase(phase);
+    expect(phaseOf(node)).toBe(phase);
+    const before = node.records.get(dkgRecordKey('acme', 'key-1'));
+    const sent = node.dkg({ ...names, attempt }, requests[request]);
+    const isRefused = sent[0]?.message.body.case === 'dkgRefused';
+    const leadsTo = dkgTransitions[phase][request];
+    if (leadsTo === undefined) expect(isRefused).toBe(true);
+    if (isRefused) expect(node.records.get(dkgRecordKey('acme', 'key-1'))).toBe(before);
+    else expect(leadsTo).toContain(phaseOf(node));
   });
 });
 

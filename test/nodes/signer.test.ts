@@ -8,7 +8,7 @@ import { aggregateMockEcdsa, combineMockNonces, verifyEcdsa, verifyMockEcdsaPart
 import { keyRecordKey } from '../../nodes/records.ts';
 import { noncesDealtMax, poolNoncesMax } from '../../nodes/signer/nonce-pools.ts';
 import { type FrostScheme, schemes } from '../../nodes/signer/schemes.ts';
-import { waitingRequestsMax } from '../../nodes/signer/signer-actor.ts';
+import { waitingBytesMax, waitingRequestsMax } from '../../nodes/signer/waiting-requests.ts';
 import {
   type DealtNonce,
   PartialRefusalCode,
@@ -269,6 +269,17 @@ describe('keys', () => {
     nodes[0]!.holdLoads = true;
     for (let i = 0; i < waitingRequestsMax + 5; i++) ask(nodes[0]!, request);
     expect(nodes[0]!.releaseLoads()).toHaveLength(waitingRequestsMax);
+    partialOf(ask(nodes[0]!, request));
+  });
+
+  it('make no more bytes wait than the limit', () => {
+    const { nodes } = nodesWithKey('ed25519');
+    const { request } = frostRound(nodes.slice(0, 2), Scheme.FROST_ED25519);
+    nodes[0]!.holdLoads = true;
+    const long = { ...request, nonceNumber: 1n, message: new Uint8Array(65_536) };
+    const fit = waitingBytesMax / long.message.length;
+    for (let i = 0; i < fit + 5; i++) ask(nodes[0]!, long);
+    expect(nodes[0]!.releaseLoads()).toHaveLength(fit);
   });
 });
 

@@ -1,0 +1,45 @@
+/**
+ * Requests that wait for a record to be loaded, by its key, in order of arrival. Bounded over all keys, in number and in
+ * bytes, since a message of ed25519 can be long. Mutable, and owned by one actor state.
+ */
+
+/** Requests that wait, at most. */
+export const waitingRequestsMax = 1_024;
+/** The messages of requests that wait, at most. */
+export const waitingBytesMax = 8 * 1024 * 1024;
+
+export class WaitingRequests<Request> {
+  readonly #byKey = new Map<string, { readonly requests: Request[]; bytes: number }>();
+  #count = 0;
+  #bytes = 0;
+
+  /** Requests that wait now. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** `first`: the record is to be loaded now. `full`: the request does not wait. */
+  add(key: string, request: Request, bytes: number): 'first' | 'queued' | 'full' {
+    if (this.#count >= waitingRequestsMax || this.#bytes + bytes > waitingBytesMax) return 'full';
+    this.#count += 1;
+    this.#bytes += bytes;
+    const waiting = this.#byKey.get(key);
+    if (waiting === undefined) {
+      this.#byKey.set(key, { requests: [request], bytes });
+      return 'first';
+    }
+    waiting.requests.push(request);
+    waiting.bytes += bytes;
+    return 'queued';
+  }
+
+  /** Takes out all that wait for a record. */
+  take(key: string): readonly Request[] {
+    const waiting = this.#byKey.get(key);
+    if (waiting === undefined) return [];
+    this.#byKey.delete(key);
+    this.#count -= waiting.requests.length;
+    this.#bytes -= waiting.bytes;
+    return waiting.requests;
+  }
+}
