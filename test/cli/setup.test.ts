@@ -1,0 +1,209 @@
+/**
+ * Set-up, from outside: cli/signmesh.mjs in a repository of its own, with stand-ins for npm, the compiler and redis-server
+ * that write down how often they were called.
+ */
+import { spawn } from 'node:child_process';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from './support/temporary.ts';
+import { root as repository } from './support/up-process.ts';
+
+class Fixture {
+  readonly root = temporaryFolder();
+
+  constructor() {
+    this.write('package.json', JSON.stringify({ type: 'module', dependencies: { a: '1.0.0' } }));
+    this.write('package-lock.json', JSON.stringify({ packages: { '': {}, 'node_modules/a': { version: '1.0.0' } } }));
+    for (const file of ['tsconfig.json', 'tsconfig.build.json']) this.write(file, '{}');
+    this.write('cli/main.ts', 'one');
+    copyFileSync(join(repository, 'cli/signmesh.mjs'), join(this.root, 'cli/signmesh.mjs'));
+    this.program('npm', npmStandIn);
+    this.program('redis-server', `echo 'Redis server v=7.2.4 sha=0'`);
+  }
+
+  path = (path: string) => join(this.root, path);
+  read = (path: string) => (existsSync(this.path(path)) ? readFileSync(this.path(path), 'utf8') : '');
+  calls = (name: string) => this.read(`${name}.calls`).split('\n').filter(Boolean).length;
+
+  write(path: string, content: string): void {
+    mkdirSync(dirname(this.path(path)), { recursive: true });
+    writeFileSync(this.path(path), content);
+  }
+
+  program(name: string, script: string): void {
+    this.write(`bin/${name}`, `#!/bin/sh\ncd "${this.root}"\necho "$@" >> ${name}.calls\n${script}\n`);
+    chmodSync(this.path(`bin/${name}`), 0o755);
+  }
+
+  run(
+    args: readonly string[],
+    extra: NodeJS.ProcessEnv = {},
+  ): Promise<{ code: number; stdout: string; stderr: string }> {
+    const child = spawn(process.execPath, [this.path('cli/signmesh.mjs'), ...args], {
+      // The stand-ins and the tools they are made of, and nothing else of this machine.
+      env: { PATH: `${this.path('bin')}:${this.toolsOnly()}`, ...extra },
+      stdio: 'pipe',
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    return new Promise((resolve) => child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr })));
+  }
+
+  toolsOnly(): string {
+    for (const tool of ['mkdir', 'rm', 'cp', 'cat']) {
+      this.write(`tools/${tool}`, `#!/bin/sh\nPATH=/usr/bin:/bin exec ${tool} "$@"\n`);
+      chmodSync(this.path(`tools/${tool}`), 0o755);
+    }
+    return this.path('tools');
+  }
+}
+
+/** Does what `npm ci` does, in its order: the old packages go first, the lock of the installed ones comes last. */
+const npmStandIn = `
+rm -rf node_modules
+mkdir -p node_modules/a node_modules/typescript/bin
+echo '{"version":"1.0.0"}' > node_modules/a/package.json
+echo '{"version":"7.0.0"}' > node_modules/typescript/package.json
+cat > node_modules/typescript/bin/tsc <<'END'
+const { appendFileSync, mkdirSync, writeFileSync, readFileSync } = require('node:fs');
+const { join } = require('node:path');
+const root = join(__dirname, '../../..');
+appendFileSync(join(root, 'tsc.calls'), 'call\\n');
+const source = readFileSync(join(root, 'cli/main.ts'), 'utf8');
+if (source === 'broken') { console.log('cli/main.ts(1,1): error TS1: broken'); process.exit(2); }
+const out = process.argv[process.argv.indexOf('--outDir') + 1];
+mkdirSync(join(out, 'cli'), { recursive: true });
+writeFileSync(join(out, 'cli/main.js'), 'console.log(' + JSON.stringify(source) + ', process.argv.slice(2).join(" "))');
+END
+[ -f interrupt ] && exit 1
+cp package-lock.json node_modules/.package-lock.json`;
+
+test('installs and builds once, hands the words over, then says and does nothing more', async () => {
+  const fixture = new Fixture();
+  const first = await fixture.run(['gateway', '--x']);
+  expect(first).toMatchObject({ code: 0, stdout: 'one gateway --x\n' });
+  expect(first.stderr).toMatch(/packages +installing with npm ci/);
+  expect(first.stderr).toMatch(/build +ready/);
+  expect(await fixture.run(['gateway'])).toEqual({ code: 0, stdout: 'one gateway\n', stderr: '' });
+  expect([fixture.calls('npm'), fixture.calls('tsc')]).toEqual([1, 1]);
+});
+
+test('a changed source is built again, and only that', async () => {
+  const fixture = new Fixture();
+  await fixture.run(['x']);
+  fixture.write('cli/main.ts', 'two');
+  expect((await fixture.run(['x'])).stdout).toBe('two x\n');
+  expect([fixture.calls('npm'), fixture.calls('tsc')]).toEqual([1, 2]);
+});
+
+test('other dependencies are installed', async () => {
+  const fixture = new Fixture();
+  await fixture.run(['x']);
+  fixture.write('package.json', JSON.stringify({ type: 'module', dependencies: { a: '1.0.0', b: '1.0.0' } }));
+  fixture.write('package-lock.json', JSON.stringify({ packages: { '': {}, 'node_modules/a': { version: '1.0.1' } } }));
+  await fixture.run(['x']);
+  expect(fixture.calls('npm')).toBe(2);
+});
+
+test('an interrupted install is made again', async () => {
+  const fixture = new Fixture();
+  fixture.write('interrupt', '');
+  const interrupted = await fixture.run(['x']);
+  expect(interrupted.code).toBe(1);
+  expect(interrupted.stderr).toMatch(/packages: "npm ci .*" failed \(1\)/);
+  rmSync(fixture.path('interrupt'));
+  expect((await fixture.run(['x'])).code).toBe(0);
+  expect(fixture.calls('npm')).toBe(2);
+});
+
+test('an install that somebody made by hand is taken as it is', async () => {
+  const fixture = new Fixture();
+  await fixture.run(['x']);
+  rmSync(fixture.path('node_modules/.signmesh-stamp'));
+  await fixture.run(['x']);
+  expect(fixture.calls('npm')).toBe(1);
+  rmSync(fixture.path('node_modules/.signmesh-stamp'));
+  rmSync(fixture.path('node_modules/a'), { recursive: true });
+  await fixture.run(['x']);
+  expect(fixture.calls('npm')).toBe(2);
+});
+
+test('a build that fails shows the compiler’s words and leaves the old build where it is', async () => {
+  const fixture = new Fixture();
+  await fixture.run(['x']);
+  fixture.write('cli/main.ts', 'broken');
+  const broken = await fixture.run(['x']);
+  expect(broken.code).toBe(1);
+  expect(broken.stderr).toContain('error TS1: broken');
+  expect(fixture.read('dist/cli/main.js')).toContain('one');
+  fixture.write('cli/main.ts', 'one');
+  expect((await fixture.run(['x'])).stdout).toBe('one x\n');
+});
+
+test('of several that start at once one installs and builds, and none sees half of it', async () => {
+  const fixture = new Fixture();
+  const results = await Promise.all(Array.from({ length: 6 }, () => fixture.run(['x'])));
+  for (const result of results) expect(result).toMatchObject({ code: 0, stdout: 'one x\n' });
+  expect([fixture.calls('npm'), fixture.calls('tsc')]).toEqual([1, 1]);
+});
+
+test('a lock whose owner died is taken over', async () => {
+  const fixture = new Fixture();
+  fixture.write('.setup/packages.lock', '999999999');
+  fixture.write('.setup/build.lock', '999999999');
+  expect((await fixture.run(['x'])).code).toBe(0);
+});
+
+test.each([
+  [['up'], {}, 1],
+  [['up'], { REDIS_URL: 'redis://h:1' }, 0],
+  [['--development', 'check'], { REDIS_URL: 'redis://h:1' }, 1],
+  [['gateway'], {}, 0],
+  [['up', '--help'], {}, 0],
+])('%j with %j asks for redis-server %i times', async (args, environment, times) => {
+  const fixture = new Fixture();
+  const { code, stdout } = await fixture.run(args, environment);
+  expect(code).toBe(0);
+  expect(stdout).toBe(`one ${args.filter((arg) => arg !== '--development').join(' ')}\n`);
+  expect(fixture.calls('redis-server')).toBe(times);
+});
+
+test('an old redis-server is one clear line', async () => {
+  const fixture = new Fixture();
+  fixture.program('redis-server', `echo 'Redis server v=6.2.1 sha=0'`);
+  const { code, stderr } = await fixture.run(['up']);
+  expect(code).toBe(1);
+  expect(stderr.trim().split('\n').at(-1)).toMatch(/^signmesh: Redis 7 or newer is needed; redis-server is 6\.2\.1\./);
+});
+
+test('without redis-server and without a package manager, one line says what to install', async () => {
+  const fixture = new Fixture();
+  rmSync(fixture.path('bin/redis-server'));
+  const { code, stderr } = await fixture.run(['up']);
+  expect(code).toBe(1);
+  expect(stderr.trim().split('\n').at(-1)).toMatch(/^signmesh: redis-server is not on this machine\. Install Redis 7/);
+});
+
+test('a package manager that may install brings redis-server', async () => {
+  const fixture = new Fixture();
+  rmSync(fixture.path('bin/redis-server'));
+  const redis = `#!/bin/sh\\necho "Redis server v=7.2.4 sha=0"`;
+  fixture.program('brew', `printf '${redis}' > bin/redis-server; PATH=/usr/bin:/bin chmod 755 bin/redis-server`);
+  const { code, stderr } = await fixture.run(['up']);
+  expect(stderr).toMatch(/redis-server +installing with brew/);
+  expect(code).toBe(0);
+  expect(fixture.read('brew.calls')).toBe('install --quiet redis\n');
+});
+
+test('a redis-server that is named is the one that counts', async () => {
+  const fixture = new Fixture();
+  rmSync(fixture.path('bin/redis-server'));
+  fixture.program('my-redis', `echo 'Redis server v=7.9.0 sha=0'`);
+  expect((await fixture.run(['up'], { SIGNMESH_REDIS_SERVER: fixture.path('bin/my-redis') })).code).toBe(0);
+  const none = await fixture.run(['up'], { SIGNMESH_REDIS_SERVER: '/nowhere/redis' });
+  expect(none.code).toBe(1);
+  expect(none.stderr).toContain('/nowhere/redis does not run as a redis-server');
+});

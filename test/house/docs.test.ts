@@ -1,0 +1,35 @@
+/** Generated pages are current, and the ones written by hand name what exists. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { variables } from '../../cli/config.ts';
+import { configurationPage, stalePages } from '../../cli/docs.ts';
+import { temporaryFolder } from '../cli/support/temporary.ts';
+import { root } from '../cli/support/up-process.ts';
+
+test('the generated pages are what the code says ("npm run docs" writes them)', () => {
+  expect(stalePages(root)).toEqual([]);
+});
+
+test('a page that is missing or old is found', () => {
+  expect(stalePages(temporaryFolder())).toEqual(['docs/configuration.md']);
+});
+
+test('every variable is documented', () => {
+  for (const name of Object.keys(variables)) expect(configurationPage()).toContain(`| \`${name}\` |`);
+});
+
+test('docs/dependencies.md names every dependency, and no other', () => {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+    devDependencies: Record<string, string>;
+  };
+  const page = readFileSync(join(root, 'docs/dependencies.md'), 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+  const named = rows.flatMap((row) => [...row.split('|')[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!));
+  const types = (name: string) => name.startsWith('@types/');
+  const declared = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
+    (name) => !types(name),
+  );
+  expect(named.sort()).toEqual(declared.sort());
+});
