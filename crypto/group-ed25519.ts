@@ -8,9 +8,9 @@
  */
 import sodium from 'sodium-native';
 import { CryptoError } from './errors.ts';
-import type { Group, Term } from './group.ts';
 import { assertScalar, scalarCodec } from './group-scalars.ts';
 import { BoundedMemo } from './memo.ts';
+import type { Group, Term } from './prime-order-group.ts';
 import { littleEndian32 } from './scalar.ts';
 
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;

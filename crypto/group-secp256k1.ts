@@ -7,8 +7,8 @@
 import { createRequire } from 'node:module';
 import secp256k1 from 'secp256k1';
 import { CryptoError } from './errors.ts';
-import type { Group, Term } from './group.ts';
 import { assertScalar, scalarCodec } from './group-scalars.ts';
+import type { Group, Term } from './prime-order-group.ts';
 import { bigEndian32, integerFromBigEndian } from './scalar.ts';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
