@@ -46,12 +46,19 @@ export const allScopes: readonly Scope[] = [
 /** What a sandbox token gets at first sight. `sandbox:admin` acts on the whole cluster, so it is never given away. */
 export const sandboxScopes: readonly Scope[] = allScopes.filter((scope) => scope !== 'sandbox:admin');
 
-/** What a token that is limited to some provider connections never has. */
+/**
+ * What a token that is limited to some provider connections never has. Keys and sessions of the signing API belong to no
+ * connection: with them such a token could sign for wallets that do not exist for it.
+ */
 const beyondProviders: ReadonlySet<Scope> = new Set<Scope>([
   'providers:write',
   'webhooks:write',
   'policies:write',
   'intents:approve',
+  'signing:dkg',
+  'signing:initiate',
+  'signing:share',
+  'signing:resume',
   'sandbox:admin',
 ]);
 

@@ -65,7 +65,7 @@ function unparsable(code: string | undefined): ServiceError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return new ServiceError('requestTimeout', 'the request did not arrive in time');
   if (code === 'HPE_HEADER_OVERFLOW') return new ServiceError('headersTooLarge', 'the headers are too large');
-  return new ServiceError('invalidRequest', 'the request is not HTTP/1.1');
+  return new ServiceError('invalidRequest', 'the request is not well-formed HTTP/1.1, or was cut short');
 }
 
 function rawAnswer(error: ServiceError): string {

@@ -89,7 +89,7 @@ function submit(
   try {
     message = fromBinary(method.request, call.request);
   } catch {
-    fail(new ServiceError('invalidRequest', `the request is not a ${method.request.name}`));
+    fail(new ServiceError('invalidRequest', `the request does not decode as ${method.request.name}`));
     return;
   }
   const trace = callTrace(message, onlyText(call.metadata, 'traceparent'), requestId);

@@ -33,7 +33,7 @@ function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyRep
   if (body === undefined) throw new ServiceError('invalidRequest', 'the body is empty: a JSON object is needed');
   const { message, issues } = decodeProtoJson(method.request, body.value, body.hasSurrogateEscapes);
   if (issues !== undefined) {
-    throw new ServiceError('invalidRequest', `the body is not a ${method.request.name}`, { details: issues });
+    throw new ServiceError('invalidRequest', `the body does not decode as ${method.request.name}`, { details: issues });
   }
   const trace = callTrace(message, headerOf(request, 'traceparent'), request.id);
   const cancel = deps.calls.start(

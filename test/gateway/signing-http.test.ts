@@ -184,6 +184,25 @@ describe('the HTTP door of the signing API', () => {
       expect(gateway.coordinator.sent.length).toBe(sentBefore);
     });
 
+    it('names the fields at fault', async () => {
+      const answer = await post('/v1/signing/initiate', { walletId: 7, context: { client: { client_name: [] } } });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json().error).toEqual({
+        code: 'invalid_request',
+        message: 'the body does not decode as InitiateSigningRequest',
+        details: [
+          { field: 'wallet_id', issue: 'wrong_type' },
+          { field: 'context.client.client_name', issue: 'wrong_type' },
+        ],
+        request_id: answer.headers['x-request-id'],
+      });
+    });
+
+    it('refuses half of a surrogate pair', async () => {
+      const answer = await post('/v1/signing/share', '{"signing_session_id":"\\uD800"}');
+      expect(answer.json().error.details).toEqual([{ field: 'signing_session_id', issue: 'invalid_utf8' }]);
+    });
+
     it('refuses a call without any body', async () => {
       const answer = await gateway.http.inject({ method: 'POST', url: '/v1/signing/share', headers: auth });
       expect(answer.statusCode).toBe(400);
@@ -323,10 +342,10 @@ describe('the HTTP door of the signing API', () => {
     });
 
     /** Sends raw bytes, returns all that comes back until the server closes. */
-    const raw = (text: string): Promise<string> =>
+    const raw = (text: string, { endsAtOnce = false } = {}): Promise<string> =>
       new Promise((resolve, reject) => {
         let received = '';
-        const socket = createConnection(port, '127.0.0.1', () => socket.write(text));
+        const socket = createConnection(port, '127.0.0.1', () => (endsAtOnce ? socket.end(text) : socket.write(text)));
         socket.on('data', (chunk) => {
           received += chunk;
         });
@@ -345,6 +364,15 @@ describe('the HTTP door of the signing API', () => {
       expect(requestId).toMatch(requestIdPattern);
       const body = JSON.parse(received.slice(received.indexOf('\r\n\r\n') + 4));
       expect(body.error).toMatchObject({ code: 'invalid_request', request_id: requestId });
+    });
+
+    it('answers a request whose body was cut short, when its client still listens', async () => {
+      const received = await raw(
+        `POST /v1/signing/share HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
+        { endsAtOnce: true },
+      );
+      expect(received).toMatch(/^HTTP\/1.1 400 /);
+      expect(/x-request-id: (\S+)/i.exec(received)?.[1]).toMatch(requestIdPattern);
     });
 
     it('refuses two authorization headers', async () => {

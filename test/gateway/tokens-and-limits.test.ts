@@ -99,7 +99,7 @@ describe('the token store', () => {
       providerConnectionIds: ['pcn_1'],
     });
     expect(record.providerConnectionIds).toEqual(['pcn_1']);
-    for (const scope of ['providers:write', 'webhooks:write', 'policies:write', 'intents:approve', 'sandbox:admin']) {
+    for (const scope of ['providers:write', 'policies:write', 'intents:approve', 'signing:share', 'sandbox:admin']) {
       expect(record.scopes).not.toContain(scope);
     }
     expect(record.scopes).toContain('intents:write');
