@@ -184,6 +184,14 @@ describe('the HTTP door of the signing API', () => {
       expect(gateway.coordinator.sent.length).toBe(sentBefore);
     });
 
+    it('counts no brackets within strings, however their quotes are escaped, and all outside', async () => {
+      const open = '['.repeat(80);
+      const close = ']'.repeat(80);
+      expect((await post('/v1/signing/share', `{"x":"\\"${open}"}`)).statusCode).toBe(200);
+      expect((await post('/v1/signing/share', `{"x":"\\\\\\"${open}"}`)).statusCode).toBe(200);
+      expect((await post('/v1/signing/share', `{"x":"\\\\","y":${open}${close},"z":"\\""}`)).statusCode).toBe(400);
+    });
+
     it('names the fields at fault', async () => {
       const answer = await post('/v1/signing/initiate', { walletId: 7, context: { client: { client_name: [] } } });
       expect(answer.statusCode).toBe(400);
