@@ -1,0 +1,184 @@
+/** The five calls of the signing API as a client makes them, through either door, typed by the generated messages. */
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonValue,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+  toJson,
+} from '@bufbuild/protobuf';
+import { Client, credentials, status as grpcStatus, Metadata } from '@grpc/grpc-js';
+import {
+  type DiagnosticReceipt,
+  DkgShareExchangeRequestSchema,
+  DkgShareExchangeResponseSchema,
+  InitiateDkgRequestSchema,
+  InitiateDkgResponseSchema,
+  InitiateSigningRequestSchema,
+  InitiateSigningResponseSchema,
+  ResumeSessionRequestSchema,
+  ResumeSessionResponseSchema,
+  type SessionCheckpoint,
+  SignatureShareRequestSchema,
+  SignatureShareResponseSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+
+/** A call that got no response message. `status`: HTTP's or gRPC's number, 0 when there was no answer at all. */
+export class CallFailed extends Error {
+  readonly status: number;
+  /** Whether the same call may be made again: nobody was there, or the answer was lost. */
+  readonly mayRepeat: boolean;
+
+  constructor(status: number, mayRepeat: boolean, message: string) {
+    super(message);
+    this.status = status;
+    this.mayRepeat = mayRepeat;
+  }
+}
+
+interface Rpc<Q extends DescMessage, A extends DescMessage> {
+  readonly name: string;
+  readonly path: string;
+  readonly request: Q;
+  readonly response: A;
+}
+
+function rpc<Q extends DescMessage, A extends DescMessage>(name: string, path: string, request: Q, response: A) {
+  return { name, path, request, response };
+}
+
+const rpcs = {
+  initiateDkg: rpc('InitiateDkg', '/v1/dkg/initiate', InitiateDkgRequestSchema, InitiateDkgResponseSchema),
+  exchangeDkgShares: rpc(
+    'ExchangeDkgShares',
+    '/v1/dkg/shares',
+    DkgShareExchangeRequestSchema,
+    DkgShareExchangeResponseSchema,
+  ),
+  initiateSigning: rpc(
+    'InitiateSigning',
+    '/v1/signing/initiate',
+    InitiateSigningRequestSchema,
+    InitiateSigningResponseSchema,
+  ),
+  submitSignatureShare: rpc(
+    'SubmitSignatureShare',
+    '/v1/signing/share',
+    SignatureShareRequestSchema,
+    SignatureShareResponseSchema,
+  ),
+  resumeSession: rpc('ResumeSession', '/v1/sessions/resume', ResumeSessionRequestSchema, ResumeSessionResponseSchema),
+};
+
+type Rpcs = typeof rpcs;
+
+/** The five calls. Each rejects with CallFailed when there is no response message. */
+export type SigningApi = {
+  readonly [K in keyof Rpcs]: (
+    request: MessageInitShape<Rpcs[K]['request']>,
+  ) => Promise<MessageShape<Rpcs[K]['response']>>;
+};
+
+/** What every response carries. */
+export interface Answer {
+  readonly receipt?: DiagnosticReceipt | undefined;
+  readonly checkpoint?: SessionCheckpoint | undefined;
+}
+
+function api(
+  call: <Q extends DescMessage, A extends DescMessage>(
+    of: Rpc<Q, A>,
+    request: MessageInitShape<Q>,
+  ) => Promise<MessageShape<A>>,
+): SigningApi {
+  return {
+    initiateDkg: (request) => call(rpcs.initiateDkg, request),
+    exchangeDkgShares: (request) => call(rpcs.exchangeDkgShares, request),
+    initiateSigning: (request) => call(rpcs.initiateSigning, request),
+    submitSignatureShare: (request) => call(rpcs.submitSignatureShare, request),
+    resumeSession: (request) => call(rpcs.resumeSession, request),
+  };
+}
+
+export interface HttpApiOptions {
+  readonly baseUrl: string;
+  readonly token: string;
+  /** Sees the text of every answer. */
+  readonly onText?: ((text: string) => void) | undefined;
+  readonly timeoutMs?: number;
+}
+
+/** Over HTTP, as ProtoJSON. */
+export function httpApi({ baseUrl, token, onText, timeoutMs = 35_000 }: HttpApiOptions): SigningApi {
+  return api(async ({ path, request, response }, init) => {
+    let answer: Response;
+    let text: string;
+    try {
+      answer = await fetch(`${baseUrl}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(toJson(request, create(request, init), { useProtoFieldName: true })),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      text = await answer.text();
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      throw new CallFailed(0, true, `${path}: ${cause instanceof Error ? cause.message : String(cause)}`);
+    }
+    onText?.(text);
+    if (!answer.ok)
+      throw new CallFailed(answer.status, [503, 504].includes(answer.status), `${path}: ${answer.status} ${text}`);
+    return fromJson(response, JSON.parse(text) as JsonValue);
+  });
+}
+
+export interface GrpcApi extends SigningApi {
+  /** For calls to other services on the same connection. */
+  readonly connection: Client;
+  close(): void;
+}
+
+/** Over gRPC. `address` is host:port. */
+export function grpcApi(address: string, token: string): GrpcApi {
+  const connection = new Client(address, credentials.createInsecure());
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${token}`);
+  const methods = api(
+    ({ name, request, response }, init) =>
+      new Promise((resolve, reject) => {
+        connection.makeUnaryRequest(
+          `/svc.mesh.v1.MpcWalletService/${name}`,
+          (bytes: Buffer) => bytes,
+          (bytes: Buffer) => bytes,
+          Buffer.from(toBinary(request, create(request, init))),
+          metadata,
+          { deadline: Date.now() + 35_000 },
+          (error, bytes) => {
+            if (bytes) resolve(fromBinary(response, bytes));
+            else {
+              const code = error?.code ?? grpcStatus.UNKNOWN;
+              const mayRepeat = code === grpcStatus.UNAVAILABLE || code === grpcStatus.DEADLINE_EXCEEDED;
+              reject(new CallFailed(code, mayRepeat, `${name}: ${error?.message ?? 'no response'}`));
+            }
+          },
+        );
+      }),
+  );
+  return { ...methods, connection, close: () => connection.close() };
+}
+
+/** Makes a call again while nobody answers it. What it did then is unknown: the caller must be ready for a replay. */
+export async function repeated<T>(call: () => Promise<T>, withinMs = 25_000): Promise<T> {
+  const deadlineMs = performance.now() + withinMs;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof CallFailed) || !error.mayRepeat || performance.now() > deadlineMs) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
