@@ -1,3 +1,5 @@
+import { identify, isRunning } from '../../../cli/up/process-identity.ts';
+
 /** Waits for a condition, never for a time. */
 export async function eventually(
   what: string,
@@ -11,11 +13,7 @@ export async function eventually(
   }
 }
 
+/** A zombie, which nobody has taken note of yet, is not alive. */
 export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+  return isRunning(identify(pid));
 }
