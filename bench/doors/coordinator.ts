@@ -1,0 +1,45 @@
+/**
+ * The coordinator alone: a link of our own in the gateway's role, with the gateway's own client of it, and no door in
+ * between. What is left is the wire, the coordinator, the nodes and Redis.
+ */
+import { randomUUID } from 'node:crypto';
+import { silentLog } from '../../actors/live/ports.ts';
+import { readRoster, readSecret, secretFiles } from '../../cli/cluster-material.ts';
+import { sandboxTenant } from '../../cli/sandbox.ts';
+import { LiveCoordinatorLink } from '../../gateway/coordinator-link.ts';
+import { connectSigning } from '../../gateway/signing/connect.ts';
+import { signingMethods } from '../../gateway/signing/methods.ts';
+import type { Door } from './door.ts';
+import { protobufDoor } from './messages.ts';
+
+const connectWithinMs = 10_000;
+
+export async function coordinatorDoor(url: string, dataDir: string): Promise<Door> {
+  const link = new LiveCoordinatorLink({
+    url,
+    roster: readRoster(dataDir),
+    identitySeed: readSecret(dataDir, secretFiles.gatewayIdentity),
+    joinSecret: readSecret(dataDir, secretFiles.join),
+    boot: randomUUID(),
+    log: silentLog,
+  });
+  const { calls, cluster } = connectSigning({ link, log: silentLog });
+  link.start();
+  const giveUpMs = performance.now() + connectWithinMs;
+  while (!cluster.coordinatorConnected) {
+    if (performance.now() > giveUpMs) throw new Error(`no link to the coordinator at ${url}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const methods = new Map(signingMethods.map((method) => [method.name, method]));
+  return protobufDoor(
+    'coordinator',
+    (rpc, request) =>
+      new Promise((resolve, reject) => {
+        calls.start(
+          { method: methods.get(rpc)!, request, tenant: sandboxTenant, correlationId: '', traceparent: '' },
+          ({ response, failure }) => (response === undefined ? reject(failure) : resolve(response)),
+        );
+      }),
+    () => link.stop(),
+  );
+}

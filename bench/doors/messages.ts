@@ -1,0 +1,58 @@
+/** The two doors that speak protobuf share everything but the way: requests as bytes out, responses as bytes in. */
+import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import {
+  type DiagnosticReceipt,
+  DkgShareExchangeRequestSchema,
+  DkgShareExchangeResponseSchema,
+  InitiateDkgRequestSchema,
+  InitiateDkgResponseSchema,
+  InitiateSigningRequestSchema,
+  InitiateSigningResponseSchema,
+  SignatureShareRequestSchema,
+  SignatureShareResponseSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Answer, Door, DoorName } from './door.ts';
+
+export type RpcName = 'InitiateSigning' | 'SubmitSignatureShare' | 'InitiateDkg' | 'ExchangeDkgShares';
+
+/** Sends the bytes of a request; rejects when there is no response message. */
+export type Call = (rpc: RpcName, request: Uint8Array) => Promise<Uint8Array>;
+
+export function protobufDoor(name: DoorName, call: Call, close: () => Promise<void>): Door {
+  return {
+    name,
+    async initiateSigning(transactionIntentId, walletId, messageHash) {
+      const request = encode(InitiateSigningRequestSchema, { transactionIntentId, walletId, messageHash });
+      const response = fromBinary(InitiateSigningResponseSchema, await call('InitiateSigning', request));
+      return answerOf(response.signingSessionId, response.receipt);
+    },
+    async submitShare(signingSessionId) {
+      const request = encode(SignatureShareRequestSchema, { signingSessionId });
+      const response = fromBinary(SignatureShareResponseSchema, await call('SubmitSignatureShare', request));
+      return {
+        ...answerOf(response.signingSessionId, response.receipt),
+        signature: response.fullSignature,
+        recoveryId: response.recoveryId[0] ?? -1,
+      };
+    },
+    async initiateDkg(sessionId, curve) {
+      const request = encode(InitiateDkgRequestSchema, { sessionId, derivation: { curve } });
+      const response = fromBinary(InitiateDkgResponseSchema, await call('InitiateDkg', request));
+      return answerOf(response.sessionId, response.receipt);
+    },
+    async exchangeShares(sessionId) {
+      const request = encode(DkgShareExchangeRequestSchema, { sessionId });
+      const response = fromBinary(DkgShareExchangeResponseSchema, await call('ExchangeDkgShares', request));
+      return answerOf(response.sessionId, response.receipt);
+    },
+    close,
+  };
+}
+
+function encode<D extends DescMessage>(schema: D, init: MessageInitShape<D>): Uint8Array {
+  return toBinary(schema, create(schema, init));
+}
+
+function answerOf(sessionId: string, receipt: DiagnosticReceipt | undefined): Answer {
+  return { sessionId, reasonCode: receipt?.reasonCode ?? '', message: receipt?.message ?? '' };
+}

@@ -1,0 +1,115 @@
+/**
+ * A closed load: a fixed number of workers, each of which begins its next ceremony when the last one is over. So the
+ * rate is what the service gives, and the latency what a caller sees who waits for his turn. (An open load above the
+ * service's rate would queue without end; this does not show that.)
+ *
+ * Every phase warms up, then counts for a fixed time. What ends within that time is counted; what is under way when it
+ * is over is waited for and not counted. Latencies are of whole ceremonies, in an HDR histogram of microseconds.
+ */
+import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
+
+export interface LoadOptions {
+  readonly inFlight: number;
+  readonly warmMs: number;
+  readonly countMs: number;
+  /** One ceremony; rejects when it failed. */
+  readonly ceremony: () => Promise<void>;
+  /** Called when counting begins. */
+  readonly onCounting?: () => void;
+  /** Called when it ends, before what is under way has been waited for. */
+  readonly onCounted?: () => void;
+}
+
+export interface LoadResult {
+  readonly inFlight: number;
+  readonly completed: number;
+  /** In the whole phase, warm-up included. */
+  readonly errors: number;
+  /** The first few different ones. */
+  readonly errorTexts: readonly string[];
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly latency: Latency;
+  /** The whole histogram (HdrHistogram V2, compressed), so that runs can be merged. */
+  readonly histogram: string;
+}
+
+/** Milliseconds. */
+export interface Latency {
+  readonly mean: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly max: number;
+}
+
+const errorTextsMax = 5;
+/** A service that refuses at once must not be hammered. */
+const afterErrorMs = 20;
+
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const { inFlight, warmMs, countMs, ceremony } = options;
+  const histogram = build({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: 120e6,
+    numberOfSignificantValueDigits: 3,
+  });
+  const errorTexts = new Set<string>();
+  let errors = 0;
+  let completed = 0;
+  let counting = false;
+  let over = false;
+
+  async function worker(): Promise<void> {
+    while (!over) {
+      const beganMs = performance.now();
+      try {
+        await ceremony();
+      } catch (error) {
+        errors += 1;
+        if (errorTexts.size < errorTextsMax) errorTexts.add(error instanceof Error ? error.message : String(error));
+        await sleep(afterErrorMs);
+        continue;
+      }
+      if (!counting) continue;
+      completed += 1;
+      histogram.recordValue(Math.max(1, Math.round((performance.now() - beganMs) * 1000)));
+    }
+  }
+
+  const workers = Array.from({ length: inFlight }, worker);
+  await sleep(warmMs);
+  options.onCounting?.();
+  counting = true;
+  const beganMs = performance.now();
+  await sleep(countMs);
+  counting = false;
+  over = true;
+  const seconds = (performance.now() - beganMs) / 1000;
+  options.onCounted?.();
+  await Promise.all(workers);
+  const ms = (microseconds: number) => Math.round(microseconds) / 1000;
+  const at = (percentile: number) => ms(histogram.getValueAtPercentile(percentile));
+  return {
+    inFlight,
+    completed,
+    errors,
+    errorTexts: [...errorTexts],
+    seconds,
+    perSecond: completed / seconds,
+    latency: {
+      mean: ms(histogram.mean),
+      p50: at(50),
+      p90: at(90),
+      p99: at(99),
+      p999: at(99.9),
+      max: ms(histogram.maxValue),
+    },
+    histogram: encodeIntoCompressedBase64(histogram),
+  };
+}
+
+function sleep(forMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, forMs));
+}

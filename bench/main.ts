@@ -1,0 +1,220 @@
+/**
+ * `npm run bench`: one run, one machine, everything on it. Starts a cluster of its own, loads it through every door,
+ * measures what it is compared with, verifies whatever it was given, and says so in a table and as JSON.
+ *
+ * Loopback only; every phase is bounded in time and in callers; it stops by itself and leaves nothing behind. The exit
+ * code is the verdict on correctness, not on speed (unless `--strict`).
+ */
+import { writeFileSync } from 'node:fs';
+import { exitCodes } from '../cli/failure.ts';
+import { type Evidence, type Key, makeKey, signOnce } from './ceremonies.ts';
+import { BenchCluster } from './cluster.ts';
+import { coordinatorDoor } from './doors/coordinator.ts';
+import type { Curve, Door, DoorName } from './doors/door.ts';
+import { grpcDoor } from './doors/grpc.ts';
+import { restDoor } from './doors/rest.ts';
+import { environment, loadAverages } from './environment.ts';
+import { runLoad } from './load.ts';
+import { type BenchOptions, parseOptions, signingSchemes } from './options.ts';
+import { cpuSeconds, memory, readProbes } from './processes.ts';
+import { cryptographyRates } from './reference/cryptography.ts';
+import { nobleRates } from './reference/noble.ts';
+import { webSocketRates } from './reference/websocket.ts';
+import type { Correctness, DkgPhase, Phase, References, Results, SigningPhase } from './results.ts';
+import { tableOf } from './table.ts';
+import { targetsOf } from './targets.ts';
+import { verifyAll } from './verify.ts';
+
+const model =
+  'closed model: so many callers, each with one ceremony at a time; latency of whole ceremonies as the caller sees them';
+const warmUpInFlight = 16;
+const dkgInFlight = [1, 8];
+/** Keys of the DKG phases that must sign. */
+const keysTried = 20;
+
+/** Resolves with an exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  const options = parseOptions(args);
+  if (options === undefined) return exitCodes.ok;
+  const results = await measure(options, (line) => process.stderr.write(`${line}\n`));
+  const json = `${JSON.stringify(results, null, 2)}\n`;
+  if (options.jsonFile === '-') process.stdout.write(json);
+  else if (options.jsonFile !== undefined) writeFileSync(options.jsonFile, json);
+  (options.jsonFile === '-' ? process.stderr : process.stdout).write(`${tableOf(results)}\n`);
+  const missed = options.strict && results.targets.some(({ met }) => !met);
+  return results.correctness.holds && !missed ? exitCodes.ok : exitCodes.failed;
+}
+
+async function measure(options: BenchOptions, say: (line: string) => void): Promise<Results> {
+  const startedAt = new Date().toISOString();
+  const beganMs = performance.now();
+  const where = environment();
+  say('bench: starting a cluster of its own …');
+  const cluster = await BenchCluster.start();
+  const interrupt = () => void cluster.stop().then(() => process.exit(exitCodes.interrupted));
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  try {
+    const bench = new Bench(cluster, options, say);
+    const memoryIdle = memory(cluster.pids);
+    await bench.warmUp();
+    if (options.parts.includes('sign')) await bench.signing();
+    if (options.parts.includes('dkg')) await bench.dkg();
+    const memoryAfter = memory(cluster.pids);
+    const correctness = await bench.verdict();
+    await cluster.stop();
+    const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
+    const { signingPhases: signing, dkgPhases: dkg } = bench;
+    return {
+      schema: 'signmesh-bench/1',
+      startedAt,
+      tookSeconds: (performance.now() - beganMs) / 1000,
+      model,
+      options,
+      environment: where,
+      loadavgAfter: loadAverages(),
+      signing,
+      dkg,
+      references,
+      memoryIdle,
+      memory: memoryAfter,
+      correctness,
+      targets: targetsOf(signing, dkg, memoryAfter),
+    };
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    await cluster.stop();
+  }
+}
+
+class Bench {
+  readonly signingPhases: SigningPhase[] = [];
+  readonly dkgPhases: DkgPhase[] = [];
+  readonly #cluster: BenchCluster;
+  readonly #options: BenchOptions;
+  readonly #say: (line: string) => void;
+  readonly #evidence: Evidence[] = [];
+  readonly #keys: Key[] = [];
+
+  constructor(cluster: BenchCluster, options: BenchOptions, say: (line: string) => void) {
+    this.#cluster = cluster;
+    this.#options = options;
+    this.#say = say;
+  }
+
+  /** Processes that have just started run code that is not compiled yet: no figure shall depend on who came first. */
+  async warmUp(): Promise<void> {
+    const { doors, schemes, countMs } = this.#options;
+    this.#say('bench: warming up …');
+    for (const name of doors) {
+      for (const scheme of schemes) {
+        const door = await this.#open(name, warmUpInFlight);
+        const key = this.#cluster.key(signingSchemes[scheme]);
+        const ceremony = () => signOnce(door, key, this.#evidence);
+        await runLoad({ inFlight: warmUpInFlight, warmMs: 0, countMs: Math.min(1500, countMs), ceremony });
+        await door.close();
+      }
+    }
+  }
+
+  async signing(): Promise<void> {
+    const { doors, schemes, inFlight } = this.#options;
+    for (const name of doors) {
+      for (const scheme of schemes) {
+        const key = this.#cluster.key(signingSchemes[scheme]);
+        for (const callers of inFlight) {
+          const door = await this.#open(name, callers);
+          const phase = await this.#phase(`${name} ${scheme}`, callers, () => signOnce(door, key, this.#evidence));
+          await door.close();
+          this.signingPhases.push({ door: name, scheme, ...phase });
+        }
+      }
+    }
+  }
+
+  async dkg(): Promise<void> {
+    const curves: Curve[] = this.#options.schemes.map((scheme) => signingSchemes[scheme]);
+    for (const curve of curves) {
+      for (const callers of dkgInFlight) {
+        const door = await this.#open('rest', callers);
+        const phase = await this.#phase(`DKG ${curve}`, callers, () => makeKey(door, curve, this.#keys));
+        await door.close();
+        this.dkgPhases.push({ curve, ...phase });
+      }
+    }
+    // A key is good when it signs.
+    const door = await this.#open('rest', 1);
+    const every = Math.max(1, Math.floor(this.#keys.length / keysTried));
+    for (const [index, key] of this.#keys.entries()) if (index % every === 0) await signOnce(door, key, this.#evidence);
+    await door.close();
+  }
+
+  async verdict(): Promise<Correctness> {
+    this.#say(`bench: verifying ${this.#evidence.length} signatures …`);
+    const verdict = verifyAll(this.#evidence);
+    const healthAfter = await this.#cluster.health().catch(() => 'unreachable');
+    const alive = cpuSeconds(this.#cluster.pids);
+    const lost = Object.keys(this.#cluster.pids).filter((name) => alive[name] === undefined);
+    const phases = [...this.signingPhases, ...this.dkgPhases];
+    const errors = phases.reduce((sum, phase) => sum + phase.errors, 0);
+    const holds =
+      verdict.verified === verdict.signatures &&
+      verdict.faults.length === 0 &&
+      errors === 0 &&
+      phases.every(({ completed }) => completed > 0) &&
+      healthAfter === 'ok' &&
+      lost.length === 0;
+    return { holds, verdict, errors, healthAfter, lost };
+  }
+
+  async #open(name: DoorName, callers: number): Promise<Door> {
+    const { httpUrl, grpcAddress, token, coordinatorUrl, dataDir } = this.#cluster;
+    switch (name) {
+      case 'rest':
+        return restDoor(httpUrl, token, callers);
+      case 'grpc':
+        return grpcDoor(grpcAddress, token);
+      case 'coordinator':
+        return coordinatorDoor(coordinatorUrl, dataDir);
+    }
+  }
+
+  async #phase(what: string, inFlight: number, ceremony: () => Promise<void>): Promise<Phase> {
+    const { pids, dataDir } = this.#cluster;
+    const measured = { ...pids, load: process.pid };
+    const { warmMs, countMs } = this.#options;
+    let before: Record<string, number> = {};
+    const onCounting = () => {
+      before = cpuSeconds(measured);
+      void readProbes(pids, dataDir);
+    };
+    let after: Record<string, number> = {};
+    const onCounted = () => {
+      after = cpuSeconds(measured);
+    };
+    const result = await runLoad({ inFlight, warmMs, countMs, ceremony, onCounting, onCounted });
+    const processes = await readProbes(pids, dataDir);
+    const used = Object.fromEntries(Object.entries(after).map(([name, s]) => [name, s - (before[name] ?? s)]));
+    const service = Object.entries(used).reduce((sum, [name, s]) => (name === 'load' ? sum : sum + s), 0);
+    const { perSecond, latency, errors } = result;
+    this.#say(
+      `bench: ${what}, ${inFlight} in flight: ${perSecond.toFixed(1)}/s, p50 ${latency.p50} ms, p99 ${latency.p99} ms` +
+        (errors === 0 ? '' : `, ${errors} ERRORS: ${result.errorTexts.join('; ')}`),
+    );
+    return {
+      ...result,
+      cpuSeconds: used,
+      cpuMsPerCeremony: (service * 1000) / Math.max(1, result.completed),
+      processes,
+    };
+  }
+}
+
+async function measureReferences(options: BenchOptions, say: (line: string) => void): Promise<References> {
+  const { referenceMs, inFlight } = options;
+  say('bench: bare WebSocket round trips …');
+  const webSocket = await webSocketRates(inFlight, referenceMs);
+  say('bench: the cryptography alone …');
+  const cryptography = cryptographyRates(referenceMs);
+  say('bench: @noble/curves …');
+  return { webSocket, cryptography, noble: nobleRates(referenceMs) };
+}

@@ -1,0 +1,69 @@
+/** The results of a run, as they stand in its JSON. Rates a second, latencies in milliseconds, memory in bytes. */
+
+import type { Curve, DoorName } from './doors/door.ts';
+import type { Environment } from './environment.ts';
+import type { LoadResult } from './load.ts';
+import type { BenchOptions, SigningScheme } from './options.ts';
+import type { ProbeReading } from './probe-protocol.ts';
+import type { Memory } from './processes.ts';
+import type { CryptographyRates } from './reference/cryptography.ts';
+import type { NobleRates } from './reference/noble.ts';
+import type { Verdict } from './verify.ts';
+
+/** One phase of load, and what it cost: per process, and "load", which is the bench itself. */
+export interface Phase extends LoadResult {
+  readonly cpuSeconds: Readonly<Record<string, number>>;
+  /** Of all processes but the load generator. */
+  readonly cpuMsPerCeremony: number;
+  readonly processes: Readonly<Record<string, ProbeReading>>;
+}
+
+export interface SigningPhase extends Phase {
+  readonly door: DoorName;
+  readonly scheme: SigningScheme;
+}
+
+export interface DkgPhase extends Phase {
+  readonly curve: Curve;
+}
+
+export interface References {
+  readonly noble: readonly NobleRates[];
+  readonly cryptography: CryptographyRates;
+  readonly webSocket: readonly LoadResult[];
+}
+
+export interface Target {
+  readonly name: string;
+  readonly aim: string;
+  readonly got: string;
+  readonly met: boolean;
+}
+
+export interface Correctness {
+  readonly holds: boolean;
+  readonly verdict: Verdict;
+  /** Calls that failed, over all phases. */
+  readonly errors: number;
+  /** "ok" when every process is still there and every node ready after the load. */
+  readonly healthAfter: string;
+  /** Processes of the start that are gone. */
+  readonly lost: readonly string[];
+}
+
+export interface Results {
+  readonly schema: 'signmesh-bench/1';
+  readonly startedAt: string;
+  readonly tookSeconds: number;
+  readonly model: string;
+  readonly options: BenchOptions;
+  readonly environment: Environment;
+  readonly loadavgAfter: string;
+  readonly signing: readonly SigningPhase[];
+  readonly dkg: readonly DkgPhase[];
+  readonly references: References | undefined;
+  readonly memoryIdle: Readonly<Record<string, Memory>>;
+  readonly memory: Readonly<Record<string, Memory>>;
+  readonly correctness: Correctness;
+  readonly targets: readonly Target[];
+}

@@ -1,0 +1,41 @@
+/** The bench as a person runs it, with tiny phases: that it measures something and its verdict holds. No speed is asked. */
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type { Results } from '../../bench/results.ts';
+
+const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url));
+
+test('a tiny run through every door is correct, and leaves nothing behind', { timeout: 120_000 }, async () => {
+  const leftBehind = () => readdirSync(tmpdir()).filter((name) => name.startsWith('signmesh-bench-'));
+  const before = leftBehind();
+  const args = [command, 'bench', '--seconds', '0.3', '--in-flight', '2', '--json', '-'];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { maxBuffer: 16 * 1024 * 1024 });
+  const results = JSON.parse(stdout) as Results;
+  expect(results.schema).toBe('signmesh-bench/1');
+  expect(results.correctness).toMatchObject({ holds: true, errors: 0, healthAfter: 'ok', lost: [] });
+  expect(results.correctness.verdict.verified).toBeGreaterThan(0);
+  expect(results.signing.map(({ door, scheme }) => `${door} ${scheme}`)).toEqual(
+    ['rest', 'grpc', 'coordinator'].flatMap((door) => [`${door} ecdsa`, `${door} ed25519`]),
+  );
+  expect(results.dkg.map(({ curve, inFlight }) => `${curve} ${inFlight}`)).toEqual([
+    'secp256k1 1',
+    'secp256k1 8',
+    'ed25519 1',
+    'ed25519 8',
+  ]);
+  for (const { completed, latency, cpuSeconds } of [...results.signing, ...results.dkg]) {
+    expect(completed).toBeGreaterThan(0);
+    expect(latency.p50).toBeGreaterThan(0);
+    expect(Object.keys(cpuSeconds)).toEqual(
+      expect.arrayContaining(['gateway', 'coordinator', 'node-1', 'redis', 'load']),
+    );
+  }
+  expect(results.references?.noble).toHaveLength(2);
+  expect(results.references?.webSocket[0]?.completed).toBeGreaterThan(0);
+  expect(stderr).toContain('Correctness: holds.');
+  expect(leftBehind()).toEqual(before);
+});
