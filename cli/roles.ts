@@ -5,7 +5,8 @@
  * loaded by the role that needs it alone; a node never loads the gateway's libraries.
  */
 import type { Settings } from './config.ts';
-import { errorText, exitCodes } from './failure.ts';
+import { errorText, exitCodes, Failure } from './failure.ts';
+import { claimRedis } from './redis-owner.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig } from './role-configs.ts';
 import { readyMessage } from './up/supervisor.ts';
 
@@ -37,6 +38,10 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
   switch (role) {
     case 'coordinator': {
       const config = coordinatorConfig(settings);
+      // The one writer of a cluster's state. A Redis that is away at this moment is the coordinator's own business.
+      await claimRedis(config.redisUrl, config.roster.clusterId).catch((error: unknown) => {
+        if (error instanceof Failure && error.exitCode === exitCodes.usage) throw error;
+      });
       const { runCoordinator } = await import('../coordinator/main.ts');
       return runCoordinator(config);
     }

@@ -111,21 +111,3 @@ function ask(port: number, commands: string): Promise<string> {
     });
   });
 }
-
-/** Throws a Failure, one line without the password, unless REDIS_URL leads to a Redis that serves. */
-export async function checkRedis(url: string): Promise<void> {
-  const { Redis } = await import('ioredis');
-  const shown = `redis at ${new URL(url).host}`;
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 5000 });
-  redis.on('error', () => undefined);
-  try {
-    await redis.connect();
-    const version = /redis_version:(\d+)\.\S+/.exec(await redis.info('server'));
-    if (version && Number(version[1]) < 7)
-      throw new Error(`it is version ${version[0].slice(14)}; 7 or newer is needed`);
-  } catch (error) {
-    throw new Failure(`REDIS_URL: ${shown} cannot be used: ${error instanceof Error ? error.message : String(error)}.`);
-  } finally {
-    redis.disconnect();
-  }
-}

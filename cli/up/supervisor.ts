@@ -58,6 +58,7 @@ export class SupervisedChild {
   #failures = 0;
   #restarts = 0;
   #stopExpected = false;
+  #wasReady = false;
 
   constructor(spec: ChildSpec, say: (line: string) => void, backOff: BackOff = defaultBackOff) {
     this.name = spec.name;
@@ -160,6 +161,7 @@ export class SupervisedChild {
   #onReady(child: ChildProcess): void {
     if (this.#process !== child || this.#state !== 'starting') return;
     this.#state = 'running';
+    this.#wasReady = true;
     this.#resolveReady();
     if (this.#restarts > 0) this.#say(`${this.name} is back`);
   }
@@ -171,9 +173,11 @@ export class SupervisedChild {
       this.#state = 'stopped';
       return;
     }
-    if (code === exitCodes.usage) {
+    if (code === exitCodes.usage && !this.#wasReady) {
       // Its settings are wrong: the same start would end the same way.
+      this.#state = 'stopped';
       this.#rejectReady(new Error(`${this.name} refused to start`));
+      return;
     }
     if (upMs >= this.#backOff.resetMs) this.#failures = 0;
     // Jitter keeps children that died together from coming back together, again and again.

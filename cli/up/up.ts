@@ -6,14 +6,16 @@ import { ensureClusterMaterial } from '../cluster-material.ts';
 import type { Environment, Settings } from '../config.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { makeDirectory, replaceFile } from '../files.ts';
+import { claimRedis } from '../redis-owner.ts';
 import { ensureSandbox, type Sandbox } from '../sandbox.ts';
 import { bannerLines, jsonLine, type Ready } from './banner.ts';
 import { Cluster } from './cluster.ts';
+import { askHealth, type Health, noHealth, reachable } from './gateway-health.ts';
 import { endLeftovers } from './leftovers.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { watchParent } from './parent-watch.ts';
 import { checkPortFree, freePort } from './ports.ts';
-import { checkRedis, privateRedis } from './private-redis.ts';
+import { privateRedis } from './private-redis.ts';
 import { type ReadyKey, readyKeys } from './ready-keys.ts';
 import { duration, Screen } from './screen.ts';
 
@@ -89,11 +91,12 @@ class Run {
 
   async #stop(): Promise<void> {
     this.#stopping = true;
-    if (this.#cluster !== undefined) {
+    if (Object.keys(this.#cluster?.pids ?? {}).length > 0) {
       const beganMs = performance.now();
-      await this.#cluster.stop();
+      await this.#cluster?.stop();
       this.#screen.line(`All processes have stopped (${duration(performance.now() - beganMs)}).`);
     }
+    await this.#cluster?.stop();
     this.#lock?.release();
   }
 
@@ -116,7 +119,7 @@ class Run {
     const cluster = await this.#makeCluster(roster.nodes.length, say);
     if (this.#stopping) return;
     this.#cluster = cluster;
-    await this.#startProcesses(cluster, roster.nodes.length);
+    await this.#startProcesses(cluster, roster.clusterId, roster.nodes.length);
     const keys = await this.#makeKeys(sandbox);
     if (this.#stopping) return;
     cluster.showWarnings();
@@ -148,7 +151,7 @@ class Run {
     });
   }
 
-  async #startProcesses(cluster: Cluster, nodes: number): Promise<void> {
+  async #startProcesses(cluster: Cluster, clusterId: string, nodes: number): Promise<void> {
     const { REDIS_URL: redisUrl } = this.#options.settings;
     if (redisUrl === undefined) {
       await this.#screen.step(
@@ -159,7 +162,7 @@ class Run {
     } else {
       await this.#screen.step(
         'redis',
-        () => checkRedis(redisUrl),
+        () => claimRedis(redisUrl, clusterId),
         () => new URL(redisUrl).host,
       );
     }
@@ -227,28 +230,5 @@ class Run {
   get #httpUrl(): string {
     const { SIGNMESH_HTTP_HOST: host, SIGNMESH_HTTP_PORT: port } = this.#options.settings;
     return `http://${reachable(host)}:${port}`;
-  }
-}
-
-/** "Every address" is one to listen on; to call, loopback will do. IPv6 stands in brackets. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
-}
-
-interface Health {
-  readonly status: string;
-  readonly nodes_ready: number;
-  readonly nodes_total: number;
-}
-
-const noHealth: Health = { status: 'unreachable', nodes_ready: 0, nodes_total: 0 };
-
-async function askHealth(url: string): Promise<Health> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
-    return { ...noHealth, ...((await response.json()) as Partial<Health>) };
-  } catch {
-    return noHealth;
   }
 }

@@ -65,6 +65,13 @@ describe.sequential('signmesh up', () => {
     expect(up.output).not.toContain('\u001b[');
   });
 
+  test('its keys are those of the public seed, on every machine', () => {
+    expect(ready.keys.map((key) => key.public_key)).toEqual([
+      '034fe50929f24c2e1fa2f628ed5e07c9abc8c89b110ab68aa6749d6c342ff4bdab',
+      'b645123f63c3e1a366436e42e013062f655a25b93a2d430df6872ebb247f7e5c',
+    ]);
+  });
+
   test('shows who is who in the process list', () => {
     const names = ['redis', 'coordinator', 'node-1', 'node-2', 'node-3', 'node-4', 'node-5', 'gateway'];
     expect(Object.keys(ready.pids).sort()).toEqual([...names, 'up'].sort());

@@ -1,0 +1,26 @@
+/**
+ * What the gateway says of itself and of the cluster behind it, asked as any probe asks.
+ */
+
+/** "Every address" is one to listen on; to call, loopback will do. IPv6 stands in brackets. */
+export function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+export interface Health {
+  readonly status: string;
+  readonly nodes_ready: number;
+  readonly nodes_total: number;
+}
+
+export const noHealth: Health = { status: 'unreachable', nodes_ready: 0, nodes_total: 0 };
+
+export async function askHealth(url: string): Promise<Health> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    return { ...noHealth, ...((await response.json()) as Partial<Health>) };
+  } catch {
+    return noHealth;
+  }
+}

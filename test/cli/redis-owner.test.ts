@@ -1,0 +1,52 @@
+/** One Redis database serves one cluster, on a Redis of the test's own. */
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { claimRedis } from '../../cli/redis-owner.ts';
+import { freePort } from '../../cli/up/ports.ts';
+import { privateRedis } from '../../cli/up/private-redis.ts';
+import { SupervisedChild } from '../../cli/up/supervisor.ts';
+import { temporaryFolder } from './support/temporary.ts';
+
+async function startRedis(): Promise<string> {
+  const dataDir = join(temporaryFolder(), 'with space and "quotes"');
+  mkdirSync(dataDir);
+  const files = { logFile: join(dataDir, 'redis.log'), recordFile: join(dataDir, 'redis.pid') };
+  const redis = privateRedis({ dataDir, port: await freePort(), fsync: 'everysec', program: undefined, ...files });
+  const child = new SupervisedChild(redis.spec, () => undefined);
+  child.start();
+  onTestFinished(() => child.stop(5000));
+  await child.whenReady;
+  return redis.url;
+}
+
+test('the first cluster owns it, every time; another is refused by name and without the password', async () => {
+  const url = await startRedis();
+  await claimRedis(url, 'cl_first');
+  await claimRedis(url, 'cl_first');
+  await claimRedis(`${url}/1`, 'cl_second');
+  const refusal = await claimRedis(url, 'cl_second').catch((error: Error) => error);
+  expect(refusal).toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('another cluster (cl_first; this one is cl_second)'),
+  });
+  expect((refusal as Error).message).not.toContain(new URL(url).password);
+});
+
+test('a Redis that is not there, or is none, cannot be used', async () => {
+  const port = await freePort();
+  await expect(claimRedis(`redis://127.0.0.1:${port}`, 'cl_x')).rejects.toThrow(/cannot be used/);
+  const url = new URL(await startRedis());
+  url.password = 'wrong';
+  await expect(claimRedis(url.href, 'cl_x')).rejects.toThrow(/cannot be used: .*WRONGPASS/);
+});
+
+test('the password of the private one is not among the arguments', async () => {
+  const url = new URL(await startRedis());
+  const ps = spawn('ps', ['-eo', 'args'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let text = '';
+  for await (const chunk of ps.stdout) text += String(chunk);
+  expect(text).toContain('redis.conf');
+  expect(text).not.toContain(url.password);
+});
