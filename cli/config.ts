@@ -71,10 +71,10 @@ export const variables = {
   ),
   SIGNMESH_REDIS_SERVER: optional(path(), ['up'], 'The redis-server to start, when it is not on the PATH.'),
   SIGNMESH_REDIS_FSYNC: variable(
-    choice('everysec', 'always'),
-    'everysec',
+    choice('no', 'always'),
+    'no',
     ['up'],
-    'When the private Redis writes to the disk. `everysec` survives the death of any process; `always` also a loss of power, at about half the write speed.',
+    'Whether the private Redis waits for the disk with every write. `no` survives the death of any process, of Redis too; `always` also a loss of power, at about half the write speed. (Redis’s own `everysec` is not offered: it may lose acknowledged writes when Redis is killed.)',
   ),
   SIGNMESH_NODES: variable(
     integer(2, nodesMax),
