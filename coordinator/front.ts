@@ -1,7 +1,8 @@
 /**
- * The actor "coordinator": the door for gateways. It decodes a call, refuses what no session has to see (contract
- * version, ids that cannot name a session), and hands the rest to the session's actor, which answers the gateway itself.
- * It keeps no state.
+ * The actor "coordinator": the door for gateways. It decodes a call, looks at what is the same for all of them (contract
+ * version, orchestration context, the form of session ids), and hands it to the session's actor, which answers the
+ * gateway itself: also when the door found a fault, since the answer then carries the session's checkpoint. It keeps no
+ * state.
  */
 import { fromBinary } from '@bufbuild/protobuf';
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
@@ -32,7 +33,8 @@ import {
   receivedBody,
   signingAddress,
 } from './messages.ts';
-import { type Answer, answer, proofOf } from './session/receipts.ts';
+import { type Answer, answer } from './session/answers.ts';
+import { proofOf } from './session/receipts.ts';
 import { errorEffect, replyEffect } from './session/replies.ts';
 import { quote } from './session/wording.ts';
 
@@ -83,6 +85,7 @@ function route(
     clientName: '',
     clientVersion: '',
     correlationId: '',
+    fault: undefined,
   };
   let client: ClientRequest;
   try {
@@ -96,22 +99,11 @@ function route(
     clientName: orchestration?.client?.clientName.slice(0, identifierCharsMax) ?? '',
     clientVersion: orchestration?.client?.clientVersion.slice(0, identifierCharsMax) ?? '',
     correlationId: orchestration?.correlationId.slice(0, identifierCharsMax) ?? '',
+    fault: contextFault(orchestration),
     ...client,
   };
   const refuse = (given: Answer): CoordinatorEffect =>
     replyEffect(call, proofOf(call, given, undefined, config.resumeKey, context));
-
-  const version = orchestration?.client?.contractVersion ?? '';
-  if (!isSupportedContractVersion(version)) {
-    return refuse(
-      answer(
-        'CONTRACT_VERSION_UNSUPPORTED',
-        `context.client.contract_version ${quote(version)} is not served: this server speaks ${contractVersion}`,
-      ),
-    );
-  }
-  const fault = contextFault(orchestration);
-  if (fault) return refuse(answer('INVALID_REQUEST', fault));
   return dispatch(call, refuse, context);
 }
 
@@ -126,8 +118,10 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
   });
   switch (call.method) {
     case Method.INITIATE_SIGNING:
+      if (call.fault) return refuse(call.fault);
       return handOver(signingAddress(tenant, newId('sig', context.nowMs, context.random)), true);
     case Method.INITIATE_DKG: {
+      if (call.fault) return refuse(call.fault);
       const sessionId = call.request.sessionId || newId('dkg', context.nowMs, context.random);
       if (!sessionIdPattern.test(sessionId)) {
         return refuse(answer('INVALID_REQUEST', 'session_id must be 1 to 128 characters of A-Z a-z 0-9 . _ : -'));
@@ -149,10 +143,8 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
   }
 
   function toSession(field: string, sessionId: string, address: (id: string) => Address): CoordinatorEffect {
-    if (sessionId === '') return refuse(answer('INVALID_REQUEST', `${field} is missing`));
-    if (!sessionIdPattern.test(sessionId)) {
-      return refuse(answer('SESSION_NOT_FOUND', `${field} names no session`));
-    }
+    if (sessionId === '') return refuse(call.fault ?? answer('INVALID_REQUEST', `${field} is missing`));
+    if (!sessionIdPattern.test(sessionId)) return refuse(call.fault ?? answer('SESSION_NOT_FOUND'));
     return handOver(address(sessionId), false);
   }
 }
@@ -174,9 +166,14 @@ function decode({ method, request }: Call): ClientRequest {
   }
 }
 
-/** What is wrong with the orchestration context, if anything: it is echoed, so only its size can be. */
-function contextFault(orchestration: OrchestrationContext | undefined): string | undefined {
+/** What is wrong with the orchestration context, if anything: the version comes first; of the rest, only its size can be. */
+function contextFault(orchestration: OrchestrationContext | undefined): Answer | undefined {
   if (!orchestration) return undefined;
+  const version = orchestration.client?.contractVersion ?? '';
+  if (!isSupportedContractVersion(version)) {
+    const text = `context.client.contract_version ${quote(version)} is not served: this server speaks ${contractVersion}`;
+    return answer('CONTRACT_VERSION_UNSUPPORTED', text);
+  }
   const texts = [
     ['context.correlation_id', orchestration.correlationId],
     ['context.traceparent', orchestration.traceparent],
@@ -184,8 +181,12 @@ function contextFault(orchestration: OrchestrationContext | undefined): string |
     ['context.client.client_version', orchestration.client?.clientVersion ?? ''],
   ] as const;
   for (const [field, text] of texts) {
-    if (text.length > identifierCharsMax) return `${field} is longer than ${identifierCharsMax} characters`;
+    if (text.length > identifierCharsMax) {
+      return answer('INVALID_REQUEST', `${field} is longer than ${identifierCharsMax} characters`);
+    }
   }
-  if (orchestration.payload.length > opaqueBytesMax) return `context.payload is longer than ${opaqueBytesMax} bytes`;
+  if (orchestration.payload.length > opaqueBytesMax) {
+    return answer('INVALID_REQUEST', `context.payload is longer than ${opaqueBytesMax} bytes`);
+  }
   return undefined;
 }

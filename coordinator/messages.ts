@@ -12,6 +12,7 @@ import type {
   SignatureShareRequest,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBody, WireBodyInit, WireMessage } from '../proto/wire.ts';
+import type { Answer } from './session/answers.ts';
 import type { KeyRecord, SessionRecord } from './session/record.ts';
 
 export type ClientRequest =
@@ -30,6 +31,8 @@ export interface CallFacts {
   readonly clientVersion: string;
   /** Empty: the client gave none. */
   readonly correlationId: string;
+  /** What the door found wrong with the call: its session changes nothing, and adds its checkpoint to the answer. */
+  readonly fault: Answer | undefined;
 }
 
 export type ClientCall = CallFacts & ClientRequest;

@@ -20,8 +20,10 @@ import {
   clusterAddress,
   isLocal,
   type LocalMessage,
+  sessionKey,
   wire,
 } from '../coordinator/messages.ts';
+import type { SessionRecord } from '../coordinator/session/record.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
 import { nodeBehaviours } from '../nodes/behaviours.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
@@ -42,7 +44,13 @@ import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from
 import type { Roster } from '../proto/roster.ts';
 import { decodeFrames, encodeFrame, type WireMessage } from '../proto/wire.ts';
 import { Machine } from './machine.ts';
-import { memoryCoordinatorStore, memoryNodeStore, type SyncStore } from './memory-stores.ts';
+import {
+  memoryCoordinatorStore,
+  memoryNodeStore,
+  type SyncStore,
+  unreliableStore,
+  type WriteFate,
+} from './memory-stores.ts';
 import { randomStream } from './random.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -50,9 +58,18 @@ export interface SimOptions {
   readonly seed: string;
   readonly nodes?: number;
   readonly config?: Partial<Omit<SessionConfig, 'roster' | 'coordinatorBoot'>>;
-  /** Sees every frame on its way; returns false to drop it, or another frame in its place. */
-  readonly onFrame?: (envelope: Envelope<WireMessage>) => boolean | Envelope<WireMessage>;
+  /** Sees every frame on its way, and decides what becomes of it. */
+  readonly onFrame?: (envelope: Envelope<WireMessage>) => FrameFate;
+  /** What becomes of the coordinator's writes, and of a node's. */
+  readonly onCoordinatorWrite?: (write: CoordinatorWrite) => WriteFate;
+  readonly onNodeWrite?: (nodeId: number, write: NodeWrite) => WriteFate;
 }
+
+/** true: it arrives. false: it is lost. Otherwise what arrives in its place, each after a delay of its own. */
+export type FrameFate =
+  | boolean
+  | Envelope<WireMessage>
+  | readonly { readonly envelope: Envelope<WireMessage>; readonly afterMs: number }[];
 
 type NodeMachine = Machine<WireMessage, NodeWrite, NodeRecord>;
 
@@ -110,7 +127,10 @@ export class SimCluster {
       },
       {
         behaviours: coordinatorBehaviours(config, 'simulated'),
-        store: this.#coordinatorStore.as(this.#coordinatorStarts),
+        store: unreliableStore(
+          this.#coordinatorStore.as(this.#coordinatorStarts),
+          this.#options.onCoordinatorWrite ?? (() => 'answered'),
+        ),
         random: randomStream(this.#options.seed, coordinatorBoot),
         storeLatencyMs: 1,
       },
@@ -135,7 +155,10 @@ export class SimCluster {
       { ...this.#world(), carry: (envelope) => this.#toCoordinator(envelope) },
       {
         behaviours: [signer, dkg],
-        store: this.#nodeStores[id - 1]!,
+        store: unreliableStore(
+          this.#nodeStores[id - 1]!,
+          (write) => this.#options.onNodeWrite?.(id, write) ?? 'answered',
+        ),
         random: randomStream(this.#options.seed, boot),
         storeLatencyMs: 1,
       },
@@ -148,6 +171,26 @@ export class SimCluster {
     this.#nodes.get(id)?.crash();
     this.#nodes.delete(id);
     this.#peer('peerDown', id);
+  }
+
+  /** Whether a node's process is up. */
+  isNodeUp(id: number): boolean {
+    return this.#nodes.has(id);
+  }
+
+  get isCoordinatorUp(): boolean {
+    return this.#coordinator !== undefined;
+  }
+
+  /** A node's Ed25519 seed, for tests in which it lies with its own signature. */
+  identitySeed(id: number): Uint8Array {
+    return this.#identities[id - 1]!;
+  }
+
+  /** What is durable of a session. */
+  storedSession(tenant: string, sessionId: string): SessionRecord | undefined {
+    const record = this.#coordinatorStore.as(this.#coordinatorStarts).loadNow(sessionKey(tenant, sessionId));
+    return record?.kind === 'session' ? record.session : undefined;
   }
 
   /** What a node has stored, for tests that play the thief. */
@@ -234,15 +277,21 @@ export class SimCluster {
 
   /** Through the codec, as over a socket: what arrives shares nothing with what was sent. */
   #transmit(envelope: Envelope<WireMessage>, arrive: (envelope: Envelope<WireMessage>) => void): void {
-    const verdict = this.#options.onFrame?.(envelope) ?? true;
-    if (verdict === false) return;
-    const bytes = encodeFrame(verdict === true ? envelope : verdict);
-    this.trace.push(
-      `${this.time.nowMs()} ${envelope.from} > ${envelope.to} ${envelope.message.body.case} ${Buffer.from(bytes).toString('base64')}`,
-    );
-    this.time.after(1, () => {
-      for (const arrived of decodeFrames(bytes)) arrive(arrived);
-    });
+    const fate = this.#options.onFrame?.(envelope) ?? true;
+    if (fate === false) return;
+    const parts = Array.isArray(fate) ? fate : [{ envelope: fate === true ? envelope : fate, afterMs: 1 }];
+    for (const { envelope: sent, afterMs } of parts as readonly {
+      envelope: Envelope<WireMessage>;
+      afterMs: number;
+    }[]) {
+      const bytes = encodeFrame(sent);
+      this.trace.push(
+        `${this.time.nowMs()} ${sent.from} > ${sent.to} ${sent.message.body.case} ${Buffer.from(bytes).toString('base64')}`,
+      );
+      this.time.after(afterMs, () => {
+        for (const arrived of decodeFrames(bytes)) arrive(arrived);
+      });
+    }
   }
 
   #peer(kind: 'peerUp' | 'peerDown', nodeId: number): void {

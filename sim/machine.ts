@@ -13,11 +13,16 @@ import type {
   Envelope,
   Input,
   RandomBytes,
+  Refusal,
   Trace,
   UndeliveredReason,
+  WriteOutcome,
 } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
-import type { SyncStore } from './memory-stores.ts';
+import { persistOf } from '../actors/step.ts';
+import { StoreUnavailable, type SyncStore } from './memory-stores.ts';
+
+const loadRetryMs = 50;
 
 // biome-ignore lint/suspicious/noExplicitAny: behaviours of different states in one list
 type AnyBehaviour<M, W, R> = Behaviour<any, M, W, R>;
@@ -94,7 +99,15 @@ export class Machine<M, W, R> {
     this.#cells.set(address, cell);
     const key = fresh ? undefined : behaviour.durableKey(address);
     const start = () => {
-      const record = key === undefined ? undefined : this.#options.store.loadNow(key);
+      let record: R | undefined;
+      try {
+        record = key === undefined ? undefined : this.#options.store.loadNow(key);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        // As the live runtime does: what waits for the actor goes on waiting, and the load is repeated.
+        this.#world.after(loadRetryMs, () => this.#alive(address, cell, start));
+        return;
+      }
       const { state, effects } = behaviour.start(record, this.#context(address));
       cell.state = state;
       cell.started = true;
@@ -118,8 +131,9 @@ export class Machine<M, W, R> {
   }
 
   #take(address: Address, cell: Cell<M, W, R>, input: Input<M, W, R>): void {
-    const { state, effects } = cell.behaviour.receive(cell.state, input, this.#context(address));
-    const persist = effects.find((effect) => effect.kind === 'persist');
+    const step = cell.behaviour.receive(cell.state, input, this.#context(address));
+    const { state, effects } = step;
+    const persist = persistOf(step, true);
     const adopt = () => {
       cell.state = state;
       this.#perform(address, cell, effects, input);
@@ -133,7 +147,7 @@ export class Machine<M, W, R> {
     const { storeLatencyMs, store } = this.#options;
     this.#world.after(storeLatencyMs / 2, () =>
       this.#alive(address, cell, () => {
-        const outcome = store.writeNow(persist.write);
+        const outcome = attemptWrite(store, persist.write);
         this.#world.after(storeLatencyMs / 2, () =>
           this.#alive(address, cell, () => {
             if (outcome.kind === 'written') {
@@ -157,6 +171,8 @@ export class Machine<M, W, R> {
   ): void {
     const origin = input?.kind === 'message' ? input : undefined;
     for (const effect of effects) {
+      // The world may have crashed this machine at one of the effects: what follows never happened.
+      if (this.#crashed) return;
       switch (effect.kind) {
         case 'send':
           this.#send(
@@ -177,7 +193,7 @@ export class Machine<M, W, R> {
           const { key } = effect;
           this.#world.after(this.#options.storeLatencyMs, () =>
             this.#alive(address, cell, () => {
-              this.#enqueue(address, cell, { kind: 'loaded', key, record: this.#options.store.loadNow(key) });
+              this.#enqueue(address, cell, this.#loaded(key));
             }),
           );
           break;
@@ -215,6 +231,15 @@ export class Machine<M, W, R> {
     if (reason) this.#enqueue(from, cell, { kind: 'undelivered', to, message, reason });
   }
 
+  #loaded(key: string): Input<M, W, R> {
+    try {
+      return { kind: 'loaded', key, record: this.#options.store.loadNow(key) };
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      return { kind: 'loadFailed', key, message: error.message };
+    }
+  }
+
   /** Messages that wait start the actor again, from its record. */
   #stop(address: Address, cell: Cell<M, W, R>): void {
     for (const cancel of cell.timers.values()) cancel();
@@ -231,5 +256,18 @@ export class Machine<M, W, R> {
 
   #context(self: Address): Context {
     return { self, nowMs: this.#world.nowMs(), random: this.#options.random };
+  }
+}
+
+/** A store that does not answer leaves the write's fate unknown. */
+function attemptWrite<W, R>(
+  store: SyncStore<W, R>,
+  write: W,
+): WriteOutcome<R> | Extract<Refusal<R>, { kind: 'unavailable' }> {
+  try {
+    return store.writeNow(write);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return { kind: 'unavailable', message: error.message };
   }
 }

@@ -7,8 +7,17 @@ import { type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } fro
 import type { SessionRecord } from '../coordinator/session/record.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { reasonCodes } from '../proto/reason-codes.ts';
 
-/** A store that performs at once; the simulated world decides when its answer arrives. */
+/** The store cannot be reached; of a write, whether it took hold is unknown. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/**
+ * A store that performs at once; the simulated world decides when its answer arrives. Both throw StoreUnavailable when it
+ * cannot be reached.
+ */
 export interface SyncStore<W, R> {
   loadNow(key: string): R | undefined;
   writeNow(write: W): WriteOutcome<R>;
@@ -18,6 +27,23 @@ export function asStore<W, R>(store: SyncStore<W, R>): Store<W, R> {
   return {
     load: (key) => Promise.resolve(store.loadNow(key)),
     write: (write) => Promise.resolve(store.writeNow(write)),
+  };
+}
+
+/** What becomes of one write: `lost` before it took hold, or `unanswered` after it did. */
+export type WriteFate = 'answered' | 'lost' | 'unanswered';
+
+/** A store whose writes meet the fate that is drawn for each. */
+export function unreliableStore<W, R>(store: SyncStore<W, R>, fate: (write: W) => WriteFate): SyncStore<W, R> {
+  return {
+    loadNow: (key) => store.loadNow(key),
+    writeNow: (write) => {
+      const drawn = fate(write);
+      if (drawn === 'lost') throw new StoreUnavailable('the write was lost');
+      const outcome = store.writeNow(write);
+      if (drawn === 'unanswered') throw new StoreUnavailable('the answer was lost');
+      return outcome;
+    },
   };
 }
 
@@ -77,7 +103,7 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
             epoch: other.epoch + 1,
             state: over ? ReceiptState.EXPIRED : ReceiptState.REVOKED,
             reasonCode: over ? 'SESSION_EXPIRED' : 'SESSION_REVOKED',
-            message: over ? 'The session’s lifetime is over.' : supersede.message,
+            message: over ? reasonCodes.SESSION_EXPIRED.text : supersede.message,
             checkpointId: supersede.checkpointId,
             checkpointMs: supersede.nowMs,
           });

@@ -7,7 +7,9 @@
  * Its state is volatile (all of it comes back with the links), owned by this actor alone, and changes in place.
  */
 import type { Address, Behaviour } from '../../actors/contract.ts';
+import { CryptoError } from '../../crypto/errors.ts';
 import { isValidFrostCommitment } from '../../crypto/frost/context.ts';
+import { groupOf } from '../../crypto/group.ts';
 import { type NoncesDealt, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
   type CoordinatorEffect,
@@ -147,14 +149,10 @@ function noncesDealt(
       mockNonce: nonce.mockNonce,
     }),
   );
-  // Checked here, off the signing path: every received point must be one.
+  // Checked here, off the signing path: every received point must be one, every scalar in its range.
   if (!nonces.every((nonce) => isWellFormed(scheme, nonce))) {
-    return [
-      {
-        kind: 'emit',
-        event: { type: 'node.nonces_malformed', level: 'error', fields: { node: nodeId, culprits: [nodeId] } },
-      },
-    ];
+    const fields = { node: nodeId, culprits: [nodeId] };
+    return [{ kind: 'emit', event: { type: 'node.nonces_malformed', level: 'error', fields } }];
   }
   put(state.pools, scheme, nodeId, nonces);
   return serveDraws(state, config);
@@ -163,13 +161,23 @@ function noncesDealt(
 function isWellFormed(scheme: Scheme, nonce: DrawnNonce): boolean {
   switch (scheme) {
     case Scheme.MOCK_ECDSA:
-      return nonce.mockNonce.length === 32;
+      return isNonZeroScalar(nonce.mockNonce);
     case Scheme.FROST_ED25519:
       return isValidFrostCommitment('FROST-ED25519-SHA512-v1', nonce);
     case Scheme.FROST_BIP340:
       return isValidFrostCommitment('FROST-secp256k1-SHA256-TR-v1', nonce);
     default:
       return false;
+  }
+}
+
+function isNonZeroScalar(bytes: Uint8Array): boolean {
+  try {
+    groupOf('secp256k1').decodeNonZeroScalar(bytes);
+    return true;
+  } catch (error) {
+    if (error instanceof CryptoError) return false;
+    throw error;
   }
 }
 

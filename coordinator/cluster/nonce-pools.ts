@@ -1,6 +1,10 @@
 /**
  * Nonces that nodes dealt ahead, waiting to be drawn. A pool belongs to one scheme, one node and one boot of it: a
- * node's restart voids what it dealt before. Each nonce leaves its pool once. Memory only.
+ * node's restart voids what it dealt before. Memory only.
+ *
+ * Invariant: a nonce enters its pool at most once, and leaves it once. Numbers rise within a boot of the node, so what is
+ * not above the highest seen is a frame delivered twice, or late, and is left out; that outlives a dropped pool, since a
+ * link may come back to the same boot.
  *
  * The pools are owned by the cluster actor and change in place.
  */
@@ -10,6 +14,8 @@ import type { DrawnNonce } from '../messages.ts';
 /** How many nonces a pool asks for at first, and at most, at once. */
 const batchMin = 32;
 const batchMax = 512;
+/** What a pool holds at most. */
+const poolMax = 2 * batchMax;
 
 interface Pool {
   readonly nonces: DrawnNonce[];
@@ -21,10 +27,12 @@ interface Pool {
 
 export interface NoncePools {
   readonly pools: Map<string, Pool>;
+  /** The highest number that came in, by pool. */
+  readonly highest: Map<string, { readonly nodeBoot: string; readonly number: bigint }>;
 }
 
 export function noNoncePools(): NoncePools {
-  return { pools: new Map() };
+  return { pools: new Map(), highest: new Map() };
 }
 
 export function depth(state: NoncePools, scheme: Scheme, nodeId: number): number {
@@ -38,7 +46,16 @@ export function take(state: NoncePools, scheme: Scheme, nodeId: number): DrawnNo
 export function put(state: NoncePools, scheme: Scheme, nodeId: number, nonces: readonly DrawnNonce[]): void {
   const pool = poolOf(state, scheme, nodeId);
   pool.awaited = Math.max(0, pool.awaited - nonces.length);
-  pool.nonces.push(...nonces);
+  const key = poolKey(scheme, nodeId);
+  for (const nonce of nonces) {
+    const { nodeBoot, number } = nonce;
+    const highest = state.highest.get(key);
+    if (highest?.nodeBoot === nodeBoot && number <= highest.number) continue;
+    // More than was ever asked for: a node cannot fill this process's memory.
+    if (pool.nonces.length >= poolMax) return;
+    state.highest.set(key, { nodeBoot, number });
+    pool.nonces.push(nonce);
+  }
 }
 
 /** How many nonces to ask this node for now; they count as awaited. 0: the pool is deep enough. */

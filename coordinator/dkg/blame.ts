@@ -10,59 +10,83 @@ import {
   judgeComplaint,
   sameResult,
   sessionContext,
+  verifyFinished,
   verifyOpening,
   verifySealedShare,
 } from '../../crypto/dkg-transcripts.ts';
 import { publicKeyPackage } from '../../crypto/key-package.ts';
-import type { DkgVerdict } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { DkgFinished, DkgOpening, DkgVerdict } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 import { nodeDkgAddress, wire } from '../messages.ts';
-import { answer } from '../session/receipts.ts';
+import { answer } from '../session/answers.ts';
 import { advance } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import { nodeList } from '../session/wording.ts';
-import { concludeDkg } from './round.ts';
-import { type DkgTurn, dkgEvent, nodeIds, pair, termsOf } from './state.ts';
+import { concludeDkg } from './closing.ts';
+import { type DkgTurn, isPlayed, nodeIds, pair, sortedPairs, termsOf } from './state.ts';
 
-/** The one to blame for a real dealer's share that a recipient refuses; undefined: nothing is provable. */
-export function judgeVerdict(turn: DkgTurn, recipient: number, verdict: DkgVerdict): number | undefined {
-  const { record, work } = turn.state;
-  const { dealer } = verdict;
-  const terms = termsOf(record, turn.config);
-  const dealerOpening = work.openings.get(dealer);
-  const recipientOpening = work.openings.get(recipient);
-  const dealerKey = identityOf(turn, dealer);
-  if (!dealerOpening || !recipientOpening || !dealerKey) return undefined;
-  if (verifyOpening(terms, dealerOpening, dealerKey)) return dealer;
-  const sealed = work.boxes.get(pair(dealer, recipient));
-  switch (verdict.code) {
-    case 'OPENING_INVALID':
-    case 'POSSESSION_INVALID':
-      // It is valid, as was just seen.
-      return recipient;
-    case 'SHARE_UNSIGNED':
-      if (!sealed) return undefined;
-      return verifySealedShare(terms, sealed, dealerKey) ? recipient : dealer;
-    case 'BOX_BROKEN':
-    case 'SHARE_INVALID':
-      if (!sealed) return undefined;
-      return judgeComplaint({
-        terms,
-        dealerOpening,
-        recipientOpening,
-        sealed,
-        revealedSealingKey: verdict.revealedSealingKey,
-        dealerIdentityKey: dealerKey,
-      });
-    default:
+/** Whether two openings of one dealer are the same bytes. */
+export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
+  return Buffer.compare(a.signature, b.signature) === 0 && Buffer.compare(a.sealingKey, b.sealingKey) === 0;
+}
+
+/** What is wrong with an opening that came over its dealer's own link; undefined: nothing. */
+export function openingFault(turn: DkgTurn, opening: DkgOpening): string | undefined {
+  switch (verifyOpening(termsOf(turn.state.record, turn.config), opening, identityOf(turn, opening.dealer))) {
+    case undefined:
       return undefined;
+    case 'OPENING_INVALID':
+      return 'its opening is malformed or not signed by it';
+    case 'POSSESSION_INVALID':
+      return 'it does not prove possession of its constant term';
   }
 }
 
-/** Nodes whose result is not what the openings give. Empty: all are equal to it, or it cannot be computed here. */
+/** Whether a result that came over a node's own link is that node's signed word. */
+export function isOwnResult(turn: DkgTurn, nodeId: number, finished: DkgFinished): boolean {
+  return finished.nodeId === nodeId && verifyFinished(finished, identityOf(turn, nodeId));
+}
+
+/**
+ * The one to blame for a real dealer's share that a recipient refuses; undefined: nothing is provable. Openings were
+ * checked when they came, so a recipient that finds fault with one is wrong.
+ */
+export function judgeVerdict(turn: DkgTurn, recipient: number, verdict: DkgVerdict): number | undefined {
+  const { record, work } = turn.state;
+  const { dealer } = verdict;
+  const dealerOpening = work.openings.get(dealer);
+  const recipientOpening = work.openings.get(recipient);
+  // What a recipient was never shown, or was shown by an actor before this one, cannot be judged here.
+  const unshown = work.sawAll && !work.offered.has(dealer) ? recipient : undefined;
+  if (!dealerOpening || !recipientOpening) return unshown;
+  const terms = termsOf(record, turn.config);
+  const sealed = work.boxes.get(pair(dealer, recipient));
+  const dealerIdentityKey = identityOf(turn, dealer);
+  switch (verdict.code) {
+    case 'OPENING_INVALID':
+    case 'POSSESSION_INVALID':
+      return recipient;
+    case 'SHARE_UNSIGNED':
+      if (!sealed) return unshown;
+      return verifySealedShare(terms, sealed, dealerIdentityKey) ? recipient : dealer;
+    case 'BOX_BROKEN':
+    case 'SHARE_INVALID': {
+      if (!sealed) return unshown;
+      const { revealedSealingKey } = verdict;
+      const judged = { terms, dealerOpening, recipientOpening, sealed, revealedSealingKey, dealerIdentityKey };
+      return judgeComplaint(judged);
+    }
+    default:
+      // COMMITMENT_MISMATCH: it was shown one opening of this dealer only.
+      return unshown;
+  }
+}
+
+/** Nodes whose result is not what the openings give that they were shown. Empty: none, or it is not known what that was. */
 export function falseResults(turn: DkgTurn): number[] {
   const { record, work } = turn.state;
+  if (!work.sawAll || [...work.offered].some((dealer) => !isPlayed(record, dealer))) return [];
   const { curve, threshold, totalNodes, played } = record.ceremony;
   const terms = termsOf(record, turn.config);
   const openings = nodeIds(record).map((dealer) => {
@@ -84,27 +108,24 @@ export function falseResults(turn: DkgTurn): number[] {
     .sort((a, b) => a - b);
 }
 
-/** Whether two signed openings of one dealer exist for one attempt. */
-export function isEquivocation(turn: DkgTurn, dealer: number, second: Parameters<typeof verifyOpening>[1]): boolean {
-  const first = turn.state.work.openings.get(dealer);
-  const key = identityOf(turn, dealer);
-  const terms = termsOf(turn.state.record, turn.config);
-  if (!first || !key) return false;
-  return (
-    verifyOpening(terms, first, key) !== 'OPENING_INVALID' && verifyOpening(terms, second, key) !== 'OPENING_INVALID'
-  );
-}
-
-/** This attempt is over: its shares and packages are discarded everywhere; a resume begins the next one. */
+/**
+ * This attempt is over: its shares and packages are discarded everywhere; a resume begins the next one. Once a node has
+ * confirmed, its key is final: then the attempt stays, and a resume asks the others again.
+ */
 export function failAttempt(turn: DkgTurn, culprits: readonly number[], detail: string): void {
-  const { record } = turn.state;
+  const { record, work } = turn.state;
   if (turn.persisted || !isOpen(record.state)) return;
   const reason: ReasonCode = culprits.length > 0 ? 'DEALER_MISBEHAVED' : 'TRANSCRIPT_MISMATCH';
   const text = culprits.length > 0 ? `${nodeList(culprits)} broke the protocol: ${detail}` : detail;
-  const { attempt } = record.ceremony;
   const failed = { ...answer(reason, text), state: ReceiptState.BACKEND_FAILED as const };
-  concludeDkg(turn, advance(record, failed, turn.context, { attempt: attempt + 1, played: {}, verified: [] }));
-  if (culprits.length > 0) turn.effects.push(dkgEvent(turn.state.record, culprits));
+  if (work.confirmed.size > 0) {
+    const verified = sortedPairs(work.verified);
+    concludeDkg(turn, advance(record, failed, turn.context, { verified }), { culprits });
+    return;
+  }
+  const { attempt } = record.ceremony;
+  const changes = { attempt: attempt + 1, fresh: true, played: {}, verified: [] };
+  concludeDkg(turn, advance(record, failed, turn.context, changes), { culprits });
   const { tenant, sessionId } = record;
   for (const id of nodeIds(record)) {
     turn.effects.push({
@@ -115,6 +136,7 @@ export function failAttempt(turn: DkgTurn, culprits: readonly number[], detail: 
   }
 }
 
-function identityOf(turn: DkgTurn, nodeId: number): Uint8Array | undefined {
-  return turn.config.roster.nodes.find((node) => node.id === nodeId)?.publicKey;
+/** Of a node of the session, which is in the roster. */
+function identityOf(turn: DkgTurn, nodeId: number): Uint8Array {
+  return turn.config.roster.nodes[nodeId - 1]!.publicKey;
 }

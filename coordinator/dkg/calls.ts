@@ -5,19 +5,22 @@
  * bytes run side by side and join each other's round; a call that plays a dealer runs alone, because its outcome decides
  * what that dealer is.
  */
+import { decodeShare } from '../../crypto/dkg-transcripts.ts';
 import { CryptoError } from '../../crypto/errors.ts';
-import { validateCommitments } from '../../crypto/vss.ts';
+import { validateCommitments, verifyShare } from '../../crypto/vss.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { opaqueBytesMax, resumeTokenCharsMax, scalarBytes } from '../../proto/limits.ts';
+import { scalarBytes } from '../../proto/limits.ts';
 import type { ClientCall } from '../messages.ts';
-import { type Answer, answer, sessionAnswer } from '../session/receipts.ts';
+import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
 import { advance } from '../session/record.ts';
 import { resumeFault } from '../session/resume.ts';
 import { isOpen } from '../session/transitions.ts';
+import { commit, reply } from '../session/turn.ts';
+import { expireDkg } from './closing.ts';
 import { duplicate } from './initiation.ts';
-import { concludeDkg, pumpDkg } from './round.ts';
-import { commitDkg, type DkgTurn, type ExchangeCall, isPlayed, type Job, nodeIds, pair, replyDkg } from './state.ts';
+import { pumpDkg } from './round.ts';
+import { type DkgTurn, type ExchangeCall, isPlayed, type Job, noDkgWork, nodeIds, pair } from './state.ts';
 
 /** Looks at the calls in the inbox, oldest first, until one changes the session or has to wait. */
 export function takeDkgCalls(turn: DkgTurn): void {
@@ -27,29 +30,21 @@ export function takeDkgCalls(turn: DkgTurn): void {
     if (!call) break;
     if (expireDkg(turn)) return;
     if (mustWait(turn, call)) break;
-    if (call.method === Method.RESUME_SESSION) {
-      if (resumeDkg(turn, call)) return;
-    }
     work.inbox.shift();
-    if (call.method === Method.EXCHANGE_DKG_SHARES) exchange(turn, call);
-    if (call.method === Method.INITIATE_DKG) {
+    if (call.fault) reply(turn, call, call.fault);
+    else if (call.method === Method.RESUME_SESSION) resumeDkg(turn, call);
+    else if (call.method === Method.EXCHANGE_DKG_SHARES) exchange(turn, call);
+    else if (call.method === Method.INITIATE_DKG) {
+      turn.answered.push(call);
       turn.effects.push(duplicate(call, turn.state.record, turn.context, turn.config));
     }
   }
   pumpDkg(turn);
 }
 
-export function expireDkg(turn: DkgTurn): boolean {
-  const { record } = turn.state;
-  const lives = isOpen(record.state) || record.state === ReceiptState.BACKEND_FAILED;
-  if (!lives || turn.persisted || turn.context.nowMs < record.expiresMs) return false;
-  concludeDkg(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
-  return true;
-}
-
 function mustWait(turn: DkgTurn, call: ClientCall): boolean {
   const { jobs } = turn.state.work;
-  if (call.method !== Method.EXCHANGE_DKG_SHARES || jobs.length === 0) return false;
+  if (call.fault || call.method !== Method.EXCHANGE_DKG_SHARES || jobs.length === 0) return false;
   return plays(call) || jobs.some((job) => job.offer !== undefined);
 }
 
@@ -61,11 +56,13 @@ function exchange(turn: DkgTurn, call: ExchangeCall): void {
   const { record, work } = turn.state;
   const fault = shapeFault(turn, call) ?? (plays(call) ? offerFault(turn, call) : undefined);
   if (fault) {
-    replyDkg(turn, call, fault);
+    reply(turn, call, fault);
     return;
   }
   if (!isOpen(record.state)) {
-    replyDkg(turn, call, sessionAnswer(record), { verified: record.state === ReceiptState.BACKEND_COMPLETED });
+    const completed = record.state === ReceiptState.BACKEND_COMPLETED;
+    const late = completed && plays(call) ? lateShareFault(turn, call) : undefined;
+    reply(turn, call, late ?? sessionAnswer(record), { verified: completed && !late });
     return;
   }
   const { senderNodeId: sender, recipientNodeId: recipient } = call.request;
@@ -76,7 +73,7 @@ function exchange(turn: DkgTurn, call: ExchangeCall): void {
   const single = sender !== 0 && recipient !== 0;
   if (single && isPlayed(record, sender) && !work.verified.has(pair(sender, recipient))) {
     const text = `encrypted_share and commitments are missing: the caller plays dealer ${sender}`;
-    replyDkg(turn, call, answer('INVALID_REQUEST', text));
+    reply(turn, call, answer('INVALID_REQUEST', text));
     return;
   }
   const ids = nodeIds(record);
@@ -127,34 +124,34 @@ function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefine
   const { senderNodeId: dealer } = request;
   const known = record.ceremony.played[dealer];
   if (!known) {
-    const isReal = nodeIds(record).some((id) => work.verified.has(pair(dealer, id)));
+    const isReal = work.dealt.has(dealer) || nodeIds(record).some((id) => work.verified.has(pair(dealer, id)));
     return isReal ? answer('COMMITMENT_MISMATCH', `dealer ${dealer} is the node process in this session`) : undefined;
   }
   const same = request.commitments.every((point, index) => Buffer.from(point).toString('hex') === known[index]);
   return same ? undefined : answer('COMMITMENT_MISMATCH', `commitments of dealer ${dealer} are not those given before`);
 }
 
-/** Returns whether the session changed. */
-function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: Method.RESUME_SESSION }>): boolean {
+/** The share of a pair of a session that takes no more: it is checked here, by the same equation. */
+function lateShareFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
+  const { curve } = turn.state.record.ceremony;
+  const share = decodeShare(curve, request.encryptedShare);
+  if (share !== undefined && verifyShare(curve, share, request.recipientNodeId, request.commitments)) return undefined;
+  const text = `encrypted_share does not verify against commitments for node ${request.recipientNodeId}`;
+  return answer('SHARE_VERIFICATION_FAILED', text);
+}
+
+function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: Method.RESUME_SESSION }>): void {
   const { record, work } = turn.state;
-  const { resumeToken, humanApprovalWitness } = call.request;
-  let fault: Answer | undefined;
-  if (resumeToken === '') fault = answer('INVALID_REQUEST', 'resume_token is missing');
-  else if (resumeToken.length > resumeTokenCharsMax) {
-    fault = answer('RESUME_TOKEN_INVALID', `resume_token is longer than ${resumeTokenCharsMax} characters`);
-  } else if (humanApprovalWitness.length > opaqueBytesMax) {
-    fault = answer('INVALID_REQUEST', `human_approval_witness is longer than ${opaqueBytesMax} bytes`);
-  } else fault = resumeFault(record, resumeToken, turn.config.resumeKey);
+  const fault = resumeFault(record, call.request, turn.config.resumeKey);
   if (fault) {
-    replyDkg(turn, call, fault);
-    return false;
+    reply(turn, call, fault);
+    return;
   }
   const next = {
-    ...advance(record, { ...answer('SESSION_RESUMED'), state: ReceiptState.RESUMED }, turn.context),
+    ...advance(record, { ...answer('SESSION_RESUMED'), state: ReceiptState.RESUMED }, turn.context, { fresh: false }),
     expiresMs: turn.context.nowMs + turn.config.lifetimes.dkgMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
-  commitDkg(turn, next, { ...work, inbox: work.inbox.slice(1) });
-  replyDkg(turn, call, sessionAnswer(next));
-  return true;
+  commit(turn, next, { ...noDkgWork(next, record.ceremony.fresh), inbox: work.inbox });
+  reply(turn, call, sessionAnswer(next));
 }

@@ -5,18 +5,21 @@ import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/me
 import { newId } from '../../proto/ids.ts';
 import { defaultThreshold, defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
 import type { SessionConfig } from '../config.ts';
-import type { CoordinatorInput } from '../messages.ts';
-import { type Answer, answer, proofOf, sessionAnswer } from '../session/receipts.ts';
+import type { CoordinatorEffect, CoordinatorInput } from '../messages.ts';
+import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
+import { sessionEvent } from '../session/events.ts';
+import { proofOf } from '../session/receipts.ts';
 import { openRecord } from '../session/record.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
+import { idleMs } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { readPath } from '../signing/validation.ts';
-import { type DkgSession, type DkgState, type DkgStep, dkgEvent, type InitiateDkgCall, noDkgWork } from './state.ts';
+import { type DkgSession, type DkgState, type DkgStep, type InitiateDkgCall, noDkgWork } from './state.ts';
 
 type Opening = Extract<DkgState, { phase: 'opening' }>;
 
 export function initiateDkg(call: InitiateDkgCall, context: Context, config: SessionConfig): DkgStep {
-  const checked = check(call, config);
+  const checked = checkTerms(call, config);
   if ('fault' in checked) {
     const proof = proofOf(call, checked.fault, undefined, config.resumeKey, context);
     return { state: { phase: 'unborn' }, effects: [replyEffect(call, proof), { kind: 'stop' }] };
@@ -38,6 +41,7 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
         ...checked.terms,
         networkId: call.request.derivation?.networkId ?? '',
         attempt: 1,
+        fresh: false,
         played: {},
         verified: [],
         publicKey: '',
@@ -66,8 +70,11 @@ export function continueOpeningDkg(
     if (existing?.ceremony.kind !== 'dkg')
       return { state: opening, effects: [unavailableEffect(call), { kind: 'stop' }] };
     return {
-      state: { phase: 'open', record: existing as DkgSession, work: noDkgWork(existing as DkgSession) },
-      effects: [duplicate(call, existing as DkgSession, context, config)],
+      state: { phase: 'open', record: existing as DkgSession, work: noDkgWork(existing as DkgSession, false) },
+      effects: [
+        duplicate(call, existing as DkgSession, context, config),
+        { kind: 'startTimer', name: 'idle', afterMs: idleMs },
+      ],
     };
   }
   if (input.kind !== 'message') return { state: opening, effects: [] };
@@ -77,7 +84,7 @@ export function continueOpeningDkg(
   }
   const proof = proofOf(call, sessionAnswer(record), record, config.resumeKey, context);
   return {
-    state: { phase: 'open', record, work: noDkgWork(record) },
+    state: { phase: 'open', record, work: noDkgWork(record, true) },
     effects: [
       {
         kind: 'persist',
@@ -89,20 +96,34 @@ export function continueOpeningDkg(
         },
       },
       replyEffect(call, proof),
-      dkgEvent(record),
+      sessionEvent(record, undefined),
+      { kind: 'startTimer', name: 'idle', afterMs: idleMs },
     ],
   };
 }
 
-/** A second InitiateDkg with a known id changes nothing. */
-export function duplicate(call: InitiateDkgCall, record: DkgSession, context: Context, config: SessionConfig) {
+/** A second InitiateDkg with a known id changes nothing; a bad one is told first what is wrong with it. */
+export function duplicate(
+  call: InitiateDkgCall,
+  record: DkgSession,
+  context: Context,
+  config: SessionConfig,
+): CoordinatorEffect {
+  const checked = checkTerms(call, config);
+  if ('fault' in checked) {
+    return replyEffect(call, proofOf(call, checked.fault, undefined, config.resumeKey, context));
+  }
   const given = answer('DUPLICATE_SESSION', `session_id ${quote(record.sessionId)} names a session already`);
   return replyEffect(call, proofOf(call, given, record, config.resumeKey, context));
 }
 
 type Terms = Pick<DkgSession['ceremony'], 'curve' | 'threshold' | 'totalNodes' | 'account'>;
 
-function check(call: InitiateDkgCall, config: SessionConfig): { readonly terms: Terms } | { readonly fault: Answer } {
+/** What InitiateDkg asks for, or what is wrong with it. */
+function checkTerms(
+  call: InitiateDkgCall,
+  config: SessionConfig,
+): { readonly terms: Terms } | { readonly fault: Answer } {
   const { request } = call;
   const defaults = request.threshold === 0 && request.totalNodes === 0;
   const threshold = defaults ? defaultThreshold : request.threshold;

@@ -4,27 +4,27 @@
  * Each node is asked for the next thing that somebody waits for, as soon as what it needs is there. Requests may be
  * repeated, so a lost frame or a node that was away costs one repetition.
  */
-import type { DkgFinished, DkgOpening, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { sameResult } from '../../crypto/dkg-transcripts.ts';
+import type { DkgFinished, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { clusterAddress, nodeDkgAddress, wire } from '../messages.ts';
-import { answer, sessionAnswer } from '../session/receipts.ts';
+import { answer } from '../session/answers.ts';
 import { advance, type KeyRecord, progress } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
-import { nodeList } from '../session/wording.ts';
+import { commit, reply } from '../session/turn.ts';
+import { failAttempt, falseResults } from './blame.ts';
+import { concludeDkg, expireDkg } from './closing.ts';
 import {
-  commitDkg,
-  type DkgSession,
   type DkgTurn,
   type DkgWork,
+  isComplete,
   isPlayed,
   type Job,
   leaveDkgRound,
-  noDkgWork,
   nodeIds,
-  type Pair,
   pair,
-  replyDkg,
+  sortedPairs,
 } from './state.ts';
 
 /** Does whatever can be done now for the calls in hand. */
@@ -35,6 +35,7 @@ export function pumpDkg(turn: DkgTurn): void {
     leaveDkgRound(turn);
     return;
   }
+  if (expireDkg(turn)) return;
   if (!work.watching) {
     work.watching = true;
     turn.effects.push(
@@ -62,18 +63,14 @@ export function isDone(job: Job, work: DkgWork): boolean {
   );
 }
 
-/** Every ordered pair has verified. */
-export function isComplete(record: DkgSession, work: DkgWork): boolean {
-  const { totalNodes } = record.ceremony;
-  return work.verified.size === totalNodes * totalNodes;
-}
-
 /** Asks for what this job needs next. */
 function advanceJob(turn: DkgTurn, job: Job): void {
   const { work } = turn.state;
   if (job.offer) {
     const { dealer, recipient } = job.offer;
-    if (openNodes(turn, [recipient])) offerShare(turn, job.call.request, dealer, recipient);
+    if (!openNodes(turn, [recipient])) return;
+    work.offered.add(dealer);
+    offerShare(turn, job.call.request, dealer, recipient);
     return;
   }
   const missing = job.pairs.filter(([dealer, recipient]) => !work.verified.has(pair(dealer, recipient)));
@@ -92,6 +89,7 @@ function advanceJob(turn: DkgTurn, job: Job): void {
       .filter((dealer) => dealer !== recipient)
       .map((dealer) => work.boxes.get(pair(dealer, recipient)));
     if (boxes.some((box) => box === undefined)) continue;
+    for (const dealer of from) work.dealt.add(dealer);
     const value = {
       dealers: from.map((dealer) => work.openings.get(dealer)!),
       sealed: boxes.map((box) => box!),
@@ -142,14 +140,19 @@ export function askForResults(turn: DkgTurn, ids: readonly number[]): void {
   for (const id of ids) ask(turn, id, { case: 'dkgVerify', value: { dealers: [], sealed: [], played: [] } });
 }
 
-/** A recipient holds verified shares. */
-export function takeVerified(turn: DkgTurn, recipient: number, said: DkgVerified): void {
+/** A recipient holds verified shares. `offered`: the dealer whose share by a caller this answers, if it does. */
+export function takeVerified(turn: DkgTurn, recipient: number, said: DkgVerified, offered: number | undefined): void {
   const { record, work } = turn.state;
-  for (const { dealer, verified } of said.verdicts) if (verified) work.verified.add(pair(dealer, recipient));
+  const ids = nodeIds(record);
+  for (const { dealer, verified } of said.verdicts) {
+    // A late word about a caller's share that nobody waits for any more says nothing about the node's own.
+    const late = work.offered.has(dealer) && !isPlayed(record, dealer) && dealer !== offered;
+    if (verified && !late && ids.includes(dealer)) work.verified.add(pair(dealer, recipient));
+  }
   if (!said.finished) return;
   work.finished.set(recipient, said.finished);
   // A node finishes only with a verified share of every dealer.
-  for (const dealer of nodeIds(record)) work.verified.add(pair(dealer, recipient));
+  for (const dealer of ids) work.verified.add(pair(dealer, recipient));
 }
 
 function finishRound(turn: DkgTurn): void {
@@ -161,6 +164,10 @@ function finishRound(turn: DkgTurn): void {
     return;
   }
   const results = ids.map((id) => work.finished.get(id)!);
+  if (!results.every((result) => sameResult(result, results[0]!))) {
+    failAttempt(turn, falseResults(turn), 'the nodes do not report the same result');
+    return;
+  }
   const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
   for (const id of unconfirmed) ask(turn, id, { case: 'dkgConfirm', value: { results } });
   if (unconfirmed.length === 0) completeDkg(turn, results[0]!);
@@ -175,7 +182,7 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
   const { curve, threshold, totalNodes, account } = record.ceremony;
   const next = advance(record, { ...done, state: ReceiptState.BACKEND_COMPLETED }, turn.context, {
     publicKey,
-    verified: allPairs(record),
+    verified: sortedPairs(turn.state.work.verified),
   });
   const key: KeyRecord = {
     tenant: record.tenant,
@@ -189,7 +196,7 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
     verificationShares: result.verificationShares.map(hex),
     createdMs: turn.context.nowMs,
   };
-  concludeDkg(turn, next, key);
+  concludeDkg(turn, next, { key });
 }
 
 /** Answers calls whose pairs have all verified, and keeps what they were told. */
@@ -198,7 +205,7 @@ function settleJobs(turn: DkgTurn, done: readonly Job[]): void {
   const verified = sortedPairs(work.verified);
   if (verified.length > record.ceremony.verified.length) {
     const jobs = work.jobs.filter((job) => !done.includes(job));
-    commitDkg(turn, progress(record, turn.context, { verified }), { ...work, jobs });
+    commit(turn, progress(record, turn.context, { verified }), { ...work, jobs });
   } else {
     for (const job of done) work.jobs.splice(work.jobs.indexOf(job), 1);
   }
@@ -215,7 +222,7 @@ function replyVerified(turn: DkgTurn, job: Job): void {
     .filter((one) => !work.verified.has(one));
   const count = `${work.verified.size} of ${totalNodes * totalNodes} pairs have verified`;
   const wanted = missing.length > 0 ? `; played dealers still owe ${missing.join(', ')}` : '';
-  replyDkg(turn, job.call, { ...answer('SHARE_VERIFIED', count + wanted), state: record.state }, { verified: true });
+  reply(turn, job.call, { ...answer('SHARE_VERIFIED', count + wanted), state: record.state }, { verified: true });
 }
 
 /** A caller's share verified: from now on this dealer is played, with these commitments. */
@@ -236,63 +243,8 @@ export function takeOffer(turn: DkgTurn, job: Job): void {
   } else {
     const commitments = job.call.request.commitments.map((point) => Buffer.from(point).toString('hex'));
     const played = { ...record.ceremony.played, [dealer]: commitments };
-    commitDkg(turn, progress(record, turn.context, { verified, played }), { ...work, jobs });
+    commit(turn, progress(record, turn.context, { verified, played }), { ...work, jobs });
   }
   replyVerified(turn, job);
   if (turn.state.work.jobs.length === 0) leaveDkgRound(turn);
-}
-
-/** The wait for nodes is over. */
-export function giveUpDkg(turn: DkgTurn): void {
-  const { record, work } = turn.state;
-  if (work.jobs.length === 0) return;
-  const away = [...new Set([...work.flights].map((flight) => Number(flight.split('/')[0])))];
-  const unready = nodeIds(record).filter((id) => work.ready?.has(id) === false && isWanted(turn, id));
-  const missing = [...new Set([...away, ...unready])];
-  const text = `${nodeList(missing)} did not answer within ${turn.config.nodesWaitMs} ms`;
-  const singles = work.jobs.filter((job) => job.single);
-  if (singles.length === work.jobs.length && !isComplete(record, work)) {
-    work.jobs.length = 0;
-    for (const job of singles)
-      replyDkg(turn, job.call, answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`));
-    leaveDkgRound(turn);
-    return;
-  }
-  const failed = { ...answer('NODES_UNAVAILABLE', text), state: ReceiptState.BACKEND_FAILED as const };
-  concludeDkg(turn, advance(record, failed, turn.context, { verified: sortedPairs(work.verified) }));
-}
-
-function isWanted(turn: DkgTurn, id: number): boolean {
-  const { work, record } = turn.state;
-  if (isComplete(record, work)) return true;
-  return work.jobs.some((job) => job.offer?.recipient === id || job.pairs.some((one) => one.includes(id)));
-}
-
-/** The session leaves the round in another state: every call in hand is answered. */
-export function concludeDkg(turn: DkgTurn, record: DkgSession, key?: KeyRecord): void {
-  const { jobs } = turn.state.work;
-  const { watching, inbox } = turn.state.work;
-  commitDkg(turn, record, { ...noDkgWork(record), inbox, watching }, key);
-  leaveDkgRound(turn);
-  const verified = record.state === ReceiptState.BACKEND_COMPLETED;
-  for (const job of jobs) replyDkg(turn, job.call, sessionAnswer(record), { verified });
-}
-
-function allPairs(record: DkgSession): Pair[] {
-  const ids = nodeIds(record);
-  return sortedPairs(new Set(ids.flatMap((dealer) => ids.map((recipient) => pair(dealer, recipient)))));
-}
-
-function sortedPairs(pairs: ReadonlySet<Pair>): Pair[] {
-  const order = (one: Pair) => one.split('>').map(Number) as [number, number];
-  return [...pairs].sort((a, b) => {
-    const [aDealer, aRecipient] = order(a);
-    const [bDealer, bRecipient] = order(b);
-    return aDealer - bDealer || aRecipient - bRecipient;
-  });
-}
-
-/** Whether two openings of one dealer are the same bytes. */
-export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
-  return Buffer.compare(a.signature, b.signature) === 0 && Buffer.compare(a.sealingKey, b.sealingKey) === 0;
 }

@@ -5,45 +5,43 @@
  * alike.
  */
 import type { Behaviour, Context } from '../../actors/contract.ts';
+import { sameResult } from '../../crypto/dkg-transcripts.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DkgOpened, DkgRefused, DkgSealed, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import type { ReceivedWireMessage } from '../../proto/wire.ts';
+import type { WireMessage } from '../../proto/wire.ts';
 import type { SessionConfig } from '../config.ts';
 import {
-  type CoordinatorEffect,
   type CoordinatorInput,
   type CoordinatorMessage,
   type CoordinatorRecord,
   type CoordinatorWrite,
   clusterAddress,
   isLocal,
+  type LocalMessage,
   receivedBody,
-  sessionKey,
 } from '../messages.ts';
-import { answer, proofOf } from '../session/receipts.ts';
-import { replyEffect, unavailableEffect } from '../session/replies.ts';
+import { answer } from '../session/answers.ts';
 import { isOpen } from '../session/transitions.ts';
-import { failAttempt, falseResults, isEquivocation, judgeVerdict } from './blame.ts';
-import { expireDkg, takeDkgCalls } from './calls.ts';
+import { beginTurn, durableKeyOf, failCalls, idleMs, leaveCluster, notFound, reply, takeIn } from '../session/turn.ts';
+import { failAttempt, isOwnResult, judgeVerdict, openingFault, sameOpening } from './blame.ts';
+import { takeDkgCalls } from './calls.ts';
+import { expireDkg, giveUpDkg } from './closing.ts';
 import { continueOpeningDkg, initiateDkg } from './initiation.ts';
-import { askForResults, giveUpDkg, pumpDkg, sameOpening, takeOffer, takeVerified } from './round.ts';
+import { askForResults, pumpDkg, takeOffer, takeVerified } from './round.ts';
 import {
   type DkgSession,
   type DkgState,
   type DkgStep,
   type DkgTurn,
+  type DkgWork,
   dkgStepOf,
   isPlayed,
   noDkgWork,
   nodeIds,
   type OpenDkg,
   pair,
-  replyDkg,
   waitingDkgCalls,
 } from './state.ts';
-
-/** A session that nobody calls for this long leaves memory. */
-const idleMs = 60_000;
 
 export function dkgBehaviour(
   config: SessionConfig,
@@ -51,17 +49,14 @@ export function dkgBehaviour(
   return {
     prefix: 'dkg',
     mailboxMax: 1024,
-    durableKey: (self) => {
-      const [, tenant, sessionId] = self.split('/');
-      return sessionKey(tenant!, sessionId!);
-    },
+    durableKey: durableKeyOf,
     start: (record) => {
       if (record?.kind !== 'session' || record.session.ceremony.kind !== 'dkg') {
         return { state: { phase: 'unborn' }, effects: [] };
       }
       const session = record.session as DkgSession;
       return {
-        state: { phase: 'open', record: session, work: noDkgWork(session) },
+        state: { phase: 'open', record: session, work: noDkgWork(session, false) },
         effects: [{ kind: 'startTimer', name: 'idle', afterMs: idleMs }],
       };
     },
@@ -77,9 +72,7 @@ function receive(state: DkgState, input: CoordinatorInput, context: Context, con
       }
       const { call } = input.message;
       if (call.method === Method.INITIATE_DKG) return initiateDkg(call, context, config);
-      // The same for a session that does not exist, of another kind, or of another tenant.
-      const proof = proofOf(call, answer('SESSION_NOT_FOUND'), undefined, config.resumeKey, context);
-      return { state, effects: [replyEffect(call, proof), { kind: 'stop' }] };
+      return { state, effects: [notFound(call, context, config), { kind: 'stop' }] };
     }
     case 'opening':
       return continueOpeningDkg(state, input, context, config);
@@ -89,12 +82,12 @@ function receive(state: DkgState, input: CoordinatorInput, context: Context, con
 }
 
 function open(state: OpenDkg, input: CoordinatorInput, context: Context, config: SessionConfig): DkgStep {
-  const turn: DkgTurn = { state, effects: [], persisted: false, context, config };
+  const turn: DkgTurn = beginTurn(state, context, config);
   const { work } = state;
   switch (input.kind) {
     case 'message':
       if (isLocal(input.message)) localMessage(turn, input.message);
-      else nodeMessage(turn, input.from, input.message as ReceivedWireMessage);
+      else nodeMessage(turn, input.from, input.message);
       break;
     case 'timer':
       timer(turn, input.name);
@@ -105,11 +98,11 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
     case 'persistRefused': {
       const { refusal } = input;
       const current = refusal.kind === 'conflict' && refusal.code === 'EPOCH' ? refusal.current : undefined;
-      if (current?.kind !== 'session') return failCalls(turn);
+      if (current?.kind !== 'session') return { state, effects: failCalls(waitingDkgCalls(work)) };
       const record = current.session as DkgSession;
-      const next = noDkgWork(record);
+      const next = noDkgWork(record, false);
       next.inbox.push(...waitingDkgCalls(work));
-      turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });
+      turn.effects.push(...leaveCluster());
       turn.state = { phase: 'open', record, work: next };
       takeDkgCalls(turn);
       break;
@@ -121,21 +114,20 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
   return dkgStepOf(turn);
 }
 
-type Local = Extract<CoordinatorMessage, { kind: string }>;
-
-function localMessage(turn: DkgTurn, message: Local): void {
+function localMessage(turn: DkgTurn, message: LocalMessage): void {
   const { work } = turn.state;
   switch (message.kind) {
     case 'clientCall':
-      work.inbox.push(message.call);
-      turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
-      takeDkgCalls(turn);
+      if (takeIn(turn, message.call, waitingDkgCalls(work).length)) takeDkgCalls(turn);
       return;
     case 'continue':
       takeDkgCalls(turn);
       return;
     case 'nodesChanged':
-      if (!work.watching) return;
+      if (!work.watching) {
+        turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });
+        return;
+      }
       work.ready = new Set(message.ready);
       for (const flight of [...work.flights]) {
         if (!work.ready.has(Number(flight.split('/')[0]))) work.flights.delete(flight);
@@ -157,7 +149,7 @@ function timer(turn: DkgTurn, name: string): void {
       pumpDkg(turn);
       return;
     case 'nodes':
-      if (!expireDkg(turn)) giveUpDkg(turn);
+      giveUpDkg(turn);
       return;
     case 'idle':
       if (work.jobs.length > 0 || work.inbox.length > 0) {
@@ -170,27 +162,24 @@ function timer(turn: DkgTurn, name: string): void {
 }
 
 /** A node's word about this attempt; anything else is ignored. */
-function nodeMessage(turn: DkgTurn, from: string, message: ReceivedWireMessage): void {
+function nodeMessage(turn: DkgTurn, from: string, message: WireMessage): void {
   const { record, work } = turn.state;
   const nodeId = Number(/^node\/(\d+)\//.exec(from)?.[1]);
   if (!(nodeId >= 1 && nodeId <= record.ceremony.totalNodes)) return;
   if (message.attempt !== record.ceremony.attempt || !isOpen(record.state) || expireDkg(turn)) return;
+  const before = known(work);
   const body = receivedBody(message);
   switch (body.case) {
     case 'dkgOpened':
-      work.flights.delete(`${nodeId}/dkgOpen`);
       opened(turn, nodeId, body.value);
       break;
     case 'dkgSealed':
-      work.flights.delete(`${nodeId}/dkgSeal`);
       sealed(turn, nodeId, body.value);
       break;
     case 'dkgVerified':
-      work.flights.delete(`${nodeId}/dkgVerify`);
       verified(turn, nodeId, body.value);
       break;
     case 'dkgConfirmed':
-      work.flights.delete(`${nodeId}/dkgConfirm`);
       work.confirmed.add(nodeId);
       break;
     case 'dkgRefused':
@@ -199,7 +188,27 @@ function nodeMessage(turn: DkgTurn, from: string, message: ReceivedWireMessage):
     default:
       return;
   }
+  // What brought nothing new does not count as the answer: the request is repeated by timer, not at once.
+  if (known(work) > before && !turn.persisted) {
+    work.flights.delete(`${nodeId}/${requestOf[body.case]}`);
+    if (work.watching) {
+      turn.effects.push({ kind: 'startTimer', name: 'nodes', afterMs: turn.config.nodesWaitMs });
+    }
+  }
   takeDkgCalls(turn);
+}
+
+const requestOf = {
+  dkgOpened: 'dkgOpen',
+  dkgSealed: 'dkgSeal',
+  dkgVerified: 'dkgVerify',
+  dkgConfirmed: 'dkgConfirm',
+  dkgRefused: '',
+} as const;
+
+/** How much this actor has learned from nodes in this attempt. */
+function known({ openings, boxes, verified, finished, confirmed }: DkgWork): number {
+  return openings.size + boxes.size + verified.size + finished.size + confirmed.size;
 }
 
 function opened(turn: DkgTurn, nodeId: number, { opening }: DkgOpened): void {
@@ -208,73 +217,79 @@ function opened(turn: DkgTurn, nodeId: number, { opening }: DkgOpened): void {
     failAttempt(turn, [nodeId], 'its opening names another dealer');
     return;
   }
-  const known = openings.get(nodeId);
-  if (!known || sameOpening(known, opening)) {
-    openings.set(nodeId, opening);
-  } else if (isEquivocation(turn, nodeId, opening)) {
-    failAttempt(turn, [nodeId], 'two different openings, both signed');
-  }
+  const first = openings.get(nodeId);
+  if (first && sameOpening(first, opening)) return;
+  const fault = openingFault(turn, opening);
+  if (fault) failAttempt(turn, [nodeId], fault);
+  else if (first) failAttempt(turn, [nodeId], 'it dealt twice: two different openings, both signed');
+  else openings.set(nodeId, opening);
 }
 
 function sealed(turn: DkgTurn, nodeId: number, { shares }: DkgSealed): void {
+  const { record, work } = turn.state;
+  const ids = nodeIds(record);
   for (const share of shares) {
-    if (share.dealer === nodeId) turn.state.work.boxes.set(pair(nodeId, share.recipient), share);
+    const { dealer, recipient } = share;
+    // The first box counts: it is the one that was relayed and that a complaint is judged by.
+    const isNew = dealer === nodeId && ids.includes(recipient) && !work.boxes.has(pair(dealer, recipient));
+    if (isNew) work.boxes.set(pair(dealer, recipient), share);
   }
 }
 
 function verified(turn: DkgTurn, recipient: number, said: DkgVerified): void {
   const { work, record } = turn.state;
-  takeVerified(turn, recipient, said);
+  if (said.finished && !isOwnResult(turn, recipient, said.finished)) {
+    failAttempt(turn, [recipient], 'its result is not signed by it');
+    return;
+  }
+  const reported = work.finished.get(recipient);
+  if (said.finished && reported && !sameResult(reported, said.finished)) {
+    failAttempt(turn, [recipient], 'two different results, both signed');
+    return;
+  }
   const job = work.jobs.find((one) => one.offer?.recipient === recipient);
+  takeVerified(turn, recipient, said, job?.offer?.dealer);
   for (const verdict of said.verdicts) {
     if (job?.offer?.dealer === verdict.dealer) {
+      work.flights.delete(`${recipient}/dkgVerify`);
       if (verdict.verified) {
         takeOffer(turn, job);
       } else {
         // A caller's bytes blame the call: the session is as it was, and the right share can still follow.
         work.jobs.splice(work.jobs.indexOf(job), 1);
         const code = verdict.code === 'COMMITMENT_MISMATCH' ? 'COMMITMENT_MISMATCH' : 'SHARE_VERIFICATION_FAILED';
-        replyDkg(turn, job.call, answer(code, `encrypted_share: ${verdict.message}`));
+        reply(turn, job.call, answer(code, `encrypted_share: ${quotedText(verdict.message)}`));
       }
-    } else if (!verdict.verified && !isPlayed(record, verdict.dealer)) {
+    } else if (!verdict.verified && !isPlayed(record, verdict.dealer) && nodeIds(record).includes(verdict.dealer)) {
       const culprit = judgeVerdict(turn, recipient, verdict);
-      failAttempt(turn, culprit === undefined ? [] : [culprit], `node ${recipient} on ${verdict.message}`);
+      const text = `node ${recipient} on ${quotedText(verdict.message)}`;
+      failAttempt(turn, culprit === undefined ? [] : [culprit], text);
     }
     if (turn.persisted) return;
   }
 }
 
-function refused(turn: DkgTurn, nodeId: number, said: DkgRefused): void {
+function refused(turn: DkgTurn, nodeId: number, { code, message }: DkgRefused): void {
   const { work, record } = turn.state;
-  for (const kind of ['dkgOpen', 'dkgSeal', 'dkgVerify', 'dkgConfirm']) work.flights.delete(`${nodeId}/${kind}`);
-  switch (said.code) {
-    case 'ALREADY_FINAL':
-      // A coordinator before this one got as far as the echo: every node has its result.
-      askForResults(turn, nodeIds(record));
-      return;
-    case 'NOT_OPEN':
-      work.openings.delete(nodeId);
-      return;
-    case 'NOT_FINISHED':
-      work.finished.delete(nodeId);
-      return;
-    case 'FINISH_FAILED': {
-      const job = work.jobs.find((one) => one.offer?.recipient === nodeId);
-      if (!job) break;
-      work.jobs.splice(work.jobs.indexOf(job), 1);
-      replyDkg(turn, job.call, answer('SHARE_VERIFICATION_FAILED', `encrypted_share: ${said.message}`));
-      return;
-    }
-    case 'TRANSCRIPT_MISMATCH':
-      failAttempt(turn, falseResults(turn), `the nodes do not report the same result (${said.message})`);
-      return;
+  const said = quotedText(message);
+  if (code === 'ALREADY_FINAL' && work.flights.has(`${nodeId}/dkgSeal`)) {
+    // A coordinator before this one got as far as the echo: every node has its result.
+    askForResults(turn, nodeIds(record));
+    return;
   }
-  failAttempt(turn, [], `node ${nodeId} refused: ${said.code} (${said.message})`);
+  const job = code === 'FINISH_FAILED' ? work.jobs.find((one) => one.offer?.recipient === nodeId) : undefined;
+  if (job) {
+    work.flights.delete(`${nodeId}/dkgVerify`);
+    work.jobs.splice(work.jobs.indexOf(job), 1);
+    reply(turn, job.call, answer('SHARE_VERIFICATION_FAILED', `encrypted_share: ${said}`));
+    return;
+  }
+  // All results were found signed and equal here before anybody was asked to confirm them.
+  const lies = code === 'TRANSCRIPT_MISMATCH' || code === 'SIGNATURE_INVALID';
+  failAttempt(turn, lies ? [nodeId] : [], `node ${nodeId} refused: ${quotedText(code)} (${said})`);
 }
 
-/** The store did not answer: nothing was promised; what is durable is read again at the next call. */
-function failCalls(turn: DkgTurn): DkgStep {
-  const effects: CoordinatorEffect[] = waitingDkgCalls(turn.state.work).map((call) => unavailableEffect(call));
-  effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } }, { kind: 'stop' });
-  return { state: turn.state, effects };
+/** What of a node's own words goes into a message. */
+function quotedText(text: string): string {
+  return text.slice(0, 200);
 }

@@ -1,27 +1,19 @@
 /**
  * The state of a DKG session's actor: the durable record, and the work in hand.
  *
- * The work is volatile and changes in place: nodes keep what they dealt and verified, and answer a repeated request
- * alike, so a coordinator that starts anew asks again. What a write decides is replaced, never changed in place.
+ * The work is volatile: nodes keep what they dealt and verified, and answer a repeated request alike, so a coordinator that
+ * starts anew asks again.
  */
-import type { Context, Step } from '../../actors/contract.ts';
+import type { Step } from '../../actors/contract.ts';
 import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
 import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { rosterDigest } from '../../proto/roster.ts';
 import type { SessionConfig } from '../config.ts';
-import {
-  type ClientCall,
-  type CoordinatorEffect,
-  type CoordinatorMessage,
-  type CoordinatorWrite,
-  clusterAddress,
-} from '../messages.ts';
-import { type Answer, proofOf } from '../session/receipts.ts';
-import type { DkgRecord, KeyRecord, SessionOf } from '../session/record.ts';
-import { replyEffect, type StepResult } from '../session/replies.ts';
-import { isTerminal } from '../session/transitions.ts';
+import { type ClientCall, type CoordinatorMessage, type CoordinatorWrite, clusterAddress } from '../messages.ts';
+import type { DkgRecord, SessionOf } from '../session/record.ts';
+import { isOpen } from '../session/transitions.ts';
+import type { SessionTurn, Waiting } from '../session/turn.ts';
 
 export type DkgSession = SessionOf<DkgRecord>;
 export type InitiateDkgCall = Extract<ClientCall, { method: Method.INITIATE_DKG }>;
@@ -45,10 +37,9 @@ export interface Job {
   readonly offer: { readonly dealer: number; readonly recipient: number } | undefined;
 }
 
-export interface DkgWork {
-  readonly inbox: ClientCall[];
+export interface DkgWork extends Waiting {
   readonly jobs: Job[];
-  /** What real dealers opened with in this attempt. */
+  /** What real dealers opened with in this attempt; each was checked when it came. */
   readonly openings: Map<number, DkgOpening>;
   readonly boxes: Map<Pair, SealedShare>;
   /** At least what the record has. */
@@ -57,6 +48,15 @@ export interface DkgWork {
   readonly confirmed: Set<number>;
   /** Requests under way, "node/kind". */
   readonly flights: Set<string>;
+  /** Real dealers of whom a share went to a recipient: they cannot be played any more. */
+  readonly dealt: Set<number>;
+  /** Dealers of whom a caller's share went to a recipient. */
+  readonly offered: Set<number>;
+  /**
+   * Every request of this attempt was this actor's own. Only then does a contradiction between what a node was shown and
+   * what it says prove anything: an actor that was loaded from the record does not know what the one before it relayed.
+   */
+  readonly sawAll: boolean;
   watching: boolean;
   ready: ReadonlySet<number> | undefined;
 }
@@ -64,22 +64,18 @@ export interface DkgWork {
 export type DkgState =
   | { readonly phase: 'unborn' }
   | { readonly phase: 'opening'; readonly call: InitiateDkgCall; readonly record: DkgSession }
-  | { readonly phase: 'open'; readonly record: DkgSession; readonly work: DkgWork };
+  | OpenDkg;
 
-export type OpenDkg = Extract<DkgState, { phase: 'open' }>;
+export type OpenDkg = { readonly phase: 'open'; readonly record: DkgSession; readonly work: DkgWork };
 export type DkgStep = Step<DkgState, CoordinatorMessage, CoordinatorWrite>;
 
-export interface DkgTurn {
-  state: OpenDkg;
-  readonly effects: CoordinatorEffect[];
-  persisted: boolean;
-  readonly context: Context;
-  readonly config: SessionConfig;
-}
+export type DkgTurn = SessionTurn<DkgSession, DkgWork>;
 
-export function noDkgWork(record: DkgSession): DkgWork {
+/** `sawAll`: the record's attempt begins with this work. */
+export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
   return {
     inbox: [],
+    unsaid: [],
     jobs: [],
     openings: new Map(),
     boxes: new Map(),
@@ -87,13 +83,16 @@ export function noDkgWork(record: DkgSession): DkgWork {
     finished: new Map(),
     confirmed: new Set(),
     flights: new Set(),
+    dealt: new Set(),
+    offered: new Set(),
+    sawAll,
     watching: false,
     ready: undefined,
   };
 }
 
 export function waitingDkgCalls(work: DkgWork): ClientCall[] {
-  return [...work.jobs.map((job) => job.call), ...work.inbox];
+  return [...work.unsaid, ...work.jobs.map((job) => job.call), ...work.inbox];
 }
 
 export function nodeIds(record: DkgSession): number[] {
@@ -102,6 +101,21 @@ export function nodeIds(record: DkgSession): number[] {
 
 export function isPlayed(record: DkgSession, dealer: number): boolean {
   return record.ceremony.played[dealer] !== undefined;
+}
+
+/** Every ordered pair has verified. */
+export function isComplete(record: DkgSession, work: DkgWork): boolean {
+  const { totalNodes } = record.ceremony;
+  return work.verified.size === totalNodes * totalNodes;
+}
+
+export function sortedPairs(pairs: ReadonlySet<Pair>): Pair[] {
+  const order = (one: Pair) => one.split('>').map(Number) as [number, number];
+  return [...pairs].sort((a, b) => {
+    const [aDealer, aRecipient] = order(a);
+    const [bDealer, bRecipient] = order(b);
+    return aDealer - bDealer || aRecipient - bRecipient;
+  });
 }
 
 export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
@@ -115,20 +129,6 @@ export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
     threshold,
     totalNodes,
   };
-}
-
-export function replyDkg(turn: DkgTurn, call: ClientCall, given: Answer, result: StepResult = {}): void {
-  const { record } = turn.state;
-  turn.effects.push(replyEffect(call, proofOf(call, given, record, turn.config.resumeKey, turn.context), result));
-}
-
-/** Decides the session's next record; answers come after this call. */
-export function commitDkg(turn: DkgTurn, record: DkgSession, work: DkgWork, key?: KeyRecord): void {
-  if (turn.persisted) throw new Error('a step has one write');
-  turn.persisted = true;
-  turn.effects.push({ kind: 'persist', write: { kind: 'update', session: record, ...(key ? { key } : {}) } });
-  turn.state = { phase: 'open', record, work };
-  turn.effects.push(dkgEvent(record));
 }
 
 /** No more interest in nodes. */
@@ -145,26 +145,16 @@ export function leaveDkgRound(turn: DkgTurn): void {
   work.flights.clear();
 }
 
+/** The step of a turn: it goes on by itself when calls wait behind a write, and leaves memory when none waits and the
+ * session is not open. */
 export function dkgStepOf(turn: DkgTurn): DkgStep {
   const { record, work } = turn.state;
   const waits = work.inbox.length > 0 || work.jobs.length > 0;
   // Calls that had to wait for the round's end go on, too.
   if ((turn.persisted && waits) || (work.inbox.length > 0 && work.jobs.length === 0)) {
     turn.effects.push({ kind: 'send', to: turn.context.self, message: { kind: 'continue' } });
-  } else if (!waits && isTerminal(record.state)) {
+  } else if (!waits && !isOpen(record.state)) {
     turn.effects.push({ kind: 'stop' });
   }
   return { state: turn.state, effects: turn.effects };
-}
-
-export function dkgEvent(record: DkgSession, culprits: readonly number[] = []): CoordinatorEffect {
-  const { tenant, sessionId, reasonCode, epoch, ceremony } = record;
-  return {
-    kind: 'emit',
-    event: {
-      type: `dkg.session.${ReceiptState[record.state].toLowerCase()}`,
-      level: culprits.length > 0 ? 'error' : 'debug',
-      fields: { tenant, session: sessionId, reason: reasonCode, epoch, attempt: ceremony.attempt, culprits },
-    },
-  };
 }

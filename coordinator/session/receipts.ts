@@ -10,34 +10,15 @@ import {
   type DiagnosticReceipt,
   DiagnosticReceiptSchema,
   KeystoreType,
-  type ReceiptState,
   type SessionCheckpoint,
   SessionCheckpointSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
-import { type ReasonCode, reasonCodes } from '../../proto/reason-codes.ts';
 import type { CallFacts } from '../messages.ts';
+import type { Answer } from './answers.ts';
 import type { SessionRecord } from './record.ts';
 import { resumeToken } from './resume-token.ts';
 import { isResumable } from './transitions.ts';
-
-/** What the coordinator says to one call. */
-export interface Answer {
-  readonly state: ReceiptState;
-  readonly reasonCode: ReasonCode;
-  readonly message: string;
-}
-
-/** An answer with the registry's state and, unless there is something more precise to say, its text. */
-export function answer(reasonCode: ReasonCode, message?: string): Answer {
-  const entry = reasonCodes[reasonCode];
-  return { state: entry.state, reasonCode, message: message ?? entry.text };
-}
-
-/** A well-formed call in the wrong state: the session's own state and reason. */
-export function sessionAnswer(record: SessionRecord): Answer {
-  return { state: record.state, reasonCode: record.reasonCode, message: record.message };
-}
 
 /** What a call without a session asked for, as far as it can be echoed. */
 export interface Asked {

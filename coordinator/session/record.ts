@@ -42,6 +42,8 @@ export interface DkgRecord {
   readonly networkId: string;
   /** Rises when an attempt was discarded. */
   readonly attempt: number;
+  /** No node was asked for anything in this attempt yet: true from a discarded one until the resume. */
+  readonly fresh: boolean;
   /** Played dealers' commitments; a dealer not named is still open or real. */
   readonly played: Readonly<Record<number, readonly string[]>>;
   /** Verified ordered pairs as "dealer>recipient", sorted. */
@@ -59,8 +61,12 @@ export interface SigningRecord {
   readonly witnessMissing: boolean;
   /** The highest attempt at the time of the last change. */
   readonly attempt: number;
-  /** Nodes whose partial is in, in this attempt. */
+  /** Nodes whose partial a caller was told to be in. */
   readonly submitted: readonly number[];
+  /** Those of them whose partial a caller gave: void with the attempt, since no node can make it again. */
+  readonly given: readonly number[];
+  /** It holds its intent's place. Without it a session never signs: FORCE_BACKEND_FAILED for an intent that was taken. */
+  readonly guarded: boolean;
   /** Nodes that gave a wrong partial in this session. */
   readonly excluded: readonly number[];
   /** Hex, once complete. */

@@ -5,6 +5,7 @@
  * Form: "rt1_" + base64url(epoch, 4 bytes big-endian | checkpoint UUID, 16 bytes | HMAC-SHA256, 32 bytes).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { resumeTokenCharsMax } from '../../proto/limits.ts';
 
 const prefix = 'rt1_';
 const tokenBytes = 4 + 16 + 32;
@@ -29,7 +30,7 @@ export function readResumeToken(
   session: { readonly tenant: string; readonly sessionId: string },
   token: string,
 ): { readonly epoch: number; readonly checkpointId: string } | undefined {
-  if (!token.startsWith(prefix)) return undefined;
+  if (token.length > resumeTokenCharsMax || !token.startsWith(prefix)) return undefined;
   const body = token.slice(prefix.length);
   const bytes = Buffer.from(body, 'base64url');
   if (bytes.length !== tokenBytes || bytes.toString('base64url') !== body) return undefined;

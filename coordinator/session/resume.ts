@@ -1,25 +1,33 @@
 /** The order in which a resume is checked, the same for every kind of session. */
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type Answer, answer } from './receipts.ts';
+import { ReceiptState, type ResumeSessionRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { opaqueBytesMax } from '../../proto/limits.ts';
+import { type Answer, answer } from './answers.ts';
 import type { SessionRecord } from './record.ts';
 import { readResumeToken } from './resume-token.ts';
 import { isResumable } from './transitions.ts';
 
-/** Already used (in any state), then the session's state, then validity. The witness is the ceremony's matter. */
-export function resumeFault(record: SessionRecord, token: string, resumeKey: Uint8Array): Answer | undefined {
-  const read = readResumeToken(resumeKey, record, token);
+/**
+ * What is wrong with a resume: its form, then the token (already used, in any state), then the session's state, then the
+ * token's validity. The witness is the ceremony's matter and comes after.
+ */
+export function resumeFault(
+  record: SessionRecord,
+  { resumeToken, humanApprovalWitness }: ResumeSessionRequest,
+  resumeKey: Uint8Array,
+): Answer | undefined {
+  if (resumeToken === '') return answer('INVALID_REQUEST', 'resume_token is missing');
+  if (humanApprovalWitness.length > opaqueBytesMax) {
+    return answer('INVALID_REQUEST', `human_approval_witness is longer than ${opaqueBytesMax} bytes`);
+  }
+  const read = readResumeToken(resumeKey, record, resumeToken);
   if (read && record.usedResumeEpochs.includes(read.epoch)) {
     return answer('RESUME_TOKEN_REUSED', `resume_token of epoch ${read.epoch} was used already`);
   }
-  if (!isResumable(record.state)) {
-    if (record.state === ReceiptState.EXPIRED) return { ...answer('SESSION_EXPIRED'), state: record.state };
-    return {
-      ...answer(
-        'SESSION_NOT_RESUMABLE',
-        `the session is ${ReceiptState[record.state]} (${record.reasonCode}): there is nothing to resume`,
-      ),
-      state: record.state,
-    };
+  const { state, reasonCode } = record;
+  if (!isResumable(state)) {
+    if (state === ReceiptState.EXPIRED) return { state, reasonCode, message: record.message };
+    const text = `the session is ${ReceiptState[state]} (${reasonCode}): there is nothing to resume`;
+    return { ...answer('SESSION_NOT_RESUMABLE', text), state };
   }
   if (read?.epoch !== record.epoch || read.checkpointId !== record.checkpointId) {
     return answer('RESUME_TOKEN_INVALID', "resume_token is not that of the session's current checkpoint");

@@ -52,6 +52,8 @@ export interface Attempt {
   readonly mock: MockNonce | undefined;
   readonly frost: FrostContext | undefined;
   readonly partials: Map<number, Partial>;
+  /** Mock ECDSA: nodes that restarted since they dealt; they sign without their part in the nonce. */
+  readonly nonceless: Set<number>;
   /** Nodes asked and not heard from. */
   readonly asked: Set<number>;
 }
@@ -101,6 +103,7 @@ export function openAttempt(
           commitments: nonces,
         }),
     partials: new Map(),
+    nonceless: new Set(),
     asked: new Set(),
   };
 }
@@ -114,14 +117,14 @@ export function isSigner(attempt: Attempt, nodeId: number): boolean {
   return attempt.nonces.some((nonce) => nonce.nodeId === nodeId);
 }
 
-/** What to ask a node. `forgotNonce`: it restarted since it dealt; mock ECDSA goes on without its part in the nonce. */
+/** What to ask a node. */
 export function partialRequest(
   task: SigningTask,
   attempt: Attempt,
   nodeId: number,
-  forgotNonce: boolean,
 ): MessageInitShape<typeof PartialRequestSchema> {
-  const nonce = forgotNonce ? undefined : attempt.nonces.find((entry) => entry.nodeId === nodeId);
+  const own = attempt.nonces.find((entry) => entry.nodeId === nodeId);
+  const nonce = attempt.nonceless.has(nodeId) ? undefined : own;
   const { mock } = attempt;
   return {
     scheme: task.scheme,

@@ -6,42 +6,30 @@
  */
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { opaqueBytesMax, resumeTokenCharsMax, scalarBytes } from '../../proto/limits.ts';
-import { type Answer, answer, sessionAnswer } from '../session/receipts.ts';
+import { scalarBytes } from '../../proto/limits.ts';
+import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
 import { advance } from '../session/record.ts';
 import { resumeFault } from '../session/resume.ts';
 import { isOpen } from '../session/transitions.ts';
-import { isNoncePoint, signingTask } from './attempt.ts';
-import { effectiveKeystore } from './initiation.ts';
-import { conclude, pump, requestDraw } from './round.ts';
-import { commit, type ResumeCall, reply, type SubmitCall, signatureResult, type Turn } from './state.ts';
-import { requestFault, withKey } from './validation.ts';
+import { commit, reply } from '../session/turn.ts';
+import { quote } from '../session/wording.ts';
+import { signingTask } from './attempt.ts';
+import { expire } from './closing.ts';
+import { duplicateShare } from './partials.ts';
+import { noncePointFault, pump, requestDraw } from './round.ts';
+import { type ResumeCall, type SubmitCall, signatureResult, type Turn } from './state.ts';
+import { effectiveKeystore, requestFault, withKey } from './validation.ts';
 
 /** Looks at the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
 export function takeCalls(turn: Turn): void {
-  while (!turn.persisted) {
-    const { work } = turn.state;
-    const call = work.inbox[0];
-    if (!call) break;
+  while (!turn.persisted && turn.state.work.inbox.length > 0) {
     if (expire(turn)) return;
-    if (call.method === Method.RESUME_SESSION && resume(turn, call)) return;
-    work.inbox.shift();
-    if (call.method === Method.SUBMIT_SIGNATURE_SHARE) submit(turn, call);
+    const call = turn.state.work.inbox.shift()!;
+    if (call.fault) reply(turn, call, call.fault);
+    else if (call.method === Method.RESUME_SESSION) resume(turn, call);
+    else if (call.method === Method.SUBMIT_SIGNATURE_SHARE) submit(turn, call);
   }
   pump(turn);
-}
-
-/** Ends a session whose lifetime is over. Every call that waits in its round is answered; the inbox is looked at after. */
-export function expire(turn: Turn): boolean {
-  const { record } = turn.state;
-  const lives =
-    isOpen(record.state) ||
-    record.state === ReceiptState.PENDING_HUMAN_APPROVAL ||
-    record.state === ReceiptState.BACKEND_FAILED;
-  if (!lives || turn.context.nowMs < record.expiresMs || turn.persisted) return false;
-  const over = answer('SESSION_EXPIRED');
-  conclude(turn, advance(record, { ...over, state: ReceiptState.EXPIRED }, turn.context));
-  return true;
 }
 
 function submit(turn: Turn, call: SubmitCall): void {
@@ -52,21 +40,16 @@ function submit(turn: Turn, call: SubmitCall): void {
     return;
   }
   const { nodeId, partialSignature } = call.request;
+  const isGiven = partialSignature.length > 0;
   if (!isOpen(record.state)) {
-    const counted = partialSignature.length > 0 && record.ceremony.submitted.includes(nodeId);
+    const counted = isGiven && record.ceremony.submitted.includes(nodeId);
     const completed = record.state === ReceiptState.BACKEND_COMPLETED;
-    const given =
-      completed && counted
-        ? answer('DUPLICATE_SHARE', `the partial signature of node ${nodeId} is already in`)
-        : sessionAnswer(record);
-    reply(turn, call, given, signatureResult(record));
-    return;
-  }
-  if (nodeId === 0) {
+    reply(turn, call, completed && counted ? duplicateShare(nodeId) : sessionAnswer(record), signatureResult(record));
+  } else if (nodeId === 0) {
     work.gathers.push(call);
   } else if (work.attempt?.partials.has(nodeId) || work.askAgain.has(nodeId)) {
-    reply(turn, call, answer('DUPLICATE_SHARE', `the partial signature of node ${nodeId} is already in`));
-  } else if (partialSignature.length > 0) {
+    reply(turn, call, duplicateShare(nodeId));
+  } else if (isGiven) {
     work.offers.push({ call, nodeId, partial: partialSignature });
   } else {
     work.steps.set(nodeId, [...(work.steps.get(nodeId) ?? []), call]);
@@ -74,13 +57,16 @@ function submit(turn: Turn, call: SubmitCall): void {
 }
 
 /** What is wrong with the call itself. */
-function submitFault(turn: Turn, { request }: SubmitCall): Answer | undefined {
+function submitFault(turn: Turn, call: SubmitCall): Answer | undefined {
   const { record, work } = turn.state;
+  const { request } = call;
   const { nodeId, partialSignature, ephemeralPublicKey } = request;
-  const total = work.key?.totalNodes;
-  if (nodeId !== 0 && (nodeId < 0 || (total !== undefined && nodeId > total))) {
-    return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is outside 1..${total ?? 'n'}`);
+  if (work.key === null && isOpen(record.state)) {
+    return answer('WALLET_KEY_NOT_FOUND', `the key ${quote(record.ceremony.facts.keyId)} of this session is gone`);
   }
+  // A session that a mock directive failed may name a key that does not exist.
+  const total = work.key?.totalNodes ?? turn.config.roster.nodes.length;
+  if (nodeId < 0 || nodeId > total) return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is outside 1..${total}`);
   if (record.ceremony.excluded.includes(nodeId)) {
     return answer('NODE_NOT_PARTICIPANT', `node ${nodeId} is excluded from this session: its partial did not verify`);
   }
@@ -100,58 +86,37 @@ function submitFault(turn: Turn, { request }: SubmitCall): Answer | undefined {
       `ephemeral_public_key has ${ephemeralPublicKey.length} bytes: it is a point of 33 or 32`,
     );
   }
-  if (work.attempt && !isNoncePoint(work.attempt, ephemeralPublicKey)) {
-    return answer('INVALID_REQUEST', "ephemeral_public_key is not this attempt's nonce point R");
-  }
-  return undefined;
+  return work.attempt && noncePointFault(work.attempt, call);
 }
 
-/** Returns whether the session changed. */
-function resume(turn: Turn, call: ResumeCall): boolean {
+function resume(turn: Turn, call: ResumeCall): void {
   const { record, work } = turn.state;
   const { request } = call;
   const { ceremony } = record;
-  let fault = resumeShapeFault(call) ?? resumeFault(record, request.resumeToken, turn.config.resumeKey);
+  let fault = resumeFault(record, request, turn.config.resumeKey);
   if (!fault && ceremony.witnessMissing && request.humanApprovalWitness.length === 0) fault = answer('WITNESS_MISSING');
 
   // What a mock directive skipped is made up for here; then it is a call like any other.
   const facts = { ...ceremony.facts, messageHash: Buffer.from(ceremony.facts.messageHash, 'hex') };
-  const checked = fault ? undefined : validate();
-  if (checked && 'fault' in checked) fault = checked.fault;
-  if (fault) {
-    reply(turn, call, fault, signatureResult(record));
-    return false;
+  fault ??= requestFault(facts);
+  const checked = fault ? { fault } : withKey(facts, work.key ?? undefined);
+  if ('fault' in checked) {
+    reply(turn, call, checked.fault, signatureResult(record));
+    return;
   }
-  const { path } = checked as { path: readonly number[] };
+  if (!ceremony.guarded) {
+    reply(turn, call, answer('DUPLICATE_INTENT', 'another session held this transaction intent when this one began'));
+    return;
+  }
   const resumed = answer('SESSION_RESUMED');
+  const changes = { witnessMissing: false, curve: work.key!.curve, submitted: [], given: [] };
   const next = {
-    ...advance(record, { ...resumed, state: ReceiptState.RESUMED }, turn.context, {
-      witnessMissing: false,
-      curve: work.key!.curve,
-      submitted: [],
-    }),
+    ...advance(record, { ...resumed, state: ReceiptState.RESUMED }, turn.context, changes),
     expiresMs: turn.context.nowMs + turn.config.lifetimes.signingMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
-  const task = signingTask(work.key!, effectiveKeystore(facts.keystoreType), path, facts.messageHash);
-  commit(turn, next, { ...work, inbox: work.inbox.slice(1), task });
+  const task = signingTask(work.key!, effectiveKeystore(facts.keystoreType), checked.path, facts.messageHash);
+  commit(turn, next, { ...work, task });
   reply(turn, call, sessionAnswer(next));
   requestDraw(turn);
-  return true;
-
-  function validate(): ReturnType<typeof withKey> {
-    const unfit = requestFault(facts);
-    return unfit ? { fault: unfit } : withKey(facts, work.key ?? undefined);
-  }
-}
-
-function resumeShapeFault({ request }: ResumeCall): Answer | undefined {
-  if (request.resumeToken === '') return answer('INVALID_REQUEST', 'resume_token is missing');
-  if (request.resumeToken.length > resumeTokenCharsMax) {
-    return answer('RESUME_TOKEN_INVALID', `resume_token is longer than ${resumeTokenCharsMax} characters`);
-  }
-  if (request.humanApprovalWitness.length > opaqueBytesMax) {
-    return answer('INVALID_REQUEST', `human_approval_witness is longer than ${opaqueBytesMax} bytes`);
-  }
-  return undefined;
 }

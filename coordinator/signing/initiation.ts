@@ -5,27 +5,30 @@
  * store, atomically with the new session).
  */
 import type { Context } from '../../actors/contract.ts';
-import { ApprovalMode, KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ApprovalMode, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
+import { identifierCharsMax } from '../../proto/limits.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 import type { SessionConfig } from '../config.ts';
 import { type CoordinatorEffect, type CoordinatorInput, type CoordinatorWrite, keyKey } from '../messages.ts';
-import { type Answer, answer, proofOf, sessionAnswer } from '../session/receipts.ts';
+import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
+import { sessionEvent } from '../session/events.ts';
+import { proofOf } from '../session/receipts.ts';
 import { openRecord, type SessionRecord, type SigningFacts, type SigningRecord } from '../session/record.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
+import { beginTurn, idleMs, reply } from '../session/turn.ts';
 import { signingTask } from './attempt.ts';
 import { requestDraw } from './round.ts';
 import {
   type InitiateCall,
   noWork,
   type OpenState,
-  reply,
   type SigningSession,
   type SigningStep,
-  sessionEvent,
+  stepOf,
   type Turn,
 } from './state.ts';
-import { directiveFault, factsOf, opaqueFault, requestFault, withKey } from './validation.ts';
+import { directiveFault, effectiveKeystore, factsOf, opaqueFault, requestFault, withKey } from './validation.ts';
 
 const forced: Readonly<Partial<Record<MockDirective, ReasonCode>>> = {
   [MockDirective.FORCE_DENIED]: 'MOCK_FORCED_DENIED',
@@ -43,7 +46,7 @@ export function initiate(call: InitiateCall, context: Context, config: SessionCo
   const opening: Opening = { phase: 'opening', call, facts };
   const unknown = directiveFault(request.mockDirective);
   if (unknown) return refuse(opening, unknown, undefined, context, config);
-  if (forced[request.mockDirective] !== undefined) {
+  if (isForced(call)) {
     // The write comes with the next input, so that a refused one finds the call in the state.
     return { state: opening, effects: [{ kind: 'send', to: context.self, message: { kind: 'continue' } }] };
   }
@@ -62,7 +65,8 @@ export function continueOpening(
   const { call } = opening;
   switch (input.kind) {
     case 'message':
-      return openForced(opening, context, config);
+      if (!isForced(call)) return { state: opening, effects: [] };
+      return openForced(opening, true, context, config);
     case 'loaded':
       return openWithKey(opening, input, context, config);
     case 'loadFailed':
@@ -70,6 +74,8 @@ export function continueOpening(
     case 'persistRefused': {
       const { refusal } = input;
       if (refusal.kind === 'conflict' && refusal.code === 'INTENT_TAKEN' && refusal.current?.kind === 'session') {
+        // A directive gives its state whatever the intent's place is; that session then never signs.
+        if (isForced(call)) return openForced(opening, false, context, config);
         return refuse(opening, answer('DUPLICATE_INTENT'), refusal.current.session, context, config);
       }
       return { state: opening, effects: [unavailableEffect(call), { kind: 'stop' }] };
@@ -79,14 +85,19 @@ export function continueOpening(
   }
 }
 
-function openForced(opening: Opening, context: Context, config: SessionConfig): SigningStep {
+function isForced({ request }: InitiateCall): boolean {
+  return forced[request.mockDirective] !== undefined;
+}
+
+function openForced(opening: Opening, takesPlace: boolean, context: Context, config: SessionConfig): SigningStep {
   const { call, facts } = opening;
   const given = answer(forced[call.request.mockDirective]!);
-  const resumable = given.state === ReceiptState.BACKEND_FAILED;
-  const record = openSession(opening, given, '', context, config);
   // Only a session that could still sign needs the intent's place.
-  const guarded = resumable && facts.intentId.length <= 256;
-  return opened(record, guarded ? facts.intentId : '', call, context, config);
+  const resumable = given.state === ReceiptState.BACKEND_FAILED;
+  const { intentId } = facts;
+  const guarded = takesPlace && resumable && intentId !== '' && intentId.length <= identifierCharsMax;
+  const record = openSession(opening, given, { curve: '', guarded }, context, config);
+  return opened(record, call, context, config);
 }
 
 function openWithKey(
@@ -101,15 +112,15 @@ function openWithKey(
   if ('fault' in checked) return refuse(opening, checked.fault, undefined, context, config);
   const pending = needsWitness(facts) && call.request.humanApprovalWitness.length === 0;
   const given = answer(pending ? 'HUMAN_APPROVAL_REQUIRED' : 'SESSION_ACCEPTED');
-  const record = openSession(opening, given, key!.curve, context, config);
-  const step = opened(record, facts.intentId, call, context, config);
+  const record = openSession(opening, given, { curve: key!.curve, guarded: true }, context, config);
+  const step = opened(record, call, context, config);
   if (pending) return step;
 
   // Nonces are drawn now, so that the first step costs one round trip; it does not wait for them.
   const state = step.state as OpenState;
   state.work.key = key;
   state.work.task = signingTask(key!, record.keystoreType, checked.path, facts.messageHash);
-  const turn: Turn = { state, effects: [...step.effects], persisted: true, context, config };
+  const turn: Turn = { ...beginTurn(state, context, config), effects: [...step.effects], persisted: true };
   requestDraw(turn);
   return { state: turn.state, effects: turn.effects };
 }
@@ -122,12 +133,12 @@ export function needsWitness(facts: Pick<SigningFacts, 'approvalMode'>): boolean
 function openSession(
   { call, facts }: Opening,
   given: Answer,
-  curve: SigningRecord['curve'],
+  { curve, guarded }: Pick<SigningRecord, 'curve' | 'guarded'>,
   context: Context,
   config: SessionConfig,
 ): SigningSession {
   const { lifetimes } = config;
-  const pending = given.state === ReceiptState.PENDING_HUMAN_APPROVAL || given.state === ReceiptState.BACKEND_FAILED;
+  const pending = given.state === ReceiptState.PENDING_HUMAN_APPROVAL;
   return openRecord(
     {
       tenant: call.tenant,
@@ -146,6 +157,8 @@ function openSession(
         witnessMissing: needsWitness(facts) && call.request.humanApprovalWitness.length === 0,
         attempt: 0,
         submitted: [],
+        given: [],
+        guarded,
         excluded: [],
         signature: '',
         recoveryId: -1,
@@ -155,26 +168,15 @@ function openSession(
   );
 }
 
-/** What UNSPECIFIED stands for; a number outside the enum (a forced session is not validated) is shown as the default. */
-export function effectiveKeystore(asked: KeystoreType): KeystoreType {
-  return KeystoreType[asked] === undefined || asked === KeystoreType.UNSPECIFIED ? KeystoreType.MOCK_THRESHOLD : asked;
-}
-
 function sessionIdOf(context: Context): string {
   return context.self.split('/')[2]!;
 }
 
-function opened(
-  record: SigningSession,
-  guardIntent: string,
-  call: InitiateCall,
-  context: Context,
-  config: SessionConfig,
-): SigningStep {
+function opened(record: SigningSession, call: InitiateCall, context: Context, config: SessionConfig): SigningStep {
   const write: CoordinatorWrite = {
     kind: 'create',
     session: record,
-    guardIntent,
+    guardIntent: record.ceremony.guarded ? record.ceremony.facts.intentId : '',
     supersede: {
       checkpointId: newId('ckp', context.nowMs, context.random),
       nowMs: context.nowMs,
@@ -182,14 +184,11 @@ function opened(
     },
   };
   const state: OpenState = { phase: 'open', record, work: noWork(record) };
-  const turn: Turn = { state, effects: [{ kind: 'persist', write }], persisted: true, context, config };
+  const turn: Turn = { ...beginTurn(state, context, config), effects: [{ kind: 'persist', write }], persisted: true };
   reply(turn, call, sessionAnswer(record));
-  turn.effects.push(sessionEvent(record), { kind: 'startTimer', name: 'idle', afterMs: idleMs });
-  return { state, effects: turn.effects };
+  turn.effects.push(sessionEvent(record, undefined), { kind: 'startTimer', name: 'idle', afterMs: idleMs });
+  return stepOf(turn);
 }
-
-/** A session that nobody calls for this long leaves memory (its drawn nonces with it); the next call loads it. */
-export const idleMs = 60_000;
 
 function refuse(
   state: Opening,

@@ -8,8 +8,6 @@ import type { Behaviour, Context } from '../../actors/contract.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { SessionConfig } from '../config.ts';
 import {
-  type ClientCall,
-  type CoordinatorEffect,
   type CoordinatorInput,
   type CoordinatorMessage,
   type CoordinatorRecord,
@@ -18,15 +16,14 @@ import {
   isLocal,
   keyKey,
   receivedBody,
-  sessionKey,
 } from '../messages.ts';
-import { answer, proofOf } from '../session/receipts.ts';
-import { replyEffect, unavailableEffect } from '../session/replies.ts';
-import { isTerminal } from '../session/transitions.ts';
+import { beginTurn, durableKeyOf, failCalls, idleMs, leaveCluster, notFound, takeIn } from '../session/turn.ts';
 import { signingTask } from './attempt.ts';
-import { expire, takeCalls } from './calls.ts';
-import { continueOpening, effectiveKeystore, idleMs, initiate } from './initiation.ts';
-import { drawn, giveUp, partialReply, pump } from './round.ts';
+import { takeCalls } from './calls.ts';
+import { expire, giveUp } from './closing.ts';
+import { continueOpening, initiate } from './initiation.ts';
+import { partialReply } from './partials.ts';
+import { drawn, nodesChanged, pump, replaceSilent } from './round.ts';
 import {
   isBusy,
   noWork,
@@ -36,9 +33,10 @@ import {
   type SigningStep,
   stepOf,
   type Turn,
+  type Work,
   waitingCalls,
 } from './state.ts';
-import { readPath } from './validation.ts';
+import { effectiveKeystore, readPath } from './validation.ts';
 
 export function signingBehaviour(
   config: SessionConfig,
@@ -46,10 +44,7 @@ export function signingBehaviour(
   return {
     prefix: 'signing',
     mailboxMax: 256,
-    durableKey: (self) => {
-      const [, tenant, sessionId] = self.split('/');
-      return sessionKey(tenant!, sessionId!);
-    },
+    durableKey: durableKeyOf,
     start: (record) => {
       if (record?.kind !== 'session' || record.session.ceremony.kind !== 'signing') {
         return { state: { phase: 'unborn' }, effects: [] };
@@ -84,13 +79,8 @@ function unborn(state: SigningState, input: CoordinatorInput, context: Context, 
   return { state, effects: [notFound(call, context, config), { kind: 'stop' }] };
 }
 
-/** The same for a session that does not exist, of another kind, or of another tenant. */
-function notFound(call: ClientCall, context: Context, config: SessionConfig): CoordinatorEffect {
-  return replyEffect(call, proofOf(call, answer('SESSION_NOT_FOUND'), undefined, config.resumeKey, context));
-}
-
 function open(state: OpenState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
-  const turn: Turn = { state, effects: [], persisted: false, context, config };
+  const turn: Turn = beginTurn(state, context, config);
   const { work } = state;
   switch (input.kind) {
     case 'message':
@@ -104,18 +94,17 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
       break;
     }
     case 'loadFailed':
-      return failCalls(turn);
+      return { state, effects: failCalls(waitingCalls(work)) };
     case 'timer':
       timer(turn, input.name);
       break;
     case 'undelivered': {
       const nodeId = nodeOf(input.to);
       if (nodeId === undefined) break;
+      // As good as silent; the cluster says so too as soon as it knows that the node is gone.
       work.attempt?.asked.delete(nodeId);
-      // Gone for now; the cluster says so too as soon as it knows.
-      work.ready = new Set(
-        [...(work.ready ?? work.attempt?.nonces.map((nonce) => nonce.nodeId) ?? [])].filter((id) => id !== nodeId),
-      );
+      work.silent.add(nodeId);
+      pump(turn);
       break;
     }
     case 'persistRefused': {
@@ -124,39 +113,39 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
         // Somebody else changed the session (a newer session of the intent revoked it): answer by what stands there.
         return adopt(turn, refusal.current.session as SigningSession);
       }
-      return failCalls(turn);
+      return { state, effects: failCalls(waitingCalls(work)) };
     }
   }
   return stepOf(turn);
 }
 
 function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' }>): void {
-  const { work, record } = turn.state;
+  const { work } = turn.state;
   const { message: said, from } = input;
   if (!isLocal(said)) {
     const body = receivedBody(said);
     const nodeId = nodeOf(from);
-    if (body.case === 'partialReply' && nodeId !== undefined && !expire(turn)) partialReply(turn, nodeId, body.value);
+    if (body.case !== 'partialReply' || nodeId === undefined || expire(turn)) return;
+    partialReply(turn, nodeId, body.value);
+    pump(turn);
     return;
   }
   switch (said.kind) {
     case 'clientCall':
-      work.inbox.push(said.call);
-      turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
-      if (work.key === undefined && !isTerminal(record.state)) loadKey(turn);
+      if (!takeIn(turn, said.call, waitingCalls(work).length)) return;
+      // A key that was not there may have been made since.
+      if (!work.key) loadKey(turn);
       else takeCalls(turn);
       return;
     case 'continue':
-      takeCalls(turn);
+      if (!work.loadingKey) takeCalls(turn);
       return;
     case 'drawn':
       drawn(turn, said.ticket, said.nonces);
+      pump(turn);
       return;
     case 'nodesChanged':
-      if (!work.watching) return;
-      work.ready = new Set(said.ready);
-      for (const id of work.attempt?.asked ?? []) if (!work.ready.has(id)) work.attempt!.asked.delete(id);
-      pump(turn);
+      nodesChanged(turn, said.ready);
       return;
     default:
       return;
@@ -167,11 +156,10 @@ function timer(turn: Turn, name: string): void {
   const { work } = turn.state;
   switch (name) {
     case 'silence':
-      for (const id of work.attempt?.asked ?? []) work.silent.add(id);
-      pump(turn);
+      replaceSilent(turn);
       return;
     case 'quorum':
-      if (!expire(turn)) giveUp(turn);
+      giveUp(turn);
       return;
     case 'idle':
       if (isBusy(work) || work.inbox.length > 0) {
@@ -205,32 +193,13 @@ function prepare(turn: Turn): void {
   );
 }
 
-/** The store did not answer: nothing was promised; what is durable is read again at the next call. */
-function failCalls(turn: Turn): SigningStep {
-  const { work } = turn.state;
-  const effects: CoordinatorEffect[] = waitingCalls(work).map((call) => unavailableEffect(call));
-  effects.push(
-    { kind: 'send', to: clusterAddress, message: { kind: 'withdraw' } },
-    { kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } },
-    { kind: 'stop' },
-  );
-  return { state: turn.state, effects };
-}
-
 /** Goes on from another record of this session: every call that waits is looked at anew. */
 function adopt(turn: Turn, record: SigningSession): SigningStep {
   const { work } = turn.state;
-  const next = {
-    ...noWork(record),
-    key: work.key,
-    task: work.task,
-    attempts: Math.max(work.attempts, record.ceremony.attempt),
-  };
+  const { key, task } = work;
+  const next: Work = { ...noWork(record), key, task, attempts: Math.max(work.attempts, record.ceremony.attempt) };
   next.inbox.push(...waitingCalls(work));
-  turn.effects.push(
-    { kind: 'send', to: clusterAddress, message: { kind: 'withdraw' } },
-    { kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } },
-  );
+  turn.effects.push(...leaveCluster());
   turn.state = { phase: 'open', record, work: next };
   takeCalls(turn);
   return stepOf(turn);

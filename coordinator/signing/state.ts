@@ -1,19 +1,15 @@
 /**
- * The state of a signing session's actor: the durable record, and the work in hand.
- *
- * The work (calls that wait, the attempt with its nonces) is volatile: it changes in place, and is lost with the process.
- * What a write decides is replaced, never changed in place, so that a refused write leaves every call where it was.
+ * The state of a signing session's actor: the durable record, and the work in hand (calls that wait, the attempt with its
+ * nonces), which is lost with the process.
  */
-import type { Context, Step } from '../../actors/contract.ts';
+import type { Step } from '../../actors/contract.ts';
 import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { SessionConfig } from '../config.ts';
-import type { ClientCall, CoordinatorEffect, CoordinatorMessage, CoordinatorWrite } from '../messages.ts';
-import { clusterAddress } from '../messages.ts';
-import { type Answer, proofOf } from '../session/receipts.ts';
+import { type ClientCall, type CoordinatorMessage, type CoordinatorWrite, clusterAddress } from '../messages.ts';
 import type { KeyRecord, SessionOf, SigningFacts, SigningRecord } from '../session/record.ts';
-import { replyEffect, type StepResult } from '../session/replies.ts';
-import { isTerminal } from '../session/transitions.ts';
+import type { StepResult } from '../session/replies.ts';
+import { isOpen } from '../session/transitions.ts';
+import type { SessionTurn, Waiting } from '../session/turn.ts';
 import type { Attempt, SigningTask } from './attempt.ts';
 
 export type SigningSession = SessionOf<SigningRecord>;
@@ -28,9 +24,7 @@ export interface Offer {
   readonly partial: Uint8Array;
 }
 
-export interface Work {
-  /** Calls not looked at yet, oldest first. */
-  readonly inbox: ClientCall[];
+export interface Work extends Waiting {
   /** null: there is no such key. undefined: not looked up yet. */
   key: KeyRecord | null | undefined;
   loadingKey: boolean;
@@ -44,50 +38,45 @@ export interface Work {
   watching: boolean;
   /** Who is ready, once the cluster said so. */
   ready: ReadonlySet<number> | undefined;
-  /** Asked in this gathering and silent for too long. */
+  /** Asked in this round and silent for too long, or out of reach. */
   readonly silent: Set<number>;
   /** Cannot answer in this session: the node holds no share of the key, or keeps refusing. */
   readonly unable: Set<number>;
   /** How often a node said in this session that it does not know its nonce. */
   readonly forgot: Map<number, number>;
-  /** Nodes whose own partial was in when an attempt was given up: they are asked again. */
+  /** Nodes whose own partial was in when an attempt was given up or lost: they are asked again, until it is in. */
   readonly askAgain: Set<number>;
+  /** Nodes whose partial a caller had given when an attempt was given up or lost; told with the next accepted one. */
+  readonly voided: Set<number>;
   /** Calls that want the whole signature. */
   readonly gathers: SubmitCall[];
-  /** Calls that want one node's partial. */
+  /** Calls that want one node's partial, or gave it and wait for the write. */
   readonly steps: Map<number, SubmitCall[]>;
   readonly offers: Offer[];
-  /** What the next accepted partial's message has to add. */
-  notice: string;
 }
 
 export type SigningState =
   | { readonly phase: 'unborn' }
   /** The request is being looked at; its key is being loaded, or it was forced. */
   | { readonly phase: 'opening'; readonly call: InitiateCall; readonly facts: SigningFacts }
-  | { readonly phase: 'open'; readonly record: SigningSession; readonly work: Work };
+  | OpenState;
 
-export type OpenState = Extract<SigningState, { phase: 'open' }>;
+export type OpenState = { readonly phase: 'open'; readonly record: SigningSession; readonly work: Work };
 export type SigningStep = Step<SigningState, CoordinatorMessage, CoordinatorWrite>;
+export type Turn = SessionTurn<SigningSession, Work>;
 
-/** One turn of the actor: the state it will leave behind, and the effects so far. */
-export interface Turn {
-  state: OpenState;
-  readonly effects: CoordinatorEffect[];
-  /** The step has its write already: nothing else may be decided in it. */
-  persisted: boolean;
-  readonly context: Context;
-  readonly config: SessionConfig;
-}
-
+/** The work of a session that begins, or that was loaded: partials that were in are asked for again. */
 export function noWork(record: SigningSession): Work {
+  const { attempt, submitted, given } = record.ceremony;
+  const goesOn = isOpen(record.state);
   return {
     inbox: [],
+    unsaid: [],
     key: undefined,
     loadingKey: false,
     task: undefined,
     attempt: undefined,
-    attempts: record.ceremony.attempt,
+    attempts: attempt,
     drawing: 0,
     tickets: 0,
     watching: false,
@@ -95,11 +84,11 @@ export function noWork(record: SigningSession): Work {
     silent: new Set(),
     unable: new Set(),
     forgot: new Map(),
-    askAgain: new Set(),
+    askAgain: new Set(goesOn ? submitted.filter((id) => !given.includes(id)) : []),
+    voided: new Set(goesOn ? given : []),
     gathers: [],
     steps: new Map(),
     offers: [],
-    notice: '',
   };
 }
 
@@ -107,30 +96,29 @@ export function isBusy(work: Work): boolean {
   return work.gathers.length > 0 || work.steps.size > 0 || work.offers.length > 0;
 }
 
+/** The calls in the round. */
+export function roundCalls(work: Work): SubmitCall[] {
+  return [...work.gathers, ...[...work.steps.values()].flat(), ...work.offers.map((offer) => offer.call)];
+}
+
 /** Every call that still waits for its answer. */
 export function waitingCalls(work: Work): ClientCall[] {
-  return [
-    ...work.gathers,
-    ...[...work.steps.values()].flat(),
-    ...work.offers.map((offer) => offer.call),
-    ...work.inbox,
-  ];
+  return [...work.unsaid, ...roundCalls(work), ...work.inbox];
 }
 
 /** Nodes that this session may ask at all. */
-export function participants(record: SigningSession, work: Work): number[] {
-  const key = work.key!;
+export function participants({ record, work }: OpenState): number[] {
   const ids: number[] = [];
-  for (let id = 1; id <= key.totalNodes; id += 1) {
+  for (let id = 1; id <= work.key!.totalNodes; id += 1) {
     if (!record.ceremony.excluded.includes(id) && !work.unable.has(id)) ids.push(id);
   }
   return ids;
 }
 
-/** Answers a call; its session is as `turn.state` has it. */
-export function reply(turn: Turn, call: ClientCall, given: Answer, result: StepResult = {}): void {
-  const { record } = turn.state;
-  turn.effects.push(replyEffect(call, proofOf(call, given, record, turn.config.resumeKey, turn.context), result));
+/** Participants that are here, as far as is known, and were not silent in this round. */
+export function healthyNodes(state: OpenState): number[] {
+  const { silent, ready } = state.work;
+  return participants(state).filter((id) => !silent.has(id) && (ready?.has(id) ?? true));
 }
 
 /** What a completed session gives back with every answer. */
@@ -143,27 +131,14 @@ export function signatureResult(record: SigningSession): StepResult {
   };
 }
 
-/**
- * Decides the session's next record. `work` is a fresh object for the time after; answers come after this call.
- */
-export function commit(turn: Turn, record: SigningSession, work: Work): void {
-  if (turn.persisted) throw new Error('a step has one write');
-  turn.persisted = true;
-  turn.effects.push({ kind: 'persist', write: { kind: 'update', session: record } });
-  turn.state = { phase: 'open', record, work };
-  turn.effects.push(sessionEvent(record));
-}
-
-/** The step of a turn: goes on by itself when calls wait behind a write, leaves memory when the session has ended. */
-export function stepOf(turn: Turn): SigningStep {
-  const { record, work } = turn.state;
-  const waits = work.inbox.length > 0 || isBusy(work);
-  if (turn.persisted && waits) {
-    turn.effects.push({ kind: 'send', to: turn.context.self, message: { kind: 'continue' } });
-  } else if (!waits && isTerminal(record.state)) {
-    turn.effects.push({ kind: 'stop' });
-  }
-  return { state: turn.state, effects: turn.effects };
+/** What the record keeps of the partials that are in, and of those that are asked for again. */
+export function partialsOf(work: Pick<Work, 'attempt' | 'askAgain'>): Pick<SigningRecord, 'submitted' | 'given'> {
+  const partials = [...(work.attempt?.partials ?? [])];
+  const sorted = (ids: Iterable<number>) => [...new Set(ids)].sort((a, b) => a - b);
+  return {
+    submitted: sorted([...partials.map(([id]) => id), ...work.askAgain]),
+    given: sorted(partials.filter(([, { origin }]) => origin === 'caller').map(([id]) => id)),
+  };
 }
 
 /** No more interest in nodes: the timers and the watch end, a pending draw is taken back. */
@@ -176,23 +151,19 @@ export function leaveRound(turn: Turn): void {
   work.drawing = 0;
   work.ready = undefined;
   work.silent.clear();
+  work.attempt?.asked.clear();
 }
 
-export function sessionEvent(record: SigningSession): CoordinatorEffect {
-  const { tenant, sessionId, reasonCode, epoch, ceremony } = record;
-  return {
-    kind: 'emit',
-    event: {
-      type: `signing.session.${ReceiptState[record.state].toLowerCase()}`,
-      level: 'debug',
-      fields: {
-        tenant,
-        session: sessionId,
-        reason: reasonCode,
-        epoch,
-        attempt: ceremony.attempt,
-        culprits: ceremony.excluded,
-      },
-    },
-  };
+/**
+ * The step of a turn: it goes on by itself when calls wait behind a write or behind each other, and leaves memory when
+ * nothing waits and the session is not open (a paused one may be revoked in the store by a newer one).
+ */
+export function stepOf(turn: Turn): SigningStep {
+  const { record, work } = turn.state;
+  if (work.inbox.length > 0 ? !work.loadingKey : turn.persisted && isBusy(work)) {
+    turn.effects.push({ kind: 'send', to: turn.context.self, message: { kind: 'continue' } });
+  } else if (work.inbox.length === 0 && !isBusy(work) && !isOpen(record.state)) {
+    turn.effects.push({ kind: 'stop' });
+  }
+  return { state: turn.state, effects: turn.effects };
 }

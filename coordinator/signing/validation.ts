@@ -20,7 +20,7 @@ import {
   identifierCharsMax,
   opaqueBytesMax,
 } from '../../proto/limits.ts';
-import { type Answer, answer } from '../session/receipts.ts';
+import { type Answer, answer } from '../session/answers.ts';
 import type { KeyRecord, SigningFacts } from '../session/record.ts';
 import { quote } from '../session/wording.ts';
 
@@ -82,6 +82,11 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
         `keystore_type KEYSTORE_TYPE_${KeystoreType[facts.keystoreType]} is not built yet: use MOCK_THRESHOLD or MPC_FROST`,
       );
   }
+}
+
+/** What UNSPECIFIED stands for; a number outside the enum (a forced session is not validated) is shown as the default. */
+export function effectiveKeystore(asked: KeystoreType): KeystoreType {
+  return KeystoreType[asked] === undefined || asked === KeystoreType.UNSPECIFIED ? KeystoreType.MOCK_THRESHOLD : asked;
 }
 
 export type KeyedResult = { readonly path: readonly number[] } | { readonly fault: Answer };

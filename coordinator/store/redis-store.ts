@@ -53,7 +53,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   redis.defineCommand('createSession', { numberOfKeys: 3, lua: createSession });
   redis.defineCommand('updateSession', { numberOfKeys: 4, lua: updateSession });
   const scripts = redis as unknown as Scripts;
-  const fence = await redis.incr(redisKeys.fenceCounter(options.clusterId));
+  const fence = await redis.incr(redisKeys.fenceCounter(options.clusterId)).catch((error: unknown) => {
+    redis.disconnect();
+    throw error;
+  });
   const keys = new Map<string, CoordinatorRecord>();
 
   return {

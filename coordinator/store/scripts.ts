@@ -6,6 +6,7 @@
  * are those of svc.mesh.v1.ReceiptState.
  */
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { reasonCodes } from '../../proto/reason-codes.ts';
 
 const S = ReceiptState;
 
@@ -48,7 +49,7 @@ if ARGV[5] == '1' then
     if live or state == ${S.BACKEND_FAILED} then
       redis.call('HINCRBY', key, 'epoch', 1)
       if over then
-        redis.call('HSET', key, 'state', ${S.EXPIRED}, 'reasonCode', 'SESSION_EXPIRED', 'message', 'The session\\'s lifetime is over.',
+        redis.call('HSET', key, 'state', ${S.EXPIRED}, 'reasonCode', 'SESSION_EXPIRED', 'message', ${JSON.stringify(reasonCodes.SESSION_EXPIRED.text)},
           'checkpointId', ARGV[7], 'checkpointMs', ARGV[3])
       else
         redis.call('HSET', key, 'state', ${S.REVOKED}, 'reasonCode', 'SESSION_REVOKED', 'message', ARGV[8],

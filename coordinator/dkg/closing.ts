@@ -1,0 +1,54 @@
+/** How a DKG session leaves its round: completed, expired, or given up. Every call in hand is answered. */
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { answer, sessionAnswer } from '../session/answers.ts';
+import { advance, type KeyRecord } from '../session/record.ts';
+import { commit, isOverdue, reply } from '../session/turn.ts';
+import { nodeList } from '../session/wording.ts';
+import { type DkgSession, type DkgTurn, isComplete, leaveDkgRound, noDkgWork, nodeIds, sortedPairs } from './state.ts';
+
+/** The session goes on to another state. */
+export function concludeDkg(
+  turn: DkgTurn,
+  record: DkgSession,
+  more: { readonly key?: KeyRecord; readonly culprits?: readonly number[] } = {},
+): void {
+  const { jobs, watching, inbox } = turn.state.work;
+  commit(turn, record, { ...noDkgWork(record, false), inbox, watching }, more);
+  leaveDkgRound(turn);
+  const verified = record.state === ReceiptState.BACKEND_COMPLETED;
+  for (const job of jobs) reply(turn, job.call, sessionAnswer(record), { verified });
+}
+
+/** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are looked at after. */
+export function expireDkg(turn: DkgTurn): boolean {
+  const { record } = turn.state;
+  if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
+  concludeDkg(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
+  return true;
+}
+
+/** The wait for nodes is over. */
+export function giveUpDkg(turn: DkgTurn): void {
+  const { record, work } = turn.state;
+  if (work.jobs.length === 0 || expireDkg(turn)) return;
+  const asked = [...work.flights].map((flight) => Number(flight.split('/')[0]));
+  const unready = nodeIds(record).filter((id) => work.ready?.has(id) === false && isWanted(turn, id));
+  const missing = new Set([...asked, ...unready]);
+  const waited = `within ${turn.config.nodesWaitMs} ms`;
+  const text =
+    missing.size > 0 ? `${nodeList(missing)} did not answer ${waited}` : `the round made no progress ${waited}`;
+  if (work.jobs.every((job) => job.single) && !isComplete(record, work)) {
+    const unchanged = answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`);
+    for (const job of work.jobs.splice(0)) reply(turn, job.call, unchanged);
+    leaveDkgRound(turn);
+    return;
+  }
+  const failed = { ...answer('NODES_UNAVAILABLE', text), state: ReceiptState.BACKEND_FAILED as const };
+  concludeDkg(turn, advance(record, failed, turn.context, { verified: sortedPairs(work.verified) }));
+}
+
+function isWanted(turn: DkgTurn, id: number): boolean {
+  const { work, record } = turn.state;
+  if (isComplete(record, work)) return true;
+  return work.jobs.some((job) => job.offer?.recipient === id || job.pairs.some((one) => one.includes(id)));
+}

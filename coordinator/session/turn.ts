@@ -1,0 +1,128 @@
+/**
+ * One turn of a session's actor, the same for every kind of ceremony: the state it will leave behind, the effects so
+ * far, and the rules of a write.
+ *
+ * The work in hand is volatile and changes in place; what a write decides is replaced, never changed in place. So a
+ * refused write finds every call where it was, and those that the refused step had answered in `unsaid`: no call is
+ * ever left without an answer.
+ */
+import type { Context } from '../../actors/contract.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { SessionConfig } from '../config.ts';
+import { type ClientCall, type CoordinatorEffect, clusterAddress, sessionKey } from '../messages.ts';
+import { type Answer, answer } from './answers.ts';
+import { sessionEvent } from './events.ts';
+import { proofOf } from './receipts.ts';
+import type { KeyRecord, SessionRecord } from './record.ts';
+import { errorEffect, replyEffect, type StepResult, unavailableEffect } from './replies.ts';
+import { isTerminal } from './transitions.ts';
+
+/** A session that nobody calls for this long leaves memory; the next call loads it. */
+export const idleMs = 60_000;
+
+/** Calls that one session keeps waiting, at most. */
+export const callsWaitingMax = 256;
+
+/** What every session's work has. */
+export interface Waiting {
+  /** Calls not looked at yet, oldest first. */
+  readonly inbox: ClientCall[];
+  /** Answered by the step whose write is under way. */
+  readonly unsaid: ClientCall[];
+}
+
+export interface SessionTurn<R extends SessionRecord, W extends Waiting> {
+  state: { readonly phase: 'open'; readonly record: R; readonly work: W };
+  readonly effects: CoordinatorEffect[];
+  /** Calls answered so far. */
+  readonly answered: ClientCall[];
+  /** The step has its write already: nothing else may be decided in it. */
+  persisted: boolean;
+  readonly context: Context;
+  readonly config: SessionConfig;
+}
+
+export function beginTurn<R extends SessionRecord, W extends Waiting>(
+  state: SessionTurn<R, W>['state'],
+  context: Context,
+  config: SessionConfig,
+): SessionTurn<R, W> {
+  return { state, effects: [], answered: [], persisted: false, context, config };
+}
+
+/** Answers a call; its session is as `turn.state` has it. */
+export function reply<R extends SessionRecord, W extends Waiting>(
+  turn: SessionTurn<R, W>,
+  call: ClientCall,
+  given: Answer,
+  result: StepResult = {},
+): void {
+  const { record } = turn.state;
+  turn.answered.push(call);
+  turn.effects.push(replyEffect(call, proofOf(call, given, record, turn.config.resumeKey, turn.context), result));
+}
+
+/** Decides the session's next record, and the key it made, if any; `work` is a fresh object for the time after. */
+export function commit<R extends SessionRecord, W extends Waiting>(
+  turn: SessionTurn<R, W>,
+  record: R,
+  work: W,
+  more: { readonly key?: KeyRecord | undefined; readonly culprits?: readonly number[] } = {},
+): void {
+  if (turn.persisted) throw new Error('a step has one write');
+  turn.persisted = true;
+  const { record: before, work: old } = turn.state;
+  old.unsaid.push(...turn.answered);
+  const { key, culprits } = more;
+  turn.effects.push({ kind: 'persist', write: { kind: 'update', session: record, ...(key ? { key } : {}) } });
+  turn.state = { phase: 'open', record, work: { ...work, unsaid: [] } };
+  turn.effects.push(sessionEvent(record, before.state, culprits));
+}
+
+/** A call came in: kept for its turn, or refused when too many wait already. */
+export function takeIn<R extends SessionRecord, W extends Waiting>(
+  turn: SessionTurn<R, W>,
+  call: ClientCall,
+  waiting: number,
+): boolean {
+  turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
+  if (waiting >= callsWaitingMax) {
+    const text = 'this session has too many calls waiting: repeat later';
+    turn.effects.push(errorEffect(call, CallErrorCode.OVERLOADED, text));
+    return false;
+  }
+  turn.state.work.inbox.push(call);
+  return true;
+}
+
+/** The lifetime is over, and the record does not say so yet. */
+export function isOverdue(record: SessionRecord, nowMs: number): boolean {
+  return !isTerminal(record.state) && nowMs >= record.expiresMs;
+}
+
+/** No interest in nodes or nonces any more, whatever it was. */
+export function leaveCluster(): CoordinatorEffect[] {
+  return [
+    { kind: 'send', to: clusterAddress, message: { kind: 'withdraw' } },
+    { kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } },
+  ];
+}
+
+/** The store did not answer: nothing was promised; what is durable is read again at the next call. */
+export function failCalls(calls: readonly ClientCall[]): CoordinatorEffect[] {
+  return [...calls.map((call) => unavailableEffect(call)), ...leaveCluster(), { kind: 'stop' }];
+}
+
+/** The same for a session that does not exist, of another kind, or of another tenant. */
+export function notFound(call: ClientCall, context: Context, config: SessionConfig): CoordinatorEffect {
+  return replyEffect(
+    call,
+    proofOf(call, call.fault ?? answer('SESSION_NOT_FOUND'), undefined, config.resumeKey, context),
+  );
+}
+
+/** The store key of the session that an address "<kind>/<tenant>/<session>" names. */
+export function durableKeyOf(self: string): string {
+  const [, tenant, sessionId] = self.split('/');
+  return sessionKey(tenant!, sessionId!);
+}

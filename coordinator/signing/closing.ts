@@ -1,0 +1,58 @@
+/** How a signing session leaves its round: completed, expired, or given up. Every call in the round is answered. */
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { answer, sessionAnswer } from '../session/answers.ts';
+import { advance } from '../session/record.ts';
+import { commit, isOverdue, reply } from '../session/turn.ts';
+import { nodeList } from '../session/wording.ts';
+import { isBusy, leaveRound, roundCalls, type SigningSession, signatureResult, type Turn } from './state.ts';
+
+/** The session goes on to another state. */
+export function conclude(turn: Turn, record: SigningSession): void {
+  const { work } = turn.state;
+  const calls = roundCalls(work);
+  commit(turn, record, {
+    ...work,
+    gathers: [],
+    steps: new Map(),
+    offers: [],
+    attempt: undefined,
+    askAgain: new Set<number>(),
+    voided: new Set<number>(),
+  });
+  leaveRound(turn);
+  for (const call of calls) reply(turn, call, sessionAnswer(record), signatureResult(record));
+}
+
+/** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are looked at after. */
+export function expire(turn: Turn): boolean {
+  const { record } = turn.state;
+  if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
+  conclude(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
+  return true;
+}
+
+/** The round's time is over. */
+export function giveUp(turn: Turn): void {
+  const { work, record } = turn.state;
+  if (!isBusy(work) || !work.key || expire(turn)) return;
+  const { threshold, totalNodes } = work.key;
+  const waited = `within ${turn.config.nodesWaitMs} ms`;
+  const ready = [...(work.ready ?? [])].filter((id) => id <= totalNodes && !work.silent.has(id));
+  const here = ready.length > 0 ? `ready: ${nodeList(ready)}` : 'no node is ready';
+  const excluded = record.ceremony.excluded.length > 0 ? `, excluded: ${nodeList(record.ceremony.excluded)}` : '';
+  const noQuorum = `no quorum ${waited}: ${threshold} of ${totalNodes} nodes are needed, ${here}${excluded}`;
+  if (work.gathers.length > 0) {
+    const failed = { ...answer('QUORUM_UNAVAILABLE', noQuorum), state: ReceiptState.BACKEND_FAILED as const };
+    conclude(turn, advance(record, failed, turn.context, { attempt: work.attempts, submitted: [], given: [] }));
+    return;
+  }
+  // Steps alone do not fail the session: others can still be asked.
+  const away = [...work.steps.keys()];
+  const text = away.length > 0 ? `${nodeList(away)} did not answer ${waited}` : noQuorum;
+  for (const call of roundCalls(work)) {
+    reply(turn, call, answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`));
+  }
+  work.steps.clear();
+  work.offers.length = 0;
+  leaveRound(turn);
+}
