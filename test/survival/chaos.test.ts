@@ -1,0 +1,86 @@
+/**
+ * Everything dies at random, again and again, while clients make keys and signatures: nodes, coordinator, gateway, Redis.
+ * Afterwards everything that any client was ever told must still be true. The seed of the choices is printed.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type RoleName, startCluster, type TestCluster } from '../support/cluster.ts';
+import { askAgain, curveOf, type Key, makeKey, type Scheme, sign } from './support/ceremonies.ts';
+import { Ledger } from './support/ledger.ts';
+import { nonceUse } from './support/nonces.ts';
+import { announcedSeed, Seeded } from './support/seeded.ts';
+
+const clients = 4;
+const kills = 14;
+const rounds = 4;
+const signaturesInRound = 5;
+const schemes: readonly Scheme[] = ['mockEcdsa', 'bip340', 'ed25519'];
+
+const ledger = new Ledger();
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({
+    environment: {
+      SIGNMESH_LOG_LEVEL: 'debug',
+      // Short, so that rounds fail and are resumed, too.
+      SIGNMESH_NODES_WAIT_MS: '400',
+      SIGNMESH_PARTIAL_TIMEOUT_MS: '200',
+    },
+  });
+});
+afterAll(() => cluster?.stop());
+
+test('nothing that a client was told is lost or contradicted', { timeout: 90_000 }, async () => {
+  const seed = announcedSeed('chaos');
+  let working = clients;
+
+  /** One client: makes keys, and signs with its own and the others' keys, until its share of the work is done. */
+  const keys: Key[] = [];
+  const work = async (name: string): Promise<void> => {
+    const chance = new Seeded(`${seed}/${name}`);
+    const client = { api: cluster.http(), ledger, withinMs: 60_000 };
+    for (let round = 1; round <= rounds; round += 1) {
+      const curve = chance.pick(['secp256k1', 'ed25519'] as const);
+      const totalNodes = chance.integer(2, 5);
+      const threshold = chance.integer(2, totalNodes);
+      keys.push(await makeKey(client, { sessionId: `${name}-${round}`, curve, threshold, totalNodes }));
+      for (let count = 1; count <= signaturesInRound; count += 1) {
+        const key = chance.pick(keys);
+        const scheme = chance.pick(schemes.filter((one) => curveOf[one] === key.curve));
+        await sign(client, { key, scheme, intentId: `${name}-${round}-${count}`, message: chance.bytes(32) });
+      }
+    }
+    working -= 1;
+  };
+
+  const killed: RoleName[] = [];
+  const killAtRandom = async (): Promise<void> => {
+    const chance = new Seeded(`${seed}/killer`);
+    const targets: readonly RoleName[] = [...cluster.roles, 'coordinator', 'redis'];
+    while (killed.length < kills && working > 0) {
+      // A moment of the fault, not a wait for anything.
+      await new Promise((resolve) => setTimeout(resolve, chance.integer(50, 900)));
+      const role = chance.pick(targets);
+      if (cluster.signal(role, 'SIGKILL') !== undefined) killed.push(role);
+    }
+  };
+
+  const names = Array.from({ length: clients }, (_, index) => `client${index + 1}`);
+  await Promise.all([killAtRandom(), ...names.map(work)]);
+  await cluster.untilHealth('ok');
+  await askAgain({ api: cluster.http(), ledger });
+
+  const { partials, spentTwice } = nonceUse(cluster);
+  process.stdout.write(
+    `chaos: killed ${killed.join(', ')}; ${ledger.answers} answers of ${ledger.sessionIds.length} sessions, ` +
+      `${ledger.signatures} signatures of ${partials} partials\n`,
+  );
+  expect(ledger.violations).toEqual([]);
+  expect(spentTwice).toEqual([]);
+  expect(killed.length).toBeGreaterThan(kills / 2);
+  expect(ledger.sessionsOf('dkg')).toHaveLength(clients * rounds);
+  expect(ledger.signatures).toBe(clients * rounds * signaturesInRound);
+  for (const id of ledger.sessionIds) expect([id, ledger.stateOf(id)]).toEqual([id, ReceiptState.BACKEND_COMPLETED]);
+  for (const role of new Set(killed)) expect(cluster.output).toMatch(new RegExp(`${role} died \\(SIGKILL\\)`));
+});
