@@ -1,7 +1,7 @@
 /** A cluster of the bench's own: `signmesh up` as a child, in a directory and on ports that go away with it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,7 +10,7 @@ import { Failure } from '../cli/failure.ts';
 import { freePort } from '../cli/up/ports.ts';
 import type { Key } from './ceremonies.ts';
 import type { Curve } from './doors/door.ts';
-import { probeVariable } from './probe-protocol.ts';
+import { probeVariable, profileVariable } from './probe-protocol.ts';
 
 interface ReadyLine {
   readonly http: string;
@@ -33,8 +33,9 @@ export class BenchCluster {
     this.#ready = ready;
   }
 
-  static async start(): Promise<BenchCluster> {
+  static async start(profileFolder: string | undefined): Promise<BenchCluster> {
     const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-bench-'));
+    if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
     const coordinatorPort = await freePort();
     const probe = new URL('./probe.js', import.meta.url);
     const child = spawn(process.execPath, [fileURLToPath(new URL('../cli/main.js', import.meta.url)), 'up', '--json'], {
@@ -47,6 +48,7 @@ export class BenchCluster {
         SIGNMESH_RATE_LIMIT: 'off',
         NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${probe.href}`.trim(),
         [probeVariable]: dataDir,
+        ...(profileFolder !== undefined && { [profileVariable]: profileFolder }),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -50,7 +50,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
   const beganMs = performance.now();
   const where = environment();
   say('bench: starting a cluster of its own …');
-  const cluster = await BenchCluster.start();
+  const cluster = await BenchCluster.start(options.profileFolder);
   const interrupt = () => void cluster.stop().then(() => process.exit(exitCodes.interrupted));
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   try {

@@ -1,4 +1,5 @@
 /** What can be asked of `npm run bench`. */
+import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { exitCodes, Failure } from '../cli/failure.ts';
 import { type DoorName, doorNames } from './doors/door.ts';
@@ -21,6 +22,8 @@ export interface BenchOptions {
   readonly referenceMs: number;
   /** "-": standard output, and the table goes to standard error. */
   readonly jsonFile: string | undefined;
+  /** For a CPU profile of every process. */
+  readonly profileFolder: string | undefined;
   /** A target that is missed fails the run. */
   readonly strict: boolean;
 }
@@ -39,6 +42,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     .option('--in-flight <counts>', 'callers at once, such as 1,8,64', counts)
     .option('--seconds <number>', 'that each phase counts for', seconds)
     .option('--json <file>', 'write the results there too ("-": to standard output, the table to standard error)')
+    .option('--profile <folder>', 'write a CPU profile of every process there (slower; open it in a browser)')
     .option('--strict', 'exit 1 when a target is missed, too')
     .exitOverride()
     .configureOutput({ outputError: () => undefined });
@@ -57,6 +61,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     inFlight?: number[];
     seconds?: number;
     json?: string;
+    profile?: string;
     strict?: boolean;
   }>();
   const quick = given.quick === true;
@@ -71,6 +76,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     warmMs: Math.min(1000, countMs / 2),
     referenceMs: Math.min(1500, countMs / 2),
     jsonFile: given.json,
+    profileFolder: given.profile === undefined ? undefined : resolve(given.profile),
     strict: given.strict === true,
   };
 }

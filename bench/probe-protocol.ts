@@ -4,6 +4,9 @@ import { join } from 'node:path';
 /** Names the directory in which probes listen. */
 export const probeVariable = 'BENCH_PROBE_DIR';
 
+/** Names the directory for a CPU profile of the whole life of each process. */
+export const profileVariable = 'BENCH_PROFILE_DIR';
+
 export function probeSocket(folder: string, pid: number): string {
   return join(folder, `probe-${pid}.sock`);
 }

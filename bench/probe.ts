@@ -2,12 +2,36 @@
  * Loaded into every measured process before its own code (`--import`): measures the event loop from within, which
  * nobody can from outside, and tells it to whoever connects to its socket. Costs one timer every ten milliseconds.
  */
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks';
-import { type ProbeReading, probeSocket, probeVariable } from './probe-protocol.ts';
+import { type ProbeReading, probeSocket, probeVariable, profileVariable } from './probe-protocol.ts';
 
 const folder = process.env[probeVariable];
 if (folder !== undefined) listen(folder);
+
+const profileFolder = process.env[profileVariable];
+if (profileFolder !== undefined) profile(profileFolder);
+
+/** Written when the process ends in order. */
+function profile(folder: string): void {
+  const session = new Session();
+  session.connect();
+  session.post('Profiler.enable');
+  session.post('Profiler.start');
+  process.once('exit', () => {
+    session.post('Profiler.stop', (_error, result) => {
+      const role =
+        process.argv
+          .slice(2, 4)
+          .join('-')
+          .replace(/-?--.*/, '') || 'process';
+      if (result !== undefined) writeFileSync(join(folder, `${role}.cpuprofile`), JSON.stringify(result.profile));
+    });
+  });
+}
 
 function listen(folder: string): void {
   const resolutionMs = 10;

@@ -1,8 +1,8 @@
 /**
  * One live link between two processes, after the handshake; both sides use it alike.
  *
- * Its part: envelopes become frames, frames of one turn become one WebSocket message, and the other way round. It
- * notices a dead peer by heartbeats and refuses what does not belong on the wire (docs/wire.md).
+ * Its part: envelopes become frames, frames of one turn of the event loop become one WebSocket message, and the other
+ * way round. It notices a dead peer by heartbeats and refuses what does not belong on the wire (docs/wire.md).
  *
  * Invariants
  * - After `onDown` (called once) nothing comes in and nothing goes out.
@@ -148,7 +148,8 @@ export class Link<M> {
     this.#framesOut += 1;
     if (!this.#flushPlanned) {
       this.#flushPlanned = true;
-      queueMicrotask(this.#plannedFlush);
+      // When the event loop has read what its sockets have: a burst from several peers is answered in one message each.
+      setImmediate(this.#plannedFlush);
     }
     return undefined;
   }
