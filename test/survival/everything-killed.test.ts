@@ -1,0 +1,61 @@
+/** kill -9 of every process at once (`up`, its children, Redis), and a start on the same data directory. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+import { askAgain, finishSigning, type Key, makeKey, openSigning } from './support/ceremonies.ts';
+import { Ledger } from './support/ledger.ts';
+
+const digest = new Uint8Array(32).fill(0x78);
+const ledger = new Ledger();
+let cluster: TestCluster;
+let key: Key;
+
+const client = () => ({ api: cluster.http(), ledger });
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  key = await makeKey(client(), { sessionId: 'secp', curve: 'secp256k1' });
+});
+afterAll(() => cluster?.stop());
+afterEach(() => expect(ledger.violations).toEqual([]));
+
+describe.sequential('kill -9 of everything at once', () => {
+  test('on the next start keys and sessions are there, and keys still sign', async () => {
+    const completed = await openSigning(client(), { key, scheme: 'mockEcdsa', intentId: 'before', message: digest });
+    const signature = await finishSigning(client(), completed);
+    const open = await openSigning(client(), { key, scheme: 'bip340', intentId: 'open', message: digest });
+    const publicKeys = cluster.ready.keys;
+    const keyBefore = ledger.resultOf(key.sessionId);
+
+    await cluster.killEverything();
+    await cluster.start();
+
+    expect(cluster.ready.keys).toEqual(publicKeys);
+    await cluster.untilHealth('ok');
+    expect(await finishSigning(client(), completed)).toBe(signature);
+    await finishSigning(client(), open);
+    expect(ledger.stateOf(open)).toBe(ReceiptState.BACKEND_COMPLETED);
+    const after = await openSigning(client(), { key, scheme: 'mockEcdsa', intentId: 'after', message: digest });
+    await finishSigning(client(), after);
+    await ledger.ask(key.sessionId, () => client().api.exchangeDkgShares({ sessionId: key.sessionId }));
+    expect(ledger.resultOf(key.sessionId)).toBe(keyBefore);
+  });
+
+  test('also in the middle of a key generation and of signatures', async () => {
+    const began = [1, 2, 3].map((count) =>
+      makeKey(client(), { sessionId: `cut-${count}`, curve: 'ed25519' }).catch((error: unknown) => error),
+    );
+    await until(() => ledger.sessionsOf('dkg').includes('cut-1'), 'a DKG under way');
+    await cluster.killEverything();
+    await cluster.start();
+    await Promise.all(began);
+    await cluster.untilHealth('ok');
+    for (const count of [1, 2, 3]) {
+      const made = await makeKey(client(), { sessionId: `cut-${count}`, curve: 'ed25519' });
+      const wish = { key: made, scheme: 'ed25519', intentId: `cut-${count}`, message: digest } as const;
+      await finishSigning(client(), await openSigning(client(), wish));
+    }
+    await askAgain(client());
+  });
+});
