@@ -154,9 +154,9 @@ export class LinkServer<M> implements Transport<M> {
       ws.off('close', settle);
       this.#shaking.delete(ws);
     };
-    const refuse = (code: RefusalCode) => {
+    const refuse = (code: RefusalCode, peer?: Address) => {
       settle();
-      this.#refuse(ws, code, remote);
+      this.#refuse(ws, code, remote, peer);
     };
     const count = (chunk: Buffer) => {
       unprovenBytes += chunk.length;
@@ -178,7 +178,7 @@ export class LinkServer<M> implements Transport<M> {
       clearTimeout(timer);
       this.#claim(verdict.peer, ws, (admitted) => {
         if (ws.readyState !== ws.OPEN) settle();
-        else if (!admitted) refuse('ID_TAKEN');
+        else if (!admitted) refuse('ID_TAKEN', verdict.peer.address);
         else {
           settle();
           this.#admit(verdict.peer, ws, verdict.welcome);
@@ -194,8 +194,9 @@ export class LinkServer<M> implements Transport<M> {
     ws.send(handshake.challenge, ignore);
   }
 
-  #refuse(ws: WebSocket, code: RefusalCode, remote: string): void {
-    this.#log.warn({ code, remote }, 'a link was refused');
+  /** `peer`: whose proof held and was refused all the same. Before its proof a stranger has no name but its address. */
+  #refuse(ws: WebSocket, code: RefusalCode, remote: string, peer?: Address): void {
+    this.#log.warn({ code, remote, ...(peer !== undefined && { peer }) }, 'a link was refused');
     if (ws.readyState !== ws.OPEN) return;
     ws.send(encodeRefused(this.#options.codec, code), ignore);
     closeSocket(ws, 'HANDSHAKE_REFUSED', this.#limits.closeGraceMs, code);
