@@ -14,7 +14,9 @@ import {
   verifyOpening,
   verifySealedShare,
 } from '../../crypto/dkg-transcripts.ts';
+import { CryptoError } from '../../crypto/errors.ts';
 import { publicKeyPackage } from '../../crypto/key-package.ts';
+import { seal } from '../../crypto/sealing.ts';
 import type { DkgFinished, DkgOpening, DkgVerdict } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
@@ -35,11 +37,23 @@ export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
 export function openingFault(turn: DkgTurn, opening: DkgOpening): string | undefined {
   switch (verifyOpening(termsOf(turn.state.record, turn.config), opening, identityOf(turn, opening.dealer))) {
     case undefined:
-      return undefined;
+      return isUsableSealingKey(turn, opening.sealingKey) ? undefined : 'its sealing key is of small order';
     case 'OPENING_INVALID':
       return 'its opening is malformed or not signed by it';
     case 'POSSESSION_INVALID':
       return 'it does not prove possession of its constant term';
+  }
+}
+
+/** A key that nothing can be sealed to would stop its dealers, and blame them. */
+function isUsableSealingKey(turn: DkgTurn, recipientPublicKey: Uint8Array): boolean {
+  const none = new Uint8Array(0);
+  try {
+    seal({ recipientPublicKey, plaintext: none, associatedData: none, random: turn.context.random });
+    return true;
+  } catch (error) {
+    if (error instanceof CryptoError) return false;
+    throw error;
   }
 }
 

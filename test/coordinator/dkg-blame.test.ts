@@ -1,0 +1,367 @@
+/** Byzantine nodes in a DKG: the right one is named, never an honest one; and the session goes on without its trick. */
+import { describe, expect, test } from 'vitest';
+import type { Envelope } from '../../actors/contract.ts';
+import {
+  type DealerOpening,
+  type DkgTerms,
+  finishTranscript,
+  openingTranscript,
+  sealedShareTranscript,
+  sealingAssociatedData,
+  sessionContext,
+} from '../../crypto/dkg-transcripts.ts';
+import { type Curve, groupOf } from '../../crypto/group.ts';
+import { identityFromSeed, sign } from '../../crypto/identity.ts';
+import { seal } from '../../crypto/sealing.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { rosterDigest } from '../../proto/roster.ts';
+import type { WireBody, WireMessage } from '../../proto/wire.ts';
+import { type FrameFate, SimCluster } from '../../sim/cluster.ts';
+import { randomStream } from '../../sim/random.ts';
+import { codeOf, makeKey, tenant, tokenOf } from './support/world.ts';
+
+type Frame = Envelope<WireMessage>;
+type Body<C extends WireBody['case']> = Extract<WireBody, { case: C }>['value'];
+
+/** A session of three nodes; `lie` rewrites what node `liar` says, until the honest phase begins. */
+class Theatre {
+  readonly cluster: SimCluster;
+  readonly openings = new Map<number, DealerOpening>();
+  honest = false;
+  readonly #curve: Curve;
+
+  constructor(
+    curve: Curve,
+    label: string,
+    liar: number,
+    lie: (theatre: Theatre, body: WireBody, frame: Frame) => WireBody | readonly WireBody[] | boolean | undefined,
+  ) {
+    this.#curve = curve;
+    this.cluster = new SimCluster({
+      seed: `${label} ${curve}`,
+      nodes: 3,
+      onFrame: (frame): FrameFate => {
+        const body = frame.message.body as WireBody;
+        if (body.case === 'dkgOpened') this.openings.set(body.value.opening!.dealer, body.value.opening!);
+        if (this.honest || !frame.from.startsWith(`node/${liar}/`)) return true;
+        const told = lie(this, body, frame) ?? true;
+        if (typeof told === 'boolean') return told;
+        const bodies: readonly WireBody[] = 'case' in told ? [told] : told;
+        return bodies.map((one) => ({ envelope: { ...frame, message: { ...frame.message, body: one } }, afterMs: 1 }));
+      },
+    });
+  }
+
+  /** As a liar signs: with its own identity. */
+  secretKey(id: number): Uint8Array {
+    return identityFromSeed(this.cluster.identitySeed(id)).secretKey;
+  }
+
+  get terms(): DkgTerms {
+    const { roster } = this.cluster;
+    return {
+      tenant,
+      session: 's',
+      attempt: 1,
+      rosterDigest: rosterDigest(roster),
+      curve: this.#curve,
+      threshold: 2,
+      totalNodes: 3,
+    };
+  }
+
+  /** Runs the session; returns the answer and the nodes that events blame. */
+  run() {
+    this.cluster
+      .initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3, derivation: { curve: this.#curve } })
+      .result();
+    return this.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+  }
+
+  get culprits(): number[] {
+    return [...new Set(this.cluster.events.flatMap(({ event }) => (event.fields.culprits ?? []) as number[]))];
+  }
+
+  /** Everybody is honest from here on: a resume makes the key. */
+  recover(resumeToken: string): void {
+    this.honest = true;
+    expect(this.cluster.resumeSession({ sessionId: 's', resumeToken }).result().state).toBe(ReceiptState.RESUMED);
+    expect(codeOf(this.cluster.exchangeDkgShares({ sessionId: 's' }).result())).toBe('DKG_COMPLETED');
+  }
+}
+
+function flip(bytes: Uint8Array): Uint8Array {
+  const changed = Uint8Array.from(bytes);
+  changed[7]! ^= 1;
+  return changed;
+}
+
+function signedOpening(theatre: Theatre, id: number, change: Partial<DealerOpening>): WireBody {
+  const unsigned = { ...theatre.openings.get(id)!, ...change };
+  const signature = sign(theatre.secretKey(id), openingTranscript(sessionContext(theatre.terms), unsigned));
+  return { case: 'dkgOpened', value: { opening: { ...unsigned, signature } } as unknown as Body<'dkgOpened'> };
+}
+
+function resealed(
+  theatre: Theatre,
+  id: number,
+  shares: Body<'dkgSealed'>['shares'],
+  change: (box: Uint8Array, to: number) => Uint8Array,
+): WireBody {
+  const context = sessionContext(theatre.terms);
+  const changed = shares.map((share) => {
+    const unsigned = { dealer: id, recipient: share.recipient, box: change(share.box, share.recipient) };
+    return { ...share, ...unsigned, signature: sign(theatre.secretKey(id), sealedShareTranscript(context, unsigned)) };
+  });
+  return { case: 'dkgSealed', value: { shares: changed } as Body<'dkgSealed'> };
+}
+
+function complaint(
+  said: Body<'dkgVerified'>,
+  dealer: number,
+  code: string,
+  revealedSealingKey = new Uint8Array(32),
+): WireBody {
+  const verdicts = said.verdicts.map((verdict) =>
+    verdict.dealer === dealer ? { ...verdict, verified: false, code, message: 'lies', revealedSealingKey } : verdict,
+  );
+  return { case: 'dkgVerified', value: { ...said, verdicts, finished: undefined } as unknown as Body<'dkgVerified'> };
+}
+
+type Lie = ConstructorParameters<typeof Theatre>[3];
+
+/** A lie about one kind of frame. */
+function about<C extends WireBody['case']>(
+  kind: C,
+  lie: (value: Body<C>, theatre: Theatre) => WireBody | undefined,
+): Lie {
+  return (theatre, body) => (body.case === kind ? lie(body.value as Body<C>, theatre) : undefined);
+}
+
+const lies: [string, Lie, string][] = [
+  [
+    'an opening that it did not sign',
+    about('dkgOpened', ({ opening }) => ({
+      case: 'dkgOpened',
+      value: { opening: { ...opening!, signature: flip(opening!.signature) } } as Body<'dkgOpened'>,
+    })),
+    'not signed by it',
+  ],
+  [
+    'an opening without proof of possession',
+    about('dkgOpened', (_, theatre) => signedOpening(theatre, 2, { possession: new Uint8Array(64) })),
+    'prove possession',
+  ],
+  [
+    'commitments that are no points',
+    about('dkgOpened', (_, theatre) =>
+      signedOpening(theatre, 2, { commitments: [new Uint8Array(33), new Uint8Array(33)] }),
+    ),
+    'opening is malformed',
+  ],
+  [
+    'another node’s opening',
+    about('dkgOpened', (value, theatre) => ({
+      case: 'dkgOpened',
+      value: { ...value, opening: { ...value.opening!, ...theatre.openings.get(1)!, dealer: 1 } } as Body<'dkgOpened'>,
+    })),
+    'another dealer',
+  ],
+  [
+    'a sealing key of small order',
+    about('dkgOpened', (_, theatre) => signedOpening(theatre, 2, { sealingKey: new Uint8Array(32) })),
+    'sealing key',
+  ],
+  [
+    'boxes that it did not sign',
+    about('dkgSealed', ({ shares }) => ({
+      case: 'dkgSealed',
+      value: { shares: shares.map((share) => ({ ...share, signature: flip(share.signature) })) } as Body<'dkgSealed'>,
+    })),
+    'not signed by its dealer',
+  ],
+  [
+    'boxes that do not open',
+    about('dkgSealed', ({ shares }, theatre) => resealed(theatre, 2, shares, flip)),
+    'does not open',
+  ],
+  [
+    'a wrong share, well sealed and signed',
+    about('dkgSealed', ({ shares }, theatre) =>
+      resealed(theatre, 2, shares, (_, to) =>
+        seal({
+          recipientPublicKey: theatre.openings.get(to)!.sealingKey,
+          plaintext: groupOf(theatre.terms.curve).encodeScalar(5n),
+          associatedData: sealingAssociatedData(sessionContext(theatre.terms), 2, to),
+          random: randomStream('box', String(to)),
+        }),
+      ),
+    ),
+    'does not verify',
+  ],
+  ...[
+    'SHARE_INVALID',
+    'BOX_BROKEN',
+    'SHARE_UNSIGNED',
+    'OPENING_INVALID',
+    'POSSESSION_INVALID',
+    'COMMITMENT_MISMATCH',
+    'NONSENSE',
+  ].map((code): [string, Lie, string] => [
+    `a false complaint of ${code}`,
+    about('dkgVerified', (said) => complaint(said, 1, code)),
+    'node 2 on',
+  ]),
+  [
+    'a complaint that reveals the right key about a right share',
+    (theatre, body) => {
+      if (body.case !== 'dkgVerified') return undefined;
+      const record = JSON.parse(new TextDecoder().decode(theatre.cluster.nodeStore(2).loadNow(`dkg/${tenant}/s`)!));
+      const key = Buffer.from(record.dealing.sealing_seed as string, 'hex');
+      return complaint(body.value, 1, 'SHARE_INVALID', key as unknown as Uint8Array<ArrayBuffer>);
+    },
+    'node 2 on',
+  ],
+  [
+    'a false result, signed',
+    about('dkgVerified', (said, theatre) => {
+      if (!said.finished) return undefined;
+      const finished = { ...said.finished, transcriptDigest: flip(said.finished.transcriptDigest) };
+      finished.signature = Uint8Array.from(sign(theatre.secretKey(2), finishTranscript(finished.transcriptDigest, 2)));
+      return { case: 'dkgVerified', value: { ...said, finished } };
+    }),
+    'the same result',
+  ],
+  [
+    'a result that it did not sign',
+    about(
+      'dkgVerified',
+      (said) =>
+        said.finished && {
+          case: 'dkgVerified',
+          value: { ...said, finished: { ...said.finished, signature: flip(said.finished.signature) } },
+        },
+    ),
+    'not signed by it',
+  ],
+  [
+    'a refusal to confirm what all reported',
+    about('dkgConfirmed', () => ({
+      case: 'dkgRefused',
+      value: {
+        nodeId: 2,
+        code: 'TRANSCRIPT_MISMATCH',
+        message: 'lies',
+        culprits: [1],
+      } as unknown as Body<'dkgRefused'>,
+    })),
+    'refused',
+  ],
+];
+
+describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
+  test.each(lies)('names the node behind %s', (label, lie, told) => {
+    const theatre = new Theatre(curve, label, 2, lie);
+    const failed = theatre.run();
+    expect([codeOf(failed), failed.receipt!.state, failed.verified]).toEqual([
+      'DEALER_MISBEHAVED',
+      ReceiptState.BACKEND_FAILED,
+      false,
+    ]);
+    expect(failed.errorMessage).toMatch(/^node 2 broke the protocol: /);
+    expect(failed.errorMessage).toContain(told);
+    expect(theatre.culprits).toEqual([2]);
+    theatre.recover(tokenOf(failed));
+  });
+});
+
+test('names a dealer that deals twice', () => {
+  const theatre = new Theatre('secp256k1', 'deals twice', 2, (stage, body) =>
+    body.case === 'dkgOpened'
+      ? [body, signedOpening(stage, 2, { sealingKey: Uint8Array.of(9, ...new Uint8Array(31)) })]
+      : undefined,
+  );
+  const failed = theatre.run();
+  expect(codeOf(failed)).toBe('DEALER_MISBEHAVED');
+  expect(failed.errorMessage).toContain('node 2 broke the protocol: it dealt twice');
+  expect(theatre.culprits).toEqual([2]);
+  theatre.recover(tokenOf(failed));
+});
+
+test('blames nobody for silence, and names who did not answer', () => {
+  const theatre = new Theatre('secp256k1', 'silent', 2, () => false);
+  const failed = theatre.run();
+  expect([codeOf(failed), failed.receipt!.resumable]).toEqual(['NODES_UNAVAILABLE', true]);
+  expect(failed.errorMessage).toMatch(/^node 2 did not answer/);
+  expect(theatre.culprits).toEqual([]);
+  theatre.recover(tokenOf(failed));
+});
+
+test('names a dealer that withholds a box as the one that did not answer, and does not ask it in a circle', () => {
+  let asked = 0;
+  const theatre = new Theatre('secp256k1', 'withholds', 2, (_, body) => {
+    if (body.case !== 'dkgSealed') return undefined;
+    asked += 1;
+    return { case: 'dkgSealed', value: { ...body.value, shares: [] } };
+  });
+  const failed = theatre.run();
+  expect(codeOf(failed)).toBe('NODES_UNAVAILABLE');
+  expect(failed.errorMessage).toMatch(/^node 2 did not answer/);
+  expect(asked).toBeLessThan(10);
+  expect(theatre.culprits).toEqual([]);
+});
+
+test('blames no honest node when a dealer dealt twice to two coordinators', () => {
+  let second = false;
+  const theatre = new Theatre('secp256k1', 'two coordinators', 2, (stage, body) =>
+    second && body.case === 'dkgOpened'
+      ? signedOpening(stage, 2, { sealingKey: stage.openings.get(1)!.sealingKey })
+      : undefined,
+  );
+  theatre.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3 }).result();
+  expect(
+    theatre.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result().verified,
+  ).toBe(true);
+  theatre.cluster.crashCoordinator();
+  theatre.cluster.startCoordinator();
+  second = true;
+  const failed = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+  expect(failed.receipt!.state).toBe(ReceiptState.BACKEND_FAILED);
+  expect(theatre.culprits.filter((id) => id !== 2)).toEqual([]);
+  theatre.recover(tokenOf(failed));
+});
+
+test('blames nobody when a node lost its store, and the next attempt works', () => {
+  const theatre = new Theatre('secp256k1', 'lost store', 2, () => undefined);
+  theatre.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3 }).result();
+  expect(
+    theatre.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result().verified,
+  ).toBe(true);
+  theatre.cluster.nodeStore(2).writeNow({ puts: [], deletes: [`dkg/${tenant}/s`] });
+  theatre.cluster.crashNode(2);
+  theatre.cluster.startNode(2);
+  const failed = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+  expect(codeOf(failed)).toBe('TRANSCRIPT_MISMATCH');
+  expect(theatre.culprits).toEqual([]);
+  theatre.recover(tokenOf(failed));
+});
+
+test('is not disturbed by frames that come twice, late and out of order', () => {
+  let count = 0;
+  const cluster = new SimCluster({
+    seed: 'disorder',
+    nodes: 3,
+    onFrame: (envelope) => {
+      count += 1;
+      const late = 1 + ((count * 7) % 13);
+      return [late, late + 5, late + 60].map((afterMs) => ({ envelope, afterMs }));
+    },
+  });
+  for (const [id, curve] of [
+    ['a', 'secp256k1'],
+    ['b', 'ed25519'],
+  ] as const) {
+    makeKey(cluster, id, curve);
+  }
+  expect(cluster.events.flatMap(({ event }) => event.fields.culprits ?? [])).toEqual([]);
+});

@@ -1,0 +1,152 @@
+/** A DKG in which a client plays a dealer, beside nodes that deal for themselves. */
+import { describe, expect, test } from 'vitest';
+import { type Curve, groupOf } from '../../crypto/group.ts';
+import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
+import { commitTo, shareFor } from '../../crypto/vss.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { SimCluster } from '../../sim/cluster.ts';
+import { randomStream } from '../../sim/random.ts';
+import { begin, codeOf, groupKey, tenant } from './support/world.ts';
+
+/** A session of three nodes, two of which sign; exchanges as a client calls them. */
+function session(curve: Curve, label: string) {
+  const cluster = new SimCluster({ seed: `${label} ${curve}`, nodes: 3 });
+  const sessionId = 'k';
+  cluster.initiateDkg({ sessionId, threshold: 2, totalNodes: 3, derivation: { curve } }).result();
+  const group = groupOf(curve);
+  const polynomial = (name: string): Polynomial => randomPolynomial(curve, 2, randomStream(label, name));
+  const exchange = (senderNodeId: number, recipientNodeId: number, more: object = {}) =>
+    cluster.exchangeDkgShares({ sessionId, senderNodeId, recipientNodeId, ...more }).result();
+  const dealt = (secret: Polynomial, recipient: number) => ({
+    encryptedShare: group.encodeScalar(shareFor(curve, secret, recipient)),
+    commitments: commitTo(curve, secret),
+  });
+  const play = (secret: Polynomial, dealer: number, recipient: number) =>
+    exchange(dealer, recipient, dealt(secret, recipient));
+  const stored = () => cluster.storedSession(tenant, sessionId)!;
+  return { cluster, group, polynomial, exchange, dealt, play, stored };
+}
+
+describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
+  test('a played dealer’s polynomial replaces the node’s own', () => {
+    const { cluster, group, polynomial, exchange, play } = session(curve, 'all played');
+    const secrets = [polynomial('a'), polynomial('b'), polynomial('c')];
+    const answers = [1, 2, 3].flatMap((dealer) => [1, 2, 3].map((to) => play(secrets[dealer - 1]!, dealer, to)));
+    expect(answers.map((answer) => answer.verified)).toEqual(answers.map(() => true));
+    expect(answers.map(codeOf)).toEqual([...Array.from({ length: 8 }, () => 'SHARE_VERIFIED'), 'DKG_COMPLETED']);
+    const secret = secrets.reduce((sum, one) => (sum + one[0]!) % group.order, 0n);
+    expect(Buffer.from(groupKey(answers.at(-1)!.receipt!.message))).toEqual(Buffer.from(group.baseMultiply(secret)));
+    expect(codeOf(exchange(0, 0))).toBe('DKG_COMPLETED');
+
+    const right = play(secrets[0]!, 1, 2);
+    expect([codeOf(right), right.verified]).toEqual(['DKG_COMPLETED', true]);
+    const wrong = exchange(1, 2, {
+      encryptedShare: new Uint8Array(32).fill(1),
+      commitments: commitTo(curve, secrets[0]!),
+    });
+    expect([codeOf(wrong), wrong.verified]).toEqual(['SHARE_VERIFICATION_FAILED', false]);
+    const { signingSessionId } = begin(cluster, 't');
+    expect(cluster.submitSignatureShare({ signingSessionId }).result().isComplete).toBe(true);
+  });
+
+  test('a wrong share changes nothing, and the right one can follow', () => {
+    const { polynomial, exchange, dealt, play, stored } = session(curve, 'wrong then right');
+    const secret = polynomial('a');
+    const wrong = exchange(1, 2, { ...dealt(secret, 2), encryptedShare: dealt(secret, 3).encryptedShare });
+    expect([codeOf(wrong), wrong.verified, wrong.receipt!.state]).toEqual([
+      'SHARE_VERIFICATION_FAILED',
+      false,
+      ReceiptState.DENIED,
+    ]);
+    expect(wrong.errorMessage).toContain('encrypted_share: dealer 1');
+    expect(stored().epoch).toBe(1);
+    expect(codeOf(play(secret, 1, 2))).toBe('SHARE_VERIFIED');
+    expect(stored().epoch).toBe(2);
+    const again = play(secret, 1, 2);
+    expect([codeOf(again), again.verified, again.receipt!.epoch]).toEqual(['SHARE_VERIFIED', true, 2n]);
+    expect(codeOf(exchange(1, 2, { ...dealt(secret, 2), encryptedShare: dealt(secret, 3).encryptedShare }))).toBe(
+      'SHARE_VERIFICATION_FAILED',
+    );
+    expect(exchange(1, 2).verified).toBe(true);
+    expect(stored().epoch).toBe(2);
+  });
+
+  test('a dealer is played or real from its first exchange, and always with the same commitments', () => {
+    const { polynomial, exchange, play, stored } = session(curve, 'conflicts');
+    const secret = polynomial('a');
+    play(secret, 1, 1);
+    expect(codeOf(play(polynomial('other'), 1, 2))).toBe('COMMITMENT_MISMATCH');
+    expect(exchange(2, 1).verified).toBe(true);
+    const late = play(polynomial('late'), 2, 3);
+    expect(codeOf(late)).toBe('COMMITMENT_MISMATCH');
+    expect(late.errorMessage).toContain('dealer 2 is the node process');
+    const unplayed = exchange(1, 3);
+    expect(codeOf(unplayed)).toBe('INVALID_REQUEST');
+    expect(unplayed.errorMessage).toContain('encrypted_share and commitments are missing: the caller plays dealer 1');
+    expect(stored().epoch).toBe(3);
+  });
+
+  test('a whole round runs the real dealers and lists the pairs that played ones owe', () => {
+    const { polynomial, exchange, play } = session(curve, 'whole round');
+    const secret = polynomial('a');
+    play(secret, 2, 3);
+    const round = exchange(0, 0);
+    expect([codeOf(round), round.verified]).toEqual(['SHARE_VERIFIED', true]);
+    expect(round.receipt!.message).toContain('7 of 9 pairs have verified; played dealers still owe 2>1, 2>2');
+    expect(exchange(0, 0).receipt!.message).toContain('still owe 2>1, 2>2');
+    expect(codeOf(play(secret, 2, 1))).toBe('SHARE_VERIFIED');
+    expect(codeOf(play(secret, 2, 2))).toBe('DKG_COMPLETED');
+  });
+
+  test('one id alone means a row or a column', () => {
+    const { exchange, stored } = session(curve, 'row and column');
+    const pairs = () => {
+      const { ceremony } = stored();
+      return ceremony.kind === 'dkg' ? ceremony.verified : [];
+    };
+    expect(exchange(2, 0).verified).toBe(true);
+    expect(pairs()).toEqual(['2>1', '2>2', '2>3']);
+    expect(exchange(0, 3).verified).toBe(true);
+    expect(pairs()).toEqual(['1>3', '2>1', '2>2', '2>3', '3>3']);
+    expect(exchange(2, 0).receipt!.epoch).toBe(3n);
+    expect(codeOf(exchange(0, 0))).toBe('DKG_COMPLETED');
+  });
+
+  test('survives a restart of everything between two exchanges', () => {
+    const { cluster, polynomial, exchange, play } = session(curve, 'restart');
+    const secret = polynomial('a');
+    play(secret, 1, 1);
+    exchange(2, 3);
+    cluster.crashCoordinator();
+    for (const id of [1, 2, 3]) {
+      cluster.crashNode(id);
+      cluster.startNode(id);
+    }
+    cluster.startCoordinator();
+    expect(codeOf(play(polynomial('other'), 1, 2))).toBe('COMMITMENT_MISMATCH');
+    expect(codeOf(play(secret, 1, 2))).toBe('SHARE_VERIFIED');
+    expect(codeOf(exchange(0, 0))).toBe('SHARE_VERIFIED');
+    expect(codeOf(play(secret, 1, 3))).toBe('DKG_COMPLETED');
+  });
+
+  test('played dealers whose keys cancel out are refused at the last share', () => {
+    const { group, polynomial, play } = session(curve, 'cancel');
+    const [a, b] = [polynomial('a'), polynomial('b')];
+    const c: Polynomial = [group.order - ((a[0]! + b[0]!) % group.order), b[1]!];
+    const answers = [a, b, c].flatMap((secret, index) => [1, 2, 3].map((to) => play(secret, index + 1, to)));
+    expect(answers.slice(0, 6).map(codeOf)).toEqual(Array.from({ length: 6 }, () => 'SHARE_VERIFIED'));
+    expect(answers.slice(6).map(codeOf)).toEqual(Array.from({ length: 3 }, () => 'SHARE_VERIFICATION_FAILED'));
+  });
+});
+
+test('a played share for a node that is away leaves the session as it was', () => {
+  const { cluster, polynomial, play, stored } = session('secp256k1', 'away');
+  cluster.crashNode(2);
+  const away = play(polynomial('a'), 1, 2);
+  expect([codeOf(away), away.checkpoint!.state, stored().epoch]).toEqual([
+    'NODES_UNAVAILABLE',
+    ReceiptState.ACCEPTED,
+    1,
+  ]);
+  expect(away.errorMessage).toContain('node 2');
+});
