@@ -15,10 +15,11 @@
  * All are `transcriptHash` values: injective in their parts, 32 bytes, each with a tag of its own. Sources: Pedersen
  * 1991, Feldman 1987; Komlo and Goldberg 2020 ("FROST"), figure 1, for the proof of possession.
  */
-import { equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
+import { concatBytes, equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
 import { verify } from './identity.ts';
+import { BoundedMemo } from './memo.ts';
 import { verifyPossession } from './possession.ts';
 import { open, sealingKeyMatches } from './sealing.ts';
 import { validateCommitments, verifyShare } from './vss.ts';
@@ -69,9 +70,14 @@ export interface FinishedDkg {
   readonly signature: Uint8Array;
 }
 
-/** 32 bytes that name one attempt of one session; also the context of every proof of possession. */
+/** Every transcript of an attempt begins with it. */
+const contexts = new WeakMap<DkgTerms, Uint8Array>();
+
+/** 32 bytes that name one attempt of one session; also the context of every proof of possession. Treat as read-only. */
 export function sessionContext(terms: DkgTerms): Uint8Array {
-  return transcriptHash(
+  const known = contexts.get(terms);
+  if (known !== undefined) return known;
+  const context = transcriptHash(
     'signmesh/dkg/context/v1',
     utf8(terms.tenant),
     utf8(terms.session),
@@ -81,6 +87,8 @@ export function sessionContext(terms: DkgTerms): Uint8Array {
     u32be(terms.threshold),
     u32be(terms.totalNodes),
   );
+  contexts.set(terms, context);
+  return context;
 }
 
 /** What a dealer signs of its opening; the signature itself is not part of it. */
@@ -176,10 +184,18 @@ export function verifyOpening(
   return proven ? undefined : 'POSSESSION_INVALID';
 }
 
+/** Openings come twice to every node, with the request to seal and with the one to verify: those found good. */
+const signedOpenings = new BoundedMemo<string, true>(1024);
+
 /** Whether a real dealer's opening has a sealing key and its dealer's signature: all that a sealing dealer asks of it. */
 export function isSignedOpening(terms: DkgTerms, opening: DealerOpening, identityKey: Uint8Array): boolean {
-  if (opening.played || opening.sealingKey.length !== 32) return false;
-  return verify(identityKey, openingTranscript(sessionContext(terms), opening), opening.signature);
+  if (opening.played || opening.sealingKey.length !== 32 || opening.signature.length !== 64) return false;
+  const transcript = openingTranscript(sessionContext(terms), opening);
+  const key = Buffer.from(concatBytes(identityKey, transcript, opening.signature)).toString('latin1');
+  if (signedOpenings.get(key)) return true;
+  if (!verify(identityKey, transcript, opening.signature)) return false;
+  signedOpenings.set(key, true);
+  return true;
 }
 
 /** Whether a sealed share carries its dealer's signature. `identityKey` is the dealer's. */

@@ -105,6 +105,8 @@ function handle(party: DkgParty, state: DkgState, input: NodeMessageInput, conte
       const effects: NodeEffect[] = [{ kind: 'persist', write }, idle];
       if (outcome.body !== undefined) effects.push(reply(outcome.body));
       effects.push(event(`dkg.${next.phase}`, next.phase === 'broken' ? 'warn' : 'info', context, { attempt }));
+      // A key that is made is seldom asked for again; who does is answered from the record.
+      if (next.phase === 'final') effects.push({ kind: 'stop' });
       return { state: next, effects };
     }
   }
