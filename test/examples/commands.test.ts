@@ -1,0 +1,222 @@
+/**
+ * What the documents tell people to run does what they say: the two clients of examples/, and the shell blocks of README.md
+ * and docs/signing-api.md, taken out of the pages and run word for word (but for the ports) against a real cluster.
+ *
+ * Where grpcurl is not installed, its block runs with child/grpcurl.mjs in its place, which goes the same way: reflection,
+ * then the call.
+ */
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { delimiter, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../cli/support/temporary.ts';
+import { root } from '../cli/support/up-process.ts';
+import { startCluster, type TestCluster } from '../support/cluster.ts';
+
+const examples = {
+  http: new URL('../../examples/http-client.ts', import.meta.url),
+  grpc: new URL('../../examples/grpc-client.ts', import.meta.url),
+};
+const sha256OfHello = Buffer.from('LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=', 'base64');
+
+let cluster: TestCluster;
+beforeAll(async () => {
+  cluster = await startCluster();
+}, 120_000);
+afterAll(() => cluster?.stop(), 60_000);
+
+interface Ended {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(program: string, args: readonly string[], settings: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const { BASE_URL: _url, GRPC_ADDRESS: _address, TOKEN: _token, ...environment } = process.env;
+  const child = spawn(program, args, { cwd: root, env: { ...environment, ...settings } });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (exitCode) => resolve({ exitCode, ...output }));
+  });
+}
+
+/** The built example, as a person runs it. */
+function example(source: URL, args: readonly string[], settings: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const built = join(root, 'dist', relative(root, fileURLToPath(source))).replace(/\.ts$/, '.js');
+  return run(process.execPath, [built, ...args], settings);
+}
+
+describe('examples/http-client.ts', () => {
+  test('makes a key, signs, and shows a signature that verifies', async () => {
+    const { exitCode, stdout, stderr } = await example(examples.http, ['--url', cluster.httpUrl]);
+    expect(stderr).toBe('');
+    expect(exitCode).toBe(0);
+    const said = rows(stdout);
+    const digest = Buffer.from(said.digest!, 'hex');
+    const verifies = secp256k1.verify(Buffer.from(said.signature!, 'hex'), digest, bytes(said['public key']), {
+      prehash: false,
+    });
+    expect(verifies).toBe(true);
+    expect(said.verified).toMatch(/^yes/);
+  });
+
+  test('takes address and token from the environment, and says what the service says', async () => {
+    const settings = { BASE_URL: cluster.httpUrl, TOKEN: 'svc_sk_live_thisIsNoTokenOfASandbox' };
+    const { exitCode, stdout, stderr } = await example(examples.http, [], settings);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/^http-client: .* answers 401: .*authentication_failed.*\n$/);
+  });
+
+  test('ends with 1 where nobody listens, and with 2 when it is called wrongly', async () => {
+    const nobody = await example(examples.http, ['--url', `http://${cluster.ready.grpc}/`]);
+    expect(nobody.exitCode).toBe(1);
+    expect(nobody.stderr).toMatch(/^http-client: /);
+    expect((await example(examples.http, ['--colour', 'blue'])).exitCode).toBe(2);
+  });
+});
+
+describe('examples/grpc-client.ts', () => {
+  test('makes a key, signs, and shows a signature that verifies', async () => {
+    const { exitCode, stdout, stderr } = await example(examples.grpc, ['--address', cluster.ready.grpc]);
+    expect(stderr).toBe('');
+    expect(exitCode).toBe(0);
+    const said = rows(stdout);
+    expect(ed25519.verify(bytes(said.signature), bytes(said.message), bytes(said['public key']))).toBe(true);
+    expect(said.verified).toMatch(/^yes/);
+  });
+
+  test('takes address and token from the environment, and says what the service says', async () => {
+    const settings = { GRPC_ADDRESS: cluster.ready.grpc, TOKEN: 'nobody' };
+    const { exitCode, stdout, stderr } = await example(examples.grpc, [], settings);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/^grpc-client: 16 UNAUTHENTICATED: .*\n$/);
+  });
+
+  test('ends with 2 when it is called wrongly', async () => {
+    expect((await example(examples.grpc, ['--colour', 'blue'])).exitCode).toBe(2);
+  });
+});
+
+/** "name  value" lines. */
+function rows(text: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(text.split('\n').map((line) => [line.slice(0, 12).trim(), line.slice(13)]));
+}
+
+function bytes(hex: string | undefined): Buffer {
+  return Buffer.from(hex ?? '', 'hex');
+}
+
+/** The shell blocks under a heading, up to the next heading of its level or above; of the whole page without one. */
+function shellBlocks(path: string, heading?: string): string {
+  const page = readFileSync(join(root, path), 'utf8');
+  const section = heading === undefined ? page : page.split(/^(?=## )/m).find((text) => text.startsWith(heading));
+  const blocks = [...(section ?? '').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block!);
+  if (blocks.length === 0) throw new Error(`${path} has no shell block under ${heading}`);
+  return blocks
+    .join('\n')
+    .replaceAll('127.0.0.1:8080', new URL(cluster.httpUrl).host)
+    .replaceAll('127.0.0.1:50051', cluster.ready.grpc);
+}
+
+const keyOf = (wallet: string) => bytes(cluster.ready.keys.find(({ wallet_id }) => wallet_id === wallet)?.public_key);
+
+describe('README.md', () => {
+  test('its lines for curl give a signature of the ready-made key', async () => {
+    const { exitCode, stdout, stderr } = await run('sh', ['-euc', shellBlocks('README.md', '## A signature by curl')]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const answer = JSON.parse(stdout) as {
+      is_complete: boolean;
+      full_signature: string;
+      receipt: { reason_code: string };
+    };
+    expect(answer).toMatchObject({ is_complete: true, receipt: { reason_code: 'SIGNATURE_COMPLETED' } });
+    const signature = Buffer.from(answer.full_signature, 'base64');
+    expect(secp256k1.verify(signature, sha256OfHello, keyOf('sandbox-secp256k1'), { prehash: false })).toBe(true);
+  });
+
+  test('its lines for grpcurl give a signature of the ready-made key', async () => {
+    const script = shellBlocks('README.md', '## A signature by grpcurl');
+    const { exitCode, stdout, stderr } = await run('sh', ['-euc', script], { PATH: await pathWithGrpcurl() });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const answer = JSON.parse(stdout) as { isComplete: boolean; fullSignature: string };
+    expect(answer.isComplete).toBe(true);
+    const signature = Buffer.from(answer.fullSignature, 'base64');
+    expect(ed25519.verify(signature, Buffer.from('hello'), keyOf('sandbox-ed25519'))).toBe(true);
+  });
+
+  test('its clients are those of examples/', () => {
+    const named = [...shellBlocks('README.md', '## A client that verifies').matchAll(/^node dist\/(.*)\.js$/gm)];
+    const sources = Object.values(examples).map((source) => relative(root, fileURLToPath(source)));
+    expect(named.map(([, path]) => `${path}.ts`)).toEqual(sources);
+  });
+});
+
+/** The PATH, with the stand-in at its end: a real grpcurl goes first. */
+async function pathWithGrpcurl(): Promise<string> {
+  const folder = join(temporaryFolder(), 'bin');
+  mkdirSync(folder);
+  symlinkSync(fileURLToPath(new URL('child/grpcurl.mjs', import.meta.url)), join(folder, 'grpcurl'));
+  return [process.env.PATH, folder].join(delimiter);
+}
+
+describe('docs/signing-api.md', () => {
+  interface Said {
+    readonly state?: string;
+    readonly verified?: boolean;
+    readonly is_complete?: boolean;
+    readonly full_signature?: string;
+    readonly receipt: { readonly state: string; readonly reason_code: string; readonly message: string };
+  }
+
+  test('its lines, run from top to bottom, do what the page says', async () => {
+    // Each answer on a line of its own.
+    const script = shellBlocks('docs/signing-api.md').replace('-d "$2"\n', '-d "$2"; echo\n');
+    const { exitCode, stdout, stderr } = await run('sh', ['-euc', script]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const answers = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Said);
+    expect(answers.map(({ receipt }) => receipt.reason_code)).toEqual([
+      'SESSION_ACCEPTED',
+      'DKG_COMPLETED',
+      'SIGNATURE_COMPLETED',
+      'SESSION_ACCEPTED',
+      'SHARE_VERIFIED',
+      'SHARE_VERIFIED',
+      'SHARE_VERIFIED',
+      'DKG_COMPLETED',
+      'SHARE_ACCEPTED',
+      'SIGNATURE_COMPLETED',
+      'SESSION_RESUMED',
+      'SIGNATURE_COMPLETED',
+      'MOCK_FORCED_DENIED',
+    ]);
+    const [, made, signed, , , , , , , derived] = answers as [Said, Said, Said, ...Said[]];
+    const publicKey = bytes(made.receipt.message.replace('group public key ', ''));
+    const signature = Buffer.from(signed.full_signature ?? '', 'base64');
+    expect(secp256k1.verify(signature, sha256OfHello, publicKey, { prehash: false })).toBe(true);
+    const child = bytes(/derived public key ([0-9a-f]+)/.exec(derived!.receipt.message)?.[1]);
+    const frost = Buffer.from(derived!.full_signature ?? '', 'base64');
+    expect(ed25519.verify(frost, Buffer.from('hello'), child)).toBe(true);
+  });
+
+  test('run again, its first lines answer as the page says', async () => {
+    const script = shellBlocks('docs/signing-api.md', '## In short').replace('-d "$2"\n', '-d "$2"; echo\n');
+    const { stdout } = await run('sh', ['-euc', `${script}\necho "$OPENED"`]);
+    const codes = stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as Said).receipt.reason_code);
+    expect(codes).toEqual(['DUPLICATE_SESSION', 'DKG_COMPLETED', 'SIGNATURE_COMPLETED', 'DUPLICATE_INTENT']);
+  });
+});

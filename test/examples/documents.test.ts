@@ -1,0 +1,74 @@
+/** What the documents name exists: links, anchors, files, functions, scripts. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { root } from '../cli/support/up-process.ts';
+
+const documents = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+const written = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/signing-api.md'];
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** As the sites that show Markdown make them. */
+function anchors(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe.each(documents)('%s', (path) => {
+  const text = read(path);
+
+  test('links to what exists', () => {
+    for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(target!)) continue;
+      const [file, anchor] = target!.split('#') as [string, string?];
+      const linked = file === '' ? path : join(dirname(path), file);
+      expect(existsSync(join(root, linked)), `${target} of ${path}`).toBe(true);
+      if (anchor !== undefined) expect(anchors(read(linked)), `${target} of ${path}`).toContain(anchor);
+    }
+  });
+});
+
+describe.each(written)('%s', (path) => {
+  const text = read(path);
+  const rooms = /^(proto|crypto|actors|nodes|coordinator|gateway|sim|cli|bench|examples|test|docs)\//;
+
+  test('names files that exist', () => {
+    const named = [...text.matchAll(/`([^`\s]+)`/g)].map(([, name]) => name!);
+    // Keys lie in the data directory, in folders of the same names.
+    for (const name of named.filter((one) => rooms.test(one) && !one.endsWith('.key')))
+      expect(existsSync(join(root, name)), `${name} in ${path}`).toBe(true);
+  });
+
+  test('names functions where they are', () => {
+    for (const [, file, name] of text.matchAll(/\| `([^`]+\.ts)` \| `(\w+)` \|$/gm)) {
+      expect(read(file!), `${name} in ${file}`).toMatch(new RegExp(`(function|const) ${name}\\b|^  ${name}\\(`, 'm'));
+    }
+    for (const [, name, file] of text.matchAll(/\(?`(\w+)`(?: in|:) `([^`]+\.ts)`/g)) {
+      expect(read(file!), `${name} in ${file}`).toContain(name!);
+    }
+  });
+
+  test('names npm scripts that exist', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    for (const [, name] of text.matchAll(/npm run ([\w:-]+)/g)) expect(Object.keys(scripts)).toContain(name);
+  });
+
+  test('names variables that exist', () => {
+    const known = read('docs/configuration.md');
+    for (const [name] of text.matchAll(/\b(SIGNMESH_\w+|REDIS_URL)\b/g)) expect(known).toContain(`| \`${name}\` |`);
+  });
+});
+
+test('the README says what must never be done with M0, before it says how to start', () => {
+  const readme = read('README.md');
+  expect(readme.indexOf('must never guard real funds')).toBeLessThan(readme.indexOf('npm start'));
+});
