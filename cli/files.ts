@@ -11,17 +11,30 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { errorCode, errorText, Failure } from './failure.ts';
 
-/** Directories are 0700; the umask can only take away. */
+/** With its parents. Directories are 0700; the umask can only take away. */
 export function makeDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeWithParents(resolve(path));
   } catch (error) {
     throw new Failure(`Cannot make the directory ${path}: ${errorText(error)}`);
+  }
+}
+
+/** Step by step: Node's own recursive mkdir never returns where a file system says ENOENT for a parent that exists (/proc). */
+function makeWithParents(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  if (dirname(path) !== path) makeWithParents(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Somebody else was faster.
+    if (errorCode(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
   }
 }
 

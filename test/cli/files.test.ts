@@ -1,0 +1,32 @@
+/** Files of the data directory: where it cannot be made, one line says so, and at once. */
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Failure } from '../../cli/failure.ts';
+import { makeDirectory } from '../../cli/files.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'signmesh-files-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('makeDirectory', () => {
+  test('makes parents too, for the owner only, and again does nothing', () => {
+    const deep = join(folder, 'a', 'b');
+    makeDirectory(deep);
+    makeDirectory(deep);
+    expect(statSync(deep).mode & 0o777).toBe(0o700);
+  });
+
+  test.each([
+    ['a file system that makes none', '/proc/signmesh/data'],
+    ['a file in the way', 'file/data'],
+  ])('fails with one line on %s', (_, path) => {
+    writeFileSync(join(folder, 'file'), '');
+    expect(() => makeDirectory(path.startsWith('/') ? path : join(folder, path))).toThrow(Failure);
+  });
+});
