@@ -312,13 +312,20 @@ export class SimCall<T> {
   readonly #time: VirtualTime;
   #answer: T | undefined;
   #error: CallError | undefined;
+  #listener: ((answer: T) => void) | undefined;
 
   constructor(time: VirtualTime) {
     this.#time = time;
   }
 
+  /** Called with the answer when it comes. */
+  onAnswer(listener: (answer: T) => void): void {
+    this.#listener = listener;
+  }
+
   answered(answer: T): void {
     this.#answer = answer;
+    this.#listener?.(answer);
   }
 
   failed(error: CallError): void {

@@ -12,7 +12,6 @@ import type { CoordinatorRecord, CoordinatorWrite } from '../messages.ts';
 import { readKey, readSession, redisKeys, sessionArguments, sessionRecord } from './layout.ts';
 import { createSession, updateSession } from './scripts.ts';
 
-const commandTimeoutMs = 5000;
 const keyCacheMax = 10_000;
 const keepMs = String(retentionMs + pendingLifetimeMs);
 
@@ -32,6 +31,8 @@ export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
 export interface RedisStoreOptions {
   readonly redisUrl: string;
   readonly clusterId: string;
+  /** How long a command waits for Redis; 5 s by default. */
+  readonly commandTimeoutMs?: number;
   /** Called at every change of whether Redis answers. */
   readonly onStatus: (ready: boolean) => void;
   /** A newer coordinator of this cluster has written: this one must stop. */
@@ -44,7 +45,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     lazyConnect: true,
     enableAutoPipelining: true,
     maxRetriesPerRequest: null,
-    commandTimeout: commandTimeoutMs,
+    commandTimeout: options.commandTimeoutMs ?? 5000,
     retryStrategy: (times) => Math.min(50 * times, 1000),
   });
   redis.on('error', () => options.onStatus(false));
@@ -64,7 +65,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     load,
     write,
     close: async () => {
-      await redis.quit().catch(() => redis.disconnect());
+      // A Redis that is away would keep a polite goodbye waiting.
+      if (redis.status === 'ready') await redis.quit().catch(() => undefined);
+      redis.disconnect();
     },
   };
 

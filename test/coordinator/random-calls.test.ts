@@ -1,0 +1,262 @@
+/** Random sequences of calls, right and wrong, one after the other and at once, among crashes: what always holds. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type ApprovalMode,
+  KeystoreType,
+  MockDirective,
+  ReceiptState,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type SimCall, SimCluster } from '../../sim/cluster.ts';
+import { Invariants } from './support/invariants.ts';
+import { type Answered, digest, makeKey, witness } from './support/world.ts';
+
+interface Begun extends Answered {
+  readonly signingSessionId?: string;
+  readonly fullSignature?: Uint8Array;
+}
+
+/** One thing that happens. Sessions and tokens are chosen among those seen so far. */
+const event = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('initiate' as const),
+      intent: fc.constantFrom('t1', 't2'),
+      walletId: fc.constantFrom('k', 'k', 'k', 'e', 'nobody'),
+      mode: fc.constantFrom(0, 1, 2) as fc.Arbitrary<ApprovalMode>,
+      mockDirective: fc.constantFrom(0, 0, 0, 0, 4, 4, 1, 2, 3) as fc.Arbitrary<MockDirective>,
+      keystoreType: fc.constantFrom(0, 0, 4, 2) as fc.Arbitrary<KeystoreType>,
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('submit' as const),
+      session: fc.nat(5),
+      nodeId: fc.constantFrom(0, 0, 0, 1, 2, 3, 4, -1),
+      given: fc.constantFrom(0, 0, 0, 32, 5),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('resume' as const),
+      session: fc.nat(5),
+      token: fc.constantFrom('latest', 'latest', 'oldest', 'none', 'other'),
+      witness: fc.boolean(),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('exchange' as const),
+      sender: fc.constantFrom(0, 1, 2, 3, 4),
+      recipient: fc.constantFrom(0, 1, 2, 3),
+      given: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('crashNode' as const), node: fc.constantFrom(1, 2, 3) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('crashCoordinator' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, 3, 2000, 12_000, 600_000) }),
+  },
+);
+type Happening = typeof event extends fc.Arbitrary<infer E> ? E : never;
+
+class World {
+  readonly invariants = new Invariants();
+  readonly cluster: SimCluster;
+  readonly keys: Readonly<Record<string, Uint8Array>>;
+  readonly #sessions: string[] = [];
+  readonly #intents = new Map<string, string>();
+  readonly #wallets = new Map<string, string>();
+  readonly #tokens = new Map<string, string[]>();
+  readonly #pending: { readonly isDone: boolean }[] = [];
+
+  constructor(seed: string) {
+    this.cluster = new SimCluster({
+      seed,
+      nodes: 3,
+      onFrame: (frame) => {
+        this.invariants.frame(frame);
+        return true;
+      },
+    });
+    this.keys = { k: makeKey(this.cluster, 'k'), e: makeKey(this.cluster, 'e', 'ed25519') };
+    this.cluster.initiateDkg({ sessionId: 'd', threshold: 2, totalNodes: 3 }).result();
+  }
+
+  happen(one: Happening): void {
+    const { cluster } = this;
+    switch (one.kind) {
+      case 'initiate': {
+        const { intent, walletId, mockDirective, keystoreType } = one;
+        const call = cluster.initiateSigning({
+          transactionIntentId: intent,
+          walletId,
+          messageHash: digest,
+          approvalMode: one.mode,
+          mockDirective,
+          keystoreType,
+        });
+        this.#hear(call, (answer) => {
+          const id = answer.signingSessionId!;
+          if (id === '' || this.#intents.has(id)) return;
+          this.#sessions.push(id);
+          this.#intents.set(id, intent);
+          this.#wallets.set(id, keystoreType === KeystoreType.MPC_FROST && walletId === 'k' ? 'bip340' : walletId);
+        });
+        return;
+      }
+      case 'submit': {
+        const signingSessionId = this.#session(one.session);
+        const partialSignature = new Uint8Array(one.given).fill(3);
+        this.#hear(cluster.submitSignatureShare({ signingSessionId, nodeId: one.nodeId, partialSignature }));
+        return;
+      }
+      case 'resume': {
+        const sessionId = this.#session(one.session);
+        const tokens = this.#tokens.get(sessionId) ?? [];
+        const other = [...this.#tokens.values()].flat()[0];
+        const token = { latest: tokens.at(-1), oldest: tokens[0], none: '', other }[one.token];
+        this.#hear(
+          cluster.resumeSession({
+            sessionId,
+            resumeToken: token ?? 'x',
+            ...(one.witness ? { humanApprovalWitness: witness } : {}),
+          }),
+        );
+        return;
+      }
+      case 'exchange': {
+        const given = one.given
+          ? { encryptedShare: new Uint8Array(32).fill(1), commitments: [this.keys.k!, this.keys.k!] }
+          : {};
+        this.#hear(
+          cluster.exchangeDkgShares({
+            sessionId: 'd',
+            senderNodeId: one.sender,
+            recipientNodeId: one.recipient,
+            ...given,
+          }),
+        );
+        return;
+      }
+      case 'crashNode':
+        if (!cluster.isNodeUp(one.node)) return;
+        cluster.crashNode(one.node);
+        cluster.time.after(5000, () => cluster.startNode(one.node));
+        return;
+      case 'crashCoordinator':
+        cluster.crashCoordinator();
+        cluster.startCoordinator();
+        return;
+      case 'wait':
+        cluster.time.advance(one.ms);
+        return;
+    }
+  }
+
+  /** Runs until every call is answered; what each answer says is held against all invariants, in order of arrival. */
+  settle(): void {
+    this.cluster.time.runUntil(() => this.#pending.every(({ isDone }) => isDone));
+    for (const { isDone } of this.#pending) expect(isDone).toBe(true);
+    this.#pending.length = 0;
+    this.invariants.events(this.cluster.events);
+  }
+
+  #session(index: number): string {
+    return this.#sessions[index % Math.max(1, this.#sessions.length)] ?? 'sig_unknown';
+  }
+
+  #hear<T extends Begun>(call: SimCall<T>, then: (answer: Begun) => void = () => undefined): void {
+    const heard = (answer: T): void => {
+      then(answer);
+      this.invariants.answered(answer);
+      const { sessionId, resumable } = answer.receipt!;
+      if (resumable) {
+        const tokens = this.#tokens.get(sessionId) ?? [];
+        if (tokens.at(-1) !== answer.checkpoint!.resumeToken) tokens.push(answer.checkpoint!.resumeToken);
+        this.#tokens.set(sessionId, tokens);
+      }
+      const wallet = this.#wallets.get(sessionId);
+      const intent = this.#intents.get(sessionId);
+      if (!answer.fullSignature || answer.fullSignature.length === 0 || !intent || !wallet) return;
+      // One signature an intent: whichever session it came from.
+      const curve = { k: 'secp256k1', e: 'ed25519' }[wallet] ?? 'bip340';
+      this.invariants.released(intent, curve, this.keys[wallet] ?? this.keys.k!, digest, answer as never);
+    };
+    call.onAnswer(heard);
+    this.#pending.push(call);
+  }
+}
+
+describe('random calls', () => {
+  test('never break an invariant, and leave no call without an answer', () => {
+    fc.assert(
+      fc.property(fc.array(event, { minLength: 4, maxLength: 30 }), fc.nat(9), (happenings, seed) => {
+        const world = new World(`random ${seed}`);
+        for (const [index, one] of happenings.entries()) {
+          world.happen(one);
+          if (index % 3 === 2) world.settle();
+        }
+        world.settle();
+      }),
+      { numRuns: 40, seed: 20_260_101 },
+    );
+  });
+
+  test('never give one intent two signatures, however its sessions interleave', () => {
+    const step: fc.Arbitrary<Happening> = fc.oneof(
+      fc.record({
+        kind: fc.constant('initiate' as const),
+        intent: fc.constant('t1'),
+        walletId: fc.constant('k'),
+        mode: fc.constantFrom(0, 2) as fc.Arbitrary<ApprovalMode>,
+        mockDirective: fc.constantFrom(0, 4, 4) as fc.Arbitrary<MockDirective>,
+        keystoreType: fc.constant(0 as KeystoreType),
+      }),
+      fc.record({
+        kind: fc.constant('submit' as const),
+        session: fc.nat(5),
+        nodeId: fc.constant(0 as const),
+        given: fc.constant(0 as const),
+      }),
+      fc.record({
+        kind: fc.constant('resume' as const),
+        session: fc.nat(5),
+        token: fc.constant('latest' as const),
+        witness: fc.constant(true),
+      }),
+      fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, 1, 3) }),
+      fc.record({ kind: fc.constant('crashCoordinator' as const) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 6, maxLength: 30 }), (happenings) => {
+        const world = new World('interleaved');
+        for (const one of happenings) world.happen(one);
+        world.settle();
+      }),
+      { numRuns: 60, seed: 20_260_102 },
+    );
+  });
+
+  test('end in a signature once everybody is well', () => {
+    const world = new World('well');
+    world.happen({
+      kind: 'initiate',
+      intent: 't1',
+      walletId: 'k',
+      mode: 0,
+      mockDirective: MockDirective.FORCE_BACKEND_FAILED,
+      keystoreType: 0,
+    });
+    world.settle();
+    world.happen({ kind: 'resume', session: 0, token: 'latest', witness: false });
+    world.happen({ kind: 'submit', session: 0, nodeId: 0, given: 0 });
+    world.settle();
+    expect(ReceiptState[world.cluster.storedSession('tn_sim', 'd')!.state]).toBe('ACCEPTED');
+  });
+});
