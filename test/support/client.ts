@@ -157,7 +157,7 @@ export function grpcApi(address: string, token: string): GrpcApi {
           metadata,
           { deadline: Date.now() + 35_000 },
           (error, bytes) => {
-            if (bytes) resolve(fromBinary(response, bytes));
+            if (bytes) resolve(fromBinary(response, new Uint8Array(bytes)));
             else {
               const code = error?.code ?? grpcStatus.UNKNOWN;
               const mayRepeat = code === grpcStatus.UNAVAILABLE || code === grpcStatus.DEADLINE_EXCEEDED;

@@ -1,0 +1,84 @@
+/** Ctrl-C in a terminal, which reaches npm, us and nobody else's children: all stop, nothing is orphaned, nothing lost. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { freePort } from '../../cli/up/ports.ts';
+import { allGone, environment, type ReadyLine, root } from '../cli/support/up-process.ts';
+import { CallFailed, httpApi } from '../support/client.ts';
+import { until } from '../support/until.ts';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-ctrl-c-'));
+afterAll(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+
+/** `npm start` as a shell starts it: leader of a process group of its own, which is what Ctrl-C signals. */
+async function npmStart() {
+  const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
+  const settings = { ...environment(place), SIGNMESH_RATE_LIMIT: 'off' };
+  const npm = spawn('npm', ['start', '--', '--json'], {
+    cwd: root,
+    env: settings,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const exited = new Promise<number | null>((resolve) => npm.once('exit', (code) => resolve(code)));
+  const line = await until(
+    () => /^\{"event":"ready".*\}$/m.exec(output)?.[0],
+    () => `ready: ${output}`,
+    60_000,
+  );
+  const pressCtrlC = () => process.kill(-npm.pid!, 'SIGINT');
+  return { ready: JSON.parse(line) as ReadyLine, exited, pressCtrlC, output: () => output };
+}
+
+test('under load, Ctrl-C on npm start stops everything, and the next start knows every session', {
+  timeout: 90_000,
+}, async () => {
+  const first = await npmStart();
+  const api = httpApi({ baseUrl: first.ready.http, token: first.ready.token });
+  const told: { session: string; signature: string }[] = [];
+  let refused: unknown;
+  const load = async (lane: number): Promise<void> => {
+    for (let count = 1; refused === undefined; count += 1) {
+      try {
+        const request = { walletId: 'sandbox-ed25519', messageHash: Buffer.from('hello') };
+        const begun = await api.initiateSigning({ ...request, transactionIntentId: `load-${lane}-${count}` });
+        const session = begun.signingSessionId;
+        told.push({ session, signature: '' });
+        const { fullSignature } = await api.submitSignatureShare({ signingSessionId: session });
+        told.push({ session, signature: Buffer.from(fullSignature).toString('hex') });
+      } catch (error) {
+        refused = error;
+      }
+    }
+  };
+  const lanes = [1, 2, 3, 4].map(load);
+  await until(() => told.length > 40, 'signatures before Ctrl-C');
+  first.pressCtrlC();
+  await Promise.all(lanes);
+  expect(refused).toBeInstanceOf(CallFailed);
+  expect([0, 503]).toContain((refused as CallFailed).status);
+  await first.exited;
+  await allGone(first.ready.pids);
+  expect(first.output()).toContain('All processes have stopped');
+  expect(first.output()).not.toContain('does not stop; killing it');
+
+  const second = await npmStart();
+  const later = httpApi({ baseUrl: second.ready.http, token: second.ready.token });
+  expect(second.ready.keys).toEqual(first.ready.keys);
+  for (const { session, signature } of told) {
+    const again = await later.submitSignatureShare({ signingSessionId: session });
+    expect(again.isComplete).toBe(true);
+    if (signature !== '') expect(Buffer.from(again.fullSignature).toString('hex')).toBe(signature);
+  }
+  second.pressCtrlC();
+  await second.exited;
+  await allGone(second.ready.pids);
+});
