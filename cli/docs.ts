@@ -3,70 +3,43 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Variable, variables } from './config.ts';
+import { configurationPage } from './docs/configuration.ts';
+import { reasonCodesPage } from './docs/reason-codes.ts';
+import { signingApiPage } from './docs/signing-api.ts';
 import { exitCodes } from './failure.ts';
 import { readIfThere } from './files.ts';
 
 interface Page {
   /** From the root of the repository. */
   readonly path: string;
-  readonly render: () => string;
+  /** From the page as it stands: some have parts written by hand. */
+  readonly render: (standing: string) => string;
 }
 
-export const generatedPages: readonly Page[] = [{ path: 'docs/configuration.md', render: configurationPage }];
+const generatedPages: readonly Page[] = [
+  { path: 'docs/configuration.md', render: configurationPage },
+  { path: 'docs/reason-codes.md', render: reasonCodesPage },
+  { path: 'docs/signing-api.md', render: signingApiPage },
+];
 
 /** The paths of the pages that differ from what the code says. */
 export function stalePages(root: string): string[] {
-  return generatedPages
-    .filter(({ path, render }) => readIfThere(join(root, path)) !== render())
-    .map(({ path }) => path);
+  const isStale = ({ path, render }: Page): boolean => {
+    const standing = readIfThere(join(root, path));
+    return standing === undefined || standing !== render(standing);
+  };
+  return generatedPages.filter(isStale).map(({ path }) => path);
 }
 
 /** `signmesh docs`: writes every generated page. */
 export async function run(): Promise<number> {
-  for (const path of stalePages(process.cwd())) {
+  for (const { path, render } of generatedPages) {
+    const standing = readIfThere(path) ?? '';
+    const current = render(standing);
+    if (current === standing) continue;
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, generatedPages.find((page) => page.path === path)!.render());
+    writeFileSync(path, current);
     process.stdout.write(`${path} written\n`);
   }
   return exitCodes.ok;
-}
-
-export function configurationPage(): string {
-  const rows = Object.entries(variables as Readonly<Record<string, Variable<unknown>>>).map(([name, entry]) => {
-    const fallback = entry.fallback === undefined ? '' : `\`${entry.kind.print(entry.fallback)}\``;
-    const secret = entry.secret ? ' Secret: never shown.' : '';
-    const cells = [`\`${name}\``, entry.kind.allowed, fallback, entry.roles.join(', '), entry.description + secret];
-    return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  });
-  return `<!-- Made from cli/config.ts by "npm run docs". Do not edit. -->
-# Configuration
-
-Everything is set with environment variables. All are checked when a command starts: a bad value ends it with one line
-that names the variable, and exit code 2. A \`SIGNMESH_\` variable that does not exist is a warning that names the nearest
-one. An empty value counts as unset.
-
-| Variable | Value | Default | Read by | What it does |
-|---|---|---|---|---|
-${rows.join('\n')}
-
-\`signmesh up\` reads them all, passes each child what its role reads, and chooses the rest: the ports of the coordinator
-and of the private Redis, and its password. \`--seed\`, \`--nodes\` and \`--data-dir\` go before the variables of the same
-meaning.
-
-## The data directory
-
-| Path | What | Secret |
-|---|---|---|
-| \`cluster.json\` | the roster: who belongs to the cluster; every process pins it | no |
-| \`join.secret\` | what members of the cluster prove to each other | yes |
-| \`sandbox.json\` | the seed of the ready-made keys and the banner's token | with a seed of your own |
-| \`coordinator/\`, \`gateway/\`, \`node-N/\` | the identity and keys of one process, and a node's store | yes |
-| \`redis/\` | the private Redis: its configuration and its append-only file | yes |
-| \`logs/\` | one JSON-lines file a process | no |
-| \`run/\` | who runs now: process ids, the lock, the last ready line | the token |
-
-Directories are 0700 and files 0600. Nothing in it is made anew once \`cluster.json\` stands. To start afresh, stop the
-cluster and remove the directory.
-`;
 }

@@ -1,0 +1,41 @@
+/** docs/configuration.md: every variable of cli/config.ts, and what lies in the data directory. */
+import { type Variable, variables } from '../config.ts';
+
+export function configurationPage(): string {
+  const rows = Object.entries(variables as Readonly<Record<string, Variable<unknown>>>).map(([name, entry]) => {
+    const fallback = entry.fallback === undefined ? '' : `\`${entry.kind.print(entry.fallback)}\``;
+    const secret = entry.secret ? ' Secret: never shown.' : '';
+    const cells = [`\`${name}\``, entry.kind.allowed, fallback, entry.roles.join(', '), entry.description + secret];
+    return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  });
+  return `<!-- Made from cli/config.ts by "npm run docs". Do not edit. -->
+# Configuration
+
+Everything is set with environment variables. All are checked when a command starts: a bad value ends it with one line
+that names the variable, and exit code 2. A \`SIGNMESH_\` variable that does not exist is a warning that names the nearest
+one. An empty value counts as unset.
+
+| Variable | Value | Default | Read by | What it does |
+|---|---|---|---|---|
+${rows.join('\n')}
+
+\`signmesh up\` reads them all, passes each child what its role reads, and chooses the rest: the ports of the coordinator
+and of the private Redis, and its password. \`--seed\`, \`--nodes\` and \`--data-dir\` go before the variables of the same
+meaning.
+
+## The data directory
+
+| Path | What | Secret |
+|---|---|---|
+| \`cluster.json\` | the roster: who belongs to the cluster; every process pins it | no |
+| \`join.secret\` | what members of the cluster prove to each other | yes |
+| \`sandbox.json\` | the seed of the ready-made keys and the banner's token | with a seed of your own |
+| \`coordinator/\`, \`gateway/\`, \`node-N/\` | the identity and keys of one process, and a node's store | yes |
+| \`redis/\` | the private Redis: its configuration and its append-only file | yes |
+| \`logs/\` | one JSON-lines file a process | no |
+| \`run/\` | who runs now: process ids, the lock, the last ready line | the token |
+
+Directories are 0700 and files 0600. Nothing in it is made anew once \`cluster.json\` stands. To start afresh, stop the
+cluster and remove the directory.
+`;
+}
