@@ -5,7 +5,7 @@ import { secp256k1Group } from './group-secp256k1.ts';
 import type { Curve, Group } from './prime-order-group.ts';
 
 export { cryptoBackend, toXOnly, uncompress } from './group-secp256k1.ts';
-export type { Curve, Group, Term } from './prime-order-group.ts';
+export type { Curve, Group } from './prime-order-group.ts';
 
 /** The group of a curve. */
 export function groupOf(curve: Curve): Group {

@@ -12,8 +12,3 @@ export function randomStream(seed: string, label: string): RandomBytes {
   const cipher = createCipheriv('chacha20', key, Buffer.alloc(16));
   return (length) => cipher.update(Buffer.alloc(length));
 }
-
-/** A whole number in [0, below). */
-export function randomBelow(random: RandomBytes, below: number): number {
-  return Number(Buffer.from(random(6)).readUIntBE(0, 6) % below);
-}

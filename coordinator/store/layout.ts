@@ -22,17 +22,7 @@ export const redisKeys = {
   fenceCounter: (clusterId: string) => `sm:fence:${clusterId}`,
 };
 
-/** The fields that stand by themselves, in the order in which the scripts take them. */
-export const sessionFields = [
-  'epoch',
-  'state',
-  'reasonCode',
-  'message',
-  'checkpointId',
-  'checkpointMs',
-  'expiresMs',
-] as const;
-
+/** The fields that stand by themselves, then the rest as JSON, in the order in which the scripts take them. */
 export function sessionArguments(session: SessionRecord): string[] {
   const { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, ...rest } = session;
   return [

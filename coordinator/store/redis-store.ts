@@ -8,14 +8,14 @@
 import { Redis } from 'ioredis';
 import type { Store, WriteOutcome } from '../../actors/contract.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
-import type { CoordinatorRecord, CoordinatorWrite } from '../messages.ts';
+import type { ConflictCode, CoordinatorRecord, CoordinatorWrite } from '../messages.ts';
 import { readKey, readSession, redisKeys, sessionArguments, sessionRecord } from './layout.ts';
 import { createSession, updateSession } from './scripts.ts';
 
 const keyCacheMax = 10_000;
 const keepMs = String(retentionMs + pendingLifetimeMs);
 
-type ScriptReply = [code: string, fields?: string[]];
+type ScriptReply = [code: 'OK' | ConflictCode, fields?: string[]];
 
 interface Scripts {
   createSession(...keysAndArguments: (string | number)[]): Promise<ScriptReply>;
