@@ -1,5 +1,5 @@
 /** Ctrl-C in a terminal, which reaches npm, us and nobody else's children: all stop, nothing is orphaned, nothing lost. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,16 @@ import { CallFailed, httpApi } from '../support/client.ts';
 import { until } from '../support/until.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-ctrl-c-'));
-afterAll(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+const started: ChildProcess[] = [];
+afterAll(async () => {
+  for (const npm of started) {
+    if (npm.exitCode !== null || npm.signalCode !== null) continue;
+    const gone = new Promise((resolve) => npm.once('exit', resolve));
+    process.kill(-npm.pid!, 'SIGTERM');
+    await gone;
+  }
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+});
 
 /** `npm start` as a shell starts it: leader of a process group of its own, which is what Ctrl-C signals. */
 async function npmStart() {
@@ -22,6 +31,7 @@ async function npmStart() {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  started.push(npm);
   let output = '';
   for (const stream of [npm.stdout, npm.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
