@@ -8,8 +8,8 @@ export interface ReasonEntry {
   /** The receipt's state. For codes that report the session's state, its usual one. */
   readonly state: ReceiptState;
   readonly text: string;
-  /** Can the same call, unchanged, succeed later (`retry`), after a resume (`resume`), or not at all (`never`)? */
-  readonly helps: 'nothingToDo' | 'retry' | 'resume' | 'correctedCall' | 'newSession' | 'never';
+  /** What a caller can do: resume the session and repeat the call, correct the call, begin a new session, or nothing. */
+  readonly helps: 'nothingToDo' | 'resume' | 'correctedCall' | 'newSession' | 'never';
 }
 
 const S = ReceiptState;
@@ -126,7 +126,7 @@ export const reasonCodes = {
 
   NODES_UNAVAILABLE: {
     state: S.BACKEND_FAILED,
-    text: 'Nodes that this DKG needs are away; the message names them.',
+    text: 'Nodes that the call needs are away; the message names them. A step for one node or pair leaves the session as it was: repeat it.',
     helps: 'resume',
   },
   QUORUM_UNAVAILABLE: { state: S.BACKEND_FAILED, text: 'Fewer nodes than the threshold can sign.', helps: 'resume' },
@@ -143,7 +143,7 @@ export const reasonCodes = {
   SESSION_EXPIRED: { state: S.EXPIRED, text: 'The session’s lifetime is over.', helps: 'newSession' },
   SESSION_REVOKED: {
     state: S.REVOKED,
-    text: 'The session was revoked: a newer session of the same intent, or the wallet’s archiving, took its place.',
+    text: 'The session was revoked: a newer session of the same intent took its place.',
     helps: 'newSession',
   },
 

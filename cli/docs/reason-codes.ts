@@ -8,7 +8,6 @@ const registry: Readonly<Record<string, ReasonEntry>> = reasonCodes;
 /** What each value of `helps` tells a caller to do. */
 const advice: Readonly<Record<ReasonEntry['helps'], { readonly short: string; readonly long: string }>> = {
   nothingToDo: { short: 'nothing to do', long: 'The call did what it was asked for.' },
-  retry: { short: 'repeat', long: 'The same call may succeed later.' },
   resume: {
     short: 'resume',
     long: 'ResumeSession with the resume_token of the checkpoint, then the step again. If the checkpoint has no token, the session is open and unchanged: the step alone is enough.',

@@ -37,10 +37,13 @@ export function giveUp(turn: Turn): void {
   if (!isBusy(work) || !work.key || expire(turn)) return;
   const { threshold, totalNodes } = work.key;
   const waited = `within ${turn.config.nodesWaitMs} ms`;
-  const ready = [...(work.ready ?? [])].filter((id) => id <= totalNodes && !work.silent.has(id));
+  const mute = new Set([...work.silent, ...(work.attempt?.asked ?? [])]);
+  const ready = [...(work.ready ?? [])].filter((id) => id <= totalNodes && !mute.has(id));
+  const linked = [...mute].filter((id) => work.ready?.has(id));
+  const silent = linked.length > 0 ? `, silent: ${nodeList(linked)}` : '';
   const here = ready.length > 0 ? `ready: ${nodeList(ready)}` : 'no node is ready';
   const excluded = record.ceremony.excluded.length > 0 ? `, excluded: ${nodeList(record.ceremony.excluded)}` : '';
-  const noQuorum = `no quorum ${waited}: ${threshold} of ${totalNodes} nodes are needed, ${here}${excluded}`;
+  const noQuorum = `no quorum ${waited}: ${threshold} of ${totalNodes} nodes are needed, ${here}${silent}${excluded}`;
   if (work.gathers.length > 0) {
     const failed = { ...answer('QUORUM_UNAVAILABLE', noQuorum), state: ReceiptState.BACKEND_FAILED as const };
     conclude(turn, advance(record, failed, turn.context, { attempt: work.attempts, submitted: [], given: [] }));
