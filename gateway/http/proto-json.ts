@@ -144,8 +144,10 @@ function issueOf(field: DescField, value: JsonValue): string {
     return Number.isInteger(value) ? 'out_of_range' : 'wrong_type';
   }
   if (field.scalar === ScalarType.BYTES && typeof value === 'string') return 'invalid_base64';
-  const isInteger = integerScalars.has(field.scalar) && /^-?\d+(\.0+)?(e\+?\d+)?$/i.test(String(value));
-  return isInteger && typeof value !== 'boolean' ? 'out_of_range' : 'wrong_type';
+  // An object is not asked for its text: it may have a key "toString".
+  const isText = typeof value === 'number' || typeof value === 'string';
+  const isInteger = isText && integerScalars.has(field.scalar) && /^-?\d+(\.0+)?(e\+?\d+)?$/i.test(String(value));
+  return isInteger ? 'out_of_range' : 'wrong_type';
 }
 
 const integerScalars: ReadonlySet<ScalarType | undefined> = new Set([

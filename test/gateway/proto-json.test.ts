@@ -49,6 +49,7 @@ const wrongValues: Record<string, readonly (readonly [unknown, string])[]> = {
   ],
   int32: [
     ['x', 'wrong_type'],
+    [{ toString: 0 }, 'wrong_type'],
     ['', 'wrong_type'],
     [1.5, 'wrong_type'],
     [true, 'wrong_type'],
