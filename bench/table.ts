@@ -126,14 +126,23 @@ function loadCells({ inFlight, completed, perSecond, latency, errors }: LoadResu
   ];
 }
 
-const costHeads = ['CPU ms each', 'gateway', 'coord', 'nodes', 'redis', 'load'];
+const costHeads = ['CPU ms each', 'cores had', 'gateway', 'coord', 'nodes', 'redis', 'load'];
 
-/** CPU seconds by role, of the phase. */
-function costCells({ cpuMsPerCeremony, cpuSeconds }: Phase): string[] {
+/** CPU by role, in seconds of the phase. Cores had: what all of it got of the machine, the load generator too. */
+function costCells({ cpuMsPerCeremony, cpuSeconds, seconds }: Phase): string[] {
   const nodes = Object.entries(cpuSeconds).filter(([name]) => name.startsWith('node-'));
-  const nodesTotal = nodes.reduce((sum, [, seconds]) => sum + seconds, 0);
+  const nodesTotal = nodes.reduce((sum, [, used]) => sum + used, 0);
   const of = (name: string) => fixed(cpuSeconds[name] ?? 0);
-  return [fixed(cpuMsPerCeremony), of('gateway'), of('coordinator'), fixed(nodesTotal), of('redis'), of('load')];
+  const coresHad = Object.values(cpuSeconds).reduce((sum, used) => sum + used, 0) / seconds;
+  return [
+    fixed(cpuMsPerCeremony),
+    fixed(coresHad),
+    of('gateway'),
+    of('coordinator'),
+    fixed(nodesTotal),
+    of('redis'),
+    of('load'),
+  ];
 }
 
 /** Columns as wide as they must be; numbers to the right. */

@@ -5,7 +5,8 @@
  * that a burst costs one system call. Bytes from a peer are data: whatever does not decode throws WireError, nothing else.
  */
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { writeFrame } from './frame-encoding.ts';
 import { type Frame, FrameSchema } from './gen/signmesh/wire/v1/frame_pb.ts';
 import { type Handshake, HandshakeSchema } from './gen/signmesh/wire/v1/handshake_pb.ts';
 
@@ -42,21 +43,9 @@ export interface WireEnvelope<M extends WireMessage = WireMessage> {
   readonly trace: { readonly correlationId: string; readonly traceparent: string; readonly deadlineMs: number };
 }
 
-/** One frame behind its length. */
+/** One frame behind its length. Throws on numbers that their fields cannot hold. */
 export function encodeFrame(envelope: WireEnvelope): Uint8Array {
-  const { message, trace } = envelope;
-  const frame = create(FrameSchema, {
-    to: envelope.to,
-    from: envelope.from,
-    tenant: message.tenant,
-    session: message.session,
-    attempt: message.attempt,
-    correlationId: trace.correlationId,
-    traceparent: trace.traceparent,
-    deadlineEpochMs: BigInt(trace.deadlineMs),
-    body: message.body,
-  });
-  return new BinaryWriter().bytes(toBinary(FrameSchema, frame)).finish();
+  return writeFrame(envelope);
 }
 
 /** All frames of one WebSocket message. Throws WireError on anything else, also on a frame without a body. */

@@ -1,0 +1,110 @@
+/** The envelope that is written by hand: byte for byte what protobuf's own encoder gives, and read back the same. */
+import { create, toBinary } from '@bufbuild/protobuf';
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
+import { decodeFrames, encodeFrame, type WireBodyInit, type WireEnvelope } from '../../proto/wire.ts';
+
+/** As the codec was before: everything through the generic encoder. */
+function reference({ to, from, message, trace }: WireEnvelope): Uint8Array {
+  const { tenant, session, attempt, body } = message;
+  const { correlationId, traceparent, deadlineMs } = trace;
+  const deadlineEpochMs = BigInt(deadlineMs);
+  const frame = create(FrameSchema, {
+    to,
+    from,
+    tenant,
+    session,
+    attempt,
+    correlationId,
+    traceparent,
+    deadlineEpochMs,
+    body,
+  });
+  return new BinaryWriter().bytes(toBinary(FrameSchema, frame)).finish();
+}
+
+const text = fc.oneof(
+  fc.constant(''),
+  fc.string({ maxLength: 300 }),
+  fc.string({ unit: 'binary', maxLength: 300 }),
+  // Names are as long as their varints' edges.
+  fc.constantFrom(126, 127, 128, 129).map((length) => 'x'.repeat(length)),
+);
+const bytes = fc.uint8Array({ maxLength: 200 });
+const body: fc.Arbitrary<WireBodyInit> = fc.oneof(
+  fc.constant<WireBodyInit>({ case: 'dkgDiscard', value: {} }),
+  fc
+    .tuple(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), bytes)
+    .map(([callId, request]): WireBodyInit => ({ case: 'call', value: { callId, method: 3, request } })),
+  fc.tuple(bytes, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })).map(([partial, attemptTag]): WireBodyInit => {
+    return { case: 'partialReply', value: { nodeId: 3, attemptTag, outcome: { case: 'partial', value: partial } } };
+  }),
+  fc.uint8Array({ minLength: 16_000, maxLength: 17_000 }).map((message): WireBodyInit => {
+    return { case: 'partialRequest', value: { scheme: 2, keySession: 'key', message, derivationPath: [0, 5] } };
+  }),
+);
+const envelope: fc.Arbitrary<WireEnvelope> = fc.record({
+  to: text,
+  from: text,
+  message: fc.record({
+    tenant: text,
+    session: text,
+    attempt: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 ** 32 - 1 })),
+    body,
+  }),
+  trace: fc.record({
+    correlationId: text,
+    traceparent: text,
+    deadlineMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
+  }),
+});
+
+describe('a frame', () => {
+  test('is what the generic encoder makes of it', () => {
+    fc.assert(
+      fc.property(envelope, (each) => {
+        expect(Buffer.compare(encodeFrame(each), reference(each))).toBe(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is read back as it was, several in a row', () => {
+    fc.assert(
+      fc.property(fc.array(envelope, { maxLength: 4 }), (envelopes) => {
+        const read = decodeFrames(Buffer.concat(envelopes.map(encodeFrame)));
+        expect(read.map(({ message }) => [message.attempt, message.body.case])).toEqual(
+          envelopes.map(({ message }) => [message.attempt, message.body.case]),
+        );
+        expect(read.map(({ trace }) => trace.deadlineMs)).toEqual(envelopes.map(({ trace }) => trace.deadlineMs));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test.each([
+    ['a negative attempt', { attempt: -1 }, 0],
+    ['an attempt that is no integer', { attempt: 1.5 }, 0],
+    ['an attempt beyond 32 bits', { attempt: 2 ** 32 }, 0],
+    ['a negative deadline', {}, -1],
+    ['a deadline that is no number', {}, Number.NaN],
+  ])('refuses %s', (_, changes, deadlineMs) => {
+    const message = {
+      tenant: 't',
+      session: 's',
+      attempt: 1,
+      body: { case: 'dkgDiscard', value: {} },
+      ...changes,
+    } as const;
+    const trace = { correlationId: '', traceparent: '', deadlineMs };
+    expect(() => encodeFrame({ to: 'node/1', from: 'coordinator', message, trace })).toThrow(RangeError);
+  });
+
+  test('refuses a body of a kind that no frame has', () => {
+    const message = { tenant: '', session: '', attempt: 0, body: { case: 'other', value: {} } } as never;
+    const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
+    expect(() => encodeFrame({ to: 'node/1', from: 'coordinator', message, trace })).toThrow('other');
+  });
+});
