@@ -92,7 +92,7 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
 }
 
 export function waitingDkgCalls(work: DkgWork): ClientCall[] {
-  return [...work.unsaid, ...work.jobs.map((job) => job.call), ...work.inbox];
+  return [...new Set([...work.unsaid, ...work.jobs.map((job) => job.call), ...work.inbox])];
 }
 
 export function nodeIds(record: DkgSession): number[] {

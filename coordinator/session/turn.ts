@@ -27,8 +27,8 @@ export const callsWaitingMax = 256;
 export interface Waiting {
   /** Calls not looked at yet, oldest first. */
   readonly inbox: ClientCall[];
-  /** Answered by the step whose write is under way. */
-  readonly unsaid: ClientCall[];
+  /** Answered, before the write or after it, by the step whose write is under way. */
+  unsaid: readonly ClientCall[];
 }
 
 export interface SessionTurn<R extends SessionRecord, W extends Waiting> {
@@ -72,7 +72,7 @@ export function commit<R extends SessionRecord, W extends Waiting>(
   if (turn.persisted) throw new Error('a step has one write');
   turn.persisted = true;
   const { record: before, work: old } = turn.state;
-  old.unsaid.push(...turn.answered);
+  old.unsaid = turn.answered;
   const { key, culprits } = more;
   turn.effects.push({ kind: 'persist', write: { kind: 'update', session: record, ...(key ? { key } : {}) } });
   turn.state = { phase: 'open', record, work: { ...work, unsaid: [] } };

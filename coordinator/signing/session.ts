@@ -201,7 +201,8 @@ function adopt(turn: Turn, record: SigningSession): SigningStep {
   next.inbox.push(...waitingCalls(work));
   turn.effects.push(...leaveCluster());
   turn.state = { phase: 'open', record, work: next };
-  takeCalls(turn);
+  if (key) takeCalls(turn);
+  else loadKey(turn);
   return stepOf(turn);
 }
 

@@ -103,7 +103,7 @@ export function roundCalls(work: Work): SubmitCall[] {
 
 /** Every call that still waits for its answer. */
 export function waitingCalls(work: Work): ClientCall[] {
-  return [...work.unsaid, ...roundCalls(work), ...work.inbox];
+  return [...new Set([...work.unsaid, ...roundCalls(work), ...work.inbox])];
 }
 
 /** Nodes that this session may ask at all. */

@@ -208,6 +208,20 @@ describe('an intent', () => {
     expect(sign(fresh.signingSessionId).isComplete).toBe(true);
   });
 
+  test('answers a resume that races with the session that takes its place', () => {
+    const failed = initiate('race', { mockDirective: FORCE_BACKEND_FAILED });
+    const asked = { transactionIntentId: 'race', walletId: 'k', messageHash: digest };
+    const calls = [
+      cluster.initiateSigning({ ...asked, approvalMode: 2 }),
+      cluster.resumeSession({ sessionId: failed.signingSessionId, resumeToken: tokenOf(failed) }),
+    ];
+    const codes = calls.map((call) => codeOf(call.result()));
+    expect([
+      ['HUMAN_APPROVAL_REQUIRED', 'SESSION_NOT_RESUMABLE'],
+      ['DUPLICATE_INTENT', 'SESSION_RESUMED'],
+    ]).toContainEqual(codes);
+  });
+
   test('begins anew after a session that ended without a signature', () => {
     for (const mockDirective of [FORCE_DENIED, FORCE_EXPIRED, FORCE_REVOKED]) initiate('ended', { mockDirective });
     begin(cluster, 'ended');

@@ -54,7 +54,7 @@ class Client {
       expect(signed.isComplete).toBe(true);
       this.invariants.released(transactionIntentId, this.#curve, this.publicKey, digest, signed);
     }
-    this.invariants.events(cluster.events);
+    this.invariants.events(cluster.events.splice(0));
   }
 
   /** Repeats a call until the session is complete, resuming it where it paused. */
