@@ -54,6 +54,8 @@ const levelOptions = {
   valueEncoding: 'view',
   cacheSize: 1024 * 1024,
   writeBufferSize: 1024 * 1024,
+  // Values are encrypted: nothing to compress.
+  compression: false,
 } as const;
 
 /** The store of one node. One process at a time has it open. */

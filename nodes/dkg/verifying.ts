@@ -6,7 +6,8 @@
  * - A dealer is real or played from its first verified share on, always with the same opening.
  * - A complaint about a sealed share reveals this attempt's sealing key, so that the coordinator can judge it; the attempt
  *   is dead here before the key leaves, and holds no secret any more.
- * - A complaint is made only about a box that its dealer signed: a relay that changes boxes learns no sealing key.
+ * - A complaint is made only about a box that its dealer signed: a relay that changes boxes learns no sealing key. The
+ *   signature is evidence and nothing else: a share that verifies needs none.
  * - A fault in a played share changes nothing: the right one can still follow.
  *
  * Feldman 1987; Pedersen 1991; Komlo and Goldberg 2020 ("FROST"), figure 1, round 2.
@@ -165,9 +166,6 @@ function realShare(
     if (!equalBytes(own, openingDigest)) return faulty(opening.dealer, 'COMMITMENT_MISMATCH');
     return shareFor(terms.curve, dealing.polynomial, party.nodeId);
   }
-  if (!verifySealedShare(terms, sealed!, identityKeyOf(party, opening.dealer))) {
-    return faulty(opening.dealer, 'SHARE_UNSIGNED');
-  }
   const { sealingSeed } = dealing;
   const opened = openSealedShare({
     terms,
@@ -175,7 +173,13 @@ function realShare(
     commitments: opening.commitments,
     recipientSealingKey: sealingSeed,
   });
-  return opened.kind === 'share' ? opened.share : faulty(opening.dealer, opened.code, sealingSeed);
+  // A share that verifies is the share that the dealer committed to, whoever sealed it. Its signature counts as evidence
+  // only, and is looked at when there is something to complain of.
+  if (opened.kind === 'share') return opened.share;
+  if (!verifySealedShare(terms, sealed!, identityKeyOf(party, opening.dealer))) {
+    return faulty(opening.dealer, 'SHARE_UNSIGNED');
+  }
+  return faulty(opening.dealer, opened.code, sealingSeed);
 }
 
 function verified(dealer: number): Verdict {

@@ -173,10 +173,10 @@ const lies: [string, Lie, string][] = [
     'sealing key',
   ],
   [
-    'boxes that it did not sign',
+    'broken boxes that it did not sign',
     about('dkgSealed', ({ shares }) => ({
       case: 'dkgSealed',
-      value: { shares: shares.map((share) => ({ ...share, signature: flip(share.signature) })) } as Body<'dkgSealed'>,
+      value: { shares: shares.map((share) => ({ ...share, box: flip(share.box) })) } as Body<'dkgSealed'>,
     })),
     'not signed by its dealer',
   ],
