@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -189,7 +190,8 @@ describe('the handshake', () => {
         const { hello } = shake(clientConfig('node', 1));
         const garbled = Uint8Array.from(hello as Uint8Array);
         garbled.set(bytes.subarray(0, 8), Math.min(cut, garbled.length - 8));
-        const unchanged = Buffer.compare(garbled, hello as Uint8Array) === 0;
+        // Other bytes may still say the very same (a length that the decoder does not hold to).
+        const unchanged = saysTheSame(garbled, hello as Uint8Array);
         for (const input of [bytes, valid, ...(unchanged ? [] : [garbled])]) {
           expect(serverHandshake(serverConfig(), codec, nonce(1)).receive(input).kind).toBe('refused');
         }
@@ -214,3 +216,11 @@ describe('the handshake', () => {
     });
   });
 });
+
+function saysTheSame(garbled: Uint8Array, original: Uint8Array): boolean {
+  try {
+    return isDeepStrictEqual(codec.decodeHandshake(garbled), codec.decodeHandshake(original));
+  } catch {
+    return false;
+  }
+}
