@@ -2,6 +2,8 @@
  * The HTTP door, built and not listening: what every route shares (request ids, bodies, errors, 404 and 405), then the
  * rooms' routes.
  */
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
@@ -11,7 +13,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { signingRoutes } from '../signing/http-routes.ts';
 import type { SigningCalls } from '../signing/signing-calls.ts';
-import { answerUnparsable, sendError, toServiceError } from './errors.ts';
+import { answerRaw, answerUnparsable, sendError, toServiceError } from './errors.ts';
 import { healthRoute } from './health.ts';
 import { parseJsonBody } from './json-body.ts';
 import { requestIdFrom, requestIdHeader } from './request-id.ts';
@@ -27,6 +29,8 @@ export interface HttpDeps {
 
 /** How long a client may take to send a request. */
 const requestTimeoutMs = 30_000;
+/** How often Node looks for requests that took longer. */
+const requestCheckEveryMs = 1_000;
 
 /** Ready for `listen` or `inject`. */
 export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
@@ -36,6 +40,8 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
     logger: false,
     bodyLimit: httpBodyBytesMax,
     requestTimeout: requestTimeoutMs,
+    // Node's own refusal of a missing Host has neither a request id nor a body: `needOneHost` refuses it instead.
+    http: { requireHostHeader: false, connectionsCheckingInterval: requestCheckEveryMs },
     requestIdHeader: false,
     genReqId: (raw) => requestIdFrom(raw.headers[requestIdHeader]),
     frameworkErrors: fail,
@@ -43,10 +49,11 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
     // While the gateway drains, requests that still arrive are served like any other: Fastify's own 503 has no request id.
     return503OnClosing: false,
   });
+  answerWhatNodeWouldNot(app.server);
   app.decorateRequest('principal', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(requestIdHeader, request.id).header('cache-control', 'no-store');
-    done();
+    done(needOneHost(request.raw));
   });
   app.setErrorHandler(fail);
   app.setNotFoundHandler((request, reply) => {
@@ -62,10 +69,36 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
   return app;
 }
 
+/** What Node's HTTP server by itself drops, or answers without a request id and a body. */
+function answerWhatNodeWouldNot(server: Server): void {
+  // It would drop the headers beyond its 2,000th silently, a second authorization among them. Their bytes are limited.
+  server.maxHeadersCount = 0;
+  // An expectation that is not known may be ignored (RFC 9110 §10.1.1).
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('connect', (_request, socket) => {
+    answerRaw(socket as Socket, new ServiceError('invalidRequest', 'CONNECT is not served: this is no proxy'));
+  });
+}
+
+/** RFC 9112 §3.2: HTTP/1.1 names its host exactly once. */
+function needOneHost({ rawHeaders, httpVersion }: IncomingMessage): ServiceError | undefined {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts === 1 || (hosts === 0 && httpVersion !== '1.1')) return undefined;
+  return new ServiceError('invalidRequest', 'exactly one Host header is needed');
+}
+
 function acceptJsonAlone(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
+      const { 'content-encoding': encoding = 'identity' } = request.headers;
+      if (encoding.toLowerCase() !== 'identity') {
+        throw new ServiceError('unsupportedMediaType', 'the body must come without a content encoding');
+      }
       done(null, parseJsonBody(body as Buffer));
     } catch (error) {
       done(error as Error);

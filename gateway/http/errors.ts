@@ -56,8 +56,14 @@ export function toServiceError(error: unknown): ServiceError {
 
 /** Requests that Node's HTTP parser refuses never reach Fastify: the answer is written to the socket as it is. */
 export function answerUnparsable(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  if (socket.writable) socket.write(rawAnswer(unparsable(error.code)));
+  if (error.code === 'ECONNRESET') return;
+  answerRaw(socket, unparsable(error.code));
+}
+
+/** The last answer of a connection, where there is no response to write it with. */
+export function answerRaw(socket: Socket, error: ServiceError): void {
+  if (socket.destroyed) return;
+  if (socket.writable) socket.write(rawAnswer(error));
   socket.destroySoon();
 }
 

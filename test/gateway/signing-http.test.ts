@@ -211,6 +211,11 @@ describe('the HTTP door of the signing API', () => {
       expect(answer.json().error.details).toEqual([{ field: 'signing_session_id', issue: 'invalid_utf8' }]);
     });
 
+    it('refuses a compressed body with 415, and takes one that says it is not', async () => {
+      expect((await post('/v1/signing/share', '{}', { 'content-encoding': 'gzip' })).statusCode).toBe(415);
+      expect((await post('/v1/signing/share', '{}', { 'content-encoding': 'identity' })).statusCode).toBe(200);
+    });
+
     it('refuses a call without any body', async () => {
       const answer = await gateway.http.inject({ method: 'POST', url: '/v1/signing/share', headers: auth });
       expect(answer.statusCode).toBe(400);
@@ -365,10 +370,13 @@ describe('the HTTP door of the signing API', () => {
       ['that is not HTTP', 'HELLO\r\n\r\n', 400],
       ['with a bad header', 'GET / HTTP/1.1\r\nno colon\r\n\r\n', 400],
       ['with headers beyond measure', `GET / HTTP/1.1\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`, 431],
+      ['without a host', 'GET /v1/health HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+      ['with two hosts', 'GET /v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n', 400],
+      ['that wants a proxy', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 400],
     ])('answers a request %s with the error body and a request id', async (_, text, status) => {
       const received = await raw(text);
       expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-      const requestId = /X-Request-Id: (\S+)/.exec(received)?.[1];
+      const requestId = /x-request-id: (\S+)/i.exec(received)?.[1];
       expect(requestId).toMatch(requestIdPattern);
       const body = JSON.parse(received.slice(received.indexOf('\r\n\r\n') + 4));
       expect(body.error).toMatchObject({ code: 'invalid_request', request_id: requestId });
@@ -389,6 +397,23 @@ describe('the HTTP door of the signing API', () => {
         `POST /v1/signing/share HTTP/1.1\r\nHost: x\r\n${line}${line}Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
       );
       expect(received).toMatch(/^HTTP\/1.1 401 /);
+    });
+
+    it('sees a second authorization header behind 2,000 others', async () => {
+      const line = `Authorization: ${auth.authorization}\r\n`;
+      const received = await raw(
+        `POST /v1/signing/share HTTP/1.1\r\nHost: x\r\n${line}${'a:\r\n'.repeat(2_100)}${line}Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
+      );
+      expect(received).toMatch(/^HTTP\/1.1 401 /);
+    });
+
+    it.each([
+      ['HTTP/1.0 without a host', 'GET /v1/health HTTP/1.0\r\n\r\n'],
+      ['an unknown expectation', 'GET /v1/health HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n'],
+    ])('serves %s', async (_, text) => {
+      const received = await raw(text);
+      expect(received).toMatch(/^HTTP\/1.1 200 /);
+      expect(/x-request-id: (\S+)/i.exec(received)?.[1]).toMatch(requestIdPattern);
     });
 
     it('gives a call’s place free when its client goes away', async () => {
