@@ -110,7 +110,7 @@ function clusterCommand(program: Command, name: string, description: string): Co
   return program
     .command(name)
     .description(description)
-    .option('--seed <text>', 'seed of the ready-made keys: a text, or "random" for a secret one')
+    .option('--seed <text>', 'seed of the ready-made keys: a text, or "random" for a secret one', seedText)
     .option('--nodes <count>', 'signer nodes of a new cluster', nodeCount)
     .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)');
 }
@@ -133,6 +133,12 @@ function readEnvironment(flags: ClusterFlags): { settings: Settings; environment
 function nodeId(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a number from 1.');
+}
+
+/** An empty one is more likely a variable that was not set than somebody's choice of a seed. */
+function seedText(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('It must not be empty.');
 }
 
 function nodeCount(text: string): number {

@@ -5,9 +5,10 @@
  * loaded by the role that needs it alone; a node never loads the gateway's libraries.
  */
 import type { Settings } from './config.ts';
-import { errorText, exitCodes, Failure } from './failure.ts';
+import { errorCode, errorText, exitCodes, Failure } from './failure.ts';
 import { claimRedis } from './redis-owner.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig } from './role-configs.ts';
+import { listenFailure } from './up/ports.ts';
 import { readyMessage } from './up/supervisor.ts';
 
 export type RoleName = 'coordinator' | 'node' | 'gateway';
@@ -43,7 +44,11 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
         if (error instanceof Failure && error.exitCode === exitCodes.usage) throw error;
       });
       const { runCoordinator } = await import('../coordinator/main.ts');
-      return runCoordinator(config);
+      return runCoordinator(config).catch((error: unknown) => {
+        if ((error as { syscall?: unknown }).syscall !== 'listen' && errorCode(error) !== 'ENOTFOUND') throw error;
+        const { listenHost: host, listenPort: port } = config;
+        throw listenFailure({ host, port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' }, error);
+      });
     }
     case 'node': {
       const config = nodeConfig(settings, nodeId);
@@ -52,8 +57,10 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
     }
     case 'gateway': {
       const config = gatewayConfig(settings);
-      const { runGateway } = await import('../gateway/main.ts');
-      return runGateway(config);
+      const { GatewayStartError, runGateway } = await import('../gateway/main.ts');
+      return runGateway(config).catch((error: unknown) => {
+        throw error instanceof GatewayStartError ? new Failure(`${error.message}.`) : error;
+      });
     }
   }
 }

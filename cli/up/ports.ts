@@ -3,18 +3,43 @@
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { errorCode, errorText, Failure } from '../failure.ts';
+import { errorCode, errorText, exitCodes, Failure } from '../failure.ts';
+
+/** A place to listen: what listens there, and the variable of its port, SIGNMESH_…_PORT; that of its host ends in _HOST. */
+export interface Listener {
+  readonly host: string;
+  readonly port: number;
+  readonly what: string;
+  readonly variable: string;
+}
 
 /** Throws a Failure, one line that says which variable moves the service, when nobody can listen there. */
-export async function checkPortFree(host: string, port: number, what: string, variable: string): Promise<void> {
-  const error = await tryListen(host, port);
-  if (error === undefined) return;
-  const why = {
-    EADDRINUSE: 'is taken by another process',
-    EACCES: 'may not be used by this user',
-    EADDRNOTAVAIL: 'is not an address of this machine',
-  }[errorCode(error)];
-  throw new Failure(
+export async function checkPortFree(listener: Listener): Promise<void> {
+  const error = await tryListen(listener.host, listener.port);
+  if (error !== undefined) throw listenFailure(listener, error);
+}
+
+/** Throws a Failure when two of them are to listen at the same place. */
+export function checkPortsDiffer(listeners: readonly Listener[]): void {
+  for (const [index, one] of listeners.entries()) {
+    const other = listeners.slice(0, index).find(({ host, port }) => host === one.host && port === one.port);
+    if (other === undefined) continue;
+    throw new Failure(
+      `${other.variable} and ${one.variable} are both ${one.port}. Set one of them to another port.`,
+      exitCodes.usage,
+    );
+  }
+}
+
+/** Why a server cannot listen where it should, and what to do. */
+export function listenFailure({ host, port, what, variable }: Listener, error: unknown): Failure {
+  const code = errorCode(error);
+  if (['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
+    const hostVariable = variable.replace(/_PORT$/, '_HOST');
+    return new Failure(`${host} (${what}) is not an address of this machine. Set ${hostVariable} to another one.`);
+  }
+  const why = { EADDRINUSE: 'is taken by another process', EACCES: 'may not be used by this user' }[code];
+  return new Failure(
     `${host}:${port} (${what}) ${why ?? `cannot be used: ${errorText(error)}`}. Set ${variable} to another one.`,
   );
 }

@@ -14,7 +14,7 @@ import { askHealth, type Health, noHealth, reachable } from './gateway-health.ts
 import { endLeftovers } from './leftovers.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { watchParent } from './parent-watch.ts';
-import { checkPortFree, freePort } from './ports.ts';
+import { checkPortFree, checkPortsDiffer, freePort, type Listener } from './ports.ts';
 import { privateRedis } from './private-redis.ts';
 import { type ReadyKey, readyKeys } from './ready-keys.ts';
 import { duration, Screen } from './screen.ts';
@@ -38,6 +38,16 @@ const patienceMs = 20_000;
 export async function up(options: UpOptions): Promise<number> {
   const run = new Run(options);
   return run.toTheEnd();
+}
+
+/** Where the cluster is told to listen; other ports are chosen. */
+function fixedListeners(settings: Settings): Listener[] {
+  const { SIGNMESH_HTTP_HOST: httpHost, SIGNMESH_GRPC_HOST: grpcHost, SIGNMESH_COORDINATOR_PORT: port } = settings;
+  return [
+    { host: httpHost, port: settings.SIGNMESH_HTTP_PORT, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' },
+    { host: grpcHost, port: settings.SIGNMESH_GRPC_PORT, what: 'gRPC', variable: 'SIGNMESH_GRPC_PORT' },
+    ...(port === 0 ? [] : [{ host: '127.0.0.1', port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' }]),
+  ];
 }
 
 class Run {
@@ -107,11 +117,11 @@ class Run {
     const say = (line: string) => this.#screen.notice(line);
 
     const runDir = join(dataDir, 'run');
+    checkPortsDiffer(fixedListeners(settings));
     for (const folder of [dataDir, runDir, join(dataDir, 'logs')]) makeDirectory(folder);
     this.#lock = takeLock(join(runDir, 'up.lock'), dataDir);
     await endLeftovers(runDir, say);
-    await checkPortFree(settings.SIGNMESH_HTTP_HOST, settings.SIGNMESH_HTTP_PORT, 'REST', 'SIGNMESH_HTTP_PORT');
-    await checkPortFree(settings.SIGNMESH_GRPC_HOST, settings.SIGNMESH_GRPC_PORT, 'gRPC', 'SIGNMESH_GRPC_PORT');
+    for (const listener of fixedListeners(settings)) await checkPortFree(listener);
     const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox';
     const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
     const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES);

@@ -64,10 +64,18 @@ test('a process id that now belongs to somebody else is left alone', async () =>
 test('a taken port is named with the variable that moves it', async () => {
   const server = createServer();
   const port = await freePort();
-  await checkPortFree('127.0.0.1', port, 'REST', 'SIGNMESH_HTTP_PORT');
+  const listener = { host: '127.0.0.1', port, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' };
+  await checkPortFree(listener);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  await expect(checkPortFree('127.0.0.1', port, 'REST', 'SIGNMESH_HTTP_PORT')).rejects.toThrow(
+  await expect(checkPortFree(listener)).rejects.toThrow(
     `127.0.0.1:${port} (REST) is taken by another process. Set SIGNMESH_HTTP_PORT to another one.`,
   );
   server.close();
+});
+
+test('an address that is not this machine’s is named with the variable of the host', async () => {
+  const elsewhere = { host: '192.0.2.1', port: await freePort(), what: 'REST', variable: 'SIGNMESH_HTTP_PORT' };
+  await expect(checkPortFree(elsewhere)).rejects.toThrow(
+    '192.0.2.1 (REST) is not an address of this machine. Set SIGNMESH_HTTP_HOST to another one.',
+  );
 });

@@ -1,6 +1,9 @@
 /** What a person gets for a wrong call: one clear line and exit code 2. */
 import { spawnSync } from 'node:child_process';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startRedis } from '../support/redis.ts';
+import { temporaryFolder } from './support/temporary.ts';
 import { root } from './support/up-process.ts';
 
 function signmesh(args: readonly string[], extra: NodeJS.ProcessEnv = {}) {
@@ -22,6 +25,7 @@ describe('the command line', () => {
     [['up', '--sed', 'x'], "signmesh: unknown option '--sed' (Did you mean --seed?)"],
     [['up', '--nodes', '1'], 'It must be a number from 2 to 100.'],
     [['up', '--nodes', 'many'], 'It must be a number from 2 to 100.'],
+    [['up', '--seed', ''], "option '--seed <text>' argument '' is invalid. It must not be empty."],
     [['node'], "signmesh: missing required argument 'id'"],
     [['node', 'three'], 'It must be a number from 1.'],
     [['health', 'redis'], 'signmesh: health: "redis" is none of coordinator, node, gateway.'],
@@ -40,6 +44,51 @@ describe('the command line', () => {
       'signmesh: SIGNMESH_HTTP_PORT: "http" must be a port from 1 to 65535.',
       'signmesh: SIGNMESH_NODES: "1" must be an integer from 2 to 100.',
     ]);
+  });
+
+  test('two doors at one port are one line and exit code 2', () => {
+    const { status, stderr } = signmesh(['up', '--data-dir', temporaryFolder()], {
+      SIGNMESH_HTTP_PORT: '28123',
+      SIGNMESH_GRPC_PORT: '28123',
+    });
+    expect(status).toBe(2);
+    expect(stderr).toBe(
+      'signmesh: SIGNMESH_HTTP_PORT and SIGNMESH_GRPC_PORT are both 28123. Set one of them to another port.\n',
+    );
+  });
+
+  test.each([
+    [
+      'coordinator',
+      { SIGNMESH_COORDINATOR_PORT: 'taken' },
+      /^signmesh: 127\.0\.0\.1:\d+ \(coordinator\) is taken by another process\. Set SIGNMESH_COORDINATOR_PORT to another one\.$/m,
+    ],
+    [
+      'gateway',
+      { SIGNMESH_HTTP_PORT: 'taken', SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:1' },
+      /^signmesh: the HTTP port \d+ on 127\.0\.0\.1 is taken: set SIGNMESH_HTTP_PORT to a free one\.$/m,
+    ],
+  ])('a %s whose port is taken says so, without a stack', async (role, settings, line) => {
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+    const { port } = holder.address() as AddressInfo;
+    const redis = await startRedis();
+    onTestFinished(async () => {
+      holder.close();
+      await redis.stop();
+    });
+    const dataDir = temporaryFolder();
+    expect(signmesh(['init', '--data-dir', dataDir]).status).toBe(0);
+    const { status, stderr } = signmesh([role], {
+      SIGNMESH_DATA_DIR: dataDir,
+      REDIS_URL: redis.url,
+      ...Object.fromEntries(
+        Object.entries(settings).map(([name, value]) => [name, value.replace('taken', String(port))]),
+      ),
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(line);
+    expect(stderr).not.toContain('    at ');
   });
 
   test('help names every command, and the version is the package’s', () => {
