@@ -82,6 +82,7 @@ export class TokenStore implements TokenLookup {
   async rotateToken(tenant: string, id: string): Promise<IssuedToken | undefined> {
     const old = (await this.listTokens(tenant)).find((record) => record.id === id);
     if (old === undefined || old.revokedAtMs !== undefined) return undefined;
+    if (old.expiresAtMs !== undefined && old.expiresAtMs <= this.#clock.nowMs()) return undefined;
     const issued = await this.issueToken({
       tenant,
       environment: old.environment,

@@ -91,6 +91,18 @@ describe('the token store', () => {
     expect(await store.rotateToken('acme', record.id)).toBeUndefined();
   });
 
+  it('rotates no token that has expired', async () => {
+    const { record } = await store.issueToken({
+      tenant: 'acme',
+      environment: 'sandbox',
+      scopes: ['signing:dkg'],
+      lifetimeMs: 1_000,
+    });
+    nowMs += 1_000;
+    expect(await store.rotateToken('acme', record.id)).toBeUndefined();
+    expect(await store.listTokens('acme')).toHaveLength(1);
+  });
+
   it('takes from a provider-scoped token what such a token never has', async () => {
     const { record } = await store.issueToken({
       tenant: 'acme',
