@@ -37,6 +37,9 @@ const forced: Readonly<Partial<Record<MockDirective, ReasonCode>>> = {
   [MockDirective.FORCE_BACKEND_FAILED]: 'MOCK_FORCED_BACKEND_FAILED',
 };
 
+/** Longer messages than a digest of any kind are read from the store again when a step needs them. */
+const residentMessageBytesMax = 1024;
+
 type Opening = Extract<SigningStep['state'], { phase: 'opening' }>;
 
 /** The first message of a new session. */
@@ -115,6 +118,10 @@ function openWithKey(
   const record = openSession(opening, given, { curve: key!.curve, guarded: true }, context, config);
   const step = opened(record, call, context, config);
   if (pending) return step;
+  // A session with a large message does not wait in memory for its first step: thousands of them would fill it.
+  if (facts.messageHash.length > residentMessageBytesMax) {
+    return { state: step.state, effects: [...step.effects, { kind: 'stop' }] };
+  }
 
   // Nonces are drawn now, so that the first step costs one round trip; it does not wait for them.
   const state = step.state as OpenState;
