@@ -2,7 +2,28 @@
  * Ids: a prefix and a UUIDv7 (RFC 9562 §5.7), so that they sort by time and say what they name. Pure: time and
  * randomness are handed in.
  */
-export type IdPrefix = 'sig' | 'dkg' | 'rcp' | 'ckp' | 'req' | 'cor';
+export type IdPrefix =
+  | 'sig'
+  | 'dkg'
+  | 'rcp'
+  | 'ckp'
+  | 'req'
+  | 'cor'
+  /** Provider connection, wallet, transaction intent, event, webhook, token. */
+  | 'pcn'
+  | 'wal'
+  | 'txi'
+  | 'evt'
+  | 'whk'
+  | 'tok'
+  /** Policy, policy decision; compliance screening, report, list; risk rule, risk score. */
+  | 'pol'
+  | 'dec'
+  | 'scr'
+  | 'rep'
+  | 'lst'
+  | 'rul'
+  | 'rsk';
 
 export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) => Uint8Array): string {
   return `${prefix}_${uuidV7(nowMs, random)}`;

@@ -11,3 +11,8 @@ export interface Principal {
   /** Set on a provider-scoped token: anything of another connection does not exist for it. */
   readonly providerConnectionIds: readonly string[] | undefined;
 }
+
+/** Who acted, as approvals and intents name them: the token's id, or the tenant for a token that nobody issued. */
+export function actorOf({ tokenId, tenant }: Principal): string {
+  return tokenId === '' ? `tenant:${tenant}` : tokenId;
+}

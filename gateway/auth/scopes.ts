@@ -19,11 +19,12 @@ const resources = [
 const previewModules = ['policies', 'risk', 'compliance', 'recon', 'vaults', 'treasury', 'tokens'] as const;
 
 type Resource = (typeof resources)[number];
+export type PreviewModule = (typeof previewModules)[number];
 
 export type Scope =
   | `${Resource}:read`
   | `${Resource}:write`
-  | `preview:${(typeof previewModules)[number]}`
+  | `preview:${PreviewModule}`
   | 'intents:approve'
   | 'signing:dkg'
   | 'signing:initiate'

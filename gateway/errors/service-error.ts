@@ -5,6 +5,8 @@ import { type ErrorKind, type ErrorKindEntry, errorKinds, retryAfterDefaultS } f
 export interface FieldIssue {
   readonly field: string;
   readonly issue: string;
+  /** What the field takes, or a provider's own words. */
+  readonly message?: string;
 }
 
 export interface ServiceErrorOptions {

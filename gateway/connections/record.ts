@@ -1,0 +1,33 @@
+/** A provider connection as the store keeps it. Its credentials are sealed; nothing here is shown that is secret. */
+import type { TokenEnvironment } from '../auth/token-format.ts';
+import type { ProviderKind } from '../providers/port.ts';
+import type { RecordType, Versioned } from '../store/contract.ts';
+
+export const connectionStatuses = ['connected', 'degraded', 'error', 'disconnected'] as const;
+export type ConnectionStatus = (typeof connectionStatuses)[number];
+
+export interface ConnectionRecord extends Versioned {
+  readonly provider: ProviderKind;
+  readonly name: string;
+  readonly environment: TokenEnvironment;
+  readonly status: ConnectionStatus;
+  readonly capabilities: readonly string[];
+  /** A sealed envelope (../secrets/envelope.ts). */
+  readonly credentials: string;
+  /** Short, stable, tells two sets of credentials apart and nothing else. */
+  readonly credentialFingerprint: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly lastSyncedAtMs: number | null;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+export const connectionType: RecordType<ConnectionRecord> = {
+  name: 'provider_connection',
+  status: ({ status }) => status,
+  indices: ({ provider, status }) => [
+    'connections',
+    `connections:provider:${provider}`,
+    `connections:status:${status}`,
+  ],
+};

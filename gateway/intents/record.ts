@@ -1,0 +1,79 @@
+/** A transaction intent as the store keeps it. */
+import type { ProviderKind } from '../providers/port.ts';
+import type { NetworkId } from '../registry/networks.ts';
+import type { RecordType, Versioned } from '../store/contract.ts';
+import { openIntentsIndex } from '../wallets/record.ts';
+import { type IntentStatus, isFinal } from './states.ts';
+
+export interface Vote {
+  /** Who voted: see `actorOf` in ../auth/principal.ts. */
+  readonly by: string;
+  readonly decision: 'approve' | 'reject';
+  readonly comment: string | null;
+  readonly reason: string | null;
+  readonly atMs: number;
+}
+
+export interface StatusChange {
+  readonly status: IntentStatus;
+  readonly subStatus: string | null;
+  readonly atMs: number;
+}
+
+export interface IntentRecord extends Versioned {
+  readonly walletId: string;
+  readonly connectionId: string;
+  readonly provider: ProviderKind;
+  readonly network: NetworkId;
+  readonly status: IntentStatus;
+  /** More precisely, UPPER_SNAKE free of provider words, e.g. "AWAITING_QUORUM"; null when there is nothing to add. */
+  readonly subStatus: string | null;
+  readonly asset: string;
+  /** Decimal, normalized (no trailing zeros beyond need). */
+  readonly amount: string;
+  /** The amount in the asset's smallest units, a decimal integer. */
+  readonly units: string;
+  readonly fromAddress: string;
+  readonly destination: { readonly address: string };
+  /** The largest fee that was set aside: an asset and its smallest units. */
+  readonly feeReserve: { readonly asset: string; readonly units: string };
+  readonly feePaid: { readonly asset: string; readonly units: string } | null;
+  readonly policy: { readonly name: string; readonly id: string; readonly version: number };
+  readonly decisionId: string;
+  readonly policyReceipt: string | null;
+  readonly riskScore: number;
+  readonly screeningId: string | null;
+  /** Who made the intent; never counts as an approver. */
+  readonly initiator: string;
+  readonly approvals: readonly Vote[];
+  readonly approvalsRequired: number;
+  /** Who may approve: empty means anybody with the scope. */
+  readonly approvers: readonly string[];
+  readonly providerTxId: string | null;
+  readonly providerStatus: string | null;
+  readonly providerError: { readonly code: string; readonly message: string } | null;
+  /** What the provider's adapter needs to go on with this transfer; only that adapter reads it. No secret. */
+  readonly submission: unknown;
+  /** Times that the present step was tried again. */
+  readonly attempts: number;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly correlationId: string;
+  readonly statusHistory: readonly StatusChange[];
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** Past it an intent that is not signed yet expires. */
+  readonly expiresAtMs: number;
+}
+
+export const intentType: RecordType<IntentRecord> = {
+  name: 'transaction_intent',
+  status: ({ status }) => status,
+  indices: ({ walletId, status, asset, destination }) => [
+    'intents',
+    `intents:wallet:${walletId}`,
+    `intents:wallet:${walletId}:status:${status}`,
+    `intents:wallet:${walletId}:asset:${asset}`,
+    `intents:to:${walletId}:${destination.address}`,
+    ...(isFinal(status) ? [] : [openIntentsIndex(walletId)]),
+  ],
+};

@@ -1,0 +1,44 @@
+/**
+ * The states of a transaction intent and the ways between them, in one table (decisions 2.3). docs/wallet-api.md draws
+ * its diagram from it. A state without followers is final.
+ */
+export const intentStatuses = [
+  'created',
+  'screening',
+  'pending_approval',
+  'approved',
+  'signing',
+  'broadcasting',
+  'confirming',
+  'completed',
+  'denied',
+  'rejected',
+  'expired',
+  'cancelled',
+  'failed',
+] as const;
+export type IntentStatus = (typeof intentStatuses)[number];
+
+export const intentTransitions: Readonly<Record<IntentStatus, readonly IntentStatus[]>> = {
+  created: ['screening', 'denied'],
+  screening: ['pending_approval', 'approved', 'denied', 'failed'],
+  pending_approval: ['approved', 'rejected', 'expired', 'cancelled'],
+  approved: ['signing', 'cancelled', 'expired', 'failed'],
+  signing: ['broadcasting', 'failed'],
+  broadcasting: ['confirming', 'failed'],
+  confirming: ['completed', 'failed'],
+  completed: [],
+  denied: [],
+  rejected: [],
+  expired: [],
+  cancelled: [],
+  failed: [],
+};
+
+export function mayFollow(from: IntentStatus, to: IntentStatus): boolean {
+  return intentTransitions[from].includes(to);
+}
+
+export function isFinal(status: IntentStatus): boolean {
+  return intentTransitions[status].length === 0;
+}

@@ -1,0 +1,55 @@
+/**
+ * Magic amounts: in a sandbox, a transfer of exactly this decimal amount has this outcome, whatever the asset and the
+ * provider. docs/wallet-api.md shows the table. In production they are amounts like any other.
+ */
+import type { TokenEnvironment } from '../auth/token-format.ts';
+
+export type MagicOutcome =
+  | 'quote_rejected'
+  | 'quote_insufficient'
+  | 'quote_unavailable'
+  | 'submit_rejected'
+  | 'submit_unavailable_thrice'
+  | 'slow_queue'
+  | 'stuck_confirming'
+  | 'fails_on_chain'
+  | 'risk_high'
+  | 'risk_critical';
+
+export interface MagicAmount {
+  readonly amount: string;
+  readonly outcome: MagicOutcome;
+  /** What a caller sees, for the docs. */
+  readonly effect: string;
+}
+
+export const magicAmounts: readonly MagicAmount[] = [
+  { amount: '0.004221', outcome: 'quote_rejected', effect: 'creation answers 422 `provider_rejected`' },
+  {
+    amount: '0.004222',
+    outcome: 'quote_insufficient',
+    effect: 'creation answers 422: the provider finds too little money',
+  },
+  { amount: '0.004503', outcome: 'quote_unavailable', effect: 'creation answers 503 `provider_unavailable`' },
+  { amount: '0.004421', outcome: 'submit_rejected', effect: 'approved, then `failed` with the provider’s error' },
+  {
+    amount: '0.004403',
+    outcome: 'submit_unavailable_thrice',
+    effect: 'approved; the provider is away for three attempts, then the transfer goes its way',
+  },
+  { amount: '0.004408', outcome: 'slow_queue', effect: 'waits 10 s in the provider’s queue, then goes its way' },
+  { amount: '0.004409', outcome: 'stuck_confirming', effect: 'stays `confirming`' },
+  { amount: '0.004410', outcome: 'fails_on_chain', effect: 'is mined and fails: `failed`, the fee is gone' },
+  {
+    amount: '0.004770',
+    outcome: 'risk_high',
+    effect: 'risk score 70 or more: the default policy asks for one approval',
+  },
+  { amount: '0.004799', outcome: 'risk_critical', effect: 'risk score 100' },
+];
+
+/** `amount` normalized, as `formatAmount` writes it. */
+export function magicOutcome(environment: TokenEnvironment, amount: string): MagicOutcome | undefined {
+  if (environment !== 'sandbox') return undefined;
+  return magicAmounts.find((magic) => magic.amount.replace(/0+$/, '') === amount)?.outcome;
+}

@@ -1,0 +1,158 @@
+/**
+ * The port between the control plane and whoever holds the keys: our own signer cluster, the sandbox, or a hosted
+ * custodian. Every adapter passes one conformance suite (test/gateway/providers/).
+ *
+ * Adapters speak in normalized words; a custodian's own vocabulary stays inside its folder and shows only in
+ * `providerStatus` and in errors. Every call is idempotent by the id it is given, so that it may be repeated after a
+ * crash: the same wallet id makes the same wallet, the same intent id the same transfer.
+ */
+import type { TokenEnvironment } from '../auth/token-format.ts';
+import type { ConnectionRecord } from '../connections/record.ts';
+import type { IntentRecord } from '../intents/record.ts';
+import type { NetworkId } from '../registry/networks.ts';
+import type { WalletRecord } from '../wallets/record.ts';
+
+export const providerKinds = ['fireblocks', 'bitgo', 'copper', 'self_hosted', 'sandbox'] as const;
+export type ProviderKind = (typeof providerKinds)[number];
+
+export interface CredentialField {
+  readonly name: string;
+  readonly required: boolean;
+  readonly secret: boolean;
+  readonly description: string;
+}
+
+export interface ProviderInfo {
+  readonly kind: ProviderKind;
+  readonly displayName: string;
+  readonly hosting: 'hosted' | 'self_hosted' | 'sandbox';
+  readonly environments: readonly TokenEnvironment[];
+  /** e.g. "wallets:create", "transfers", "policy_receipts". */
+  readonly capabilities: readonly string[];
+  readonly credentialFields: readonly CredentialField[];
+  readonly networks: readonly NetworkId[];
+}
+
+export interface NewBalance {
+  readonly asset: string;
+  readonly units: bigint;
+}
+
+/** A wallet as the provider made it. */
+export interface ProviderWallet {
+  readonly providerWalletId: string;
+  readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
+  readonly publicKey: string | null;
+  /** What it holds from the beginning; an asset with 0 units is shown too. */
+  readonly balances: readonly NewBalance[];
+}
+
+export interface CallMeta {
+  readonly tenant: string;
+  readonly nowMs: number;
+  readonly correlationId: string;
+  readonly traceparent: string;
+}
+
+export interface WalletOrder {
+  /** Our id: the same id, the same wallet. */
+  readonly walletId: string;
+  readonly name: string;
+  readonly network: NetworkId;
+}
+
+/** A transfer that is about to be decided. */
+export interface TransferDraft {
+  readonly intentId: string;
+  readonly wallet: WalletRecord;
+  readonly asset: string;
+  readonly amount: string;
+  readonly units: bigint;
+  readonly toAddress: string;
+}
+
+export interface Quote {
+  /** The most that the transfer can cost, set aside with the amount. Zero units: no fee. */
+  readonly fee: NewBalance;
+}
+
+/** A transfer that was approved: `submission` is what the adapter said last, null at first. */
+export interface Transfer {
+  readonly intent: IntentRecord;
+  readonly wallet: WalletRecord;
+  /** The number that `sequenceCounter` allocated; undefined without one. */
+  readonly number: number | undefined;
+}
+
+export type Progress =
+  /** On its way. `providerTxId` is null until the provider took it. Ask again at `againAtMs`. */
+  | {
+      readonly stage: 'signing' | 'broadcasting' | 'confirming';
+      readonly providerTxId: string | null;
+      readonly providerStatus: string;
+      readonly subStatus: string | null;
+      readonly submission: unknown;
+      readonly againAtMs: number;
+    }
+  | {
+      readonly stage: 'completed';
+      readonly providerTxId: string;
+      readonly providerStatus: string;
+      readonly feePaid: NewBalance;
+    }
+  /** For good. `numberUsed`: the chain consumed the allocated number although the transfer failed; else it is released. */
+  | {
+      readonly stage: 'failed';
+      readonly providerTxId: string | null;
+      readonly providerStatus: string;
+      readonly subStatus: string;
+      readonly error: { readonly code: string; readonly message: string };
+      readonly feePaid: NewBalance;
+      readonly numberUsed: boolean;
+    };
+
+export interface ProviderAdapter {
+  readonly info: ProviderInfo;
+  /** Checks credentials with the provider. Throws ProviderRejected or ProviderUnavailable. Test wallets come with a sandbox. */
+  connect(
+    meta: CallMeta,
+    connectionId: string,
+    credentials: Readonly<Record<string, string>>,
+    environment: TokenEnvironment,
+  ): Promise<{ readonly testWallets: readonly Omit<WalletOrder, 'walletId'>[] }>;
+  createWallet(meta: CallMeta, connection: ConnectionRecord, order: WalletOrder): Promise<ProviderWallet>;
+  /** Would the provider take it now? Throws ProviderRejected or ProviderUnavailable; changes nothing. */
+  quote(meta: CallMeta, draft: TransferDraft): Promise<Quote>;
+  /** The counter that numbers this wallet's transfers without gaps (EVM account nonces); undefined: none is needed. */
+  sequenceCounter(wallet: WalletRecord): string | undefined;
+  /** Takes the next step of an approved transfer: submits it, or asks how it stands. ProviderUnavailable: ask again later. */
+  advance(meta: CallMeta, transfer: Transfer): Promise<Progress>;
+}
+
+/** The provider said no: 422 while a request waits for it, a failed intent afterwards. Carries the provider's own words. */
+export class ProviderRejected extends Error {
+  override readonly name = 'ProviderRejected';
+  /** The field of our request at fault, e.g. "amount"; empty: none. */
+  readonly field: string;
+  /** The normalized reason, lower snake, e.g. "insufficient_funds". */
+  readonly issue: string;
+  readonly providerCode: string;
+
+  constructor(message: string, options: { field?: string; issue: string; providerCode: string }) {
+    super(message);
+    this.field = options.field ?? '';
+    this.issue = options.issue;
+    this.providerCode = options.providerCode;
+  }
+}
+
+/** The provider does not answer, or asks to come back later. */
+export class ProviderUnavailable extends Error {
+  override readonly name = 'ProviderUnavailable';
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs = 1_000) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}

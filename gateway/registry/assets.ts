@@ -1,0 +1,31 @@
+/** The assets of the registry, one line each. A symbol names one asset on one network. */
+import type { NetworkId } from './networks.ts';
+
+export interface Asset {
+  readonly symbol: string;
+  readonly network: NetworkId;
+  /** Digits after the decimal point. */
+  readonly decimals: number;
+  /** EVM: the ERC-20 contract; null for a network's own coin. */
+  readonly contract: string | null;
+}
+
+export const assets: readonly Asset[] = [
+  { symbol: 'ETH', network: 'eip155:11155111', decimals: 18, contract: null },
+  {
+    symbol: 'USDC',
+    network: 'eip155:11155111',
+    decimals: 6,
+    contract: '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238',
+  },
+  { symbol: 'BTC', network: 'bip122:000000000933ea01ad0ee984209779ba', decimals: 8, contract: null },
+  { symbol: 'SOL', network: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1', decimals: 9, contract: null },
+];
+
+export function assetOf(symbol: string): Asset | undefined {
+  return assets.find((asset) => asset.symbol === symbol);
+}
+
+export function assetsOn(network: NetworkId): readonly Asset[] {
+  return assets.filter((asset) => asset.network === network);
+}

@@ -1,0 +1,89 @@
+/** The pieces that schemas of the REST API are made of. JSON Schema 2020-12, as OpenAPI 3.1 takes it. */
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import type { IdPrefix } from '../../proto/ids.ts';
+
+/** A closed object: an unknown field is an error. */
+export function Closed<T extends TProperties>(properties: T, options: object = {}): TObject<T> {
+  return Type.Object(properties, { ...options, additionalProperties: false });
+}
+
+/** An id as a caller may send it: any id of the right form, known or not. */
+export function Id(prefix: IdPrefix) {
+  return Type.String({
+    pattern: `^${prefix}_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
+    maxLength: 64,
+    description: `\`${prefix}_\` and a UUIDv7`,
+    examples: [`${prefix}_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e`],
+  });
+}
+
+/** An id in a path: anything short; what does not exist is 404, not 400. */
+export function PathId(description: string) {
+  return Type.String({ minLength: 1, maxLength: 128, description });
+}
+
+export const Timestamp = Type.String({
+  format: 'date-time',
+  maxLength: 40,
+  description: 'RFC 3339, UTC',
+  examples: ['2026-11-21T09:30:00.000Z'],
+});
+
+/** A positive or zero decimal number as a string. Whether it fits the asset is checked by the handler. */
+export const DecimalText = Type.String({
+  minLength: 1,
+  maxLength: 80,
+  description: 'decimal number as a string, never a float',
+  examples: ['1.25'],
+});
+
+export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
+
+/** Up to 50 keys of up to 40 characters, values up to 500. */
+export const Metadata = Type.Record(
+  Type.String({ pattern: '^[A-Za-z0-9_.-]{1,40}$' }),
+  Type.String({ maxLength: 500 }),
+  {
+    maxProperties: 50,
+    additionalProperties: false,
+    description: 'up to 50 keys of A-Z a-z 0-9 _ . - (40 characters), values up to 500 characters',
+  },
+);
+
+export function Nullable<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export function OneOf<const V extends readonly string[]>(values: V, options: object = {}) {
+  return Type.Unsafe<V[number]>({ ...options, type: 'string', enum: [...values] });
+}
+
+/** The query of every list. Query values arrive as strings; whole numbers are written in decimal. */
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100; 50 by default', examples: ['50'] }),
+  ),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'next_cursor of the page before' })),
+} as const;
+
+/** The body of every list: the resources under their plural name. */
+export function ListOf<K extends string, T extends TSchema>(key: K, item: T) {
+  return Closed({
+    [key]: Type.Array(item),
+    has_more: Type.Boolean(),
+    next_cursor: Nullable(Type.String({ description: 'opaque; null at the end' })),
+  } as unknown as { readonly [P in K]: ReturnType<typeof Type.Array<T>> });
+}
+
+export const ErrorBody = Closed({
+  error: Closed({
+    code: Type.String(),
+    message: Type.String(),
+    details: Type.Optional(
+      Type.Array(Closed({ field: Type.String(), issue: Type.String(), message: Type.Optional(Type.String()) })),
+    ),
+    request_id: Type.String(),
+  }),
+});
+
+export type ErrorBodyShape = Static<typeof ErrorBody>;
