@@ -1,0 +1,59 @@
+/**
+ * Making changes: the small pieces that every module puts its `Change` together from.
+ *
+ * A record type is declared for its own record, a `Put` for any record. The cast between the two stands here alone: the
+ * functions check that type and records belong together, which a `Put` by itself cannot say.
+ */
+import type { Change, Put, RecordType, Versioned } from './contract.ts';
+
+type Removal = NonNullable<Change['removals']>[number];
+
+/** A new record, at version 1. `keepMs`: it leaves the store that long after this change. */
+export function create<T extends Versioned>(type: RecordType<T>, after: T, keepMs?: number): Put {
+  return { type: anyType(type), before: undefined, after, ...(keepMs === undefined ? {} : { keepMs }) };
+}
+
+/** A record as it was read and as it shall be, one version higher. */
+export function update<T extends Versioned>(type: RecordType<T>, before: T, after: T, keepMs?: number): Put {
+  return { type: anyType(type), before, after, ...(keepMs === undefined ? {} : { keepMs }) };
+}
+
+/** A record, as it was read, leaves the store. */
+export function remove<T extends Versioned>(type: RecordType<T>, before: T): Removal {
+  return { type: anyType(type), before };
+}
+
+/**
+ * All of these changes as one. Throws when two of them allocate, or two release: one change can hold only one of each,
+ * and to drop the other would lose a number.
+ */
+export function merge(...changes: readonly Change[]): Change {
+  const allocate = atMostOne(
+    changes.flatMap(({ allocate }) => allocate ?? []),
+    'allocations',
+  );
+  const release = atMostOne(
+    changes.flatMap(({ release }) => release ?? []),
+    'releases',
+  );
+  return {
+    puts: changes.flatMap(({ puts }) => puts ?? []),
+    guards: changes.flatMap(({ guards }) => guards ?? []),
+    ledger: changes.flatMap(({ ledger }) => ledger ?? []),
+    removals: changes.flatMap(({ removals }) => removals ?? []),
+    events: changes.flatMap(({ events }) => events ?? []),
+    due: changes.flatMap(({ due }) => due ?? []),
+    ...(allocate === undefined ? {} : { allocate }),
+    ...(release === undefined ? {} : { release }),
+  };
+}
+
+function atMostOne<T>(items: readonly T[], what: string): T | undefined {
+  if (items.length > 1) throw new Error(`a change cannot hold two ${what}`);
+  return items[0];
+}
+
+/** Sound as long as the type only ever gets records of its own kind, which the callers above see to. */
+function anyType<T extends Versioned>(type: RecordType<T>): RecordType<Versioned> {
+  return type as unknown as RecordType<Versioned>;
+}
