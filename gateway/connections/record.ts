@@ -1,6 +1,6 @@
 /** A provider connection as the store keeps it. Its credentials are sealed; nothing here is shown that is secret. */
 import type { TokenEnvironment } from '../auth/token-format.ts';
-import type { ProviderKind } from '../providers/port.ts';
+import type { ProviderKind } from '../providers/kinds.ts';
 import type { RecordType, Versioned } from '../store/contract.ts';
 
 export const connectionStatuses = ['connected', 'degraded', 'error', 'disconnected'] as const;
@@ -31,3 +31,8 @@ export const connectionType: RecordType<ConnectionRecord> = {
     `connections:status:${status}`,
   ],
 };
+
+/** While intents of a connection's wallets are open, they stand in this index: the connection cannot be disconnected. */
+export function openIntentsOfConnectionIndex(connectionId: string): string {
+  return `intents:open:${connectionId}`;
+}

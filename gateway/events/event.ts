@@ -1,5 +1,5 @@
 /** Making events: what every module says of its changes, in one shape (decisions 2.5). */
-import type { ProviderKind } from '../providers/port.ts';
+import type { ProviderKind } from '../providers/kinds.ts';
 import type { RequestContext } from '../rest/route.ts';
 import type { NewEvent, Versioned } from '../store/contract.ts';
 

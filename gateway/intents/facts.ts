@@ -2,7 +2,7 @@
  * What compliance, risk and policy are told of a transaction, and what each answers. They run in that order and see what
  * came before. All of it is plain data, so that the same functions serve intents, dry runs and the modules' own routes.
  */
-import type { ProviderKind } from '../providers/port.ts';
+import type { ProviderKind } from '../providers/kinds.ts';
 import type { NetworkId } from '../registry/networks.ts';
 
 export interface TransactionFacts {

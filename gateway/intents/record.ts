@@ -1,5 +1,6 @@
 /** A transaction intent as the store keeps it. */
-import type { ProviderKind } from '../providers/port.ts';
+import { openIntentsOfConnectionIndex } from '../connections/record.ts';
+import type { ProviderKind } from '../providers/kinds.ts';
 import type { NetworkId } from '../registry/networks.ts';
 import type { RecordType, Versioned } from '../store/contract.ts';
 import { openIntentsIndex } from '../wallets/record.ts';
@@ -68,12 +69,12 @@ export interface IntentRecord extends Versioned {
 export const intentType: RecordType<IntentRecord> = {
   name: 'transaction_intent',
   status: ({ status }) => status,
-  indices: ({ walletId, status, asset, destination }) => [
+  indices: ({ walletId, connectionId, status, asset, destination }) => [
     'intents',
     `intents:wallet:${walletId}`,
     `intents:wallet:${walletId}:status:${status}`,
     `intents:wallet:${walletId}:asset:${asset}`,
     `intents:to:${walletId}:${destination.address}`,
-    ...(isFinal(status) ? [] : [openIntentsIndex(walletId)]),
+    ...(isFinal(status) ? [] : [openIntentsIndex(walletId), openIntentsOfConnectionIndex(connectionId)]),
   ],
 };

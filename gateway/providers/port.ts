@@ -11,9 +11,9 @@ import type { ConnectionRecord } from '../connections/record.ts';
 import type { IntentRecord } from '../intents/record.ts';
 import type { NetworkId } from '../registry/networks.ts';
 import type { WalletRecord } from '../wallets/record.ts';
+import type { ProviderKind } from './kinds.ts';
 
-export const providerKinds = ['fireblocks', 'bitgo', 'copper', 'self_hosted', 'sandbox'] as const;
-export type ProviderKind = (typeof providerKinds)[number];
+export { type ProviderKind, providerKinds } from './kinds.ts';
 
 export interface CredentialField {
   readonly name: string;

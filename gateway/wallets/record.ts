@@ -1,6 +1,6 @@
 /** A wallet as the store keeps it. Balances stand in the ledger, beside it. */
 import type { TokenEnvironment } from '../auth/token-format.ts';
-import type { ProviderKind } from '../providers/port.ts';
+import type { ProviderKind } from '../providers/kinds.ts';
 import type { NetworkId } from '../registry/networks.ts';
 import type { RecordType, Versioned } from '../store/contract.ts';
 
