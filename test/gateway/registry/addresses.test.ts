@@ -1,6 +1,6 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect, test } from 'vitest';
-import { bitcoinTestnetAddress, evmAddress, p2wpkh, solanaAddress } from '../../cli/addresses.ts';
+import { bitcoinTestnetAddress, evmAddress, p2wpkh, solanaAddress } from '../../../gateway/registry/addresses.ts';
 
 const publicKeyOf = (secretKey: string) => secp256k1.getPublicKey(Buffer.from(secretKey, 'hex'), true);
 
