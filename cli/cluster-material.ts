@@ -3,9 +3,11 @@
  *
  * Made once. Every file appears whole or not at all, and the roster comes last: a data directory with a cluster.json
  * is complete, one without is continued where its making stopped. Nothing is ever made anew once the roster stands,
- * for it pins the identities. Secrets come from the operating system, never from the sandbox's seed.
+ * for it pins the identities; secrets that only gateways know are added to a directory that is older than they are.
+ * Secrets come from the operating system, never from the sandbox's seed.
  */
 import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { identityFromSeed } from '../crypto/identity.ts';
 import { parseRoster, type Roster, serializeRoster } from '../proto/roster.ts';
@@ -19,11 +21,18 @@ export const secretFiles = {
   coordinatorResume: 'coordinator/resume.key',
   gatewayIdentity: 'gateway/identity.key',
   gatewayToken: 'gateway/token.key',
+  gatewayReceipt: 'gateway/receipt.key',
   nodeIdentity: (id: number) => `node-${id}/identity.key`,
   nodeStorage: (id: number) => `node-${id}/storage.key`,
 } as const;
 
+/** The keys that seal provider credentials: 1.key, 2.key, …; the highest is current. Rotation adds to them. */
+export const credentialKeysDir = 'gateway/credential-keys';
+
 export const rosterFile = 'cluster.json';
+
+/** Secrets that no other process knows, so that a data directory made before they were can get them later. */
+const lateSecrets = [secretFiles.gatewayReceipt, `${credentialKeysDir}/1.key`];
 
 /** Makes what is missing. `nodes` undefined: what is there, else `nodesDefault`. Throws a Failure on a mismatch. */
 export function ensureClusterMaterial(dataDir: string, nodes: number | undefined, nodesDefault: number): Roster {
@@ -36,6 +45,7 @@ export function ensureClusterMaterial(dataDir: string, nodes: number | undefined
         'Leave --nodes out to keep it, or choose another --data-dir.',
     );
   }
+  makeLateSecrets(dataDir);
   verify(dataDir, roster);
   return roster;
 }
@@ -63,10 +73,7 @@ function make(dataDir: string, nodes: number): Roster {
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
   for (const folder of ['coordinator', 'gateway', ...ids.map((id) => `node-${id}`)])
     makeDirectory(join(dataDir, folder));
-  const secret = (file: string): Uint8Array => {
-    const path = join(dataDir, file);
-    return parseSecret(path, readIfThere(path) ?? writeOnce(path, `${randomBytes(32).toString('hex')}\n`));
-  };
+  const secret = (file: string) => ensureSecret(dataDir, file);
   for (const file of [secretFiles.join, secretFiles.coordinatorResume, secretFiles.gatewayToken]) secret(file);
   for (const id of ids) secret(secretFiles.nodeStorage(id));
   const roster: Roster = {
@@ -77,6 +84,21 @@ function make(dataDir: string, nodes: number): Roster {
   };
   // Another process may have been quicker: what stands on the disk is the roster.
   return parseRoster(writeOnce(join(dataDir, rosterFile), serializeRoster(roster)));
+}
+
+function makeLateSecrets(dataDir: string): void {
+  const folder = join(dataDir, credentialKeysDir);
+  makeDirectory(folder);
+  for (const file of lateSecrets) {
+    // The first credential key may have been retired after a rotation: it must not come back as another one.
+    if (file.startsWith(credentialKeysDir) && readdirSync(folder).some((name) => name.endsWith('.key'))) continue;
+    ensureSecret(dataDir, file);
+  }
+}
+
+function ensureSecret(dataDir: string, file: string): Uint8Array {
+  const path = join(dataDir, file);
+  return parseSecret(path, readIfThere(path) ?? writeOnce(path, `${randomBytes(32).toString('hex')}\n`));
 }
 
 /** Refuses to start a cluster whose files do not belong together. */
@@ -92,9 +114,8 @@ function verify(dataDir: string, roster: Roster): void {
     identity(secretFiles.nodeIdentity(node.id), node.publicKey);
     readSecret(dataDir, secretFiles.nodeStorage(node.id));
   }
-  for (const file of [secretFiles.join, secretFiles.coordinatorResume, secretFiles.gatewayToken]) {
-    readSecret(dataDir, file);
-  }
+  const { join: joinSecret, coordinatorResume, gatewayToken, gatewayReceipt } = secretFiles;
+  for (const file of [joinSecret, coordinatorResume, gatewayToken, gatewayReceipt]) readSecret(dataDir, file);
 }
 
 function parseSecret(path: string, text: string): Uint8Array {

@@ -119,6 +119,12 @@ export const variables = {
     ['up', 'gateway'],
     'Signing calls of one tenant in 10 s, over all gateways and both doors.',
   ),
+  SIGNMESH_CHAIN_BLOCK_MS: variable(
+    integer(10, 600_000, 'milliseconds'),
+    1000,
+    ['up', 'gateway'],
+    'Time between two blocks of the simulated chains, in milliseconds: how long a transfer takes to be confirmed.',
+  ),
   SIGNMESH_COORDINATOR_HOST: variable(
     host(),
     '127.0.0.1',

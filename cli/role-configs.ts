@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { CoordinatorConfig } from '../coordinator/config.ts';
 import type { GatewayConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
-import { readRoster, readSecret, secretFiles } from './cluster-material.ts';
+import { credentialKeysDir, readRoster, readSecret, secretFiles } from './cluster-material.ts';
 import { required, type Settings } from './config.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { readSandbox, sandboxSessions, sandboxTenant } from './sandbox.ts';
@@ -78,6 +78,9 @@ export function gatewayConfig(settings: Settings): GatewayConfig {
     identitySeed: readSecret(dataDir, secretFiles.gatewayIdentity),
     joinSecret: readSecret(dataDir, secretFiles.join),
     tokenKey: readSecret(dataDir, secretFiles.gatewayToken),
+    receiptSeed: readSecret(dataDir, secretFiles.gatewayReceipt),
+    credentialKeysDir: join(dataDir, credentialKeysDir),
+    chainBlockMs: settings.SIGNMESH_CHAIN_BLOCK_MS,
     rateLimit: settings.SIGNMESH_RATE_LIMIT && {
       windowS: rateLimitWindowS,
       reads: settings.SIGNMESH_RATE_LIMIT_READS,
@@ -85,7 +88,10 @@ export function gatewayConfig(settings: Settings): GatewayConfig {
       signing: settings.SIGNMESH_RATE_LIMIT_SIGNING,
     },
     acceptAnyTestToken: environment === 'sandbox' && settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
-    ...(sandbox && { bannerToken: { token: sandbox.token, tenant: sandboxTenant } }),
+    ...(sandbox && {
+      bannerToken: { token: sandbox.token, tenant: sandboxTenant },
+      approverToken: sandbox.approverToken,
+    }),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
 }

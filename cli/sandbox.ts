@@ -1,5 +1,5 @@
 /**
- * The sandbox's ready-made things: one tenant, its token, two keys. They come from a seed, so that every fresh start
+ * The sandbox's ready-made things: one tenant, its two tokens, two keys. They come from a seed, so that every fresh start
  * shows the same keys, as local chains do. The default seed is public: whoever reads this file owns those keys. That
  * is the point of them, and the reason why nothing of value may ever be sent there.
  */
@@ -18,6 +18,7 @@ export const sandboxSessions = {
 
 const publicSeedText = 'signmesh sandbox, public seed 1: never send anything of value here';
 const publicToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
+const publicApproverToken = 'svc_sk_test_approverTokenForEveryoneToUse015dpyB';
 
 export interface Sandbox {
   readonly kind: 'public' | 'text' | 'random';
@@ -25,6 +26,8 @@ export interface Sandbox {
   readonly seed: Uint8Array;
   /** The bearer token of the banner. */
   readonly token: string;
+  /** Of the same tenant: approves what the other has initiated. */
+  readonly approverToken: string;
 }
 
 /**
@@ -50,12 +53,19 @@ export function readSandbox(dataDir: string): Sandbox | undefined {
 }
 
 function make(choice: string | undefined): Sandbox {
-  if (choice === undefined) return { kind: 'public', seed: seedOf(publicSeedText), token: publicToken };
+  if (choice === undefined) return complete({ kind: 'public', seed: seedOf(publicSeedText), token: publicToken });
   if (choice === 'random') {
-    return { kind: 'random', seed: randomBytes(32), token: newToken('sandbox', randomBytes) };
+    return complete({ kind: 'random', seed: randomBytes(32), token: newToken('sandbox', randomBytes) });
   }
   const seed = seedOf(choice);
-  return { kind: 'text', seed, token: newToken('sandbox', seededBytes(seed)) };
+  return complete({ kind: 'text', seed, token: newToken('sandbox', seededBytes(seed, 'signmesh/sandbox/token/v1')) });
+}
+
+/** The approver's token is never written down: the seed gives it, also where the file is older than it. */
+function complete(sandbox: Omit<Sandbox, 'approverToken'>): Sandbox {
+  const { kind, seed } = sandbox;
+  const random = seededBytes(seed, 'signmesh/sandbox/approver/v1');
+  return { ...sandbox, approverToken: kind === 'public' ? publicApproverToken : newToken('sandbox', random) };
 }
 
 function matches(sandbox: Sandbox, choice: string): boolean {
@@ -68,8 +78,8 @@ function seedOf(text: string): Uint8Array {
 }
 
 /** The same bytes for the same seed: HKDF-Expand, cut in order into what the token's making asks for. */
-function seededBytes(seed: Uint8Array): (length: number) => Uint8Array {
-  const stream = new Uint8Array(hkdfSync('sha256', seed, new Uint8Array(0), 'signmesh/sandbox/token/v1', 1024));
+function seededBytes(seed: Uint8Array, purpose: string): (length: number) => Uint8Array {
+  const stream = new Uint8Array(hkdfSync('sha256', seed, new Uint8Array(0), purpose, 1024));
   let used = 0;
   return (length) => {
     used += length;
@@ -88,7 +98,7 @@ function parse(content: string): Sandbox {
     if (kind !== 'public' && kind !== 'text' && kind !== 'random') throw new Error('kind');
     if (typeof seed !== 'string' || !/^[0-9a-f]{64}$/.test(seed)) throw new Error('seed');
     if (typeof token !== 'string' || !/^svc_sk_test_[0-9A-Za-z]{12,}$/.test(token)) throw new Error('token');
-    return { kind, seed: Buffer.from(seed, 'hex'), token };
+    return complete({ kind, seed: Buffer.from(seed, 'hex'), token });
   } catch {
     throw new Failure('sandbox.json in the data directory is damaged. Remove the data directory to start afresh.');
   }

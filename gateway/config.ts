@@ -24,18 +24,28 @@ export interface GatewayConfig {
   readonly joinSecret: Uint8Array;
   /** 32 bytes, secret: keys the hashes under which tokens are stored. The same for all gateways, for ever. */
   readonly tokenKey: Uint8Array;
+  /** 32 bytes, secret: the Ed25519 seed that signs policy receipts. The same for all gateways. */
+  readonly receiptSeed: Uint8Array;
+  /** The directory of the keys that seal credentials (secrets/key-ring.ts). */
+  readonly credentialKeysDir: string;
+  /** Milliseconds between two blocks of the simulated chains. */
+  readonly chainBlockMs: number;
+  /** Intents that this gateway moves on at a time; undefined: its own default. */
+  readonly intentConcurrency?: number;
   /** false: calls are not counted (load tests). */
   readonly rateLimit: RateLimitConfig | false;
   /** Sandbox only: test tokens that nobody issued open a tenant of their own. */
   readonly acceptAnyTestToken: boolean;
   /** Sandbox only: a fixed token of a fixed tenant, with every scope. Secret. */
   readonly bannerToken?: { readonly token: string; readonly tenant: string };
+  /** Sandbox only: a second fixed token of the banner's tenant, so that one person can try approvals. Secret. */
+  readonly approverToken?: string;
   readonly logLevel: LogLevel;
 }
 
 /** Throws an Error that names the setting, never its value. */
 export function assertGatewayConfig(config: GatewayConfig): void {
-  const { rateLimit, bannerToken, environment } = config;
+  const { rateLimit, bannerToken, approverToken, environment, intentConcurrency } = config;
   need(isPort(config.httpPort), 'httpPort must be 0 to 65535');
   need(isPort(config.grpcPort), 'grpcPort must be 0 to 65535');
   need(/^wss?:\/\//.test(config.coordinatorUrl), 'coordinatorUrl must be a ws:// URL');
@@ -43,6 +53,13 @@ export function assertGatewayConfig(config: GatewayConfig): void {
   need(config.identitySeed.length === 32, 'identitySeed must have 32 bytes');
   need(config.joinSecret.length >= 16, 'joinSecret must have 16 bytes or more');
   need(config.tokenKey.length === 32, 'tokenKey must have 32 bytes');
+  need(config.receiptSeed.length === 32, 'receiptSeed must have 32 bytes');
+  need(config.credentialKeysDir !== '', 'credentialKeysDir must name a directory');
+  need(isWhole(config.chainBlockMs, 10, 600_000), 'chainBlockMs must be a whole number from 10 to 600000');
+  need(
+    intentConcurrency === undefined || isWhole(intentConcurrency, 1, 100_000),
+    'intentConcurrency must be a whole number from 1',
+  );
   if (rateLimit !== false) {
     for (const key of ['windowS', 'reads', 'writes', 'signing'] as const) {
       need(Number.isInteger(rateLimit[key]) && rateLimit[key] > 0, `rateLimit.${key} must be a whole number above 0`);
@@ -54,10 +71,19 @@ export function assertGatewayConfig(config: GatewayConfig): void {
     need(tokenEnvironment(bannerToken.token) === 'sandbox', 'bannerToken.token must be a svc_sk_test_ token');
     need(tenantPattern.test(bannerToken.tenant), 'bannerToken.tenant must be 1 to 64 characters of A-Z a-z 0-9 _ -');
   }
+  if (approverToken !== undefined) {
+    need(bannerToken !== undefined, 'approverToken needs a bannerToken');
+    need(tokenEnvironment(approverToken) === 'sandbox', 'approverToken must be a svc_sk_test_ token');
+    need(approverToken !== bannerToken?.token, 'approverToken must differ from bannerToken.token');
+  }
 }
 
 function isPort(port: number): boolean {
-  return Number.isInteger(port) && port >= 0 && port <= 65_535;
+  return isWhole(port, 0, 65_535);
+}
+
+function isWhole(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && value >= min && value <= max;
 }
 
 function need(holds: boolean, message: string): void {

@@ -46,7 +46,7 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const store = new TokenStore(redis, config.tokenKey);
   const { bannerToken } = config;
   // At every connection: a Redis that came back empty gets the token again.
-  if (bannerToken) redis.on('ready', () => registerSandboxToken(store, bannerToken, log));
+  if (bannerToken) redis.on('ready', () => registerSandboxToken(store, bannerToken, config.approverToken, log));
   const link = new LiveCoordinatorLink({
     url: config.coordinatorUrl,
     roster: config.roster,
@@ -143,8 +143,13 @@ async function closeRedis(redis: Redis): Promise<void> {
   redis.disconnect();
 }
 
-function registerSandboxToken(store: TokenStore, banner: { token: string; tenant: string }, log: Log): void {
-  store.ensureSandboxToken(banner.token, banner.tenant).catch((error: unknown) => {
+function registerSandboxToken(
+  store: TokenStore,
+  banner: { token: string; tenant: string },
+  approverToken: string | undefined,
+  log: Log,
+): void {
+  store.ensureSandboxToken(banner.token, banner.tenant, approverToken).catch((error: unknown) => {
     log.warn({ reason: error instanceof Error ? error.message : '' }, 'the sandbox token could not be registered');
   });
 }

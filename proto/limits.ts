@@ -10,6 +10,11 @@ export const sessionIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Session ids that only the service makes. */
 export const reservedSessionPrefixes: readonly string[] = ['wal_', 'sig_'];
 
+/** The key of a wallet is named by the wallet: only the wallet service makes such keys, and only they can be closed. */
+export function isWalletKey(keyId: string): boolean {
+  return keyId.startsWith('wal_');
+}
+
 export const digestBytes = 32;
 export const ed25519MessageBytesMax = 65_536;
 export const scalarBytes = 32;

@@ -83,6 +83,16 @@ export const reasonCodes = {
     text: 'wallet_id is neither a wallet nor the session_id of a completed DKG.',
     helps: 'correctedCall',
   },
+  WALLET_INTENTS_ONLY: {
+    state: S.DENIED,
+    text: 'This wallet signs for transaction intents only: create an intent, or set the wallet’s signing_api to allowed.',
+    helps: 'never',
+  },
+  WALLET_ARCHIVED: {
+    state: S.DENIED,
+    text: 'The wallet is archived: its key signs nothing any more.',
+    helps: 'never',
+  },
   SESSION_NOT_FOUND: { state: S.DENIED, text: 'No such session.', helps: 'correctedCall' },
   NODE_NOT_PARTICIPANT: {
     state: S.DENIED,
@@ -143,7 +153,7 @@ export const reasonCodes = {
   SESSION_EXPIRED: { state: S.EXPIRED, text: 'The session’s lifetime is over.', helps: 'newSession' },
   SESSION_REVOKED: {
     state: S.REVOKED,
-    text: 'The session was revoked: a newer session of the same intent took its place.',
+    text: 'The session was revoked: a newer session of the same intent took its place, or its wallet was archived.',
     helps: 'newSession',
   },
 

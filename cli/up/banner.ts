@@ -13,6 +13,8 @@ export interface Ready {
   readonly grpcAddress: string;
   /** undefined: production has no ready-made token. */
   readonly token: string | undefined;
+  /** The second one: another person's, for approvals. */
+  readonly approverToken: string | undefined;
   readonly keys: readonly ReadyKey[];
   readonly secretSeed: boolean;
   readonly dataDir: string;
@@ -24,6 +26,7 @@ export function bannerLines(ready: Ready, screen: Screen): string[] {
   const lines = ['', screen.bold(`signmesh is ready (${duration(ready.tookMs)}). Ctrl-C stops it.`), ''];
   lines.push(row('REST', ready.httpUrl), row('gRPC', `${ready.grpcAddress} (reflection is on)`));
   if (ready.token !== undefined) lines.push(row('token', ready.token));
+  if (ready.approverToken !== undefined) lines.push(row('approver’s token', ready.approverToken));
   for (const key of ready.keys) {
     lines.push('', row('key', `${screen.bold(key.walletId)} (${key.curve}, ${key.publicKey})`));
     for (const { network, address } of key.addresses) lines.push(row(`  ${network}`, address));
@@ -57,6 +60,7 @@ export function jsonLine(ready: Ready, pids: Readonly<Record<string, number>>): 
     http: ready.httpUrl,
     grpc: ready.grpcAddress,
     token: ready.token ?? null,
+    approver_token: ready.approverToken ?? null,
     keys: ready.keys.map((key) => ({
       wallet_id: key.walletId,
       curve: key.curve,

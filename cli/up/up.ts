@@ -226,6 +226,7 @@ class Run {
       httpUrl: this.#httpUrl,
       grpcAddress: `${reachable(settings.SIGNMESH_GRPC_HOST)}:${settings.SIGNMESH_GRPC_PORT}`,
       token: sandbox?.token,
+      approverToken: sandbox?.approverToken,
       keys,
       secretSeed: sandbox !== undefined && sandbox.kind !== 'public',
       dataDir: settings.SIGNMESH_DATA_DIR,

@@ -74,6 +74,8 @@ function encodeResponse(method: Method, { receipt, checkpoint }: Proof, result: 
       });
     case Method.RESUME_SESSION:
       return encode(ResumeSessionResponseSchema, { sessionId, ...states });
+    case Method.CLOSE_KEY:
+      throw new Error('a closed key has no session to tell of');
     case Method.UNSPECIFIED:
       throw new Error('a call without a method');
   }

@@ -9,7 +9,7 @@ import type { Redis } from 'ioredis';
 import type { Clock, RandomBytes } from '../../actors/contract.ts';
 import { systemClock, systemRandom } from '../../actors/live/ports.ts';
 import { uuidV7 } from '../../proto/ids.ts';
-import { allScopes, type Scope, withinProviders } from './scopes.ts';
+import { allScopes, type Scope, sandboxScopes, withinProviders } from './scopes.ts';
 import { hashToken, newToken, type TokenEnvironment, tokenEnvironment } from './token-format.ts';
 import { recordFromFields, recordToFields, type TokenRecord } from './token-record.ts';
 
@@ -39,6 +39,8 @@ export const tenantPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Id of the token that a sandbox prints in its banner. */
 export const sandboxTokenId = 'tok_sandbox';
+/** Id of the second one, which approves what the first has initiated. */
+export const approverTokenId = 'tok_approver';
 
 export class TokenStore implements TokenLookup {
   readonly #redis: Redis;
@@ -105,17 +107,31 @@ export class TokenStore implements TokenLookup {
   }
 
   /**
-   * Registers the sandbox's own token: of a fixed tenant, with every scope and `sandbox:admin`. May be repeated; a
-   * revocation stays.
+   * Registers the sandbox's own token: of a fixed tenant, with every scope and `sandbox:admin`. With `approverToken` a
+   * second one of that tenant, without `sandbox:admin`. May be repeated; a revocation stays.
    */
-  async ensureSandboxToken(token: string, tenant: string): Promise<TokenRecord> {
+  async ensureSandboxToken(token: string, tenant: string, approverToken?: string): Promise<TokenRecord> {
+    const record = await this.#ensureFixed(token, sandboxTokenId, {
+      tenant,
+      environment: 'sandbox',
+      scopes: allScopes,
+      name: 'sandbox',
+    });
+    if (approverToken !== undefined) {
+      const request = { tenant, environment: 'sandbox', scopes: sandboxScopes, name: 'approver' } as const;
+      await this.#ensureFixed(approverToken, approverTokenId, request);
+    }
+    return record;
+  }
+
+  async #ensureFixed(token: string, id: string, request: TokenRequest): Promise<TokenRecord> {
     if (tokenEnvironment(token) !== 'sandbox') throw new RangeError('the sandbox token must be a svc_sk_test_ token');
-    const fresh = this.#newRecord({ tenant, environment: 'sandbox', scopes: allScopes, name: 'sandbox' });
+    const fresh = this.#newRecord(request);
     const hash = hashToken(token, this.#tokenKey);
     const known = await this.lookup(hash);
     const record: TokenRecord = {
       ...fresh,
-      id: sandboxTokenId,
+      id,
       createdAtMs: known?.createdAtMs ?? fresh.createdAtMs,
       revokedAtMs: known?.revokedAtMs,
     };

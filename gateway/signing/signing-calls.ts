@@ -10,6 +10,7 @@
 import type { Clock } from '../../actors/contract.ts';
 import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
 import { type CallError, CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { ErrorKind } from '../errors/kinds.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
@@ -21,8 +22,14 @@ export const callDeadlineDefaultMs = 30_000;
 export const callDeadlineMaxMs = 120_000;
 export const inFlightDefaultMax = 4_096;
 
+/** What a wallet asks for of a client's InitiateSigning that names it. */
+export interface WalletTerms {
+  readonly intentsOnly: boolean;
+  readonly approvalMode: ApprovalMode;
+}
+
 export interface SigningCall {
-  readonly method: SigningMethod;
+  readonly method: Pick<SigningMethod, 'method'>;
   /** The request message, protobuf-encoded; it has been decoded once already. */
   readonly request: Uint8Array;
   readonly tenant: string;
@@ -31,6 +38,9 @@ export interface SigningCall {
   readonly traceparent: string;
   /** Milliseconds since the Unix epoch; Infinity or undefined: the default. */
   readonly deadlineEpochMs?: number | undefined;
+  /** The wallet control plane asks, not a client. */
+  readonly walletService?: boolean;
+  readonly walletTerms?: WalletTerms | undefined;
 }
 
 export type CallOutcome =
@@ -105,7 +115,7 @@ export class SigningCalls {
         tenant: call.tenant,
         session: '',
         attempt: 0,
-        body: { case: 'call', value: { callId, method: call.method.method, request: call.request } },
+        body: { case: 'call', value: frameOf(callId, call) },
       },
       { correlationId: call.correlationId, traceparent: call.traceparent, deadlineMs },
     );
@@ -183,6 +193,10 @@ export class SigningCalls {
       this.#log.error({ reason: error instanceof Error ? error.stack : String(error) }, 'an answer could not be given');
     }
   }
+}
+
+function frameOf(callId: bigint, { method, request, walletService = false, walletTerms }: SigningCall) {
+  return { callId, method: method.method, request, walletService, ...(walletTerms && { walletTerms }) };
 }
 
 function deadlineOf(call: SigningCall, nowMs: number): number {

@@ -6,13 +6,15 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { ApprovalMode } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
+import { file_svc_mesh_v1_mpc_wallet } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file signmesh/wire/v1/cluster.proto.
  */
 export const file_signmesh_wire_v1_cluster: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEiUgoEQ2FsbBIPCgdjYWxsX2lkGAEgASgEEigKBm1ldGhvZBgCIAEoDjIYLnNpZ25tZXNoLndpcmUudjEuTWV0aG9kEg8KB3JlcXVlc3QYAyABKAwiaQoJQ2FsbFJlcGx5Eg8KB2NhbGxfaWQYASABKAQSEgoIcmVzcG9uc2UYAiABKAxIABIsCgVlcnJvchgDIAEoCzIbLnNpZ25tZXNoLndpcmUudjEuQ2FsbEVycm9ySABCCQoHb3V0Y29tZSJLCglDYWxsRXJyb3ISLQoEY29kZRgBIAEoDjIfLnNpZ25tZXNoLndpcmUudjEuQ2FsbEVycm9yQ29kZRIPCgdtZXNzYWdlGAIgASgJIpABCg1DbHVzdGVyU3RhdHVzEhMKC25vZGVzX3RvdGFsGAEgASgNEhMKC25vZGVzX3JlYWR5GAIgAygNEg4KBnF1b3J1bRgDIAEoDRITCgtzdG9yZV9yZWFkeRgEIAEoCBIWCg5jcnlwdG9fYmFja2VuZBgFIAEoCRIYChBjb29yZGluYXRvcl9ib290GAYgASgJKrQBCgZNZXRob2QSFgoSTUVUSE9EX1VOU1BFQ0lGSUVEEAASFwoTTUVUSE9EX0lOSVRJQVRFX0RLRxABEh4KGk1FVEhPRF9FWENIQU5HRV9ES0dfU0hBUkVTEAISGwoXTUVUSE9EX0lOSVRJQVRFX1NJR05JTkcQAxIhCh1NRVRIT0RfU1VCTUlUX1NJR05BVFVSRV9TSEFSRRAEEhkKFU1FVEhPRF9SRVNVTUVfU0VTU0lPThAFKtUBCg1DYWxsRXJyb3JDb2RlEh8KG0NBTExfRVJST1JfQ09ERV9VTlNQRUNJRklFRBAAEh4KGkNBTExfRVJST1JfQ09ERV9PVkVSTE9BREVEEAESHwobQ0FMTF9FUlJPUl9DT0RFX1VOQVZBSUxBQkxFEAISJQohQ0FMTF9FUlJPUl9DT0RFX0RFQURMSU5FX0VYQ0VFREVEEAMSHAoYQ0FMTF9FUlJPUl9DT0RFX0lOVEVSTkFMEAQSHQoZQ0FMTF9FUlJPUl9DT0RFX01BTEZPUk1FRBAFYgZwcm90bzM");
+  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEinwEKBENhbGwSDwoHY2FsbF9pZBgBIAEoBBIoCgZtZXRob2QYAiABKA4yGC5zaWdubWVzaC53aXJlLnYxLk1ldGhvZBIPCgdyZXF1ZXN0GAMgASgMEhYKDndhbGxldF9zZXJ2aWNlGAQgASgIEjMKDHdhbGxldF90ZXJtcxgFIAEoCzIdLnNpZ25tZXNoLndpcmUudjEuV2FsbGV0VGVybXMiVQoLV2FsbGV0VGVybXMSFAoMaW50ZW50c19vbmx5GAEgASgIEjAKDWFwcHJvdmFsX21vZGUYAiABKA4yGS5zdmMubWVzaC52MS5BcHByb3ZhbE1vZGUiIQoPQ2xvc2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIkChBDbG9zZUtleVJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgNImkKCUNhbGxSZXBseRIPCgdjYWxsX2lkGAEgASgEEhIKCHJlc3BvbnNlGAIgASgMSAASLAoFZXJyb3IYAyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckgAQgkKB291dGNvbWUiSwoJQ2FsbEVycm9yEi0KBGNvZGUYASABKA4yHy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckNvZGUSDwoHbWVzc2FnZRgCIAEoCSKQAQoNQ2x1c3RlclN0YXR1cxITCgtub2Rlc190b3RhbBgBIAEoDRITCgtub2Rlc19yZWFkeRgCIAMoDRIOCgZxdW9ydW0YAyABKA0SEwoLc3RvcmVfcmVhZHkYBCABKAgSFgoOY3J5cHRvX2JhY2tlbmQYBSABKAkSGAoQY29vcmRpbmF0b3JfYm9vdBgGIAEoCSrKAQoGTWV0aG9kEhYKEk1FVEhPRF9VTlNQRUNJRklFRBAAEhcKE01FVEhPRF9JTklUSUFURV9ES0cQARIeChpNRVRIT0RfRVhDSEFOR0VfREtHX1NIQVJFUxACEhsKF01FVEhPRF9JTklUSUFURV9TSUdOSU5HEAMSIQodTUVUSE9EX1NVQk1JVF9TSUdOQVRVUkVfU0hBUkUQBBIZChVNRVRIT0RfUkVTVU1FX1NFU1NJT04QBRIUChBNRVRIT0RfQ0xPU0VfS0VZEAYq1QEKDUNhbGxFcnJvckNvZGUSHwobQ0FMTF9FUlJPUl9DT0RFX1VOU1BFQ0lGSUVEEAASHgoaQ0FMTF9FUlJPUl9DT0RFX09WRVJMT0FERUQQARIfChtDQUxMX0VSUk9SX0NPREVfVU5BVkFJTEFCTEUQAhIlCiFDQUxMX0VSUk9SX0NPREVfREVBRExJTkVfRVhDRUVERUQQAxIcChhDQUxMX0VSUk9SX0NPREVfSU5URVJOQUwQBBIdChlDQUxMX0VSUk9SX0NPREVfTUFMRk9STUVEEAViBnByb3RvMw", [file_svc_mesh_v1_mpc_wallet]);
 
 /**
  * An authenticated, decodable call of a client; the tenant stands in the frame.
@@ -38,6 +40,21 @@ export type Call = Message<"signmesh.wire.v1.Call"> & {
    * @generated from field: bytes request = 3;
    */
   request: Uint8Array;
+
+  /**
+   * The wallet control plane makes the call, not a client: it may name keys after wallets and close them, and its
+   * transaction intents are a space of their own.
+   *
+   * @generated from field: bool wallet_service = 4;
+   */
+  walletService: boolean;
+
+  /**
+   * A client's InitiateSigning whose wallet_id is a wallet: what the wallet asks for.
+   *
+   * @generated from field: signmesh.wire.v1.WalletTerms wallet_terms = 5;
+   */
+  walletTerms?: WalletTerms | undefined;
 };
 
 /**
@@ -46,6 +63,70 @@ export type Call = Message<"signmesh.wire.v1.Call"> & {
  */
 export const CallSchema: GenMessage<Call> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_cluster, 0);
+
+/**
+ * @generated from message signmesh.wire.v1.WalletTerms
+ */
+export type WalletTerms = Message<"signmesh.wire.v1.WalletTerms"> & {
+  /**
+   * Only transaction intents sign with it: a client's call is refused.
+   *
+   * @generated from field: bool intents_only = 1;
+   */
+  intentsOnly: boolean;
+
+  /**
+   * The stricter of this and the call's counts.
+   *
+   * @generated from field: svc.mesh.v1.ApprovalMode approval_mode = 2;
+   */
+  approvalMode: ApprovalMode;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.WalletTerms.
+ * Use `create(WalletTermsSchema)` to create a new message.
+ */
+export const WalletTermsSchema: GenMessage<WalletTerms> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 1);
+
+/**
+ * Of METHOD_CLOSE_KEY.
+ *
+ * @generated from message signmesh.wire.v1.CloseKeyRequest
+ */
+export type CloseKeyRequest = Message<"signmesh.wire.v1.CloseKeyRequest"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.CloseKeyRequest.
+ * Use `create(CloseKeyRequestSchema)` to create a new message.
+ */
+export const CloseKeyRequestSchema: GenMessage<CloseKeyRequest> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 2);
+
+/**
+ * @generated from message signmesh.wire.v1.CloseKeyResponse
+ */
+export type CloseKeyResponse = Message<"signmesh.wire.v1.CloseKeyResponse"> & {
+  /**
+   * Sessions that were open when the call came.
+   *
+   * @generated from field: uint32 sessions = 1;
+   */
+  sessions: number;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.CloseKeyResponse.
+ * Use `create(CloseKeyResponseSchema)` to create a new message.
+ */
+export const CloseKeyResponseSchema: GenMessage<CloseKeyResponse> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 3);
 
 /**
  * @generated from message signmesh.wire.v1.CallReply
@@ -81,7 +162,7 @@ export type CallReply = Message<"signmesh.wire.v1.CallReply"> & {
  * Use `create(CallReplySchema)` to create a new message.
  */
 export const CallReplySchema: GenMessage<CallReply> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 1);
+  messageDesc(file_signmesh_wire_v1_cluster, 4);
 
 /**
  * @generated from message signmesh.wire.v1.CallError
@@ -103,7 +184,7 @@ export type CallError = Message<"signmesh.wire.v1.CallError"> & {
  * Use `create(CallErrorSchema)` to create a new message.
  */
 export const CallErrorSchema: GenMessage<CallError> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 2);
+  messageDesc(file_signmesh_wire_v1_cluster, 5);
 
 /**
  * Coordinator to every gateway, on connect and on every change.
@@ -153,10 +234,10 @@ export type ClusterStatus = Message<"signmesh.wire.v1.ClusterStatus"> & {
  * Use `create(ClusterStatusSchema)` to create a new message.
  */
 export const ClusterStatusSchema: GenMessage<ClusterStatus> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 3);
+  messageDesc(file_signmesh_wire_v1_cluster, 6);
 
 /**
- * The five RPCs of svc.mesh.v1.MpcWalletService.
+ * The five RPCs of svc.mesh.v1.MpcWalletService, and what only the wallet control plane asks for.
  *
  * @generated from enum signmesh.wire.v1.Method
  */
@@ -190,6 +271,13 @@ export enum Method {
    * @generated from enum value: METHOD_RESUME_SESSION = 5;
    */
   RESUME_SESSION = 5,
+
+  /**
+   * The wallet service alone: the key signs nothing any more.
+   *
+   * @generated from enum value: METHOD_CLOSE_KEY = 6;
+   */
+  CLOSE_KEY = 6,
 }
 
 /**
