@@ -1,0 +1,75 @@
+/**
+ * When a delivery is tried again, and when an endpoint has failed for too long: pure, time and chance handed in.
+ *
+ * At least once, unordered. A try succeeded with a 2xx answer. After a failure the next one follows the schedule, each
+ * pause ±20 % so that receivers who come back are not met by everybody at once. An answer's Retry-After may lengthen a
+ * pause, never shorten it. 410 Gone ends it: the receiver asked not to be called any more.
+ */
+
+/** Pauses after the first, second, … failed try: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. */
+export const retryScheduleMs: readonly number[] = [
+  5_000,
+  5 * 60_000,
+  30 * 60_000,
+  2 * 3_600_000,
+  5 * 3_600_000,
+  10 * 3_600_000,
+  10 * 3_600_000,
+];
+export const deliveryTimeoutMs = 15_000;
+/** An endpoint of which nothing has arrived for so long, though it was tried, is suspended. */
+export const suspendAfterMs = 5 * 24 * 3_600_000;
+/** A receiver may ask for patience, not for ever. */
+const retryAfterMaxMs = 24 * 3_600_000;
+const jitterShare = 0.2;
+
+/** What came of one try. `status` 0: no answer. */
+export interface TryResult {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+}
+
+export type NextStep =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'retry'; readonly atMs: number }
+  /** The schedule is used up. */
+  | { readonly kind: 'gaveUp' }
+  /** 410: the endpoint is disabled, nothing of it is tried again. */
+  | { readonly kind: 'gone' };
+
+/**
+ * @param triesBefore tries of this delivery that had failed before this one.
+ * @param chance uniform in [0, 1).
+ */
+export function afterTry(
+  result: TryResult,
+  triesBefore: number,
+  nowMs: number,
+  chance: number,
+  scheduleMs: readonly number[] = retryScheduleMs,
+): NextStep {
+  if (result.status >= 200 && result.status < 300) return { kind: 'delivered' };
+  if (result.status === 410) return { kind: 'gone' };
+  const pauseMs = scheduleMs[triesBefore];
+  if (pauseMs === undefined) return { kind: 'gaveUp' };
+  const jittered = Math.round(pauseMs * (1 - jitterShare + 2 * jitterShare * chance));
+  return { kind: 'retry', atMs: nowMs + Math.max(jittered, retryAfterMs(result.retryAfter, nowMs)) };
+}
+
+/** RFC 9110 §10.2.3: seconds, or a date. Anything else asks for nothing. */
+function retryAfterMs(text: string | undefined, nowMs: number): number {
+  if (text === undefined) return 0;
+  const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : httpDateMs(text) - nowMs;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), retryAfterMaxMs) : 0;
+}
+
+const httpDate = /^(?:[A-Z][a-z]{2}), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+function httpDateMs(text: string): number {
+  return httpDate.test(text.trim()) ? Date.parse(text) : Number.NaN;
+}
+
+/** Whether an endpoint has failed for too long: `failingSinceMs` is the first failed try since anything arrived. */
+export function mustSuspend(failingSinceMs: number | null, nowMs: number, afterMs: number = suspendAfterMs): boolean {
+  return failingSinceMs !== null && nowMs - failingSinceMs >= afterMs;
+}

@@ -1,0 +1,65 @@
+/** The wallet API as a client calls it: JSON in, JSON out, whatever the status. */
+
+export interface RestAnswer<B = Record<string, unknown>> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: B;
+}
+
+export interface RestOptions {
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type RestMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+export class RestClient {
+  readonly #baseUrl: string;
+  readonly #token: string;
+
+  constructor(baseUrl: string, token: string) {
+    this.#baseUrl = baseUrl;
+    this.#token = token;
+  }
+
+  /** Rejects only when there is no answer. */
+  async call<B = Record<string, unknown>>(
+    method: RestMethod,
+    path: string,
+    body?: object,
+    { token = this.#token, headers = {} }: RestOptions = {},
+  ): Promise<RestAnswer<B>> {
+    const response = await fetch(`${this.#baseUrl}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(30_000),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as B };
+  }
+
+  get<B = Record<string, unknown>>(path: string, options?: RestOptions): Promise<RestAnswer<B>> {
+    return this.call<B>('GET', path, undefined, options);
+  }
+
+  post<B = Record<string, unknown>>(path: string, body: object, options?: RestOptions): Promise<RestAnswer<B>> {
+    return this.call<B>('POST', path, body, options);
+  }
+
+  /** The body of a POST that must have made something. */
+  async made<B extends { readonly id: string } = Made>(path: string, body: object, options?: RestOptions): Promise<B> {
+    const answer = await this.post<B>(path, body, options);
+    if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+}
+
+export interface Made {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
