@@ -1,7 +1,7 @@
 /** A cluster of the bench's own: `signmesh up` as a child, in a directory and on ports that go away with it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -73,6 +73,13 @@ export class BenchCluster {
 
   get grpcAddress(): string {
     return this.#ready.grpc;
+  }
+
+  /** With its password. */
+  get redisUrl(): string {
+    const config = readFileSync(join(this.dataDir, 'redis', 'redis.conf'), 'utf8');
+    const [port, password] = [/^port (\d+)$/m, /^requirepass (\S+)$/m].map((line) => line.exec(config)?.[1]);
+    return `redis://:${password}@127.0.0.1:${port}`;
   }
 
   get token(): string {

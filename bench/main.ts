@@ -17,13 +17,15 @@ import { environment, loadAverages } from './environment.ts';
 import { runLoad } from './load.ts';
 import { type BenchOptions, parseOptions, signingSchemes } from './options.ts';
 import { cpuSeconds, memory, readProbes } from './processes.ts';
+import { type BareRates, bareRates } from './reference/bare.ts';
 import { cryptographyRates } from './reference/cryptography.ts';
 import { nobleRates } from './reference/noble.ts';
 import { webSocketRates } from './reference/websocket.ts';
-import type { Correctness, DkgPhase, Phase, References, Results, SigningPhase } from './results.ts';
+import type { Correctness, DkgPhase, Phase, References, Results, SigningPhase, WalletPhase } from './results.ts';
 import { tableOf } from './table.ts';
 import { targetsOf } from './targets.ts';
 import { verifyAll } from './verify.ts';
+import { walletPhases } from './wallet/phases.ts';
 
 const model =
   'closed model: so many callers, each with one ceremony at a time; latency of whole ceremonies as the caller sees them';
@@ -59,11 +61,12 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     await bench.warmUp();
     if (options.parts.includes('sign')) await bench.signing();
     if (options.parts.includes('dkg')) await bench.dkg();
+    if (options.parts.includes('wallet')) await bench.wallet();
     const memoryAfter = memory(cluster.pids);
     const correctness = await bench.verdict();
     await cluster.stop();
     const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
-    const { signingPhases: signing, dkgPhases: dkg } = bench;
+    const { signingPhases: signing, dkgPhases: dkg, walletPhases: wallet, bare } = bench;
     return {
       schema: 'signmesh-bench/1',
       startedAt,
@@ -74,11 +77,13 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       loadavgAfter: loadAverages(),
       signing,
       dkg,
+      wallet,
+      bare,
       references,
       memoryIdle,
       memory: memoryAfter,
       correctness,
-      targets: targetsOf(signing, dkg, memoryAfter),
+      targets: targetsOf({ signing, dkg, wallet, bare, memory: memoryAfter }),
     };
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
@@ -89,11 +94,14 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
 class Bench {
   readonly signingPhases: SigningPhase[] = [];
   readonly dkgPhases: DkgPhase[] = [];
+  walletPhases: readonly WalletPhase[] = [];
+  bare: BareRates | undefined;
   readonly #cluster: BenchCluster;
   readonly #options: BenchOptions;
   readonly #say: (line: string) => void;
   readonly #evidence: Evidence[] = [];
   readonly #keys: Key[] = [];
+  #walletFaults: readonly string[] = [];
 
   constructor(cluster: BenchCluster, options: BenchOptions, say: (line: string) => void) {
     this.#cluster = cluster;
@@ -148,22 +156,35 @@ class Bench {
     await door.close();
   }
 
+  async wallet(): Promise<void> {
+    const { inFlight, walletsMany, referenceMs } = this.#options;
+    this.#say('bench: a bare Fastify route and a bare Redis …');
+    this.bare = await bareRates(this.#cluster.redisUrl, inFlight, referenceMs);
+    const phase = (what: string, callers: number, ceremony: () => Promise<void>) =>
+      this.#phase(what, callers, ceremony);
+    const result = await walletPhases(this.#cluster, { inFlight, walletsMany, phase, say: this.#say });
+    this.walletPhases = result.phases;
+    this.#walletFaults = result.faults;
+  }
+
   async verdict(): Promise<Correctness> {
     this.#say(`bench: verifying ${this.#evidence.length} signatures …`);
     const verdict = verifyAll(this.#evidence);
     const healthAfter = await this.#cluster.health().catch(() => 'unreachable');
     const alive = cpuSeconds(this.#cluster.pids);
     const lost = Object.keys(this.#cluster.pids).filter((name) => alive[name] === undefined);
-    const phases = [...this.signingPhases, ...this.dkgPhases];
+    const phases = [...this.signingPhases, ...this.dkgPhases, ...this.walletPhases];
+    const walletFaults = this.#walletFaults;
     const errors = phases.reduce((sum, phase) => sum + phase.errors, 0);
     const holds =
       verdict.verified === verdict.signatures &&
       verdict.faults.length === 0 &&
       errors === 0 &&
       phases.every(({ completed }) => completed > 0) &&
+      walletFaults.length === 0 &&
       healthAfter === 'ok' &&
       lost.length === 0;
-    return { holds, verdict, errors, healthAfter, lost };
+    return { holds, verdict, errors, healthAfter, lost, walletFaults };
   }
 
   async #open(name: DoorName, callers: number): Promise<Door> {

@@ -6,7 +6,7 @@ import { type DoorName, doorNames } from './doors/door.ts';
 
 export const signingSchemes = { ecdsa: 'secp256k1', ed25519: 'ed25519' } as const;
 export type SigningScheme = keyof typeof signingSchemes;
-export const partNames = ['sign', 'dkg', 'reference'] as const;
+export const partNames = ['sign', 'dkg', 'wallet', 'reference'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {
@@ -17,6 +17,8 @@ export interface BenchOptions {
   readonly inFlight: readonly number[];
   /** Of each phase, after its warm-up. */
   readonly countMs: number;
+  /** Wallets of the largest tenant that is listed. */
+  readonly walletsMany: number;
   readonly warmMs: number;
   /** Of each reference. */
   readonly referenceMs: number;
@@ -30,6 +32,7 @@ export interface BenchOptions {
 
 const secondsMax = 60;
 const inFlightMax = 1024;
+const walletsMax = 1_000_000;
 
 /** undefined: help was asked for, and has been printed. Throws a Failure on a wrong call. */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {
@@ -41,6 +44,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     .addOption(listOption('--schemes <names>', 'signature schemes', Object.keys(signingSchemes)))
     .option('--in-flight <counts>', 'callers at once, such as 1,8,64', counts)
     .option('--seconds <number>', 'that each phase counts for', seconds)
+    .option('--wallets <count>', 'wallets of the largest tenant', wallets)
     .option('--json <file>', 'write the results there too ("-": to standard output, the table to standard error)')
     .option('--profile <folder>', 'write a CPU profile of every process there (slower; open it in a browser)')
     .option('--strict', 'exit 1 when a target is missed, too')
@@ -60,6 +64,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     schemes?: SigningScheme[];
     inFlight?: number[];
     seconds?: number;
+    wallets?: number;
     json?: string;
     profile?: string;
     strict?: boolean;
@@ -73,6 +78,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     schemes: given.schemes ?? (Object.keys(signingSchemes) as SigningScheme[]),
     inFlight: given.inFlight ?? [1, 8, 64],
     countMs,
+    walletsMany: given.wallets ?? (quick ? 10_000 : 100_000),
     warmMs: Math.min(1000, countMs / 2),
     referenceMs: Math.min(1500, countMs / 2),
     jsonFile: given.json,
@@ -95,6 +101,12 @@ function counts(text: string): number[] {
   const numbers = text.split(',').map(Number);
   if (numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= inFlightMax)) return numbers;
   throw new InvalidArgumentError(`Numbers from 1 to ${inFlightMax}, with commas between.`);
+}
+
+function wallets(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= walletsMax) return count;
+  throw new InvalidArgumentError(`It must be a number from 1 to ${walletsMax}.`);
 }
 
 function seconds(text: string): number {

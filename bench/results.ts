@@ -6,6 +6,7 @@ import type { LoadResult } from './load.ts';
 import type { BenchOptions, SigningScheme } from './options.ts';
 import type { ProbeReading } from './probe-protocol.ts';
 import type { Memory } from './processes.ts';
+import type { BareRates } from './reference/bare.ts';
 import type { CryptographyRates } from './reference/cryptography.ts';
 import type { NobleRates } from './reference/noble.ts';
 import type { Verdict } from './verify.ts';
@@ -25,6 +26,10 @@ export interface SigningPhase extends Phase {
 
 export interface DkgPhase extends Phase {
   readonly curve: Curve;
+}
+
+export interface WalletPhase extends Phase {
+  readonly name: string;
 }
 
 export interface References {
@@ -49,6 +54,8 @@ export interface Correctness {
   readonly healthAfter: string;
   /** Processes of the start that are gone. */
   readonly lost: readonly string[];
+  /** What the wallet API promised and did not keep. */
+  readonly walletFaults: readonly string[];
 }
 
 export interface Results {
@@ -61,6 +68,9 @@ export interface Results {
   readonly loadavgAfter: string;
   readonly signing: readonly SigningPhase[];
   readonly dkg: readonly DkgPhase[];
+  readonly wallet: readonly WalletPhase[];
+  /** What the wallet API is compared with; undefined when it was not measured. */
+  readonly bare: BareRates | undefined;
   readonly references: References | undefined;
   readonly memoryIdle: Readonly<Record<string, Memory>>;
   readonly memory: Readonly<Record<string, Memory>>;

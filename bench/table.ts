@@ -33,6 +33,28 @@ export function tableOf(results: Results): string {
       ),
     );
   }
+  if (results.wallet.length > 0) {
+    lines.push('', 'Wallet API, through REST', '');
+    lines.push(
+      ...grid(
+        ['', ...loadHeads, ...costHeads],
+        results.wallet.map((phase) => [phase.name, ...loadCells(phase), ...costCells(phase)]),
+      ),
+    );
+  }
+  if (results.bare !== undefined) {
+    const { fastify, redis } = results.bare;
+    lines.push('');
+    lines.push(
+      ...grid(
+        ['beside it, with nothing around', ...loadHeads],
+        [
+          ...fastify.map((result) => ['a bare Fastify route', ...loadCells(result)]),
+          ...redis.map((result) => ['a bare Redis GET', ...loadCells(result)]),
+        ],
+      ),
+    );
+  }
   if (results.references !== undefined) lines.push(...referenceLines(results.references));
   lines.push(...processLines(results));
   lines.push('', 'Aims', '');
@@ -49,8 +71,13 @@ export function tableOf(results: Results): string {
       ` (OpenSSL; ${verdict.sampled} of them by @noble/curves as well), ${correctness.errors} failed calls,` +
       ` health afterwards ${correctness.healthAfter}.`,
     ...verdict.faults.map((fault) => `  ${fault}`),
+    ...correctness.walletFaults.map((fault) => `  ${fault}`),
     ...correctness.lost.map((name) => `  ${name} has died`),
-    ...new Set([...results.signing, ...results.dkg].flatMap(({ errorTexts }) => errorTexts.map((text) => `  ${text}`))),
+    ...new Set(
+      [...results.signing, ...results.dkg, ...results.wallet].flatMap(({ errorTexts }) =>
+        errorTexts.map((text) => `  ${text}`),
+      ),
+    ),
     `Took ${fixed(results.tookSeconds, 0)} s.`,
     '',
   );
@@ -83,8 +110,8 @@ function referenceLines({ noble, cryptography, webSocket }: NonNullable<Results[
   ];
 }
 
-function processLines({ signing, dkg, memory, memoryIdle }: Results): string[] {
-  const busiest = [...signing, ...dkg].reduce<Phase | undefined>(
+function processLines({ signing, dkg, wallet, memory, memoryIdle }: Results): string[] {
+  const busiest = [...signing, ...dkg, ...wallet].reduce<Phase | undefined>(
     (most, phase) => (most === undefined || phase.inFlight >= most.inFlight ? phase : most),
     undefined,
   );
@@ -98,7 +125,7 @@ function processLines({ signing, dkg, memory, memoryIdle }: Results): string[] {
       names.map((name) => {
         const { rss, own, peak } = memory[name]!;
         const probe = busiest?.processes[name];
-        const cpu = [...signing, ...dkg].reduce((sum, phase) => sum + (phase.cpuSeconds[name] ?? 0), 0);
+        const cpu = [...signing, ...dkg, ...wallet].reduce((sum, phase) => sum + (phase.cpuSeconds[name] ?? 0), 0);
         const loop = probe
           ? [
               `${(probe.utilization * 100).toFixed(0)} %`,

@@ -1,16 +1,13 @@
 /** What the service aims at on two cores with everything on them, the load generator too. */
 
-import type { Memory } from './processes.ts';
-import type { DkgPhase, SigningPhase, Target } from './results.ts';
+import type { Results, Target } from './results.ts';
 
 const mib = 1024 * 1024;
 
+type Measured = Pick<Results, 'signing' | 'dkg' | 'wallet' | 'bare' | 'memory'>;
+
 /** Those that this run has measured. */
-export function targetsOf(
-  signing: readonly SigningPhase[],
-  dkg: readonly DkgPhase[],
-  memory: Readonly<Record<string, Memory>>,
-): Target[] {
+export function targetsOf({ signing, dkg, wallet, bare, memory }: Measured): Target[] {
   const targets: Target[] = [];
   const find = (scheme: string, inFlight: number) =>
     signing.find((phase) => phase.door === 'rest' && phase.scheme === scheme && phase.inFlight === inFlight);
@@ -31,6 +28,7 @@ export function targetsOf(
     });
   }
   rate('DKG, best phase', dkg.length === 0 ? undefined : Math.max(...dkg.map((phase) => phase.perSecond)), 100);
+  targets.push(...walletTargets(wallet, bare));
   const nodes = Object.entries(memory).filter(([name]) => name.startsWith('node-'));
   if (nodes.length > 0) {
     const largest = Math.max(...nodes.map(([, { rss }]) => rss)) / mib;
@@ -39,6 +37,43 @@ export function targetsOf(
       aim: 'under 80 MiB',
       got: `${largest.toFixed(1)} MiB`,
       met: largest < 80,
+    });
+  }
+  return targets;
+}
+
+/** Reads beside the bare route of the same number of callers; lists beside each other. */
+function walletTargets(wallet: Results['wallet'], bare: Results['bare']): Target[] {
+  const targets: Target[] = [];
+  const busiest = (beginning: string) => wallet.filter(({ name }) => name.startsWith(beginning)).at(-1);
+  const one = busiest('GET one wallet');
+  const route = bare?.fastify.find(({ inFlight }) => inFlight === one?.inFlight);
+  if (one !== undefined && route !== undefined) {
+    const share = one.perSecond / route.perSecond;
+    targets.push({
+      name: `reading a wallet, ${one.inFlight} in flight`,
+      aim: 'a third of a bare Fastify route',
+      got: `${share.toFixed(2)} of it`,
+      met: share >= 1 / 3,
+    });
+  }
+  const [few, many] = wallet.filter(({ name }) => name.startsWith('GET 10 of'));
+  if (few !== undefined && many !== undefined) {
+    const ratio = few.perSecond / many.perSecond;
+    targets.push({
+      name: many.name,
+      aim: `within a quarter of the rate of ${few.name.slice('GET '.length)}`,
+      got: `${ratio.toFixed(2)} times the cost`,
+      met: ratio <= 1.25,
+    });
+  }
+  const own = busiest('an intent to its provider_tx_id');
+  if (own !== undefined) {
+    targets.push({
+      name: `self_hosted intents, ${own.inFlight} in flight`,
+      aim: '500/s or more',
+      got: `${Math.round(own.perSecond)}/s`,
+      met: own.perSecond >= 500,
     });
   }
   return targets;

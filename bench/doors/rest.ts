@@ -1,8 +1,5 @@
-/**
- * REST over keep-alive connections of HTTP/1.1, one request at a time on each. Through undici's `dispatch`, its cheapest
- * way: the load generator shares the machine with what it measures.
- */
-import { Pool } from 'undici';
+/** The signing API over REST. */
+import { httpClient } from '../http.ts';
 import type { Answer, Curve, Door, Signed } from './door.ts';
 
 interface Body {
@@ -13,43 +10,14 @@ interface Body {
   readonly receipt: { readonly reason_code: string; readonly message: string };
 }
 
-const answerWithinMs = 30_000;
-
 /** At most `connections` requests are under way; more wait in the client. */
 export function restDoor(url: string, token: string, connections: number): Door {
-  const pool = new Pool(url, {
-    connections,
-    pipelining: 1,
-    headersTimeout: answerWithinMs,
-    bodyTimeout: answerWithinMs,
-  });
-  const headers = ['authorization', `Bearer ${token}`, 'content-type', 'application/json'];
+  const client = httpClient(url, token, connections);
 
-  function call(path: string, body: string): Promise<Body> {
-    return new Promise((resolve, reject) => {
-      let status = 0;
-      const chunks: Buffer[] = [];
-      pool.dispatch(
-        { path, method: 'POST', headers, body },
-        {
-          onRequestStart() {},
-          onResponseStart(_controller, statusCode) {
-            status = statusCode;
-          },
-          onResponseData(_controller, chunk) {
-            chunks.push(chunk);
-          },
-          onResponseEnd() {
-            const text = (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString();
-            if (status === 200) resolve(JSON.parse(text) as Body);
-            else reject(new Error(`HTTP ${status}`));
-          },
-          onResponseError(_controller, error) {
-            reject(error);
-          },
-        },
-      );
-    });
+  async function call(path: string, body: string): Promise<Body> {
+    const { status, text } = await client.send('POST', path, body);
+    if (status !== 200) throw new Error(`HTTP ${status}`);
+    return JSON.parse(text) as Body;
   }
 
   return {
@@ -75,7 +43,7 @@ export function restDoor(url: string, token: string, connections: number): Door 
     async exchangeShares(sessionId: string): Promise<Answer> {
       return answerOf(await call('/v1/dkg/shares', `{"session_id":"${sessionId}"}`));
     },
-    close: () => pool.close(),
+    close: () => client.close(),
   };
 }
 

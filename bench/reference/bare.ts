@@ -1,0 +1,79 @@
+/**
+ * What the wallet API is compared with: a bare Fastify route that answers a small JSON object, in a process of its own
+ * (this file), and a bare Redis GET of a record's size.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import Fastify from 'fastify';
+import { Redis } from 'ioredis';
+import { httpClient } from '../http.ts';
+import { type LoadResult, runLoad } from '../load.ts';
+
+export interface BareRates {
+  readonly fastify: readonly LoadResult[];
+  readonly redis: readonly LoadResult[];
+}
+
+const recordBytes = 1000;
+
+export async function bareRates(redisUrl: string, inFlights: readonly number[], countMs: number): Promise<BareRates> {
+  const fastify: LoadResult[] = [];
+  const redis: LoadResult[] = [];
+  for (const inFlight of inFlights) {
+    fastify.push(await fastifyRate(inFlight, countMs));
+    redis.push(await redisRate(redisUrl, inFlight, countMs));
+  }
+  return { fastify, redis };
+}
+
+async function fastifyRate(inFlight: number, countMs: number): Promise<LoadResult> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), 'serve'], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  try {
+    const [port] = (await once(child, 'message')) as [number];
+    const client = httpClient(`http://127.0.0.1:${port}`, 'none', inFlight);
+    const ceremony = async () => {
+      const { status } = await client.send('GET', '/');
+      if (status !== 200) throw new Error(`HTTP ${status}`);
+    };
+    const result = await runLoad({ inFlight, warmMs: countMs / 2, countMs, ceremony });
+    await client.close();
+    return result;
+  } finally {
+    await end(child);
+  }
+}
+
+/** One command at a time for each caller; over one connection, as the gateway has. */
+async function redisRate(url: string, inFlight: number, countMs: number): Promise<LoadResult> {
+  const redis = new Redis(url, { enableAutoPipelining: true });
+  try {
+    await redis.set('bench', 'x'.repeat(recordBytes));
+    const ceremony = async () => {
+      await redis.get('bench');
+    };
+    return await runLoad({ inFlight, warmMs: countMs / 4, countMs, ceremony });
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill();
+  await once(child, 'exit');
+}
+
+/** The other process. It ends when its parent does. */
+async function serve(): Promise<void> {
+  const app = Fastify({ logger: false });
+  app.get('/', async () => ({ hello: 'world' }));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  process.send?.((app.server.address() as AddressInfo).port);
+  process.once('disconnect', () => process.exit());
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === 'serve') await serve();

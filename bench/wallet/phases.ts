@@ -1,0 +1,147 @@
+/**
+ * The wallet API under load: reads of one wallet and of a page, beside tenants of few and of very many wallets; intents
+ * to the sandbox provider; and intents of a self_hosted wallet, each through policy, cluster signature and chain to its
+ * provider_tx_id. What was accepted must end well: endings are counted when the load is over.
+ */
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { systemClock, systemRandom } from '../../actors/live/ports.ts';
+import { readSecret, secretFiles } from '../../cli/cluster-material.ts';
+import { hashToken, newToken, tenantOfHash } from '../../gateway/auth/token-format.ts';
+import { RedisTenantStore } from '../../gateway/store/redis-tenant-store.ts';
+import type { BenchCluster } from '../cluster.ts';
+import { type HttpClient, httpClient } from '../http.ts';
+import type { Phase, WalletPhase } from '../results.ts';
+import { IntentFollower } from './follow.ts';
+import { seedWallets } from './seed.ts';
+
+export interface WalletBenchOptions {
+  readonly inFlight: readonly number[];
+  /** Wallets of the large tenant. */
+  readonly walletsMany: number;
+  readonly phase: (what: string, inFlight: number, ceremony: () => Promise<void>) => Promise<Phase>;
+  readonly say: (line: string) => void;
+}
+
+export interface WalletBenchResult {
+  readonly phases: readonly WalletPhase[];
+  /** What is wrong with what the API promised; empty when nothing is. */
+  readonly faults: readonly string[];
+}
+
+/** Intents of one wallet wait for each other's balance and numbers as little as those of many customers do. */
+const walletsSigning = 8;
+const walletsFew = 10;
+const evm = 'eip155:11155111';
+const destination = '0x00000000000000000000000000000000000b0b00';
+const endingsWithinMs = 60_000;
+
+export async function walletPhases(cluster: BenchCluster, options: WalletBenchOptions): Promise<WalletBenchResult> {
+  const { inFlight, phase, say } = options;
+  const callers = Math.max(...inFlight);
+  const phases: WalletPhase[] = [];
+  const measure = async (name: string, counts: readonly number[], ceremony: () => Promise<void>) => {
+    for (const count of counts) phases.push({ name, ...(await phase(name, count, ceremony)) });
+  };
+
+  const few = await tenantWith(cluster, walletsFew, callers);
+  await measure('GET one wallet', inFlight, () => read(few.client, `/v1/wallets/${few.walletId}`));
+  await measure(`GET 10 of ${walletsFew} wallets`, [callers], () => read(few.client, '/v1/wallets?limit=10'));
+  say(`bench: ${options.walletsMany} wallets in one tenant …`);
+  const many = await tenantWith(cluster, options.walletsMany, callers);
+  await measure(`GET 10 of ${options.walletsMany} wallets`, [callers], () => read(many.client, '/v1/wallets?limit=10'));
+  await measure(`GET 50 of ${options.walletsMany} wallets`, [callers], () => read(many.client, '/v1/wallets?limit=50'));
+  await Promise.all([few.client.close(), many.client.close()]);
+
+  const following = httpClient(cluster.httpUrl, cluster.token, 1);
+  const acting = httpClient(cluster.httpUrl, cluster.token, callers);
+  const follower = new IntentFollower(following);
+  follower.open();
+  const made: string[] = [];
+  const create = async (wallet: string) => {
+    const body = `{"asset":"ETH","amount":"0.00001","destination":{"address":"${destination}"}}`;
+    const intent = await post(acting, `/v1/wallets/${wallet}/transaction-intents`, body);
+    if (intent.status !== 'approved') throw new Error(`an intent is ${String(intent.status)}`);
+    made.push(intent.id);
+    return intent.id;
+  };
+  const sandboxWallets = await walletsOf(acting, 'sandbox');
+  await measure('create an intent (sandbox provider)', inFlight, async () => {
+    await create(next(sandboxWallets));
+  });
+  const ownWallets = await walletsOf(acting, 'self_hosted');
+  await measure('an intent to its provider_tx_id (self_hosted)', inFlight, async () => {
+    await follower.providerTook(await create(next(ownWallets)));
+  });
+  const faults = await endingFaults(follower, made);
+  await follower.close();
+  await Promise.all([following.close(), acting.close()]);
+  return { phases, faults };
+}
+
+let turn = 0;
+function next(wallets: readonly string[]): string {
+  turn += 1;
+  return wallets[turn % wallets.length]!;
+}
+
+interface Seeded {
+  readonly client: HttpClient;
+  readonly walletId: string;
+}
+
+async function tenantWith(cluster: BenchCluster, wallets: number, callers: number): Promise<Seeded> {
+  const token = newToken('sandbox', randomBytes);
+  const tokenKey = readSecret(cluster.dataDir, secretFiles.gatewayToken);
+  const tenant = tenantOfHash(hashToken(token, tokenKey));
+  const redis = new Redis(cluster.redisUrl, { enableAutoPipelining: true });
+  try {
+    const store = new RedisTenantStore(redis, systemClock, systemRandom);
+    const walletId = await seedWallets(store, tenant, wallets);
+    return { client: httpClient(cluster.httpUrl, token, callers), walletId };
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Wallets that can pay: those that come with a sandbox connection, or new ones of the cluster. */
+async function walletsOf(client: HttpClient, kind: 'sandbox' | 'self_hosted'): Promise<string[]> {
+  const connection = await post(client, '/v1/providers/connect', `{"type":"${kind}","name":"bench","credentials":{}}`);
+  const wallets: string[] = [];
+  for (let count = 0; count < walletsSigning; count += 1) {
+    const body = JSON.stringify({ name: `bench ${count}`, provider_connection_id: connection.id, network: evm });
+    wallets.push((await post(client, '/v1/wallets', body)).id);
+  }
+  return wallets;
+}
+
+async function read(client: HttpClient, path: string): Promise<void> {
+  const { status } = await client.send('GET', path);
+  if (status !== 200) throw new Error(`HTTP ${status}`);
+}
+
+interface Made {
+  readonly id: string;
+  readonly status?: string;
+}
+
+async function post(client: HttpClient, path: string, body: string): Promise<Made> {
+  const { status, text } = await client.send('POST', path, body);
+  if (status !== 201) throw new Error(`POST ${path}: HTTP ${status} ${text.slice(0, 300)}`);
+  return JSON.parse(text) as Made;
+}
+
+/** Every intent that was approved must complete. */
+async function endingFaults(follower: IntentFollower, made: readonly string[]): Promise<string[]> {
+  const deadlineMs = performance.now() + endingsWithinMs;
+  for (;;) {
+    const endings = follower.endings();
+    const over = Object.values(endings).reduce((sum, count) => sum + count, 0);
+    const completed = endings['transaction_intent.completed'] ?? 0;
+    if (over >= made.length || performance.now() > deadlineMs) {
+      if (completed === made.length) return [];
+      return [`of ${made.length} approved intents ${completed} completed: ${JSON.stringify(endings)}`];
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,54 @@
+/** Puts many wallets into one tenant, straight through the store: what is measured is reading them. */
+import { systemClock, systemRandom } from '../../actors/live/ports.ts';
+import { create } from '../../gateway/store/changes.ts';
+import type { TenantStore } from '../../gateway/store/contract.ts';
+import { type WalletRecord, walletType } from '../../gateway/wallets/record.ts';
+import { newId } from '../../proto/ids.ts';
+
+const atOnce = 64;
+
+/** Resolves with the id of one of them. */
+export async function seedWallets(store: TenantStore, tenant: string, count: number): Promise<string> {
+  let left = count;
+  let last = '';
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1;
+      const wallet = sandboxWallet(left);
+      last = wallet.id;
+      await store.commit(tenant, {
+        puts: [create(walletType, wallet)],
+        ledger: [{ walletId: wallet.id, asset: 'ETH', available: 1_000_000_000_000_000_000n, reserved: 0n }],
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return last;
+}
+
+function sandboxWallet(index: number): WalletRecord {
+  const nowMs = systemClock.nowMs();
+  return {
+    id: newId('wal', nowMs, systemRandom),
+    version: 1,
+    name: `Wallet ${index}`,
+    provider: 'sandbox',
+    connectionId: 'pcn_00000000-0000-7000-8000-000000000000',
+    providerWalletId: `seeded-${index}`,
+    status: 'active',
+    environment: 'sandbox',
+    network: 'eip155:11155111',
+    addresses: [{ network: 'eip155:11155111', address: `0x${index.toString(16).padStart(40, '0')}` }],
+    publicKey: null,
+    assets: ['ETH'],
+    approvalMode: 'unspecified',
+    signingApi: 'allowed',
+    policy: null,
+    externalId: null,
+    metadata: {},
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    archivedAtMs: null,
+    archiveReason: null,
+  };
+}
