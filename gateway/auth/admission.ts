@@ -11,6 +11,8 @@ import type { Scope } from './scopes.ts';
 /** What a route or RPC asks of its caller. */
 export interface Requirement {
   readonly scope: Scope;
+  /** Needed besides `scope`, e.g. `preview:policies`. */
+  readonly alsoScope?: Scope | undefined;
   readonly limitClass: LimitClass;
 }
 
@@ -43,9 +45,10 @@ export class Admission {
       done({ admitted: false, error: identified, rate: undefined });
       return;
     }
-    const { scope, limitClass } = requirement;
-    if (!identified.scopes.has(scope)) {
-      done({ admitted: false, error: missingScope(scope), rate: undefined });
+    const { scope, alsoScope, limitClass } = requirement;
+    const lacking = !identified.scopes.has(scope) ? scope : alsoScope;
+    if (lacking !== undefined && !identified.scopes.has(lacking)) {
+      done({ admitted: false, error: missingScope(lacking), rate: undefined });
       return;
     }
     if (this.#limits === undefined) {

@@ -10,12 +10,14 @@ import { httpBodyBytesMax } from '../../proto/limits.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { mountRoutes, type RestDeps } from '../rest/mount.ts';
+import type { Route } from '../rest/route.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { signingRoutes } from '../signing/http-routes.ts';
 import type { SigningCalls } from '../signing/signing-calls.ts';
 import { answerRaw, answerUnparsable, sendError, toServiceError } from './errors.ts';
 import { healthRoute } from './health.ts';
-import { parseJsonBody } from './json-body.ts';
+import { parseJsonBody, refuseEncoding } from './json-body.ts';
 import { requestIdFrom, requestIdHeader } from './request-id.ts';
 
 export interface HttpDeps {
@@ -25,6 +27,8 @@ export interface HttpDeps {
   readonly calls: SigningCalls;
   readonly cluster: ClusterView;
   readonly log: Log;
+  /** The wallet API; without it the door has the signing API alone. */
+  readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps };
 }
 
 /** How long a client may take to send a request. */
@@ -64,6 +68,7 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
   const methodsOfPath = collectMethods(app);
   healthRoute(app, deps);
   signingRoutes(app, deps);
+  if (deps.rest !== undefined) await mountRoutes(app, deps.rest.routes, deps.rest.deps);
   refuseOtherMethods(app, methodsOfPath);
   await app.ready();
   return app;
@@ -95,10 +100,7 @@ function acceptJsonAlone(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      const { 'content-encoding': encoding = 'identity' } = request.headers;
-      if (encoding.toLowerCase() !== 'identity') {
-        throw new ServiceError('unsupportedMediaType', 'the body must come without a content encoding');
-      }
+      refuseEncoding(request.headers);
       done(null, parseJsonBody(body as Buffer));
     } catch (error) {
       done(error as Error);

@@ -9,6 +9,8 @@ import type { Log } from '../../actors/live/ports.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
 import type { ErrorKind } from '../errors/kinds.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
+import { ProviderRejected, ProviderUnavailable } from '../providers/port.ts';
+import { StoreUnavailable } from '../store/contract.ts';
 import { freshRequestId, requestIdHeader } from './request-id.ts';
 
 export const jsonContentType = 'application/json; charset=utf-8';
@@ -47,11 +49,32 @@ const frameworkKinds: Readonly<Record<string, readonly [ErrorKind, string]>> = {
 /** Anything thrown on the way, as what the caller is told. */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
+  const ours = fromPorts(error);
+  if (ours !== undefined) return ours;
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   const known = typeof code === 'string' ? frameworkKinds[code] : undefined;
   if (known !== undefined) return new ServiceError(known[0], known[1]);
   const isCallers = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
   return isCallers ? new ServiceError('invalidRequest', 'the request is malformed') : internalError(error);
+}
+
+/** What the ports behind the routes throw. */
+function fromPorts(error: unknown): ServiceError | undefined {
+  if (error instanceof ProviderRejected) {
+    const { field, issue, providerCode, message } = error;
+    return new ServiceError('providerRejected', `the provider refused the operation: ${message}`, {
+      details: [{ field, issue, message: `${providerCode}: ${message}` }],
+    });
+  }
+  if (error instanceof ProviderUnavailable) {
+    return new ServiceError('unavailable', error.message, { retryAfterS: Math.ceil(error.retryAfterMs / 1000) });
+  }
+  if (error instanceof StoreUnavailable) {
+    return new ServiceError('unavailable', 'the store does not answer: repeat with the same Idempotency-Key', {
+      cause: error,
+    });
+  }
+  return undefined;
 }
 
 /** Requests that Node's HTTP parser refuses never reach Fastify: the answer is written to the socket as it is. */

@@ -2,6 +2,7 @@
  * Request bodies: bytes to a JSON object, or a 400 that says what is wrong. Prototype keys need no care of their own:
  * JSON.parse makes plain own properties of them, and nobody copies bodies into other objects.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { ServiceError } from '../errors/service-error.ts';
 
@@ -16,6 +17,22 @@ export interface JsonBody {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const surrogateEscape = /\\ud[89a-f]/i;
+
+/**
+ * As `parseJsonBody`, for requests whose body may be absent: no bytes are undefined. A body with a content encoding is
+ * refused. Throws ServiceError.
+ */
+export function parseJsonRequest(headers: IncomingHttpHeaders, bytes: Uint8Array): JsonBody | undefined {
+  refuseEncoding(headers);
+  return bytes.length === 0 ? undefined : parseJsonBody(bytes);
+}
+
+/** Throws ServiceError. */
+export function refuseEncoding({ 'content-encoding': encoding = 'identity' }: IncomingHttpHeaders): void {
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new ServiceError('unsupportedMediaType', 'the body must come without a content encoding');
+  }
+}
 
 /** Throws ServiceError. */
 export function parseJsonBody(bytes: Uint8Array): JsonBody {

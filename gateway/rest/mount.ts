@@ -1,0 +1,152 @@
+/**
+ * Puts routes on the HTTP door: admission before a byte of the body is read, strict validation, one run of the handler,
+ * one commit, one answer. Encapsulated: nothing here changes how other routes of the app read bodies.
+ */
+import { setTimeout as pauseFor } from 'node:timers/promises';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock, RandomBytes } from '../../actors/contract.ts';
+import { type Log, systemClock, systemRandom } from '../../actors/live/ports.ts';
+import type { Admission } from '../auth/admission.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { TokenEnvironment } from '../auth/token-format.ts';
+import { jsonContentType, sendError, toServiceError } from '../http/errors.ts';
+import { guard } from '../http/guard.ts';
+import { parseJsonRequest } from '../http/json-body.ts';
+import { callTrace } from '../signing/call-trace.ts';
+import type { TenantStore } from '../store/contract.ts';
+import type { Outcome, SealPort } from './answers.ts';
+import { type Attempt, type ContextBase, freshAttempt } from './context.ts';
+import { CommitUnknown, type Executed, execute } from './execute.ts';
+import { hashRequest, Idempotency, readIdempotencyKey } from './idempotency.ts';
+import { type Input, inputReader } from './input.ts';
+import { responseCheck } from './response-check.ts';
+import type { Route } from './route.ts';
+import { assertRoutes, isIdempotent } from './route-table.ts';
+
+export interface RestDeps {
+  readonly admission: Admission;
+  readonly store: TenantStore;
+  readonly environment: TokenEnvironment;
+  readonly log: Log;
+  /** Seals the answers that are kept under idempotency keys. */
+  readonly seal: SealPort;
+  readonly clock?: Clock;
+  readonly random?: RandomBytes;
+  /** Resolves after about this time. */
+  readonly pause?: (ms: number) => Promise<void>;
+  /** For tests: an answer that does not match its response schema is a 500 that says so in the log. */
+  readonly checkResponses?: boolean;
+}
+
+/** Whose the public routes are: nobody's. */
+const nobody: Principal = Object.freeze({
+  tenant: '',
+  environment: 'sandbox',
+  scopes: new Set<never>(),
+  tokenId: '',
+  providerConnectionIds: undefined,
+});
+
+/** Throws an Error when a route contradicts itself. Resolves when the routes stand. */
+export async function mountRoutes(app: FastifyInstance, routes: readonly Route[], deps: RestDeps): Promise<void> {
+  assertRoutes(routes);
+  const { clock = systemClock, pause = (ms) => pauseFor(ms) } = deps;
+  const idempotency = new Idempotency({ store: deps.store, seal: deps.seal, nowMs: () => clock.nowMs(), pause });
+  await app.register(async (scope) => {
+    scope.removeContentTypeParser('application/json');
+    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+      try {
+        done(null, parseJsonRequest(request.headers, bytes as Buffer));
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+    for (const route of routes) mountRoute(scope, route, deps, idempotency);
+  });
+}
+
+function mountRoute(scope: FastifyInstance, route: Route, deps: RestDeps, idempotency: Idempotency): void {
+  const { admission, environment } = deps;
+  const preview = route.preview !== undefined && environment === 'production' ? route.preview : undefined;
+  const requirement =
+    route.scope === undefined
+      ? undefined
+      : {
+          scope: route.scope,
+          limitClass: route.limitClass,
+          ...(preview === undefined ? {} : { alsoScope: `preview:${preview}` as const }),
+        };
+  const read = inputReader(route);
+  const check = deps.checkResponses === true ? responseCheck(route) : undefined;
+  const serve = server(route, deps, idempotency);
+  scope.route({
+    method: route.method,
+    url: route.path,
+    ...(requirement === undefined ? {} : { onRequest: guard(admission, requirement) }),
+    handler: async (request, reply) => {
+      const served = await serve(request, read(request));
+      check?.(served.outcome);
+      return answer(reply, served, request.id, deps.log);
+    },
+  });
+}
+
+interface Served {
+  readonly outcome: Outcome;
+  readonly replayed: boolean;
+}
+
+type Serve = (request: FastifyRequest, input: Input) => Promise<Served>;
+
+function server(route: Route, deps: RestDeps, idempotency: Idempotency): Serve {
+  const { clock = systemClock, random = systemRandom, store, log } = deps;
+  const takesKey = isIdempotent(route);
+  return async (request, input) => {
+    const principal = request.principal ?? nobody;
+    const header = takesKey ? headerOf(request, 'idempotency-key') : undefined;
+    const key = takesKey ? readIdempotencyKey(header, route.idempotencyField, input.body) : undefined;
+    const full = { ...input, idempotencyKey: key };
+    const base: ContextBase = {
+      tenant: principal.tenant,
+      principal,
+      requestId: request.id,
+      traceparent: callTrace({}, headerOf(request, 'traceparent'), request.id).traceparent,
+      store,
+      log,
+    };
+    const run = (attempt: Attempt, markOf: Parameters<typeof execute>[0]['markOf']): Promise<Executed> =>
+      execute({ base, attempt, markOf, handle: (context) => route.handle(context, full) });
+    try {
+      if (key === undefined || route.isReadOnly?.(full) === true) {
+        const executed = await run(freshAttempt(clock.nowMs(), random), undefined);
+        if (executed.kind === 'overtaken') throw new Error('a request without an idempotency key was overtaken');
+        return { outcome: executed.outcome, replayed: false };
+      }
+      const { method, path, idempotencyField: keyField } = route;
+      const { params, query, body } = input;
+      const { tenant } = principal;
+      const hashes = hashRequest({ tenant, method, path, params, key, query, body, keyField });
+      return await idempotency.once(tenant, hashes, run);
+    } catch (error) {
+      throw toServiceError(error instanceof CommitUnknown ? error.cause : error);
+    }
+  };
+}
+
+function answer(reply: FastifyReply, { outcome, replayed }: Served, requestId: string, log: Log): FastifyReply {
+  if (replayed) reply.header('idempotent-replayed', 'true');
+  if (outcome.kind === 'error') {
+    sendError(reply, outcome.error, requestId, log);
+    return reply;
+  }
+  const { status, headers, body } = outcome.answer;
+  reply.code(status);
+  if (headers !== undefined) reply.headers(headers);
+  if (status === 204) return reply.send();
+  return reply.header('content-type', jsonContentType).send(JSON.stringify(body));
+}
+
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,56 @@
+/** The routes as a table, for documents and tests. */
+import type { PreviewModule, Scope } from '../auth/scopes.ts';
+import type { Method, Route } from './route.ts';
+import type { JsonSchema } from './schema-words.ts';
+
+export interface RouteRow {
+  readonly method: Method;
+  /** With ":name" parameters. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly tag: string;
+  /** undefined: public. */
+  readonly scope: Scope | undefined;
+  readonly limitClass: 'reads' | 'writes';
+  /** Takes an Idempotency-Key. */
+  readonly idempotent: boolean;
+  /** The module whose `preview:` scope production asks for. */
+  readonly preview: PreviewModule | undefined;
+}
+
+export function routeTable(routes: readonly Route[]): readonly RouteRow[] {
+  return routes.map((route) => {
+    const { method, path, operationId, tag, scope, limitClass, preview } = route;
+    return { method, path, operationId, tag, scope, limitClass, idempotent: isIdempotent(route), preview };
+  });
+}
+
+/** POSTs take an Idempotency-Key unless they say otherwise. */
+export function isIdempotent({ method, idempotent }: Pick<Route, 'method' | 'idempotent'>): boolean {
+  return idempotent ?? method === 'POST';
+}
+
+/** The names of a path's parameters, in order. */
+export function pathParameters(path: string): readonly string[] {
+  return [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map(([, name]) => name!);
+}
+
+/** Throws an Error that names the route and what it contradicts itself in. Mistakes of ours, found when the app is built. */
+export function assertRoutes(routes: readonly Route[]): void {
+  const operationIds = new Set<string>();
+  for (const route of routes) {
+    const { operationId, path, params, scope, method, body, idempotencyField, responses } = route;
+    const need = (holds: boolean, what: string): void => {
+      if (!holds) throw new Error(`route ${operationId} (${method} ${path}): ${what}`);
+    };
+    need(!operationIds.has(operationId), 'the operationId is taken');
+    operationIds.add(operationId);
+    const declared = Object.keys((params as JsonSchema | undefined)?.properties ?? {});
+    need(String([...declared].sort()) === String([...pathParameters(path)].sort()), 'params must be those of the path');
+    need(scope !== undefined || method === 'GET', 'a public route only reads');
+    need(method !== 'GET' || (body === undefined && !isIdempotent(route)), 'a GET has neither a body nor a key');
+    const fields = (body as JsonSchema | undefined)?.properties ?? {};
+    need(idempotencyField === undefined || fields[idempotencyField] !== undefined, 'idempotencyField is no field');
+    need(Object.keys(responses).length > 0, 'a response is needed');
+  }
+}

@@ -1,0 +1,62 @@
+/** A gateway's HTTP door with routes of a test's own, over a store that the test brings. */
+import type { FastifyInstance } from 'fastify';
+import { Admission } from '../../../../gateway/auth/admission.ts';
+import { Authenticator } from '../../../../gateway/auth/authenticator.ts';
+import type { TokenEnvironment } from '../../../../gateway/auth/token-format.ts';
+import { buildHttp } from '../../../../gateway/http/app.ts';
+import type { RateLimits } from '../../../../gateway/limits/rate-limits.ts';
+import type { RestDeps } from '../../../../gateway/rest/mount.ts';
+import type { Route } from '../../../../gateway/rest/route.ts';
+import { connectSigning } from '../../../../gateway/signing/connect.ts';
+import type { TenantStore } from '../../../../gateway/store/contract.ts';
+import { FakeCoordinator, healthyCluster } from '../../support/fake-coordinator.ts';
+import { collectLog, type LogLine, MemoryTokens, tokenKey } from '../../support/gateway.ts';
+
+/** Reversible and bound to what it is about; the envelope has tests of its own. */
+export const testSeal: RestDeps['seal'] = {
+  seal: (plain, about) => Buffer.from(JSON.stringify([about, plain])).toString('base64'),
+  open: (sealed, about) => {
+    const [was, plain] = JSON.parse(Buffer.from(sealed, 'base64').toString()) as [string, string];
+    if (was !== about) throw new Error(`sealed for ${was}, opened for ${about}`);
+    return plain;
+  },
+};
+
+export interface RestApp {
+  readonly app: FastifyInstance;
+  readonly tokens: MemoryTokens;
+  readonly lines: LogLine[];
+}
+
+export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
+  readonly routes: readonly Route[];
+  readonly store: TenantStore;
+  readonly environment?: TokenEnvironment;
+  readonly limits?: RateLimits;
+}
+
+export async function restApp(options: RestAppOptions): Promise<RestApp> {
+  const { routes, environment = 'sandbox', limits, ...deps } = options;
+  const coordinator = new FakeCoordinator();
+  const tokens = new MemoryTokens();
+  const { log, lines } = collectLog();
+  const room = connectSigning({ link: coordinator, log });
+  coordinator.status(healthyCluster);
+  const acceptAnyTestToken = environment === 'sandbox';
+  const authenticator = new Authenticator({ environment, acceptAnyTestToken, tokenKey, store: tokens, log });
+  const admission = new Admission(authenticator, limits);
+  const app = await buildHttp({
+    environment,
+    version: '0.0.0-test',
+    admission,
+    log,
+    ...room,
+    rest: { routes, deps: { seal: testSeal, checkResponses: true, log, ...deps, environment, admission } },
+  });
+  return { app, tokens, lines };
+}
+
+/** A sandbox token's header; each name is a tenant of its own. */
+export function tokenOf(name: string): { authorization: string } {
+  return { authorization: `Bearer svc_sk_test_${name.padEnd(16, '0')}` };
+}
