@@ -10,6 +10,8 @@ export interface TransactionFacts {
   readonly id: string;
   readonly walletId: string;
   readonly walletName: string;
+  /** The wallet's provider connection: what is recorded of the transaction is shown to tokens of this connection. */
+  readonly connectionId?: string;
   readonly provider: ProviderKind;
   readonly network: NetworkId;
   readonly asset: string;
@@ -95,4 +97,13 @@ export interface PolicyDecision {
     | undefined;
   /** Why, in one sentence. */
   readonly reason: string;
+  /** What the policy's newest version would decide while it is in mode dry_run: shown and recorded, never applied. */
+  readonly dryRun?: DryRunDecision;
+}
+
+export interface DryRunDecision {
+  readonly version: number;
+  readonly decision: PolicyDecision['decision'];
+  readonly matchedRules: readonly string[];
+  readonly trace: readonly PolicyTraceLine[];
 }

@@ -1,0 +1,199 @@
+/**
+ * What a rule may use of CEL, and a bound on the work that evaluating it can be. Rules run inside the gateway, between
+ * other tenants' requests: anything whose work grows faster than the text (nested loops, lists made of lists, bound
+ * variables that double, backtracking patterns) is refused when the rule is written, with the place in the text.
+ */
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { ruleLimits } from './language.ts';
+
+/** A part of a rule that is refused. `start` is an offset into the text. */
+export class RefusedPart extends Error {
+  readonly start: number;
+  constructor(message: string, start: number) {
+    super(message);
+    this.start = start;
+  }
+}
+
+/** Functions and methods of the language, beside the operators. */
+export const ruleFunctions = ['units', 'has', 'size', 'int', 'string', 'timestamp', 'duration'] as const;
+export const ruleMethods = [
+  'size',
+  'contains',
+  'startsWith',
+  'endsWith',
+  'lowerAscii',
+  'upperAscii',
+  'trim',
+  'matches',
+  'exists',
+  'all',
+  'exists_one',
+  'getFullYear',
+  'getMonth',
+  'getDate',
+  'getDayOfMonth',
+  'getDayOfWeek',
+  'getDayOfYear',
+  'getHours',
+  'getMinutes',
+  'getSeconds',
+  'getMilliseconds',
+] as const;
+
+const functions: ReadonlySet<string> = new Set(ruleFunctions);
+const methods: ReadonlySet<string> = new Set(ruleMethods);
+const loops: ReadonlySet<string> = new Set(['exists', 'all', 'exists_one']);
+
+/** Time zones are looked up in ICU's tables. */
+const timezoneCost = 200;
+/** Elements of `tx.metadata`, at most. */
+const metadataKeysMax = 50;
+/** Characters of any text that a pattern is tried on: no field is longer. */
+const subjectCharsMax = 500;
+/** Ways in which a pattern may try to match, at most: some tenths of a millisecond. */
+const patternPathsMax = 250_000;
+const patternCost = 500;
+
+/** Steps of an evaluation at most. Throws RefusedPart. */
+export function costOf(root: ASTNode): number {
+  const cost = nodeCost(root, false);
+  if (cost > ruleLimits.costMax) throw new RefusedPart('the expression is too expensive to evaluate', root.start);
+  return cost;
+}
+
+function nodeCost(node: ASTNode, insideLoop: boolean): number {
+  const sum = (nodes: readonly ASTNode[]): number =>
+    nodes.reduce((total, part) => total + nodeCost(part, insideLoop), 1);
+  switch (node.op) {
+    case 'value':
+      if (node.args instanceof Uint8Array) throw new RefusedPart('bytes are not part of the rule language', node.start);
+      return 1;
+    case 'id':
+      return 1;
+    case '.':
+      return 1 + nodeCost(node.args[0], insideLoop);
+    case 'list':
+      return sum(node.args);
+    case '!_':
+    case '-_':
+      return sum([node.args]);
+    case 'call':
+      return callCost(node, node.args[0], node.args[1], insideLoop);
+    case 'rcall':
+      return methodCost(node, node.args[0], node.args[1], node.args[2], insideLoop);
+    case '[]':
+    case '?:':
+    case '||':
+    case '&&':
+    case '!=':
+    case '==':
+    case 'in':
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+      return sum(node.args);
+    default:
+      throw new RefusedPart(`"${node.op}" is not part of the rule language`, node.start);
+  }
+}
+
+function callCost(node: ASTNode, name: string, args: readonly ASTNode[], insideLoop: boolean): number {
+  if (!functions.has(name)) throw new RefusedPart(`function ${name}() is not part of the rule language`, node.start);
+  return args.reduce((total, part) => total + nodeCost(part, insideLoop), 1);
+}
+
+function methodCost(
+  node: ASTNode,
+  name: string,
+  receiver: ASTNode,
+  args: readonly ASTNode[],
+  insideLoop: boolean,
+): number {
+  if (!methods.has(name)) throw new RefusedPart(`method ${name}() is not part of the rule language`, node.start);
+  const receiverCost = nodeCost(receiver, insideLoop);
+  if (loops.has(name)) {
+    if (insideLoop) throw new RefusedPart(`${name}() inside another loop is not part of the rule language`, node.start);
+    const body = args.reduce((total, part) => total + nodeCost(part, true), 0);
+    return receiverCost + body * Math.max(metadataKeysMax, receiverCost);
+  }
+  if (name === 'matches') checkPattern(receiver, args[0]!, node);
+  const own = name === 'matches' ? patternCost : name.startsWith('get') && args.length > 0 ? timezoneCost : 1;
+  return args.reduce((total, part) => total + nodeCost(part, insideLoop), receiverCost + own);
+}
+
+function checkPattern(receiver: ASTNode, pattern: ASTNode, node: ASTNode): void {
+  if (!isField(receiver)) {
+    throw new RefusedPart('matches() is for fields of variables and for loop variables only', receiver.start);
+  }
+  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') {
+    throw new RefusedPart('matches() takes its pattern in quotes', pattern?.start ?? node.start);
+  }
+  try {
+    new RegExp(pattern.args);
+  } catch {
+    throw new RefusedPart('not a regular expression', pattern.start);
+  }
+  const problem = patternProblem(pattern.args);
+  if (problem !== undefined) throw new RefusedPart(problem, pattern.start);
+}
+
+/** Fields are bounded in length; what expressions make of them is not. */
+function isField(node: ASTNode): boolean {
+  if (node.op === 'id') return true;
+  if (node.op === '.' || node.op === '[]') return isField(node.args[0]);
+  return (
+    node.op === 'rcall' && (node.args[0] === 'lowerAscii' || node.args[0] === 'upperAscii') && isField(node.args[1])
+  );
+}
+
+/**
+ * Why a pattern could be slow, if it could. A backtracking matcher tries, at worst, every way to share the text among the
+ * choices of the pattern: where it begins, how often each quantifier repeats, which alternative is taken. Without
+ * repeated groups the number of ways is the product of those choices; the product is what is bounded.
+ */
+export function patternProblem(pattern: string): string | undefined {
+  let paths = pattern.startsWith('^') ? 1 : subjectCharsMax;
+  let inClass = false;
+  for (let at = 0; at < pattern.length; at++) {
+    const char = pattern[at]!;
+    if (char === '\\') {
+      const next = pattern[at + 1] ?? '';
+      if (/[1-9k]/.test(next)) return 'back references are not part of the rule language';
+      at++;
+    } else if (inClass) {
+      inClass = char !== ']';
+    } else if (char === '[') {
+      inClass = true;
+    } else if (char === '(') {
+      if (pattern[at + 1] === '?' && pattern[at + 2] !== ':')
+        return 'only plain groups and (?: ) are allowed in a pattern';
+    } else if (char === ')') {
+      if (/^[*+?{]/.test(pattern.slice(at + 1))) return 'a group in a pattern must not be repeated';
+    } else if (char === '|') {
+      paths *= 2;
+    } else {
+      paths *= repeatsOf(pattern, at);
+    }
+    if (paths > patternPathsMax) return 'the pattern has too many ways to match: anchor it with ^ or repeat less';
+  }
+  return undefined;
+}
+
+/** How many repetitions the quantifier at this place can choose from; 1 where there is none. */
+function repeatsOf(pattern: string, at: number): number {
+  const char = pattern[at];
+  if (char === '*' || char === '+') return subjectCharsMax;
+  // After a quantifier "?" makes it lazy, which changes the order of the ways and not their number.
+  if (char === '?') return 2;
+  const counted = /^\{(\d+)(,(\d*))?\}/.exec(pattern.slice(at));
+  if (counted === null || counted[2] === undefined) return 1;
+  const most = counted[3] === '' ? subjectCharsMax : Number(counted[3]);
+  return Math.max(1, Math.min(subjectCharsMax, most - Number(counted[1]) + 1));
+}
