@@ -1,5 +1,6 @@
 /** Every kind of actor that a coordinator runs; the same list in the live process and in the simulated world. */
 import type { Behaviour } from '../actors/contract.ts';
+import { closingBehaviour } from './closing.ts';
 import { clusterBehaviour } from './cluster/cluster.ts';
 import type { SessionConfig } from './config.ts';
 import { dkgBehaviour } from './dkg/session.ts';
@@ -17,5 +18,6 @@ export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: stri
     clusterBehaviour({ nodesTotal: roster.nodes.length, coordinatorBoot, cryptoBackend }),
     dkgBehaviour(config),
     signingBehaviour(config),
+    closingBehaviour(),
   ];
 }

@@ -7,7 +7,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
 import { contractVersion, isSupportedContractVersion } from '../proto/contract-version.ts';
-import { type Call, CallErrorCode, Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { type Call, CallErrorCode, CloseKeyRequestSchema, Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
   InitiateDkgRequestSchema,
@@ -17,7 +17,13 @@ import {
   SignatureShareRequestSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../proto/ids.ts';
-import { identifierCharsMax, opaqueBytesMax, reservedSessionPrefixes, sessionIdPattern } from '../proto/limits.ts';
+import {
+  identifierCharsMax,
+  isWalletKey,
+  opaqueBytesMax,
+  reservedSessionPrefixes,
+  sessionIdPattern,
+} from '../proto/limits.ts';
 import {
   type CallFacts,
   type ClientCall,
@@ -27,6 +33,7 @@ import {
   type CoordinatorMessage,
   type CoordinatorRecord,
   type CoordinatorWrite,
+  closingAddress,
   dkgAddress,
   frontAddress,
   isLocal,
@@ -37,6 +44,9 @@ import { type Answer, answer } from './session/answers.ts';
 import { proofOf } from './session/receipts.ts';
 import { errorEffect, replyEffect } from './session/replies.ts';
 import { quote } from './session/wording.ts';
+
+/** What a request says beyond the contract is nobody's: keeping it would only cost memory. */
+const readOptions = { readUnknownFields: false } as const;
 
 type FrontState = null;
 type FrontStep = Step<FrontState, CoordinatorMessage, CoordinatorWrite>;
@@ -60,7 +70,7 @@ export function frontBehaviour(
 function receive(input: CoordinatorInput, context: Context, config: FrontConfig): FrontStep['effects'] {
   if (input.kind === 'undelivered') {
     const message = input.message;
-    if (!isLocal(message) || message.kind !== 'clientCall') return [];
+    if (!isLocal(message) || (message.kind !== 'clientCall' && message.kind !== 'closeCall')) return [];
     return [
       errorEffect(message.call, CallErrorCode.OVERLOADED, 'this session has too many calls waiting: repeat later'),
     ];
@@ -85,8 +95,11 @@ function route(
     clientName: '',
     clientVersion: '',
     correlationId: '',
+    walletService: frame.walletService,
+    walletTerms: frame.walletTerms,
     fault: undefined,
   };
+  if (frame.method === Method.CLOSE_KEY) return closeKey(facts, frame.request);
   let client: ClientRequest;
   try {
     client = decode(frame);
@@ -127,7 +140,7 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
         return refuse(answer('INVALID_REQUEST', 'session_id must be 1 to 128 characters of A-Z a-z 0-9 . _ : -'));
       }
       const reserved = reservedSessionPrefixes.find((prefix) => sessionId.startsWith(prefix));
-      if (reserved) {
+      if (reserved && !(call.walletService && isWalletKey(sessionId))) {
         return refuse(answer('INVALID_REQUEST', `session_id must not begin with ${reserved}, which is reserved`));
       }
       return handOver(dkgAddress(tenant, sessionId), true);
@@ -144,23 +157,44 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
 
   function toSession(field: string, sessionId: string, address: (id: string) => Address): CoordinatorEffect {
     if (sessionId === '') return refuse(call.fault ?? answer('INVALID_REQUEST', `${field} is missing`));
-    if (!sessionIdPattern.test(sessionId)) return refuse(call.fault ?? answer('SESSION_NOT_FOUND'));
+    // Nobody but the wallet service has a part in the making of a wallet's key.
+    const hidden = isWalletKey(sessionId) && !call.walletService;
+    if (hidden || !sessionIdPattern.test(sessionId)) return refuse(call.fault ?? answer('SESSION_NOT_FOUND'));
     return handOver(address(sessionId), false);
   }
+}
+
+/** Only gateways send it, for themselves: what is wrong with it is a bug there. */
+function closeKey(facts: CallFacts, request: Uint8Array): CoordinatorEffect {
+  let keyId = '';
+  try {
+    keyId = fromBinary(CloseKeyRequestSchema, request, readOptions).keyId;
+  } catch {
+    // As malformed as one without a key.
+  }
+  if (!facts.walletService || !isWalletKey(keyId) || !sessionIdPattern.test(keyId)) {
+    return errorEffect(
+      facts,
+      CallErrorCode.MALFORMED,
+      'the wallet service closes keys of wallets, and nothing else does',
+    );
+  }
+  const message = { kind: 'closeCall', call: { ...facts, keyId } } as const;
+  return { kind: 'send', to: closingAddress(facts.tenant, keyId), message };
 }
 
 function decode({ method, request }: Call): ClientRequest {
   switch (method) {
     case Method.INITIATE_DKG:
-      return { method, request: fromBinary(InitiateDkgRequestSchema, request) };
+      return { method, request: fromBinary(InitiateDkgRequestSchema, request, readOptions) };
     case Method.EXCHANGE_DKG_SHARES:
-      return { method, request: fromBinary(DkgShareExchangeRequestSchema, request) };
+      return { method, request: fromBinary(DkgShareExchangeRequestSchema, request, readOptions) };
     case Method.INITIATE_SIGNING:
-      return { method, request: fromBinary(InitiateSigningRequestSchema, request) };
+      return { method, request: fromBinary(InitiateSigningRequestSchema, request, readOptions) };
     case Method.SUBMIT_SIGNATURE_SHARE:
-      return { method, request: fromBinary(SignatureShareRequestSchema, request) };
+      return { method, request: fromBinary(SignatureShareRequestSchema, request, readOptions) };
     case Method.RESUME_SESSION:
-      return { method, request: fromBinary(ResumeSessionRequestSchema, request) };
+      return { method, request: fromBinary(ResumeSessionRequestSchema, request, readOptions) };
     default:
       throw new Error(`method ${method} is unknown`);
   }

@@ -172,7 +172,9 @@ function answerError(
 }
 
 function callOf(from: Address, message: CoordinatorMessage): { callId: bigint; gateway: Address } | undefined {
-  if (isLocal(message)) return message.kind === 'clientCall' ? message.call : undefined;
+  if (isLocal(message)) {
+    return message.kind === 'clientCall' || message.kind === 'closeCall' ? message.call : undefined;
+  }
   const body = receivedBody(message);
   return body.case === 'call' ? { callId: body.value.callId, gateway: from } : undefined;
 }

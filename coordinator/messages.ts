@@ -2,7 +2,7 @@
  * Everything the coordinator's actors say: to each other (local messages) and to nodes and gateways (wire messages).
  */
 import type { Address, Effect, Input } from '../actors/contract.ts';
-import type { Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Method, WalletTerms } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type {
   DkgShareExchangeRequest,
@@ -31,8 +31,17 @@ export interface CallFacts {
   readonly clientVersion: string;
   /** Empty: the client gave none. */
   readonly correlationId: string;
+  /** The wallet control plane makes the call, not a client. */
+  readonly walletService: boolean;
+  /** A client's call about a wallet: what the wallet asks for. */
+  readonly walletTerms: WalletTerms | undefined;
   /** What the door found wrong with the call: its session changes nothing, and adds its checkpoint to the answer. */
   readonly fault: Answer | undefined;
+}
+
+/** The wallet service's order that a key shall sign nothing any more; it has no session. */
+export interface CloseCall extends CallFacts {
+  readonly keyId: string;
 }
 
 export type ClientCall = CallFacts & ClientRequest;
@@ -50,6 +59,11 @@ export interface DrawnNonce {
 
 export type LocalMessage =
   | { readonly kind: 'clientCall'; readonly call: ClientCall }
+  | { readonly kind: 'closeCall'; readonly call: CloseCall }
+  /** A closed key to a session of it: end. */
+  | { readonly kind: 'revoke' }
+  /** A session to its key: it has ended, and that is durable. */
+  | { readonly kind: 'ended'; readonly sessionId: string }
   /** Session to cluster: one nonce each of `count` ready nodes, the preferred ones first. Answered when possible. */
   | {
       readonly kind: 'draw';
@@ -89,13 +103,15 @@ export type CoordinatorMessage = WireMessage | LocalMessage;
 /** What the store holds. */
 export type CoordinatorRecord =
   | { readonly kind: 'session'; readonly session: SessionRecord }
-  | { readonly kind: 'key'; readonly key: KeyRecord };
+  | { readonly kind: 'key'; readonly key: KeyRecord }
+  /** Sessions of a wallet's key that had not ended at their last change. Some may have since, by their lifetime. */
+  | { readonly kind: 'openSessions'; readonly sessionIds: readonly string[] };
 
 export type CoordinatorWrite =
   /**
-   * A new session. With `guardIntent` it takes the intent's place: refused DUPLICATE_INTENT while that place is held by
-   * a live or completed session; one that could still be resumed is revoked in the same step, with `supersede`'s
-   * checkpoint.
+   * A new session. With `guardIntent` it takes the intent's place: refused INTENT_TAKEN while that place is held by a
+   * live or completed session; one that could still be resumed is revoked in the same step, with `supersede`'s
+   * checkpoint. A closed key opens no session: KEY_CLOSED (mock directives come before any key, and open one).
    */
   | {
       readonly kind: 'create';
@@ -103,11 +119,16 @@ export type CoordinatorWrite =
       readonly guardIntent: string;
       readonly supersede: { readonly checkpointId: string; readonly nowMs: number; readonly message: string };
     }
-  /** The next epoch of a session, and the key it made, if any. Refused unless the stored epoch is one lower. */
-  | { readonly kind: 'update'; readonly session: SessionRecord; readonly key?: KeyRecord };
+  /**
+   * The next epoch of a session, and the key it made, if any. Refused unless the stored epoch is one lower. A session of a
+   * closed key neither goes on (RESUMED) nor completes: KEY_CLOSED.
+   */
+  | { readonly kind: 'update'; readonly session: SessionRecord; readonly key?: KeyRecord }
+  /** From now on the key of this wallet opens no session. For good. */
+  | { readonly kind: 'closeKey'; readonly tenant: string; readonly keyId: string };
 
 /** Why a write was refused: codes of a `conflict`. */
-export type ConflictCode = 'SESSION_EXISTS' | 'INTENT_TAKEN' | 'EPOCH' | 'FENCED';
+export type ConflictCode = 'SESSION_EXISTS' | 'INTENT_TAKEN' | 'KEY_CLOSED' | 'EPOCH' | 'FENCED';
 
 export type CoordinatorInput = Input<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
 export type CoordinatorEffect = Effect<CoordinatorMessage, CoordinatorWrite>;
@@ -139,6 +160,11 @@ export function dkgAddress(tenant: string, sessionId: string): Address {
   return `dkg/${tenant}/${sessionId}`;
 }
 
+/** Who closes a key. */
+export function closingAddress(tenant: string, keyId: string): Address {
+  return `closing/${tenant}/${keyId}`;
+}
+
 export function nodeAddress(nodeId: number): Address {
   return `node/${nodeId}`;
 }
@@ -150,6 +176,11 @@ export function nodeDkgAddress(nodeId: number, tenant: string, sessionId: string
 /** Store keys as the Store port takes them. */
 export function sessionKey(tenant: string, sessionId: string): string {
   return `session/${tenant}/${sessionId}`;
+}
+
+/** The index of a wallet key's sessions that have not ended. */
+export function openSessionsKey(tenant: string, keyId: string): string {
+  return `open/${tenant}/${keyId}`;
 }
 
 export function keyKey(tenant: string, keyId: string): string {

@@ -27,7 +27,13 @@ import type { SessionRecord } from '../coordinator/session/record.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
 import { nodeBehaviours } from '../nodes/behaviours.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
-import { type CallError, Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  type CallError,
+  type CallSchema,
+  CloseKeyRequestSchema,
+  CloseKeyResponseSchema,
+  Method,
+} from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
   DkgShareExchangeResponseSchema,
@@ -70,6 +76,9 @@ export type FrameFate =
   | boolean
   | Envelope<WireMessage>
   | readonly { readonly envelope: Envelope<WireMessage>; readonly afterMs: number }[];
+
+/** In whose name the gateway asks: a client's unless told otherwise. */
+export type SimCaller = Pick<MessageInitShape<typeof CallSchema>, 'walletService' | 'walletTerms'>;
 
 type NodeMachine = Machine<WireMessage, NodeWrite, NodeRecord>;
 
@@ -212,9 +221,11 @@ export class SimCluster {
     SignatureShareResponseSchema,
   );
   resumeSession = this.#method(Method.RESUME_SESSION, ResumeSessionRequestSchema, ResumeSessionResponseSchema);
+  /** What the wallet control plane alone asks for; give it `{ walletService: true }`. */
+  closeKey = this.#method(Method.CLOSE_KEY, CloseKeyRequestSchema, CloseKeyResponseSchema);
 
   #method<Q extends DescMessage, A extends DescMessage>(method: Method, request: Q, response: A) {
-    return (init: MessageInitShape<Q>, tenant = 'tn_sim'): SimCall<MessageShape<A>> => {
+    return (init: MessageInitShape<Q>, tenant = 'tn_sim', caller: SimCaller = {}): SimCall<MessageShape<A>> => {
       const call = new SimCall<MessageShape<A>>(this.time);
       this.#calls += 1n;
       const callId = this.#calls;
@@ -222,7 +233,7 @@ export class SimCluster {
         if (outcome instanceof Uint8Array) call.answered(fromBinary(response, outcome));
         else call.failed(outcome);
       });
-      const value = { callId, method, request: toBinary(request, create(request, init)) };
+      const value = { callId, method, request: toBinary(request, create(request, init)), ...caller };
       const envelope = {
         from: 'gateway/sim',
         to: 'coordinator',

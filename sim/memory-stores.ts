@@ -3,8 +3,15 @@
  * of coordinator/store do (one conformance suite holds both together).
  */
 import type { Store, WriteOutcome } from '../actors/contract.ts';
-import { type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } from '../coordinator/messages.ts';
+import {
+  type CoordinatorRecord,
+  type CoordinatorWrite,
+  keyKey,
+  openSessionsKey,
+  sessionKey,
+} from '../coordinator/messages.ts';
 import type { SessionRecord } from '../coordinator/session/record.ts';
+import { changeOf, openingOf } from '../coordinator/store/layout.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reasonCodes } from '../proto/reason-codes.ts';
@@ -68,6 +75,11 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
   const records = new Map<string, CoordinatorRecord>();
   const intents = new Map<string, string>();
   const fences = new Map<string, number>();
+  /** By wallet key: its sessions that have not ended, with the end of their lifetime. */
+  const open = new Map<string, Map<string, number>>();
+  const closed = new Set<string>();
+  const keyOf = ({ tenant, ceremony }: SessionRecord) =>
+    openSessionsKey(tenant, ceremony.kind === 'signing' ? ceremony.facts.keyId : '');
   const session = (tenant: string, id: string): SessionRecord | undefined => {
     const record = records.get(sessionKey(tenant, id));
     return record?.kind === 'session' ? record.session : undefined;
@@ -88,8 +100,11 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
     if (standing) {
       return standing.checkpointId === next.checkpointId ? { kind: 'written' } : conflict('SESSION_EXISTS', standing);
     }
+    const opening = openingOf(next);
+    const refused = opening === 'checked' && closed.has(keyOf(next));
     if (guardIntent !== '') {
-      const guard = `${next.tenant}/${guardIntent}`;
+      const byService = next.ceremony.kind === 'signing' && next.ceremony.facts.walletService;
+      const guard = `${next.tenant}/${byService ? 'order' : 'intent'}/${guardIntent}`;
       const other = session(next.tenant, intents.get(guard) ?? '');
       if (other) {
         const over = supersede.nowMs >= other.expiresMs;
@@ -97,6 +112,7 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
           other.state,
         );
         if (other.state === ReceiptState.BACKEND_COMPLETED || (live && !over)) return conflict('INTENT_TAKEN', other);
+        if (refused) return conflict('KEY_CLOSED');
         if (live || other.state === ReceiptState.BACKEND_FAILED) {
           put({
             ...other,
@@ -109,7 +125,13 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
           });
         }
       }
+      if (refused) return conflict('KEY_CLOSED');
       intents.set(guard, next.sessionId);
+    }
+    if (refused) return conflict('KEY_CLOSED');
+    if (opening !== '') {
+      const listed = [...(open.get(keyOf(next)) ?? [])].filter(([, expiresMs]) => expiresMs > supersede.nowMs);
+      open.set(keyOf(next), new Map([...listed, [next.sessionId, next.expiresMs]]));
     }
     put(next);
     return { kind: 'written' };
@@ -120,6 +142,10 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
     const standing = session(next.tenant, next.sessionId);
     if (standing?.checkpointId === next.checkpointId) return { kind: 'written' };
     if ((standing?.epoch ?? -1) !== next.epoch - 1) return conflict('EPOCH', standing);
+    const change = changeOf(next);
+    if ((change === 'goesOn' || change === 'completes') && closed.has(keyOf(next))) return conflict('KEY_CLOSED');
+    if (change === 'goesOn') open.get(keyOf(next))?.set(next.sessionId, next.expiresMs);
+    else if (change !== '') open.get(keyOf(next))?.delete(next.sessionId);
     if (key) records.set(keyKey(key.tenant, key.keyId), { kind: 'key', key: structuredClone(key) });
     put(next);
     return { kind: 'written' };
@@ -127,11 +153,18 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
 
   return {
     as: (fence) => ({
-      loadNow: (key) => structuredClone(records.get(key)),
+      loadNow: (key) =>
+        key.startsWith('open/')
+          ? { kind: 'openSessions', sessionIds: [...(open.get(key)?.keys() ?? [])] }
+          : structuredClone(records.get(key)),
       writeNow: (write) => {
-        const { tenant } = write.session;
+        const { tenant } = write.kind === 'closeKey' ? write : write.session;
         if ((fences.get(tenant) ?? 0) > fence) return conflict('FENCED');
         fences.set(tenant, fence);
+        if (write.kind === 'closeKey') {
+          closed.add(openSessionsKey(tenant, write.keyId));
+          return { kind: 'written' };
+        }
         return write.kind === 'create' ? create(write) : update(write);
       },
     }),

@@ -86,7 +86,12 @@ export interface SigningFacts {
   readonly networkId: string;
   readonly messageHash: Uint8Array;
   readonly keystoreType: KeystoreType;
+  /** The stricter of the request's and the wallet's. */
   readonly approvalMode: ApprovalMode;
+  /** The wallet signs for its own intents only, and this was asked for by a client. */
+  readonly intentsOnly: boolean;
+  /** Asked for by the wallet control plane, whose intents are a space of their own: no client takes their places. */
+  readonly walletService: boolean;
 }
 
 /** A session of the given kind of ceremony. */

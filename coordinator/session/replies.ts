@@ -26,6 +26,11 @@ export function replyEffect(
   return outcomeEffect(call, { case: 'response', value: encodeResponse(call.method, proof, result) });
 }
 
+/** A response message that is not a session's. */
+export function encodedReplyEffect(call: CallFacts, response: Uint8Array): CoordinatorEffect {
+  return outcomeEffect(call, { case: 'response', value: response });
+}
+
 export function errorEffect(call: CallFacts, code: CallErrorCode, message: string): CoordinatorEffect {
   return outcomeEffect(call, { case: 'error', value: { code, message } });
 }

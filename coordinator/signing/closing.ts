@@ -2,6 +2,7 @@
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { answer, sessionAnswer } from '../session/answers.ts';
 import { advance } from '../session/record.ts';
+import { isTerminal } from '../session/transitions.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import { isBusy, leaveRound, roundCalls, type SigningSession, signatureResult, type Turn } from './state.ts';
@@ -29,6 +30,17 @@ export function expire(turn: Turn): boolean {
   if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
   conclude(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
   return true;
+}
+
+/** Ends a session whose wallet was archived, whatever it is at. One that has ended already stays as it is. */
+export function revoke(turn: Turn): void {
+  const { record } = turn.state;
+  if (expire(turn) || turn.persisted || isTerminal(record.state)) return;
+  const text = 'The session was revoked: its wallet was archived.';
+  conclude(
+    turn,
+    advance(record, { ...answer('SESSION_REVOKED', text), state: ReceiptState.REVOKED as const }, turn.context),
+  );
 }
 
 /** The round's time is over. */

@@ -45,7 +45,7 @@ type Opening = Extract<SigningStep['state'], { phase: 'opening' }>;
 /** The first message of a new session. */
 export function initiate(call: InitiateCall, context: Context, config: SessionConfig): SigningStep {
   const { request } = call;
-  const facts = factsOf(request);
+  const facts = factsOf(call);
   const opening: Opening = { phase: 'opening', call, facts };
   const unknown = directiveFault(request.mockDirective);
   if (unknown) return refuse(opening, unknown, undefined, context, config);
@@ -79,13 +79,27 @@ export function continueOpening(
       if (refusal.kind === 'conflict' && refusal.code === 'INTENT_TAKEN' && refusal.current?.kind === 'session') {
         // A directive gives its state whatever the intent's place is; that session then never signs.
         if (isForced(call)) return openForced(opening, false, context, config);
-        return refuse(opening, answer('DUPLICATE_INTENT'), refusal.current.session, context, config);
+        const { session } = refusal.current;
+        if (opening.facts.walletService && !isSameOrder(opening.facts, session)) {
+          const text = 'this transaction_intent_id of the wallet service stands for another message';
+          return refuse(opening, answer('INVALID_REQUEST', text), undefined, context, config);
+        }
+        return refuse(opening, answer('DUPLICATE_INTENT'), session, context, config);
+      }
+      if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') {
+        return refuse(opening, answer('WALLET_ARCHIVED'), undefined, context, config);
       }
       return { state: opening, effects: [unavailableEffect(call), { kind: 'stop' }] };
     }
     default:
       return { state: opening, effects: [] };
   }
+}
+
+/** The wallet service goes on with the session it is told of, so that must be about the very same message. */
+function isSameOrder({ keyId, messageHash }: SigningFacts, { ceremony }: SessionRecord): boolean {
+  if (ceremony.kind !== 'signing') return false;
+  return ceremony.facts.keyId === keyId && ceremony.facts.messageHash === Buffer.from(messageHash).toString('hex');
 }
 
 function isForced({ request }: InitiateCall): boolean {

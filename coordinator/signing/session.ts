@@ -4,10 +4,11 @@
  * It is started by its first message, from its durable record if there is one. Between calls it may leave memory: what a
  * client was told is in the record; nonces and partials of the attempt in hand are not, and a new attempt follows.
  */
-import type { Behaviour, Context } from '../../actors/contract.ts';
+import type { Address, Behaviour, Context } from '../../actors/contract.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { SessionConfig } from '../config.ts';
 import {
+  type CoordinatorEffect,
   type CoordinatorInput,
   type CoordinatorMessage,
   type CoordinatorRecord,
@@ -20,7 +21,7 @@ import {
 import { beginTurn, durableKeyOf, failCalls, idleMs, leaveCluster, notFound, takeIn } from '../session/turn.ts';
 import { signingTask } from './attempt.ts';
 import { takeCalls } from './calls.ts';
-import { expire, giveUp } from './closing.ts';
+import { expire, giveUp, revoke } from './closing.ts';
 import { continueOpening, initiate } from './initiation.ts';
 import { partialReply } from './partials.ts';
 import { drawn, nodesChanged, pump, replaceSilent } from './round.ts';
@@ -71,9 +72,10 @@ function receive(state: SigningState, input: CoordinatorInput, context: Context,
 }
 
 function unborn(state: SigningState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
-  if (input.kind !== 'message' || !isLocal(input.message) || input.message.kind !== 'clientCall') {
-    return { state, effects: [{ kind: 'stop' }] };
-  }
+  if (input.kind !== 'message' || !isLocal(input.message)) return { state, effects: [{ kind: 'stop' }] };
+  // Its record has left the store: it cannot sign any more.
+  if (input.message.kind === 'revoke') return { state, effects: [ended(input.from, context.self), { kind: 'stop' }] };
+  if (input.message.kind !== 'clientCall') return { state, effects: [{ kind: 'stop' }] };
   const { call } = input.message;
   if (call.method === Method.INITIATE_SIGNING) return initiate(call, context, config);
   return { state, effects: [notFound(call, context, config), { kind: 'stop' }] };
@@ -111,8 +113,9 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
       const { refusal } = input;
       if (refusal.kind === 'conflict' && refusal.code === 'EPOCH' && refusal.current?.kind === 'session') {
         // Somebody else changed the session (a newer session of the intent revoked it): answer by what stands there.
-        return adopt(turn, refusal.current.session as SigningSession);
+        return adopt(turn, refusal.current.session as SigningSession, false);
       }
+      if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') return adopt(turn, state.record, true);
       return { state, effects: failCalls(waitingCalls(work)) };
     }
   }
@@ -146,6 +149,10 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
       return;
     case 'nodesChanged':
       nodesChanged(turn, said.ready);
+      return;
+    case 'revoke':
+      revoke(turn);
+      turn.effects.push(ended(from, turn.context.self));
       return;
     default:
       return;
@@ -193,17 +200,24 @@ function prepare(turn: Turn): void {
   );
 }
 
-/** Goes on from another record of this session: every call that waits is looked at anew. */
-function adopt(turn: Turn, record: SigningSession): SigningStep {
+/**
+ * Goes on from another record of this session, or, its key being closed, ends it: every call that waits is looked at anew.
+ */
+function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningStep {
   const { work } = turn.state;
   const { key, task } = work;
   const next: Work = { ...noWork(record), key, task, attempts: Math.max(work.attempts, record.ceremony.attempt) };
   next.inbox.push(...waitingCalls(work));
   turn.effects.push(...leaveCluster());
   turn.state = { phase: 'open', record, work: next };
-  if (key) takeCalls(turn);
+  if (keyClosed) revoke(turn);
+  else if (key) takeCalls(turn);
   else loadKey(turn);
   return stepOf(turn);
+}
+
+function ended(to: Address, self: Address): CoordinatorEffect {
+  return { kind: 'send', to, message: { kind: 'ended', sessionId: self.split('/')[2]! } };
 }
 
 function nodeOf(address: string): number | undefined {

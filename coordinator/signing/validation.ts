@@ -20,12 +20,18 @@ import {
   identifierCharsMax,
   opaqueBytesMax,
 } from '../../proto/limits.ts';
+import type { CallFacts } from '../messages.ts';
 import { type Answer, answer } from '../session/answers.ts';
 import type { KeyRecord, SigningFacts } from '../session/record.ts';
 import { quote } from '../session/wording.ts';
 
+/** The parts of an InitiateSigning call that its facts come from. */
+interface AskedFor extends Pick<CallFacts, 'walletService' | 'walletTerms'> {
+  readonly request: InitiateSigningRequest;
+}
+
 /** Each text is kept to one character past its limit: enough to be refused later as it would be now. */
-export function factsOf(request: InitiateSigningRequest): SigningFacts {
+export function factsOf({ request, walletService, walletTerms }: AskedFor): SigningFacts {
   const text = (value: string, charsMax: number) => value.slice(0, charsMax + 1);
   return {
     intentId: text(request.transactionIntentId, identifierCharsMax),
@@ -35,7 +41,12 @@ export function factsOf(request: InitiateSigningRequest): SigningFacts {
     networkId: text(request.derivation?.networkId ?? '', identifierCharsMax),
     messageHash: request.messageHash.subarray(0, ed25519MessageBytesMax + 1),
     keystoreType: request.keystoreType,
-    approvalMode: request.approvalMode,
+    approvalMode:
+      request.approvalMode in ApprovalMode && walletTerms?.approvalMode === ApprovalMode.HUMAN_REQUIRED
+        ? ApprovalMode.HUMAN_REQUIRED
+        : request.approvalMode,
+    intentsOnly: walletTerms?.intentsOnly === true && !walletService,
+    walletService,
   };
 }
 
@@ -71,6 +82,7 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
   }
   if (facts.intentId === '') return answer('INVALID_REQUEST', 'transaction_intent_id is missing');
   if (facts.keyId === '') return answer('INVALID_REQUEST', 'wallet_id is missing');
+  if (facts.intentsOnly) return answer('WALLET_INTENTS_ONLY');
   switch (facts.keystoreType) {
     case KeystoreType.UNSPECIFIED:
     case KeystoreType.MOCK_THRESHOLD:

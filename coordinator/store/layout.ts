@@ -4,8 +4,11 @@
  *
  * A session is a hash: the fields that scripts compare or change stand by themselves, the rest is JSON.
  */
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { isWalletKey } from '../../proto/limits.ts';
 import type { CoordinatorRecord } from '../messages.ts';
 import type { KeyRecord, SessionRecord } from '../session/record.ts';
+import { isTerminal } from '../session/transitions.ts';
 
 function tag(tenant: string): string {
   return `sm:{t:${tenant}}`;
@@ -15,12 +18,33 @@ export const redisKeys = {
   session: (tenant: string, sessionId: string) => `${tag(tenant)}:session:${sessionId}`,
   sessionPrefix: (tenant: string) => `${tag(tenant)}:session:`,
   intent: (tenant: string, intentId: string) => `${tag(tenant)}:intent:${intentId}`,
+  /** The same for the wallet service, whose intents are a space of their own. */
+  order: (tenant: string, intentId: string) => `${tag(tenant)}:order:${intentId}`,
+  /** Sorted set: a wallet key's sessions that have not ended, by the end of their lifetime. */
+  open: (tenant: string, keyId: string) => `${tag(tenant)}:open:${keyId}`,
+  /** Stands for ever, once the key of a wallet is closed. */
+  closed: (tenant: string, keyId: string) => `${tag(tenant)}:closed:${keyId}`,
   key: (tenant: string, keyId: string) => `${tag(tenant)}:key:${keyId}`,
   /** The highest fence that wrote for this tenant. */
   fence: (tenant: string) => `${tag(tenant)}:fence`,
   /** The counter that gives every coordinator start its fence. */
   fenceCounter: (clusterId: string) => `sm:fence:${clusterId}`,
 };
+
+/** What a new session is to the key of a wallet; empty: it is of no such key, or has ended with its beginning. */
+export function openingOf({ state, ceremony }: SessionRecord): 'checked' | 'listed' | '' {
+  if (ceremony.kind !== 'signing' || !isWalletKey(ceremony.facts.keyId) || isTerminal(state)) return '';
+  // A mock directive comes before any key; its resume is checked.
+  return ceremony.curve === '' ? 'listed' : 'checked';
+}
+
+/** What the next epoch of a session is to the key of a wallet. */
+export function changeOf({ state, ceremony }: SessionRecord): 'goesOn' | 'completes' | 'ends' | '' {
+  if (ceremony.kind !== 'signing' || !isWalletKey(ceremony.facts.keyId)) return '';
+  if (state === ReceiptState.RESUMED) return 'goesOn';
+  if (state === ReceiptState.BACKEND_COMPLETED) return 'completes';
+  return isTerminal(state) ? 'ends' : '';
+}
 
 /** The fields that stand by themselves, then the rest as JSON, in the order in which the scripts take them. */
 export function sessionArguments(session: SessionRecord): string[] {

@@ -9,8 +9,8 @@ import { Redis } from 'ioredis';
 import type { Store, WriteOutcome } from '../../actors/contract.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import type { ConflictCode, CoordinatorRecord, CoordinatorWrite } from '../messages.ts';
-import { readKey, readSession, redisKeys, sessionArguments, sessionRecord } from './layout.ts';
-import { createSession, updateSession } from './scripts.ts';
+import { changeOf, openingOf, readKey, readSession, redisKeys, sessionArguments, sessionRecord } from './layout.ts';
+import { closeKey, createSession, updateSession } from './scripts.ts';
 
 const keyCacheMax = 10_000;
 const keepMs = String(retentionMs + pendingLifetimeMs);
@@ -20,6 +20,7 @@ type ScriptReply = [code: 'OK' | ConflictCode, fields?: string[]];
 interface Scripts {
   createSession(...keysAndArguments: (string | number)[]): Promise<ScriptReply>;
   updateSession(...keysAndArguments: (string | number)[]): Promise<ScriptReply>;
+  closeKey(...keysAndArguments: (string | number)[]): Promise<ScriptReply>;
 }
 
 export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
@@ -51,8 +52,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   redis.on('error', () => options.onStatus(false));
   redis.on('close', () => options.onStatus(false));
   redis.on('ready', () => options.onStatus(true));
-  redis.defineCommand('createSession', { numberOfKeys: 3, lua: createSession });
-  redis.defineCommand('updateSession', { numberOfKeys: 4, lua: updateSession });
+  redis.defineCommand('createSession', { numberOfKeys: 5, lua: createSession });
+  redis.defineCommand('updateSession', { numberOfKeys: 6, lua: updateSession });
+  redis.defineCommand('closeKey', { numberOfKeys: 2, lua: closeKey });
   const scripts = redis as unknown as Scripts;
   const fence = await redis.incr(redisKeys.fenceCounter(options.clusterId)).catch((error: unknown) => {
     redis.disconnect();
@@ -76,6 +78,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     if (kind === 'session') {
       return sessionRecord(readSession(await redis.hgetall(redisKeys.session(tenant, id.join('/')))));
     }
+    if (kind === 'open') {
+      const sessionIds = await redis.zrange(redisKeys.open(tenant, id.join('/')), '0', '-1');
+      return { kind: 'openSessions', sessionIds };
+    }
     const cached = keys.get(key);
     if (cached) return cached;
     const record = readKey(await redis.get(redisKeys.key(tenant, id.join('/'))));
@@ -87,19 +93,28 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   }
 
   async function write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {
+    if (write.kind === 'closeKey') {
+      const { tenant, keyId } = write;
+      return outcome(await scripts.closeKey(redisKeys.fence(tenant), redisKeys.closed(tenant, keyId), fence));
+    }
     const { session } = write;
     const { tenant, sessionId } = session;
     const at = redisKeys.session(tenant, sessionId);
     const fenceKey = redisKeys.fence(tenant);
-    const intentId = session.ceremony.kind === 'signing' ? session.ceremony.facts.intentId : '';
+    const facts = session.ceremony.kind === 'signing' ? session.ceremony.facts : undefined;
+    const intentKey = facts?.walletService ? redisKeys.order : redisKeys.intent;
+    const ofKey = (mode: string): [string, string] =>
+      mode === '' || !facts ? [at, at] : [redisKeys.open(tenant, facts.keyId), redisKeys.closed(tenant, facts.keyId)];
     if (write.kind === 'create') {
       const { guardIntent, supersede } = write;
-      const guard = guardIntent === '' ? at : redisKeys.intent(tenant, guardIntent);
+      const guard = guardIntent === '' ? at : intentKey(tenant, guardIntent);
+      const opening = openingOf(session);
       return outcome(
         await scripts.createSession(
           at,
           fenceKey,
           guard,
+          ...ofKey(opening),
           fence,
           keepMs,
           supersede.nowMs,
@@ -108,21 +123,27 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
           redisKeys.sessionPrefix(tenant),
           supersede.checkpointId,
           supersede.message,
+          opening,
           ...sessionArguments(session),
         ),
       );
     }
     const { key } = write;
+    const intentId = facts?.intentId ?? '';
+    const change = changeOf(session);
     return outcome(
       await scripts.updateSession(
         at,
         fenceKey,
         key ? redisKeys.key(tenant, key.keyId) : at,
-        intentId === '' ? at : redisKeys.intent(tenant, intentId),
+        intentId === '' ? at : intentKey(tenant, intentId),
+        ...ofKey(change),
         fence,
         keepMs,
         key ? JSON.stringify(key) : '',
         intentId === '' ? 0 : 1,
+        sessionId,
+        change,
         ...sessionArguments(session),
       ),
     );

@@ -35,6 +35,8 @@ function session(
       messageHash: 'ab',
       keystoreType: KeystoreType.MOCK_THRESHOLD,
       approvalMode: ApprovalMode.DIRECT_ALLOWED,
+      intentsOnly: false,
+      walletService: false,
     },
     curve: 'secp256k1',
     witnessMissing: false,
