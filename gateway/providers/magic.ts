@@ -53,3 +53,29 @@ export function magicOutcome(environment: TokenEnvironment, amount: string): Mag
   if (environment !== 'sandbox') return undefined;
   return magicAmounts.find((magic) => magic.amount.replace(/0+$/, '') === amount)?.outcome;
 }
+
+export type MagicCredentialOutcome = 'rejected' | 'unavailable';
+
+export interface MagicCredential {
+  /** What the `api_key` contains. */
+  readonly contains: string;
+  readonly outcome: MagicCredentialOutcome;
+  /** What a caller sees, for the docs. */
+  readonly effect: string;
+}
+
+/** Magic credentials: the custodians are simulated in every environment, so these have their effect in every one. */
+export const magicCredentials: readonly MagicCredential[] = [
+  {
+    contains: 'invalid',
+    outcome: 'rejected',
+    effect: 'connecting answers 422 `provider_rejected` with the custodian’s own authentication error',
+  },
+  { contains: 'unavailable', outcome: 'unavailable', effect: 'connecting answers 503 `provider_unavailable`' },
+];
+
+/** Decides by `api_key` alone. */
+export function magicCredential(credentials: Readonly<Record<string, string>>): MagicCredentialOutcome | undefined {
+  const apiKey = credentials.api_key ?? '';
+  return magicCredentials.find(({ contains }) => apiKey.includes(contains))?.outcome;
+}

@@ -1,0 +1,130 @@
+/**
+ * A new connection: credentials are checked with the provider before anything is written, then record, test wallets and
+ * their events are one change. Everything asked of the provider is idempotent by id, so a repeat does no harm.
+ */
+import type { TokenEnvironment } from '../auth/token-format.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import type { ProviderKind } from '../providers/kinds.ts';
+import type { CallMeta, ProviderAdapter, ProviderInfo, WalletOrder } from '../providers/port.ts';
+import { askingProvider } from '../providers/refusals.ts';
+import type { Answer, RequestContext } from '../rest/route.ts';
+import type { KeyRing } from '../secrets/key-ring.ts';
+import { merge } from '../store/changes.ts';
+import type { AddressBook, Change } from '../store/contract.ts';
+import { walletCreatedChange, walletFrom } from '../wallets/make.ts';
+import type { WalletRecord } from '../wallets/record.ts';
+import { connectionCreated } from './change.ts';
+import { type Credentials, checkCredentials, fingerprintOf, sealCredentials } from './credentials.ts';
+import type { ConnectionRecord } from './record.ts';
+import { connectionView, environmentsHere } from './view.ts';
+
+export interface ConnectionDeps {
+  readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
+  readonly ring: KeyRing;
+  /** 32 secret bytes, the same for ever: keys the fingerprints of credentials. The installation's token key serves. */
+  readonly fingerprintKey: Uint8Array;
+  /** What this installation is. */
+  readonly environment: TokenEnvironment;
+  readonly addressBook: AddressBook;
+}
+
+export interface ConnectionOrder {
+  readonly provider: ProviderKind;
+  readonly name?: string | undefined;
+  readonly credentials?: Credentials | undefined;
+  readonly environment?: TokenEnvironment | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Throws ServiceError: 400 for credentials or environment, 422 and 503 as the provider says. */
+export async function connect(
+  deps: ConnectionDeps,
+  context: RequestContext,
+  order: ConnectionOrder,
+  withWallets: boolean,
+): Promise<Answer> {
+  const { tenant, nowMs } = context;
+  const { provider } = order;
+  const adapter = adapterOf(deps, provider);
+  const environment = chooseEnvironment(adapter.info, deps.environment, order.environment);
+  const credentials = checkCredentials(adapter.info, order.credentials ?? {});
+  const id = context.newId('pcn');
+  const meta = metaOf(context);
+  const { testWallets } = await askingProvider(provider, () => adapter.connect(meta, id, credentials, environment));
+  const connection: ConnectionRecord = {
+    id,
+    version: 1,
+    provider,
+    name: order.name ?? adapter.info.displayName,
+    environment,
+    status: 'connected',
+    capabilities: adapter.info.capabilities,
+    credentials: sealCredentials(deps.ring, tenant, id, credentials),
+    credentialFingerprint: fingerprintOf(deps.fingerprintKey, tenant, provider, credentials),
+    metadata: order.metadata ?? {},
+    lastSyncedAtMs: nowMs,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  const made = await makeTestWallets(deps, context, connection, testWallets);
+  const body = {
+    ...connectionView(connection),
+    ...(withWallets && { test_wallets: made.map(({ wallet }) => testWalletView(wallet)) }),
+  };
+  const change = merge(connectionCreated(context, connection), ...made.map((each) => each.change));
+  return { status: 201, body, headers: { location: `/v1/provider-connections/${id}` }, change };
+}
+
+export function adapterOf({ adapters }: ConnectionDeps, provider: ProviderKind): ProviderAdapter {
+  const adapter = adapters.get(provider);
+  if (adapter === undefined) throw new Error(`there is no adapter for ${provider}`);
+  return adapter;
+}
+
+export function metaOf({ tenant, nowMs, requestId, traceparent }: RequestContext): CallMeta {
+  return { tenant, nowMs, correlationId: requestId, traceparent };
+}
+
+interface MadeWallet {
+  readonly wallet: WalletRecord;
+  readonly change: Change;
+}
+
+async function makeTestWallets(
+  { adapters, addressBook }: ConnectionDeps,
+  context: RequestContext,
+  connection: ConnectionRecord,
+  orders: readonly Omit<WalletOrder, 'walletId'>[],
+): Promise<MadeWallet[]> {
+  const adapter = adapters.get(connection.provider)!;
+  const { tenant, nowMs } = context;
+  const made: MadeWallet[] = [];
+  for (const order of orders) {
+    const id = context.newId('wal');
+    const provided = await askingProvider(connection.provider, () =>
+      adapter.createWallet(metaOf(context), connection, { ...order, walletId: id }),
+    );
+    for (const { network, address } of provided.addresses) {
+      await addressBook.register(network, address, { tenant, walletId: id });
+    }
+    const wallet = walletFrom({ ...order, id, connection, made: provided, nowMs });
+    made.push({ wallet, change: walletCreatedChange(context, wallet, provided.balances) });
+  }
+  return made;
+}
+
+function testWalletView({ id, name, network, addresses }: WalletRecord): object {
+  return { id, name, network, address: addresses[0]?.address ?? '' };
+}
+
+function chooseEnvironment(
+  info: ProviderInfo,
+  installation: TokenEnvironment,
+  asked: TokenEnvironment = 'sandbox',
+): TokenEnvironment {
+  const possible = environmentsHere(info, installation);
+  if (possible.includes(asked)) return asked;
+  throw new ServiceError('invalidRequest', `${info.kind} cannot be connected for ${asked} here`, {
+    details: [{ field: 'environment', issue: 'not_allowed_value', message: `takes ${possible.join(', ')}` }],
+  });
+}
