@@ -4,7 +4,7 @@ import type { ProviderKind } from '../providers/kinds.ts';
 import type { NetworkId } from '../registry/networks.ts';
 import type { RecordType, Versioned } from '../store/contract.ts';
 import { openIntentsIndex } from '../wallets/record.ts';
-import { type IntentStatus, isFinal } from './states.ts';
+import { type IntentStatus, isFinal, isSubmitted } from './states.ts';
 
 export interface Vote {
   /** Who voted: see `actorOf` in ../auth/principal.ts. */
@@ -57,6 +57,12 @@ export interface IntentRecord extends Versioned {
   readonly submission: unknown;
   /** Times that the present step was tried again. */
   readonly attempts: number;
+  /**
+   * Set while a transfer that failed leaves a hole in its wallet's numbers. `open`: nobody has dealt with it. `filled`: an
+   * empty transaction takes the number; it must never be released any more.
+   */
+  readonly gap?: 'open' | 'filled';
+  readonly cancellation?: { readonly by: string; readonly reason: string | null; readonly atMs: number };
   readonly metadata: Readonly<Record<string, string>>;
   readonly correlationId: string;
   readonly statusHistory: readonly StatusChange[];
@@ -69,12 +75,18 @@ export interface IntentRecord extends Versioned {
 export const intentType: RecordType<IntentRecord> = {
   name: 'transaction_intent',
   status: ({ status }) => status,
-  indices: ({ walletId, connectionId, status, asset, destination }) => [
+  indices: ({ walletId, connectionId, status, asset, destination, gap }) => [
     'intents',
     `intents:wallet:${walletId}`,
     `intents:wallet:${walletId}:status:${status}`,
     `intents:wallet:${walletId}:asset:${asset}`,
     `intents:to:${walletId}:${destination.address}`,
     ...(isFinal(status) ? [] : [openIntentsIndex(walletId), openIntentsOfConnectionIndex(connectionId)]),
+    ...(isSubmitted(status) && gap === undefined ? [inFlightIndex(walletId)] : []),
   ],
 };
+
+/** Transfers of a wallet that hold a number and will use it stand in this index. */
+export function inFlightIndex(walletId: string): string {
+  return `intents:flying:${walletId}`;
+}

@@ -42,3 +42,8 @@ export function mayFollow(from: IntentStatus, to: IntentStatus): boolean {
 export function isFinal(status: IntentStatus): boolean {
   return intentTransitions[status].length === 0;
 }
+
+/** In the provider's hands: it can be neither cancelled nor expire. */
+export function isSubmitted(status: IntentStatus): boolean {
+  return status === 'signing' || status === 'broadcasting' || status === 'confirming';
+}

@@ -1,0 +1,39 @@
+/** What the intents room is given: the same object serves its routes and its driver. */
+import type { Clock, RandomBytes } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
+import type { TokenEnvironment } from '../auth/token-format.ts';
+import type { ProviderKind } from '../providers/kinds.ts';
+import type { CallMeta, NewBalance, ProviderAdapter } from '../providers/port.ts';
+import type { TenantStore } from '../store/contract.ts';
+import type { WalletRecord } from '../wallets/record.ts';
+import type { Deciders } from './deciders.ts';
+import type { IntentRecord } from './record.ts';
+
+export interface IntentDependencies {
+  readonly store: TenantStore;
+  readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
+  readonly deciders: Deciders;
+  /** Credits the receiver of a completed transfer, if its address is a wallet of ours. The same intent credits once. */
+  readonly credit: (meta: CallMeta, intent: IntentRecord) => Promise<void>;
+  /**
+   * Uses up a number of a wallet's account with an empty transaction, and answers with what it cost. May be repeated.
+   * Throws ProviderUnavailable until the chain has it, ProviderRejected when it never will.
+   */
+  readonly fillGap: (meta: CallMeta, wallet: WalletRecord, number: number) => Promise<NewBalance>;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Log;
+  readonly environment: TokenEnvironment;
+}
+
+/** What the routes need of the driver. */
+export interface IntentKick {
+  /** There is work: the intent as it was just committed. Returns at once. */
+  kick(tenant: string, intent: IntentRecord, wallet: WalletRecord): void;
+}
+
+export function adapterOf({ adapters }: Pick<IntentDependencies, 'adapters'>, kind: ProviderKind): ProviderAdapter {
+  const adapter = adapters.get(kind);
+  if (adapter === undefined) throw new Error(`there is no adapter for ${kind}`);
+  return adapter;
+}

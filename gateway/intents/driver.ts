@@ -1,0 +1,256 @@
+/**
+ * The background part of the intents room, in every gateway process. What this process commits it goes on with at once
+ * (`kick`); what nobody goes on with, since its gateway died or stopped, falls due in the store and is swept up by any.
+ *
+ * Work is bounded per provider kind, so that a slow provider holds up its own transfers only, and tenants take turns.
+ * Nothing in memory matters: whatever is dropped here falls due.
+ */
+import type { Log } from '../../actors/live/ports.ts';
+import type { ProviderKind } from '../providers/kinds.ts';
+import { StoreUnavailable } from '../store/contract.ts';
+import type { WalletRecord } from '../wallets/record.ts';
+import { retryDelayMs } from './backoff.ts';
+import type { IntentDependencies, IntentKick } from './dependencies.ts';
+import { duePrefix } from './effects.ts';
+import { FairQueue } from './fair-queue.ts';
+import { type IntentRecord, intentType } from './record.ts';
+import { IntentSteps, type StepTimes, stepTimes, type Task } from './steps.ts';
+import { TimeHeap } from './time-heap.ts';
+
+export interface DriverOptions {
+  /** Transfers of one provider kind that are worked on at once. */
+  readonly perProviderMax?: number;
+  /** Transfers that are held in memory, working or waiting. */
+  readonly heldMax?: number;
+  readonly sweepEveryMs?: number;
+  readonly times?: StepTimes;
+}
+
+/** A wait that is longer is left to the store. */
+const localWaitMaxMs = 10_000;
+const sweptPerTenantMax = 64;
+const tenantsAtOnce = 16;
+
+interface Held {
+  readonly key: string;
+  readonly provider: ProviderKind;
+  state: 'queued' | 'running' | 'waiting';
+  task: Task;
+  /** News that came while it was being worked on. */
+  again: Task | undefined;
+  /** Times in a row that the store was away. */
+  storeFailures: number;
+}
+
+interface Lane {
+  readonly queue: FairQueue<Held>;
+  running: number;
+}
+
+export class IntentDriver implements IntentKick {
+  readonly #deps: IntentDependencies;
+  readonly #steps: IntentSteps;
+  readonly #log: Log;
+  readonly #leaseMs: number;
+  readonly #perProviderMax: number;
+  readonly #heldMax: number;
+  readonly #sweepEveryMs: number;
+  readonly #held = new Map<string, Held>();
+  readonly #lanes = new Map<ProviderKind, Lane>();
+  readonly #waits = new TimeHeap<Held>();
+  #waitTimer: NodeJS.Timeout | undefined;
+  #waitTimerAtMs = 0;
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+  #running = 0;
+  #stopping = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(deps: IntentDependencies, options: DriverOptions = {}) {
+    const times = options.times ?? stepTimes;
+    this.#deps = deps;
+    this.#log = deps.log;
+    this.#steps = new IntentSteps(deps, times);
+    this.#leaseMs = times.leaseMs;
+    this.#perProviderMax = options.perProviderMax ?? 64;
+    this.#heldMax = options.heldMax ?? 20_000;
+    this.#sweepEveryMs = options.sweepEveryMs ?? 500;
+  }
+
+  kick(tenant: string, intent: IntentRecord, wallet: WalletRecord): void {
+    this.#offer({ tenant, id: intent.id, record: intent, wallet, number: null });
+  }
+
+  start(): void {
+    this.#sweepLater(0);
+  }
+
+  /** Takes on nothing more and waits for the steps in hand, `limitMs` at most. What is left falls due for others. */
+  async stop(limitMs = 5_000): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#sweepTimer);
+    clearTimeout(this.#waitTimer);
+    const idle = new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      if (this.#running === 0) resolve();
+    });
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+    });
+    await Promise.race([Promise.all([idle, this.#sweeping]), limit]);
+    clearTimeout(timer);
+  }
+
+  /** Takes on whatever is due by now, of any tenant. Runs by itself; resolves when the work is queued. */
+  async sweep(): Promise<void> {
+    if (this.#sweeping === undefined) {
+      this.#sweeping = this.#sweepAll().finally(() => {
+        this.#sweeping = undefined;
+      });
+    }
+    await this.#sweeping;
+  }
+
+  #sweepLater(delayMs: number): void {
+    if (this.#stopping) return;
+    this.#sweepTimer = setTimeout(async () => {
+      try {
+        await this.sweep();
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#log.warn({ reason }, 'the sweep for due intents failed; it is tried again');
+      }
+      this.#sweepLater(this.#sweepEveryMs);
+    }, delayMs);
+  }
+
+  async #sweepAll(): Promise<void> {
+    const tenants = await this.#deps.store.dueTenants();
+    // Another tenant comes first every time: when the room is full, it is not always the same who wait.
+    const start = tenants.length === 0 ? 0 : (this.#deps.random(1)[0]! * tenants.length) >> 8;
+    const inTurn = [...tenants.slice(start), ...tenants.slice(0, start)];
+    for (let index = 0; index < inTurn.length && !this.#stopping; index += tenantsAtOnce) {
+      await Promise.all(inTurn.slice(index, index + tenantsAtOnce).map((tenant) => this.#sweepTenant(tenant)));
+    }
+  }
+
+  async #sweepTenant(tenant: string): Promise<void> {
+    const { store, clock } = this.#deps;
+    const room = Math.min(sweptPerTenantMax, this.#heldMax - this.#held.size);
+    if (room <= 0) return;
+    const members = await store.takeDue(tenant, clock.nowMs(), this.#leaseMs, room);
+    const ids = members
+      .filter((member) => member.startsWith(duePrefix))
+      .map((member) => member.slice(duePrefix.length));
+    if (ids.length === 0) return;
+    const records = await store.readMany(tenant, intentType, ids);
+    for (const [index, id] of ids.entries()) {
+      const record = records[index];
+      if (record !== undefined) this.#offer({ tenant, id, record, wallet: undefined, number: null });
+    }
+  }
+
+  #offer(task: Task & { readonly record: IntentRecord }): void {
+    if (this.#stopping) return;
+    const key = `${task.tenant}/${task.id}`;
+    const held = this.#held.get(key);
+    if (held === undefined) {
+      if (this.#held.size >= this.#heldMax) return;
+      const { provider } = task.record;
+      this.#queue({ key, provider, state: 'queued', task, again: undefined, storeFailures: 0 });
+      return;
+    }
+    if (held.state === 'running') {
+      held.again = task;
+      return;
+    }
+    if ((held.task.record?.version ?? 0) >= task.record.version) return;
+    held.task = task;
+    if (held.state === 'waiting') this.#queue(held);
+  }
+
+  #queue(held: Held): void {
+    held.state = 'queued';
+    this.#held.set(held.key, held);
+    let lane = this.#lanes.get(held.provider);
+    if (lane === undefined) {
+      lane = { queue: new FairQueue(), running: 0 };
+      this.#lanes.set(held.provider, lane);
+    }
+    lane.queue.push(held.task.tenant, held);
+    this.#serve(lane);
+  }
+
+  #serve(lane: Lane): void {
+    while (!this.#stopping && lane.running < this.#perProviderMax) {
+      const held = lane.queue.shift();
+      if (held === undefined) return;
+      held.state = 'running';
+      lane.running += 1;
+      this.#running += 1;
+      this.#run(held).finally(() => {
+        lane.running -= 1;
+        this.#running -= 1;
+        if (this.#running === 0) this.#onIdle?.();
+        this.#serve(lane);
+      });
+    }
+  }
+
+  /** Never rejects. */
+  async #run(held: Held): Promise<void> {
+    try {
+      const next = await this.#steps.run(held.task, () => this.#stopping);
+      held.storeFailures = 0;
+      if (held.again !== undefined) this.#goOn(held, held.again, 0);
+      else if (next === undefined) this.#held.delete(held.key);
+      else this.#goOn(held, next.task, next.atMs);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) {
+        const delayMs = retryDelayMs(held.storeFailures, this.#deps.random, 0);
+        held.storeFailures += 1;
+        // Whether the last commit took hold is unknown: read anew.
+        const task = { ...held.task, record: undefined, number: null };
+        this.#goOn(held, task, this.#deps.clock.nowMs() + delayMs);
+        return;
+      }
+      const reason = error instanceof Error ? error.stack : String(error);
+      this.#log.error({ intent: held.task.id, reason }, 'an intent could not be moved on; it is tried again when due');
+      this.#held.delete(held.key);
+    }
+  }
+
+  #goOn(held: Held, task: Task, atMs: number): void {
+    const nowMs = this.#deps.clock.nowMs();
+    held.again = undefined;
+    held.task = task;
+    if (this.#stopping || atMs > nowMs + localWaitMaxMs) {
+      this.#held.delete(held.key);
+    } else if (atMs <= nowMs) {
+      this.#queue(held);
+    } else {
+      held.state = 'waiting';
+      this.#waits.push(atMs, held);
+      this.#wakeAt(atMs);
+    }
+  }
+
+  #wakeAt(atMs: number): void {
+    if (this.#waitTimer !== undefined && this.#waitTimerAtMs <= atMs) return;
+    clearTimeout(this.#waitTimer);
+    this.#waitTimerAtMs = atMs;
+    this.#waitTimer = setTimeout(() => this.#wake(), Math.max(1, atMs - this.#deps.clock.nowMs()));
+  }
+
+  #wake(): void {
+    this.#waitTimer = undefined;
+    const nowMs = this.#deps.clock.nowMs();
+    for (let held = this.#waits.popDue(nowMs); held !== undefined; held = this.#waits.popDue(nowMs)) {
+      // It may have been taken up earlier by a kick, or dropped.
+      if (held.state === 'waiting') this.#queue(held);
+    }
+    const { nextAtMs } = this.#waits;
+    if (nextAtMs !== undefined && !this.#stopping) this.#wakeAt(nextAtMs);
+  }
+}
