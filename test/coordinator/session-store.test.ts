@@ -1,7 +1,13 @@
 /** One suite for the store of sessions, run on the memory store of the simulator and on a real Redis. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../actors/contract.ts';
-import { type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } from '../../coordinator/messages.ts';
+import {
+  type CoordinatorRecord,
+  type CoordinatorWrite,
+  keyKey,
+  openSessionsKey,
+  sessionKey,
+} from '../../coordinator/messages.ts';
 import { advance, type KeyRecord, openRecord, progress, type SigningRecord } from '../../coordinator/session/record.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
@@ -22,6 +28,7 @@ function session(
   intentId = '',
   state: SigningSession['state'] = ReceiptState.ACCEPTED,
   sessionId = '',
+  facts: Partial<SigningRecord['facts']> = {},
 ): SigningSession {
   count += 1;
   const ceremony: SigningRecord = {
@@ -37,6 +44,7 @@ function session(
       approvalMode: ApprovalMode.DIRECT_ALLOWED,
       intentsOnly: false,
       walletService: false,
+      ...facts,
     },
     curve: 'secp256k1',
     witnessMissing: false,
@@ -263,6 +271,80 @@ describe.each([
     expect(await store.load(at)).toEqual({ kind: 'key', key });
   });
 
+  test('opens no session of a closed wallet key, and lets none go on or complete', async () => {
+    const keyId = `wal_${name}`;
+    const begin = (intent: string) => session(`${name} ${intent}`, ReceiptState.ACCEPTED, '', { keyId });
+    const [open, paused] = [begin('open'), begin('paused')];
+    await store.write(create(open));
+    await store.write(create(paused));
+    const pausedNow = advance(paused, failed, moment);
+    await store.write(update(pausedNow));
+    expect(await store.write({ kind: 'closeKey', tenant, keyId })).toEqual(written);
+    expect(await store.write({ kind: 'closeKey', tenant, keyId })).toEqual(written);
+
+    const refused = begin('after');
+    expect(await store.write(create(refused))).toEqual(conflict('KEY_CLOSED'));
+    expect(await load(refused)).toBeUndefined();
+    // A session that could be resumed keeps its place when the one that would follow is refused.
+    expect(await store.write(create(begin('paused')))).toEqual(conflict('KEY_CLOSED'));
+    expect(await load(paused)).toEqual(stored(pausedNow));
+    const resumed = { ...failed, state: ReceiptState.RESUMED, reasonCode: 'SESSION_RESUMED' } as const;
+    expect(await store.write(update(advance(open, completed, moment)))).toEqual(conflict('KEY_CLOSED'));
+    expect(await store.write(update(advance(pausedNow, resumed, moment)))).toEqual(conflict('KEY_CLOSED'));
+    expect(await load(open)).toEqual(stored(open));
+
+    const revoked = { ...failed, state: ReceiptState.REVOKED, reasonCode: 'SESSION_REVOKED' } as const;
+    expect(await store.write(update(advance(open, revoked, moment)))).toEqual(written);
+    const other = session(`${name} other key`, ReceiptState.ACCEPTED, '', { keyId: `${keyId}_2` });
+    expect(await store.write(create(other))).toEqual(written);
+    expect(await store.write(create({ ...refused, tenant: 'tn_other' }))).toEqual(written);
+  });
+
+  test('takes the repeated completion of a key that was closed since as done', async () => {
+    const keyId = `wal_${name}_done`;
+    const one = session(`${name} done`, ReceiptState.ACCEPTED, '', { keyId });
+    await store.write(create(one));
+    const done = advance(one, completed, moment);
+    await store.write(update(done));
+    await store.write({ kind: 'closeKey', tenant, keyId });
+    expect(await store.write(update(done))).toEqual(written);
+  });
+
+  test('lists the sessions of a wallet key that have not ended', async () => {
+    const keyId = `wal_${name}_list`;
+    const listed = async () => {
+      const record = await store.load(openSessionsKey(tenant, keyId));
+      return record?.kind === 'openSessions' ? [...record.sessionIds].sort() : undefined;
+    };
+    const begin = (state: SigningSession['state'], facts = {}) => session('', state, '', { keyId, ...facts });
+    expect(await listed()).toEqual([]);
+    const open = begin(ReceiptState.ACCEPTED);
+    const pending = begin(ReceiptState.PENDING_HUMAN_APPROVAL);
+    const denied = begin(ReceiptState.DENIED);
+    const elsewhere = begin(ReceiptState.ACCEPTED, { keyId: 'k' });
+    for (const each of [open, pending, denied, elsewhere]) await store.write(create(each));
+    expect(await listed()).toEqual([open.sessionId, pending.sessionId].sort());
+    await store.write(update(advance(open, completed, moment)));
+    expect(await listed()).toEqual([pending.sessionId]);
+    // Past its lifetime a session is over; the next one that begins clears it away.
+    const later = begin(ReceiptState.ACCEPTED);
+    await store.write(create({ ...later, expiresMs: pending.expiresMs + 1000 }, pending.expiresMs));
+    expect(await listed()).toEqual([later.sessionId]);
+    const back = { ...failed, state: ReceiptState.RESUMED, reasonCode: 'SESSION_RESUMED' } as const;
+    await store.write(update({ ...advance(pending, back, moment), expiresMs: pending.expiresMs + 9000 }));
+    expect(await listed()).toEqual([later.sessionId, pending.sessionId].sort());
+    expect(await store.load(openSessionsKey('tn_other', keyId))).toEqual({ kind: 'openSessions', sessionIds: [] });
+  });
+
+  test('keeps intents of clients and of the wallet service apart', async () => {
+    const intent = `${name} both`;
+    const [client, service] = [session(intent), session(intent, undefined, '', { walletService: true })];
+    expect(await store.write(create(client))).toEqual(written);
+    expect(await store.write(create(service))).toEqual(written);
+    const again = session(intent, undefined, '', { walletService: true });
+    expect(await store.write(create(again))).toEqual(conflict('INTENT_TAKEN', service));
+  });
+
   test('lets no earlier start of the coordinator write once a later one has', async () => {
     const one = session();
     expect(await older.write(create({ ...one, tenant: 'tn_fence' }))).toEqual(written);
@@ -270,6 +352,7 @@ describe.each([
     expect(await store.write(update(next))).toEqual(written);
     expect(await older.write(update(progress(next, moment, {})))).toEqual(conflict('FENCED'));
     expect(await older.write(create(session(`${name} fenced`)))).toEqual(conflict('FENCED'));
+    expect(await older.write({ kind: 'closeKey', tenant, keyId: 'wal_fenced' })).toEqual(conflict('FENCED'));
     expect(await older.load(sessionKey('tn_fence', one.sessionId))).toEqual(stored(next));
   });
 });
