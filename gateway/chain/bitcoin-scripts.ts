@@ -1,0 +1,112 @@
+/**
+ * What Bitcoin's chain keeps in Redis beside chain-store.ts, and the scripts that change it:
+ *
+ *   utxo:<txid>:<index>   "<sats>:<address>", an unspent output
+ *   free:<address>        sorted set, the address's unspent outputs that nobody holds, by sats
+ *   held:<address>        hash, those that a payment holds: output → "<sats>:<payment id>"
+ *   lock:<payment id>     what the payment holds, "<address>|<txid>:<index>:<sats>,…"; kept a while after it is spent
+ *   acct:<address>        its balance
+ */
+import { keptMs } from './chain.ts';
+import { script } from './chain-store.ts';
+
+/** An output appears. */
+const create = `
+local function create(prefix, txid, index, address, sats, asset)
+  local outpoint = txid .. ':' .. index
+  redis.call('SET', prefix .. 'utxo:' .. outpoint, sats .. ':' .. address)
+  redis.call('ZADD', prefix .. 'free:' .. address, sats, outpoint)
+  redis.call('HINCRBY', prefix .. 'acct:' .. address, asset, sats)
+end
+`;
+
+/**
+ * KEYS: transaction. ARGV: prefix, txid, asset, from, to, units, fee, fails (1/0), mined at ms, how many inputs; each
+ * input as "<txid>:<index>"; then for each output its address and sats. Answers with a rejection, or OK and the
+ * transaction's fields.
+ */
+export const submitBitcoin = script(`${create}
+local prefix, asset = ARGV[1], ARGV[3]
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  local inputs = tonumber(ARGV[10])
+  local spent = {}
+  for i = 1, inputs do
+    spent[i] = redis.call('GET', prefix .. 'utxo:' .. ARGV[10 + i])
+    if not spent[i] then return {'missing_input'} end
+  end
+  for i = 1, inputs do
+    local outpoint = ARGV[10 + i]
+    local sats, address = string.match(spent[i], '^(%d+):(.*)$')
+    redis.call('DEL', prefix .. 'utxo:' .. outpoint)
+    redis.call('ZREM', prefix .. 'free:' .. address, outpoint)
+    redis.call('HINCRBY', prefix .. 'acct:' .. address, asset, '-' .. sats)
+    local held = redis.call('HGET', prefix .. 'held:' .. address, outpoint)
+    if held then
+      redis.call('HDEL', prefix .. 'held:' .. address, outpoint)
+      redis.call('PEXPIRE', prefix .. 'lock:' .. string.match(held, ':(.*)$'), ${keptMs})
+    end
+  end
+  local index = 0
+  for i = 11 + inputs, #ARGV, 2 do
+    create(prefix, ARGV[2], index, ARGV[i], ARGV[i + 1], asset)
+    index = index + 1
+  end
+  redis.call('HSET', KEYS[1], 'from', ARGV[4], 'to', ARGV[5], 'asset', asset, 'units', ARGV[6], 'fee', ARGV[7],
+    'failed', ARGV[8], 'minedAtMs', ARGV[9])
+  redis.call('PEXPIRE', KEYS[1], ${keptMs})
+end
+return {'OK', unpack(redis.call('HGETALL', KEYS[1]))}
+`);
+
+/** KEYS: the faucet's mark. ARGV: prefix, txid, asset, address, then the sats of each output. */
+export const fundBitcoin = script(`${create}
+if redis.call('SET', KEYS[1], '1', 'NX') then
+  for i = 5, #ARGV do create(ARGV[1], ARGV[2], i - 5, ARGV[4], ARGV[i], ARGV[3]) end
+end
+return 1
+`);
+
+/**
+ * Takes the largest free outputs until they cover `sats`, which grows with each of them.
+ * KEYS: lock, free, held. ARGV: prefix, payment id, address, sats, sats more an input, inputs at most.
+ * Answers OK and the lock, WAIT (others hold outputs that may come back, or their change), TOO_MANY or INSUFFICIENT.
+ */
+export const holdCoins = script(`
+local known = redis.call('GET', KEYS[1])
+if known then return {'OK', known} end
+local inputsMax = tonumber(ARGV[6])
+local needed, sum = tonumber(ARGV[4]), 0
+local coins = redis.call('ZREVRANGE', KEYS[2], 0, inputsMax - 1, 'WITHSCORES')
+local lock = {}
+for i = 1, #coins, 2 do
+  sum = sum + tonumber(coins[i + 1])
+  needed = needed + tonumber(ARGV[5])
+  lock[#lock + 1] = coins[i] .. ':' .. coins[i + 1]
+  if sum >= needed then
+    for j = 1, i, 2 do
+      redis.call('ZREM', KEYS[2], coins[j])
+      redis.call('HSET', KEYS[3], coins[j], coins[j + 1] .. ':' .. ARGV[2])
+    end
+    local text = ARGV[3] .. '|' .. table.concat(lock, ',')
+    redis.call('SET', KEYS[1], text)
+    return {'OK', text}
+  end
+end
+if redis.call('EXISTS', KEYS[3]) == 1 then return {'WAIT'} end
+if redis.call('ZCARD', KEYS[2]) > inputsMax then return {'TOO_MANY'} end
+return {'INSUFFICIENT'}
+`);
+
+/** Gives back what a payment holds and did not spend. KEYS: lock. ARGV: prefix. */
+export const releaseCoins = script(`
+local text = redis.call('GET', KEYS[1])
+if not text then return 0 end
+local address, coins = string.match(text, '^(.-)|(.*)$')
+for outpoint, sats in string.gmatch(coins, '(%x+:%d+):(%d+)') do
+  if redis.call('HDEL', ARGV[1] .. 'held:' .. address, outpoint) == 1 then
+    redis.call('ZADD', ARGV[1] .. 'free:' .. address, sats, outpoint)
+  end
+end
+redis.call('DEL', KEYS[1])
+return 1
+`);

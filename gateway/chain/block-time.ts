@@ -1,0 +1,36 @@
+/**
+ * Blocks as a pure function of time: block n stands from `genesisMs + n · blockMs` on. What is taken at a time t is in
+ * the next block after t.
+ */
+
+export const blockMsDefault = 1_000;
+/** 2025-01-01T00:00:00Z: block 0 of every chain. */
+const genesisMs = 1_735_689_600_000;
+
+/** When the block comes that takes in what arrives now. */
+export function nextBlockMs(nowMs: number, blockMs: number): number {
+  return genesisMs + (headAt(nowMs, blockMs) + 1) * blockMs;
+}
+
+export interface Depth {
+  readonly block: number;
+  readonly state: 'pending' | 'confirming' | 'confirmed';
+  readonly confirmations: number;
+  readonly confirmedAtMs: number;
+}
+
+/** How deep a block is that comes, or came, at `minedAtMs`. Its own block is the first confirmation. */
+export function depthOf(minedAtMs: number, nowMs: number, blockMs: number, confirmationsNeeded: number): Depth {
+  const block = headAt(minedAtMs, blockMs);
+  const confirmations = nowMs < minedAtMs ? 0 : headAt(nowMs, blockMs) - block + 1;
+  return {
+    block,
+    confirmations,
+    state: confirmations === 0 ? 'pending' : confirmations < confirmationsNeeded ? 'confirming' : 'confirmed',
+    confirmedAtMs: genesisMs + (block + confirmationsNeeded - 1) * blockMs,
+  };
+}
+
+function headAt(nowMs: number, blockMs: number): number {
+  return Math.floor((nowMs - genesisMs) / blockMs);
+}

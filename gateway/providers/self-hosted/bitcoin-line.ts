@@ -1,0 +1,58 @@
+/**
+ * Bitcoin: coins are held for the transfer before anything is signed, so that two transfers never spend the same one;
+ * then every input is signed in a session of its own, with the purpose `<intent id>:<input>`.
+ */
+import type { BitcoinChain } from '../../chain/bitcoin.ts';
+import { dustSats, inputsMax, largestFee, signedBitcoin, unsignedBitcoin } from '../../chain/bitcoin-transaction.ts';
+import { ProviderRejected } from '../port.ts';
+import { addressOf, type Line, publicKeyOf } from './line.ts';
+
+export function bitcoinLine(chain: BitcoinChain): Line {
+  return {
+    chain,
+    feeReserve({ units, toAddress, wallet }) {
+      if (units < dustSats) {
+        throw new ProviderRejected(`an output below ${dustSats} satoshi is not relayed`, {
+          field: 'amount',
+          issue: 'amount_too_small',
+          providerCode: 'DUST',
+        });
+      }
+      return largestFee(toAddress, addressOf(wallet));
+    },
+    sequenceCounter: () => undefined,
+    async submit(meta, signer, { intent, wallet }, fails) {
+      const payment = { to: intent.destination.address, sats: BigInt(intent.units) };
+      const holding = await chain.hold(intent.id, addressOf(wallet), payment);
+      if (holding.kind === 'wait') {
+        return { kind: 'waits', providerStatus: 'QUEUED', subStatus: 'AWAITING_EARLIER_TRANSACTION' };
+      }
+      if (holding.kind !== 'held') {
+        const tooMany = holding.kind === 'tooManyInputs';
+        throw new ProviderRejected(
+          tooMany ? `more than ${inputsMax} unspent outputs would be needed` : 'the unspent outputs do not cover it',
+          { issue: 'insufficient_funds', providerCode: tooMany ? 'TOO_MANY_INPUTS' : 'INSUFFICIENT_FUNDS' },
+        );
+      }
+      const unsigned = unsignedBitcoin(publicKeyOf(wallet), holding.coins, payment);
+      const signatures = await Promise.all(
+        unsigned.digests.map((message, index) =>
+          signer.sign(meta, {
+            walletId: wallet.id,
+            purpose: `${intent.id}:${index}`,
+            message,
+            networkId: wallet.network,
+            policyReceipt: intent.policyReceipt ?? '',
+          }),
+        ),
+      );
+      const raw = signedBitcoin(
+        unsigned,
+        signatures.map(({ signature }) => signature),
+      );
+      const transaction = await chain.submit(raw, meta.nowMs, { fails });
+      return { kind: 'taken', transaction, signingSessionIds: signatures.map(({ sessionId }) => sessionId) };
+    },
+    abandon: ({ intent }) => chain.release(intent.id),
+  };
+}

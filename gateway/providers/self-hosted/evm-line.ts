@@ -1,0 +1,88 @@
+/** EVM: one EIP-1559 transaction a transfer, whose nonce is the number that the store allocated. */
+
+import type { ChainTransaction, SubmitOptions } from '../../chain/chain.ts';
+import type { EvmChain } from '../../chain/evm.ts';
+import {
+  coinGas,
+  type EvmTransfer,
+  maxFeePerGas,
+  signedEvm,
+  tokenGas,
+  unsignedEvm,
+} from '../../chain/evm-transaction.ts';
+import { assetOf } from '../../registry/assets.ts';
+import { networkOf } from '../../registry/networks.ts';
+import type { ClusterSignature, ClusterSigner } from '../../signing/cluster-signer.ts';
+import type { WalletRecord } from '../../wallets/record.ts';
+import type { CallMeta } from '../port.ts';
+import { addressOf, type Line } from './line.ts';
+
+export function evmLine(chain: EvmChain): Line {
+  return {
+    chain,
+    feeReserve: ({ asset }) => maxFeePerGas * (assetOf(asset)?.contract === null ? coinGas : tokenGas),
+    sequenceCounter: ({ id }) => `nonce:${id}`,
+    async submit(meta, signer, { intent, wallet, number }, fails) {
+      if (number === undefined) throw new Error(`transfer ${intent.id} has no nonce`);
+      const { transaction, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
+        transfer: { asset: intent.asset, units: BigInt(intent.units), to: intent.destination.address, nonce: number },
+        purpose: intent.id,
+        policyReceipt: intent.policyReceipt ?? '',
+        options: { fails },
+      });
+      return { kind: 'taken', transaction, signingSessionIds: [sessionId] };
+    },
+  };
+}
+
+/**
+ * Takes a nonce that later transactions wait for and that no transfer will use: the wallet sends itself nothing. The same
+ * nonce is filled once, however often it is asked for.
+ */
+export async function fillNonce(
+  meta: CallMeta,
+  signer: ClusterSigner,
+  chain: EvmChain,
+  wallet: WalletRecord,
+  nonce: number,
+): Promise<ChainTransaction> {
+  const { transaction } = await signAndSubmit(meta, signer, chain, wallet, {
+    transfer: { asset: networkOf(wallet.network).nativeAsset, units: 0n, to: addressOf(wallet), nonce },
+    purpose: `${wallet.id}:fill:${nonce}`,
+    policyReceipt: '',
+    options: {},
+  });
+  return transaction;
+}
+
+interface EvmOrder {
+  readonly transfer: Omit<EvmTransfer, 'network' | 'nonce'> & { readonly nonce: number };
+  readonly purpose: string;
+  readonly policyReceipt: string;
+  readonly options: SubmitOptions;
+}
+
+async function signAndSubmit(
+  meta: CallMeta,
+  signer: ClusterSigner,
+  chain: EvmChain,
+  wallet: WalletRecord,
+  { transfer, purpose, policyReceipt, options }: EvmOrder,
+) {
+  const unsigned = unsignedEvm({ ...transfer, nonce: BigInt(transfer.nonce), network: wallet.network });
+  const signature = await signer.sign(meta, {
+    walletId: wallet.id,
+    purpose,
+    message: unsigned.digest,
+    networkId: wallet.network,
+    policyReceipt,
+  });
+  const raw = signedEvm(unsigned, signature.signature, parityOf(signature));
+  return { transaction: await chain.submit(raw, meta.nowMs, options), sessionId: signature.sessionId };
+}
+
+/** Ethereum writes one bit: a nonce point whose abscissa passed the order, once in 2^127, has no place there. */
+function parityOf({ recoveryId }: ClusterSignature): number {
+  if (recoveryId !== 0 && recoveryId !== 1) throw new Error(`an EVM signature cannot have recovery id ${recoveryId}`);
+  return recoveryId;
+}

@@ -1,0 +1,66 @@
+/** From what a chain says of a transaction to what the port says of a transfer. Pure. */
+import type { ChainTransaction } from '../../chain/chain.ts';
+import { networkOf } from '../../registry/networks.ts';
+import type { NewBalance, Progress } from '../port.ts';
+
+/** What the adapter leaves in the intent. */
+export interface Submission {
+  readonly hash: string;
+  readonly signingSessionIds: readonly string[];
+}
+
+/** undefined: nothing is submitted yet. */
+export function readSubmission(value: unknown): Submission | undefined {
+  const candidate = value as Partial<Submission> | null | undefined;
+  return typeof candidate?.hash === 'string' && Array.isArray(candidate.signingSessionIds)
+    ? (candidate as Submission)
+    : undefined;
+}
+
+export function onChain(
+  transaction: ChainTransaction,
+  signingSessionIds: readonly string[],
+  { nowMs, blockMs }: { readonly nowMs: number; readonly blockMs: number },
+): Progress {
+  const { id, network, state, succeeded, feeUnits, confirmedAtMs } = transaction;
+  if (state === 'confirmed') {
+    const feePaid: NewBalance = { asset: networkOf(network).nativeAsset, units: feeUnits };
+    if (succeeded) return { stage: 'completed', providerTxId: id, providerStatus: 'CONFIRMED', feePaid };
+    return {
+      stage: 'failed',
+      providerTxId: id,
+      providerStatus: 'REVERTED',
+      subStatus: 'FAILED_ON_CHAIN',
+      error: { code: 'TRANSACTION_REVERTED', message: 'the transaction was mined and failed; its fee is spent' },
+      feePaid,
+      numberUsed: true,
+    };
+  }
+  const queued = state === 'queued';
+  return {
+    stage: queued ? 'broadcasting' : 'confirming',
+    providerTxId: id,
+    providerStatus: state.toUpperCase(),
+    subStatus: queued ? 'AWAITING_EARLIER_TRANSACTION' : null,
+    submission: { hash: id, signingSessionIds } satisfies Submission,
+    // Blocks come by time alone, so it is known when the last confirmation will be there.
+    againAtMs: confirmedAtMs ?? nowMs + blockMs,
+  };
+}
+
+/** Nothing reached the chain: nothing is spent, and an allocated number is free. */
+export function notSubmitted(
+  feeAsset: string,
+  error: { readonly code: string; readonly message: string },
+  options: { readonly subStatus: string; readonly numberUsed?: boolean },
+): Progress {
+  return {
+    stage: 'failed',
+    providerTxId: null,
+    providerStatus: 'REJECTED',
+    subStatus: options.subStatus,
+    error,
+    feePaid: { asset: feeAsset, units: 0n },
+    numberUsed: options.numberUsed ?? false,
+  };
+}

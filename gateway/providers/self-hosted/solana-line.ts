@@ -1,0 +1,30 @@
+/** Solana: one legacy transaction a transfer. The intent's id makes its message unlike every other one. */
+
+import type { SolanaChain } from '../../chain/solana.ts';
+import { signatureFee, signedSolana, solanaMessage } from '../../chain/solana-transaction.ts';
+import { addressOf, type Line } from './line.ts';
+
+export function solanaLine(chain: SolanaChain): Line {
+  return {
+    chain,
+    feeReserve: () => signatureFee,
+    sequenceCounter: () => undefined,
+    async submit(meta, signer, { intent, wallet }, fails) {
+      const message = solanaMessage({
+        from: addressOf(wallet),
+        to: intent.destination.address,
+        lamports: BigInt(intent.units),
+        purpose: intent.id,
+      });
+      const { signature, sessionId } = await signer.sign(meta, {
+        walletId: wallet.id,
+        purpose: intent.id,
+        message,
+        networkId: wallet.network,
+        policyReceipt: intent.policyReceipt ?? '',
+      });
+      const transaction = await chain.submit(signedSolana(message, signature), meta.nowMs, { fails });
+      return { kind: 'taken', transaction, signingSessionIds: [sessionId] };
+    },
+  };
+}
