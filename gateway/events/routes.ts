@@ -1,0 +1,101 @@
+/** GET /v1/events: what happened in a tenant, in order, for as long as it is kept. */
+import Type from 'typebox';
+import { ServiceError } from '../errors/service-error.ts';
+import { createdQuery, readCreated, readPage } from '../rest/pages.ts';
+import { type RequestContext, type Route, route } from '../rest/route.ts';
+import { Closed, ListOf, pageQuery } from '../rest/schema-kit.ts';
+import type { EventPage, EventQuery } from '../store/contract.ts';
+import { isEventFilter } from './types.ts';
+import { Event, eventView } from './view.ts';
+
+const typesMax = 20;
+
+const query = Closed({
+  type: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1000,
+      description: `event types, separated by commas, at most ${typesMax}; "wallet.*" stands for all that begin so`,
+      examples: ['transaction_intent.approved,wallet.*'],
+    }),
+  ),
+  resource_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'events of this resource' })),
+  after_sequence: Type.Optional(
+    Type.String({
+      pattern: '^(0|[1-9][0-9]{0,14})$',
+      description: 'events with a higher sequence; what is no longer kept cannot be asked for',
+      examples: ['41'],
+    }),
+  ),
+  ...createdQuery,
+  ...pageQuery,
+});
+
+type Query = Type.Static<typeof query>;
+
+export function eventRoutes(): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/events',
+      operationId: 'listEvents',
+      tag: 'Events',
+      summary: 'List events, oldest first',
+      description:
+        'Events are kept for 30 days, and 1,000,000 of them a tenant. To follow them, ask again with ' +
+        '`after_sequence` = the highest sequence seen. `created_after` is inclusive, `created_before` is not. Without ' +
+        '`after_sequence` the list begins with the oldest event that is kept.',
+      scope: 'events:read',
+      limitClass: 'reads',
+      query,
+      responses: { 200: { description: 'A page of events', schema: ListOf('events', Event) } },
+      handle: async (context, input) => ({ status: 200, body: await listEvents(context, input.query) }),
+    }),
+  ];
+}
+
+async function listEvents(context: RequestContext, query: Query): Promise<object> {
+  const { tenant, store, principal } = context;
+  const request = readPage('events', query);
+  const { limit, afterId: afterCursor } = request.query;
+  const start = afterCursor ?? query.after_sequence;
+  const types = readTypes(query.type);
+  const { providerConnectionIds: connectionIds } = principal;
+  const asked: EventQuery = {
+    afterSequence: Number(start ?? 0),
+    limit,
+    types,
+    ...(query.resource_id === undefined ? {} : { resourceId: query.resource_id }),
+    ...(connectionIds === undefined ? {} : { connectionIds }),
+    ...readCreated(query),
+  };
+  const page = await store.events(tenant, asked);
+  if (start !== undefined) needKept(asked.afterSequence, page, afterCursor === undefined ? 'after_sequence' : 'cursor');
+  return {
+    events: page.events.map((event) => eventView(event, principal.environment)),
+    has_more: page.hasMore,
+    next_cursor: page.hasMore ? request.cursorOf(String(page.nextAfterSequence)) : null,
+  };
+}
+
+function readTypes(text: string | undefined): readonly string[] {
+  if (text === undefined) return [];
+  const types = text.split(',');
+  const strangers = types.filter((type) => !isEventFilter(type));
+  if (strangers.length > 0 || types.length > typesMax) {
+    const issue = strangers.length > 0 ? 'not_allowed_value' : 'too_many_items';
+    const message = `takes up to ${typesMax} event types, separated by commas`;
+    throw new ServiceError('invalidRequest', 'the event types are not valid', {
+      details: [{ field: 'type', issue, message }],
+    });
+  }
+  return types;
+}
+
+/** Whoever follows events must learn that some are lost, instead of reading on behind the hole. */
+function needKept(afterSequence: number, { floorSequence }: EventPage, field: string): void {
+  if (afterSequence + 1 >= floorSequence) return;
+  throw new ServiceError('invalidRequest', `events are kept from sequence ${floorSequence} on`, {
+    details: [{ field, issue: 'too_small', message: `takes ${floorSequence - 1} or more` }],
+  });
+}

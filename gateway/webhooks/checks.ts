@@ -1,0 +1,33 @@
+/** What no schema can say of a webhook: where it may point, and which events there are. */
+import type { TokenEnvironment } from '../auth/token-format.ts';
+import { checkTarget } from '../egress/target.ts';
+import { type FieldIssue, ServiceError } from '../errors/service-error.ts';
+import { isEventFilter } from '../events/types.ts';
+
+/** Fields that are absent are not checked. Throws ServiceError with every fault. */
+export function checkWebhook(
+  input: { readonly url?: string; readonly events?: readonly string[] },
+  environment: TokenEnvironment,
+): void {
+  const details = [
+    ...(input.url === undefined ? [] : urlIssues(input.url, environment)),
+    ...(input.events === undefined ? [] : eventIssues(input.events)),
+  ];
+  if (details.length > 0) throw new ServiceError('invalidRequest', 'the webhook is not valid', { details });
+}
+
+function urlIssues(url: string, environment: TokenEnvironment): FieldIssue[] {
+  const target = checkTarget(url, environment);
+  return target instanceof URL ? [] : [{ field: 'url', issue: target.issue, message: target.message }];
+}
+
+function eventIssues(events: readonly string[]): FieldIssue[] {
+  if (events.includes('*')) {
+    const message = 'takes "*" alone, or a list of event types';
+    return events.length === 1 ? [] : [{ field: 'events', issue: 'not_allowed_value', message }];
+  }
+  const message = 'takes an event type, a beginning such as "wallet.*", or "*" alone';
+  return events.flatMap((event, index) =>
+    isEventFilter(event) ? [] : [{ field: `events[${index}]`, issue: 'not_allowed_value', message }],
+  );
+}
