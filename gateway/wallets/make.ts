@@ -64,12 +64,16 @@ export function initialLedger(walletId: string, balances: readonly NewBalance[])
     .map(({ asset, units }) => ({ walletId, asset, available: units, reserved: 0n }));
 }
 
+/** The balances that a wallet begins with. */
+export function balancesOf(balances: readonly NewBalance[]): Balances {
+  return new Map(balances.map(({ asset, units }) => [asset, { available: units, reserved: 0n }]));
+}
+
 /** Writes a new wallet with its balances and `wallet.created`. Its addresses must stand in the address book already. */
 export function walletCreatedChange(reporter: Reporter, wallet: WalletRecord, balances: readonly NewBalance[]): Change {
-  const held: Balances = new Map(balances.map(({ asset, units }) => [asset, { available: units, reserved: 0n }]));
   return {
     puts: [create(walletType, wallet)],
     ledger: initialLedger(wallet.id, balances),
-    events: [walletEvent(reporter, 'created', wallet, walletView(wallet, held))],
+    events: [walletEvent(reporter, 'created', wallet, walletView(wallet, balancesOf(balances)))],
   };
 }
