@@ -102,7 +102,7 @@ export interface PolicyDecision {
 }
 
 export interface DryRunDecision {
-  readonly version: number;
+  readonly policy: PolicyDecision['policy'];
   readonly decision: PolicyDecision['decision'];
   readonly matchedRules: readonly string[];
   readonly trace: readonly PolicyTraceLine[];
