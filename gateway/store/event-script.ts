@@ -1,0 +1,48 @@
+/**
+ * The one way to append an event, as a piece of Lua: whoever changes something that has an event puts this piece into
+ * the script that makes the change. So change, event and sequence are one step, and the sequence has no holes.
+ *
+ * What is kept: the last 1,000,000 events of a tenant and those of the last 30 days before its newest one, whichever is
+ * less; trimmed by the way, a bounded number at a time. Time is counted from the events themselves: clocks differ.
+ */
+
+/** Tokens of an event, in this order: see `eventTokens` in change-tokens.ts. */
+export const eventTokenCount = 10;
+
+const keptEvents = 1_000_000;
+const keptMs = 30 * 24 * 3_600_000;
+/** Every so many events it is looked whether the oldest are too old; then at most twice as many go. */
+const ageCheckEvents = 64;
+
+/**
+ * Defines `append_event(prefix, i)`: appends the event whose ten tokens begin at ARGV[i] and returns its sequence.
+ * `prefix` is the tenant's. Each entry also carries the latest time that any event had up to it (`max`): it never falls,
+ * so a time can be looked for by halving.
+ */
+export const appendEventLua = `
+local function append_event(prefix, i)
+  local counter, stream, at = prefix .. 'seq', prefix .. 'evt', tonumber(ARGV[i + 2])
+  local sequence = redis.call('HINCRBY', counter, 'n', 1)
+  local latest = tonumber(redis.call('HGET', counter, 'm') or '0')
+  if at > latest then
+    latest = at
+    redis.call('HSET', counter, 'm', latest)
+  end
+  redis.call('XADD', stream, 'MAXLEN', '~', ${keptEvents}, string.format('%.0f-0', sequence),
+    'id', ARGV[i], 'type', ARGV[i + 1], 'at', ARGV[i + 2], 'max', string.format('%.0f', latest),
+    'rt', ARGV[i + 3], 'ri', ARGV[i + 4], 'rv', ARGV[i + 5], 'cor', ARGV[i + 6],
+    'pr', ARGV[i + 7], 'con', ARGV[i + 8], 'obj', ARGV[i + 9])
+  if sequence % ${ageCheckEvents} == 0 then
+    local since = latest - ${keptMs}
+    local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+    if oldest and tonumber(oldest[2][8]) < since then
+      for _, entry in ipairs(redis.call('XRANGE', stream, '-', '+', 'COUNT', ${2 * ageCheckEvents} + 1)) do
+        oldest = entry
+        if tonumber(entry[2][8]) >= since then break end
+      end
+      redis.call('XTRIM', stream, 'MINID', oldest[1])
+    end
+  end
+  return sequence
+end
+`;

@@ -1,0 +1,73 @@
+/** Listings and event queries as the flat tokens that read-scripts.ts takes. Pure. */
+import type { EventQuery, ListQuery } from './contract.ts';
+import { listedIdsMax, readEventsMax } from './read-scripts.ts';
+
+const pageMax = 100;
+const indicesMax = 200;
+const typesMax = 100;
+
+/**
+ * `createdAfterMs` is the first millisecond of the range and `createdBeforeMs` the first one behind it. `looksMax`: ids
+ * to look at.
+ */
+export function listTokens(query: ListQuery, looksMax = listedIdsMax): string[] {
+  const { indices, anyOf, order, limit, afterId, createdAfterMs, createdBeforeMs, withBalances } = query;
+  checkLimit(limit, pageMax);
+  if (indices.length === 0) throw new RangeError('a listing names at least one index');
+  if (anyOf?.length === 0) throw new RangeError('a listing with alternatives names at least one');
+  if (indices.length + (anyOf?.length ?? 0) > indicesMax) throw new RangeError('a listing names too many indices');
+  // One alternative is none, and is walked if it is the smallest.
+  const all = new Set(anyOf?.length === 1 ? [...indices, ...anyOf] : indices);
+  const any = anyOf === undefined || anyOf.length === 1 ? [] : anyOf;
+  return [
+    order,
+    String(limit),
+    afterId === undefined || isOutside(query, afterId) ? '' : afterId,
+    createdAfterMs === undefined ? '' : timeToken(createdAfterMs),
+    createdBeforeMs === undefined ? '' : timeToken(createdBeforeMs),
+    withBalances === true ? '1' : '0',
+    String(looksMax),
+    String(all.size),
+    ...all,
+    String(any.length),
+    ...any,
+  ];
+}
+
+/** What UUIDv7s of this millisecond begin with. */
+export function timeToken(timeMs: number): string {
+  const bounded = Math.min(Math.max(0, Math.floor(timeMs)), 2 ** 48 - 1);
+  const hex = bounded.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+}
+
+/** The id to go on after lies before the range begins, in the order of the listing: then the range begins where it does. */
+function isOutside({ order, createdAfterMs, createdBeforeMs }: ListQuery, afterId: string): boolean {
+  const time = afterId.slice(afterId.indexOf('_') + 1);
+  if (order === 'newest') return createdBeforeMs !== undefined && time >= timeToken(createdBeforeMs);
+  return createdAfterMs !== undefined && time < timeToken(createdAfterMs);
+}
+
+/** `limit` up to 1,000: the relay of webhooks reads more at once than a client may. */
+export function eventTokens(query: EventQuery): string[] {
+  const { afterSequence, limit, types, resourceId, connectionIds, createdAfterMs, createdBeforeMs } = query;
+  checkLimit(limit, readEventsMax);
+  if (types.length > typesMax) throw new RangeError(`at most ${typesMax} types are asked for`);
+  if (!Number.isSafeInteger(afterSequence) || afterSequence < 0) throw new RangeError('a sequence is a whole number');
+  return [
+    String(afterSequence),
+    String(limit),
+    String(readEventsMax),
+    resourceId ?? '',
+    createdAfterMs === undefined ? '' : String(createdAfterMs),
+    createdBeforeMs === undefined ? '' : String(createdBeforeMs),
+    String(types.length),
+    ...types,
+    String(connectionIds?.length ?? -1),
+    ...(connectionIds ?? []),
+  ];
+}
+
+function checkLimit(limit: number, max: number): void {
+  if (!(Number.isInteger(limit) && limit >= 1 && limit <= max)) throw new RangeError(`limit must be 1 to ${max}`);
+}
