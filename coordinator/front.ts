@@ -4,9 +4,9 @@
  * gateway itself: also when the door found a fault, since the answer then carries the session's checkpoint. It keeps no
  * state.
  */
-import { fromBinary } from '@bufbuild/protobuf';
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
 import { contractVersion, isSupportedContractVersion } from '../proto/contract-version.ts';
+import { decodeRequest } from '../proto/decode-request.ts';
 import { type Call, CallErrorCode, CloseKeyRequestSchema, Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
@@ -44,9 +44,6 @@ import { type Answer, answer } from './session/answers.ts';
 import { proofOf } from './session/receipts.ts';
 import { errorEffect, replyEffect } from './session/replies.ts';
 import { quote } from './session/wording.ts';
-
-/** What a request says beyond the contract is nobody's: keeping it would only cost memory. */
-const readOptions = { readUnknownFields: false } as const;
 
 type FrontState = null;
 type FrontStep = Step<FrontState, CoordinatorMessage, CoordinatorWrite>;
@@ -168,7 +165,7 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
 function closeKey(facts: CallFacts, request: Uint8Array): CoordinatorEffect {
   let keyId = '';
   try {
-    keyId = fromBinary(CloseKeyRequestSchema, request, readOptions).keyId;
+    keyId = decodeRequest(CloseKeyRequestSchema, request).keyId;
   } catch {
     // As malformed as one without a key.
   }
@@ -186,15 +183,15 @@ function closeKey(facts: CallFacts, request: Uint8Array): CoordinatorEffect {
 function decode({ method, request }: Call): ClientRequest {
   switch (method) {
     case Method.INITIATE_DKG:
-      return { method, request: fromBinary(InitiateDkgRequestSchema, request, readOptions) };
+      return { method, request: decodeRequest(InitiateDkgRequestSchema, request) };
     case Method.EXCHANGE_DKG_SHARES:
-      return { method, request: fromBinary(DkgShareExchangeRequestSchema, request, readOptions) };
+      return { method, request: decodeRequest(DkgShareExchangeRequestSchema, request) };
     case Method.INITIATE_SIGNING:
-      return { method, request: fromBinary(InitiateSigningRequestSchema, request, readOptions) };
+      return { method, request: decodeRequest(InitiateSigningRequestSchema, request) };
     case Method.SUBMIT_SIGNATURE_SHARE:
-      return { method, request: fromBinary(SignatureShareRequestSchema, request, readOptions) };
+      return { method, request: decodeRequest(SignatureShareRequestSchema, request) };
     case Method.RESUME_SESSION:
-      return { method, request: fromBinary(ResumeSessionRequestSchema, request, readOptions) };
+      return { method, request: decodeRequest(ResumeSessionRequestSchema, request) };
     default:
       throw new Error(`method ${method} is unknown`);
   }

@@ -25,6 +25,8 @@ export const derivationPathCharsMax = 1024;
 /** context.payload, policy_approval_token, human_approval_witness. */
 export const opaqueBytesMax = 65_536;
 export const resumeTokenCharsMax = 512;
+/** Fields of one request, those of inner messages and entries of lists included. The largest needs about 130. */
+export const requestFieldsMax = 1000;
 
 export const httpBodyBytesMax = 256 * 1024;
 export const grpcMessageBytesMax = 1024 * 1024;

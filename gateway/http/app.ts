@@ -15,6 +15,7 @@ import type { Route } from '../rest/route.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { signingRoutes } from '../signing/http-routes.ts';
 import type { SigningCalls } from '../signing/signing-calls.ts';
+import type { WalletReader } from '../signing/wallet-terms.ts';
 import { answerRaw, answerUnparsable, sendError, toServiceError } from './errors.ts';
 import { healthRoute } from './health.ts';
 import { parseJsonBody, refuseEncoding } from './json-body.ts';
@@ -27,6 +28,8 @@ export interface HttpDeps {
   readonly calls: SigningCalls;
   readonly cluster: ClusterView;
   readonly log: Log;
+  /** Where the signing API finds what a wallet asks for; without it no wallet asks for anything. */
+  readonly wallets?: WalletReader;
   /** The wallet API; without it the door has the signing API alone. */
   readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps };
 }

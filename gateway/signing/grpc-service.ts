@@ -3,9 +3,8 @@
  * answers INTERNAL when its own deserializer throws, and bytes that do not decode are the caller's mistake. Responses
  * travel from the coordinator to the client without being decoded here.
  */
-import { fromBinary } from '@bufbuild/protobuf';
 import { Metadata, type MethodDefinition, type Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
-import type { Log } from '../../actors/live/ports.ts';
+import { decodeRequest } from '../../proto/decode-request.ts';
 import type { Admission } from '../auth/admission.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
 import { toStatus } from '../grpc/status.ts';
@@ -13,12 +12,10 @@ import { requestIdFrom, requestIdHeader } from '../http/request-id.ts';
 import type { RateVerdict } from '../limits/rate-limits.ts';
 import { callTrace } from './call-trace.ts';
 import { type SigningMethod, signingMethods } from './methods.ts';
-import type { SigningCalls } from './signing-calls.ts';
+import { type ClientCallDeps, startClientCall } from './wallet-terms.ts';
 
-export interface SigningServiceDeps {
+export interface SigningServiceDeps extends ClientCallDeps {
   readonly admission: Admission;
-  readonly calls: SigningCalls;
-  readonly log: Log;
 }
 
 type RawDefinition = MethodDefinition<Buffer, Buffer>;
@@ -87,14 +84,16 @@ function submit(
 ): void {
   let message: object;
   try {
-    message = fromBinary(method.request, call.request);
+    message = decodeRequest(method.request, call.request);
   } catch {
     fail(new ServiceError('invalidRequest', `the request does not decode as ${method.request.name}`));
     return;
   }
   const trace = callTrace(message, onlyText(call.metadata, 'traceparent'), requestId);
   const deadline = call.getDeadline();
-  const cancel = deps.calls.start(
+  const cancel = startClientCall(
+    deps,
+    message,
     {
       method,
       request: call.request,

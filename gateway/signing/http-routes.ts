@@ -1,7 +1,8 @@
 /** The five signing calls over HTTP, made from the table: a POST whose JSON body is the whole request message. */
-import { toBinary } from '@bufbuild/protobuf';
+import { type DescMessage, type JsonObject, toBinary } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
+import { requestFieldsMax } from '../../proto/limits.ts';
 import type { Admission } from '../auth/admission.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
 import { jsonContentType, sendError } from '../http/errors.ts';
@@ -10,12 +11,11 @@ import type { JsonBody } from '../http/json-body.ts';
 import { decodeProtoJson, encodeProtoJson } from '../http/proto-json.ts';
 import { callTrace } from './call-trace.ts';
 import { type SigningMethod, signingMethods } from './methods.ts';
-import type { CallOutcome, SigningCalls } from './signing-calls.ts';
+import type { CallOutcome } from './signing-calls.ts';
+import { type ClientCallDeps, startClientCall } from './wallet-terms.ts';
 
-export interface SigningRouteDeps {
+export interface SigningRouteDeps extends ClientCallDeps {
   readonly admission: Admission;
-  readonly calls: SigningCalls;
-  readonly log: Log;
 }
 
 export function signingRoutes(app: FastifyInstance, deps: SigningRouteDeps): void {
@@ -31,12 +31,15 @@ function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyRep
   // Without a body and a content type no parser ran.
   const body = request.body as JsonBody | undefined;
   if (body === undefined) throw new ServiceError('invalidRequest', 'the body is empty: a JSON object is needed');
+  refuseLongLists(method.request, body.value);
   const { message, issues } = decodeProtoJson(method.request, body.value, body.hasSurrogateEscapes);
   if (issues !== undefined) {
     throw new ServiceError('invalidRequest', `the body does not decode as ${method.request.name}`, { details: issues });
   }
   const trace = callTrace(message, headerOf(request, 'traceparent'), request.id);
-  const cancel = deps.calls.start(
+  const cancel = startClientCall(
+    deps,
+    message,
     {
       method,
       request: toBinary(method.request, message),
@@ -48,6 +51,18 @@ function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyRep
   );
   // The client went away: its call gives its place free. After an answer this does nothing.
   reply.raw.once('close', cancel);
+}
+
+/** Before they are decoded: an entry is three bytes of a body, and an object of the decoder's. */
+function refuseLongLists(schema: DescMessage, json: JsonObject): void {
+  for (const field of schema.fields) {
+    if (field.fieldKind !== 'list') continue;
+    const list = json[field.name] ?? json[field.jsonName];
+    if (!Array.isArray(list) || list.length <= requestFieldsMax) continue;
+    throw new ServiceError('invalidRequest', `${field.name} has more than ${requestFieldsMax} entries`, {
+      details: [{ field: field.name, issue: 'too_many' }],
+    });
+  }
 }
 
 function answer(

@@ -1,0 +1,82 @@
+/**
+ * Clients' calls to the signing API, with what a wallet asks for: an InitiateSigning whose wallet_id is one of ours goes
+ * to the coordinator with the wallet's terms (decided there, in the order of all its refusals). Both doors come through
+ * here. A call about anything else goes at once, without a look at the store.
+ */
+import type { Log } from '../../actors/live/ports.ts';
+import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ApprovalMode, type InitiateSigningRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { internalError, ServiceError } from '../errors/service-error.ts';
+import { StoreUnavailable, type TenantStore } from '../store/contract.ts';
+import { type WalletApprovalMode, type WalletRecord, walletType } from '../wallets/record.ts';
+import type { CallOutcome, SigningCall, SigningCalls, WalletTerms } from './signing-calls.ts';
+
+/** The part of the store that says what a wallet asks for. */
+export type WalletReader = Pick<TenantStore, 'read'>;
+
+export interface ClientCallDeps {
+  readonly calls: SigningCalls;
+  readonly log: Log;
+  /** undefined: there is no wallet API, and no wallet asks for anything. */
+  readonly wallets?: WalletReader;
+}
+
+/** What our wallets are called; any other id cannot be one. */
+const walletIdPattern = /^wal_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const approvalModeOf: Readonly<Record<WalletApprovalMode, ApprovalMode>> = {
+  unspecified: ApprovalMode.APPROVAL_MODE_UNSPECIFIED,
+  direct_allowed: ApprovalMode.DIRECT_ALLOWED,
+  human_required: ApprovalMode.HUMAN_REQUIRED,
+};
+
+/**
+ * As `SigningCalls.start`, for a client: `message` is its decoded request. When the store of the wallets does not answer,
+ * the outcome is 503 and nothing was sent.
+ */
+export function startClientCall(
+  { calls, wallets, log }: ClientCallDeps,
+  message: object,
+  call: SigningCall,
+  done: (outcome: CallOutcome) => void,
+): () => void {
+  const walletId = walletOf(call, message);
+  if (walletId === undefined || wallets === undefined) return calls.start(call, done);
+  let cancelled = false;
+  let cancel = (): void => {
+    cancelled = true;
+  };
+  wallets
+    .read(call.tenant, walletType, walletId)
+    .then(
+      (wallet) => {
+        if (!cancelled) cancel = calls.start({ ...call, walletTerms: wallet && termsOf(wallet) }, done);
+      },
+      (error: unknown) => {
+        if (!cancelled) done({ failure: unreadable(error) });
+      },
+    )
+    .catch((error: unknown) => {
+      log.error({ reason: error instanceof Error ? error.stack : String(error) }, 'an answer could not be given');
+    });
+  return () => cancel();
+}
+
+function walletOf({ method }: SigningCall, message: object): string | undefined {
+  if (method.method !== Method.INITIATE_SIGNING) return undefined;
+  const { walletId } = message as InitiateSigningRequest;
+  return walletIdPattern.test(walletId) ? walletId : undefined;
+}
+
+/** A frozen wallet signs nothing that a client asks for. */
+function termsOf({ signingApi, approvalMode, status }: WalletRecord): WalletTerms {
+  return {
+    intentsOnly: signingApi === 'intents_only' || status === 'frozen',
+    approvalMode: approvalModeOf[approvalMode],
+  };
+}
+
+function unreadable(error: unknown): ServiceError {
+  if (!(error instanceof StoreUnavailable)) return internalError(error);
+  return new ServiceError('unavailable', 'the store of the wallets does not answer: repeat the call', { cause: error });
+}
