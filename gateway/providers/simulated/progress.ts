@@ -8,7 +8,7 @@ import type { Standing } from './timeline.ts';
 export interface OrderStanding {
   readonly providerTxId: string;
   readonly standing: Standing<string>;
-  /** Further words of the provider, or null. */
+  /** In our words, UPPER_SNAKE, or null. */
   readonly subStatus: string | null;
   /** The normalized place: 'failed' means on the chain, where the fee is spent. */
   readonly reached: Stage | 'completed' | 'failed';
@@ -27,7 +27,8 @@ export function progressOf(transfer: Transfer, order: OrderStanding, nowMs: numb
       stage: next.stage,
       providerTxId,
       providerStatus: standing.status,
-      subStatus: order.subStatus,
+      // What holds it up now says nothing about a stage that is past.
+      subStatus: next.isBehind ? null : order.subStatus,
       submission: { ...order.memory, stage: next.stage },
       againAtMs: next.isBehind ? nowMs + minimumWaitMs : (standing.nextAtMs ?? nowMs + idleWaitMs),
     };

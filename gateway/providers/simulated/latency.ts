@@ -1,0 +1,15 @@
+/** How long a simulated custodian takes to answer: between 5 and 60 ms, always the same for the same call. */
+import { setTimeout as pauseFor } from 'node:timers/promises';
+import { worthlessHash } from './worthless-keys.ts';
+
+/** Resolves after about this time. */
+export type Sleep = (ms: number) => Promise<void>;
+
+export const realSleep: Sleep = (ms) => pauseFor(ms);
+
+const latencyMsMin = 5;
+const latencyMsMax = 60;
+
+export function latencyMs(call: string, id: string): number {
+  return latencyMsMin + (worthlessHash('latency', call, id)[0]! % (latencyMsMax - latencyMsMin + 1));
+}
