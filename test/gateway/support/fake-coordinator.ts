@@ -1,5 +1,5 @@
 /** An in-memory coordinator behind the gateway's port: remembers what was sent and answers as it is told. */
-import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import type { Trace, UndeliveredReason } from '../../../actors/contract.ts';
 import type { CoordinatorLink, LinkListener } from '../../../gateway/signing/coordinator-port.ts';
 import { signingMethods } from '../../../gateway/signing/methods.ts';
@@ -7,7 +7,10 @@ import {
   type Call,
   CallErrorCode,
   CallReplySchema,
+  CloseKeyRequestSchema,
+  CloseKeyResponseSchema,
   ClusterStatusSchema,
+  Method,
 } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { WireMessage } from '../../../proto/wire.ts';
 
@@ -108,7 +111,8 @@ export class FakeCoordinator implements CoordinatorLink {
   }
 }
 
-function methodOf(call: Call) {
+function methodOf(call: Call): { readonly request: DescMessage; readonly response: DescMessage } {
+  if (call.method === Method.CLOSE_KEY) return { request: CloseKeyRequestSchema, response: CloseKeyResponseSchema };
   const method = signingMethods.find((known) => known.method === call.method);
   if (method === undefined) throw new Error(`no such method: ${call.method}`);
   return method;
