@@ -10,6 +10,7 @@ import { httpBodyBytesMax } from '../../proto/limits.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { documentRoutes } from '../rest/docs-page.ts';
 import { mountRoutes, type RestDeps } from '../rest/mount.ts';
 import type { Route } from '../rest/route.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
@@ -68,11 +69,14 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
   });
   acceptJsonAlone(app);
 
-  const methodsOfPath = collectMethods(app);
+  const paths = collectPaths(app);
   healthRoute(app, deps);
   signingRoutes(app, deps);
-  if (deps.rest !== undefined) await mountRoutes(app, deps.rest.routes, deps.rest.deps);
-  refuseOtherMethods(app, methodsOfPath);
+  if (deps.rest !== undefined) {
+    await mountRoutes(app, deps.rest.routes, deps.rest.deps);
+    await documentRoutes(app, deps.rest.routes, deps.version);
+  }
+  refuseOtherMethods(app, paths);
   await app.ready();
   return app;
 }
@@ -118,26 +122,25 @@ function pathOf(request: FastifyRequest): string {
 
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-/** Notes, from now on, which methods each path has. */
-function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
-  const methodsOfPath = new Map<string, Set<string>>();
-  app.addHook('onRoute', (route) => {
-    const methods = methodsOfPath.get(route.url) ?? new Set<string>();
-    methodsOfPath.set(route.url, methods);
-    for (const method of [route.method].flat()) methods.add(method);
+/** Notes the paths that come from now on. */
+function collectPaths(app: FastifyInstance): Set<string> {
+  const paths = new Set<string>();
+  app.addHook('onRoute', ({ url }) => {
+    paths.add(url);
   });
-  return methodsOfPath;
+  return paths;
 }
 
 /** Fastify answers 404 to a wrong method; a path that exists says 405 and what it would take. */
-function refuseOtherMethods(app: FastifyInstance, methodsOfPath: ReadonlyMap<string, ReadonlySet<string>>): void {
-  for (const [url, methods] of [...methodsOfPath]) {
-    const allow = everyMethod.filter((method) => methods.has(method)).join(', ');
+function refuseOtherMethods(app: FastifyInstance, paths: ReadonlySet<string>): void {
+  for (const url of [...paths]) {
+    const methods = everyMethod.filter((method) => app.hasRoute({ method, url }));
+    const allow = methods.join(', ');
     const refuse = (): never => {
       throw new ServiceError('methodNotAllowed', `this path takes ${allow}`, { headers: { allow } });
     };
     app.route({
-      method: everyMethod.filter((method) => !methods.has(method)),
+      method: everyMethod.filter((method) => !methods.includes(method)),
       url,
       // Before the body is read: its type and size do not matter any more.
       onRequest: async () => refuse(),

@@ -1,0 +1,182 @@
+/**
+ * The OpenAPI 3.1 document, made from the routes and from the signing API's descriptors, so that it cannot say anything
+ * else than the code does.
+ */
+
+import { healthSchema } from './openapi-health.ts';
+import {
+  answerHeaders,
+  errorResponses,
+  errorSchema,
+  idempotencyKeyParameter,
+  type Json,
+  type JsonObject,
+  NamedSchemas,
+  ref,
+  securitySchemes,
+  sharedHeaders,
+  sharedResponses,
+} from './openapi-parts.ts';
+import { signingPaths } from './openapi-signing.ts';
+import type { Route } from './route.ts';
+import { isIdempotent } from './route-table.ts';
+import type { JsonSchema } from './schema-words.ts';
+
+export const openapiPath = '/v1/openapi.json';
+
+/** Plain JSON. `version`: this package's. */
+export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
+  const schemas = new NamedSchemas();
+  schemas.add('Error', errorSchema);
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:([A-Za-z0-9_]+)/g, '{$1}');
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operation(route, schemas);
+  }
+  const tags = [...new Set(routes.map(({ tag }) => tag))];
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'signmesh',
+      version,
+      summary: 'Wallet control plane and threshold signing, as a simulator and sandbox.',
+      description:
+        'Signing runs in mode M0, a mock: it must never guard real funds. Amounts are decimal strings, times RFC 3339 ' +
+        'in UTC; fields that are not known are refused.',
+    },
+    servers: [{ url: '/', description: 'this gateway' }],
+    security: [{ bearer: [] }],
+    tags: [...tags, 'Signing', 'Service'].map((name) => ({ name })),
+    paths: { ...paths, ...signingPaths(schemas), ...servicePaths() },
+    components: {
+      securitySchemes,
+      schemas: schemas.all(),
+      responses: sharedResponses(),
+      headers: sharedHeaders,
+      parameters: { IdempotencyKey: idempotencyKeyParameter },
+    },
+  };
+}
+
+function operation(route: Route, schemas: NamedSchemas): JsonObject {
+  const { operationId, tag, summary, scope, preview, limitClass } = route;
+  const parameters = [
+    ...parametersIn('path', route.params as JsonSchema | undefined, schemas),
+    ...parametersIn('query', route.query as JsonSchema | undefined, schemas),
+    ...(isIdempotent(route) ? [ref('parameters', 'IdempotencyKey')] : []),
+  ];
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: describe(route),
+    ...(scope === undefined ? {} : { 'x-required-scope': scope, 'x-limit-class': limitClass }),
+    ...(preview === undefined ? {} : { 'x-preview-scope': `preview:${preview}` }),
+    security: scope === undefined ? [] : [{ bearer: [scope] }],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...requestBody(route, schemas),
+    responses: { ...successes(route, schemas), ...errorResponses(errorStatuses(route)) },
+  };
+}
+
+function describe({ description, scope, preview, idempotencyField }: Route): string {
+  return [
+    description ?? '',
+    scope === undefined ? 'Public: no token.' : `Scope: \`${scope}\`.`,
+    preview === undefined ? '' : `In production also \`preview:${preview}\`.`,
+    idempotencyField === undefined ? '' : `The idempotency key may also stand in the body, as \`${idempotencyField}\`.`,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+function parametersIn(place: 'path' | 'query', schema: JsonSchema | undefined, schemas: NamedSchemas): Json[] {
+  const { properties = {}, required = [] } = schema ?? {};
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property;
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: schemas.refer(rest),
+    };
+  });
+}
+
+function requestBody({ method, body, bodyOptional }: Route, schemas: NamedSchemas): JsonObject {
+  if (method === 'GET' || body === undefined) return {};
+  const required = bodyOptional !== true;
+  return { requestBody: { required, content: { 'application/json': { schema: schemas.refer(body) } } } };
+}
+
+function successes(route: Route, schemas: NamedSchemas): JsonObject {
+  const headers = answerHeaders({ guarded: route.scope !== undefined, idempotent: isIdempotent(route) });
+  return Object.fromEntries(
+    Object.entries(route.responses).map(([status, { schema, description }]) => [
+      status,
+      {
+        description,
+        headers,
+        ...(schema === undefined ? {} : { content: { 'application/json': { schema: schemas.refer(schema) } } }),
+      },
+    ]),
+  );
+}
+
+function errorStatuses(route: Route): number[] {
+  const { method, params, scope, errors = [] } = route;
+  return [
+    ...[400, 500, 503],
+    ...(scope === undefined ? [] : [401, 403, 429]),
+    ...(params === undefined ? [] : [404]),
+    ...(method === 'GET' ? [] : [413, 415]),
+    // A change may meet another one.
+    ...(method === 'GET' ? [] : [409]),
+    ...errors,
+  ];
+}
+
+/** What the door serves besides the routes. */
+function servicePaths(): JsonObject {
+  const headers = answerHeaders({ guarded: false, idempotent: false });
+  const health = { 'application/json': { schema: healthSchema } };
+  return {
+    '/v1/health': {
+      get: {
+        operationId: 'getHealth',
+        tags: ['Service'],
+        summary: 'How the service is',
+        description: 'For probes. Public: no token, no rate limit.',
+        security: [],
+        responses: {
+          '200': { description: 'It can sign, perhaps with fewer nodes', headers, content: health },
+          ...errorResponses([400, 500]),
+          '503': {
+            description: 'It cannot sign now; the body is the same',
+            headers: { ...headers, 'Retry-After': ref('headers', 'RetryAfter') },
+            content: health,
+          },
+        },
+      },
+    },
+    [openapiPath]: {
+      get: {
+        operationId: 'getOpenapi',
+        tags: ['Service'],
+        summary: 'This document',
+        description: 'Public: no token.',
+        security: [],
+        responses: {
+          '200': {
+            description: 'OpenAPI 3.1',
+            headers,
+            content: { 'application/json': { schema: { type: 'object' } } },
+          },
+          ...errorResponses([400, 500]),
+        },
+      },
+    },
+  };
+}
