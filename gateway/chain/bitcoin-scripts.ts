@@ -3,7 +3,7 @@
  *
  *   utxo:<txid>:<index>   "<sats>:<address>", an unspent output
  *   free:<address>        sorted set, the address's unspent outputs that nobody holds, by sats
- *   held:<address>        hash, those that a payment holds: output → "<sats>:<payment id>"
+ *   held:<address>        hash, those that a payment holds: output → "<sats>:<until ms>:<payment id>"
  *   lock:<payment id>     what the payment holds, "<address>|<txid>:<index>:<sats>,…"; kept a while after it is spent
  *   acct:<address>        its balance
  */
@@ -43,7 +43,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
     local held = redis.call('HGET', prefix .. 'held:' .. address, outpoint)
     if held then
       redis.call('HDEL', prefix .. 'held:' .. address, outpoint)
-      redis.call('PEXPIRE', prefix .. 'lock:' .. string.match(held, ':(.*)$'), ${keptMs})
+      redis.call('PEXPIRE', prefix .. 'lock:' .. string.match(held, '^%d+:%d+:(.*)$'), ${keptMs})
     end
   end
   local index = 0
@@ -67,43 +67,68 @@ return 1
 `);
 
 /**
- * Takes the largest free outputs until they cover `sats`, which grows with each of them.
- * KEYS: lock, free, held. ARGV: prefix, payment id, address, sats, sats more an input, inputs at most.
+ * Takes the largest free outputs until they cover `sats`, which grows with each of them. What somebody has held for too
+ * long, and did not spend, is free again: should that payment come back, its transaction finds an input spent.
+ * KEYS: lock, free, held. ARGV: prefix, payment id, address, sats, sats more an input, inputs at most, now ms, until ms.
  * Answers OK and the lock, WAIT (others hold outputs that may come back, or their change), TOO_MANY or INSUFFICIENT.
  */
 export const holdCoins = script(`
+local function hold(outpoint, sats) redis.call('HSET', KEYS[3], outpoint, sats .. ':' .. ARGV[8] .. ':' .. ARGV[2]) end
 local known = redis.call('GET', KEYS[1])
-if known then return {'OK', known} end
+if known then
+  for outpoint, sats in string.gmatch(known, '(%x+:%d+):(%d+)') do
+    local held = redis.call('HGET', KEYS[3], outpoint)
+    if held and string.match(held, '^%d+:%d+:(.*)$') == ARGV[2] then hold(outpoint, sats) end
+  end
+  return {'OK', known}
+end
 local inputsMax = tonumber(ARGV[6])
-local needed, sum = tonumber(ARGV[4]), 0
-local coins = redis.call('ZREVRANGE', KEYS[2], 0, inputsMax - 1, 'WITHSCORES')
-local lock = {}
-for i = 1, #coins, 2 do
-  sum = sum + tonumber(coins[i + 1])
-  needed = needed + tonumber(ARGV[5])
-  lock[#lock + 1] = coins[i] .. ':' .. coins[i + 1]
-  if sum >= needed then
-    for j = 1, i, 2 do
-      redis.call('ZREM', KEYS[2], coins[j])
-      redis.call('HSET', KEYS[3], coins[j], coins[j + 1] .. ':' .. ARGV[2])
+local function choose()
+  local needed, sum, lock = tonumber(ARGV[4]), 0, {}
+  local coins = redis.call('ZREVRANGE', KEYS[2], 0, inputsMax - 1, 'WITHSCORES')
+  for i = 1, #coins, 2 do
+    sum = sum + tonumber(coins[i + 1])
+    needed = needed + tonumber(ARGV[5])
+    lock[#lock + 1] = coins[i] .. ':' .. coins[i + 1]
+    if sum >= needed then
+      for j = 1, i, 2 do
+        redis.call('ZREM', KEYS[2], coins[j])
+        hold(coins[j], coins[j + 1])
+      end
+      local text = ARGV[3] .. '|' .. table.concat(lock, ',')
+      redis.call('SET', KEYS[1], text)
+      return {'OK', text}
     end
-    local text = ARGV[3] .. '|' .. table.concat(lock, ',')
-    redis.call('SET', KEYS[1], text)
-    return {'OK', text}
   end
 end
+local chosen = choose()
+if chosen then return chosen end
+local held = redis.call('HGETALL', KEYS[3])
+local reclaimed = false
+for i = 1, #held, 2 do
+  local sats, untilMs = string.match(held[i + 1], '^(%d+):(%d+):')
+  if tonumber(untilMs) <= tonumber(ARGV[7]) then
+    redis.call('HDEL', KEYS[3], held[i])
+    redis.call('ZADD', KEYS[2], sats, held[i])
+    reclaimed = true
+  end
+end
+chosen = reclaimed and choose()
+if chosen then return chosen end
 if redis.call('EXISTS', KEYS[3]) == 1 then return {'WAIT'} end
 if redis.call('ZCARD', KEYS[2]) > inputsMax then return {'TOO_MANY'} end
 return {'INSUFFICIENT'}
 `);
 
-/** Gives back what a payment holds and did not spend. KEYS: lock. ARGV: prefix. */
+/** Gives back what a payment holds and did not spend. KEYS: lock. ARGV: prefix, payment id. */
 export const releaseCoins = script(`
 local text = redis.call('GET', KEYS[1])
 if not text then return 0 end
 local address, coins = string.match(text, '^(.-)|(.*)$')
 for outpoint, sats in string.gmatch(coins, '(%x+:%d+):(%d+)') do
-  if redis.call('HDEL', ARGV[1] .. 'held:' .. address, outpoint) == 1 then
+  local holder = redis.call('HGET', ARGV[1] .. 'held:' .. address, outpoint)
+  if holder and string.match(holder, '^%d+:%d+:(.*)$') == ARGV[2] then
+    redis.call('HDEL', ARGV[1] .. 'held:' .. address, outpoint)
     redis.call('ZADD', ARGV[1] .. 'free:' .. address, sats, outpoint)
   end
 end

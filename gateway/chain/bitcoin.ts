@@ -33,6 +33,9 @@ const relayRateMin = 1n;
 /** The faucet pays in parts, so that several payments can be under way at once. */
 const faucetCoins = 10n;
 
+/** A payment that nobody asks for any more lets go of its outputs. */
+const heldMs = 24 * 3_600_000;
+
 export type Holding =
   | { readonly kind: 'held'; readonly coins: readonly Coin[] }
   /** Other payments hold too much of the address: ask again when they are through. */
@@ -92,13 +95,16 @@ export class BitcoinChain implements Chain {
     return this.#store.view(tx.txid, toFields(fields), nowMs);
   }
 
-  /** Takes outputs of `address` for a payment: largest first. The same payment id gets the same outputs. */
-  async hold(paymentId: string, address: string, payment: BitcoinPayment): Promise<Holding> {
+  /**
+   * Takes outputs of `address` for a payment, largest first, and holds them for a day. The same payment id gets the same
+   * outputs, for a day more.
+   */
+  async hold(paymentId: string, address: string, payment: BitcoinPayment, nowMs: number): Promise<Holding> {
     const needed = payment.sats + paymentFee(payment.to, address, 0).plain;
     const [verdict, lock] = await this.#store.run<[string, string]>(
       holdCoins,
       [`lock:${paymentId}`, `free:${address}`, `held:${address}`],
-      [paymentId, address, String(needed), String(feeRate * inputVbytes), inputsMax],
+      [paymentId, address, String(needed), String(feeRate * inputVbytes), inputsMax, nowMs, nowMs + heldMs],
     );
     if (verdict === 'WAIT') return { kind: 'wait' };
     if (verdict === 'TOO_MANY') return { kind: 'tooManyInputs' };
@@ -107,7 +113,7 @@ export class BitcoinChain implements Chain {
 
   /** Gives back what the payment holds and did not spend. May be repeated. */
   async release(paymentId: string): Promise<void> {
-    await this.#store.run(releaseCoins, [`lock:${paymentId}`], []);
+    await this.#store.run(releaseCoins, [`lock:${paymentId}`], [paymentId]);
   }
 
   transaction(id: string, nowMs: number): Promise<ChainTransaction | undefined> {

@@ -25,7 +25,10 @@ export function addressProblem(network: NetworkId, text: string): AddressProblem
   const problem = problemIn(family, text);
   if (problem !== 'invalid_format') return problem;
   // A good address of another network is the likelier mistake than a string that happens to look like one.
-  const elsewhere = networks.some((other) => other.family !== family && problemIn(other.family, text) === undefined);
+  const elsewhere = networks
+    .filter((other) => other.family !== family)
+    .map((other) => problemIn(other.family, text))
+    .some((other) => other === undefined || other === 'wrong_network');
   return elsewhere ? 'wrong_network' : problem;
 }
 

@@ -38,7 +38,7 @@ export interface SelfHostedAdapter extends ProviderAdapter {
   /**
    * For a number that was allocated, whose transfer failed with `numberUsed: false`, and that later transfers of the
    * wallet wait for: an empty transaction of the wallet takes it. Repeatable. Answers with the fee, which the wallet has
-   * paid. Throws ProviderUnavailable, or ProviderRejected when the key signs nothing any more.
+   * paid; nothing when the number is used already. Throws ProviderUnavailable, or ProviderRejected when the key signs nothing any more.
    */
   fillGap(meta: CallMeta, wallet: WalletRecord, number: number): Promise<NewBalance>;
 }
@@ -121,8 +121,15 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
     advance: (meta, transfer) => chainAnswer(() => advance(meta, signer, lineOf(transfer.wallet.network), transfer)),
 
     async fillGap(meta, wallet, number) {
-      const { feeUnits } = await chainAnswer(() => fillNonce(meta, signer, chains.evm, wallet, number));
-      return { asset: networkOf(wallet.network).nativeAsset, units: feeUnits };
+      const asset = networkOf(wallet.network).nativeAsset;
+      try {
+        const { feeUnits } = await chainAnswer(() => fillNonce(meta, signer, chains.evm, wallet, number));
+        return { asset, units: feeUnits };
+      } catch (error) {
+        if (!(error instanceof ChainRejected)) throw error;
+        if (isUsed(error)) return { asset, units: 0n };
+        throw new ProviderRejected(error.message, { issue: error.code, providerCode: error.code.toUpperCase() });
+      }
     },
   };
 }
@@ -171,9 +178,14 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
     return notSubmitted(
       feeAsset,
       { code: error.code.toUpperCase(), message: error.message },
-      { subStatus: 'REJECTED_BY_CHAIN', numberUsed: error.code === 'nonce_too_low' || error.code === 'nonce_used' },
+      { subStatus: 'REJECTED_BY_CHAIN', numberUsed: isUsed(error) },
     );
   }
+}
+
+/** Another transaction has the number. */
+function isUsed({ code }: ChainRejected): boolean {
+  return code === 'nonce_too_low' || code === 'nonce_used';
 }
 
 /** Whatever the chain says, it is never confirmed. */

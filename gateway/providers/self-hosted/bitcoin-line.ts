@@ -23,7 +23,7 @@ export function bitcoinLine(chain: BitcoinChain): Line {
     sequenceCounter: () => undefined,
     async submit(meta, signer, { intent, wallet }, fails) {
       const payment = { to: intent.destination.address, sats: BigInt(intent.units) };
-      const holding = await chain.hold(intent.id, addressOf(wallet), payment);
+      const holding = await chain.hold(intent.id, addressOf(wallet), payment, meta.nowMs);
       if (holding.kind === 'wait') {
         return { kind: 'waits', providerStatus: 'QUEUED', subStatus: 'AWAITING_EARLIER_TRANSACTION' };
       }
