@@ -15,6 +15,7 @@ import { buildGrpc, type GrpcDoor } from '../../../gateway/grpc/server.ts';
 import { buildHttp } from '../../../gateway/http/app.ts';
 import type { RateLimits } from '../../../gateway/limits/rate-limits.ts';
 import { connectSigning, type SigningRoom } from '../../../gateway/signing/connect.ts';
+import type { WalletReader } from '../../../gateway/signing/wallet-terms.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
@@ -87,10 +88,18 @@ export interface TestGatewayOptions {
   readonly acceptAnyTestToken?: boolean;
   readonly limits?: RateLimits;
   readonly inFlightMax?: number;
+  /** Where the signing API finds wallets. */
+  readonly wallets?: WalletReader;
 }
 
 export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const { environment = 'sandbox', acceptAnyTestToken = environment === 'sandbox', limits, inFlightMax } = options;
+  const {
+    environment = 'sandbox',
+    acceptAnyTestToken = environment === 'sandbox',
+    limits,
+    inFlightMax,
+    wallets,
+  } = options;
   const coordinator = new FakeCoordinator();
   const tokens = new MemoryTokens();
   const { log, lines } = collectLog();
@@ -106,8 +115,9 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     clock: { nowMs: () => Date.now() + clock.offsetMs },
   });
   const admission = new Admission(authenticator, limits);
-  const http = await buildHttp({ environment, version: '0.0.0-test', admission, log, ...room });
-  const grpc = buildGrpc({ admission, log, ...room });
+  const found = wallets === undefined ? {} : { wallets };
+  const http = await buildHttp({ environment, version: '0.0.0-test', admission, log, ...room, ...found });
+  const grpc = buildGrpc({ admission, log, ...room, ...found });
   let client: Client | undefined;
   return {
     coordinator,
