@@ -1,0 +1,113 @@
+/** Making the next version of a list from a request. */
+import type { Static } from 'typebox';
+import type { FieldIssue } from '../errors/service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { eventOf } from '../events/event.ts';
+import { addressProblem, canonicalAddress } from '../registry/addresses.ts';
+import type { RequestContext } from '../rest/route.ts';
+import { catalogLimits, catalogOf, catalogPut, type ListEntry, withEntry } from '../rules/catalog.ts';
+import type { Change, RecordType, Versioned } from '../store/contract.ts';
+import { type ListedEntry, type ListVersionRecord, listVersionId, listVersionType, nameKey } from './list.ts';
+import { listEntries, listVersion } from './load.ts';
+import { entriesMax, type ListBody, type ListedEntryBody } from './schemas.ts';
+import { listView } from './view.ts';
+
+/** Mistakes that one answer names, at most. */
+const issuesMax = 20;
+
+/** The new version and the change that makes it. Throws ServiceError 400 or 409. */
+export async function nextListVersion(
+  context: RequestContext,
+  body: Static<typeof ListBody>,
+): Promise<{ readonly entry: ListEntry; readonly change: Change }> {
+  const catalog = await catalogOf(context);
+  const before = listEntries(context, catalog).find(({ name }) => name === body.name);
+  if (before !== undefined && before.kind !== body.kind) {
+    throw new ServiceError('conflict', `the list is of kind ${before.kind}`, {
+      details: [{ field: 'kind', issue: 'immutable', message: `takes ${before.kind}` }],
+    });
+  }
+  const given = readEntries(body.entries);
+  const kept = before !== undefined && body.append === true ? await entriesOf(context, before) : [];
+  const entries = withoutRepeats([...kept, ...given]);
+  if (entries.length > entriesMax) throw invalid([{ field: 'entries', issue: 'too_many', message: atMost }]);
+  const { nowMs } = context;
+  const entry: ListEntry = {
+    id: before?.id ?? context.newId('lst'),
+    name: body.name,
+    kind: body.kind,
+    version: (before?.version ?? 0) + 1,
+    entryCount: entries.length,
+    createdAtMs: before?.createdAtMs ?? nowMs,
+    updatedAtMs: nowMs,
+  };
+  const version: ListVersionRecord = {
+    id: listVersionId(entry.id, entry.version),
+    version: 1,
+    listId: entry.id,
+    listVersion: entry.version,
+    name: entry.name,
+    kind: entry.kind,
+    entries,
+    createdAtMs: nowMs,
+  };
+  const event = eventOf(context, {
+    type: entry.version === 1 ? 'compliance.list.created' : 'compliance.list.updated',
+    resource: 'compliance_list',
+    record: entry,
+    object: listView(entry),
+  });
+  const change: Change = {
+    puts: [
+      catalogPut(catalog, { lists: withEntry(catalog.lists, entry, catalogLimits.lists) }),
+      { type: listVersionType as unknown as RecordType<Versioned>, before: undefined, after: version },
+    ],
+    events: [event],
+  };
+  return { entry, change };
+}
+
+const atMost = `at most ${entriesMax} entries`;
+
+async function entriesOf(context: RequestContext, { id, version }: ListEntry): Promise<readonly ListedEntry[]> {
+  const list = await listVersion(context, id, version);
+  if (list === undefined) throw new Error(`list ${id} has no version ${version}`);
+  return list.entries;
+}
+
+function readEntries(entries: readonly Static<typeof ListedEntryBody>[]): ListedEntry[] {
+  const issues: FieldIssue[] = [];
+  const read = entries.map((entry, index): ListedEntry => {
+    const { address, network, name, note } = entry;
+    const field = `entries[${index}]`;
+    if ((address === undefined) === (name === undefined)) {
+      issues.push({ field, issue: 'invalid_value', message: 'takes an address or a name' });
+    } else if (name !== undefined && (network !== undefined || nameKey(name) === '')) {
+      const wrong = network === undefined ? 'name' : 'network';
+      issues.push({ field: `${field}.${wrong}`, issue: 'invalid_value', message: 'a name has letters and no network' });
+    }
+    const problem = address !== undefined && network !== undefined ? addressProblem(network, address) : undefined;
+    if (problem !== undefined) issues.push({ field: `${field}.address`, issue: problem });
+    const isCanonical = address !== undefined && network !== undefined && problem === undefined;
+    return {
+      address: isCanonical ? canonicalAddress(network, address) : (address ?? null),
+      network: network ?? null,
+      name: name ?? null,
+      note: note ?? null,
+    };
+  });
+  if (issues.length > 0) throw invalid(issues.slice(0, issuesMax));
+  return read;
+}
+
+/** The last of two entries for the same thing stays. */
+function withoutRepeats(entries: readonly ListedEntry[]): readonly ListedEntry[] {
+  const byKey = new Map(
+    entries.map((entry) => [`${entry.network ?? ''} ${entry.address ?? ''} ${entry.name ?? ''}`, entry]),
+  );
+  return [...byKey.values()];
+}
+
+function invalid(details: readonly FieldIssue[]): ServiceError {
+  return new ServiceError('invalidRequest', 'the list is not valid', { details });
+}
