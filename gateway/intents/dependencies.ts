@@ -4,7 +4,7 @@ import type { Log } from '../../actors/live/ports.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
 import type { CallMeta, NewBalance, ProviderAdapter } from '../providers/port.ts';
-import type { TenantStore } from '../store/contract.ts';
+import type { AddressBook, TenantStore } from '../store/contract.ts';
 import type { WalletRecord } from '../wallets/record.ts';
 import type { Deciders } from './deciders.ts';
 import type { IntentRecord } from './record.ts';
@@ -13,8 +13,7 @@ export interface IntentDependencies {
   readonly store: TenantStore;
   readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
   readonly deciders: Deciders;
-  /** Credits the receiver of a completed transfer, if its address is a wallet of ours. The same intent credits once. */
-  readonly credit: (meta: CallMeta, intent: IntentRecord) => Promise<void>;
+  readonly addressBook: Pick<AddressBook, 'ownerOf'>;
   /**
    * Uses up a number of a wallet's account with an empty transaction, and answers with what it cost. May be repeated.
    * Throws ProviderUnavailable until the chain has it, ProviderRejected when it never will.

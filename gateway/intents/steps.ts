@@ -16,6 +16,7 @@ import {
 } from '../providers/port.ts';
 import { merge } from '../store/changes.ts';
 import type { Change } from '../store/contract.ts';
+import { creditDeposit } from '../wallets/deposits.ts';
 import { type WalletRecord, walletType } from '../wallets/record.ts';
 import { retryDelayMs } from './backoff.ts';
 import { adapterOf, type IntentDependencies } from './dependencies.ts';
@@ -45,6 +46,8 @@ export interface Task {
   readonly wallet: WalletRecord | undefined;
   /** Its allocated number; null: not known. */
   readonly number: number | undefined | null;
+  /** When it falls due in the store, as far as is known: until then nobody else takes it up. */
+  readonly dueAtMs: number;
 }
 
 interface Loaded extends Task {
@@ -104,7 +107,7 @@ export class IntentSteps {
     const numbered = adapterOf(this.#deps, record.provider).sequenceCounter(wallet) !== undefined;
     const asks = numbered && task.number === null && record.status !== 'approved';
     const number = asks ? await store.numberOf(tenant, id) : (task.number ?? undefined);
-    return { tenant, id, record, wallet, number };
+    return { tenant, id, record, wallet, number, dueAtMs: task.dueAtMs };
   }
 
   #step(task: Loaded): Promise<Next | undefined> {
@@ -140,13 +143,16 @@ export class IntentSteps {
     const { tenant, record, wallet } = task;
     const nowMs = this.#now();
     const counter = adapterOf(this.#deps, record.provider).sequenceCounter(wallet);
+    const dueAtMs = nowMs + this.#times.leaseMs;
     const move = beginSigning(record, nowMs);
-    const change = merge(changeOf(this.#reporter(record, nowMs), move, nowMs + this.#times.leaseMs), {
+    const change = merge(changeOf(this.#reporter(record, nowMs), move, dueAtMs), {
       guards: [{ kind: 'status', id: wallet.id, status: 'active' }],
       ...(counter === undefined ? {} : { allocate: { counter, recordId: record.id } }),
     });
     const outcome = await this.#deps.store.commit(tenant, change);
-    if (outcome.committed) return { task: { ...task, record: lastOf(move), number: outcome.allocated }, atMs: 0 };
+    if (outcome.committed) {
+      return { task: { ...task, record: lastOf(move), number: outcome.allocated, dueAtMs }, atMs: 0 };
+    }
     if (outcome.refusal.kind === 'status') return this.#hold(task, 'WALLET_NOT_ACTIVE', frozenRetryMs);
     return undefined;
   }
@@ -165,16 +171,37 @@ export class IntentSteps {
       const { providerTxId, providerStatus, subStatus, error, feePaid, numberUsed } = progress;
       return this.#fail(task, { providerTxId, providerStatus, subStatus, error }, feePaid, numberUsed);
     }
-    if (progress.stage === 'completed') await this.#deps.credit(this.#meta(task), record);
     const move = advanceIntent(record, progress, nowMs);
-    if (progress.stage === 'completed') return this.#move(task, move!);
-    const again = { atMs: progress.againAtMs, dueAtMs: Math.max(progress.againAtMs, nowMs) + handoverMs };
-    if (move !== undefined) return this.#move(task, move, again);
-    const { committed } = await this.#deps.store.commit(task.tenant, {
-      guards: [versionGuard(record)],
-      due: [dueOf(record, again.dueAtMs)],
+    if (progress.stage === 'completed') {
+      // Before the intent ends, since nobody would come back to it: a credit may be repeated.
+      await this.#creditReceiver(record, progress.providerTxId);
+      return this.#move(task, move!);
+    }
+    const { againAtMs } = progress;
+    const dueAtMs = Math.max(againAtMs, nowMs) + handoverMs;
+    if (move !== undefined) return this.#move(task, move, { atMs: againAtMs, dueAtMs });
+    // Nothing new, and others keep away for long enough: not worth a write.
+    if (task.dueAtMs > againAtMs + handoverMs / 2) return { task, atMs: againAtMs };
+    const change = { guards: [versionGuard(record)], due: [dueOf(record, dueAtMs)] };
+    const { committed } = await this.#deps.store.commit(task.tenant, change);
+    return committed ? { task: { ...task, dueAtMs }, atMs: againAtMs } : undefined;
+  }
+
+  /** The receiver may be a wallet of ours, of any tenant. */
+  async #creditReceiver(record: IntentRecord, txId: string): Promise<void> {
+    const { addressBook, store, random } = this.#deps;
+    const owner = await addressBook.ownerOf(record.network, record.destination.address);
+    if (owner === undefined) return;
+    const nowMs = this.#now();
+    await creditDeposit(store, {
+      ...owner,
+      asset: record.asset,
+      units: BigInt(record.units),
+      txId,
+      fromAddress: record.fromAddress,
+      nowMs,
+      newId: (prefix) => newId(prefix, nowMs, random),
     });
-    return committed ? { task, atMs: again.atMs } : undefined;
   }
 
   async #afterError(task: Loaded, adapter: ProviderAdapter, error: unknown): Promise<Next | undefined> {
@@ -250,7 +277,8 @@ export class IntentSteps {
       if (outcome.refusal.kind === 'conflict') return undefined;
       throw new Error(`${task.id} could not be written: ${outcome.refusal.kind}`);
     }
-    return then === undefined ? undefined : { task: { ...task, record: lastOf(move) }, atMs: then.atMs };
+    if (then === undefined) return undefined;
+    return { task: { ...task, record: lastOf(move), dueAtMs: then.dueAtMs }, atMs: then.atMs };
   }
 
   /** A call of the provider that hangs is given up before the lease ends. */

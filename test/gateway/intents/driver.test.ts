@@ -1,0 +1,371 @@
+/** The driver on a real Redis: transfers end, whoever carries them and whatever goes wrong on the way. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { update } from '../../../gateway/store/changes.ts';
+import { StoreUnavailable } from '../../../gateway/store/contract.ts';
+import { walletType } from '../../../gateway/wallets/record.ts';
+import { until } from '../../support/until.ts';
+import { failedOnChain, failedUnsent, feePaid, feeReserve, fillFee } from './support/fake-provider.ts';
+import { oneEth, startWorld, type World } from './support/world.ts';
+
+const tenant = 'tn_acme';
+let world: World;
+
+beforeEach(async () => {
+  world = await startWorld();
+});
+
+afterEach(async () => {
+  await world.stop();
+});
+
+describe('a transfer that goes well', () => {
+  test('passes every status and leaves the balance without amount and fee', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const driver = world.driver();
+    const intent = await world.intent(tenant, wallet);
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({
+      available: 4n * oneEth - feeReserve,
+      reserved: oneEth + feeReserve,
+    });
+    driver.kick(tenant, intent, wallet);
+    const done = await world.reach(tenant, intent.id, 'completed');
+    expect(done.statusHistory.map(({ status }) => status)).toEqual([
+      'created',
+      'screening',
+      'approved',
+      'signing',
+      'broadcasting',
+      'confirming',
+      'completed',
+    ]);
+    expect(done).toMatchObject({ version: 4, providerTxId: `tx-${intent.id}`, feePaid: { units: String(feePaid) } });
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({ available: 4n * oneEth - feePaid, reserved: 0n });
+    const { events } = await world.store.events(tenant, { afterSequence: 0, limit: 100, types: [] });
+    expect(events.map(({ type, resource }) => `${type} ${resource.version}`)).toEqual([
+      'transaction_intent.created 1',
+      'transaction_intent.screening 1',
+      'transaction_intent.approved 1',
+      'transaction_intent.signing 2',
+      'transaction_intent.broadcasting 3',
+      'transaction_intent.confirming 3',
+      'transaction_intent.completed 4',
+    ]);
+    expect(await world.store.takeDue(tenant, world.clock.nowMs() + 10 ** 9, 1, 10)).toEqual([]);
+  });
+});
+
+describe('many transfers', () => {
+  test('of one wallet get the numbers from 0 without a hole, and all complete', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 30n * oneEth });
+    const driver = world.driver();
+    world.provider.confirmAfterMs = 5;
+    const intents = await Promise.all(Array.from({ length: 20 }, () => world.intent(tenant, wallet)));
+    for (const intent of intents) driver.kick(tenant, intent, wallet);
+    for (const { id } of intents) await world.reach(tenant, id, 'completed');
+    expect([...world.provider.usedBy(wallet.id).keys()].sort((a, b) => a - b)).toEqual([...Array(20).keys()]);
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({
+      available: 10n * oneEth - 20n * feePaid,
+      reserved: 0n,
+    });
+  });
+
+  test('are taken once each, although two gateways sweep for them', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 50n * oneEth });
+    const intents = await Promise.all(Array.from({ length: 40 }, () => world.intent(tenant, wallet)));
+    world.clock.offsetMs += 3_000;
+    world.driver().start();
+    world.driver().start();
+    for (const { id } of intents) await world.reach(tenant, id, 'completed');
+    expect(world.provider.chain.size).toBe(40);
+    expect([...world.provider.chain.values()].every(({ attempts }) => attempts === 1)).toBe(true);
+  });
+
+  test('are taken once each in effect, although two gateways are told of the same ones', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 50n * oneEth });
+    const intents = await Promise.all(Array.from({ length: 40 }, () => world.intent(tenant, wallet)));
+    const drivers = [world.driver(), world.driver()];
+    for (const intent of intents) for (const driver of drivers) driver.kick(tenant, intent, wallet);
+    for (const { id } of intents) await world.reach(tenant, id, 'completed');
+    expect([...world.provider.usedBy(wallet.id).keys()].sort((a, b) => a - b)).toEqual([...Array(40).keys()]);
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({
+      available: 10n * oneEth - 40n * feePaid,
+      reserved: 0n,
+    });
+    const { events } = await world.store.events(tenant, {
+      afterSequence: 0,
+      limit: 1000,
+      types: ['transaction_intent.completed'],
+    });
+    expect(new Set(events.map(({ resource }) => resource.id)).size).toBe(40);
+    expect(events).toHaveLength(40);
+  });
+
+  test('are worked on in bounded number, and no tenant waits for the whole queue of another', async () => {
+    const rich = await world.wallet('tn_busy', { ETH: 100n * oneEth });
+    const other = await world.wallet('tn_quiet', { ETH: 5n * oneEth });
+    const busy = await Promise.all(Array.from({ length: 40 }, () => world.intent('tn_busy', rich)));
+    const quiet = await world.intent('tn_quiet', other);
+    const order: string[] = [];
+    world.provider.plan = ({ intent }) => {
+      if (intent.submission === null) order.push(intent.id);
+      return 'goes';
+    };
+    const driver = world.driver({}, { perProviderMax: 2 });
+    for (const intent of busy) driver.kick('tn_busy', intent, rich);
+    driver.kick('tn_quiet', quiet, other);
+    for (const { id } of busy) await world.reach('tn_busy', id, 'completed');
+    expect(world.provider.inHandMost).toBe(2);
+    expect(order.indexOf(quiet.id)).toBeLessThan(5);
+  });
+});
+
+describe('a provider', () => {
+  test('that is away is asked again, and the intent says so meanwhile', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    let open = false;
+    world.provider.plan = () => (open ? 'goes' : 'away');
+    world.driver().kick(tenant, intent, wallet);
+    const waiting = await until(async () => {
+      const record = await world.read(tenant, intent.id);
+      return record.attempts >= 2 && record;
+    }, 'two attempts');
+    expect(waiting).toMatchObject({ status: 'signing', subStatus: 'AWAITING_QUORUM' });
+    open = true;
+    const done = await world.reach(tenant, intent.id, 'completed');
+    expect(done.subStatus).toBeNull();
+    expect(world.provider.chain.size).toBe(1);
+  });
+
+  test('that stays away long after the expiry makes the intent fail, if nothing was submitted', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    world.provider.plan = () => 'away';
+    world.driver().kick(tenant, intent, wallet);
+    await world.reach(tenant, intent.id, 'signing');
+    world.clock.offsetMs += 24 * 3_600_000 + 3_600_000;
+    const attempts = (await world.read(tenant, intent.id)).attempts;
+    await until(async () => (await world.read(tenant, intent.id)).attempts > attempts + 1, 'attempts after the expiry');
+    world.clock.offsetMs += 6 * 3_600_000;
+    const failed = await world.reach(tenant, intent.id, 'failed');
+    expect(failed.providerError?.code).toBe('provider_unavailable');
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({ available: 5n * oneEth, reserved: 0n });
+  });
+
+  test('that stays away never makes a submitted transfer fail', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    world.provider.plan = ({ intent: { submission } }) => (submission === null ? 'goes' : 'away');
+    world.driver().kick(tenant, intent, wallet);
+    await world.reach(tenant, intent.id, 'confirming');
+    world.clock.offsetMs += 100 * 3_600_000;
+    const { attempts } = await world.read(tenant, intent.id);
+    await until(async () => (await world.read(tenant, intent.id)).attempts > attempts + 2, 'more attempts');
+    expect((await world.read(tenant, intent.id)).status).toBe('confirming');
+  });
+
+  test('that never answers holds up nobody else for longer than its lease', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const [stuck, after] = [await world.intent(tenant, wallet), await world.intent(tenant, wallet)];
+    world.provider.plan = ({ intent }) => (intent.id === stuck.id ? new Promise(() => {}) : 'goes');
+    world.provider.numbered = false;
+    const driver = world.driver({}, { perProviderMax: 1, times: { leaseMs: 100, giveUpMs: 10 ** 9 } });
+    driver.kick(tenant, stuck, wallet);
+    driver.kick(tenant, after, wallet);
+    await world.reach(tenant, after.id, 'completed');
+    expect(await world.read(tenant, stuck.id)).toMatchObject({ status: 'signing', subStatus: 'AWAITING_QUORUM' });
+  });
+
+  test('whose adapter breaks is logged and asked again', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    let broken = true;
+    world.provider.plan = () => {
+      if (!broken) return 'goes';
+      broken = false;
+      throw new TypeError('undefined is not a function');
+    };
+    world.driver().kick(tenant, intent, wallet);
+    await world.reach(tenant, intent.id, 'completed');
+    expect(world.lines.some(({ level }) => level === 'error')).toBe(true);
+  });
+});
+
+describe('a transfer that fails', () => {
+  test('on the chain loses its fee and gets its amount back', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    world.provider.plan = () => failedOnChain();
+    world.driver().kick(tenant, intent, wallet);
+    const failed = await world.reach(tenant, intent.id, 'failed');
+    expect(failed).toMatchObject({ subStatus: 'FAILED_ON_CHAIN', providerError: { code: 'REVERTED' } });
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({ available: 5n * oneEth - feePaid, reserved: 0n });
+  });
+
+  test('before it was sent gives its number to the next one, when no other is on the way', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const first = await world.intent(tenant, wallet);
+    world.provider.plan = ({ intent }) => (intent.id === first.id ? failedUnsent() : 'goes');
+    const driver = world.driver();
+    driver.kick(tenant, first, wallet);
+    await world.reach(tenant, first.id, 'failed');
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({ available: 5n * oneEth, reserved: 0n });
+    const second = await world.intent(tenant, wallet);
+    driver.kick(tenant, second, wallet);
+    await world.reach(tenant, second.id, 'completed');
+    expect([...world.provider.usedBy(wallet.id)]).toEqual([[0, second.id]]);
+  });
+
+  test('before it was sent has its number filled, when others are on the way, and they complete', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 9n * oneEth });
+    const first = await world.intent(tenant, wallet);
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    world.provider.fillerAway = 2;
+    world.provider.plan = async ({ intent }) => {
+      if (intent.id !== first.id) return 'goes' as const;
+      await held;
+      return failedUnsent();
+    };
+    const driver = world.driver();
+    driver.kick(tenant, first, wallet);
+    await world.reach(tenant, first.id, 'signing');
+    const later = await Promise.all([world.intent(tenant, wallet), world.intent(tenant, wallet)]);
+    for (const intent of later) driver.kick(tenant, intent, wallet);
+    for (const { id } of later) await world.reach(tenant, id, 'confirming');
+    release();
+    for (const { id } of later) await world.reach(tenant, id, 'completed');
+    const failed = await world.reach(tenant, first.id, 'failed');
+    expect(failed).toMatchObject({ subStatus: 'REJECTED_BY_PROVIDER', feePaid: { units: String(fillFee) } });
+    expect(failed.gap).toBeUndefined();
+    expect(world.provider.usedBy(wallet.id).get(0)).toBe('filler');
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({
+      available: 7n * oneEth - 2n * feePaid - fillFee,
+      reserved: 0n,
+    });
+  });
+});
+
+describe('an intent that awaits approval', () => {
+  const pending = { kind: 'pendingApproval', quorum: 1, approvers: [], timeoutMs: 60_000 } as const;
+
+  test('expires when its time is over, and what it held returns', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet, {}, pending);
+    const driver = world.driver();
+    world.clock.offsetMs += 59_000;
+    await driver.sweep();
+    expect((await world.read(tenant, intent.id)).status).toBe('pending_approval');
+    world.clock.offsetMs += 2_000;
+    await driver.sweep();
+    await world.reach(tenant, intent.id, 'expired');
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({ available: 5n * oneEth, reserved: 0n });
+    expect(world.provider.advances).toBe(0);
+  });
+});
+
+describe('an approved intent', () => {
+  test('that nobody took up for a day expires and is never signed', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    world.clock.offsetMs += 24 * 3_600_000 + 1;
+    await world.driver().sweep();
+    await world.reach(tenant, intent.id, 'expired');
+    expect(world.provider.advances).toBe(0);
+  });
+
+  test('of a wallet that was frozen meanwhile waits, and goes on when it is active again', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth }, { status: 'frozen' });
+    const intent = await world.intent(tenant, wallet);
+    world.driver().kick(tenant, intent, wallet);
+    await until(async () => (await world.read(tenant, intent.id)).subStatus === 'WALLET_NOT_ACTIVE', 'the hold');
+    expect((await world.read(tenant, intent.id)).status).toBe('approved');
+    const active = { ...wallet, status: 'active' as const, version: 2 };
+    await world.store.commit(tenant, { puts: [update(walletType, wallet, active)] });
+    world.clock.offsetMs += 10_000;
+    world.driver().start();
+    await world.reach(tenant, intent.id, 'completed');
+  });
+});
+
+describe('a receiver that is a wallet of ours', () => {
+  test('is credited once, in whatever tenant it is', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const theirs = await world.wallet('tn_other', {});
+    const { address } = theirs.addresses[0]!;
+    const intent = await world.intent(tenant, wallet, { destination: { address } });
+    world.driver().kick(tenant, intent, wallet);
+    await world.reach(tenant, intent.id, 'completed');
+    expect(await world.balance('tn_other', theirs.id, 'ETH')).toEqual({ available: oneEth, reserved: 0n });
+  });
+});
+
+describe('a driver that stops', () => {
+  test('finishes the step in hand, starts none, and another goes on', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const [first, second] = [await world.intent(tenant, wallet), await world.intent(tenant, wallet)];
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    world.provider.plan = async ({ intent }) => {
+      if (intent.id === first.id) await held;
+      return 'goes' as const;
+    };
+    const driver = world.driver({}, { perProviderMax: 1 });
+    driver.kick(tenant, first, wallet);
+    driver.kick(tenant, second, wallet);
+    await until(() => world.provider.inHand === 1, 'the first step');
+    let stopped = false;
+    const stopping = driver.stop().then(() => {
+      stopped = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(stopped).toBe(false);
+    release();
+    await stopping;
+    expect((await world.read(tenant, first.id)).status).toBe('confirming');
+    expect((await world.read(tenant, second.id)).status).toBe('approved');
+    driver.kick(tenant, second, wallet);
+    world.clock.offsetMs += 60_000;
+    world.driver().start();
+    for (const { id } of [first, second]) await world.reach(tenant, id, 'completed');
+    expect(world.provider.chain.get(first.id)?.attempts).toBe(1);
+  });
+
+  test('waits for a step that hangs no longer than it is told', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    world.provider.plan = () => new Promise(() => {});
+    const driver = world.driver();
+    driver.kick(tenant, intent, wallet);
+    await until(() => world.provider.inHand === 1, 'the step');
+    await driver.stop(20);
+    expect(world.provider.inHand).toBe(1);
+  });
+});
+
+describe('Redis away', () => {
+  test('holds everything up, and it goes on when Redis is back', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    let away = 3;
+    const flaky = new Proxy(world.store, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name) as unknown;
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) => {
+          if (away > 0) {
+            away -= 1;
+            return Promise.reject(new StoreUnavailable('away'));
+          }
+          return value.apply(target, given);
+        };
+      },
+    });
+    world.driver({ store: flaky }).kick(tenant, intent, wallet);
+    await world.reach(tenant, intent.id, 'completed');
+  });
+});
