@@ -2,7 +2,7 @@
 import { networkIds, networkOf } from '../../registry/networks.ts';
 import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port.ts';
 import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
-import type { OrderStanding } from '../simulated/progress.ts';
+import type { OrderStanding, Stage } from '../simulated/progress.ts';
 import {
   BitgoError,
   type BitgoTransfer,
@@ -28,7 +28,7 @@ const info: ProviderInfo = {
 /** Our asset symbols as BitGo names coins of test networks. */
 const coins: Readonly<Record<string, string>> = { ETH: 'hteth', USDC: 'hteth:usdc', BTC: 'tbtc', SOL: 'tsol' };
 
-const stages: Readonly<Record<TransferState, OrderStanding['reached']>> = {
+const stages: Readonly<Record<TransferState, Stage>> = {
   initialized: 'signing',
   pendingApproval: 'signing',
   signed: 'broadcasting',
@@ -92,7 +92,8 @@ function orderOf({ id, standing }: BitgoTransfer): OrderStanding {
     providerTxId: id,
     standing,
     subStatus: subStatuses[standing.status] ?? null,
-    reached: stages[standing.status],
+    stage: stages[standing.status],
+    memory: { order: id },
     error: { code: 'TransactionFailed', message: 'the transaction failed on the chain' },
   };
 }

@@ -2,7 +2,7 @@
 import { networkIds } from '../../registry/networks.ts';
 import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port.ts';
 import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
-import type { OrderStanding } from '../simulated/progress.ts';
+import type { OrderStanding, Stage } from '../simulated/progress.ts';
 import {
   CopperError,
   type CopperOrder,
@@ -33,7 +33,7 @@ const currencies: Readonly<Record<string, readonly [base: string, main: string]>
   SOL: ['SOL', 'SOL'],
 };
 
-const stages: Readonly<Record<OrderStatus, OrderStanding['reached']>> = {
+const stages: Readonly<Record<OrderStatus, Stage>> = {
   new: 'signing',
   queued: 'signing',
   reserved: 'signing',
@@ -96,7 +96,8 @@ function orderOf({ orderId, standing }: CopperOrder): OrderStanding {
     providerTxId: orderId,
     standing,
     subStatus: subStatuses[standing.status] ?? null,
-    reached: stages[standing.status],
+    stage: stages[standing.status],
+    memory: { order: orderId },
     error: { code: 'blockchain-transaction-failed', message: 'the transaction failed on the chain' },
   };
 }

@@ -9,7 +9,7 @@ import {
   type TransferDraft,
 } from '../port.ts';
 import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
-import type { OrderStanding } from '../simulated/progress.ts';
+import type { OrderStanding, Stage } from '../simulated/progress.ts';
 import {
   FireblocksError,
   type FireblocksStatus,
@@ -45,7 +45,7 @@ const assetIds: Readonly<Record<string, string>> = {
   SOL: 'SOL_TEST',
 };
 
-const stages: Readonly<Record<FireblocksStatus, OrderStanding['reached']>> = {
+const stages: Readonly<Record<FireblocksStatus, Stage>> = {
   SUBMITTED: 'signing',
   PENDING_AML_SCREENING: 'signing',
   QUEUED: 'signing',
@@ -113,7 +113,8 @@ function orderOf({ id, standing, subStatus }: FireblocksTransaction): OrderStand
     providerTxId: id,
     standing,
     subStatus: subStatuses[standing.status] ?? null,
-    reached: stages[standing.status],
+    stage: stages[standing.status],
+    memory: { order: id },
     error: { code: subStatus ?? standing.status, message: 'the transaction was mined and failed' },
   };
 }

@@ -15,8 +15,7 @@ import {
   type Transfer,
 } from '../port.ts';
 import { networkFee, openingBalances } from '../simulated/economy.ts';
-import { progressOf, refusedTransfer } from '../simulated/progress.ts';
-import type { Stage } from '../simulated/stages.ts';
+import { progressOf, refusedTransfer, type Stage } from '../simulated/progress.ts';
 import { standing, type Timeline, type TurningPoints, timelineFor } from '../simulated/timeline.ts';
 import { worthlessHash, worthlessWallet } from '../simulated/worthless-keys.ts';
 
@@ -37,18 +36,16 @@ const info: ProviderInfo = {
   networks: networkIds,
 };
 
-type SandboxStatus = 'ACCEPTED' | 'SENT' | 'MINED' | 'DONE' | 'REVERTED';
+type SandboxStatus = 'ACCEPTED' | 'MINED' | 'DONE' | 'REVERTED';
 
 const usual: Timeline<SandboxStatus> = [
   { status: 'ACCEPTED', fromMs: 0 },
-  { status: 'SENT', fromMs: 300 },
-  { status: 'MINED', fromMs: 600 },
+  { status: 'MINED', fromMs: 400 },
   { status: 'DONE', fromMs: 1_000 },
 ];
 
-const reached: Readonly<Record<SandboxStatus, Stage | 'completed' | 'failed'>> = {
+const stages: Readonly<Record<SandboxStatus, Stage>> = {
   ACCEPTED: 'signing',
-  SENT: 'broadcasting',
   MINED: 'confirming',
   DONE: 'completed',
   REVERTED: 'failed',
@@ -124,8 +121,8 @@ export function sandboxAdapter(): ProviderAdapter {
         {
           providerTxId: transactionHash(transfer),
           standing: now,
-          subStatus: null,
-          reached: reached[now.status],
+          subStatus: outcome === 'slow_queue' && now.status === 'ACCEPTED' ? 'QUEUED_AT_PROVIDER' : null,
+          stage: stages[now.status],
           error: { code: 'SANDBOX_REVERTED', message: 'the transaction was mined and reverted' },
           memory: { takenAtMs: start },
         },

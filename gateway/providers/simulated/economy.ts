@@ -7,12 +7,12 @@ import { assetOf, assetsOn } from '../../registry/assets.ts';
 import { type NetworkId, networkOf } from '../../registry/networks.ts';
 import type { NewBalance } from '../port.ts';
 
-/** Smallest units by asset: 10 ETH, 25,000 USDC, 1 BTC, 250 SOL. */
+/** Smallest units by asset: 10 ETH, 10,000 USDC, 1 BTC, 100 SOL. */
 const sandboxFunds: Readonly<Record<string, bigint>> = {
   ETH: 10n * 10n ** 18n,
-  USDC: 25_000n * 10n ** 6n,
+  USDC: 10_000n * 10n ** 6n,
   BTC: 10n ** 8n,
-  SOL: 250n * 10n ** 9n,
+  SOL: 100n * 10n ** 9n,
 };
 
 /** A sandbox wallet begins with test money, a production wallet with nothing. Every asset of the network is listed. */

@@ -14,7 +14,6 @@ import {
 } from '../port.ts';
 import { networkFee, openingBalances } from './economy.ts';
 import { type OrderStanding, progressOf, refusedTransfer } from './progress.ts';
-import { reportedStage } from './stages.ts';
 
 export interface HostedBridge {
   readonly info: ProviderInfo;
@@ -73,7 +72,7 @@ export function hostedAdapter(bridge: HostedBridge): ProviderAdapter {
     sequenceCounter: () => undefined,
 
     async advance(meta, transfer) {
-      const isSubmitted = reportedStage(transfer.intent.submission) !== null;
+      const isSubmitted = transfer.intent.submission !== null;
       try {
         const order = await calling(
           async () => (isSubmitted ? await bridge.find(meta, transfer) : undefined) ?? bridge.submit(meta, transfer),

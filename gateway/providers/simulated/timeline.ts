@@ -4,7 +4,6 @@
  * nothing.
  */
 import type { MagicOutcome } from '../magic.ts';
-import { minimumWaitMs } from './stages.ts';
 
 export interface Phase<S extends string> {
   readonly status: S;
@@ -21,6 +20,9 @@ export interface Standing<S extends string> {
   readonly nextAtMs: number | undefined;
 }
 
+/** No provider is asked about the same order more often than this. */
+const waitMsMin = 20;
+
 export function standing<S extends string>(timeline: Timeline<S>, takenAtMs: number, nowMs: number): Standing<S> {
   const elapsedMs = Math.max(0, nowMs - takenAtMs);
   const next = timeline.findIndex(({ fromMs }) => fromMs > elapsedMs);
@@ -28,7 +30,7 @@ export function standing<S extends string>(timeline: Timeline<S>, takenAtMs: num
   const nextPhase = timeline[index + 1];
   return {
     status: timeline[index]!.status,
-    nextAtMs: nextPhase === undefined ? undefined : Math.max(takenAtMs + nextPhase.fromMs, nowMs + minimumWaitMs),
+    nextAtMs: nextPhase === undefined ? undefined : Math.max(takenAtMs + nextPhase.fromMs, nowMs + waitMsMin),
   };
 }
 
