@@ -58,5 +58,5 @@ export async function restApp(options: RestAppOptions): Promise<RestApp> {
 
 /** A sandbox token's header; each name is a tenant of its own. */
 export function tokenOf(name: string): { authorization: string } {
-  return { authorization: `Bearer svc_sk_test_${name.padEnd(16, '0')}` };
+  return { authorization: `Bearer svc_sk_test_${name.padStart(16, 'x')}` };
 }
