@@ -68,6 +68,12 @@ export const Intent = Closed({
   approvers: Type.Array(Actor, { description: 'who may approve; empty: anybody with the scope but the initiator' }),
   provider_status: Nullable(Type.String({ description: 'the provider’s own word' })),
   provider_error: Nullable(Closed({ code: Type.String(), message: Type.String() })),
+  provider_details: Nullable(
+    Closed({
+      raw_transaction: Type.String({ description: 'the signed transaction, hex, as its network takes it' }),
+      signing_session_ids: Type.Array(Type.String(), { description: 'the sessions of the signing API that signed it' }),
+    }),
+  ),
   cancellation: Nullable(Closed({ by: Actor, reason: Nullable(Type.String()), at: Timestamp })),
   metadata: Metadata,
   status_history: Type.Array(Closed({ status: Status, sub_status: SubStatus, at: Timestamp })),

@@ -34,6 +34,10 @@ export interface IntentView {
   readonly approvers: readonly string[];
   readonly provider_status: string | null;
   readonly provider_error: { readonly code: string; readonly message: string } | null;
+  readonly provider_details: {
+    readonly raw_transaction: string;
+    readonly signing_session_ids: readonly string[];
+  } | null;
   readonly cancellation: { readonly by: string; readonly reason: string | null; readonly at: string } | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly status_history: readonly {
@@ -78,6 +82,7 @@ export function intentView(intent: IntentRecord): IntentView {
     approvers: intent.approvers,
     provider_status: intent.providerStatus,
     provider_error: intent.providerError,
+    provider_details: detailsOf(intent.submission),
     cancellation:
       cancellation === undefined
         ? null
@@ -93,6 +98,13 @@ export function intentView(intent: IntentRecord): IntentView {
     updated_at: timeText(intent.updatedAtMs),
     expires_at: timeText(intent.expiresAtMs),
   };
+}
+
+/** What our own signer cluster signed: the one part of a submission that is shown. */
+function detailsOf(submission: unknown): IntentView['provider_details'] {
+  const { rawTransaction, signingSessionIds } = (submission ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof rawTransaction !== 'string' || !Array.isArray(signingSessionIds)) return null;
+  return { raw_transaction: rawTransaction, signing_session_ids: signingSessionIds as string[] };
 }
 
 /** Units of an asset as a decimal. */

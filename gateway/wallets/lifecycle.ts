@@ -1,6 +1,6 @@
 /**
- * What happens to a wallet after its making: new settings, a freeze, the end. A frozen wallet takes no new intents; those
- * that are under way go on. An archived one never comes back: of a `self_hosted` one the key is closed as well, by the job
+ * What happens to a wallet after its making: new settings, a freeze, the end. A frozen wallet takes no new intents
+ * and no approvals, and what is approved waits; what the provider has already goes on. An archived one never comes back: of a `self_hosted` one the key is closed as well, by the job
  * that the same change leaves behind (close-key.ts).
  */
 import type { Static } from 'typebox';

@@ -114,7 +114,9 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
         operationId: isFrozen ? 'freezeWallet' : 'unfreezeWallet',
         tag,
         summary: isFrozen ? 'Freeze a wallet: it takes no new intents' : 'Let a frozen wallet take intents again',
-        description: isFrozen ? 'Idempotent. Intents that are under way go on.' : 'Idempotent.',
+        description: isFrozen
+          ? 'Idempotent. It takes no approvals either, and approved intents wait; what the provider has already goes on.'
+          : 'Idempotent.',
         scope: 'wallets:write',
         limitClass: 'writes',
         params: WalletParams,

@@ -26,7 +26,7 @@ import {
 import { bitcoinLine } from './bitcoin-line.ts';
 import { evmLine, fillNonce } from './evm-line.ts';
 import type { Line } from './line.ts';
-import { notSubmitted, onChain, readSubmission } from './progress.ts';
+import { notSubmitted, onChain, readSubmission, type Submission } from './progress.ts';
 import { solanaLine } from './solana-line.ts';
 
 export interface SelfHostedDeps {
@@ -52,7 +52,7 @@ const testFunds: Readonly<Record<string, bigint>> = {
 };
 
 const slowQueueMs = 10_000;
-const stuckAgainMs = 60_000;
+const unsettledAgainMs = 60_000;
 /** How soon coins are asked for again that other transfers hold: these take a signing round. */
 const waitForCoinsMs = 50;
 
@@ -142,11 +142,11 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
   const submission = readSubmission(intent.submission);
   if (submission !== undefined) {
     const transaction = await line.chain.transaction(submission.hash, nowMs);
-    // A chain that has forgotten it is given the same transaction again, below.
-    if (transaction !== undefined) {
-      const progress = onChain(transaction, submission.signingSessionIds, time);
-      return outcome === 'stuck_confirming' ? stuck(progress, transfer, nowMs) : progress;
-    }
+    // Forgotten by its chain: nobody can say what became of it, so neither do we, and it is not sent a second time.
+    if (transaction === undefined) return unsettled(transfer, 'NOT_FOUND', 'NOT_FOUND_ON_CHAIN', nowMs);
+    const progress = onChain(transaction, madeOf(submission), time);
+    const isOver = progress.stage === 'completed' || progress.stage === 'failed';
+    return outcome === 'stuck_confirming' && isOver ? unsettled(transfer, 'CONFIRMING', null, nowMs) : progress;
   }
 
   const feeAsset = networkOf(wallet.network).nativeAsset;
@@ -167,7 +167,8 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
     if (submitted.kind === 'waits') {
       return waiting(submitted.providerStatus, submitted.subStatus, intent.submission, nowMs + waitForCoinsMs);
     }
-    return onChain(submitted.transaction, submitted.signingSessionIds, time);
+    const { transaction, signingSessionIds, raw } = submitted;
+    return onChain(transaction, { signingSessionIds, rawTransaction: Buffer.from(raw).toString('hex') }, time);
   } catch (error) {
     if (!(error instanceof ProviderRejected || error instanceof ChainRejected)) throw error;
     await line.abandon?.(transfer);
@@ -183,21 +184,24 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
   }
 }
 
+function madeOf({ signingSessionIds, rawTransaction }: Submission): Omit<Submission, 'hash'> {
+  return { signingSessionIds, rawTransaction };
+}
+
 /** Another transaction has the number. */
 function isUsed({ code }: ChainRejected): boolean {
   return code === 'nonce_too_low' || code === 'nonce_used';
 }
 
-/** Whatever the chain says, it is never confirmed. */
-function stuck(progress: Progress, { intent }: Transfer, nowMs: number): Progress {
-  if (progress.stage !== 'completed' && progress.stage !== 'failed') return progress;
+/** It is with the chain, and stays there for now. */
+function unsettled({ intent }: Transfer, providerStatus: string, subStatus: string | null, nowMs: number): Progress {
   return {
     stage: 'confirming',
-    providerTxId: progress.providerTxId,
-    providerStatus: 'CONFIRMING',
-    subStatus: null,
+    providerTxId: readSubmission(intent.submission)?.hash ?? null,
+    providerStatus,
+    subStatus,
     submission: intent.submission,
-    againAtMs: nowMs + stuckAgainMs,
+    againAtMs: nowMs + unsettledAgainMs,
   };
 }
 

@@ -51,7 +51,7 @@ export function bitcoinLine(chain: BitcoinChain): Line {
         signatures.map(({ signature }) => signature),
       );
       const transaction = await chain.submit(raw, meta.nowMs, { fails });
-      return { kind: 'taken', transaction, signingSessionIds: signatures.map(({ sessionId }) => sessionId) };
+      return { kind: 'taken', transaction, raw, signingSessionIds: signatures.map(({ sessionId }) => sessionId) };
     },
     abandon: ({ intent }) => chain.release(intent.id),
   };

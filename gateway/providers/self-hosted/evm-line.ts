@@ -24,13 +24,13 @@ export function evmLine(chain: EvmChain): Line {
     sequenceCounter: ({ id }) => `nonce:${id}`,
     async submit(meta, signer, { intent, wallet, number }, fails) {
       if (number === undefined) throw new Error(`transfer ${intent.id} has no nonce`);
-      const { transaction, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
+      const { transaction, raw, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
         transfer: { asset: intent.asset, units: BigInt(intent.units), to: intent.destination.address, nonce: number },
         purpose: intent.id,
         policyReceipt: intent.policyReceipt ?? '',
         options: { fails },
       });
-      return { kind: 'taken', transaction, signingSessionIds: [sessionId] };
+      return { kind: 'taken', transaction, raw, signingSessionIds: [sessionId] };
     },
   };
 }
@@ -78,7 +78,7 @@ async function signAndSubmit(
     policyReceipt,
   });
   const raw = signedEvm(unsigned, signature.signature, parityOf(signature));
-  return { transaction: await chain.submit(raw, meta.nowMs, options), sessionId: signature.sessionId };
+  return { transaction: await chain.submit(raw, meta.nowMs, options), raw, sessionId: signature.sessionId };
 }
 
 /** Ethereum writes one bit: a nonce point whose abscissa passed the order, once in 2^127, has no place there. */

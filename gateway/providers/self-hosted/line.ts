@@ -11,7 +11,13 @@ import type { WalletRecord } from '../../wallets/record.ts';
 import type { CallMeta, Transfer, TransferDraft } from '../port.ts';
 
 export type Submitted =
-  | { readonly kind: 'taken'; readonly transaction: ChainTransaction; readonly signingSessionIds: readonly string[] }
+  | {
+      readonly kind: 'taken';
+      readonly transaction: ChainTransaction;
+      /** The signed transaction, as its network takes it. */
+      readonly raw: Uint8Array;
+      readonly signingSessionIds: readonly string[];
+    }
   /** Nothing is signed yet: other transfers hold what it needs. */
   | { readonly kind: 'waits'; readonly providerStatus: string; readonly subStatus: string };
 

@@ -7,6 +7,8 @@ import type { NewBalance, Progress } from '../port.ts';
 export interface Submission {
   readonly hash: string;
   readonly signingSessionIds: readonly string[];
+  /** The signed transaction, hex: the API shows it, so that anybody can check its signature. */
+  readonly rawTransaction: string;
 }
 
 /** undefined: nothing is submitted yet. */
@@ -19,7 +21,7 @@ export function readSubmission(value: unknown): Submission | undefined {
 
 export function onChain(
   transaction: ChainTransaction,
-  signingSessionIds: readonly string[],
+  made: Omit<Submission, 'hash'>,
   { nowMs, blockMs }: { readonly nowMs: number; readonly blockMs: number },
 ): Progress {
   const { id, network, state, succeeded, feeUnits, confirmedAtMs } = transaction;
@@ -42,7 +44,7 @@ export function onChain(
     providerTxId: id,
     providerStatus: state.toUpperCase(),
     subStatus: queued ? 'AWAITING_EARLIER_TRANSACTION' : null,
-    submission: { hash: id, signingSessionIds } satisfies Submission,
+    submission: { hash: id, ...made } satisfies Submission,
     // Blocks come by time alone, so it is known when the last confirmation will be there.
     againAtMs: confirmedAtMs ?? nowMs + blockMs,
   };

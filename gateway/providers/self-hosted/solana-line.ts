@@ -23,8 +23,9 @@ export function solanaLine(chain: SolanaChain): Line {
         networkId: wallet.network,
         policyReceipt: intent.policyReceipt ?? '',
       });
-      const transaction = await chain.submit(signedSolana(message, signature), meta.nowMs, { fails });
-      return { kind: 'taken', transaction, signingSessionIds: [sessionId] };
+      const raw = signedSolana(message, signature);
+      const transaction = await chain.submit(raw, meta.nowMs, { fails });
+      return { kind: 'taken', transaction, raw, signingSessionIds: [sessionId] };
     },
   };
 }
