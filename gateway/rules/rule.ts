@@ -46,6 +46,20 @@ export function compileRule(text: string, scope: RuleScope, field: string): Rule
   return rule;
 }
 
+/**
+ * A rule that was accepted when it was written. Should the language not take it any more, then it gives a failure for
+ * every transaction, and never an error.
+ */
+export function compileStored(text: string, scope: RuleScope): Rule {
+  try {
+    return compileRule(text, scope, 'when');
+  } catch (error) {
+    const failure = error instanceof ServiceError ? (error.details?.[0]?.message ?? error.message) : summaryOf(error);
+    const never = environments[scope].parse('false').ast;
+    return { text, normalized: text, constant: undefined, root: never, evaluate: () => ({ failure }) };
+  }
+}
+
 function compile(text: string, scope: RuleScope, field: string): Rule {
   if (text.length > ruleLimits.charsMax) {
     throw invalid(field, `the expression is longer than ${ruleLimits.charsMax} characters`);
