@@ -152,7 +152,7 @@ export function advanceIntent(
   progress: Exclude<Progress, { stage: 'failed' }>,
   nowMs: number,
 ): Move | undefined {
-  if (!isSubmitted(record.status)) throw new Error(`an intent that is ${record.status} is not at its provider`);
+  checkAtProvider(record);
   const from = onTheWay.indexOf(record.status as (typeof onTheWay)[number]);
   const to = onTheWay.indexOf(progress.stage);
   const completed = progress.stage === 'completed';
@@ -193,7 +193,7 @@ export function failIntent(record: IntentRecord, failure: Failure, feePaid: Fee,
 
 /** It failed for good, but its number is still to be dealt with: it keeps its status and what it holds until then. */
 export function openGap(record: IntentRecord, failure: Failure, nowMs: number): Move {
-  if (!isSubmitted(record.status)) throw new Error(`an intent that is ${record.status} has no number`);
+  checkAtProvider(record);
   return { before: record, passed: [next(record, { ...failurePatch(record, failure), gap: 'open' }, nowMs)] };
 }
 
@@ -208,6 +208,11 @@ export function failureOf(record: IntentRecord): Failure {
   const { providerError, providerTxId, providerStatus, subStatus } = record;
   if (record.gap === undefined || providerError === null) throw new Error('this intent has not failed');
   return { providerTxId, providerStatus, subStatus: subStatus ?? 'FAILED', error: providerError };
+}
+
+function checkAtProvider({ status, gap }: IntentRecord): void {
+  if (!isSubmitted(status)) throw new Error(`an intent that is ${status} is not at its provider`);
+  if (gap !== undefined) throw new Error('this intent has failed: nothing but its number is left to settle');
 }
 
 function failurePatch(record: IntentRecord, failure: Failure): Partial<IntentRecord> {
