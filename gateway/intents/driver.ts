@@ -24,6 +24,10 @@ export interface DriverOptions {
   readonly heldMax?: number;
   readonly sweepEveryMs?: number;
   readonly times?: StepTimes;
+  /**
+   * Other work that falls due in the store, by the prefix of its members. What fails is due again when its lease ends.
+   */
+  readonly jobs?: ReadonlyMap<string, (tenant: string, member: string) => Promise<void>>;
 }
 
 /** A wait that is longer is left to the store. */
@@ -57,6 +61,7 @@ export class IntentDriver implements IntentKick {
   readonly #perProviderMax: number;
   readonly #heldMax: number;
   readonly #sweepEveryMs: number;
+  readonly #jobs: NonNullable<DriverOptions['jobs']>;
   readonly #held = new Map<string, Held>();
   readonly #lanes = new Map<ProviderKind, Lane>();
   readonly #waits = new TimeHeap<Held>();
@@ -77,10 +82,19 @@ export class IntentDriver implements IntentKick {
     this.#perProviderMax = options.perProviderMax ?? 64;
     this.#heldMax = options.heldMax ?? 20_000;
     this.#sweepEveryMs = options.sweepEveryMs ?? 500;
+    this.#jobs = options.jobs ?? new Map();
   }
 
   kick(tenant: string, intent: IntentRecord, wallet: WalletRecord): void {
     this.#offer({ tenant, id: intent.id, record: intent, wallet, number: null, dueAtMs: 0 });
+  }
+
+  /** Something of this tenant is due now. Returns at once. */
+  wake(tenant: string): void {
+    if (this.#stopping) return;
+    this.#sweepTenant(tenant).catch((error: unknown) => {
+      this.#log.warn({ reason: reasonOf(error) }, 'a tenant’s due work could not be taken; it is tried again');
+    });
   }
 
   start(): void {
@@ -121,8 +135,7 @@ export class IntentDriver implements IntentKick {
       try {
         await this.sweep();
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        this.#log.warn({ reason }, 'the sweep for due intents failed; it is tried again');
+        this.#log.warn({ reason: reasonOf(error) }, 'the sweep for due work failed; it is tried again');
       }
       // Every tenant costs a look: with very many of them, looking takes a fifth of the time at most.
       this.#sweepLater(Math.max(this.#sweepEveryMs, 4 * (performance.now() - startedMs)));
@@ -146,6 +159,7 @@ export class IntentDriver implements IntentKick {
     const nowMs = clock.nowMs();
     const dueAtMs = nowMs + this.#leaseMs;
     const members = await store.takeDue(tenant, nowMs, this.#leaseMs, room);
+    for (const member of members) this.#startJob(tenant, member);
     const ids = members
       .filter((member) => member.startsWith(duePrefix))
       .map((member) => member.slice(duePrefix.length));
@@ -155,6 +169,14 @@ export class IntentDriver implements IntentKick {
       const record = records[index];
       if (record !== undefined) this.#offer({ tenant, id, record, wallet: undefined, number: null, dueAtMs });
     }
+  }
+
+  /** Jobs are rare and their own affair: they take no place of a transfer. */
+  #startJob(tenant: string, member: string): void {
+    const job = this.#jobs.get(member.slice(0, member.indexOf('/') + 1));
+    job?.(tenant, member).catch((error: unknown) => {
+      this.#log.warn({ member, reason: reasonOf(error) }, 'a job failed; it is tried again when due');
+    });
   }
 
   #offer(task: Task & { readonly record: IntentRecord }): void {
@@ -260,4 +282,8 @@ export class IntentDriver implements IntentKick {
     const { nextAtMs } = this.#waits;
     if (nextAtMs !== undefined && !this.#stopping) this.#wakeAt(nextAtMs);
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
