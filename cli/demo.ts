@@ -20,6 +20,12 @@ interface Receipt {
 
 /** Resolves with an exit code: 0 when every signature verified. */
 export async function run(args: readonly string[]): Promise<number> {
+  if (args.length === 1 && (args[0] === '--help' || args[0] === '-h')) {
+    say('Usage: signmesh demo\n');
+    say('A key made by five nodes and a signature made by three of them, on each curve, drawn message by message.');
+    say('It starts a cluster of its own and takes it down again.');
+    return exitCodes.ok;
+  }
   if (args.length > 0) throw new Failure('The demo takes no arguments.', exitCodes.usage);
   say('Starting a cluster for the demo: Redis, a coordinator, five nodes, a gateway …');
   const cluster = await DemoCluster.start();

@@ -90,18 +90,22 @@ function makeProgram(end: (exitCode: number) => void): Command {
       end(await probe(name, settings));
     });
 
-  for (const [name, description] of [
-    ['demo', 'a guided tour: keys, signatures, and what happens when nodes fail'],
-    ['bench', 'measure signatures per second'],
-    ['check', 'every check of this repository, then its tests'],
-    ['docs', 'write the pages of docs/ that are made from code'],
+  // Those with options have words of their own for --help.
+  for (const [name, description, ownHelp] of [
+    ['tokens', 'issue, list, rotate and revoke the tokens that callers show', true],
+    ['credentials', 'rotate the keys that seal provider credentials', true],
+    ['demo', 'a guided tour: two keys and two signatures, drawn message by message', true],
+    ['bench', 'measure signatures, keys and the wallet API on this machine', true],
+    ['check', 'every check of this repository, then its tests', false],
+    ['docs', 'write the pages of docs/ that are made from code', false],
   ] as const) {
-    program
+    const command = program
       .command(name)
       .description(description)
       .argument('[args...]')
       .allowUnknownOption()
       .action(async (args: string[]) => end(await runModule(name, args)));
+    if (ownHelp) command.helpOption(false);
   }
   return program;
 }

@@ -1,7 +1,13 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ensureClusterMaterial, readRoster, readSecret, secretFiles } from '../../cli/cluster-material.ts';
+import {
+  credentialKeysDir,
+  ensureClusterMaterial,
+  readRoster,
+  readSecret,
+  secretFiles,
+} from '../../cli/cluster-material.ts';
 import { loadSettings } from '../../cli/config.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig } from '../../cli/role-configs.ts';
 import { ensureSandbox, readSandbox } from '../../cli/sandbox.ts';
@@ -48,6 +54,29 @@ test('what an interrupted making left is kept and completed', () => {
   expect(Object.keys(after)).toEqual(Object.keys(before));
   expect(after['node-1/identity.key']).toBe(before['node-1/identity.key']);
   expect(after['join.secret']).toBe(before['join.secret']);
+});
+
+test('a directory that is older than a secret of the gateways gets it, and nothing else changes', () => {
+  const folder = temporaryFolder();
+  const roster = ensureClusterMaterial(folder, 3, 5);
+  const before = filesIn(folder);
+  rmSync(join(folder, secretFiles.gatewayReceipt));
+  rmSync(join(folder, credentialKeysDir), { recursive: true });
+  expect(serializeRoster(ensureClusterMaterial(folder, undefined, 5))).toBe(serializeRoster(roster));
+  const after = filesIn(folder);
+  expect(Object.keys(after)).toEqual(Object.keys(before));
+  const late = [secretFiles.gatewayReceipt, `${credentialKeysDir}/1.key`];
+  for (const [path, content] of Object.entries(before)) expect(after[path] === content).toBe(!late.includes(path));
+  for (const path of late) expect(readSecret(folder, path)).toHaveLength(32);
+});
+
+test('the first credential key does not come back once a rotation has retired it', () => {
+  const folder = temporaryFolder();
+  ensureClusterMaterial(folder, 3, 5);
+  const keys = join(folder, credentialKeysDir);
+  renameSync(join(keys, '1.key'), join(keys, '2.key'));
+  ensureClusterMaterial(folder, undefined, 5);
+  expect(readdirSync(keys)).toEqual(['2.key']);
 });
 
 test('all secrets differ, and another cluster has others', () => {
@@ -111,7 +140,29 @@ test('the public seed gives everybody the same token and keys; a text its own; r
   expect(make('ours').token).not.toBe(make('theirs').token);
   expect(make('random').seed).not.toEqual(make('random').seed);
   expect(make('random').token).not.toBe(make('random').token);
-  for (const choice of [undefined, 'ours', 'random']) expect(tokenEnvironment(make(choice).token)).toBe('sandbox');
+  expect(make('ours').approverToken).not.toBe(make('theirs').approverToken);
+  expect(make('random').approverToken).not.toBe(make('random').approverToken);
+  for (const choice of [undefined, 'ours', 'random']) {
+    const { token, approverToken } = make(choice);
+    expect(approverToken).not.toBe(token);
+    // A live token of the same letters must carry its checksum: so do these.
+    for (const each of [token, approverToken]) expect(each).toMatch(/^svc_sk_test_[0-9A-Za-z]{36}$/);
+    expect(tokenEnvironment(token)).toBe('sandbox');
+    expect(tokenEnvironment(approverToken)).toBe('sandbox');
+  }
+});
+
+test('a sandbox that was made before there was an approver has one, always the same', () => {
+  for (const choice of [undefined, 'ours', 'random']) {
+    const folder = temporaryFolder();
+    const sandbox = ensureSandbox(folder, choice);
+    expect(Object.keys(JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8')))).toEqual([
+      'kind',
+      'seed',
+      'token',
+    ]);
+    expect(readSandbox(folder)).toEqual(sandbox);
+  }
 });
 
 test('a sandbox keeps its seed, and refuses another', () => {
@@ -137,6 +188,9 @@ test('the roles accept what is made for them, and production has no sandbox', ()
   const production = loadSettings({ ...environment, SIGNMESH_ENVIRONMENT: 'production' }).settings;
   expect(nodeConfig(production, 1).sandbox).toBeUndefined();
   expect(gatewayConfig(production).bannerToken).toBeUndefined();
+  expect(gatewayConfig(production).approverToken).toBeUndefined();
+  const { receiptSeed, credentialKeysDir: keys, chainBlockMs } = gatewayConfig(settings);
+  expect([receiptSeed.length, existsSync(join(keys, '1.key')), chainBlockMs]).toEqual([32, true, 1000]);
   expect(() => assertGatewayConfig(gatewayConfig(production))).not.toThrow();
 });
 

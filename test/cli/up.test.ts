@@ -58,6 +58,7 @@ describe.sequential('signmesh up', () => {
     expect(up.output).toContain(`http://127.0.0.1:${place.httpPort}`);
     expect(up.output).toContain(`127.0.0.1:${place.grpcPort}`);
     expect(up.output).toContain(ready.token);
+    expect(up.output).toContain(ready.approver_token);
     expect(ready.keys.map((key) => key.wallet_id)).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
     for (const key of ready.keys)
       for (const address of Object.values(key.addresses)) expect(up.output).toContain(address);

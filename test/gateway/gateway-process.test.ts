@@ -222,6 +222,13 @@ describe('a gateway process', () => {
     [{ acceptAnyTestToken: true, environment: 'production' }, 'acceptAnyTestToken'],
     [{ bannerToken: { token: 'svc_sk_live_x', tenant: 't' } }, 'bannerToken.token'],
     [{ bannerToken: { ...bannerToken, tenant: 'a b' } }, 'bannerToken.tenant'],
+    [{ approverToken: 'svc_sk_live_x' }, 'approverToken'],
+    [{ approverToken: bannerToken.token }, 'approverToken'],
+    [{ receiptSeed: new Uint8Array(31) }, 'receiptSeed'],
+    [{ credentialKeysDir: '' }, 'credentialKeysDir'],
+    [{ chainBlockMs: 9 }, 'chainBlockMs'],
+    [{ chainBlockMs: 10.5 }, 'chainBlockMs'],
+    [{ intentConcurrency: 0 }, 'intentConcurrency'],
   ])('refuses the setting in %j by name', (changes, name) => {
     expect(() => assertGatewayConfig({ ...config, ...changes })).toThrow(name);
   });

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { allScopes } from '../../gateway/auth/scopes.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
-import { liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
+import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
 import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -135,9 +135,17 @@ describe('the token store', () => {
     expect(first).toMatchObject({ id: sandboxTokenId, tenant: 'sandbox', scopes: allScopes });
     nowMs += 1_000;
     expect(await store.ensureSandboxToken(token, 'sandbox')).toEqual(first);
+    const approver = `${token}2`;
+    expect(await store.ensureSandboxToken(token, 'sandbox', approver)).toEqual(first);
+    expect(await store.lookup(hashToken(approver, tokenKey))).toMatchObject({
+      id: approverTokenId,
+      tenant: 'sandbox',
+      name: 'approver',
+      scopes: allScopes.filter((scope) => scope !== 'sandbox:admin'),
+    });
     await store.revokeToken('sandbox', sandboxTokenId);
     expect((await store.ensureSandboxToken(token, 'sandbox')).revokedAtMs).toBe(nowMs);
-    expect(await store.listTokens('sandbox')).toHaveLength(1);
+    expect(await store.listTokens('sandbox')).toHaveLength(2);
     await expect(store.ensureSandboxToken('svc_sk_live_x', 'sandbox')).rejects.toThrow(RangeError);
   });
 });

@@ -10,6 +10,7 @@ export interface ReadyLine {
   readonly http: string;
   readonly grpc: string;
   readonly token: string;
+  readonly approver_token: string;
   readonly keys: readonly { wallet_id: string; public_key: string; addresses: Record<string, string> }[];
   readonly pids: Readonly<Record<string, number>>;
 }

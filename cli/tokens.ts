@@ -1,0 +1,272 @@
+/**
+ * `signmesh tokens`: who may call the service. A token is shown once, when it is issued; afterwards there is nothing but
+ * its keyed hash, and its record goes by its id.
+ */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '../gateway/auth/scopes.ts';
+import type { TokenEnvironment } from '../gateway/auth/token-format.ts';
+import type { TokenRecord } from '../gateway/auth/token-record.ts';
+import { type IssuedToken, TokenStore, tenantPattern } from '../gateway/auth/token-store.ts';
+import { readRoster, readSecret, secretFiles } from './cluster-material.ts';
+import { loadSettings } from './config.ts';
+import { errorText, exitCodes, Failure } from './failure.ts';
+import { redisUrlFor, withRedis } from './redis-address.ts';
+
+interface CommonFlags {
+  readonly tenant: string;
+  readonly dataDir?: string;
+  readonly json?: boolean;
+}
+
+interface IssueFlags extends CommonFlags {
+  readonly name?: string;
+  readonly scopes?: Scope[];
+  readonly all?: boolean;
+  readonly readOnly?: boolean;
+  readonly expires?: number | 'never';
+  readonly providerConnection?: string[];
+  readonly environment?: TokenEnvironment;
+}
+
+const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const lifetimeMaxMs = 3_650 * 86_400_000;
+const nameCharsMax = 100;
+
+/** Resolves with an exit code. Throws a Failure for a wrong call, and for a world that is not as it must be. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    await makeCommand().parseAsync([...args], { from: 'user' });
+    return exitCodes.ok;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCodes.ok;
+    // Without a subcommand the help is what is said.
+    if (error.code === 'commander.help') return exitCodes.usage;
+    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
+  }
+}
+
+function makeCommand(): Command {
+  const program = new Command('signmesh tokens')
+    .description('Issue, list, rotate and revoke the tokens that callers show.')
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText(
+      'after',
+      '\nThey work on the Redis of REDIS_URL, or else on that of the "signmesh up" that runs in the data directory.',
+    );
+  common(program, 'issue', 'issue a token; it is shown once')
+    .option('--name <text>', 'a label for people', label)
+    .option('--scopes <list>', 'what it may do, such as wallets:read,intents:write', scopeList)
+    .option('--all', 'every scope but sandbox:admin')
+    .option('--read-only', 'every scope that reads')
+    .option('--expires <time>', 'such as 90d, 12h or "never" (production: 90d; sandbox: never)', lifetime)
+    .option('--provider-connection <id>', 'only for this connection, and none of others (may be repeated)', connections)
+    .addOption(
+      new Option('--environment <name>', 'where it is for (SIGNMESH_ENVIRONMENT)').choices(['sandbox', 'production']),
+    )
+    .addHelpText('after', `\nScopes:\n${scopeLines().join('\n')}`)
+    .action(issue);
+  common(program, 'list', 'the tokens of a tenant, revoked and expired ones too; never a token itself').action(list);
+  common(program, 'rotate', 'issue a token with the same rights and revoke this one')
+    .argument('<id>', 'tok_…')
+    .action(rotate);
+  common(program, 'revoke', 'revoke a token; gateways follow within 5 seconds')
+    .argument('<id>', 'tok_…')
+    .action(revoke);
+  return program;
+}
+
+function common(program: Command, name: string, description: string): Command {
+  return program
+    .command(name)
+    .description(description)
+    .requiredOption('--tenant <id>', 'whose', tenantId)
+    .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)')
+    .option('--json', 'one JSON document on standard output');
+}
+
+async function issue(flags: IssueFlags): Promise<void> {
+  const { settings } = readSettings(flags);
+  const environment = flags.environment ?? settings.SIGNMESH_ENVIRONMENT;
+  const scopes = wantedScopes(flags, environment);
+  const { tenant, name, expires, providerConnection: providerConnectionIds } = flags;
+  if (expires === 'never' && environment === 'production') {
+    throw new Failure('A production token expires: say when, for example --expires 90d.', exitCodes.usage);
+  }
+  if (providerConnectionIds !== undefined) {
+    const kept = withinProviders(scopes);
+    const left = scopes.filter((scope) => !kept.includes(scope));
+    if (kept.length === 0) {
+      throw new Failure(`A token of some connections alone cannot have ${left.join(', ')}.`, exitCodes.usage);
+    }
+    if (left.length > 0) note(`left out, for a token of some connections alone never has them: ${left.join(', ')}`);
+  }
+  const request = {
+    tenant,
+    environment,
+    scopes,
+    ...(name !== undefined && { name }),
+    ...(typeof expires === 'number' && { lifetimeMs: expires }),
+    ...(providerConnectionIds !== undefined && { providerConnectionIds }),
+  };
+  show(await withStore(flags, (store) => store.issueToken(request)), flags);
+}
+
+async function list(flags: CommonFlags): Promise<void> {
+  const records = await withStore(flags, (store) => store.listTokens(flags.tenant));
+  if (flags.json) {
+    write(JSON.stringify({ tokens: records.map(view) }));
+    return;
+  }
+  const rows = records.map((record) => {
+    const { id, name, scopes, createdAtMs, expiresAtMs, revokedAtMs } = record;
+    return [id, name || '-', String(scopes.length), day(createdAtMs), day(expiresAtMs), day(revokedAtMs)];
+  });
+  if (rows.length === 0) note(`${flags.tenant} has no tokens`);
+  else write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'REVOKED'], ...rows]));
+}
+
+async function rotate(id: string, flags: CommonFlags): Promise<void> {
+  const issued = await withStore(flags, (store) => store.rotateToken(flags.tenant, id));
+  if (issued === undefined) throw new Failure(`${flags.tenant} has no valid token ${quoted(id)}.`);
+  show(issued, flags);
+}
+
+async function revoke(id: string, flags: CommonFlags): Promise<void> {
+  const found = await withStore(flags, (store) => store.revokeToken(flags.tenant, id));
+  if (!found) throw new Failure(`${flags.tenant} has no token ${quoted(id)}.`);
+  write(flags.json ? JSON.stringify({ id, revoked: true }) : `${id} is revoked; gateways follow within 5 seconds`);
+}
+
+function wantedScopes({ scopes = [], all, readOnly }: IssueFlags, environment: TokenEnvironment): readonly Scope[] {
+  const wanted = new Set<Scope>([
+    ...scopes,
+    ...(all ? sandboxScopes : []),
+    ...(readOnly ? allScopes.filter((scope) => scope.endsWith(':read')) : []),
+  ]);
+  if (wanted.size === 0) throw new Failure('Say what it may do: --scopes, --read-only or --all.', exitCodes.usage);
+  if (environment === 'production' && wanted.has('sandbox:admin')) {
+    throw new Failure('sandbox:admin is for a sandbox alone.', exitCodes.usage);
+  }
+  return allScopes.filter((scope) => wanted.has(scope));
+}
+
+function readSettings({ dataDir }: CommonFlags) {
+  return loadSettings({ ...process.env, ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }) });
+}
+
+/** The token key lies in the data directory: the same for gateways and commands. */
+async function withStore<T>(flags: CommonFlags, work: (store: TokenStore) => Promise<T>): Promise<T> {
+  const { settings, warnings } = readSettings(flags);
+  for (const warning of warnings) note(warning);
+  readRoster(settings.SIGNMESH_DATA_DIR);
+  const tokenKey = readSecret(settings.SIGNMESH_DATA_DIR, secretFiles.gatewayToken);
+  return withRedis(redisUrlFor(settings), async (redis) => {
+    try {
+      return await work(new TokenStore(redis, tokenKey));
+    } catch (error) {
+      if (error instanceof RangeError) throw new Failure(`${error.message}.`, exitCodes.usage);
+      throw new Failure(`The token store failed: ${errorText(error)}`);
+    }
+  });
+}
+
+/** The token on standard output; what a person should know beside it on standard error. */
+function show({ token, record }: IssuedToken, { json }: CommonFlags): void {
+  if (json) {
+    write(JSON.stringify({ token, ...view(record) }));
+  } else {
+    const { id, tenant, environment, name, scopes, providerConnectionIds, expiresAtMs } = record;
+    write(
+      table([
+        ['token', token],
+        ['id', id],
+        ['tenant', `${tenant} (${environment})`],
+        ['name', name || '-'],
+        ['scopes', scopes.join(' ')],
+        ...(providerConnectionIds ? [['connections', providerConnectionIds.join(' ')]] : []),
+        ['expires', expiresAtMs === undefined ? 'never' : new Date(expiresAtMs).toISOString()],
+      ]),
+    );
+  }
+  note('this is the only time that the token is shown');
+}
+
+function view(record: TokenRecord) {
+  const { id, tenant, environment, name, scopes, providerConnectionIds } = record;
+  const time = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  return {
+    id,
+    tenant,
+    environment,
+    name,
+    scopes,
+    provider_connection_ids: providerConnectionIds ?? null,
+    created_at: time(record.createdAtMs),
+    expires_at: time(record.expiresAtMs),
+    revoked_at: time(record.revokedAtMs),
+  };
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
+  return rows.map((row) => line(row).trimEnd()).join('\n');
+}
+
+function day(ms: number | undefined): string {
+  return ms === undefined ? '-' : new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+function scopeLines(): string[] {
+  const lines: string[] = [];
+  for (const scope of allScopes) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + scope.length > 76) lines.push(`  ${scope}`);
+    else lines[lines.length - 1] = `${last} ${scope}`;
+  }
+  return lines;
+}
+
+function tenantId(text: string): string {
+  if (tenantPattern.test(text)) return text;
+  throw new InvalidArgumentError('It must be 1 to 64 characters of A-Z a-z 0-9 _ -.');
+}
+
+function label(text: string): string {
+  if (text.length <= nameCharsMax && !/\p{Cc}/u.test(text)) return text;
+  throw new InvalidArgumentError(`It must have at most ${nameCharsMax} characters, and no control characters.`);
+}
+
+function scopeList(text: string): Scope[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !isScope(name));
+  if (unknown.length === 0) return names as Scope[];
+  throw new InvalidArgumentError(`${unknown.map(quoted).join(', ')}: no such scope (--help lists them).`);
+}
+
+function lifetime(text: string): number | 'never' {
+  if (text === 'never') return text;
+  const [, count, unit] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (unitsMs[unit ?? ''] ?? Number.NaN);
+  if (ms <= lifetimeMaxMs) return ms;
+  throw new InvalidArgumentError('It must be a number with s, m, h or d, up to 3650d, or "never".');
+}
+
+function connections(text: string, previous: string[] = []): string[] {
+  if (/^pcn_[0-9a-f-]{36}$/.test(text)) return [...new Set([...previous, text])];
+  throw new InvalidArgumentError('It must be the id of a provider connection, pcn_…');
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+}
+
+function write(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function note(text: string): void {
+  process.stderr.write(`signmesh: ${text}\n`);
+}
