@@ -1,8 +1,9 @@
 /** The routes of provider connections and of the providers there are. */
 import { providerKinds } from '../providers/kinds.ts';
+import { listBody, readPage } from '../rest/pages.ts';
 import { type Route, route } from '../rest/route.ts';
 import { type ConnectionDeps, connect } from './connect.ts';
-import { cursorOf, listConnections, pageOf } from './listing.ts';
+import { listConnections } from './listing.ts';
 import {
   ConnectedProvider,
   Connection,
@@ -93,15 +94,9 @@ function readingRoutes(deps: ConnectionDeps): readonly Route[] {
       responses: { 200: { schema: ConnectionList, description: 'a page of connections' } },
       handle: async (context, { query }) => {
         const { provider, status } = query;
-        const { items, nextId } = await listConnections(context, { provider, status, ...pageOf(query) });
-        return {
-          status: 200,
-          body: {
-            provider_connections: items.map(connectionView),
-            has_more: nextId !== undefined,
-            next_cursor: cursorOf(nextId),
-          },
-        };
+        const page = readPage('provider_connections', query);
+        const found = await listConnections(context, { provider, status, ...page.query });
+        return { status: 200, body: listBody('provider_connections', found, connectionView, page) };
       },
     }),
     route({

@@ -1,19 +1,21 @@
 /** Reading connections as a caller may see them, and whether new work may be given to one. */
 import { ServiceError } from '../errors/service-error.ts';
 import type { RequestContext } from '../rest/route.ts';
+import { mayUseConnection } from '../rest/visibility.ts';
 import type { Guard } from '../store/contract.ts';
 import { type ConnectionRecord, connectionType } from './record.ts';
 
 export type ConnectionReader = Pick<RequestContext, 'tenant' | 'principal' | 'store'>;
 
-/** To a token that is limited to some connections the others do not exist. */
-export function maySee({ principal }: Pick<RequestContext, 'principal'>, connectionId: string): boolean {
-  return principal.providerConnectionIds?.includes(connectionId) ?? true;
+/** The store finds a record by its id alone; an id of another kind names no connection. */
+export function isConnectionId(id: string): boolean {
+  return id.startsWith('pcn_');
 }
 
 /** Throws ServiceError 404. `field`: where the body names the connection; by default the path does. */
 export async function readConnection(context: ConnectionReader, id: string, field?: string): Promise<ConnectionRecord> {
-  const found = maySee(context, id) ? await context.store.read(context.tenant, connectionType, id) : undefined;
+  const isVisible = isConnectionId(id) && mayUseConnection(context.principal, id);
+  const found = isVisible ? await context.store.read(context.tenant, connectionType, id) : undefined;
   if (found !== undefined) return found;
   throw new ServiceError('notFound', 'no such provider connection', {
     ...(field !== undefined && { details: [{ field, issue: 'not_found' }] }),

@@ -4,6 +4,8 @@
  * it and the time. So the only mutation is one script, and to repeat it changes nothing.
  */
 import type { Redis } from 'ioredis';
+import { asking } from '../../store/asking-redis.ts';
+import { StoreUnavailable } from '../../store/contract.ts';
 import type { ProviderKind } from '../kinds.ts';
 import { ProviderUnavailable } from '../port.ts';
 
@@ -61,12 +63,12 @@ export class CustodianRecords {
   }
 }
 
-/** Without its Redis a simulated custodian is away. What Redis itself says is wrong is a bug, and stays one. */
+/** Without its Redis a simulated custodian is away. */
 async function reachable<T>(call: Promise<T>): Promise<T> {
   try {
-    return await call;
+    return await asking(call);
   } catch (error) {
-    if (error instanceof Error && error.name === 'ReplyError') throw error;
-    throw new ProviderUnavailable('the custodian does not answer');
+    if (error instanceof StoreUnavailable) throw new ProviderUnavailable('the custodian does not answer');
+    throw error;
   }
 }

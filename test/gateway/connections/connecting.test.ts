@@ -1,0 +1,263 @@
+/** Connecting providers: what is made, what is refused, and what nobody ever gets to see. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openCredentials } from '../../../gateway/connections/credentials.ts';
+import { type ConnectionRecord, connectionType } from '../../../gateway/connections/record.ts';
+import { addressProblem } from '../../../gateway/registry/addresses.ts';
+import { EnvelopeBroken } from '../../../gateway/secrets/envelope.ts';
+import { goodCredentials, startWorld, type World } from './support.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(async () => {
+  await world.stop();
+});
+
+const hosted = ['fireblocks', 'bitgo', 'copper'] as const;
+
+describe('POST /v1/provider-connections', () => {
+  it.each(hosted)(
+    'connects %s, with an event, and keeps credentials that open for this record alone',
+    async (provider) => {
+      const caller = world.caller();
+      const credentials = goodCredentials[provider];
+      const metadata = { team: 'treasury' };
+      const made = await caller.call('POST', '/v1/provider-connections', {
+        provider,
+        name: 'Main',
+        credentials,
+        metadata,
+      });
+      expect(made.status).toBe(201);
+      expect(made.body).toMatchObject({
+        provider,
+        name: 'Main',
+        environment: 'sandbox',
+        status: 'connected',
+        metadata,
+      });
+      expect(made.body.credential_fingerprint).toMatch(/^[0-9a-f]{16}$/);
+      expect(made.headers.location).toBe(`/v1/provider-connections/${made.body.id}`);
+      const { events } = await world.store.events(caller.tenant, { afterSequence: 0, limit: 10, types: [] });
+      expect(events).toHaveLength(1);
+      expect(events[0]).toMatchObject({ type: 'provider_connection.created', provider, object: made.body });
+
+      const record = await world.store.read(caller.tenant, connectionType, made.body.id);
+      const sealed = (record as ConnectionRecord).credentials;
+      expect(openCredentials(world.ring, caller.tenant, made.body.id, sealed)).toEqual(credentials);
+      expect(() => openCredentials(world.ring, 'another', made.body.id, sealed)).toThrow(EnvelopeBroken);
+      expect(() => openCredentials(world.ring, caller.tenant, 'pcn_other', sealed)).toThrow(EnvelopeBroken);
+    },
+  );
+
+  it('connects the signer cluster, which takes no credentials', async () => {
+    const body = { provider: 'self_hosted', name: 'Ours', credentials: {} };
+    expect((await world.caller().call('POST', '/v1/provider-connections', body)).status).toBe(201);
+  });
+
+  it('answers a repeat under one idempotency key with the first connection', async () => {
+    const caller = world.caller();
+    const body = { provider: 'bitgo', name: 'Once', credentials: goodCredentials.bitgo };
+    const key = { 'idempotency-key': 'connect-1' };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => caller.call('POST', '/v1/provider-connections', body, key)),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(answers.map((answer) => answer.body.id)).size).toBe(1);
+    expect(await world.store.count(caller.tenant, 'connections')).toBe(1);
+  });
+
+  it('tells two sets of credentials apart, and tenants', async () => {
+    const [one, other] = [world.caller(), world.caller()];
+    const connect = async (caller: typeof one, apiKey: string) =>
+      (
+        await caller.call('POST', '/v1/provider-connections', {
+          provider: 'bitgo',
+          name: 'x',
+          credentials: { api_key: apiKey },
+        })
+      ).body.credential_fingerprint;
+    const first = await connect(one, 'key-1');
+    expect(await connect(one, 'key-1')).toBe(first);
+    expect(await connect(one, 'key-2')).not.toBe(first);
+    expect(await connect(other, 'key-1')).not.toBe(first);
+  });
+
+  it.each(hosted)('names every missing, empty and unknown credential of %s', async (provider) => {
+    const [required, ...more] = Object.keys(goodCredentials[provider]);
+    const credentials = { [required!]: '  ', wrong: 'top-secret-value-1', also_wrong: 'top-secret-value-2' };
+    const refused = await world.caller().call('POST', '/v1/provider-connections', { provider, name: 'x', credentials });
+    expect(refused.status).toBe(400);
+    expect(refused.body.error.code).toBe('invalid_request');
+    const details = refused.body.error.details as { field: string; issue: string }[];
+    expect(details).toContainEqual(expect.objectContaining({ field: 'credentials.wrong', issue: 'unknown_field' }));
+    expect(details).toContainEqual(
+      expect.objectContaining({ field: 'credentials.also_wrong', issue: 'unknown_field' }),
+    );
+    expect(details).toContainEqual(expect.objectContaining({ field: `credentials.${required}`, issue: 'too_short' }));
+    if (provider !== 'bitgo') {
+      expect(details).toContainEqual(
+        expect.objectContaining({ field: `credentials.${more[0]}`, issue: 'missing_required' }),
+      );
+    }
+    expect(JSON.stringify(refused.body)).not.toContain('top-secret-value');
+  });
+
+  it.each([
+    [{}, ['provider', 'name', 'credentials']],
+    [{ provider: 'sandbox', name: 'x', credentials: {} }, ['provider']],
+    [{ provider: 'kraken', name: 'x', credentials: {} }, ['provider']],
+    [{ provider: 'bitgo', name: '', credentials: { api_key: 'k' } }, ['name']],
+    [{ provider: 'bitgo', name: 7, credentials: { api_key: 'k' } }, ['name']],
+    [{ provider: 'bitgo', name: 'x', credentials: 'k' }, ['credentials']],
+    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 5 } }, ['credentials.api_key']],
+    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k'.repeat(16_385) } }, ['credentials.api_key']],
+    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k' }, environment: 'staging' }, ['environment']],
+    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k' }, environment: 'production' }, ['environment']],
+    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k' }, metadata: { a: 1 } }, ['metadata.a']],
+    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k' }, extra: true }, ['extra']],
+    [{ provider: 'self_hosted', name: 'x', credentials: { api_key: 'k' } }, ['credentials.api_key']],
+  ])('refuses %j', async (body, fields) => {
+    const refused = await world.caller().call('POST', '/v1/provider-connections', body);
+    expect(refused.status).toBe(400);
+    const found = (refused.body.error.details as { field: string }[]).map(({ field }) => field);
+    expect(found).toEqual(expect.arrayContaining(fields));
+  });
+
+  it.each([
+    ['fireblocks', '-7'],
+    ['bitgo', 'Unauthenticated'],
+    ['copper', 'unauthorized'],
+  ] as const)(
+    'answers 422 with the own error of %s when it refuses the credentials, and makes nothing',
+    async (provider, code) => {
+      const caller = world.caller();
+      const credentials = { ...goodCredentials[provider], api_key: 'invalid-key-8842' };
+      const refused = await caller.call('POST', '/v1/provider-connections', { provider, name: 'x', credentials });
+      expect(refused.status).toBe(422);
+      expect(refused.body.error).toMatchObject({
+        code: 'provider_rejected',
+        details: [
+          { field: 'credentials.api_key', issue: 'invalid_credentials', message: expect.stringContaining(code) },
+        ],
+      });
+      expect(await world.store.count(caller.tenant, 'connections')).toBe(0);
+    },
+  );
+
+  it.each(hosted)('answers 503 when %s does not answer', async (provider) => {
+    const credentials = { ...goodCredentials[provider], api_key: 'unavailable-key' };
+    const refused = await world.caller().call('POST', '/v1/provider-connections', { provider, name: 'x', credentials });
+    expect(refused.status).toBe(503);
+    expect(refused.body.error.code).toBe('provider_unavailable');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+  });
+});
+
+describe('POST /v1/providers/connect', () => {
+  it('gives a sandbox funded wallets on every network, in one change', async () => {
+    const caller = world.caller();
+    const made = await caller.call('POST', '/v1/providers/connect', { type: 'sandbox', name: 'Play' });
+    expect(made.status).toBe(201);
+    expect(made.body.test_wallets.map(({ name }: { name: string }) => name)).toEqual([
+      'Sandbox ETH',
+      'Sandbox BTC',
+      'Sandbox SOL',
+    ]);
+    for (const { id, network, address } of made.body.test_wallets) {
+      expect(addressProblem(network, address)).toBeUndefined();
+      expect(await world.addressBook.ownerOf(network, address)).toEqual({ tenant: caller.tenant, walletId: id });
+    }
+    const { events } = await world.store.events(caller.tenant, { afterSequence: 0, limit: 10, types: [] });
+    expect(events.map(({ type }) => type)).toEqual([
+      'provider_connection.created',
+      'wallet.created',
+      'wallet.created',
+      'wallet.created',
+    ]);
+    expect(events[1]?.object).toMatchObject({
+      provider_connection_id: made.body.id,
+      environment: 'sandbox',
+      assets: [
+        { symbol: 'ETH', balance: '10' },
+        { symbol: 'USDC', balance: '10000' },
+      ],
+    });
+  });
+
+  it('connects a custodian by its kind, without test wallets', async () => {
+    const body = { type: 'copper', name: 'C', credentials: goodCredentials.copper };
+    const made = await world.caller().call('POST', '/v1/providers/connect', body);
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({ provider: 'copper', test_wallets: [] });
+  });
+
+  it('makes one set of test wallets for one idempotency key', async () => {
+    const caller = world.caller();
+    const key = { 'idempotency-key': 'play-1' };
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => caller.call('POST', '/v1/providers/connect', { type: 'sandbox' }, key)),
+    );
+    expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1);
+    expect(await world.store.count(caller.tenant, 'wallets')).toBe(3);
+  });
+});
+
+describe('a production installation', () => {
+  let production: World;
+  beforeAll(async () => {
+    production = await startWorld('production');
+  });
+  afterAll(async () => {
+    await production.stop();
+  });
+
+  it.each(['sandbox', 'production'] as const)('takes %s connections of custodians', async (environment) => {
+    const body = { provider: 'bitgo', name: 'x', credentials: goodCredentials.bitgo, environment };
+    const made = await production.caller().call('POST', '/v1/provider-connections', body);
+    expect(made.status).toBe(201);
+    expect(made.body.environment).toBe(environment);
+  });
+
+  it('has no production side of the sandbox', async () => {
+    const body = { type: 'sandbox', environment: 'production' };
+    const refused = await production.caller().call('POST', '/v1/providers/connect', body);
+    expect(refused.status).toBe(400);
+    expect(refused.body.error.details).toMatchObject([{ field: 'environment', issue: 'not_allowed_value' }]);
+  });
+});
+
+it('leaves no credential in clear in Redis, in the log or in an answer', async () => {
+  const caller = world.caller();
+  const key = { 'idempotency-key': 'secret-search' };
+  for (const provider of hosted) {
+    const body = { provider, name: 'x', credentials: goodCredentials[provider] };
+    const made = await caller.call('POST', '/v1/provider-connections', body, key);
+    await caller.call('POST', `/v1/provider-connections/${made.body.id}/test`);
+    await caller.call('PATCH', `/v1/provider-connections/${made.body.id}`, { credentials: goodCredentials[provider] });
+  }
+  const secrets = [
+    ...Object.values(goodCredentials).flatMap((credentials) => Object.values(credentials)),
+    'invalid-key-8842',
+    'top-secret-value',
+  ];
+  const everything = {
+    redis: await world.dump(),
+    log: JSON.stringify(world.lines),
+    answers: world.answers.join('\n'),
+  };
+  expect(everything.redis.length).toBeGreaterThan(10_000);
+  expect(world.answers.length).toBeGreaterThan(50);
+  for (const [place, text] of Object.entries(everything)) {
+    for (const secret of secrets) {
+      for (const form of [
+        secret,
+        Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+        Buffer.from(secret).toString('hex'),
+      ]) {
+        expect(text.includes(form), `${place} holds a credential`).toBe(false);
+      }
+    }
+  }
+});
