@@ -1,0 +1,105 @@
+/** Making the next version of a policy from a request. */
+import type { Static } from 'typebox';
+import { type FieldIssue, ServiceError } from '../errors/service-error.ts';
+import { eventOf } from '../events/event.ts';
+import type { RequestContext } from '../rest/route.ts';
+import { catalogLimits, catalogOf, catalogPut, type PolicyEntry, versionKey, withEntry } from '../rules/catalog.ts';
+import { compileRule } from '../rules/rule.ts';
+import type { Change, RecordType, Versioned } from '../store/contract.ts';
+import { approvalTimeoutDefaultS } from './default-policy.ts';
+import { policyEntries } from './load.ts';
+import { type PolicyRule, type PolicyVersionRecord, policyVersionType } from './record.ts';
+import type { PolicyBody } from './schemas.ts';
+import { type PolicyView, policyView } from './view.ts';
+import { type CompiledRule, warningsOf } from './warnings.ts';
+
+type Body = Static<typeof PolicyBody>;
+
+export async function nextPolicyVersion(
+  context: RequestContext,
+  body: Body,
+): Promise<{ readonly view: PolicyView; readonly change: Change }> {
+  const rules = compileRules(body.rules);
+  const catalog = await catalogOf(context);
+  const before = policyEntries(context, catalog).find(({ name }) => name === body.name);
+  const { nowMs } = context;
+  const version = (before?.version ?? 0) + 1;
+  const mode = body.mode ?? 'enforce';
+  const entry: PolicyEntry = {
+    id: before?.id ?? context.newId('pol'),
+    name: body.name,
+    version,
+    enforcedVersion: mode === 'enforce' ? version : (before?.enforcedVersion ?? null),
+    createdAtMs: before?.createdAtMs ?? nowMs,
+    updatedAtMs: nowMs,
+  };
+  const record: PolicyVersionRecord = {
+    id: versionKey(entry.id, version),
+    version: 1,
+    policyId: entry.id,
+    policyVersion: version,
+    name: entry.name,
+    mode,
+    rules: rules.map(({ rule }) => rule),
+    warnings: warningsOf(rules),
+    createdAtMs: nowMs,
+  };
+  const view = policyView(entry, record);
+  const event = eventOf(context, {
+    type: version === 1 ? 'policy.created' : 'policy.updated',
+    resource: 'policy',
+    record: entry,
+    object: view,
+  });
+  const change: Change = {
+    puts: [
+      catalogPut(catalog, { policies: withEntry(catalog.policies, entry, catalogLimits.policies) }),
+      { type: policyVersionType as unknown as RecordType<Versioned>, before: undefined, after: record },
+    ],
+    events: [event],
+  };
+  return { view, change };
+}
+
+/** Every mistake of every rule in one answer. Throws ServiceError 400. */
+function compileRules(rules: Body['rules']): readonly CompiledRule[] {
+  const issues: FieldIssue[] = [];
+  const seen = new Set<string>();
+  const compiled = rules.flatMap((given, index): CompiledRule[] => {
+    const field = `rules[${index}]`;
+    if (seen.has(given.id))
+      issues.push({ field: `${field}.id`, issue: 'duplicate', message: 'ids differ in a policy' });
+    seen.add(given.id);
+    issues.push(...approvalIssues(given, field));
+    try {
+      const condition = compileRule(given.when, 'policy', `${field}.when`);
+      return [{ rule: ruleOf(given), condition }];
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      issues.push(...(error.details ?? []));
+      return [];
+    }
+  });
+  if (issues.length > 0) {
+    throw new ServiceError('invalidRequest', `the policy is not valid: ${issues[0]!.field}`, { details: issues });
+  }
+  return compiled;
+}
+
+function approvalIssues({ effect, approvals }: Body['rules'][number], field: string): readonly FieldIssue[] {
+  if (effect !== 'require_approval') {
+    if (approvals === undefined) return [];
+    return [{ field: `${field}.approvals`, issue: 'not_applicable', message: 'is for require_approval' }];
+  }
+  if (approvals === undefined) return [{ field: `${field}.approvals`, issue: 'missing_required' }];
+  const approvers = new Set(approvals.approvers);
+  if (approvers.size === 0 || approvers.size >= approvals.quorum) return [];
+  const message = `takes at most ${approvers.size}, the number of approvers`;
+  return [{ field: `${field}.approvals.quorum`, issue: 'too_large', message }];
+}
+
+function ruleOf({ id, effect, when, approvals }: Body['rules'][number]): PolicyRule {
+  if (effect !== 'require_approval' || approvals === undefined) return { id, effect, when, approvals: null };
+  const { quorum, approvers = [], timeout_s: timeoutS = approvalTimeoutDefaultS } = approvals;
+  return { id, effect, when, approvals: { quorum, approvers: [...new Set(approvers)], timeoutS } };
+}
