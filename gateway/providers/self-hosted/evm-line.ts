@@ -10,17 +10,27 @@ import {
   tokenGas,
   unsignedEvm,
 } from '../../chain/evm-transaction.ts';
-import { assetOf } from '../../registry/assets.ts';
+import { assetOf, assetsOn } from '../../registry/assets.ts';
 import { networkOf } from '../../registry/networks.ts';
 import type { ClusterSignature, ClusterSigner } from '../../signing/cluster-signer.ts';
 import type { WalletRecord } from '../../wallets/record.ts';
-import type { CallMeta } from '../port.ts';
+import { type CallMeta, ProviderRejected } from '../port.ts';
 import { addressOf, type Line } from './line.ts';
 
 export function evmLine(chain: EvmChain): Line {
   return {
     chain,
-    feeReserve: ({ asset }) => maxFeePerGas * (assetOf(asset)?.contract === null ? coinGas : tokenGas),
+    feeReserve({ asset, toAddress, wallet }) {
+      const receiver = toAddress.toLowerCase();
+      if (assetsOn(wallet.network).some(({ contract }) => contract?.toLowerCase() === receiver)) {
+        throw new ProviderRejected('what is sent to a token’s own contract is lost', {
+          field: 'destination.address',
+          issue: 'unsupported_destination',
+          providerCode: 'CONTRACT_DESTINATION',
+        });
+      }
+      return maxFeePerGas * (assetOf(asset)?.contract === null ? coinGas : tokenGas);
+    },
     sequenceCounter: ({ id }) => `nonce:${id}`,
     async submit(meta, signer, { intent, wallet, number }, fails) {
       if (number === undefined) throw new Error(`transfer ${intent.id} has no nonce`);

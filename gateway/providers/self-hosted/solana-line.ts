@@ -2,12 +2,25 @@
 
 import type { SolanaChain } from '../../chain/solana.ts';
 import { signatureFee, signedSolana, solanaMessage } from '../../chain/solana-transaction.ts';
+import { ProviderRejected } from '../port.ts';
 import { addressOf, type Line } from './line.ts';
+
+/** A message names an account once, and this one is in every message. */
+const systemProgram = '1'.repeat(32);
 
 export function solanaLine(chain: SolanaChain): Line {
   return {
     chain,
-    feeReserve: () => signatureFee,
+    feeReserve({ toAddress }) {
+      if (toAddress === systemProgram) {
+        throw new ProviderRejected('a program takes no transfer', {
+          field: 'destination.address',
+          issue: 'unsupported_destination',
+          providerCode: 'PROGRAM_DESTINATION',
+        });
+      }
+      return signatureFee;
+    },
     sequenceCounter: () => undefined,
     async submit(meta, signer, { intent, wallet }, fails) {
       const message = solanaMessage({

@@ -321,6 +321,20 @@ describe('EVM numbers', () => {
   });
 });
 
+it.each([
+  [sepolia, 'ETH', '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238'],
+  [sepolia, 'USDC', '0x1c7d4b196cb0c7b01d743fbc6116a902379c7238'],
+  [devnet, 'SOL', '1'.repeat(32)],
+] as const)('on %s %s does not go to %s, where it would be lost', async (network, asset, toAddress) => {
+  const [from] = await pair(network);
+  const draft = { intentId: 'x', wallet: from, asset, amount: '1', units: 1n, toAddress };
+  await expect(adapter.quote(metaAt(startMs), draft)).rejects.toMatchObject({
+    name: 'ProviderRejected',
+    field: 'destination.address',
+    issue: 'unsupported_destination',
+  });
+});
+
 describe('Bitcoin', () => {
   it('refuses an amount that no node would relay', async () => {
     const [from, to] = await pair(testnet);
