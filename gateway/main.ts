@@ -20,7 +20,9 @@ import { buildHttp } from './http/app.ts';
 import { RedisRateLimits } from './limits/rate-limits.ts';
 import { openRedis } from './redis.ts';
 import { connectSigning } from './signing/connect.ts';
+import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { packageVersion } from './version.ts';
+import { buildWalletApi } from './wallet-api.ts';
 
 export interface RunningGateway {
   /** e.g. "127.0.0.1:8080". */
@@ -60,10 +62,12 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const authenticator = new Authenticator({ environment, acceptAnyTestToken, tokenKey, store, log });
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, log);
   const admission = new Admission(authenticator, limits);
-  const http = await buildHttp({ environment, version: packageVersion(), admission, calls, cluster, log });
-  const grpc = buildGrpc({ admission, calls, cluster, log });
+  const wallets = buildWalletApi({ config, redis, admission, signer: makeClusterSigner({ calls }), log });
+  const doors = { admission, calls, cluster, log, wallets: wallets.store };
+  const http = await buildHttp({ ...doors, environment, version: packageVersion(), rest: wallets });
+  const grpc = buildGrpc(doors);
   const stop = once(async () => {
-    await closeDoors(http, grpc, calls);
+    await Promise.all([wallets.stop(), closeDoors(http, grpc, calls)]);
     await link.stop();
     await closeRedis(redis);
     log.info({}, 'gateway stopped');
@@ -73,6 +77,7 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   try {
     const httpAddress = await listenHttp(http, config);
     const grpcAddress = await listenGrpc(grpc, config);
+    wallets.start();
     log.info({ http: httpAddress, grpc: grpcAddress, environment }, 'gateway listens');
     return { httpAddress, grpcAddress, stop };
   } catch (error) {

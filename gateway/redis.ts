@@ -12,6 +12,7 @@ const reconnectMaxMs = 1_000;
 export function openRedis(url: string, log: Log): Redis {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
+    enableAutoPipelining: true,
     commandTimeout: commandTimeoutMs,
     connectTimeout: 5_000,
     maxRetriesPerRequest: 0,

@@ -1,0 +1,118 @@
+/**
+ * The wallet control plane, put together: every module's routes, what they stand on, and the work that goes on behind
+ * them. Any number of gateways run it over one Redis.
+ */
+import type { Redis } from 'ioredis';
+import type { Clock, RandomBytes } from '../actors/contract.ts';
+import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
+import type { Admission } from './auth/admission.ts';
+import { openChains } from './chain/chains.ts';
+import { complianceRoutes } from './compliance/routes.ts';
+import type { GatewayConfig } from './config.ts';
+import { connectionRoutes } from './connections/routes.ts';
+import { eventRoutes } from './events/routes.ts';
+import { IntentDriver } from './intents/driver.ts';
+import { intentRoutes } from './intents/routes.ts';
+import { makeDeciders } from './policies/deciders.ts';
+import { findPolicy } from './policies/load.ts';
+import { policyRoutes } from './policies/routes.ts';
+import { providerAdapters } from './providers/registry.ts';
+import { makeSelfHosted } from './providers/self-hosted/adapter.ts';
+import { receiptRoutes } from './receipts/routes.ts';
+import { receiptSigner } from './receipts/signer.ts';
+import type { RestDeps } from './rest/mount.ts';
+import type { Route } from './rest/route.ts';
+import { riskRoutes } from './risk/routes.ts';
+import { answerSeal } from './secrets/answer-seal.ts';
+import { fileKeyRing } from './secrets/key-ring.ts';
+import type { ClusterSigner } from './signing/cluster-signer.ts';
+import type { TenantStore } from './store/contract.ts';
+import { RedisAddressBook } from './store/redis-address-book.ts';
+import { RedisTenantStore } from './store/redis-tenant-store.ts';
+import { closeKey, closeKeyPrefix } from './wallets/close-key.ts';
+import { walletRoutes } from './wallets/routes.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
+
+export type WalletApiConfig = Pick<
+  GatewayConfig,
+  'environment' | 'tokenKey' | 'receiptSeed' | 'credentialKeysDir' | 'chainBlockMs' | 'intentConcurrency'
+>;
+
+export interface WalletApiOptions {
+  readonly config: WalletApiConfig;
+  readonly redis: Redis;
+  readonly admission: Admission;
+  /** The cluster that makes and uses the keys of self_hosted wallets. */
+  readonly signer: ClusterSigner;
+  readonly log: Log;
+  readonly clock?: Clock;
+  readonly random?: RandomBytes;
+  /** For tests: answers that do not match their schemas are errors. */
+  readonly checkResponses?: boolean;
+}
+
+export interface WalletApi {
+  readonly routes: readonly Route[];
+  readonly deps: RestDeps;
+  readonly store: TenantStore;
+  /** Begins the work that falls due. */
+  start(): void;
+  /** Takes on nothing more and waits for what is in hand, up to a limit. */
+  stop(): Promise<void>;
+}
+
+/** Throws an Error when the credential keys cannot be read. */
+export function buildWalletApi(options: WalletApiOptions): WalletApi {
+  const { config, redis, admission, signer, log } = options;
+  const { clock = systemClock, random = systemRandom, checkResponses = false } = options;
+  const { environment, chainBlockMs: blockMs, intentConcurrency } = config;
+  const store = new RedisTenantStore(redis, clock, random);
+  const addressBook = new RedisAddressBook(redis);
+  const ring = fileKeyRing(config.credentialKeysDir, clock);
+  const seal = answerSeal(ring);
+  const receipts = receiptSigner(config.receiptSeed);
+  const selfHosted = makeSelfHosted({ signer, chains: openChains({ redis, blockMs }) });
+  const adapters = providerAdapters({ selfHosted, redis });
+  const intents = {
+    store,
+    adapters,
+    deciders: makeDeciders({ signer: receipts }),
+    addressBook,
+    fillGap: selfHosted.fillGap,
+    clock,
+    random,
+    log,
+    environment,
+  };
+  const closeKeys = (tenant: string, member: string) => {
+    const meta = { tenant, nowMs: clock.nowMs(), correlationId: member, traceparent: '' };
+    return closeKey({ store, signer }, meta, member);
+  };
+  const driver = new IntentDriver(intents, {
+    ...(intentConcurrency !== undefined && { perProviderMax: intentConcurrency }),
+    jobs: new Map([[closeKeyPrefix, closeKeys]]),
+  });
+  const routes = [
+    ...connectionRoutes({ adapters, ring, fingerprintKey: config.tokenKey, environment, addressBook }),
+    ...walletRoutes({
+      adapters,
+      addressBook,
+      policyExists: async (context, name) => (await findPolicy(context, name)) !== undefined,
+      wake: (tenant) => driver.wake(tenant),
+    }),
+    ...intentRoutes(intents, driver),
+    ...eventRoutes(),
+    ...webhookRoutes({ environment, seal, random }),
+    ...complianceRoutes(),
+    ...riskRoutes(),
+    ...policyRoutes(receipts),
+    ...receiptRoutes(receipts),
+  ];
+  return {
+    routes,
+    deps: { admission, store, environment, log, seal, clock, random, checkResponses },
+    store,
+    start: () => driver.start(),
+    stop: () => driver.stop(),
+  };
+}

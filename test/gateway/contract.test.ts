@@ -1,0 +1,107 @@
+/** What the service promises, what it serves and what its document says are the same list. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { routeTable } from '../../gateway/rest/route-table.ts';
+import { root } from '../cli/support/up-process.ts';
+import { startWalletService, type WalletService } from './support/wallet-service.ts';
+
+/** The wallet API of the contract, and its companion modules that are built. */
+const promised = [
+  'GET /v1/health',
+  'POST /v1/provider-connections',
+  'POST /v1/providers/connect',
+  'GET /v1/providers',
+  'POST /v1/wallets',
+  'GET /v1/wallets',
+  'GET /v1/wallets/:id',
+  'POST /v1/wallets/:id/archive',
+  'POST /v1/wallets/:id/transaction-intents',
+  'GET /v1/wallets/:id/transaction-intents',
+  'GET /v1/wallets/:id/transaction-intents/:txId',
+  'POST /v1/wallets/:id/transaction-intents/:txId/approve',
+  'POST /v1/wallets/:id/transaction-intents/:txId/cancel',
+  'GET /v1/events',
+  'POST /v1/webhooks',
+  'GET /v1/webhooks',
+  'GET /v1/webhooks/:id',
+  'PATCH /v1/webhooks/:id',
+  'DELETE /v1/webhooks/:id',
+  'POST /v1/compliance/screen',
+  'GET /v1/compliance/lists',
+  'POST /v1/compliance/lists',
+  'GET /v1/compliance/reports/:id',
+  'POST /v1/risk/evaluate',
+  'GET /v1/risk/scores/:txId',
+  'POST /v1/risk/rules',
+  'GET /v1/risk/rules',
+  'POST /v1/policies',
+  'GET /v1/policies',
+  'POST /v1/policies/:id/evaluate',
+  'GET /v1/policies/:id/decisions',
+  'POST /v1/dkg/initiate',
+  'POST /v1/dkg/shares',
+  'POST /v1/signing/initiate',
+  'POST /v1/signing/share',
+  'POST /v1/sessions/resume',
+];
+
+interface Document {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, unknown>>;
+  readonly security?: readonly unknown[];
+}
+
+let service: WalletService;
+let document: Document;
+beforeAll(async () => {
+  service = await startWalletService();
+  document = (await service.call('GET', '/v1/openapi.json')).body;
+});
+afterAll(() => service?.stop());
+
+const documented = () =>
+  Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+  );
+const served = () => routeTable(service.api.routes).map(({ method, path }) => `${method} ${path}`);
+
+test('the document is OpenAPI 3.1', () => expect(document.openapi).toMatch(/^3\.1\./));
+
+test('everything that was promised is in the document', () => {
+  expect(promised.filter((operation) => !documented().includes(operation))).toEqual([]);
+});
+
+test('every route of the table is in the document, and the document has nothing else', () => {
+  const beside = [
+    'GET /v1/health',
+    'GET /v1/openapi.json',
+    ...promised.filter((each) => /^POST \/v1\/(dkg|signing|sessions)\//.test(each)),
+  ];
+  expect(documented().sort()).toEqual([...served(), ...beside].sort());
+});
+
+test('the reference page names every route with its scope', () => {
+  const page = readFileSync(join(root, 'docs/wallet-api.md'), 'utf8');
+  for (const { method, path, scope } of routeTable(service.api.routes)) {
+    const row = page
+      .split('\n')
+      .find((line) => line.startsWith(`| \`${method}`) && line.includes(`\`${method} ${path}\``));
+    expect(row, `${method} ${path}`).toBeDefined();
+    if (scope !== undefined) expect(row).toContain(`\`${scope}\``);
+  }
+});
+
+describe('every promised operation is really there', () => {
+  test.each(promised)('%s', async (operation) => {
+    const [method, path] = operation.split(' ') as [string, string];
+    const anonymous = await service.call(method, path.replaceAll(/:\w+/g, 'x'), { headers: { authorization: '' } });
+    // Without a token: known paths refuse it, unknown ones would say 404.
+    expect(anonymous.status).toBe(path === '/v1/health' ? 200 : 401);
+  });
+});
