@@ -60,7 +60,7 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
   },
   InitiateSigningRequest: {
     transaction_intent_id: `What is signed, in the caller’s words: one intent of a tenant is signed once. Needed. ${chars}`,
-    wallet_id: `The session_id of a completed DKG of this tenant, else \`WALLET_KEY_NOT_FOUND\`. Needed. ${chars}`,
+    wallet_id: `A wallet of this tenant with a key on the cluster (provider \`self_hosted\`), or the session_id of a completed DKG, else \`WALLET_KEY_NOT_FOUND\`. Needed. ${chars}`,
     derivation: 'Which key below it: see ThresholdDerivation.',
     message_hash: `secp256k1: exactly ${digestBytes} bytes, a digest. ed25519: 1 to ${ed25519MessageBytesMax} bytes, signed as the message. Else \`INVALID_MESSAGE_HASH\`.`,
     policy_approval_token: `Taken and not interpreted. ${opaque}`,

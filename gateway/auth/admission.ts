@@ -20,6 +20,13 @@ export type Admitted =
   | { readonly admitted: true; readonly principal: Principal; readonly rate: RateVerdict | undefined }
   | { readonly admitted: false; readonly error: ServiceError; readonly rate: RateVerdict | undefined };
 
+/**
+ * A 401 is given this long after its request came: longer than any lookup takes, and the same for all, so that the time
+ * tells nothing of why. What would tell otherwise: a token that cannot be one is refused without a look at the store, and
+ * a record that is there takes longer to read than one that is not.
+ */
+export const refusalAfterMs = 10;
+
 export class Admission {
   readonly #authenticator: Authenticator;
   readonly #limits: RateLimits | undefined;
@@ -36,8 +43,25 @@ export class Admission {
    */
   admit(authorization: string | undefined, requirement: Requirement, done: (result: Admitted) => void): void {
     const identified = this.#authenticator.authenticate(authorization);
-    if (identified instanceof Promise) identified.then((result) => this.#allow(result, requirement, done));
-    else this.#allow(identified, requirement, done);
+    if (!(identified instanceof Promise)) {
+      if (isRefusal(identified)) setTimeout(() => this.#allow(identified, requirement, done), refusalAfterMs);
+      else this.#allow(identified, requirement, done);
+      return;
+    }
+    // The time runs from the beginning, whatever the lookup finds and however long that takes within it.
+    let release = (): void => {};
+    const timeIsUp = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const timer = setTimeout(release, refusalAfterMs);
+    identified.then((result) => {
+      if (isRefusal(result)) {
+        timeIsUp.then(() => this.#allow(result, requirement, done));
+        return;
+      }
+      clearTimeout(timer);
+      this.#allow(result, requirement, done);
+    });
   }
 
   #allow(identified: Principal | ServiceError, requirement: Requirement, done: (result: Admitted) => void): void {
@@ -60,6 +84,10 @@ export class Admission {
       else done({ admitted: false, error: overLimit(limitClass, rate), rate });
     });
   }
+}
+
+function isRefusal(identified: Principal | ServiceError): identified is ServiceError {
+  return identified instanceof ServiceError && identified.kind === 'authenticationFailed';
 }
 
 function missingScope(scope: Scope): ServiceError {

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../actors/live/ports.ts';
+import { Admission, refusalAfterMs } from '../../gateway/auth/admission.ts';
+import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { onlyAuthorization, readBearer } from '../../gateway/auth/bearer.ts';
 import { allScopes, sandboxScopes } from '../../gateway/auth/scopes.ts';
 import { hashToken, newToken, tenantOfHash, tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { recordFromFields, recordToFields } from '../../gateway/auth/token-record.ts';
 import { signingMethods } from '../../gateway/signing/methods.ts';
-import { type TestGateway, testGateway, testToken, tokenKey } from './support/gateway.ts';
+import { grpcCall, type TestGateway, testGateway, testToken, tokenKey } from './support/gateway.ts';
 
 const liveToken = newToken('production', systemRandom);
 const issuedTestToken = newToken('sandbox', systemRandom);
@@ -180,6 +182,70 @@ describe('who is let in', () => {
       expect(headers['www-authenticate']).toBe('Bearer realm="signmesh"');
       expect(headers['x-request-id']).toBe(error.request_id);
     }
+  });
+
+  it('every refusal is the same to the last header, on both doors', async () => {
+    await gateway.stop();
+    await open({ acceptAnyTestToken: false });
+    gateway.tokens.put('svc_sk_test_expired000000', { expiresAtMs: Date.now() - 1 });
+    gateway.tokens.put('svc_sk_test_revoked000000', { revokedAtMs: 1 });
+    const path = signingMethods[0]!.grpcPath;
+    const seen = new Set<string>();
+    const client = await gateway.grpcClient();
+    for (const token of [
+      'nonsense',
+      'svc_sk_test_short',
+      liveToken,
+      'svc_sk_test_unknown000000',
+      'svc_sk_test_expired000000',
+      'svc_sk_test_revoked000000',
+    ]) {
+      const { statusCode, headers, body } = await gateway.http.inject({
+        method: 'POST',
+        url: '/v1/signing/share',
+        payload: {},
+        headers: { authorization: `Bearer ${token}`, 'x-request-id': 'req-00000000' },
+      });
+      const { date: _, ...fixed } = headers;
+      const { error } = await grpcCall(client, path, new Uint8Array(), {
+        authorization: `Bearer ${token}`,
+        'x-request-id': 'req-00000000',
+      });
+      const metadata = Object.entries(error!.metadata.toJSON()).filter(([key]) => key !== 'date');
+      seen.add(JSON.stringify([statusCode, fixed, body, error!.code, error!.details, metadata]));
+    }
+    expect([...seen]).toHaveLength(1);
+  });
+
+  it('no refusal is given before its time, and nobody who is let in waits for it', async () => {
+    const authenticator = new Authenticator({
+      environment: 'sandbox',
+      acceptAnyTestToken: false,
+      tokenKey,
+      store: gateway.tokens,
+    });
+    gateway.tokens.put('svc_sk_test_valid00000000', {});
+    gateway.tokens.put('svc_sk_test_revoked000000', { revokedAtMs: 1 });
+    const admission = new Admission(authenticator, undefined);
+    const admit = (token: string) =>
+      new Promise<number>((resolve) => {
+        const beganMs = performance.now();
+        const scope = 'signing:dkg' as const;
+        admission.admit(`Bearer ${token}`, { scope, limitClass: 'signing' }, () =>
+          resolve(performance.now() - beganMs),
+        );
+      });
+    // Twice: from the store, and from what is remembered of it.
+    for (let times = 0; times < 2; times += 1) {
+      for (const token of ['nonsense', liveToken, 'svc_sk_test_unknown000000', 'svc_sk_test_revoked000000']) {
+        // Node's timers may be up to a millisecond early.
+        expect(await admit(token)).toBeGreaterThanOrEqual(refusalAfterMs - 1);
+      }
+    }
+    let fastestMs = Number.POSITIVE_INFINITY;
+    for (let times = 0; times < 20; times += 1)
+      fastestMs = Math.min(fastestMs, await admit('svc_sk_test_valid00000000'));
+    expect(fastestMs).toBeLessThan(refusalAfterMs / 2);
   });
 
   it('a body is not looked at before the token', async () => {
