@@ -92,6 +92,15 @@ describe('the gRPC door of the signing API', () => {
       expect(initial.get('x-request-id')[0]).toMatch(/^req_/);
     });
 
+    it('answers INVALID_ARGUMENT to half a million empty commitments, before they are decoded', async () => {
+      const bytes = Buffer.alloc(2 ** 20 - 100);
+      for (let at = 0; at < bytes.length; at += 2) bytes[at] = 0x2a;
+      const { length: before } = gateway.coordinator.sent;
+      const { error } = await grpcCall(client, '/svc.mesh.v1.MpcWalletService/ExchangeDkgShares', bytes);
+      expect(error?.code).toBe(status.INVALID_ARGUMENT);
+      expect(gateway.coordinator.sent).toHaveLength(before);
+    });
+
     it('answers PERMISSION_DENIED without the scope', async () => {
       gateway.tokens.putScoped('svc_sk_test_dkgonly000000', ['signing:dkg']);
       const metadata = { authorization: 'Bearer svc_sk_test_dkgonly000000' };

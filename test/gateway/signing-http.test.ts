@@ -206,6 +206,15 @@ describe('the HTTP door of the signing API', () => {
       });
     });
 
+    it('refuses a list of more entries than anything needs, before it is decoded', async () => {
+      const { length: before } = gateway.coordinator.sent;
+      const answer = await post('/v1/dkg/shares', { commitments: Array(80_000).fill('') });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json().error.details).toEqual([{ field: 'commitments', issue: 'too_many' }]);
+      expect(gateway.coordinator.sent).toHaveLength(before);
+      expect((await post('/v1/dkg/shares', { commitments: Array(100).fill('AA==') })).statusCode).toBe(200);
+    });
+
     it('refuses half of a surrogate pair', async () => {
       const answer = await post('/v1/signing/share', '{"signing_session_id":"\\uD800"}');
       expect(answer.json().error.details).toEqual([{ field: 'signing_session_id', issue: 'invalid_utf8' }]);
