@@ -31,6 +31,10 @@ export async function nextListVersion(
   const kept = before !== undefined && body.append === true ? await entriesOf(context, before) : [];
   const entries = withoutRepeats([...kept, ...given]);
   if (entries.length > entriesMax) throw invalid([{ field: 'entries', issue: 'too_many', message: atMost }]);
+  if (Buffer.byteLength(JSON.stringify(entries)) > entriesBytesMax) {
+    const message = `at most ${entriesBytesMax} bytes in all: split the list, or leave notes out`;
+    throw invalid([{ field: 'entries', issue: 'too_large', message }]);
+  }
   const { nowMs } = context;
   const entry: ListEntry = {
     id: before?.id ?? context.newId('lst'),
@@ -66,6 +70,9 @@ export async function nextListVersion(
   };
   return { entry, change };
 }
+
+/** A version is one record of the store. */
+const entriesBytesMax = 900_000;
 
 const atMost = `at most ${entriesMax} entries`;
 

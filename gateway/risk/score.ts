@@ -56,9 +56,15 @@ interface Match {
  */
 function matchOf({ record, rule }: CompiledRiskRule, input: RuleInput): Match {
   const value = rule.evaluate(input);
-  if (typeof value === 'boolean') return { counts: value, evidence: record.when };
+  if (typeof value === 'boolean') return { counts: value, evidence: shortened(record.when) };
   const isStrict = record.points >= 0 && record.action !== 'allow';
   return { counts: isStrict, evidence: `could not be evaluated: ${value.failure}` };
+}
+
+const evidenceCharsMax = 200;
+
+function shortened(text: string): string {
+  return text.length > evidenceCharsMax ? `${text.slice(0, evidenceCharsMax)}…` : text;
 }
 
 function factorOf({ name, points, mode }: RiskRuleRecord, { evidence }: Match): RiskFactor {
