@@ -70,7 +70,9 @@ export const Intent = Closed({
   provider_error: Nullable(Closed({ code: Type.String(), message: Type.String() })),
   provider_details: Nullable(
     Closed({
-      raw_transaction: Type.String({ description: 'the signed transaction, hex, as its network takes it' }),
+      raw_transaction: Type.String({
+        description: 'the signed transaction as its network’s tools take it: EVM 0x-hex, Bitcoin hex, Solana base64',
+      }),
       signing_session_ids: Type.Array(Type.String(), { description: 'the sessions of the signing API that signed it' }),
     }),
   ),
@@ -142,6 +144,15 @@ const Risk = Closed({
   rules_version: Type.Integer(),
 });
 
+const Trace = Type.Array(
+  Closed({
+    rule: Type.String(),
+    effect: OneOf(['allow', 'deny', 'require_approval']),
+    matched: Type.Boolean(),
+    result: Type.String({ description: '`true`, `false`, or why it could not be evaluated' }),
+  }),
+);
+
 const Screening = Closed({
   decision: OneOf(['clear', 'review', 'blocked']),
   risk_score: Type.Number(),
@@ -168,15 +179,18 @@ export const DryRun = Closed({
   screening: Screening,
   risk: Risk,
   policy: PolicyUsed,
-  policy_mode: OneOf(['enforce', 'dry_run']),
   matched_rules: Type.Array(Type.String()),
-  trace: Type.Array(
-    Closed({
-      rule: Type.String(),
-      effect: OneOf(['allow', 'deny', 'require_approval']),
-      matched: Type.Boolean(),
-      result: Type.String(),
-    }),
+  trace: Trace,
+  dry_run_policy: Nullable(
+    Closed(
+      {
+        policy: PolicyUsed,
+        decision: OneOf(['allow', 'deny', 'require_approval']),
+        matched_rules: Type.Array(Type.String()),
+        trace: Trace,
+      },
+      { description: 'what the policy’s newest version would decide while it is in mode dry_run' },
+    ),
   ),
   approvals_required: Type.Integer({ minimum: 0 }),
   approvers: Type.Array(Actor),

@@ -168,7 +168,7 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
       return waiting(submitted.providerStatus, submitted.subStatus, intent.submission, nowMs + waitForCoinsMs);
     }
     const { transaction, signingSessionIds, raw } = submitted;
-    return onChain(transaction, { signingSessionIds, rawTransaction: Buffer.from(raw).toString('hex') }, time);
+    return onChain(transaction, { signingSessionIds, rawTransaction: raw }, time);
   } catch (error) {
     if (!(error instanceof ProviderRejected || error instanceof ChainRejected)) throw error;
     await line.abandon?.(transfer);

@@ -51,7 +51,12 @@ export function bitcoinLine(chain: BitcoinChain): Line {
         signatures.map(({ signature }) => signature),
       );
       const transaction = await chain.submit(raw, meta.nowMs, { fails });
-      return { kind: 'taken', transaction, raw, signingSessionIds: signatures.map(({ sessionId }) => sessionId) };
+      return {
+        kind: 'taken',
+        transaction,
+        raw: Buffer.from(raw).toString('hex'),
+        signingSessionIds: signatures.map(({ sessionId }) => sessionId),
+      };
     },
     abandon: ({ intent }) => chain.release(intent.id),
   };

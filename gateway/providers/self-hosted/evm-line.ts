@@ -88,7 +88,8 @@ async function signAndSubmit(
     policyReceipt,
   });
   const raw = signedEvm(unsigned, signature.signature, parityOf(signature));
-  return { transaction: await chain.submit(raw, meta.nowMs, options), raw, sessionId: signature.sessionId };
+  const transaction = await chain.submit(raw, meta.nowMs, options);
+  return { transaction, raw: `0x${Buffer.from(raw).toString('hex')}`, sessionId: signature.sessionId };
 }
 
 /** Ethereum writes one bit: a nonce point whose abscissa passed the order, once in 2^127, has no place there. */

@@ -14,8 +14,8 @@ export type Submitted =
   | {
       readonly kind: 'taken';
       readonly transaction: ChainTransaction;
-      /** The signed transaction, as its network takes it. */
-      readonly raw: Uint8Array;
+      /** The signed transaction, written as the network's own tools take it. */
+      readonly raw: string;
       readonly signingSessionIds: readonly string[];
     }
   /** Nothing is signed yet: other transfers hold what it needs. */

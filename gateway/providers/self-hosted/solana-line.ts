@@ -38,7 +38,7 @@ export function solanaLine(chain: SolanaChain): Line {
       });
       const raw = signedSolana(message, signature);
       const transaction = await chain.submit(raw, meta.nowMs, { fails });
-      return { kind: 'taken', transaction, raw, signingSessionIds: [sessionId] };
+      return { kind: 'taken', transaction, raw: Buffer.from(raw).toString('base64'), signingSessionIds: [sessionId] };
     },
   };
 }
