@@ -5,6 +5,7 @@ import { merge } from '../store/changes.ts';
 import type { CommitRefusal } from '../store/contract.ts';
 import type { IntentDependencies, IntentKick } from './dependencies.ts';
 import { changeOf } from './effects.ts';
+import type { DryRunDecision } from './facts.ts';
 import { type Judgement, judge, type TransferRequest, walletNotActive } from './judgement.ts';
 import { type FoundWallet, findWallet } from './lookup.ts';
 import { type IntentDraft, lastOf, openIntent, type Verdict } from './machine.ts';
@@ -40,7 +41,7 @@ export async function createIntent(
   };
 }
 
-export async function dryRun(
+export async function showDecisions(
   deps: IntentDependencies,
   context: RequestContext,
   walletId: string,
@@ -49,6 +50,7 @@ export async function dryRun(
   const judgement = await judge(deps, context, await findWallet(context, walletId), request);
   const { facts, quote, screening, risk, decision } = judgement;
   const { fee } = quote;
+  const { dryRun } = decision;
   return {
     status: 200,
     body: {
@@ -80,13 +82,17 @@ export async function dryRun(
         rules_version: risk.rulesVersion,
       },
       policy: decision.policy,
-      policy_mode: decision.mode,
       matched_rules: decision.matchedRules,
       trace: decision.trace,
+      dry_run_policy: dryRun === undefined ? null : dryRunView(dryRun),
       approvals_required: decision.approvals?.quorum ?? 0,
       approvers: decision.approvals?.approvers ?? [],
     },
   };
+}
+
+function dryRunView({ policy, decision, matchedRules, trace }: DryRunDecision): object {
+  return { policy, decision, matched_rules: matchedRules, trace };
 }
 
 function draftOf(

@@ -69,6 +69,7 @@ export async function judge(
     id,
     walletId: wallet.id,
     walletName: wallet.name,
+    connectionId: wallet.connectionId,
     provider: wallet.provider,
     network: wallet.network,
     asset: asset.symbol,

@@ -2,7 +2,7 @@
 import { listBody, readCreated, readPage } from '../rest/pages.ts';
 import { type Route, route } from '../rest/route.ts';
 import { approveIntent, cancel } from './approval.ts';
-import { createIntent, dryRun } from './creation.ts';
+import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentKick } from './dependencies.ts';
 import { findIntent, findWallet } from './lookup.ts';
 import { intentType } from './record.ts';
@@ -46,7 +46,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentKick): Rout
       isReadOnly: ({ query }) => query.dry_run === 'true',
       handle: (context, { params, query, body }) =>
         query.dry_run === 'true'
-          ? dryRun(deps, context, params.id, body)
+          ? showDecisions(deps, context, params.id, body)
           : createIntent(deps, driver, context, params.id, body),
     }),
     route({

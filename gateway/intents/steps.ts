@@ -73,6 +73,7 @@ export const stepTimes: StepTimes = { leaseMs: 30_000, giveUpMs: 6 * 3_600_000 }
 
 const leaseSlackMs = 5_000;
 const frozenRetryMs = 5_000;
+const walletNotActive = 'WALLET_NOT_ACTIVE';
 
 export class IntentSteps {
   readonly #deps: IntentDependencies;
@@ -153,8 +154,10 @@ export class IntentSteps {
     if (outcome.committed) {
       return { task: { ...task, record: lastOf(move), number: outcome.allocated, dueAtMs }, atMs: 0 };
     }
-    if (outcome.refusal.kind === 'status') return this.#hold(task, 'WALLET_NOT_ACTIVE', frozenRetryMs);
-    return undefined;
+    if (outcome.refusal.kind !== 'status') return undefined;
+    // Said once: a wallet may be frozen for days.
+    if (record.subStatus === walletNotActive) return this.#lookAgain(task, nowMs + frozenRetryMs);
+    return this.#hold(task, walletNotActive, frozenRetryMs);
   }
 
   async #advance(task: Loaded): Promise<Next | undefined> {
@@ -214,13 +217,17 @@ export class IntentSteps {
     }
     const submitted = record.submission !== null || record.providerTxId !== null || record.status !== 'signing';
     const subStatus = adapter.info.hosting === 'self_hosted' ? 'AWAITING_QUORUM' : 'PROVIDER_UNAVAILABLE';
-    if (!submitted && this.#now() >= record.expiresAtMs + this.#times.giveUpMs) {
+    if (!submitted && this.#isGivenUp(record)) {
       const message = 'the provider was away until long after the transfer had expired';
       const failure = { providerTxId: null, providerStatus: null, subStatus };
       return this.#fail(task, { ...failure, error: { code: 'provider_unavailable', message } }, noFee(record), false);
     }
     const delayMs = retryDelayMs(record.attempts, this.#deps.random, away ? error.retryAfterMs : 0);
     return this.#hold(task, away ? subStatus : 'RETRYING', delayMs);
+  }
+
+  #isGivenUp({ expiresAtMs }: IntentRecord): boolean {
+    return this.#now() >= expiresAtMs + this.#times.giveUpMs;
   }
 
   async #hold(task: Loaded, subStatus: string, delayMs: number): Promise<Next | undefined> {
@@ -262,6 +269,10 @@ export class IntentSteps {
       const fee = await this.#asked((meta) => this.#deps.fillGap(meta, wallet, number), task);
       return this.#move(task, failIntent(record, failureOf(record), fee, this.#now()));
     } catch (error) {
+      // Refused until long after it expired: nothing of this wallet will be signed, and no number is missed.
+      if (error instanceof ProviderRejected && this.#isGivenUp(record)) {
+        return this.#move(task, failIntent(record, failureOf(record), noFee(record), this.#now()));
+      }
       const reason = error instanceof Error ? error.message : String(error);
       this.#deps.log.warn({ intent: record.id, wallet: wallet.id, number, reason }, 'a gap could not be filled yet');
       const delayMs = retryDelayMs(record.attempts, this.#deps.random, 0);

@@ -2,10 +2,6 @@
 export class TimeHeap<T> {
   readonly #nodes: { readonly atMs: number; readonly item: T }[] = [];
 
-  get size(): number {
-    return this.#nodes.length;
-  }
-
   get nextAtMs(): number | undefined {
     return this.#nodes[0]?.atMs;
   }

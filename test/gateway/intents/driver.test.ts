@@ -369,3 +369,28 @@ describe('Redis away', () => {
     await world.reach(tenant, intent.id, 'completed');
   });
 });
+
+describe('other work that falls due', () => {
+  test('is done by its prefix, again when it failed, and at once when the driver is woken', async () => {
+    const done: string[] = [];
+    let failures = 1;
+    const close = async (tenantId: string, member: string): Promise<void> => {
+      if (failures > 0) {
+        failures -= 1;
+        throw new Error('not yet');
+      }
+      done.push(`${tenantId} ${member}`);
+      await world.store.commit(tenantId, { due: [{ member, atMs: undefined }] });
+    };
+    const driver = world.driver({}, { jobs: new Map([['close/', close]]) });
+    const atMs = world.clock.nowMs();
+    await world.store.commit(tenant, { due: ['close/1', 'unknown/1'].map((member) => ({ member, atMs })) });
+    driver.wake(tenant);
+    await until(() => failures === 0, 'the first attempt');
+    expect(done).toEqual([]);
+    world.clock.offsetMs += 31_000;
+    await driver.sweep();
+    await until(() => done.length > 0, 'the second attempt');
+    expect(done).toEqual([`${tenant} close/1`]);
+  });
+});
