@@ -135,7 +135,9 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
 }
 
 async function find({ tenant, store }: RequestContext, principal: Principal, id: string): Promise<WebhookRecord> {
-  const found = seesWholeTenant(principal) ? await store.read(tenant, webhookType, id) : undefined;
+  // The store finds a record by its id alone: an id of another kind names no webhook.
+  const isVisible = id.startsWith('whk_') && seesWholeTenant(principal);
+  const found = isVisible ? await store.read(tenant, webhookType, id) : undefined;
   if (found === undefined) throw noSuch('webhook');
   return found;
 }

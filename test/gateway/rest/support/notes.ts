@@ -31,7 +31,7 @@ export function notes(): Notes {
   const room: Notes = { routes: [], made: [], before: [], committed: 0 };
   const params = Closed({ id: PathId('note id') });
   const read = async ({ tenant, store }: RequestContext, id: string): Promise<NoteRecord> => {
-    const found = await store.read(tenant, noteType, id);
+    const found = id.startsWith('wal_') ? await store.read(tenant, noteType, id) : undefined;
     if (found === undefined) throw noSuch('note');
     return found;
   };
