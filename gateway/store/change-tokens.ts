@@ -30,7 +30,8 @@ export function changeTokens(change: Change, mark: IdempotencyMark | undefined):
     const stoodIn = new Set(before === undefined ? [] : type.indices(before));
     for (const index of standsIn) if (!stoodIn.has(index)) joined.push(index, after.id);
     for (const index of stoodIn) if (!standsIn.has(index)) left.push(index, after.id);
-    records.push(after.id, String(after.version), type.status(after), encode(after), ...lifetime(put, standsIn));
+    const { name, status } = type;
+    records.push(after.id, String(after.version), status(after), name, encode(after), ...lifetime(put, standsIn));
   }
   for (const { type, before } of removals) {
     for (const index of new Set(type.indices(before))) left.push(index, before.id);
@@ -60,7 +61,7 @@ export function changeTokens(change: Change, mark: IdempotencyMark | undefined):
     guards.flatMap((guard) => (guard.kind === 'claim' ? [guard.name, keptFor(guard.keepMs)] : [])),
   );
   section(4, ledgerTokens(ledger));
-  section(6, records);
+  section(7, records);
   section(
     1,
     removals.map(({ before }) => before.id),

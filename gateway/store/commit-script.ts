@@ -39,8 +39,8 @@ local function moved(standing, delta)
 end
 `;
 
-/** Records that have expired leave their indices by the way of later changes, at most so many of them each. */
-const sweptPerChange = 8;
+/** Records that have expired leave their indices by the way of later changes: so many more each than it adds. */
+const sweptMore = 8;
 /** Only when Redis has surely dropped the record. */
 const sweepSlackMs = 1_000;
 
@@ -108,19 +108,20 @@ for i = claimsFirst, claimsLast, 2 do
   else redis.call('SET', p .. 'claim:' .. ARGV[i], '1', 'PX', ARGV[i + 1]) end
 end
 for _, balance in ipairs(balances) do redis.call('HSET', unpack(balance)) end
--- Records: id, version, status, document, ms to keep it or empty, what to sweep after that.
-local now
-first, last = section(6)
-for i = first, last, 6 do
+-- Records: id, version, status, kind, document, ms to keep it or empty, what to sweep after that.
+local now, kept = nil, 0
+first, last = section(7)
+for i = first, last, 7 do
   local key = p .. 'r:' .. ARGV[i]
-  redis.call('HSET', key, 'v', ARGV[i + 1], 's', ARGV[i + 2], 'd', ARGV[i + 3])
-  if ARGV[i + 4] ~= '' then
+  redis.call('HSET', key, 'v', ARGV[i + 1], 's', ARGV[i + 2], 'k', ARGV[i + 3], 'd', ARGV[i + 4])
+  if ARGV[i + 5] ~= '' then
+    kept = kept + 1
     if not now then
       local time = redis.call('TIME')
       now = time[1] * 1000 + math.floor(time[2] / 1000)
     end
-    redis.call('PEXPIRE', key, ARGV[i + 4])
-    redis.call('ZADD', p .. 'old', now + tonumber(ARGV[i + 4]) + ${sweepSlackMs}, ARGV[i + 5])
+    redis.call('PEXPIRE', key, ARGV[i + 5])
+    redis.call('ZADD', p .. 'old', now + tonumber(ARGV[i + 5]) + ${sweepSlackMs}, ARGV[i + 6])
   elseif ARGV[i + 1] ~= '1' then
     redis.call('PERSIST', key)
   end
@@ -157,7 +158,7 @@ if ARGV[1] ~= '' then
   redis.call('PEXPIRE', mark, ARGV[4])
 end
 if now then
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', p .. 'old', '-inf', now, 'LIMIT', 0, ${sweptPerChange})) do
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', p .. 'old', '-inf', now, 'LIMIT', 0, kept + ${sweptMore})) do
     redis.call('ZREM', p .. 'old', member)
     local names = cjson.decode(member)
     -- A record that lives has been given more time since, and stands in the set with that.

@@ -1,6 +1,6 @@
 /**
  * The tenant store on Redis. A change is one script and one round trip (commit-script.ts), so is a page of a listing;
- * one record is one HGET. Nothing is kept in this process but the names of tenants that it has announced as having work.
+ * one record is one HMGET. Nothing is kept in this process but the names of tenants that it has announced as having work.
  *
  * When an idempotent commit is sent again although its first reply was only lost, it is refused as `overtaken`: the key
  * has its answer, and `beginIdempotent` gives it.
@@ -84,9 +84,10 @@ export class RedisTenantStore implements TenantStore {
     this.#dueTenants = new DueTenants(redis, clock, (...call) => this.#scripts.smForgetTenant(...call));
   }
 
-  async read<T extends Versioned>(tenant: string, _type: RecordType<T>, id: string): Promise<T | undefined> {
-    const json = await asking(this.#redis.hget(storeKeys.record(tenant, id), 'd'));
-    return json === null ? undefined : documentOf<T>(json);
+  /** A record of another kind is none: an id from a caller may name anything. */
+  async read<T extends Versioned>(tenant: string, { name }: RecordType<T>, id: string): Promise<T | undefined> {
+    const [kind, json] = await asking(this.#redis.hmget(storeKeys.record(tenant, id), 'k', 'd'));
+    return kind !== name || typeof json !== 'string' ? undefined : documentOf<T>(json);
   }
 
   async readMany<T extends Versioned>(

@@ -171,6 +171,16 @@ describe('a change', () => {
     expect(await under.contents(tenant)).toEqual(new Map());
   });
 
+  it('shows a record only to those who ask for its kind', async () => {
+    const tenant = newTenant();
+    const made = thing(thingId(1_000));
+    const otherType = { ...thingType, name: 'other' };
+    await done(tenant, { puts: [create(thingType, made)] });
+    expect(await store.read(tenant, otherType, made.id)).toBeUndefined();
+    expect(await store.readWithBalances(tenant, otherType, made.id)).toBeUndefined();
+    expect(await store.readMany(tenant, otherType, [made.id])).toEqual([undefined]);
+  });
+
   it('may be large: a thousand records and a thousand events', async () => {
     const tenant = newTenant();
     const things = Array.from({ length: 1_000 }, (_, k) => thing(thingId(1_000 + k), { tags: ['a', 'b', `c${k}`] }));

@@ -123,7 +123,7 @@ it('finds by type, resource, connection and time what a look at every event find
   });
   await fc.assert(
     fc.asyncProperty(
-      fc.array(eventArb, { maxLength: 40 }),
+      fc.array(eventArb, { maxLength: 40, size: 'max' }),
       fc.array(queryArb, { minLength: 1, maxLength: 5 }),
       async (made, queries) => {
         const tenant = newTenant();

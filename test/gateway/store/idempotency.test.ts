@@ -61,6 +61,8 @@ it('is taken over when the lease is over, with the seed and the start of the fir
   expect(second).toEqual({ ...first, owner: second.owner });
   expect(second.owner).not.toBe(first.owner);
   expect(second.startedMs).toBe(startMs);
+  const third = await runs(tenant, startMs + 2 * leaseMs);
+  expect(third).toEqual({ ...first, owner: third.owner });
 });
 
 it('lets one of fifty take over', async () => {

@@ -39,8 +39,8 @@ export interface StoreUnderTest {
   /** A store with a connection of its own. */
   open(clock?: Clock): Promise<RedisTenantStore>;
   killRedis(): Promise<void>;
-  /** All that Redis has of a tenant, byte for byte. */
-  contents(tenant: string): Promise<ReadonlyMap<string, string>>;
+  /** All that Redis has of a tenant. */
+  contents(tenant: string): Promise<ReadonlyMap<string, unknown>>;
   stop(): Promise<void>;
 }
 
@@ -63,14 +63,28 @@ export async function startStore(): Promise<StoreUnderTest> {
     killRedis: () => server.stop(),
     contents: async (tenant) => {
       const keys = (await redis.keys(`sm:{t:${tenant}}:*`)).sort();
-      const dumps = await Promise.all(keys.map(async (key) => (await redis.dumpBuffer(key))?.toString('hex') ?? ''));
-      return new Map(keys.map((key, k) => [key, dumps[k]!]));
+      const values = await Promise.all(keys.map((key) => stored(redis, key)));
+      return new Map(keys.map((key, k) => [key, values[k]]));
     },
     stop: async () => {
       for (const connection of connections) connection.disconnect();
       await server.stop();
     },
   };
+}
+
+async function stored(redis: Redis, key: string): Promise<unknown> {
+  const expires = (await redis.pttl(key)) >= 0;
+  switch (await redis.type(key)) {
+    case 'hash':
+      return { expires, value: await redis.hgetall(key) };
+    case 'zset':
+      return { expires, value: await redis.zrange(key, '0', '-1', 'WITHSCORES') };
+    case 'stream':
+      return { expires, value: await redis.xrange(key, '-', '+') };
+    default:
+      return { expires, value: await redis.get(key) };
+  }
 }
 
 let tenants = 0;
