@@ -24,7 +24,7 @@ export interface KeyRing {
 }
 
 /** The name of a key's file. */
-export const keyFilePattern = /^([1-9]\d{0,8})\.key$/;
+const keyFilePattern = /^([1-9]\d{0,8})\.key$/;
 
 /** How long a gateway may go on with the key that was current: then it looks whether there is a newer one. */
 const recheckMs = 10_000;

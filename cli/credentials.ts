@@ -1,0 +1,149 @@
+/**
+ * `signmesh credentials`: the keys that seal what tenants entrust to us. A rotation makes the next key and wraps every
+ * sealed field under it, while gateways go on; they see the new key within ten seconds.
+ */
+import { randomBytes } from 'node:crypto';
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { fileKeyRing, keyIds } from '../gateway/secrets/key-ring.ts';
+import { type RewrapReport, rewrapAll } from '../gateway/secrets/rotation.ts';
+import { RedisTenantStore } from '../gateway/store/redis-tenant-store.ts';
+import { credentialKeysDir, readRoster } from './cluster-material.ts';
+import { loadSettings, type Settings } from './config.ts';
+import { errorText, exitCodes, Failure } from './failure.ts';
+import { writeOnce } from './files.ts';
+import { redisUrlFor, withRedis } from './redis-address.ts';
+
+interface Flags {
+  readonly dataDir?: string;
+  readonly json?: boolean;
+}
+
+/** Sealed answers of idempotent requests live for a day; an hour more for clocks that differ. */
+const keyAgeMsMin = 25 * 3_600_000;
+
+/** Resolves with an exit code: 1 when something sealed does not open. Throws a Failure. */
+export async function run(args: readonly string[]): Promise<number> {
+  let exitCode: number = exitCodes.ok;
+  const program = makeCommand((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCodes.ok;
+    if (error.code === 'commander.help') return exitCodes.usage;
+    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
+  }
+}
+
+function makeCommand(end: (exitCode: number) => void): Command {
+  const program = new Command('signmesh credentials')
+    .description('Rotate the keys that seal provider credentials and webhook secrets.')
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText(
+      'after',
+      `\nThe keys lie in ${credentialKeysDir}/ of the data directory, the same on every host that runs a gateway: copy a\nnew key to the others at once. Old keys stay until "prune" finds that nothing needs them.`,
+    );
+  const command = (name: string, description: string, work: (flags: Flags) => Promise<number>): void => {
+    program
+      .command(name)
+      .description(description)
+      .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)')
+      .option('--json', 'one JSON document on standard output')
+      .action(async (flags: Flags) => end(await work(flags)));
+  };
+  command('rotate', 'make the next key and wrap everything under it; repeatable', rotate);
+  command('rewrap', 'wrap everything under the newest key: finishes a rotation that was interrupted', rewrapOnly);
+  command('prune', 'remove old keys that nothing uses any more, a day after they were replaced', prune);
+  return program;
+}
+
+async function rotate(flags: Flags): Promise<number> {
+  const settings = readSettings(flags);
+  const url = redisUrlFor(settings);
+  const directory = keyDirectory(settings);
+  const key = Math.max(...ids(directory)) + 1;
+  // The world is looked at before anything is made.
+  return withRedis(url, async (redis) => {
+    writeOnce(join(directory, `${key}.key`), `${randomBytes(32).toString('hex')}\n`);
+    const report = await rewrapWith(redis, directory);
+    return tell(flags, { made_key: key }, [`key ${key} is made and current`], report);
+  });
+}
+
+async function rewrapOnly(flags: Flags): Promise<number> {
+  const settings = readSettings(flags);
+  const directory = keyDirectory(settings);
+  const report = await withRedis(redisUrlFor(settings), (redis) => rewrapWith(redis, directory));
+  return tell(flags, {}, [], report);
+}
+
+async function prune(flags: Flags): Promise<number> {
+  const settings = readSettings(flags);
+  const directory = keyDirectory(settings);
+  const report = await withRedis(redisUrlFor(settings), (redis) => rewrapWith(redis, directory));
+  const removed = report.broken.length > 0 ? [] : pruneKeys(directory, report.keysInUse, Date.now());
+  const kept = ids(directory);
+  const lines = removed.length === 0 ? ['no key can be removed yet'] : [`removed: ${removed.join(', ')}`];
+  return tell(flags, { removed_keys: removed, kept_keys: kept }, [...lines, `kept: ${kept.join(', ')}`], report);
+}
+
+/** Removes the keys that nothing uses and whose successor is a day old. The newest always stays. */
+export function pruneKeys(directory: string, inUse: readonly string[], nowMs: number): number[] {
+  const all = ids(directory);
+  const removable = all.filter((id, index) => {
+    const successor = all[index + 1];
+    if (successor === undefined || inUse.includes(String(id))) return false;
+    // Until then an answer that was sealed under the old key may still be asked for.
+    return nowMs - statSync(join(directory, `${successor}.key`)).mtimeMs >= keyAgeMsMin;
+  });
+  for (const id of removable) rmSync(join(directory, `${id}.key`));
+  return removable;
+}
+
+async function rewrapWith(redis: import('ioredis').Redis, directory: string): Promise<RewrapReport> {
+  try {
+    return await rewrapAll(redis, new RedisTenantStore(redis), fileKeyRing(directory));
+  } catch (error) {
+    throw new Failure(`Not everything is wrapped yet: ${errorText(error)}. Run "signmesh credentials rewrap" again.`);
+  }
+}
+
+function tell(flags: Flags, facts: object, lines: readonly string[], report: RewrapReport): number {
+  const { tenants, records, rewrapped, broken } = report;
+  if (flags.json) {
+    process.stdout.write(`${JSON.stringify({ ...facts, tenants, records, rewrapped, broken })}\n`);
+  } else {
+    const counts = `${rewrapped} of ${records} records of ${tenants} tenants were wrapped anew`;
+    process.stdout.write(`${[...lines, counts].join('\n')}\n`);
+  }
+  for (const record of broken) process.stderr.write(`signmesh: no key opens what ${record} keeps\n`);
+  return broken.length === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+function readSettings({ dataDir }: Flags): Settings {
+  const overrides = dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir };
+  const { settings, warnings } = loadSettings({ ...process.env, ...overrides });
+  for (const warning of warnings) process.stderr.write(`signmesh: ${warning}\n`);
+  readRoster(settings.SIGNMESH_DATA_DIR);
+  return settings;
+}
+
+function keyDirectory({ SIGNMESH_DATA_DIR }: Settings): string {
+  return join(SIGNMESH_DATA_DIR, credentialKeysDir);
+}
+
+function ids(directory: string): number[] {
+  try {
+    const found = keyIds(directory);
+    if (found.length > 0) return found;
+  } catch (error) {
+    throw new Failure(`${errorText(error)}.`);
+  }
+  throw new Failure(`There is no credential key in ${directory}.`);
+}
