@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { configurationPage } from './docs/configuration.ts';
 import { reasonCodesPage } from './docs/reason-codes.ts';
 import { signingApiPage } from './docs/signing-api.ts';
+import { walletApiPage } from './docs/wallet-api.ts';
 import { exitCodes } from './failure.ts';
 import { readIfThere } from './files.ts';
 
@@ -20,6 +21,7 @@ const generatedPages: readonly Page[] = [
   { path: 'docs/configuration.md', render: configurationPage },
   { path: 'docs/reason-codes.md', render: reasonCodesPage },
   { path: 'docs/signing-api.md', render: signingApiPage },
+  { path: 'docs/wallet-api.md', render: walletApiPage },
 ];
 
 /** The paths of the pages that differ from what the code says. */

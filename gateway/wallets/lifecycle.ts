@@ -82,7 +82,7 @@ export async function setFrozen(context: RequestContext, id: string, isFrozen: b
 function assertVersion({ version }: WalletRecord, expected: number | undefined): void {
   if (expected === undefined || expected === version) return;
   throw new ServiceError('conflict', `the wallet is at version ${version}`, {
-    details: [{ field: 'expected_version', issue: 'version_mismatch', message: `the wallet is at version ${version}` }],
+    details: [{ field: 'expected_version', issue: 'version_conflict', message: `the wallet is at version ${version}` }],
   });
 }
 

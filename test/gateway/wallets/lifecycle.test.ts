@@ -87,7 +87,7 @@ describe('a change of settings', () => {
     const refused = replies.find(({ status }) => status === 409)!;
     expect(refused.body.error).toMatchObject({
       code: 'conflict',
-      details: [{ field: 'expected_version', issue: 'version_mismatch' }],
+      details: [{ field: 'expected_version', issue: 'version_conflict' }],
     });
   });
 
