@@ -1,14 +1,12 @@
 /** Rotation of the key that seals credentials and webhook secrets, over a real Redis. */
-import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pruneKeys } from '../../../cli/credentials.ts';
 import { openCredentials } from '../../../gateway/connections/credentials.ts';
 import { connectionType } from '../../../gateway/connections/record.ts';
 import { answerSeal } from '../../../gateway/secrets/answer-seal.ts';
 import { wrappingKeyId } from '../../../gateway/secrets/envelope.ts';
-import { fileKeyRing, keyIds } from '../../../gateway/secrets/key-ring.ts';
+import { fileKeyRing } from '../../../gateway/secrets/key-ring.ts';
 import { rewrapAll } from '../../../gateway/secrets/rotation.ts';
 import { create, update } from '../../../gateway/store/changes.ts';
 import type { TenantStore } from '../../../gateway/store/contract.ts';
@@ -169,44 +167,4 @@ describe('re-wrapping', () => {
       if (done > commits) throw new Error('cut');
     });
   };
-});
-
-describe('pruning', () => {
-  let directory: string;
-  const dayMs = 24 * 3_600_000;
-  const nowMs = 1_790_000_000_000;
-  const keyOf = (number: number, ageMs: number): void => {
-    addKey(directory, number);
-    const at = new Date(nowMs - ageMs);
-    utimesSync(join(directory, `${number}.key`), at, at);
-  };
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'signmesh-keys-'));
-  });
-  afterEach(() => {
-    rmSync(directory, { recursive: true });
-  });
-
-  it('removes a key that nothing uses once its successor is older than any sealed answer', () => {
-    keyOf(1, 9 * dayMs);
-    keyOf(2, 25 * 3_600_000);
-    expect(pruneKeys(directory, ['2'], nowMs)).toEqual([1]);
-    expect(keyIds(directory)).toEqual([2]);
-  });
-
-  it('keeps a key whose successor is younger', () => {
-    keyOf(1, 9 * dayMs);
-    keyOf(2, 25 * 3_600_000 - 1);
-    expect(pruneKeys(directory, ['2'], nowMs)).toEqual([]);
-    expect(keyIds(directory)).toEqual([1, 2]);
-  });
-
-  it('keeps a key that something uses, and the newest one always', () => {
-    for (const number of [1, 2, 3]) keyOf(number, 9 * dayMs);
-    expect(pruneKeys(directory, ['1'], nowMs)).toEqual([2]);
-    expect(keyIds(directory)).toEqual([1, 3]);
-    expect(pruneKeys(directory, [], nowMs)).toEqual([1]);
-    expect(pruneKeys(directory, [], nowMs)).toEqual([]);
-    expect(keyIds(directory)).toEqual([3]);
-  });
 });
