@@ -170,6 +170,19 @@ it('finds by type, resource, connection and time what a look at every event find
   );
 });
 
+it('begins exactly at the time that is asked for', async () => {
+  const tenant = newTenant();
+  const size = 37;
+  const events = Array.from({ length: size }, (_, k) => eventFor('thg_1', { atMs: nowMs + 10 * k }));
+  await done(store, tenant, { events });
+  for (let k = 0; k <= size; k += 1) {
+    for (const createdAfterMs of [nowMs + 10 * k, nowMs + 10 * k - 9]) {
+      const sequences = (await readAll(tenant, { createdAfterMs, limit: 50 })).map(({ sequence }) => sequence);
+      expect(sequences).toEqual(Array.from({ length: size - k }, (_, more) => k + more + 1));
+    }
+  }
+});
+
 it('works through many events in portions when few match', async () => {
   const tenant = newTenant();
   for (let k = 0; k < 3; k += 1) {
