@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { IntentKick } from '../../../../gateway/intents/dependencies.ts';
 import { intentRoutes } from '../../../../gateway/intents/routes.ts';
 import { restApp } from '../../rest/support/app.ts';
+import type { LogLine } from '../../support/gateway.ts';
 import type { World } from './world.ts';
 
 export const tenant = 'tn_acme';
@@ -25,6 +26,7 @@ export interface Reply {
 export interface Door {
   readonly app: FastifyInstance;
   readonly kicked: string[];
+  readonly lines: readonly LogLine[];
   post(path: string, body?: object, who?: keyof typeof tokens, headers?: Record<string, string>): Promise<Reply>;
   get(path: string, who?: keyof typeof tokens): Promise<Reply>;
   /** For tokens of a test's own. */
@@ -41,7 +43,11 @@ export async function openDoor(world: World, driver?: IntentKick): Promise<Door>
       driver?.kick(tenantId, intent, wallet);
     },
   };
-  const { app, tokens: known } = await restApp({
+  const {
+    app,
+    tokens: known,
+    lines,
+  } = await restApp({
     routes: intentRoutes(world.dependencies(), noted),
     store: world.store,
   });
@@ -68,6 +74,7 @@ export async function openDoor(world: World, driver?: IntentKick): Promise<Door>
   return {
     app,
     kicked,
+    lines,
     post: (path, body, who = 'maker', headers = {}) => call('POST', path, tokens[who], body, headers),
     get: (path, who = 'maker') => call('GET', path, tokens[who]),
     putToken: (token, id, providerConnectionIds) => known.put(token, { id, tenant, providerConnectionIds }),
