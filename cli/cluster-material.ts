@@ -65,7 +65,10 @@ export function readRoster(dataDir: string): Roster {
 /** 32 bytes. The caller owns them. */
 export function readSecret(dataDir: string, file: string): Uint8Array {
   const text = readIfThere(join(dataDir, file));
-  if (text === undefined) throw new Failure(`${join(dataDir, file)} is missing; this cluster is incomplete.`);
+  if (text === undefined)
+    throw new Failure(
+      `${join(dataDir, file)} is missing; this cluster is incomplete. "signmesh init" adds the secrets that it is too old to have.`,
+    );
   return parseSecret(join(dataDir, file), text);
 }
 

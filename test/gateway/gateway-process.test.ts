@@ -1,7 +1,10 @@
 /** The gateway as it runs: real ports, a real link to a coordinator's link server, a real Redis. */
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { Client, credentials, status } from '@grpc/grpc-js';
 import { request } from 'undici';
@@ -83,6 +86,8 @@ class HeldCoordinator {
 let redis: TestRedis;
 let coordinator: HeldCoordinator;
 let config: GatewayConfig;
+const credentialKeysDir = mkdtempSync(join(tmpdir(), 'signmesh-keys-'));
+writeFileSync(join(credentialKeysDir, '1.key'), '06'.repeat(32));
 const cleanUps: (() => unknown)[] = [];
 beforeAll(async () => {
   redis = await startRedis();
@@ -100,7 +105,7 @@ beforeAll(async () => {
     joinSecret,
     tokenKey: new Uint8Array(32).fill(4),
     receiptSeed: new Uint8Array(32).fill(5),
-    credentialKeysDir: 'credential-keys',
+    credentialKeysDir,
     chainBlockMs: 1_000,
     rateLimit: { windowS: 10, reads: 300, writes: 100, signing: 2_000 },
     acceptAnyTestToken: false,
@@ -115,6 +120,7 @@ afterEach(async () => {
 afterAll(async () => {
   await coordinator.server.stop();
   await redis.stop();
+  rmSync(credentialKeysDir, { recursive: true, force: true });
 });
 
 async function start(changes: Partial<GatewayConfig> = {}): Promise<RunningGateway> {
