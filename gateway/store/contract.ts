@@ -130,7 +130,10 @@ export type CommitRefusal =
   | { readonly kind: 'notEmpty'; readonly index: string }
   | { readonly kind: 'claimed'; readonly name: string }
   | { readonly kind: 'insufficient'; readonly walletId: string; readonly asset: string }
-  /** The idempotency key has another owner by now: this request took too long. */
+  /**
+   * The idempotency key has another owner by now: this request took too long. Or it has its answer already, perhaps from
+   * this very commit, whose reply was lost. `beginIdempotent` says which.
+   */
   | { readonly kind: 'overtaken' };
 
 export interface Balance {
@@ -151,7 +154,10 @@ export interface ListQuery {
   readonly limit: number;
   /** The id after which to go on, of an earlier page. */
   readonly afterId?: string;
-  /** Only ids of this time range, milliseconds: UUIDv7 ids carry the time of their making. */
+  /**
+   * Only ids of this time range, milliseconds: UUIDv7 ids carry the time of their making. The first millisecond of the
+   * range, and the first one behind it.
+   */
   readonly createdAfterMs?: number;
   readonly createdBeforeMs?: number;
   /** Also the balances: of the listed ids themselves. */
@@ -175,12 +181,14 @@ export interface StoredEvent extends NewEvent {
 export interface EventQuery {
   /** Events with a higher sequence. */
   readonly afterSequence: number;
+  /** 1 to 1,000. */
   readonly limit: number;
   /** Exact, or a prefix that ends in ".*". Empty: all. */
   readonly types: readonly string[];
   readonly resourceId?: string;
   /** Only events about these provider connections. */
   readonly connectionIds?: readonly string[];
+  /** The first millisecond, and the first one behind the last. */
   readonly createdAfterMs?: number;
   readonly createdBeforeMs?: number;
 }
@@ -205,6 +213,7 @@ export type IdempotencyStart =
 
 /** Throws StoreUnavailable when Redis does not answer; then the fate of a change is unknown. */
 export interface TenantStore {
+  /** undefined also when the id names a record of another kind. */
   read<T extends Versioned>(tenant: string, type: RecordType<T>, id: string): Promise<T | undefined>;
   /** In the order of the ids; undefined where there is none. */
   readMany<T extends Versioned>(
@@ -227,7 +236,10 @@ export interface TenantStore {
   events(tenant: string, query: EventQuery): Promise<EventPage>;
 
   beginIdempotent(tenant: string, keyHash: string, bodyHash: string, nowMs: number): Promise<IdempotencyStart>;
-  /** An answer without a change, or (undefined) none: then the key is free again. False when another owner has it. */
+  /**
+   * An answer without a change, or (undefined) none: then the key is free again. False when another owner has it, or when
+   * another answer stands: that one stays.
+   */
   settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean>;
 
   /** Tenants that may have due work. */
