@@ -8,6 +8,7 @@ import type { IntentRecord } from '../../../gateway/intents/record.ts';
 import type { WalletRecord } from '../../../gateway/wallets/record.ts';
 import { until } from '../../support/until.ts';
 import { FakeProvider, failedOnChain, failedUnsent, feePaid, fillFee } from './support/fake-provider.ts';
+import { type Death, Process, storeCalls } from './support/mortal.ts';
 import { oneEth, startWorld, type World } from './support/world.ts';
 
 let world: World;
@@ -20,48 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.stop();
 });
-
-/** Where a process ends: at its nth call, counted from 1, before or after that took effect. */
-interface Death {
-  readonly atCall: number;
-  readonly tookEffect: boolean;
-}
-
-class Process {
-  calls = 0;
-  readonly #death: Death | undefined;
-
-  constructor(death?: Death) {
-    this.#death = death;
-  }
-
-  get isDead(): boolean {
-    return this.#death !== undefined && this.calls >= this.#death.atCall;
-  }
-
-  /** The same object, whose methods never return any more once the process is dead. */
-  wrap<T extends object>(object: T, names: readonly string[]): T {
-    return new Proxy(object, {
-      get: (target, name) => {
-        const value = Reflect.get(target, name) as unknown;
-        if (typeof value !== 'function') return value;
-        if (!names.includes(String(name))) return value.bind(target);
-        return (...given: unknown[]) => this.#call(() => value.apply(target, given) as Promise<unknown>);
-      },
-    });
-  }
-
-  async #call(perform: () => Promise<unknown>): Promise<unknown> {
-    const forever = new Promise<never>(() => {});
-    if (this.isDead) return forever;
-    this.calls += 1;
-    if (!this.isDead) return perform();
-    if (this.#death?.tookEffect === true) await perform();
-    return forever;
-  }
-}
-
-const storeCalls = ['read', 'readMany', 'numberOf', 'readWithBalances', 'commit', 'dueTenants', 'takeDue'];
 
 interface Scene {
   readonly tenant: string;

@@ -7,6 +7,7 @@ import { systemRandom } from '../../../actors/live/ports.ts';
 import { type Chains, openChains } from '../../../gateway/chain/chains.ts';
 import { connectionType } from '../../../gateway/connections/record.ts';
 import type { IntentDependencies } from '../../../gateway/intents/dependencies.ts';
+import type { IntentDriver } from '../../../gateway/intents/driver.ts';
 import { intentType } from '../../../gateway/intents/record.ts';
 import { makeDeciders } from '../../../gateway/policies/deciders.ts';
 import { ProviderRejected } from '../../../gateway/providers/port.ts';
@@ -19,6 +20,7 @@ import { newId } from '../../../proto/ids.ts';
 import { until } from '../../support/until.ts';
 import { connection, type FakeSigner, fakeSigner, makeWallet, sepolia } from '../providers/self-hosted/support.ts';
 import { type Door, openDoor, tenant } from './support/door.ts';
+import { Process, storeCalls } from './support/mortal.ts';
 import { startWorld, type World } from './support/world.ts';
 
 const connectionId = newId('pcn', 0, systemRandom);
@@ -28,6 +30,7 @@ let chains: Chains;
 let signer: FakeSigner;
 let adapter: SelfHostedAdapter;
 let deps: Partial<IntentDependencies>;
+let driver: IntentDriver;
 let wallets: WalletRecord[];
 
 beforeEach(async () => {
@@ -40,7 +43,7 @@ beforeEach(async () => {
     deciders: makeDeciders({ signer: receiptSigner(new Uint8Array(32).fill(3)) }),
     fillGap: adapter.fillGap,
   };
-  const driver = world.driver(deps);
+  driver = world.driver(deps);
   driver.start();
   door = await openDoor({ ...world, dependencies: () => world.dependencies(deps) }, driver);
   await world.store.commit(tenant, { puts: [create(connectionType, { ...connection(), id: connectionId })] });
@@ -137,4 +140,49 @@ test('a signature that the cluster refuses leaves no later transfer waiting', as
   const records = await world.store.readMany(tenant, intentType, ids);
   expect(records.map((record) => record?.status).sort()).toEqual([...Array(5).fill('completed'), 'failed']);
   await checkBooks();
+});
+
+test('gateways that die in the middle of everything leave the books right, and sign nothing twice', {
+  timeout: 60_000,
+}, async () => {
+  const [one, other] = wallets as [WalletRecord, WalletRecord];
+  const amounts = ['0.01', '0.004421', '0.02', '0.00441', '0.03'];
+  const quiet = await openDoor({ ...world, dependencies: () => world.dependencies(deps) });
+  for (let round = 0; round < 3; round += 1) {
+    await driver.stop();
+    const made = await Promise.all(
+      amounts.map((amount, index) => {
+        const [from, to] = index % 2 === 0 ? [one, other] : [other, one];
+        const destination = { address: to.addresses[0]!.address };
+        return quiet.post(`${from.id}/transaction-intents`, { asset: 'ETH', amount, destination });
+      }),
+    );
+    expect(made.every(({ status }) => status === 201)).toBe(true);
+    for (let life = 0; life < 8; life += 1) {
+      world.clock.offsetMs += 60_000;
+      const process = new Process({ atCall: 3 + ((round * 17 + life * 11) % 29), tookEffect: life % 2 === 0 });
+      const mortal = makeSelfHosted({
+        signer: process.wrap(signer, ['sign']),
+        chains: { ...chains, evm: process.wrap(chains.evm, ['submit', 'transaction']) },
+      });
+      const doomed = world.driver({
+        ...deps,
+        store: process.wrap(world.store, storeCalls),
+        addressBook: process.wrap(world.addressBook, ['ownerOf']),
+        adapters: new Map([['self_hosted', mortal]]),
+        fillGap: mortal.fillGap,
+      });
+      doomed.start();
+      await until(() => process.isDead, 'the end of a gateway');
+      await doomed.stop(0);
+    }
+    world.clock.offsetMs += 60_000;
+    driver = world.driver(deps);
+    driver.start();
+    await allEnded();
+    await checkBooks();
+  }
+  const purposes = signer.orders.map(({ purpose }) => purpose);
+  expect(new Set(purposes).size).toBe(purposes.length);
+  await quiet.app.close();
 });
