@@ -3,7 +3,6 @@ import type { ProviderKind } from '../providers/kinds.ts';
 import type { RequestContext } from '../rest/route.ts';
 import type { Page } from '../store/contract.ts';
 import { type ConnectionRecord, type ConnectionStatus, connectionType } from './record.ts';
-import { isConnectionId } from './usable.ts';
 
 export interface ConnectionFilter {
   readonly provider?: ProviderKind | undefined;
@@ -37,7 +36,7 @@ async function listNamed(
   ids: readonly string[],
   { provider, status, limit, afterId }: ConnectionFilter,
 ): Promise<Page<ConnectionRecord>> {
-  const found = await store.readMany(tenant, connectionType, [...new Set(ids)].filter(isConnectionId));
+  const found = await store.readMany(tenant, connectionType, [...new Set(ids)]);
   const wanted = found
     .filter((connection) => connection !== undefined)
     .filter((connection) => provider === undefined || connection.provider === provider)

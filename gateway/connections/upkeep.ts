@@ -16,8 +16,10 @@ export interface Patch {
   readonly metadata?: Readonly<Record<string, string>>;
   /** New credentials of the custodian: checked with it, and then the only ones. They also revive what was disconnected. */
   readonly credentials?: Credentials;
+  readonly expected_version?: number;
 }
 
+/** A patch that changes nothing makes no new version and no event. Throws ServiceError as `connect`, and 409. */
 export async function updateConnection(
   deps: ConnectionDeps,
   context: RequestContext,
@@ -25,12 +27,35 @@ export async function updateConnection(
   patch: Patch,
 ): Promise<Answer> {
   const before = await readConnection(context, id);
+  assertVersion(before, patch.expected_version);
+  if (isSame(before, patch)) return { status: 200, body: connectionView(before) };
   const { after, change } = connectionChanged(context, 'updated', before, {
     ...(patch.name !== undefined && { name: patch.name }),
     ...(patch.metadata !== undefined && { metadata: patch.metadata }),
     ...(patch.credentials !== undefined && (await renewed(deps, context, before, patch.credentials))),
   });
   return { status: 200, body: connectionView(after), change };
+}
+
+function assertVersion({ version }: ConnectionRecord, expected: number | undefined): void {
+  if (expected === undefined || expected === version) return;
+  const message = `the provider connection is at version ${version}`;
+  throw new ServiceError('conflict', message, {
+    details: [{ field: 'expected_version', issue: 'version_conflict', message }],
+  });
+}
+
+/** Credentials are always tried anew. */
+function isSame(record: ConnectionRecord, { name, metadata, credentials }: Patch): boolean {
+  if (credentials !== undefined) return false;
+  return (
+    (name === undefined || name === record.name) && (metadata === undefined || sameEntries(record.metadata, metadata))
+  );
+}
+
+function sameEntries(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
 
 async function renewed(

@@ -7,14 +7,9 @@ import { type ConnectionRecord, connectionType } from './record.ts';
 
 export type ConnectionReader = Pick<RequestContext, 'tenant' | 'principal' | 'store'>;
 
-/** The store finds a record by its id alone; an id of another kind names no connection. */
-export function isConnectionId(id: string): boolean {
-  return id.startsWith('pcn_');
-}
-
 /** Throws ServiceError 404. `field`: where the body names the connection; by default the path does. */
 export async function readConnection(context: ConnectionReader, id: string, field?: string): Promise<ConnectionRecord> {
-  const isVisible = isConnectionId(id) && mayUseConnection(context.principal, id);
+  const isVisible = mayUseConnection(context.principal, id);
   const found = isVisible ? await context.store.read(context.tenant, connectionType, id) : undefined;
   if (found !== undefined) return found;
   throw new ServiceError('notFound', 'no such provider connection', {

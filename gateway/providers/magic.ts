@@ -60,6 +60,8 @@ export interface MagicCredential {
   /** What the `api_key` contains. */
   readonly contains: string;
   readonly outcome: MagicCredentialOutcome;
+  /** True: while the connection is made they are good, a second later this is what they do. */
+  readonly later: boolean;
   /** What a caller sees, for the docs. */
   readonly effect: string;
 }
@@ -69,13 +71,39 @@ export const magicCredentials: readonly MagicCredential[] = [
   {
     contains: 'invalid',
     outcome: 'rejected',
+    later: false,
     effect: 'connecting answers 422 `provider_rejected` with the custodian’s own authentication error',
   },
-  { contains: 'unavailable', outcome: 'unavailable', effect: 'connecting answers 503 `provider_unavailable`' },
+  {
+    contains: 'unavailable',
+    outcome: 'unavailable',
+    later: false,
+    effect: 'connecting answers 503 `provider_unavailable`',
+  },
+  {
+    contains: 'lapsing',
+    outcome: 'rejected',
+    later: true,
+    effect: 'connecting goes well; a test of the connection from a second later on makes it `error`',
+  },
+  {
+    contains: 'flaky',
+    outcome: 'unavailable',
+    later: true,
+    effect: 'connecting goes well; a test of the connection from a second later on makes it `degraded`',
+  },
 ];
 
-/** Decides by `api_key` alone. */
-export function magicCredential(credentials: Readonly<Record<string, string>>): MagicCredentialOutcome | undefined {
+const laterMs = 1_000;
+
+/** Decides by `api_key`, and by the time since the connection was made, which its id (a UUIDv7) carries. */
+export function magicCredential(
+  credentials: Readonly<Record<string, string>>,
+  connectionId: string,
+  nowMs: number,
+): MagicCredentialOutcome | undefined {
   const apiKey = credentials.api_key ?? '';
-  return magicCredentials.find(({ contains }) => apiKey.includes(contains))?.outcome;
+  const madeAtMs = Number.parseInt(connectionId.replace(/^pcn_/, '').replace('-', '').slice(0, 12), 16);
+  const isLater = nowMs - madeAtMs >= laterMs;
+  return magicCredentials.find(({ contains, later }) => apiKey.includes(contains) && (isLater || !later))?.outcome;
 }

@@ -13,7 +13,7 @@ import type { NetworkId } from '../registry/networks.ts';
 import type { WalletRecord } from '../wallets/record.ts';
 import type { ProviderKind } from './kinds.ts';
 
-export { type ProviderKind, providerKinds } from './kinds.ts';
+export type { ProviderKind } from './kinds.ts';
 
 export interface CredentialField {
   readonly name: string;

@@ -31,13 +31,20 @@ const recheckMs = 10_000;
 /** An id that is not there is looked for on the disk this often at most. */
 const missRecheckMs = 250;
 
-/** Reads the directory at once. Throws an Error that names what is missing or damaged, never a key. */
+/**
+ * Reads the directory at once. Throws an Error that names what is missing or damaged, never a key. Later it only looks for
+ * newer keys, and never throws.
+ */
 export function fileKeyRing(directory: string, clock: Clock = systemClock): KeyRing {
   let ring = readKeys(directory);
   let readAtMs = clock.nowMs();
   const reread = (): void => {
-    ring = readKeys(directory);
     readAtMs = clock.nowMs();
+    try {
+      ring = readKeys(directory);
+    } catch {
+      // What is in memory goes on serving while the directory cannot be read.
+    }
   };
   return {
     current() {

@@ -46,7 +46,7 @@ export function bitgoAdapter(custodian: SimulatedBitgo): ProviderAdapter {
   return hostedAdapter({
     info,
     refusedStatus: 'rejected',
-    signIn: (connectionId, credentials) => custodian.getSession(connectionId, credentials),
+    signIn: ({ nowMs }, connectionId, credentials) => custodian.getSession(connectionId, credentials, nowMs),
     async openWallet({ tenant }, { walletId, network }) {
       const coin = coinOf(networkOf(network).nativeAsset);
       const { id, receiveAddress, publicKey } = await custodian.generateWallet(tenant, coin, walletId, network);

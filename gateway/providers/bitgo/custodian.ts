@@ -79,9 +79,9 @@ export class SimulatedBitgo {
     this.#sleep = sleep;
   }
 
-  async getSession(connectionId: string, credentials: Readonly<Record<string, string>>): Promise<void> {
+  async getSession(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
     await this.#sleep(latencyMs('getSession', connectionId));
-    const magic = magicCredential(credentials);
+    const magic = magicCredential(credentials, connectionId, nowMs);
     if (magic === 'unavailable') throw tryLater();
     if (magic === 'rejected') throw new BitgoError(401, 'Unauthenticated', 'the access token is not valid');
   }

@@ -55,7 +55,7 @@ export function copperAdapter(custodian: SimulatedCopper): ProviderAdapter {
   return hostedAdapter({
     info,
     refusedStatus: 'rejected',
-    signIn: (connectionId, credentials) => custodian.getAccount(connectionId, credentials),
+    signIn: ({ nowMs }, connectionId, credentials) => custodian.getAccount(connectionId, credentials, nowMs),
     async openWallet({ tenant }, { walletId, name, network }) {
       const { portfolioId, address, publicKey } = await custodian.createPortfolio(tenant, walletId, name, network);
       return { id: portfolioId, address, publicKey };

@@ -89,9 +89,9 @@ export class SimulatedCopper {
     this.#sleep = sleep;
   }
 
-  async getAccount(connectionId: string, credentials: Readonly<Record<string, string>>): Promise<void> {
+  async getAccount(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
     await this.#sleep(latencyMs('getAccount', connectionId));
-    const magic = magicCredential(credentials);
+    const magic = magicCredential(credentials, connectionId, nowMs);
     if (magic === 'unavailable') throw maintenance();
     if (magic === 'rejected') throw new CopperError(401, 'unauthorized', 'the signature of the request is not valid');
   }

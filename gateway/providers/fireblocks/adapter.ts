@@ -66,7 +66,7 @@ export function fireblocksAdapter(custodian: SimulatedFireblocks): ProviderAdapt
   return hostedAdapter({
     info,
     refusedStatus: 'REJECTED',
-    signIn: (connectionId, credentials) => custodian.signIn(connectionId, credentials),
+    signIn: ({ nowMs }, connectionId, credentials) => custodian.signIn(connectionId, credentials, nowMs),
     openWallet: ({ tenant }, { walletId, name, network }) => {
       const assetId = assetIdOf(networkOf(network).nativeAsset);
       return custodian.createVaultAccount(tenant, { customerRefId: walletId, name, assetId, network });

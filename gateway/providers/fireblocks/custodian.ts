@@ -96,9 +96,9 @@ export class SimulatedFireblocks {
     this.#sleep = sleep;
   }
 
-  async signIn(connectionId: string, credentials: Readonly<Record<string, string>>): Promise<void> {
+  async signIn(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
     await this.#sleep(latencyMs('signIn', connectionId));
-    const magic = magicCredential(credentials);
+    const magic = magicCredential(credentials, connectionId, nowMs);
     if (magic === 'unavailable') throw serviceUnavailable();
     if (magic === 'rejected') throw new FireblocksError(401, '-7', 'unauthorized: the API key is not known');
   }

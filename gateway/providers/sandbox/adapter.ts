@@ -57,8 +57,8 @@ export function sandboxAdapter(): ProviderAdapter {
   return {
     info,
 
-    async connect(_meta, _connectionId, credentials) {
-      const magic = magicCredential(credentials);
+    async connect({ nowMs }, connectionId, credentials) {
+      const magic = magicCredential(credentials, connectionId, nowMs);
       if (magic === 'rejected') {
         throw new ProviderRejected('the API key is not valid', {
           field: 'credentials.api_key',

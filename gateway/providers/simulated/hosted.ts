@@ -19,7 +19,7 @@ export interface HostedBridge {
   readonly info: ProviderInfo;
   /** What the custodian calls an order that it did not take. */
   readonly refusedStatus: string;
-  signIn(connectionId: string, credentials: Readonly<Record<string, string>>): Promise<void>;
+  signIn(meta: CallMeta, connectionId: string, credentials: Readonly<Record<string, string>>): Promise<void>;
   openWallet(
     meta: CallMeta,
     order: WalletOrder,
@@ -48,8 +48,8 @@ export function hostedAdapter(bridge: HostedBridge): ProviderAdapter {
   return {
     info: bridge.info,
 
-    async connect(_meta, connectionId, credentials) {
-      await calling(() => bridge.signIn(connectionId, credentials));
+    async connect(meta, connectionId, credentials) {
+      await calling(() => bridge.signIn(meta, connectionId, credentials));
       return { testWallets: [] };
     },
 

@@ -11,6 +11,7 @@ import { assertUsable, usableConnection } from '../../../gateway/connections/usa
 import { providerKinds } from '../../../gateway/providers/kinds.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../../gateway/providers/port.ts';
 import { create, update } from '../../../gateway/store/changes.ts';
+import { until } from '../../support/until.ts';
 import { type Caller, goodCredentials, startWorld, type World } from './support.ts';
 
 let world: World;
@@ -130,6 +131,19 @@ describe('PATCH', () => {
     expect(openCredentials(world.ring, caller.tenant, id, record!.credentials)).toEqual(credentials);
   });
 
+  it('makes no new version of what is the same already, nor of another version than expected', async () => {
+    const caller = world.caller();
+    const id = await connect(caller);
+    const path = `/v1/provider-connections/${id}`;
+    const patch = { name: 'Main', metadata: {} };
+    expect((await caller.call('PATCH', path, patch)).body.version).toBe(1);
+    const refused = await caller.call('PATCH', path, { name: 'Other', expected_version: 2 });
+    expect(refused.status).toBe(409);
+    expect(refused.body.error.details).toMatchObject([{ field: 'expected_version', issue: 'version_conflict' }]);
+    expect((await caller.call('PATCH', path, { name: 'Other', expected_version: 1 })).body.version).toBe(2);
+    expect(await eventTypes(caller)).toEqual(['provider_connection.created', 'provider_connection.updated']);
+  });
+
   it.each([
     [{ credentials: { api_key: 'invalid' } }, 422],
     [{ credentials: { api_key: 'unavailable' } }, 503],
@@ -194,6 +208,21 @@ describe('POST …/test', () => {
     }
     expect((await caller.call('GET', `/v1/provider-connections/${id}`)).body.status).toBe(status);
     expect((await eventTypes(caller)).at(-1)).toBe('provider_connection.tested');
+  });
+
+  it.each([
+    ['lapsing', 'error'],
+    ['flaky', 'degraded'],
+  ])('finds credentials that are %s wanting a second after the connection was made', async (word, status) => {
+    for (const provider of ['fireblocks', 'bitgo', 'copper', 'sandbox'] as const) {
+      const caller = world.caller();
+      const own = provider === 'sandbox' ? {} : goodCredentials[provider];
+      const credentials = { ...own, api_key: `a-${word}-key` };
+      const made = await caller.call('POST', '/v1/providers/connect', { type: provider, credentials });
+      expect(made.body.status).toBe('connected');
+      const test = async () => (await caller.call('POST', `/v1/provider-connections/${made.body.id}/test`)).body.status;
+      expect(await until(async () => (await test()) === status, `${provider} is ${status}`)).toBe(true);
+    }
   });
 
   it('says that stored credentials cannot be read when no key opens them', async () => {

@@ -167,6 +167,15 @@ describe('the key ring', () => {
     expect(ring.current().id).toBe('2');
   });
 
+  it('goes on with what it has while the directory cannot be read', () => {
+    const ring = openRing();
+    rmSync(join(directory, '1.key'));
+    nowMs += 60_000;
+    expect(ring.current().id).toBe('1');
+    expect(ring.find('1')?.id).toBe('1');
+    expect(ring.find('2')).toBeUndefined();
+  });
+
   it('ignores files that are no keys', () => {
     for (const name of ['0', '01', 'x', '2.key.123.tmp']) writeFileSync(join(directory, `${name}.txt`), 'x');
     put('01');
