@@ -164,7 +164,7 @@ export class RedisTenantStore implements TenantStore {
   }
 
   async takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<readonly string[]> {
-    const tokens = [nowMs, leaseMs, Math.min(limit, takeDueMax)].map(String);
+    const tokens = [nowMs, leaseMs, Math.max(0, Math.min(limit, takeDueMax))].map(String);
     const [empty, members] = await asking(this.#scripts.smTakeDue(tenantPrefix(tenant), ...tokens));
     if (empty === 1) await this.#dueTenants.forget(tenant);
     return members;

@@ -85,6 +85,25 @@ it('says so too when Redis is full, and then nothing of the change has happened'
   await done(store, tenant, change);
 });
 
+it('says so when Redis hangs; a change may happen all the same, and its idempotency key knows', async () => {
+  const store = await under.open();
+  const tenant = newTenant();
+  const start = await store.beginIdempotent(tenant, 'k', 'b', 1);
+  const mark = { keyHash: 'k', owner: start.kind === 'run' ? start.owner : '', answer: 'A' };
+  await under.redis.client('PAUSE', 1_500, 'ALL');
+  await expect(store.commit(tenant, { events: [eventFor('a')] }, mark)).rejects.toBeInstanceOf(StoreUnavailable);
+  const answered = { kind: 'answered', answer: 'A' };
+  await until(async () => {
+    const again = await store.beginIdempotent(tenant, 'k', 'b', 2).catch(() => undefined);
+    if (again !== undefined) expect(again).toEqual(answered);
+    return again !== undefined;
+  }, 'Redis answers again');
+  expect(await store.commit(tenant, { events: [eventFor('a')] }, mark)).toMatchObject({
+    refusal: { kind: 'overtaken' },
+  });
+  expect((await store.events(tenant, { afterSequence: 0, limit: 5, types: [] })).lastSequence).toBe(1);
+});
+
 it('does not call a mistake of ours an outage', async () => {
   const store = await under.open();
   const tenant = newTenant();
