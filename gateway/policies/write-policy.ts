@@ -61,7 +61,10 @@ export async function nextPolicyVersion(
   return { view, change };
 }
 
-/** Every mistake of every rule in one answer. Throws ServiceError 400. */
+/** Mistakes that one answer names, at most. */
+const issuesMax = 20;
+
+/** The mistakes of all rules in one answer. Throws ServiceError 400. */
 function compileRules(rules: Body['rules']): readonly CompiledRule[] {
   const issues: FieldIssue[] = [];
   const seen = new Set<string>();
@@ -81,7 +84,8 @@ function compileRules(rules: Body['rules']): readonly CompiledRule[] {
     }
   });
   if (issues.length > 0) {
-    throw new ServiceError('invalidRequest', `the policy is not valid: ${issues[0]!.field}`, { details: issues });
+    const details = issues.slice(0, issuesMax);
+    throw new ServiceError('invalidRequest', `the policy is not valid: ${issues[0]!.field}`, { details });
   }
   return compiled;
 }
