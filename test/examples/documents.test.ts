@@ -10,7 +10,15 @@ const documents = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
-const written = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/signing-api.md'];
+const written = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'docs/signing-api.md',
+  'docs/wallet-api.md',
+  'docs/wallet-guide.md',
+];
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 /** As the sites that show Markdown make them. */
@@ -50,7 +58,7 @@ describe.each(written)('%s', (path) => {
 
   test('names functions where they are', () => {
     for (const [, file, name] of text.matchAll(/\| `([^`]+\.ts)` \| `(\w+)` \|$/gm)) {
-      expect(read(file!), `${name} in ${file}`).toMatch(new RegExp(`(function|const) ${name}\\b|^  ${name}\\(`, 'm'));
+      expect(read(file!), `${name} in ${file}`).toMatch(new RegExp(`(function|const) ${name}\\b|^  (async )?${name}\\(`, 'm'));
     }
     for (const [, name, file] of text.matchAll(/\(?`(\w+)`(?: in|:) `([^`]+\.ts)`/g)) {
       expect(read(file!), `${name} in ${file}`).toContain(name!);
