@@ -122,7 +122,7 @@ async function main({ url, token, approver }: Settings): Promise<void> {
   /** The signed transaction: its hash, its sender, and that it sends what was asked for. */
   function verifiedTransaction({ provider_tx_id: hash, provider_details: details }: Intent, wei: bigint): void {
     if (details === null) throw new Error('the intent shows no signed transaction');
-    const transaction = Transaction.from(`0x${details.raw_transaction}`);
+    const transaction = Transaction.from(details.raw_transaction);
     const { to, value } = transaction;
     if (transaction.hash !== hash) throw new Error('the transaction has another hash than provider_tx_id');
     // Recovered from the signature.

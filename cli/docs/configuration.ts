@@ -23,19 +23,25 @@ ${rows.join('\n')}
 and of the private Redis, and its password. \`--seed\`, \`--nodes\` and \`--data-dir\` go before the variables of the same
 meaning.
 
+\`signmesh up\` stops when the process that started it is gone, so that nothing is left behind: a shell that ends takes it
+along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what stays: a service manager, \`tmux\`, a container.
+
 ## The data directory
 
 | Path | What | Secret |
 |---|---|---|
 | \`cluster.json\` | the roster: who belongs to the cluster; every process pins it | no |
 | \`join.secret\` | what members of the cluster prove to each other | yes |
-| \`sandbox.json\` | the seed of the ready-made keys and the banner's token | with a seed of your own |
+| \`sandbox.json\` | the seed of the ready-made keys, and the two tokens of the banner | with a seed of your own |
 | \`coordinator/\`, \`gateway/\`, \`node-N/\` | the identity and keys of one process, and a node's store | yes |
+| \`gateway/receipt.key\` | the seed of the identity that signs policy receipts | yes |
+| \`gateway/credential-keys/\` | the keys that seal provider credentials, \`1.key\` and up; the highest is current | yes |
 | \`redis/\` | the private Redis: its configuration and its append-only file | yes |
 | \`logs/\` | one JSON-lines file a process | no |
-| \`run/\` | who runs now: process ids, the lock, the last ready line | the token |
+| \`run/\` | who runs now: process ids, the lock, the last ready line | the tokens |
 
-Directories are 0700 and files 0600. Nothing in it is made anew once \`cluster.json\` stands. To start afresh, stop the
+Directories are 0700 and files 0600. Nothing in it is made anew once \`cluster.json\` stands; what a newer
+version needs of a gateway's own is added by \`up\` and \`init\`. To start afresh, stop the
 cluster and remove the directory.
 `;
 }

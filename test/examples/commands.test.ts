@@ -1,6 +1,6 @@
 /**
- * What the documents tell people to run does what they say: the two clients of examples/, and the shell blocks of README.md
- * and docs/signing-api.md, taken out of the pages and run word for word (but for the ports) against a real cluster.
+ * What the documents tell people to run does what they say: the clients of examples/, and the shell blocks of README.md,
+ * docs/signing-api.md and docs/wallet-guide.md, taken out of the pages and run word for word (but for the ports) against a real cluster.
  *
  * Where grpcurl is not installed, its block runs with child/grpcurl.mjs in its place, which goes the same way: reflection,
  * then the call.
@@ -11,6 +11,8 @@ import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { Transaction } from 'ethers';
+import { compactVerify, createLocalJWKSet } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
@@ -21,6 +23,7 @@ const examples = {
   http: new URL('../../examples/http-client.ts', import.meta.url),
   grpc: new URL('../../examples/grpc-client.ts', import.meta.url),
 };
+const walletExample = new URL('../../examples/wallet-client.ts', import.meta.url);
 const sha256OfHello = Buffer.from('LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=', 'base64');
 
 let cluster: TestCluster;
@@ -35,9 +38,12 @@ interface Ended {
   readonly stderr: string;
 }
 
+/** Lines that wait for something that never comes are ended. */
+const runMsMax = 60_000;
+
 function run(program: string, args: readonly string[], settings: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const { BASE_URL: _url, GRPC_ADDRESS: _address, TOKEN: _token, ...environment } = process.env;
-  const child = spawn(program, args, { cwd: root, env: { ...environment, ...settings } });
+  const child = spawn(program, args, { cwd: root, env: { ...environment, ...settings }, timeout: runMsMax });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
@@ -104,6 +110,32 @@ describe('examples/grpc-client.ts', () => {
 
   test('ends with 2 when it is called wrongly', async () => {
     expect((await example(examples.grpc, ['--colour', 'blue'])).exitCode).toBe(2);
+  });
+});
+
+describe('examples/wallet-client.ts', () => {
+  test('makes a wallet, sends twice, once with an approval, and verifies receipts and transactions', async () => {
+    const { exitCode, stdout, stderr } = await example(walletExample, ['--url', cluster.httpUrl]);
+    expect(stderr).toBe('');
+    expect(exitCode).toBe(0);
+    const lines = stdout.trim().split('\n');
+    expect(lines.filter((line) => line.startsWith('verified '))).toHaveLength(2);
+    expect(lines.filter((line) => line.startsWith('receipt '))).toEqual([
+      'receipt      verified: allow',
+      'receipt      verified: require_approval',
+    ]);
+    expect(lines.at(-1)).toBe('wallet       archived');
+  }, 90_000);
+
+  test('takes its settings from the environment, and says what the service says', async () => {
+    const settings = { BASE_URL: cluster.httpUrl, TOKEN: 'svc_sk_live_thisIsNoTokenOfASandbox' };
+    const { exitCode, stdout, stderr } = await example(walletExample, [], settings);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/^wallet-client: .* answers 401: .*authentication_failed.*\n$/);
+  });
+
+  test('ends with 2 when it is called wrongly', async () => {
+    expect((await example(walletExample, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
 
@@ -220,4 +252,43 @@ describe('docs/signing-api.md', () => {
       .map((line) => (JSON.parse(line) as Said).receipt.reason_code);
     expect(codes).toEqual(['DUPLICATE_SESSION', 'DKG_COMPLETED', 'SIGNATURE_COMPLETED', 'DUPLICATE_INTENT']);
   });
+});
+
+describe('docs/wallet-guide.md', () => {
+  test('its lines, run from top to bottom, do what the page says', async () => {
+    const { exitCode, stdout, stderr } = await run('sh', ['-euc', shellBlocks('docs/wallet-guide.md')]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => (line.startsWith('{') ? JSON.parse(line) : line));
+    expect(lines).toMatchObject([
+      { provider: 'sandbox', status: 'connected', test_wallets: [{}, {}, {}] },
+      expect.stringMatching(/^pcn_/),
+      { provider: 'self_hosted', external_id: 'erp-7', status: 'active' },
+      { wallets: expect.arrayContaining([expect.objectContaining({ name: 'Sandbox ETH' })]) },
+      { wallets: [{ name: 'Treasury' }], has_more: false },
+      { dry_run: true, decision: 'allow', sufficient_funds: true },
+      expect.stringMatching(/^one intent: txi_/),
+      { status: 'completed', asset: 'ETH', amount: '0.25' },
+      'pending_approval',
+      { error: { code: 'insufficient_scope', details: [{ issue: 'initiator_may_not_approve' }] } },
+      'approved',
+      { error: { code: 'provider_rejected' } },
+      'FAILED_ON_CHAIN',
+      'denied',
+      { events: expect.arrayContaining([expect.objectContaining({ type: 'transaction_intent.completed' })]) },
+      { events: expect.arrayContaining([expect.objectContaining({ type: 'wallet.created' })]) },
+      { status: 'enabled', secret: expect.stringMatching(/^whsec_/) },
+      'archived',
+      { wallets: [{ status: 'archived', archive_reason: 'the guide is over' }] },
+    ]);
+
+    const [, , wallet, , , , , intent] = lines;
+    const transaction = Transaction.from(intent.provider_details.raw_transaction);
+    expect(transaction).toMatchObject({ hash: intent.provider_tx_id, from: wallet.addresses[0].address });
+    const jwks = await (await fetch(new URL('/v1/.well-known/jwks.json', cluster.httpUrl))).json();
+    const { payload } = await compactVerify(intent.policy_receipt, createLocalJWKSet(jwks as never));
+    expect(JSON.parse(Buffer.from(payload).toString())).toMatchObject({ sub: intent.id, decision: 'allow' });
+  }, 90_000);
 });

@@ -1,15 +1,19 @@
 /** How pages with made parts are put together (docs.test.ts holds all generated pages to the code). */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { issueTexts } from '../../cli/docs/issues.ts';
+import { restRoutes } from '../../cli/docs/rest-routes.ts';
 import { withSections } from '../../cli/docs/sections.ts';
 import { signingApiPage } from '../../cli/docs/signing-api.ts';
+import { walletApiPage } from '../../cli/docs/wallet-api.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { root } from '../cli/support/up-process.ts';
 
 const signingApiPath = join(root, 'docs/signing-api.md');
 const signingApi = readFileSync(signingApiPath, 'utf8');
+const walletApi = readFileSync(join(root, 'docs/wallet-api.md'), 'utf8');
 
 describe('the generated pages', () => {
   test('a made part that somebody edited is found', () => {
@@ -38,5 +42,46 @@ describe('the generated pages', () => {
       ...Object.keys(reasonCodes),
     ];
     for (const word of words) if (word !== 'UNSPECIFIED') expect(signingApi).toContain(word);
+  });
+});
+
+describe('docs/wallet-api.md', () => {
+  test('a made part that somebody edited is found', () => {
+    for (const said of [
+      '| `POST /v1/wallets` |',
+      'pending_approval --> approved',
+      '| `0.004221` |',
+      '`external_id`',
+      '| `wallet.archived` |',
+      '| `open_intents` |',
+      'risk.score >= 70',
+      '`fireblocks`',
+    ]) {
+      const at = walletApi.indexOf(said);
+      expect(at, said).toBeGreaterThan(0);
+      const start = walletApi.lastIndexOf('<!-- generated', at);
+      expect(start, said).toBeGreaterThan(walletApi.lastIndexOf('<!-- end', at));
+      const edited = `${walletApi.slice(0, at)}edited${walletApi.slice(at + said.length)}`;
+      expect(walletApiPage(edited), said).toBe(walletApi);
+    }
+  });
+
+  test('shows the routes of every module that the gateway serves', () => {
+    const served = readFileSync(join(root, 'gateway/wallet-api.ts'), 'utf8');
+    const shown = readFileSync(join(root, 'cli/docs/rest-routes.ts'), 'utf8');
+    const modules = (text: string) => [...text.matchAll(/\.\.\.(\w+Routes)\(/g)].map(([, name]) => name!).sort();
+    expect(modules(shown)).toEqual(modules(served));
+    for (const { method, path } of restRoutes()) expect(walletApi).toContain(`| \`${method} ${path}\` |`);
+  });
+
+  test('explains every issue that the code names, and no other', () => {
+    const code = readdirSync(join(root, 'gateway'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => readFileSync(join(root, 'gateway', file), 'utf8'))
+      .join('\n');
+    const named = new Set([...code.matchAll(/\bissue: '([a-z_]+)'/g)].map(([, issue]) => issue!));
+    expect(named).toContain('open_intents');
+    expect([...named].filter((issue) => !Object.hasOwn(issueTexts, issue))).toEqual([]);
+    expect(Object.keys(issueTexts).filter((issue) => !code.includes(`'${issue}'`))).toEqual([]);
   });
 });
