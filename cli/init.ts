@@ -6,7 +6,7 @@ import type { Settings } from './config.ts';
 import { makeDirectory } from './files.ts';
 import { ensureSandbox } from './sandbox.ts';
 
-/** Returns what a person should know, never a secret but the public sandbox's token. */
+/** Returns what a person should know, never a secret but the public sandbox's tokens. */
 export function initialise(settings: Settings, seed: string | undefined, nodes: number | undefined): string {
   const dataDir = settings.SIGNMESH_DATA_DIR;
   makeDirectory(dataDir);
@@ -15,6 +15,6 @@ export function initialise(settings: Settings, seed: string | undefined, nodes: 
   if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return cluster;
   const sandbox = ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED);
   return sandbox.kind === 'public'
-    ? `${cluster}\ntoken ${sandbox.token}`
-    : `${cluster}\nthe token is in sandbox.json there`;
+    ? `${cluster}\ntoken ${sandbox.token}\napprover's token ${sandbox.approverToken}`
+    : `${cluster}\nthe tokens are in sandbox.json there`;
 }

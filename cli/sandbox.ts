@@ -61,7 +61,7 @@ function make(choice: string | undefined): Sandbox {
   return complete({ kind: 'text', seed, token: newToken('sandbox', seededBytes(seed, 'signmesh/sandbox/token/v1')) });
 }
 
-/** The approver's token is never written down: the seed gives it, also where the file is older than it. */
+/** The seed gives the approver's token, also where the file is older than it; what stands in the file is for people. */
 function complete(sandbox: Omit<Sandbox, 'approverToken'>): Sandbox {
   const { kind, seed } = sandbox;
   const random = seededBytes(seed, 'signmesh/sandbox/approver/v1');
@@ -88,8 +88,9 @@ function seededBytes(seed: Uint8Array, purpose: string): (length: number) => Uin
 }
 
 function serialize(sandbox: Sandbox): string {
-  const { kind, seed, token } = sandbox;
-  return `${JSON.stringify({ kind, seed: Buffer.from(seed).toString('hex'), token }, null, 2)}\n`;
+  const { kind, seed, token, approverToken } = sandbox;
+  const document = { kind, seed: Buffer.from(seed).toString('hex'), token, approver_token: approverToken };
+  return `${JSON.stringify(document, null, 2)}\n`;
 }
 
 function parse(content: string): Sandbox {

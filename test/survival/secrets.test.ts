@@ -194,6 +194,7 @@ describe.sequential('after a full run', () => {
       'coordinatorResume',
       'gatewayIdentity',
       'gatewayToken',
+      'gatewayReceipt',
     ] as const) {
       needles.add(name, readSecret(dataDir, secretFiles[name]));
     }
