@@ -7,6 +7,8 @@ import type { ReadyKey } from './ready-keys.ts';
 import { duration, type Screen } from './screen.ts';
 
 const rowNameWidth = 18;
+/** An address that every Ethereum developer has seen: the second account of the usual test mnemonic. */
+const exampleReceiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
 export interface Ready {
   readonly httpUrl: string;
@@ -24,7 +26,8 @@ export interface Ready {
 export function bannerLines(ready: Ready, screen: Screen): string[] {
   const row = (name: string, value: string) => `  ${screen.dim(name.padEnd(rowNameWidth))} ${value}`;
   const lines = ['', screen.bold(`signmesh is ready (${duration(ready.tookMs)}). Ctrl-C stops it.`), ''];
-  lines.push(row('REST', ready.httpUrl), row('gRPC', `${ready.grpcAddress} (reflection is on)`));
+  lines.push(row('REST', `${ready.httpUrl} (every operation: ${ready.httpUrl}/v1/docs)`));
+  lines.push(row('gRPC', `${ready.grpcAddress} (reflection is on)`));
   if (ready.token !== undefined) lines.push(row('token', ready.token));
   if (ready.approverToken !== undefined) lines.push(row('approver’s token', ready.approverToken));
   for (const key of ready.keys) {
@@ -33,6 +36,7 @@ export function bannerLines(ready: Ready, screen: Screen): string[] {
   }
   if (ready.token !== undefined && ready.keys.length > 0) {
     lines.push('', '  A signature, in three lines to copy:', '', ...signingLines(ready.httpUrl, ready.token));
+    lines.push('', '  A wallet of the cluster and a transfer, in three more:', '', ...walletLines(ready.httpUrl));
   }
   const seed = ready.secretSeed ? '' : ' The keys above come from a public seed: everybody has them.';
   lines.push('', screen.yellow(`  M0 is a mock. Never guard real funds with it.${seed}`));
@@ -50,6 +54,20 @@ export function signingLines(httpUrl: string, token: string): string[] {
     `TOKEN=${token}`,
     `ID=$(${call('/v1/signing/initiate', initiate)} | sed -n 's/.*"signing_session_id": *"\\([^"]*\\)".*/\\1/p')`,
     call('/v1/signing/share', `{"signing_session_id":"'$ID'"}`),
+  ];
+}
+
+/** After the lines above, whose token they use: a connection, a wallet whose key the nodes make, a transfer from it. */
+export function walletLines(httpUrl: string): string[] {
+  const post = (path: string, body: string) =>
+    `curl -s ${httpUrl}${path} -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '${body}'`;
+  const id = `sed -n 's/^{"id":"\\([^"]*\\)".*/\\1/p'`;
+  const wallet = `{"name":"first","provider_connection_id":"'$C'","network":"eip155:11155111"}`;
+  const transfer = `{"asset":"ETH","amount":"0.25","destination":{"address":"${exampleReceiver}"}}`;
+  return [
+    `C=$(${post('/v1/provider-connections', '{"provider":"self_hosted","name":"cluster","credentials":{}}')} | ${id})`,
+    `W=$(${post('/v1/wallets', wallet)} | ${id})`,
+    post('/v1/wallets/$W/transaction-intents', transfer),
   ];
 }
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { signingLines } from '../../cli/up/banner.ts';
+import { signingLines, walletLines } from '../../cli/up/banner.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { eventually, isAlive } from './support/eventually.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
@@ -91,6 +91,13 @@ describe.sequential('signmesh up', () => {
     const publicKey = Buffer.from(ready.keys[0]!.public_key, 'hex');
     const bytes = Buffer.from(signature.full_signature, 'base64');
     expect(secp256k1.verify(bytes, hash, publicKey, { prehash: false })).toBe(true);
+  });
+
+  test('its three lines after those make a wallet and a transfer that is approved', () => {
+    const script = [`TOKEN=${ready.token}`, ...walletLines(ready.http)].join('\n');
+    for (const line of walletLines(ready.http)) expect(up.output).toContain(line);
+    const { stdout, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+    expect(JSON.parse(stdout || stderr)).toMatchObject({ status: 'approved', provider: 'self_hosted' });
   });
 
   test('a second up on the same data directory is one clear line', async () => {

@@ -142,7 +142,8 @@ test('an approval by a second person completes a risky transfer', async () => {
   const created = await api.made<Intent>(path, body);
   expect(created.status).toBe('pending_approval');
   expect((await api.post(`${path}/${created.id}/approve`, {})).status).toBe(403);
-  const approver = (cluster.ready as unknown as { approver_token: string }).approver_token;
-  expect((await api.post(`${path}/${created.id}/approve`, {}, { token: approver })).status).toBe(200);
+  expect((await api.post(`${path}/${created.id}/approve`, {}, { token: cluster.ready.approver_token })).status).toBe(
+    200,
+  );
   expect(await ended(wallet.id, created.id)).toMatchObject({ status: 'completed' });
 });
