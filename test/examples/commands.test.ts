@@ -22,8 +22,8 @@ import { startCluster, type TestCluster } from '../support/cluster.ts';
 const examples = {
   http: new URL('../../examples/http-client.ts', import.meta.url),
   grpc: new URL('../../examples/grpc-client.ts', import.meta.url),
+  wallet: new URL('../../examples/wallet-client.ts', import.meta.url),
 };
-const walletExample = new URL('../../examples/wallet-client.ts', import.meta.url);
 const sha256OfHello = Buffer.from('LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=', 'base64');
 
 let cluster: TestCluster;
@@ -115,7 +115,7 @@ describe('examples/grpc-client.ts', () => {
 
 describe('examples/wallet-client.ts', () => {
   test('makes a wallet, sends twice, once with an approval, and verifies receipts and transactions', async () => {
-    const { exitCode, stdout, stderr } = await example(walletExample, ['--url', cluster.httpUrl]);
+    const { exitCode, stdout, stderr } = await example(examples.wallet, ['--url', cluster.httpUrl]);
     expect(stderr).toBe('');
     expect(exitCode).toBe(0);
     const lines = stdout.trim().split('\n');
@@ -129,13 +129,13 @@ describe('examples/wallet-client.ts', () => {
 
   test('takes its settings from the environment, and says what the service says', async () => {
     const settings = { BASE_URL: cluster.httpUrl, TOKEN: 'svc_sk_live_thisIsNoTokenOfASandbox' };
-    const { exitCode, stdout, stderr } = await example(walletExample, [], settings);
+    const { exitCode, stdout, stderr } = await example(examples.wallet, [], settings);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(/^wallet-client: .* answers 401: .*authentication_failed.*\n$/);
   });
 
   test('ends with 2 when it is called wrongly', async () => {
-    expect((await example(walletExample, ['--colour', 'blue'])).exitCode).toBe(2);
+    expect((await example(examples.wallet, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
 
@@ -163,6 +163,18 @@ function shellBlocks(path: string, heading?: string): string {
 const keyOf = (wallet: string) => bytes(cluster.ready.keys.find(({ wallet_id }) => wallet_id === wallet)?.public_key);
 
 describe('README.md', () => {
+  test('its lines for the wallet API make a wallet and a transfer that is approved', async () => {
+    const script = shellBlocks('README.md', '## A wallet and a transfer by curl');
+    const { exitCode, stdout, stderr } = await run('sh', ['-euc', script]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+      id: expect.stringMatching(/^txi_/),
+      status: 'approved',
+      asset: 'ETH',
+      amount: '0.25',
+    });
+  });
+
   test('its lines for curl give a signature of the ready-made key', async () => {
     const { exitCode, stdout, stderr } = await run('sh', ['-euc', shellBlocks('README.md', '## A signature by curl')]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });

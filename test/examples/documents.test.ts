@@ -58,7 +58,9 @@ describe.each(written)('%s', (path) => {
 
   test('names functions where they are', () => {
     for (const [, file, name] of text.matchAll(/\| `([^`]+\.ts)` \| `(\w+)` \|$/gm)) {
-      expect(read(file!), `${name} in ${file}`).toMatch(new RegExp(`(function|const) ${name}\\b|^  (async )?${name}\\(`, 'm'));
+      expect(read(file!), `${name} in ${file}`).toMatch(
+        new RegExp(`(function|const) ${name}\\b|^  (async )?${name}\\(`, 'm'),
+      );
     }
     for (const [, name, file] of text.matchAll(/\(?`(\w+)`(?: in|:) `([^`]+\.ts)`/g)) {
       expect(read(file!), `${name} in ${file}`).toContain(name!);
