@@ -1,5 +1,8 @@
 /** Keys that are named by wallets: who may make and use them, and that a closed one signs nothing any more. */
+import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
+import { frontBehaviour } from '../../coordinator/front.ts';
+import { CallSchema, Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { codeOf, digest, groupKey, tenant, tokenOf, witness } from './support/world.ts';
@@ -118,6 +121,17 @@ describe('a key that is named by a wallet', () => {
     expect([codeOf(other), other.receipt!.sessionId]).toEqual(['INVALID_REQUEST', '']);
     expect(codeOf(byService(cluster, 'purpose'))).toBe('DUPLICATE_INTENT');
   });
+});
+
+test('calls of anybody but a gateway are dropped', () => {
+  const front = frontBehaviour({ resumeKey: new Uint8Array(32) });
+  const context = { self: 'coordinator', nowMs: 0, random: (length: number) => new Uint8Array(length) };
+  const value = create(CallSchema, { callId: 1n, method: Method.INITIATE_DKG, walletService: true });
+  const message = { tenant, session: '', attempt: 0, body: { case: 'call', value } } as const;
+  const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
+  const effects = (from: string) => front.receive(null, { kind: 'message', from, message, trace }, context).effects;
+  expect(effects('gateway/1')).toHaveLength(1);
+  expect([effects('node/1'), effects('node/1/dkg/t/gateway/x')]).toEqual([[], []]);
 });
 
 describe('a closed key', () => {
