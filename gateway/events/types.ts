@@ -36,7 +36,6 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'transaction_intent.approval_recorded': 'An approver voted.',
   'policy.created': 'A policy was made, with its first version.',
   'policy.updated': 'A policy has a new version.',
-  'policy.archived': 'A policy was put away.',
   'compliance.screening.completed': 'A screening has its decision.',
   'compliance.list.created': 'A list of addresses or names was made.',
   'compliance.list.updated': 'A list has a new version.',
@@ -46,7 +45,6 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'webhook.created': 'A webhook was registered.',
   'webhook.updated': 'Address, events or status of a webhook changed.',
   'webhook.deleted': 'A webhook was removed.',
-  'webhook.secret_rotated': 'A webhook has a new secret.',
   'webhook.ping': 'Somebody asked for a test delivery.',
   'webhook.suspended': 'A webhook failed for too long and is not called any more.',
 };

@@ -4,7 +4,7 @@
  */
 import { ServiceError } from '../errors/service-error.ts';
 import { toServiceError } from '../http/errors.ts';
-import type { Change, CommitOutcome, CommitRefusal, IdempotencyMark } from '../store/contract.ts';
+import type { CommitRefusal, IdempotencyMark } from '../store/contract.ts';
 import { isKept, type Outcome } from './answers.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';
 import type { Answer, RequestContext } from './route.ts';
@@ -18,11 +18,6 @@ export type Executed =
   /** Another request took the idempotency key over; nothing happened here. */
   | { readonly kind: 'overtaken' };
 
-/** A commit did not come back: whether it took effect is unknown. */
-export class CommitUnknown extends Error {
-  override readonly name = 'CommitUnknown';
-}
-
 export interface Execution {
   readonly base: ContextBase;
   readonly attempt: Attempt;
@@ -31,7 +26,7 @@ export interface Execution {
   readonly markOf: ((outcome: Outcome) => IdempotencyMark) | undefined;
 }
 
-/** Throws CommitUnknown; every other failure is an outcome. */
+/** Never rejects: every failure is an outcome. */
 export async function execute(execution: Execution): Promise<Executed> {
   try {
     for (let run = 0; run <= conflictRetriesMax; run += 1) {
@@ -44,7 +39,6 @@ export async function execute(execution: Execution): Promise<Executed> {
       retryAfterS: 1,
     });
   } catch (error) {
-    if (error instanceof CommitUnknown) throw error;
     return { kind: 'done', outcome: { kind: 'error', error: toServiceError(error) }, settled: false };
   }
 }
@@ -58,7 +52,8 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
     const outcome: Outcome = { kind: 'answer', answer: plain };
     if (answer.change === undefined) return { kind: 'done', outcome, settled: false };
     const mark = isKept(outcome) ? execution.markOf?.(outcome) : undefined;
-    const result = await commit(execution, answer.change, mark);
+    const { store, tenant } = execution.base;
+    const result = await store.commit(tenant, answer.change, mark);
     if (result.committed) {
       afterCommit(answer, execution);
       return { kind: 'done', outcome, settled: mark !== undefined };
@@ -70,14 +65,6 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
     answer = answer.onRefusal(refusal);
   }
   throw new Error('an answer to a refusal was refused twice');
-}
-
-async function commit({ base }: Execution, change: Change, mark: IdempotencyMark | undefined): Promise<CommitOutcome> {
-  try {
-    return await base.store.commit(base.tenant, change, mark);
-  } catch (error) {
-    throw new CommitUnknown('a commit did not come back', { cause: error });
-  }
 }
 
 function afterCommit(answer: Answer, { base }: Execution): void {

@@ -11,7 +11,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
 import { isKept, type Outcome, readOutcome, type SealPort, writeOutcome } from './answers.ts';
 import type { Attempt } from './context.ts';
-import { CommitUnknown, type Executed } from './execute.ts';
+import type { Executed } from './execute.ts';
 
 /** How long a duplicate waits for the first request, and how often it asks. */
 export const duplicateWaitMs = 10_000;
@@ -96,7 +96,7 @@ export interface IdempotencyDeps {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** Runs the request once; what it gets is committed with its effect, or settled by the caller of this function. */
+/** Runs the request once; its answer is committed with its effect, or settled afterwards. Never rejects. */
 export type Run = (attempt: Attempt, markOf: (outcome: Outcome) => IdempotencyMark) => Promise<Executed>;
 
 export interface OnceResult {
@@ -122,7 +122,7 @@ export class Idempotency {
     this.#deps = deps;
   }
 
-  /** Rejects with ServiceError, StoreUnavailable, CommitUnknown. */
+  /** Rejects with ServiceError, StoreUnavailable. */
   async once(tenant: string, hashes: RequestHashes, run: Run): Promise<OnceResult> {
     const { keyHash, bodyHash } = hashes;
     for (let waitedMs = 0; waitedMs < duplicateWaitMs; ) {
@@ -183,26 +183,17 @@ export class Idempotency {
       owner,
       answer: seal.seal(writeOutcome(outcome), about),
     });
-    const executed = await this.#guarded(() => run({ seed: () => seed, startedMs }, markOf), settle);
+    const executed = await run({ seed: () => seed, startedMs }, markOf);
     if (executed.kind === 'overtaken') return 'overtaken';
     const { outcome, settled } = executed;
     if (settled) return { outcome, replayed: false };
     if (!isKept(outcome)) {
-      // Best effort: a key that stays taken is free again when its lease ends.
+      // Best effort: a key that stays taken is free again when its lease ends. The fate of a change may be unknown here:
+      // if it took place its answer stands and is not dropped; if not, it is refused from now on, for the key is gone.
       await settle(undefined).catch(() => false);
       return { outcome, replayed: false };
     }
     return (await settle(markOf(outcome).answer)) ? { outcome, replayed: false } : 'overtaken';
-  }
-
-  /** A bug frees the key; a commit whose fate is unknown does not, since its answer may stand there already. */
-  async #guarded(run: () => Promise<Executed>, settle: (answer: undefined) => Promise<boolean>): Promise<Executed> {
-    try {
-      return await run();
-    } catch (error) {
-      if (!(error instanceof CommitUnknown)) await settle(undefined).catch(() => false);
-      throw error;
-    }
   }
 }
 

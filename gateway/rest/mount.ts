@@ -16,7 +16,7 @@ import { callTrace } from '../signing/call-trace.ts';
 import type { TenantStore } from '../store/contract.ts';
 import type { Outcome, SealPort } from './answers.ts';
 import { type Attempt, type ContextBase, freshAttempt } from './context.ts';
-import { CommitUnknown, type Executed, execute } from './execute.ts';
+import { type Executed, execute } from './execute.ts';
 import { hashRequest, Idempotency, readIdempotencyKey } from './idempotency.ts';
 import { type Input, inputReader } from './input.ts';
 import { responseCheck } from './response-check.ts';
@@ -128,7 +128,7 @@ function server(route: Route, deps: RestDeps, idempotency: Idempotency): Serve {
       const hashes = hashRequest({ tenant, method, path, params, key, query, body, keyField });
       return await idempotency.once(tenant, hashes, run);
     } catch (error) {
-      throw toServiceError(error instanceof CommitUnknown ? error.cause : error);
+      throw toServiceError(error);
     }
   };
 }

@@ -1,5 +1,5 @@
 /** The pieces that schemas of the REST API are made of. JSON Schema 2020-12, as OpenAPI 3.1 takes it. */
-import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import type { IdPrefix } from '../../proto/ids.ts';
 
 /** A closed object: an unknown field is an error. */
@@ -85,5 +85,3 @@ export const ErrorBody = Closed({
     request_id: Type.String(),
   }),
 });
-
-export type ErrorBodyShape = Static<typeof ErrorBody>;

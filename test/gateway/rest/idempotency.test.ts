@@ -415,6 +415,50 @@ describe('crashes', () => {
     expect(await countNotes(one, token)).toBe(1);
   });
 
+  it('a change that never arrived leaves the key free: the repeat has the effect', async () => {
+    const room = notes();
+    const token = ownTenant();
+    let lose = true;
+    const inner = await redis.open();
+    const store: TenantStore = new Proxy(inner, {
+      get: (target, name: keyof RedisTenantStore) => {
+        if (name !== 'commit' || !lose) return (target[name] as (...args: unknown[]) => unknown).bind(target);
+        lose = false;
+        return async () => {
+          throw new StoreUnavailable('it did not arrive');
+        };
+      },
+    });
+    const one = await gateway(room, token, { store });
+    expect((await one.post('k')).statusCode).toBe(503);
+    const again = await one.post('k');
+    expect([again.statusCode, replayed(again)]).toEqual([201, false]);
+    expect(await countNotes(one, token)).toBe(1);
+  });
+
+  it('a change that arrives after its key was freed is refused, and the repeat has the only effect', async () => {
+    const room = notes();
+    const token = ownTenant();
+    let late: (() => Promise<unknown>) | undefined;
+    const inner = await redis.open();
+    const store: TenantStore = new Proxy(inner, {
+      get: (target, name: keyof RedisTenantStore) => {
+        if (name !== 'commit' || late !== undefined)
+          return (target[name] as (...args: unknown[]) => unknown).bind(target);
+        return async (...args: Parameters<TenantStore['commit']>) => {
+          late = () => target.commit(...args);
+          throw new StoreUnavailable('it takes long');
+        };
+      },
+    });
+    const one = await gateway(room, token, { store });
+    expect((await one.post('k')).statusCode).toBe(503);
+    const again = await one.post('k');
+    expect(await late?.()).toMatchObject({ committed: false, refusal: { kind: 'overtaken' } });
+    expect(again.statusCode).toBe(201);
+    expect(await countNotes(one, token)).toBe(1);
+  });
+
   it('a gateway that died is taken over when its lease ends; the ids are those of the first attempt', async () => {
     const room = notes();
     const token = ownTenant();
