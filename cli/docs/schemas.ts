@@ -42,6 +42,13 @@ export function requestTable(schema: TSchema): string {
   );
 }
 
+/** What a list field of an object holds. */
+export function itemsOf(schema: TSchema, field: string): TSchema {
+  const { items } = (schema as Schema).properties?.[field] ?? {};
+  if (items === undefined) throw new Error(`${field} is no list`);
+  return items as TSchema;
+}
+
 interface Field {
   readonly name: string;
   readonly field: Schema;

@@ -4,6 +4,7 @@
  */
 
 import { allScopes } from '../../gateway/auth/scopes.ts';
+import * as complianceSchemas from '../../gateway/compliance/schemas.ts';
 import { testLists } from '../../gateway/compliance/test-lists.ts';
 import { errorKinds } from '../../gateway/errors/kinds.ts';
 import { eventTypes } from '../../gateway/events/types.ts';
@@ -11,18 +12,20 @@ import * as intentSchemas from '../../gateway/intents/schemas.ts';
 import { type IntentStatus, intentStatuses, intentTransitions, isFinal } from '../../gateway/intents/states.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 import { defaultRules } from '../../gateway/policies/default-policy.ts';
+import * as policySchemas from '../../gateway/policies/schemas.ts';
 import { magicAmounts, magicCredentials } from '../../gateway/providers/magic.ts';
 import { assets } from '../../gateway/registry/assets.ts';
 import { networkOf, networks } from '../../gateway/registry/networks.ts';
 import type { Route } from '../../gateway/rest/route.ts';
 import { isIdempotent } from '../../gateway/rest/route-table.ts';
 import { builtInFactors } from '../../gateway/risk/factors.ts';
+import * as riskSchemas from '../../gateway/risk/schemas.ts';
 import { ruleLimits, variables } from '../../gateway/rules/language.ts';
 import * as walletSchemas from '../../gateway/wallets/schemas.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
 import { issueTexts } from './issues.ts';
 import { providerInfos, restRoutes } from './rest-routes.ts';
-import { answerTable, requestTable } from './schemas.ts';
+import { answerTable, itemsOf, requestTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';
 
 /** The page as it must be, from the page as it is: what is written by hand stays. */
@@ -46,6 +49,10 @@ export function walletApiPage(page: string): string {
       ['diagram', stateDiagram()],
       ['default policy', defaultPolicyTable()],
       ['variables', variablesTable()],
+      ['fields of a new policy', requestTable(policySchemas.PolicyBody)],
+      ['fields of a policy rule', requestTable(itemsOf(policySchemas.PolicyBody, 'rules'))],
+      ['fields of a risk rule', requestTable(riskSchemas.RiskRuleBody)],
+      ['fields of a list', requestTable(complianceSchemas.ListBody)],
       ['risk factors', factorsTable()],
       ['magic amounts', magicAmountsTable()],
       ['magic credentials', magicCredentialsTable()],

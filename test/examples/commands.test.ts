@@ -283,6 +283,8 @@ describe('docs/wallet-guide.md', () => {
       { dry_run: true, decision: 'allow', sufficient_funds: true },
       expect.stringMatching(/^one intent: txi_/),
       { status: 'completed', asset: 'ETH', amount: '0.25' },
+      { name: 'petty-cash', mode: 'enforce', warnings: [] },
+      'require_approval',
       'pending_approval',
       { error: { code: 'insufficient_scope', details: [{ issue: 'initiator_may_not_approve' }] } },
       'approved',
