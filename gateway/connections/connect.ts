@@ -36,7 +36,10 @@ export interface ConnectionOrder {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Throws ServiceError: 400 for credentials or environment, 422 and 503 as the provider says. */
+/** Connections of a tenant that are not disconnected, give or take those that are being made at the same moment. */
+export const connectionsMax = 1_000;
+
+/** Throws ServiceError: 400 for credentials or environment, 409 for one too many, 422 and 503 as the provider says. */
 export async function connect(
   deps: ConnectionDeps,
   context: RequestContext,
@@ -48,6 +51,7 @@ export async function connect(
   const adapter = adapterOf(deps, provider);
   const environment = chooseEnvironment(adapter.info, deps.environment, order.environment);
   const credentials = checkCredentials(adapter.info, order.credentials ?? {});
+  await assertRoom(context);
   const id = context.newId('pcn');
   const meta = metaOf(context);
   const { testWallets } = await askingProvider(provider, () => adapter.connect(meta, id, credentials, environment));
@@ -73,6 +77,17 @@ export async function connect(
   };
   const change = merge(connectionCreated(context, connection), ...made.map((each) => each.change));
   return { status: 201, body, headers: { location: `/v1/provider-connections/${id}` }, change };
+}
+
+async function assertRoom({ store, tenant }: RequestContext): Promise<void> {
+  const [all, ended] = await Promise.all([
+    store.count(tenant, 'connections'),
+    store.count(tenant, 'connections:status:disconnected'),
+  ]);
+  if (all - ended < connectionsMax) return;
+  throw new ServiceError('conflict', `a tenant has at most ${connectionsMax} provider connections`, {
+    details: [{ field: 'provider', issue: 'too_many', message: `at most ${connectionsMax}: disconnect one first` }],
+  });
 }
 
 export function adapterOf({ adapters }: ConnectionDeps, provider: ProviderKind): ProviderAdapter {

@@ -1,9 +1,11 @@
 /** Connecting providers: what is made, what is refused, and what nobody ever gets to see. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectionsMax } from '../../../gateway/connections/connect.ts';
 import { openCredentials } from '../../../gateway/connections/credentials.ts';
 import { type ConnectionRecord, connectionType } from '../../../gateway/connections/record.ts';
 import { addressProblem } from '../../../gateway/registry/addresses.ts';
 import { EnvelopeBroken } from '../../../gateway/secrets/envelope.ts';
+import { create } from '../../../gateway/store/changes.ts';
 import { goodCredentials, startWorld, type World } from './support.ts';
 
 let world: World;
@@ -153,6 +155,28 @@ describe('POST /v1/provider-connections', () => {
     expect(refused.body.error.code).toBe('provider_unavailable');
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
   });
+});
+
+it('takes as many connections as a tenant may have, and one more once another has ended', async () => {
+  const caller = world.caller();
+  const body = { type: 'bitgo', credentials: goodCredentials.bitgo };
+  const first = await caller.call('POST', '/v1/providers/connect', body);
+  const pattern = await world.store.read(caller.tenant, connectionType, first.body.id);
+  const puts = Array.from({ length: connectionsMax - 2 }, (_, index) =>
+    create(connectionType, { ...pattern!, id: `${first.body.id.slice(0, -4)}${index.toString(16).padStart(4, '0')}` }),
+  );
+  for (let start = 0; start < puts.length; start += 50) {
+    await world.store.commit(caller.tenant, { puts: puts.slice(start, start + 50) });
+  }
+  const count = await world.store.count(caller.tenant, 'connections');
+  for (let made = count; made < connectionsMax; made += 1) {
+    expect((await caller.call('POST', '/v1/providers/connect', body)).status).toBe(201);
+  }
+  const refused = await caller.call('POST', '/v1/providers/connect', body);
+  expect(refused.status).toBe(409);
+  expect(refused.body.error.details).toMatchObject([{ issue: 'too_many' }]);
+  await caller.call('POST', `/v1/provider-connections/${first.body.id}/disconnect`);
+  expect((await caller.call('POST', '/v1/providers/connect', body)).status).toBe(201);
 });
 
 describe('POST /v1/providers/connect', () => {
