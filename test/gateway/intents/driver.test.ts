@@ -1,7 +1,7 @@
 /** The driver on a real Redis: transfers end, whoever carries them and whatever goes wrong on the way. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { update } from '../../../gateway/store/changes.ts';
-import { StoreUnavailable } from '../../../gateway/store/contract.ts';
+import { StoreUnavailable, type TenantStore } from '../../../gateway/store/contract.ts';
 import { walletType } from '../../../gateway/wallets/record.ts';
 import { until } from '../../support/until.ts';
 import { failedOnChain, failedUnsent, feePaid, feeReserve, fillFee } from './support/fake-provider.ts';
@@ -248,6 +248,43 @@ describe('a transfer that fails', () => {
   });
 });
 
+describe('a gap', () => {
+  test('whose filler was mined although its answer was lost is never given away', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 9n * oneEth });
+    const first = await world.intent(tenant, wallet);
+    const later = await world.intent(tenant, wallet);
+    const started = until(async () => (await world.read(tenant, later.id)).status === 'confirming', 'the later one');
+    world.provider.plan = async ({ intent }) => {
+      if (intent.id !== first.id) return 'goes' as const;
+      await started;
+      return failedUnsent();
+    };
+    let lost = true;
+    world.provider.loseFillers = () => lost;
+    const driver = world.driver();
+    driver.kick(tenant, first, wallet);
+    await world.reach(tenant, first.id, 'signing');
+    driver.kick(tenant, later, wallet);
+    // The filler lets it through: nobody is on the way any more when the gap is looked at again.
+    await world.reach(tenant, later.id, 'completed');
+    const { attempts } = await world.read(tenant, first.id);
+    await until(async () => {
+      const record = await world.read(tenant, first.id);
+      return record.attempts > attempts || record.status === 'failed';
+    }, 'another look at the gap');
+    lost = false;
+    expect(await world.reach(tenant, first.id, 'failed')).toMatchObject({ feePaid: { units: String(fillFee) } });
+    const next = await world.intent(tenant, wallet);
+    driver.kick(tenant, next, wallet);
+    await world.reach(tenant, next.id, 'completed');
+    expect([...world.provider.usedBy(wallet.id)].sort(([a], [b]) => a - b)).toEqual([
+      [0, 'filler'],
+      [1, later.id],
+      [2, next.id],
+    ]);
+  });
+});
+
 describe('an intent that awaits approval', () => {
   const pending = { kind: 'pendingApproval', quorum: 1, approvers: [], timeoutMs: 60_000 } as const;
 
@@ -367,6 +404,30 @@ describe('Redis away', () => {
     });
     world.driver({ store: flaky }).kick(tenant, intent, wallet);
     await world.reach(tenant, intent.id, 'completed');
+  });
+});
+
+describe('a commit whose answer is lost', () => {
+  test('is found to have taken hold, and the driver goes on at once', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    let commits = 0;
+    const lossy = new Proxy(world.store, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name) as unknown;
+        if (name !== 'commit') return typeof value === 'function' ? value.bind(target) : value;
+        return async (...given: Parameters<TenantStore['commit']>) => {
+          const outcome = await target.commit(...given);
+          commits += 1;
+          // The answers of claim, progress and end are lost, each once.
+          if (commits <= 3) throw new StoreUnavailable('no answer');
+          return outcome;
+        };
+      },
+    });
+    world.driver({ store: lossy }).kick(tenant, intent, wallet);
+    expect(await world.reach(tenant, intent.id, 'completed')).toMatchObject({ version: 4 });
+    expect([...world.provider.usedBy(wallet.id)]).toEqual([[0, intent.id]]);
   });
 });
 

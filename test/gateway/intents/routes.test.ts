@@ -1,5 +1,6 @@
 /** The intent routes over HTTP and a real Redis. Every answer is checked against its schema by the toolkit. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { connectionType } from '../../../gateway/connections/record.ts';
 import { magicAmounts } from '../../../gateway/providers/magic.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../../gateway/providers/port.ts';
 import { update } from '../../../gateway/store/changes.ts';
@@ -219,6 +220,29 @@ describe('an intent with a fault', () => {
     await world.store.commit(tenant, { puts: [update(walletType, wallet, { ...wallet, status, version: 2 })] });
     const answer = await door.post(path, transfer);
     expect(answer).toMatchObject({ status: 409, body: { error: { details: [{ issue: status }] } } });
+  });
+});
+
+describe('what changes while an intent is judged', () => {
+  test('freezes its wallet: 409, and nothing is created', async () => {
+    world.judges.meanwhile = () =>
+      world.store.commit(tenant, { puts: [update(walletType, wallet, { ...wallet, status: 'frozen', version: 2 })] });
+    const answer = await door.post(path, transfer);
+    expect(answer).toMatchObject({ status: 409, body: { error: { details: [{ issue: 'frozen' }] } } });
+    expect((await door.get(path)).body.transaction_intents).toEqual([]);
+  });
+
+  test('disconnects its provider: 409, and nothing is created', async () => {
+    world.judges.meanwhile = async () => {
+      const connection = (await world.store.read(tenant, connectionType, wallet.connectionId))!;
+      const after = { ...connection, status: 'disconnected' as const, version: 2 };
+      await world.store.commit(tenant, { puts: [update(connectionType, connection, after)] });
+    };
+    const answer = await door.post(path, transfer);
+    expect(answer.status).toBe(409);
+    const again = await door.post(path, transfer);
+    expect(again).toMatchObject({ status: 409, body: { error: { details: [{ issue: 'disconnected' }] } } });
+    expect((await door.get(path)).body.transaction_intents).toEqual([]);
   });
 });
 

@@ -38,6 +38,8 @@ export class FakeProvider {
   numbered = true;
   confirmAfterMs = 0;
   fillerAway = 0;
+  /** While it says so, fillers are mined and the answers are lost. */
+  loseFillers: () => boolean = () => false;
   advances = 0;
   inHand = 0;
   inHandMost = 0;
@@ -67,6 +69,7 @@ export class FakeProvider {
       throw new ProviderUnavailable('no quorum', 1);
     }
     this.#use(wallet.id, number, 'filler');
+    if (this.loseFillers()) throw new ProviderUnavailable('no answer', 1);
     return { asset: 'ETH', units: fillFee };
   };
 

@@ -199,6 +199,8 @@ export function draft(id: string, wallet: WalletRecord): IntentDraft {
 export class Judges implements Deciders {
   decision: Pick<PolicyDecision, 'decision' | 'approvals'> = { decision: 'allow', approvals: undefined };
   screening: 'clear' | 'review' | 'blocked' = 'clear';
+  /** Happens between the reads of a creation and its commit. */
+  meanwhile: () => Promise<unknown> = async () => {};
   /** Names of policies, in the order they were asked for. */
   readonly asked: (string | undefined)[] = [];
 
@@ -221,6 +223,7 @@ export class Judges implements Deciders {
 
   decide: Deciders['decide'] = async (context, _facts, _screening, _risk, policyName) => {
     this.asked.push(policyName);
+    await this.meanwhile();
     return {
       result: {
         id: context.newId('dec'),
