@@ -9,7 +9,7 @@ import { type IndexedList, indexList, type ListVersionRecord, listVersionId, lis
 import { builtInLists } from './test-lists.ts';
 
 /** Entries that stay in memory, over all tenants and lists. */
-const cachedEntriesMax = 500_000;
+const cachedEntriesMax = 300_000;
 const indexed = new BoundedCache<IndexedList>(cachedEntriesMax);
 
 /** The lists of a tenant, its own and those that it started with and did not replace. */

@@ -7,9 +7,9 @@ import { builtInEntry, builtInPolicy, defaultPolicyName } from './default-policy
 import type { CompiledPolicy } from './evaluate.ts';
 import { type PolicyVersionRecord, policyVersionType } from './record.ts';
 
-/** Rules of policies that stay in memory, over all tenants. */
-const cachedRulesMax = 20_000;
-const compiled = new BoundedCache<CompiledPolicy>(cachedRulesMax);
+/** Characters of policies' rules that stay in memory, over all tenants. */
+const cachedCharsMax = 1_000_000;
+const compiled = new BoundedCache<CompiledPolicy>(cachedCharsMax);
 
 /** The policies of a tenant; `default` is there from the beginning. */
 export function policyEntries({ tenant }: RequestContext, { policies }: CatalogRecord): readonly PolicyEntry[] {
@@ -31,7 +31,11 @@ export async function loadPolicy(context: RequestContext, id: string, version: n
   if (record === undefined) throw new Error(`policy ${id} has no version ${version}`);
   const rules = record.rules.map((rule) => ({ rule, condition: compileStored(rule.when, 'policy') }));
   const policy = { record, rules };
-  compiled.set(key, policy, Math.max(1, rules.length));
+  compiled.set(
+    key,
+    policy,
+    record.rules.reduce((chars, { when }) => chars + when.length, key.length),
+  );
   return policy;
 }
 

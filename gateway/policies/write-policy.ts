@@ -4,6 +4,7 @@ import { type FieldIssue, ServiceError } from '../errors/service-error.ts';
 import { eventOf } from '../events/event.ts';
 import type { RequestContext } from '../rest/route.ts';
 import { catalogLimits, catalogOf, catalogPut, type PolicyEntry, versionKey, withEntry } from '../rules/catalog.ts';
+import { ruleLimits } from '../rules/language.ts';
 import { compileRule } from '../rules/rule.ts';
 import type { Change, RecordType, Versioned } from '../store/contract.ts';
 import { approvalTimeoutDefaultS } from './default-policy.ts';
@@ -83,6 +84,10 @@ function compileRules(rules: Body['rules']): readonly CompiledRule[] {
       return [];
     }
   });
+  const cost = compiled.reduce((total, { condition }) => total + condition.cost, 0);
+  if (cost > ruleLimits.policyCostMax) {
+    issues.push({ field: 'rules', issue: 'too_large', message: 'the rules together are too expensive to evaluate' });
+  }
   if (issues.length > 0) {
     const details = issues.slice(0, issuesMax);
     throw new ServiceError('invalidRequest', `the policy is not valid: ${issues[0]!.field}`, { details });

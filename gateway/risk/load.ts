@@ -6,9 +6,9 @@ import { compileStored } from '../rules/rule.ts';
 import { type RiskRuleRecord, riskRuleType } from './rule-record.ts';
 import type { CompiledRiskRule } from './score.ts';
 
-/** Rules that stay in memory, over all tenants. */
-const cachedMax = 10_000;
-const compiled = new BoundedCache<CompiledRiskRule>(cachedMax);
+/** Characters of rules that stay in memory, over all tenants. */
+const cachedCharsMax = 500_000;
+const compiled = new BoundedCache<CompiledRiskRule>(cachedCharsMax);
 
 /** In force or in shadow, and the version of the whole set. */
 export async function currentRiskRules(
@@ -34,7 +34,7 @@ export async function riskRulesOf(
     const record: RiskRuleRecord | undefined = records[index];
     if (record === undefined) throw new Error(`risk rule ${entry.id} has no version ${entry.version}`);
     const rule = { record, rule: compileStored(record.when, 'risk') };
-    compiled.set(key(entry), rule);
+    compiled.set(key(entry), rule, key(entry).length + record.when.length);
     fresh.set(entry.id, rule);
   }
   return entries.map((entry, index) => known[index] ?? fresh.get(entry.id)!);

@@ -4,7 +4,7 @@
  * variables that double, backtracking patterns) is refused when the rule is written, with the place in the text.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { ruleLimits } from './language.ts';
+import { type RuleScope, ruleLimits, variables } from './language.ts';
 
 /** A part of a rule that is refused. `start` is an offset into the text. */
 export class RefusedPart extends Error {
@@ -44,6 +44,8 @@ export const ruleMethods = [
 const functions: ReadonlySet<string> = new Set(ruleFunctions);
 const methods: ReadonlySet<string> = new Set(ruleMethods);
 const loops: ReadonlySet<string> = new Set(['exists', 'all', 'exists_one']);
+const variableNames: ReadonlySet<string> = new Set(variables.map(({ name }) => name));
+const searches: ReadonlySet<string> = new Set(['contains', 'matches']);
 
 /** Time zones are looked up in ICU's tables. */
 const timezoneCost = 200;
@@ -54,11 +56,14 @@ const subjectCharsMax = 500;
 /** Ways in which a pattern may try to match, at most: some tenths of a millisecond. */
 const patternPathsMax = 250_000;
 const patternCost = 500;
+/** Looking for one text in another of such lengths, at worst. */
+const searchCost = 20;
 
 /** Steps of an evaluation at most. Throws RefusedPart. */
-export function costOf(root: ASTNode): number {
+export function costOf(root: ASTNode, scope: RuleScope): number {
   const cost = nodeCost(root, false);
-  if (cost > ruleLimits.costMax) throw new RefusedPart('the expression is too expensive to evaluate', root.start);
+  if (cost > ruleLimits.costMax[scope])
+    throw new RefusedPart('the expression is too expensive to evaluate', root.start);
   return cost;
 }
 
@@ -120,18 +125,27 @@ function methodCost(
   const receiverCost = nodeCost(receiver, insideLoop);
   if (loops.has(name)) {
     if (insideLoop) throw new RefusedPart(`${name}() inside another loop is not part of the rule language`, node.start);
+    const [loopVariable] = args;
+    if (loopVariable?.op === 'id' && variableNames.has(loopVariable.args)) {
+      throw new RefusedPart(`${loopVariable.args} is a variable already`, loopVariable.start);
+    }
     const body = args.reduce((total, part) => total + nodeCost(part, true), 0);
     return receiverCost + body * Math.max(metadataKeysMax, receiverCost);
   }
-  if (name === 'matches') checkPattern(receiver, args[0]!, node);
-  const own = name === 'matches' ? patternCost : name.startsWith('get') && args.length > 0 ? timezoneCost : 1;
-  return args.reduce((total, part) => total + nodeCost(part, insideLoop), receiverCost + own);
+  if (searches.has(name) && !isField(receiver)) {
+    throw new RefusedPart(`${name}() is for fields of variables only`, receiver.start);
+  }
+  if (name === 'matches') checkPattern(args[0]!, node);
+  return args.reduce((total, part) => total + nodeCost(part, insideLoop), receiverCost + ownCost(name, args.length));
 }
 
-function checkPattern(receiver: ASTNode, pattern: ASTNode, node: ASTNode): void {
-  if (!isField(receiver)) {
-    throw new RefusedPart('matches() is for fields of variables and for loop variables only', receiver.start);
-  }
+function ownCost(name: string, argCount: number): number {
+  if (name === 'matches') return patternCost;
+  if (name === 'contains') return searchCost;
+  return name.startsWith('get') && argCount > 0 ? timezoneCost : 1;
+}
+
+function checkPattern(pattern: ASTNode, node: ASTNode): void {
   if (pattern?.op !== 'value' || typeof pattern.args !== 'string') {
     throw new RefusedPart('matches() takes its pattern in quotes', pattern?.start ?? node.start);
   }
@@ -144,10 +158,11 @@ function checkPattern(receiver: ASTNode, pattern: ASTNode, node: ASTNode): void 
   if (problem !== undefined) throw new RefusedPart(problem, pattern.start);
 }
 
-/** Fields are bounded in length; what expressions make of them is not. */
+/** Fields of variables are bounded in length; what expressions and loops make of them is not. */
 function isField(node: ASTNode): boolean {
-  if (node.op === 'id') return true;
+  if (node.op === 'id') return variableNames.has(node.args);
   if (node.op === '.' || node.op === '[]') return isField(node.args[0]);
+  if (node.op === 'call') return node.args[0] === 'string' && node.args[1].every(isField);
   return (
     node.op === 'rcall' && (node.args[0] === 'lowerAscii' || node.args[0] === 'upperAscii') && isField(node.args[1])
   );

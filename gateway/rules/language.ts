@@ -112,8 +112,9 @@ export const ruleLimits = {
   nodesMax: 400,
   depthMax: 24,
   listElementsMax: 100,
-  /** Steps that an evaluation can take at most, see ./cost.ts. */
-  costMax: 2_000,
+  /** Steps that an evaluation can take at most, see ./cost.ts: of one rule, and of all rules of a policy together. */
+  costMax: { policy: 2_000, risk: 800 },
+  policyCostMax: 20_000,
 } as const;
 
 /** Digits of a product of amounts, at most. */

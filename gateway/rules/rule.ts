@@ -22,12 +22,14 @@ export interface Rule {
   readonly constant: boolean | undefined;
   /** The parsed expression, for ./reachability.ts. Not to be changed. */
   readonly root: ASTNode;
+  /** Steps that an evaluation can take at most. */
+  readonly cost: number;
   evaluate(input: RuleInput): boolean | RuleFailure;
 }
 
-/** Compiled rules that stay, over all tenants. */
-const compiledMax = 5_000;
-const compiled = new BoundedCache<Rule>(compiledMax);
+/** Characters of compiled rules that stay, over all tenants: their trees take some hundred bytes each. */
+const compiledCharsMax = 500_000;
+const compiled = new BoundedCache<Rule>(compiledCharsMax);
 const environments = { policy: makeEnvironment('policy'), risk: makeEnvironment('risk') } as const;
 
 /** Evaluates to a failure for everything that depends on a variable. */
@@ -42,7 +44,7 @@ export function compileRule(text: string, scope: RuleScope, field: string): Rule
   const known = compiled.get(key);
   if (known !== undefined) return known;
   const rule = compile(text, scope, field);
-  compiled.set(key, rule);
+  compiled.set(key, rule, key.length);
   return rule;
 }
 
@@ -56,7 +58,7 @@ export function compileStored(text: string, scope: RuleScope): Rule {
   } catch (error) {
     const failure = error instanceof ServiceError ? (error.details?.[0]?.message ?? error.message) : summaryOf(error);
     const never = environments[scope].parse('false').ast;
-    return { text, normalized: text, constant: undefined, root: never, evaluate: () => ({ failure }) };
+    return { text, normalized: text, constant: undefined, root: never, cost: 1, evaluate: () => ({ failure }) };
   }
 }
 
@@ -68,7 +70,7 @@ function compile(text: string, scope: RuleScope, field: string): Rule {
     const program = environments[scope].parse(text);
     const checked = program.check();
     if (!checked.valid) throw checked.error;
-    costOf(program.ast);
+    const cost = costOf(program.ast, scope);
     if (checked.type !== 'bool') {
       throw new RefusedPart(`the expression must be true or false, but it is of type ${checked.type}`, 0);
     }
@@ -86,6 +88,7 @@ function compile(text: string, scope: RuleScope, field: string): Rule {
       normalized: serialize(program.ast),
       constant: typeof always === 'boolean' ? always : undefined,
       root: program.ast,
+      cost,
       evaluate,
     };
   } catch (error) {

@@ -133,6 +133,14 @@ describe('policies', () => {
     expect((await door.get('/v1/policies')).body.policies).toHaveLength(1);
   });
 
+  it('refuse rules that are too expensive together', async () => {
+    const when = 'tx.wallet_name.matches("^a$") || tx.wallet_name.matches("^b$") || tx.wallet_name.matches("^c$")';
+    const rules = (count: number) => Array.from({ length: count }, (_, k) => ({ id: `r${k}`, effect: 'allow', when }));
+    expect((await door.post('/v1/policies', { name: 'fits', rules: rules(10) })).status).toBe(201);
+    const reply = await door.post('/v1/policies', { name: 'costs', rules: rules(20) });
+    expect([reply.status, reply.body.error.details[0]]).toMatchObject([400, { field: 'rules', issue: 'too_large' }]);
+  });
+
   it.each([
     [{ rules: [allowAll] }, 'name'],
     [{ name: 'x', rules: [] }, 'rules'],

@@ -112,6 +112,7 @@ describe('what a rule can say', () => {
     expect(value('now.getHours("Europe/Berlin") == 10')).toBe(true);
     expect(value('tx.metadata.exists(k, k == "purpose" && tx.metadata[k] == "payroll")')).toBe(true);
     expect(value('tx.wallet_name.matches("^trea.+y$")')).toBe(true);
+    expect(value('string(tx.to).lowerAscii().contains("527886")')).toBe(true);
   });
 
   it('does not know `risk` while rules make the score', () => {
@@ -148,6 +149,11 @@ describe('what is refused when a rule is written', () => {
     ['tx.wallet_name.matches("(a+)+$")', /must not be repeated \(line 1, column 24\)/],
     ['tx.wallet_name.matches(tx.asset)', /takes its pattern in quotes/],
     ['(tx.wallet_name + tx.asset).matches("a")', /fields of variables/],
+    ['(tx.wallet_name + tx.wallet_name).contains("a")', /fields of variables/],
+    ['tx.metadata.exists(k, tx.metadata[k].matches("a"))', /too expensive/],
+    ['[tx.asset + tx.asset].exists(x, x.contains("a"))', /fields of variables/],
+    ['[[tx.asset + tx.asset]].exists(x, x[0].contains("a"))', /fields of variables/],
+    ['[["a"]].exists(tx, tx[0] == "a")', /tx is a variable already \(line 1, column 16\)/],
     ['tx.wallet_name.matches("[")', /not a regular expression/],
     ['', /Unexpected token/],
     ['\u0000', /./],
@@ -171,6 +177,13 @@ describe('what is refused when a rule is written', () => {
     expect(refusalOf(Array(300).fill('true').join('||')).message).toContain('maxAstNodes');
     expect(refusalOf(`tx.metadata.exists(k, ${Array(50).fill('k==k').join('||')})`).message).toContain('too expensive');
     expect(refusalOf(Array(5).fill('tx.asset.matches("x")').join('||')).message).toContain('too expensive');
+  });
+
+  it('lets a rule of the score cost less than one of a policy', () => {
+    const text = 'tx.metadata.exists(k, tx.metadata[k].contains("a"))';
+    expect(compileRule(text, 'policy', 'when').cost).toBeGreaterThan(ruleLimits.costMax.risk);
+    expect(refusalOf(text, 'risk').message).toContain('too expensive');
+    expect(compileRule('tx.wallet_name.matches("^a+$")', 'risk', 'when').cost).toBeLessThan(ruleLimits.costMax.risk);
   });
 
   it('answers any text with a rule or with this refusal, and quickly', () => {
