@@ -9,12 +9,13 @@ export type IdPrefix =
   | 'ckp'
   | 'req'
   | 'cor'
-  /** Provider connection, wallet, transaction intent, event, webhook, token. */
+  /** Provider connection, wallet, transaction intent, event, webhook, delivery to a webhook, token. */
   | 'pcn'
   | 'wal'
   | 'txi'
   | 'evt'
   | 'whk'
+  | 'dlv'
   | 'tok'
   /** Policy, policy decision; compliance screening, report, list; risk rule, risk score. */
   | 'pol'

@@ -4,10 +4,17 @@
  *
  * What is kept: the last 1,000,000 events of a tenant and those of the last 30 days before its newest one, whichever is
  * less; trimmed by the way, a bounded number at a time. Time is counted from the events themselves: clocks differ.
+ *
+ * Who follows events (the relay of webhooks, streams to clients) is woken through a channel of the tenant. That is for
+ * speed alone: a message may be lost, the event is in the log.
  */
+import { tenantPrefix } from './layout.ts';
 
 /** Tokens of an event, in this order: see `eventTokens` in change-tokens.ts. */
 export const eventTokenCount = 10;
+
+/** Channels are `sm:wake:<tenant>`; a message is the sequence of the event. */
+export const wakePrefix = 'sm:wake:';
 
 const keptEvents = 1_000_000;
 const keptMs = 30 * 24 * 3_600_000;
@@ -43,6 +50,8 @@ local function append_event(prefix, i)
       redis.call('XTRIM', stream, 'MINID', oldest[1])
     end
   end
+  local tenant = string.sub(prefix, ${tenantPrefix('').indexOf('}') + 1}, -3)
+  redis.call('PUBLISH', '${wakePrefix}' .. tenant, string.format('%.0f', sequence))
   return sequence
 end
 `;
