@@ -40,65 +40,77 @@ const PolicyName = Type.String({
 });
 const Balance = (description: string) => Type.String({ description, examples: ['1.25'] });
 
-export const WalletAsset = Closed({
-  symbol: Type.String({ examples: ['ETH'] }),
-  balance: Balance('what the wallet owns: `available` and `pending`'),
-  available: Balance('what a new transfer may take'),
-  pending: Balance('set aside for transfers that are under way'),
-  network: Network,
-});
+export const WalletAsset = Closed(
+  {
+    symbol: Type.String({ examples: ['ETH'] }),
+    balance: Balance('what the wallet owns: `available` and `pending`'),
+    available: Balance('what a new transfer may take'),
+    pending: Balance('set aside for transfers that are under way'),
+    network: Network,
+  },
+  { title: 'WalletAsset' },
+);
 
-export const Wallet = Closed({
-  id: Id('wal'),
-  name: Name,
-  provider: OneOf(providerKinds),
-  provider_connection_id: Id('pcn'),
-  provider_wallet_id: Type.String({ description: 'the provider’s own id of the wallet' }),
-  status: OneOf(walletStatuses),
-  environment: OneOf(['sandbox', 'production']),
-  network: Network,
-  addresses: Type.Array(Closed({ network: Network, address: Type.String() })),
-  public_key: Nullable(Type.String({ description: 'compressed, lowercase hex; null where the provider shows none' })),
-  assets: Type.Array(WalletAsset),
-  approval_mode: ApprovalMode,
-  signing_api: SigningApi,
-  policy: Nullable(PolicyName),
-  external_id: Nullable(ExternalId),
-  metadata: Metadata,
-  version: Type.Integer({
-    minimum: 1,
-    description: 'rises by one with every change of the record; balances move without',
-  }),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  archived_at: Nullable(Timestamp),
-  archive_reason: Nullable(Type.String()),
-});
+export const Wallet = Closed(
+  {
+    id: Id('wal'),
+    name: Name,
+    provider: OneOf(providerKinds),
+    provider_connection_id: Id('pcn'),
+    provider_wallet_id: Type.String({ description: 'the provider’s own id of the wallet' }),
+    status: OneOf(walletStatuses),
+    environment: OneOf(['sandbox', 'production']),
+    network: Network,
+    addresses: Type.Array(Closed({ network: Network, address: Type.String() })),
+    public_key: Nullable(Type.String({ description: 'compressed, lowercase hex; null where the provider shows none' })),
+    assets: Type.Array(WalletAsset),
+    approval_mode: ApprovalMode,
+    signing_api: SigningApi,
+    policy: Nullable(PolicyName),
+    external_id: Nullable(ExternalId),
+    metadata: Metadata,
+    version: Type.Integer({
+      minimum: 1,
+      description: 'rises by one with every change of the record; balances move without',
+    }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    archived_at: Nullable(Timestamp),
+    archive_reason: Nullable(Type.String()),
+  },
+  { title: 'Wallet' },
+);
 
 export const WalletList = ListOf('wallets', Wallet);
 
-export const CreateBody = Closed({
-  name: Name,
-  provider_connection_id: Id('pcn'),
-  network: Network,
-  policy: Type.Optional(Nullable(PolicyName)),
-  approval_mode: Type.Optional(ApprovalMode),
-  signing_api: Type.Optional(SigningApi),
-  external_id: Type.Optional(Nullable(ExternalId)),
-  metadata: Type.Optional(Metadata),
-});
+export const CreateBody = Closed(
+  {
+    name: Name,
+    provider_connection_id: Id('pcn'),
+    network: Network,
+    policy: Type.Optional(Nullable(PolicyName)),
+    approval_mode: Type.Optional(ApprovalMode),
+    signing_api: Type.Optional(SigningApi),
+    external_id: Type.Optional(Nullable(ExternalId)),
+    metadata: Type.Optional(Metadata),
+  },
+  { title: 'CreateWallet' },
+);
 
-export const PatchBody = Closed({
-  name: Type.Optional(Name),
-  policy: Type.Optional(Nullable(PolicyName)),
-  approval_mode: Type.Optional(ApprovalMode),
-  signing_api: Type.Optional(SigningApi),
-  external_id: Type.Optional(Nullable(ExternalId)),
-  metadata: Type.Optional(Metadata),
-  expected_version: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'change only this version; another one is 409' }),
-  ),
-});
+export const PatchBody = Closed(
+  {
+    name: Type.Optional(Name),
+    policy: Type.Optional(Nullable(PolicyName)),
+    approval_mode: Type.Optional(ApprovalMode),
+    signing_api: Type.Optional(SigningApi),
+    external_id: Type.Optional(Nullable(ExternalId)),
+    metadata: Type.Optional(Metadata),
+    expected_version: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'change only this version; another one is 409' }),
+    ),
+  },
+  { title: 'UpdateWallet' },
+);
 
 export const ArchiveBody = Closed({
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'shown as `archive_reason`' })),
