@@ -1,7 +1,7 @@
 /** Risk over HTTP: rules in versions, evaluations that can be read again, and two gateways that see the same. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { WalletRecord } from '../../../gateway/wallets/record.ts';
-import { type Door, putWallet, startWorld, type World } from '../policies/support/door.ts';
+import { type Door, putIntent, putWallet, startWorld, type World } from '../policies/support/door.ts';
 
 const to = '0x52908400098527886E0F7030069857D2E4169EE7';
 const ethRule = { name: 'eth', when: 'tx.asset == "ETH"', points: 25 };
@@ -46,6 +46,44 @@ describe('risk evaluation', () => {
       'first_transfer',
     ]);
     expect((await evaluate(door, '0.004799')).score).toBe(100);
+  });
+
+  it('scores an intent as it stands, not counting itself, and shows the newest score', async () => {
+    const intent = await putIntent(door.store, world.tenant, wallet);
+    const path = `/v1/risk/scores/${intent.id}`;
+    expect((await door.get(path)).status).toBe(404);
+    const first = await door.post('/v1/risk/evaluate', { intent_id: intent.id });
+    expect(first.body, JSON.stringify(first.body)).toMatchObject({
+      tx_id: intent.id,
+      score: 10,
+      factors: [{ code: 'first_transfer' }],
+    });
+    expect((await door.get(path)).body).toEqual(first.body);
+    await putIntent(door.store, world.tenant, wallet);
+    await door.post('/v1/risk/rules', { name: 'payroll', when: 'tx.metadata.purpose == "payroll"', points: 33 });
+    const second = await door.post('/v1/risk/evaluate', { intent_id: intent.id });
+    expect(second.body).toMatchObject({ score: 33, factors: [{ code: 'rule:payroll' }], rules_version: 2 });
+    expect((await door.get(path)).body).toEqual(second.body);
+    const both = await door.post('/v1/risk/evaluate', { intent_id: intent.id, ...transaction() });
+    expect([both.status, both.body.error.details[0].field]).toEqual([400, 'transaction']);
+  });
+
+  it('lets a token that is limited to connections evaluate its own intents alone', async () => {
+    const mine = await putWallet(door.store, world.tenant);
+    const [own, other] = [
+      await putIntent(door.store, world.tenant, mine),
+      await putIntent(door.store, world.tenant, wallet),
+    ];
+    const scoped = 'svc_sk_test_scoped000000000';
+    door.tokens.put(scoped, { id: 'tok_scoped', tenant: world.tenant, providerConnectionIds: [mine.connectionId] });
+    expect((await door.post('/v1/risk/evaluate', { intent_id: own.id }, scoped)).status).toBe(200);
+    expect((await door.post('/v1/risk/evaluate', { intent_id: other.id }, scoped)).status).toBe(404);
+    await door.post('/v1/risk/evaluate', { intent_id: other.id });
+    expect((await door.get(`/v1/risk/scores/${own.id}`, scoped)).status).toBe(200);
+    expect((await door.get(`/v1/risk/scores/${other.id}`, scoped)).status).toBe(404);
+    const screening = { subject: { type: 'address', address: to } };
+    expect((await door.post('/v1/compliance/screen', { ...screening, intent_id: own.id }, scoped)).status).toBe(200);
+    expect((await door.post('/v1/compliance/screen', { ...screening, intent_id: other.id }, scoped)).status).toBe(404);
   });
 
   it('knows no score of nobody, and none of another tenant', async () => {

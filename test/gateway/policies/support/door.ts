@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { silentLog } from '../../../../actors/live/ports.ts';
 import { complianceRoutes } from '../../../../gateway/compliance/routes.ts';
 import { eventRoutes } from '../../../../gateway/events/routes.ts';
+import { type IntentRecord, intentType } from '../../../../gateway/intents/record.ts';
 import { policyRoutes } from '../../../../gateway/policies/routes.ts';
 import { receiptRoutes } from '../../../../gateway/receipts/routes.ts';
 import { receiptSigner } from '../../../../gateway/receipts/signer.ts';
@@ -141,6 +142,58 @@ export async function putWallet(
   });
   if (!outcome.committed) throw new Error('the wallet was refused');
   return wallet;
+}
+
+/** An intent of the wallet that was approved, put straight into the store. */
+export async function putIntent(
+  store: TenantStore,
+  tenant: string,
+  wallet: WalletRecord,
+  over: Partial<IntentRecord> = {},
+): Promise<IntentRecord> {
+  const now = Date.now();
+  const intent: IntentRecord = {
+    id: idOf('txi'),
+    version: 1,
+    walletId: wallet.id,
+    connectionId: wallet.connectionId,
+    provider: wallet.provider,
+    network: wallet.network,
+    status: 'approved',
+    subStatus: null,
+    asset: 'ETH',
+    amount: '1',
+    units: (10n ** 18n).toString(),
+    fromAddress: wallet.addresses[0]!.address,
+    destination: { address: '0x52908400098527886E0F7030069857D2E4169EE7' },
+    feeReserve: { asset: 'ETH', units: '0' },
+    feePaid: null,
+    policy: { name: 'default', id: 'pol_1', version: 1 },
+    decisionId: 'dec_1',
+    policyReceipt: null,
+    riskScore: 0,
+    screeningId: null,
+    initiator: 'tok_maker',
+    approvals: [],
+    approvalsRequired: 0,
+    approvers: [],
+    providerTxId: null,
+    providerStatus: null,
+    providerError: null,
+    submission: null,
+    attempts: 0,
+    metadata: { purpose: 'payroll' },
+    correlationId: 'cor_1',
+    statusHistory: [],
+    createdAtMs: now,
+    updatedAtMs: now,
+    expiresAtMs: now + 1_000,
+    ...over,
+  };
+  const type = intentType as unknown as RecordType<Versioned>;
+  const outcome = await store.commit(tenant, { puts: [{ type, before: undefined, after: intent }] });
+  if (!outcome.committed) throw new Error('the intent was refused');
+  return intent;
 }
 
 /** What the judges are called with when no HTTP door is between. */
