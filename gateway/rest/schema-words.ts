@@ -26,6 +26,7 @@ export interface JsonSchema {
   readonly maxLength?: number;
   readonly pattern?: string | RegExp;
   readonly format?: string;
+  readonly contentEncoding?: string;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;

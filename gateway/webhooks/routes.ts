@@ -55,6 +55,7 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       operationId: 'listWebhooks',
       tag,
       summary: 'List webhooks, newest first',
+      description: 'A token that is limited to provider connections sees none: they belong to no connection.',
       scope: 'webhooks:read',
       limitClass: 'reads',
       query: Closed(pageQuery),

@@ -7,7 +7,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { Compile } from 'typebox/compile';
 import { errorKinds } from '../../../gateway/errors/kinds.ts';
 import { ErrorBody } from '../../../gateway/rest/schema-kit.ts';
-import { hostile, nastyTexts, spoiled, valid } from './support/arbitraries.ts';
+import { type Hints, hostile, nastyTexts, spoiled, valid } from './support/arbitraries.ts';
 import { type Document, type Operation, operationsOf, type Parameter } from './support/document.ts';
 
 export { type Document, type Operation, operationsOf };
@@ -21,6 +21,8 @@ export interface FuzzOptions {
   readonly seed?: number;
   /** Ids that exist, for a parameter of a path: then more than 404s are reached. */
   readonly idsOf?: (operation: Operation, parameter: string) => readonly string[];
+  /** Values that mean something, by the name of the field of body or query: then more is reached than 400s. */
+  readonly hints?: Hints;
 }
 
 /** How often each status was answered. Rejects with the smallest request that it found a fault with. */
@@ -94,7 +96,12 @@ function requestOf(operation: Operation, options: FuzzOptions): fc.Arbitrary<Inj
     }),
   );
   return fc
-    .tuple(path, queryOf(of('query')), payloadOf(operation), headersOf(operation))
+    .tuple(
+      path,
+      queryOf(operation, of('query'), options.hints),
+      payloadOf(operation, options.hints),
+      headersOf(operation),
+    )
     .map(([ids, query, payload, headers]) => ({
       method: operation.method,
       url: `${ids.reduce((at, [name, id]) => at.replace(`{${name}}`, encode(id)), operation.path)}${query}`,
@@ -112,10 +119,14 @@ function encode(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
 }
 
-function queryOf(parameters: readonly Parameter[]): fc.Arbitrary<string> {
+function queryOf({ method }: Operation, parameters: readonly Parameter[], hints: Hints = {}): fc.Arbitrary<string> {
   const names = [...parameters.map(({ name }) => name), 'unknown', 'limit', 'cursor', '__proto__'];
+  // A cursor cannot be guessed.
+  const guessable = parameters.filter(({ name }) => name !== 'cursor');
   const good = fc
-    .record(Object.fromEntries(parameters.map(({ name, schema }) => [name, valid(schema, name)])), { requiredKeys: [] })
+    .record(Object.fromEntries(guessable.map(({ name, schema }) => [name, valid(schema, name, hints)])), {
+      requiredKeys: [],
+    })
     .map((query) => Object.entries(query).map(([name, value]) => [name, String(value)] as const));
   const bad = fc.array(fc.tuple(fc.constantFrom(...names), fc.constantFrom(...nastyTexts, '0', '-1', '1e3', '101')), {
     maxLength: 3,
@@ -135,7 +146,7 @@ function queryOf(parameters: readonly Parameter[]): fc.Arbitrary<string> {
     '?limit=5',
   );
   return fc.oneof(
-    { arbitrary: good.map(write), weight: 6 },
+    { arbitrary: good.map(write), weight: method === 'GET' ? 6 : 30 },
     { arbitrary: fc.tuple(good, bad).map(([one, other]) => write([...one, ...other])), weight: 2 },
     { arbitrary: raw, weight: 1 },
   );
@@ -166,11 +177,11 @@ const rawBodies: readonly string[] = [
   ...['{"limit":1e999}', '{"name":1e999}', '{"amount":1e999}', `{"name":${'9'.repeat(400)}}`],
 ];
 
-function payloadOf({ method, body }: Operation): fc.Arbitrary<string | Buffer | undefined> {
+function payloadOf({ method, body }: Operation, hints: Hints = {}): fc.Arbitrary<string | Buffer | undefined> {
   const raw = fc.oneof(fc.constantFrom(...rawBodies), fc.constant(Buffer.from('{"a":"\xff"}', 'latin1')));
   const none = fc.constant(undefined);
   if (method === 'GET') return fc.oneof({ arbitrary: none, weight: 9 }, { arbitrary: raw, weight: 1 });
-  const good = body === undefined ? fc.constant({}) : valid(body.schema);
+  const good = body === undefined ? fc.constant({}) : valid(body.schema, '', hints);
   const json = (value: unknown): string => JSON.stringify(value) ?? '';
   return fc.oneof(
     { arbitrary: good.map(json), weight: 8 },

@@ -43,18 +43,21 @@ function nested(depth: number): unknown {
   return value;
 }
 
+/** Values that mean something in the service under test, by the name of the field they fit. */
+export type Hints = Readonly<Record<string, readonly unknown[]>>;
+
 /** Values that the schema takes, as far as it says; `name`: the field's, for a good guess at its meaning. */
-export function valid(schema: JsonSchema, name = ''): fc.Arbitrary<unknown> {
-  const { examples = [] } = schema;
-  const made = made_(schema, name);
-  return examples.length === 0
+export function valid(schema: JsonSchema, name = '', hints: Hints = {}): fc.Arbitrary<unknown> {
+  const known = hints[name] ?? schema.examples ?? [];
+  const made = anyOf(schema, name, hints);
+  return known.length === 0
     ? made
-    : fc.oneof({ arbitrary: fc.constantFrom(...examples), weight: 2 }, { arbitrary: made, weight: 1 });
+    : fc.oneof({ arbitrary: fc.constantFrom(...known), weight: 4 }, { arbitrary: made, weight: 1 });
 }
 
-function made_(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
+function anyOf(schema: JsonSchema, name: string, hints: Hints): fc.Arbitrary<unknown> {
   const branches = schema.anyOf ?? schema.oneOf;
-  if (branches !== undefined) return fc.oneof(...branches.map((branch) => valid(branch, name)));
+  if (branches !== undefined) return fc.oneof(...branches.map((branch) => valid(branch, name, hints)));
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   switch (schema.type) {
@@ -73,24 +76,24 @@ function made_(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
       const size = { minLength: minItems, maxLength: Math.max(minItems, Math.min(maxItems, 3)) };
       const unique = { ...size, selector: (item: unknown) => JSON.stringify(item) };
       return schema.uniqueItems === true
-        ? fc.uniqueArray(valid(items, name), unique)
-        : fc.array(valid(items, name), size);
+        ? fc.uniqueArray(valid(items, name, hints), unique)
+        : fc.array(valid(items, name, hints), size);
     }
     case 'object':
-      return object(schema);
+      return object(schema, hints);
     default:
       return fc.jsonValue({ maxDepth: 1 });
   }
 }
 
-function object(schema: JsonSchema): fc.Arbitrary<unknown> {
+function object(schema: JsonSchema, hints: Hints): fc.Arbitrary<unknown> {
   const { properties = {}, required = [], patternProperties = {} } = schema;
-  const fields = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, valid(part, name)]));
+  const fields = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, valid(part, name, hints)]));
   const fixed = fc.record(fields, { requiredKeys: required.filter((name) => name in fields) });
   const [pattern, member] = Object.entries(patternProperties)[0] ?? [];
   if (pattern === undefined || member === undefined) return fixed;
   const maxKeys = Math.min(schema.maxProperties ?? 3, 3);
-  return fc.dictionary(matching(pattern, 'key'), valid(member), { maxKeys, noNullPrototype: true });
+  return fc.dictionary(matching(pattern, 'key'), valid(member, '', hints), { maxKeys, noNullPrototype: true });
 }
 
 function text(schema: JsonSchema, name: string): fc.Arbitrary<string> {
@@ -100,6 +103,9 @@ function text(schema: JsonSchema, name: string): fc.Arbitrary<string> {
     return fc
       .date({ min, max: new Date('2040-01-01T00:00:00Z'), noInvalidDate: true })
       .map((date) => date.toISOString());
+  }
+  if (schema.contentEncoding === 'base64') {
+    return fc.uint8Array({ maxLength: 70 }).map((bytes) => Buffer.from(bytes).toString('base64'));
   }
   const fits = (value: string): boolean => value.length >= minLength && value.length <= maxLength;
   if (pattern !== undefined) {
