@@ -67,12 +67,12 @@ function fromPorts(error: unknown): ServiceError | undefined {
     });
   }
   if (error instanceof ProviderUnavailable) {
-    return new ServiceError('unavailable', error.message, { retryAfterS: Math.ceil(error.retryAfterMs / 1000) });
+    const retryAfterS = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
+    return new ServiceError('unavailable', error.message, { retryAfterS });
   }
   if (error instanceof StoreUnavailable) {
-    return new ServiceError('unavailable', 'the store does not answer: repeat with the same Idempotency-Key', {
-      cause: error,
-    });
+    const message = 'the store does not answer: repeat the request, with the same Idempotency-Key if it has one';
+    return new ServiceError('unavailable', message, { cause: error });
   }
   return undefined;
 }

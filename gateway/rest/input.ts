@@ -37,6 +37,7 @@ function invalid(details: readonly FieldIssue[]): ServiceError {
 
 function queryIssues(query: Record<string, unknown>, check: Validate): readonly FieldIssue[] {
   const twice = Object.keys(query).filter((name) => Array.isArray(query[name]));
+  if (twice.length === 0) return check(query) ?? [];
   const once = Object.fromEntries(Object.entries(query).filter(([name]) => !twice.includes(name)));
   const given = (field: string): boolean => twice.some((name) => joinField('', name) === field);
   return [
