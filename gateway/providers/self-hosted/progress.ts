@@ -11,6 +11,9 @@ export interface Submission {
   readonly rawTransaction: string;
 }
 
+/** How soon one that waits for an earlier transaction is looked at again. */
+const earlierAgainMs = 100;
+
 /** undefined: nothing is submitted yet. */
 export function readSubmission(value: unknown): Submission | undefined {
   const candidate = value as Partial<Submission> | null | undefined;
@@ -45,8 +48,9 @@ export function onChain(
     providerStatus: state.toUpperCase(),
     subStatus: queued ? 'AWAITING_EARLIER_TRANSACTION' : null,
     submission: { hash: id, ...made } satisfies Submission,
-    // Blocks come by time alone, so it is known when the last confirmation will be there.
-    againAtMs: confirmedAtMs ?? nowMs + blockMs,
+    // Blocks come by time alone, so it is known when the last confirmation will be there. An earlier transaction is
+    // usually being signed at this very moment.
+    againAtMs: confirmedAtMs ?? nowMs + Math.min(blockMs, earlierAgainMs),
   };
 }
 
