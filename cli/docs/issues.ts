@@ -1,3 +1,5 @@
+/** The words of errors and of intents, with their meanings: every one that the code says, and no other. */
+
 /** Every `issue` that stands in the `details` of an error of the wallet API, with its meaning. */
 export const issueTexts: Readonly<Record<string, string>> = {
   missing_required: 'The field must be there.',
@@ -52,4 +54,25 @@ export const issueTexts: Readonly<Record<string, string>> = {
   port_not_allowed: 'The URL names a port that is not called.',
   address_not_allowed: 'The URL points to an address that is not called.',
   name_not_resolved: 'The host of the URL is not known.',
+};
+
+/** Every `sub_status` of a transaction intent. */
+export const subStatusTexts: Readonly<Record<string, string>> = {
+  AWAITING_APPROVAL: 'Votes are missing.',
+  WALLET_NOT_ACTIVE: 'Approved, but the wallet is frozen: it is tried again until the intent expires.',
+  AWAITING_QUORUM: 'The cluster has too few nodes to sign, or does not answer: it is tried again.',
+  PROVIDER_UNAVAILABLE: 'The provider does not answer: it is tried again.',
+  RETRYING: 'Something failed here: it is tried again, and the log knows why.',
+  QUEUED_AT_PROVIDER: 'The provider has it and has not begun.',
+  SCREENING_AT_PROVIDER: 'The provider screens it itself.',
+  APPROVAL_AT_PROVIDER: 'Somebody at the provider has to approve it.',
+  AWAITING_EARLIER_TRANSACTION: 'An earlier transfer of the wallet comes first.',
+  AWAITING_CONFIRMATIONS: 'It is in a block; more blocks are needed.',
+  NOT_FOUND_ON_CHAIN: 'The chain no longer knows it: it is looked for again.',
+  SCREENING_BLOCKED: 'Denied: compliance blocks the destination.',
+  POLICY_DENIED: 'Denied: by a rule, or since no rule allows it.',
+  REJECTED_BY_PROVIDER: 'Failed: the provider refused it after it was approved.',
+  PROVIDER_REJECTED: 'Failed: the provider refused the step.',
+  REJECTED_BY_CHAIN: 'Failed: the chain refused the signed transaction.',
+  FAILED_ON_CHAIN: 'Failed: it was mined without effect, and its fee is gone.',
 };

@@ -6,6 +6,7 @@
 import { allScopes } from '../../gateway/auth/scopes.ts';
 import * as complianceSchemas from '../../gateway/compliance/schemas.ts';
 import { testLists } from '../../gateway/compliance/test-lists.ts';
+import { connectionsMax } from '../../gateway/connections/connect.ts';
 import { errorKinds } from '../../gateway/errors/kinds.ts';
 import { eventTypes } from '../../gateway/events/types.ts';
 import * as intentSchemas from '../../gateway/intents/schemas.ts';
@@ -20,10 +21,12 @@ import type { Route } from '../../gateway/rest/route.ts';
 import { isIdempotent } from '../../gateway/rest/route-table.ts';
 import { builtInFactors } from '../../gateway/risk/factors.ts';
 import * as riskSchemas from '../../gateway/risk/schemas.ts';
+import { catalogLimits } from '../../gateway/rules/catalog.ts';
 import { ruleLimits, variables } from '../../gateway/rules/language.ts';
 import * as walletSchemas from '../../gateway/wallets/schemas.ts';
+import { webhooksMax } from '../../gateway/webhooks/record.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
-import { issueTexts } from './issues.ts';
+import { issueTexts, subStatusTexts } from './issues.ts';
 import { providerInfos, restRoutes } from './rest-routes.ts';
 import { answerTable, itemsOf, requestTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';
@@ -46,6 +49,7 @@ export function walletApiPage(page: string): string {
       ['fields of a new intent', requestTable(intentSchemas.CreateBody)],
       ['fields of a vote', requestTable(intentSchemas.ApproveBody)],
       ['states', statesTable()],
+      ['sub statuses', subStatusTable()],
       ['diagram', stateDiagram()],
       ['default policy', defaultPolicyTable()],
       ['variables', variablesTable()],
@@ -140,6 +144,13 @@ function statesTable(): string {
   return table(['Status', 'Meaning', 'Next'], rows);
 }
 
+function subStatusTable(): string {
+  return table(
+    ['`sub_status`', 'Meaning'],
+    Object.entries(subStatusTexts).map(([word, meaning]) => [code(word), meaning]),
+  );
+}
+
 function stateDiagram(): string {
   const arrows = intentStatuses.flatMap((from) => intentTransitions[from].map((to) => `    ${from} --> ${to}`));
   const ends = intentStatuses.filter(isFinal).map((status) => `    ${status} --> [*]`);
@@ -227,6 +238,8 @@ function issuesTable(): string {
 
 function limitsTable(): string {
   const { windowS, reads, writes } = rateLimitDefaults;
+  const { policies, lists, riskRules } = catalogLimits;
+  const { entriesMax } = complianceSchemas;
   return table(
     ['What', 'Limit'],
     [
@@ -239,6 +252,10 @@ function limitsTable(): string {
       ['idempotency key', '1 to 255 visible ASCII characters, kept 24 h'],
       ['rule', `${ruleLimits.charsMax} characters, ${ruleLimits.nodesMax} nodes, ${ruleLimits.depthMax} levels`],
       ['events', '30 days, or 1,000,000 a tenant'],
+      ['provider connections of a tenant', `${connectionsMax} that are not disconnected`],
+      ['webhooks of a tenant', String(webhooksMax)],
+      ['policies, lists, risk rules of a tenant', `${policies}, ${lists}, ${riskRules}`],
+      ['entries of a list', String(entriesMax)],
     ],
   );
 }

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { issueTexts } from '../../cli/docs/issues.ts';
+import { issueTexts, subStatusTexts } from '../../cli/docs/issues.ts';
 import { restRoutes } from '../../cli/docs/rest-routes.ts';
 import { withSections } from '../../cli/docs/sections.ts';
 import { signingApiPage } from '../../cli/docs/signing-api.ts';
@@ -82,6 +82,7 @@ describe('docs/wallet-api.md', () => {
     const named = new Set([...code.matchAll(/\bissue: '([a-z_]+)'/g)].map(([, issue]) => issue!));
     expect(named).toContain('open_intents');
     expect([...named].filter((issue) => !Object.hasOwn(issueTexts, issue))).toEqual([]);
-    expect(Object.keys(issueTexts).filter((issue) => !code.includes(`'${issue}'`))).toEqual([]);
+    const words = [...Object.keys(issueTexts), ...Object.keys(subStatusTexts)];
+    expect(words.filter((word) => !code.includes(`'${word}'`))).toEqual([]);
   });
 });
