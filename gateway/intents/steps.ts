@@ -21,6 +21,7 @@ import { type WalletRecord, walletType } from '../wallets/record.ts';
 import { retryDelayMs } from './backoff.ts';
 import { adapterOf, type IntentDependencies } from './dependencies.ts';
 import { changeOf, dueOf, handoverMs, type Reporter } from './effects.ts';
+import { mayBeSubmitted, noFee, rejection, stayedAway } from './failures.ts';
 import {
   advanceIntent,
   beginSigning,
@@ -65,7 +66,10 @@ export interface Next {
 export interface StepTimes {
   /** How long a step has an intent for itself. A call of the provider is given up before it ends. */
   readonly leaseMs: number;
-  /** An intent that was never submitted fails this long after its expiry, when its provider stayed away. */
+  /**
+   * An intent that was never submitted fails this long after its expiry, when its provider stayed away. A provider that
+   * took it and never said so in all that time is what reconciliation is for.
+   */
   readonly giveUpMs: number;
 }
 
@@ -215,12 +219,9 @@ export class IntentSteps {
       const reason = error instanceof Error ? error.stack : String(error);
       this.#deps.log.error({ intent: record.id, provider: record.provider, reason }, 'a provider adapter failed');
     }
-    const submitted = record.submission !== null || record.providerTxId !== null || record.status !== 'signing';
     const subStatus = adapter.info.hosting === 'self_hosted' ? 'AWAITING_QUORUM' : 'PROVIDER_UNAVAILABLE';
-    if (!submitted && this.#isGivenUp(record)) {
-      const message = 'the provider was away until long after the transfer had expired';
-      const failure = { providerTxId: null, providerStatus: null, subStatus };
-      return this.#fail(task, { ...failure, error: { code: 'provider_unavailable', message } }, noFee(record), false);
+    if (!mayBeSubmitted(record) && this.#isGivenUp(record)) {
+      return this.#fail(task, stayedAway(subStatus), noFee(record), false);
     }
     const delayMs = retryDelayMs(record.attempts, this.#deps.random, away ? error.retryAfterMs : 0);
     return this.#hold(task, away ? subStatus : 'RETRYING', delayMs);
@@ -325,17 +326,4 @@ function soon(nowMs: number, leaseMs: number): { atMs: number; dueAtMs: number }
 
 function versionGuard({ id, version }: IntentRecord): { kind: 'version'; id: string; version: number } {
   return { kind: 'version', id, version };
-}
-
-function noFee({ feeReserve }: IntentRecord): NewBalance {
-  return { asset: feeReserve.asset, units: 0n };
-}
-
-function rejection(error: ProviderRejected): Failure {
-  return {
-    providerTxId: null,
-    providerStatus: null,
-    subStatus: 'PROVIDER_REJECTED',
-    error: { code: error.providerCode, message: error.message },
-  };
 }

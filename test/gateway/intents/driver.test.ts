@@ -1,5 +1,6 @@
 /** The driver on a real Redis: transfers end, whoever carries them and whatever goes wrong on the way. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ProviderRejected } from '../../../gateway/providers/port.ts';
 import { update } from '../../../gateway/store/changes.ts';
 import { StoreUnavailable, type TenantStore } from '../../../gateway/store/contract.ts';
 import { walletType } from '../../../gateway/wallets/record.ts';
@@ -245,6 +246,43 @@ describe('a transfer that fails', () => {
       available: 7n * oneEth - 2n * feePaid - fillFee,
       reserved: 0n,
     });
+  });
+});
+
+describe('a provider that refuses', () => {
+  const refuses = () => {
+    throw new ProviderRejected('not this one', { issue: 'rejected', providerCode: 'E_17' });
+  };
+
+  test('a transfer makes it fail with the provider’s own words', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const intent = await world.intent(tenant, wallet);
+    world.provider.plan = refuses;
+    world.driver().kick(tenant, intent, wallet);
+    expect(await world.reach(tenant, intent.id, 'failed')).toMatchObject({
+      subStatus: 'REJECTED_BY_PROVIDER',
+      providerError: { code: 'E_17', message: 'not this one' },
+    });
+    expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({ available: 5n * oneEth, reserved: 0n });
+  });
+
+  test('to fill a gap is asked again, until long after the expiry; then the intent fails all the same', async () => {
+    const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
+    const [first, waits] = [await world.intent(tenant, wallet), await world.intent(tenant, wallet)];
+    const started = until(async () => (await world.read(tenant, waits.id)).status === 'confirming', 'the later one');
+    world.provider.plan = async ({ intent }) => {
+      if (intent.id !== first.id) return 'goes' as const;
+      await started;
+      return failedUnsent();
+    };
+    const driver = world.driver({ fillGap: async () => refuses() });
+    driver.kick(tenant, first, wallet);
+    await world.reach(tenant, first.id, 'signing');
+    driver.kick(tenant, waits, wallet);
+    await until(async () => (await world.read(tenant, first.id)).attempts > 1, 'two attempts to fill the gap');
+    expect(await world.read(tenant, first.id)).toMatchObject({ status: 'signing', gap: 'filled' });
+    world.clock.offsetMs += 31 * 3_600_000;
+    expect(await world.reach(tenant, first.id, 'failed')).toMatchObject({ subStatus: 'REJECTED_BY_PROVIDER' });
   });
 });
 
