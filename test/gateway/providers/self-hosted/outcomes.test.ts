@@ -263,7 +263,7 @@ describe('EVM numbers', () => {
     const late = transfer(from, to, '1', 'txi_late');
     const first = await adapter.advance(metaAt(startMs), { intent: late, wallet: from, number: 2 });
     if (first.stage !== 'broadcasting') throw new Error(first.stage);
-    expect(first).toMatchObject({ subStatus: 'AWAITING_EARLIER_TRANSACTION', againAtMs: startMs + 1_000 });
+    expect(first).toMatchObject({ subStatus: 'AWAITING_EARLIER_TRANSACTION', againAtMs: startMs + 100 });
     expect(first.providerTxId).toMatch(/^0x[0-9a-f]{64}$/);
     const fees = await Promise.all([0, 1, 0, 1].map((number) => adapter.fillGap(metaAt(startMs), from, number)));
     expect(fees.every(({ asset, units }) => asset === 'ETH' && units === fees[0]!.units && units > 0n)).toBe(true);
