@@ -5,7 +5,8 @@
  * A change that makes no sense (a version that does not follow, one record twice, something beyond a limit) is our own
  * bug and throws before anything is sent.
  */
-import type { Change, IdempotencyMark, LedgerEntry, NewEvent, Put } from './contract.ts';
+import { eventTokenCount, eventTokens } from '../../proto/event-log.ts';
+import type { Change, IdempotencyMark, LedgerEntry, Put } from './contract.ts';
 
 /** Of one record or event as JSON. */
 const documentBytesMax = 1 << 20;
@@ -74,25 +75,11 @@ export function changeTokens(change: Change, mark: IdempotencyMark | undefined):
     2,
     due.flatMap(({ member, atMs }) => [member, atMs === undefined ? '' : String(atMs)]),
   );
-  section(10, events.flatMap(eventTokens));
+  section(
+    eventTokenCount,
+    events.flatMap((event) => eventTokens(event, encode(event.object))),
+  );
   return tokens;
-}
-
-/** As `append_event` takes them (event-script.ts). */
-function eventTokens(event: NewEvent): string[] {
-  const { id, type, atMs, resource, correlationId, provider, connectionId, object } = event;
-  return [
-    id,
-    type,
-    String(atMs),
-    resource.type,
-    resource.id,
-    String(resource.version),
-    correlationId,
-    provider ?? '',
-    connectionId ?? '',
-    encode(object),
-  ];
 }
 
 /** Each wallet and asset once, with the sum of its entries: what counts is where the whole change leaves a balance. */

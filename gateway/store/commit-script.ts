@@ -9,7 +9,7 @@
  * Balances are integers of any size and Lua's numbers are doubles, so they are added as decimal strings, 15 digits at a
  * time: the sum of two such limbs and a carry is exact.
  */
-import { appendEventLua, eventTokenCount } from './event-script.ts';
+import { appendEventLua, eventTokenCount } from '../../proto/event-log.ts';
 import { reservedSuffix } from './layout.ts';
 
 /** `moved(standing, delta)`: their sum as a decimal string, or nil below zero. `standing` has no sign. */

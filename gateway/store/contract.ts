@@ -6,6 +6,7 @@
  * times, and the answer that an idempotency key gets. So a change and its event are never one without the other, and
  * two gateways cannot both win. All keys of a tenant carry its hash tag (see layout.ts).
  */
+import type { LoggedEvent } from '../../proto/event-log.ts';
 
 /** What every record has. `version` starts at 1 and rises by one with every change. */
 export interface Versioned {
@@ -70,21 +71,8 @@ export interface Release {
   readonly number: number;
 }
 
-export interface NewEvent {
-  /** evt_… */
-  readonly id: string;
-  /** e.g. "transaction_intent.approved". */
-  readonly type: string;
-  readonly atMs: number;
-  readonly resource: { readonly type: string; readonly id: string; readonly version: number };
-  readonly correlationId: string;
-  /** Provider kind, or null. */
-  readonly provider: string | null;
-  /** The provider connection that it is about, or null. Not shown: tokens limited to connections see only theirs. */
-  readonly connectionId: string | null;
-  /** The resource as the API shows it. Never a secret. */
-  readonly object: object;
-}
+/** The coordinator writes into the same log, events of the same shape. */
+export type NewEvent = LoggedEvent;
 
 /** Work that falls due at a time, e.g. {member: "intent/txi_…", atMs}; atMs undefined: no more. */
 export interface DueEntry {

@@ -1,7 +1,7 @@
 /**
  * How the tenant store lies in Redis: every key, in one place. All keys of a tenant carry its hash tag, so that one
  * script may touch them and Redis Cluster can hold them. Beside them stand, under the same tag, the coordinator's
- * `session: intent: key: fence` (coordinator/store/layout.ts), `tok` and `rl:`.
+ * `session: intent: key: fence` and more (coordinator/store/layout.ts), `tok` and `rl:`.
  *
  * | Under `sm:{t:<tenant>}:` | Kind | What |
  * |---|---|---|
@@ -9,10 +9,10 @@
  * | `ix:<index>` | sorted set | ids, all with score 0: they sort by themselves, by the time of their making |
  * | `bal:<walletId>` | hash | `<asset>` available, `<asset>\|r` reserved: decimal integers |
  * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had |
- * | `evt` | stream | events; entry ids are `<sequence>-0` |
+ * | `evt` | stream | events; entry ids are `<sequence>-0`; the coordinator writes here too (proto/event-log.ts) |
  * | `due` | sorted set | members, by the time they fall due |
  * | `old` | sorted set | records that expire, by that time: JSON of id and indices, to take them out of these |
- * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer |
+ * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer, `f` set free |
  * | `ctr:<counter>` | integer | the next number |
  * | `free:<counter>` | sorted set | released numbers |
  * | `claim:<name>` | string | a claimed name |
@@ -20,11 +20,9 @@
  * The scripts get a tenant's prefix as their only key, which gives them their slot, and put the names together
  * themselves: what they touch depends on what they find.
  */
+import { tenantPrefix } from '../../proto/event-log.ts';
 
-/** What all keys of a tenant begin with; ends in a colon. */
-export function tenantPrefix(tenant: string): string {
-  return `sm:{t:${tenant}}:`;
-}
+export { tenantPrefix };
 
 export const storeKeys = {
   record: (tenant: string, id: string) => `${tenantPrefix(tenant)}r:${id}`,

@@ -1,6 +1,8 @@
 /**
- * The one way to append an event, as a piece of Lua: whoever changes something that has an event puts this piece into
- * the script that makes the change. So change, event and sequence are one step, and the sequence has no holes.
+ * The event log of a tenant: one stream, two writers (the gateway's tenant store, the coordinator's session store). What
+ * both must agree on is here: the keys, the tokens of an event, and the one way to append it, as a piece of Lua. Whoever
+ * changes something that has an event puts this piece into the script that makes the change. So change, event and
+ * sequence are one step, and the sequence has no holes, whoever writes.
  *
  * What is kept: the last 1,000,000 events of a tenant and those of the last 30 days before its newest one, whichever is
  * less; trimmed by the way, a bounded number at a time. Time is counted from the events themselves: clocks differ.
@@ -8,9 +10,30 @@
  * Who follows events (the relay of webhooks, streams to clients) is woken through a channel of the tenant. That is for
  * speed alone: a message may be lost, the event is in the log.
  */
-import { tenantPrefix } from './layout.ts';
 
-/** Tokens of an event, in this order: see `eventTokens` in change-tokens.ts. */
+/** What all Redis keys of a tenant begin with; ends in a colon. Its hash tag puts them in one slot. */
+export function tenantPrefix(tenant: string): string {
+  return `sm:{t:${tenant}}:`;
+}
+
+/** An event before it has its sequence. */
+export interface LoggedEvent {
+  /** evt_… */
+  readonly id: string;
+  /** e.g. "transaction_intent.approved". */
+  readonly type: string;
+  readonly atMs: number;
+  readonly resource: { readonly type: string; readonly id: string; readonly version: number };
+  readonly correlationId: string;
+  /** Provider kind, or null. */
+  readonly provider: string | null;
+  /** The provider connection that it is about, or null. Not shown: tokens limited to connections see only theirs. */
+  readonly connectionId: string | null;
+  /** The resource as the API shows it. Never a secret. */
+  readonly object: object;
+}
+
+/** Tokens of an event: see `eventTokens`. */
 export const eventTokenCount = 10;
 
 /** Channels are `sm:wake:<tenant>`; a message is the sequence of the event. */
@@ -20,6 +43,23 @@ const keptEvents = 1_000_000;
 const keptMs = 30 * 24 * 3_600_000;
 /** Every so many events it is looked whether the oldest are too old; then at most twice as many go. */
 const ageCheckEvents = 64;
+
+/** As `append_event` takes them. `json`: the object, encoded. */
+export function eventTokens(event: LoggedEvent, json: string = JSON.stringify(event.object)): string[] {
+  const { id, type, atMs, resource, correlationId, provider, connectionId } = event;
+  return [
+    id,
+    type,
+    String(atMs),
+    resource.type,
+    resource.id,
+    String(resource.version),
+    correlationId,
+    provider ?? '',
+    connectionId ?? '',
+    json,
+  ];
+}
 
 /**
  * Defines `append_event(prefix, i)`: appends the event whose ten tokens begin at ARGV[i] and returns its sequence.
