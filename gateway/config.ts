@@ -78,6 +78,29 @@ export function assertGatewayConfig(config: GatewayConfig): void {
   }
 }
 
+/** What a worker process must be told. */
+export interface WorkerConfig {
+  readonly environment: TokenEnvironment;
+  /** redis://host:port. */
+  readonly redisUrl: string;
+  /** The directory of the keys that seal webhooks' secrets. */
+  readonly credentialKeysDir: string;
+  /** Sandbox only: pauses after the first, second, … failed try of a delivery; undefined: the usual ones. */
+  readonly retryScheduleMs?: readonly number[];
+  readonly logLevel: LogLevel;
+}
+
+/** Throws an Error that names the setting, never its value. */
+export function assertWorkerConfig({ environment, redisUrl, retryScheduleMs }: WorkerConfig): void {
+  need(/^rediss?:\/\//.test(redisUrl), 'redisUrl must be a redis:// URL');
+  if (retryScheduleMs === undefined) return;
+  need(environment === 'sandbox', 'retryScheduleMs is for a sandbox alone');
+  need(
+    retryScheduleMs.every((pauseMs) => isWhole(pauseMs, 1, 7 * 24 * 3_600_000)),
+    'retryScheduleMs must be whole numbers from 1',
+  );
+}
+
 function isPort(port: number): boolean {
   return isWhole(port, 0, 65_535);
 }

@@ -9,7 +9,7 @@ export type ListReply = readonly [
   looked: number,
   items: readonly (readonly [id: string, document: string, balances: readonly string[]])[],
 ];
-type StreamEntry = readonly [id: string, fields: readonly string[]];
+export type StreamEntry = readonly [id: string, fields: readonly string[]];
 export type EventsReply = readonly [
   more: number,
   done: number | string,
@@ -74,7 +74,7 @@ export function eventPage([more, done, floorSequence, lastSequence, entries]: Ev
 }
 
 /** The fields stand in the order in which `append_event` writes them. */
-function eventOf([entryId, fields]: StreamEntry): StoredEvent {
+export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
   const value = (place: number): string => fields[2 * place + 1]!;
   return {
     sequence: Number.parseInt(entryId, 10),

@@ -19,6 +19,8 @@ export interface WebhookRecord extends Versioned {
   readonly status: WebhookStatus;
   /** The newest first; at least one. */
   readonly secrets: readonly WebhookSecret[];
+  /** When it was last suspended. */
+  readonly suspendedAtMs?: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }

@@ -1,0 +1,76 @@
+/** What one try makes of a delivery, and of its endpoint: pure. */
+import type { SendOutcome } from '../egress/send.ts';
+import type { WebhookRecord } from '../webhooks/record.ts';
+import { attemptsKept, type DeliveryAttempt, type DeliveryRecord } from './record.ts';
+import { afterTry, mustSuspend } from './schedule.ts';
+
+export interface TryVerdict {
+  readonly after: DeliveryRecord;
+  /** undefined: the delivery is final. */
+  readonly retryAtMs: number | undefined;
+  readonly endpoint: 'failed' | 'answered';
+  /** The receiver wants to be called no more. */
+  readonly gone: boolean;
+}
+
+/** @param chance uniform in [0, 1). `nowMs`: after the try. */
+export function judgeTry(
+  before: DeliveryRecord,
+  outcome: SendOutcome,
+  nowMs: number,
+  chance: number,
+  scheduleMs: readonly number[],
+): TryVerdict {
+  const answered = outcome.kind === 'answered';
+  const result = { status: answered ? outcome.status : 0, retryAfter: answered ? outcome.retryAfter : undefined };
+  const next = afterTry(result, before.failedTries, nowMs, chance, scheduleMs);
+  const attempt: DeliveryAttempt = {
+    atMs: nowMs - Math.round(outcome.tookMs),
+    status: answered ? outcome.status : null,
+    latencyMs: Math.round(outcome.tookMs),
+    error: answered ? null : outcome.code,
+  };
+  const retryAtMs = next.kind === 'retry' ? next.atMs : undefined;
+  const delivered = next.kind === 'delivered';
+  return {
+    after: {
+      ...before,
+      version: before.version + 1,
+      status: delivered ? 'delivered' : retryAtMs === undefined ? 'failed' : 'retrying',
+      attempts: [...before.attempts, attempt].slice(-attemptsKept),
+      attemptCount: before.attemptCount + 1,
+      failedTries: before.failedTries + (delivered ? 0 : 1),
+      nextAttemptAtMs: retryAtMs ?? null,
+      updatedAtMs: Math.max(nowMs, before.updatedAtMs),
+    },
+    retryAtMs,
+    endpoint: delivered ? 'answered' : 'failed',
+    gone: next.kind === 'gone',
+  };
+}
+
+/** A delivery that is to be tried again at once, from the beginning of the schedule. */
+export function requeued(before: DeliveryRecord, nowMs: number): DeliveryRecord {
+  return {
+    ...before,
+    version: before.version + 1,
+    status: 'retrying',
+    failedTries: 0,
+    nextAttemptAtMs: nowMs,
+    updatedAtMs: Math.max(nowMs, before.updatedAtMs),
+  };
+}
+
+/**
+ * Whether a webhook is to be suspended. Whoever changes it, its address or its status, say, gives it the whole time
+ * anew.
+ */
+export function suspends(webhook: WebhookRecord, failingSinceMs: number | null, nowMs: number): boolean {
+  if (webhook.status !== 'enabled' || failingSinceMs === null) return false;
+  return mustSuspend(Math.max(failingSinceMs, webhook.updatedAtMs), nowMs);
+}
+
+/** The secrets that sign now, sealed, the newest first. */
+export function signingSecrets({ secrets }: WebhookRecord, nowMs: number): readonly string[] {
+  return secrets.filter(({ endsAtMs }) => endsAtMs === null || endsAtMs > nowMs).map(({ sealed }) => sealed);
+}

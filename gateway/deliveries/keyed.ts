@@ -1,0 +1,38 @@
+/**
+ * Runs the same work for many keys: for each key one at a time. Who asks while it runs has it run once more after that,
+ * however many ask: what the work looks at may have changed since it looked.
+ */
+export class Keyed<T> {
+  readonly #work: (item: T) => Promise<void>;
+  readonly #failed: (error: unknown) => void;
+  readonly #runs = new Map<string, { again: Promise<void> | undefined; readonly done: Promise<void> }>();
+
+  /** `failed` is told what the work throws. */
+  constructor(work: (item: T) => Promise<void>, failed: (error: unknown) => void) {
+    this.#work = work;
+    this.#failed = failed;
+  }
+
+  /** Resolves when the work was done, from its beginning, after this call. Never rejects. */
+  run(key: string, item: T): Promise<void> {
+    const running = this.#runs.get(key);
+    if (running === undefined) return this.#start(key, item);
+    running.again ??= running.done.then(() => this.#start(key, item));
+    return running.again;
+  }
+
+  /** Resolves when nothing runs. */
+  async idle(): Promise<void> {
+    while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map(({ again, done }) => again ?? done));
+  }
+
+  #start(key: string, item: T): Promise<void> {
+    const done = this.#work(item)
+      .catch((error: unknown) => this.#failed(error))
+      .then(() => {
+        this.#runs.delete(key);
+      });
+    this.#runs.set(key, { again: undefined, done });
+    return done;
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * What webhooks have in Redis beside their records. Under a tenant's prefix, so that one script may touch it:
+ *
+ * | Under `sm:{t:<tenant>}:` | Kind | What |
+ * |---|---|---|
+ * | `hk` | set | ids of the webhooks that have any of the following |
+ * | `hk:<webhookId>` | hash | `c` cursor: sequence of the last event that was looked at; `f` failing since, ms, or absent |
+ * | `hko:<webhookId>` | sorted set | deliveries that are outstanding: on their way in BullMQ; by the time of their putting there |
+ * | `hkr:<webhookId>` | sorted set | deliveries that wait to be tried again, by the time that they fall due |
+ *
+ * A delivery that is not final stands in exactly one of the two sorted sets.
+ */
+
+/** Over all tenants: those that may have webhooks, by the time that they were last named here. */
+export const hookTenantsKey = 'sm:hook-tenants';
+
+/** Shared by all of BullMQ's keys, which must lie in one slot. */
+export const bullPrefix = '{sm-hooks}';
+export const bullQueueName = 'webhooks';
+
+/** Whether a worker of this host is alive: set again and again, and gone soon after it is not. */
+export function heartbeatKey(host: string): string {
+  return `sm:worker:${host}`;
+}

@@ -1,0 +1,140 @@
+/**
+ * A worker process: delivers webhooks. Any number of them run over one Redis; each relays what is to be delivered into
+ * BullMQ and makes deliveries out of it. It listens nowhere and holds nothing that another could not go on with.
+ */
+
+import { hostname } from 'node:os';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import type { Clock, RandomBytes } from '../actors/contract.ts';
+import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
+import { wakePrefix } from '../proto/event-log.ts';
+import { assertWorkerConfig, type WorkerConfig } from './config.ts';
+import { EventBodies } from './deliveries/bodies.ts';
+import { Deliverer } from './deliveries/deliver.ts';
+import { HookStore } from './deliveries/hook-store.ts';
+import { heartbeatKey } from './deliveries/keys.ts';
+import {
+  type ConsumerOptions,
+  consumerDefaults,
+  openQueueRedis,
+  startConsumer,
+  WebhookQueue,
+} from './deliveries/queue.ts';
+import { Relay, type RelayOptions, relayDefaults } from './deliveries/relay.ts';
+import { openRedis } from './redis.ts';
+import { answerSeal } from './secrets/answer-seal.ts';
+import { fileKeyRing } from './secrets/key-ring.ts';
+import { RedisTenantStore } from './store/redis-tenant-store.ts';
+
+export interface RunningWorker {
+  /** Takes on nothing more and gives tries under way a moment; what is cut is made again by another. Repeatable. */
+  stop(): Promise<void>;
+}
+
+export interface WorkerParts {
+  readonly relay?: Partial<RelayOptions>;
+  readonly consumer?: Partial<ConsumerOptions>;
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
+  readonly random?: RandomBytes;
+  readonly log?: Log;
+}
+
+const drainMs = 3_500;
+const heartbeatEveryMs = 2_000;
+const heartbeatKeptMs = 10_000;
+
+/** `parts`: for tests. Throws an Error when the credential keys cannot be read. */
+export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): Promise<RunningWorker> {
+  assertWorkerConfig(config);
+  const { clock = systemClock, random = systemRandom } = parts;
+  const log: Log = parts.log ?? pino({ level: config.logLevel, base: { role: 'worker' } });
+  const { environment, redisUrl, retryScheduleMs: scheduleMs } = config;
+  const seal = answerSeal(fileKeyRing(config.credentialKeysDir, clock));
+  const redis = openRedis(redisUrl, log);
+  const queueRedis = openQueueRedis(redisUrl);
+  const wakeRedis = openQueueRedis(redisUrl);
+  const store = new RedisTenantStore(redis, clock, random);
+  const hooks = new HookStore(redis);
+  const bodies = new EventBodies(store, environment);
+  const queue = new WebhookQueue(queueRedis);
+  const relay = new Relay({ store, hooks, bodies, queue, clock, log }, { ...relayDefaults, ...parts.relay });
+  const deliverer = new Deliverer({
+    ...{ store, hooks, bodies, seal, environment, clock, random, log },
+    ...(scheduleMs !== undefined && { scheduleMs }),
+    ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
+  });
+  const consumer = startConsumer(
+    queueRedis,
+    async (job) => {
+      const { behind, retryAtMs } = await deliverer.deliver(job);
+      if (behind) relay.freed(job.tenant, job.webhookId);
+      if (retryAtMs !== undefined) relay.retryAt(job.tenant, job.webhookId, retryAtMs);
+    },
+    { ...consumerDefaults, ...parts.consumer },
+    log,
+  );
+  const endWakes = followWakes(wakeRedis, (tenant) => relay.wake(tenant));
+  const beat = beatHeart(redis);
+  await reachable(redis);
+  relay.start();
+  log.info({ environment }, 'worker started');
+  return {
+    stop: once(async () => {
+      clearInterval(beat);
+      endWakes();
+      await within(drainMs, Promise.all([relay.stop(), consumer.close()]));
+      // What is left of it is another worker's when its lock ends.
+      await within(
+        250,
+        consumer.close(true).catch(() => undefined),
+      );
+      for (const connection of [redis, queueRedis, wakeRedis]) connection.disconnect();
+      log.info({}, 'worker stopped');
+    }),
+  };
+}
+
+/** Resolves when Redis is there, or has been waited for long enough: a worker starts without it as well. */
+async function reachable(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') return;
+  await within(
+    2_000,
+    new Promise<void>((resolve) => {
+      redis.once('ready', () => resolve());
+    }),
+  );
+}
+
+/** Messages may be lost: the relay's sweep finds what nobody was woken for. */
+function followWakes(redis: Redis, wake: (tenant: string) => void): () => void {
+  redis.on('pmessage', (_pattern: string, channel: string) => wake(channel.slice(wakePrefix.length)));
+  redis.psubscribe(`${wakePrefix}*`).catch(() => undefined);
+  return () => redis.removeAllListeners('pmessage');
+}
+
+function beatHeart(redis: Redis): NodeJS.Timeout {
+  const beat = () => {
+    redis.set(heartbeatKey(hostname()), '1', 'PX', heartbeatKeptMs).catch(() => undefined);
+  };
+  redis.on('ready', beat);
+  return setInterval(beat, heartbeatEveryMs);
+}
+
+async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
+}
+
+function once<T>(action: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= action();
+    return running;
+  };
+}
