@@ -110,7 +110,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
   ];
   return {
     routes,
-    deps: { admission, store, environment, log, seal, clock, random, checkResponses },
+    deps: { admission, store, environment, log, seal, hashKey: config.tokenKey, clock, random, checkResponses },
     store,
     start: () => driver.start(),
     stop: () => driver.stop(),

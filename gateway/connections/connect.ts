@@ -11,7 +11,7 @@ import type { Answer, RequestContext } from '../rest/route.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
 import { merge } from '../store/changes.ts';
 import type { AddressBook, Change } from '../store/contract.ts';
-import { walletCreatedChange, walletFrom } from '../wallets/make.ts';
+import { defaultSigningApi, walletCreatedChange, walletFrom } from '../wallets/make.ts';
 import type { WalletRecord } from '../wallets/record.ts';
 import { connectionCreated } from './change.ts';
 import { type Credentials, checkCredentials, fingerprintOf, sealCredentials } from './credentials.ts';
@@ -113,6 +113,7 @@ async function makeTestWallets(
 ): Promise<MadeWallet[]> {
   const adapter = adapters.get(connection.provider)!;
   const { tenant, nowMs } = context;
+  const signingApi = defaultSigningApi(context.principal.environment);
   const made: MadeWallet[] = [];
   for (const order of orders) {
     const id = context.newId('wal');
@@ -122,7 +123,7 @@ async function makeTestWallets(
     for (const { network, address } of provided.addresses) {
       await addressBook.register(network, address, { tenant, walletId: id });
     }
-    const wallet = walletFrom({ ...order, id, connection, made: provided, nowMs });
+    const wallet = walletFrom({ ...order, id, connection, made: provided, nowMs, signingApi });
     made.push({ wallet, change: walletCreatedChange(context, wallet, provided.balances) });
   }
   return made;

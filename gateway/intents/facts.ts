@@ -24,6 +24,8 @@ export interface TransactionFacts {
   readonly toAddress: string;
   /** The wallet's available balance of the asset before this transaction, smallest units. */
   readonly availableUnits: bigint;
+  /** The wallet asks for a human approval whatever its policy says. */
+  readonly wantsHuman?: boolean;
   /** Who asks: see `actorOf`. */
   readonly initiator: string;
   readonly metadata: Readonly<Record<string, string>>;

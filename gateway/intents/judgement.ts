@@ -38,8 +38,6 @@ export interface Judgement {
   readonly change: Change;
 }
 
-/** A wallet that always wants a human asks for this when its policy allows without one. */
-const humanApproval = { quorum: 1, approvers: [], timeoutS: 24 * 3600 };
 const hourMs = 3_600_000;
 
 /** Throws ServiceError, ProviderRejected, ProviderUnavailable. */
@@ -80,6 +78,7 @@ export async function judge(
     toAddress,
     availableUnits: balances.get(asset.symbol)?.available ?? 0n,
     initiator: actorOf(context.principal),
+    wantsHuman: wallet.approvalMode === 'human_required',
     metadata: request.metadata ?? {},
     history,
     nowMs: context.nowMs,
@@ -94,7 +93,7 @@ export async function judge(
     quote,
     screening: screened.result,
     risk: assessed.result,
-    decision: withWalletMode(wallet, decided.result),
+    decision: decided.result,
     sufficientFunds: isCovered(balances, asset.symbol, units, quote),
     change: merge(screened.change, assessed.change, decided.change),
   };
@@ -160,17 +159,6 @@ async function historyOf(
     store.count(tenant, `intents:to:${walletId}:${toAddress}`),
   ]);
   return { intentsLastHour, intentsLastDay, intentsToDestination };
-}
-
-/** The stricter of what the policy and the wallet ask for. */
-function withWalletMode(wallet: WalletRecord, decision: PolicyDecision): PolicyDecision {
-  if (wallet.approvalMode !== 'human_required' || decision.decision !== 'allow') return decision;
-  return {
-    ...decision,
-    decision: 'require_approval',
-    approvals: humanApproval,
-    reason: `${decision.reason}; the wallet requires a human approval`,
-  };
 }
 
 function isCovered(balances: Balances, asset: string, units: bigint, { fee }: Quote): boolean {

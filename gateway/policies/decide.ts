@@ -18,7 +18,7 @@ import type { RequestContext } from '../rest/route.ts';
 import { ruleInputOf } from '../risk/assess.ts';
 import type { PolicyEntry } from '../rules/catalog.ts';
 import { judgementOf, judgementPut, sibling } from '../rules/judgement.ts';
-import { builtInEntry, defaultPolicyName } from './default-policy.ts';
+import { approvalTimeoutDefaultS, builtInEntry, defaultPolicyName } from './default-policy.ts';
 import { type CompiledPolicy, evaluatePolicy } from './evaluate.ts';
 import { findPolicy, loadPolicy } from './load.ts';
 
@@ -42,10 +42,27 @@ export async function decideTransaction(
     enforcedVersion(context, entry),
   ]);
   const id = sibling(facts.id, 'dec');
-  const decided = decisionOf(id, enforced, facts, screening, risk);
+  const decided = withHuman(facts, decisionOf(id, enforced, facts, screening, risk));
   const isDryRun = newest.record.mode === 'dry_run';
   const result = isDryRun ? { ...decided, dryRun: dryRunOf(newest, facts, screening, risk) } : decided;
   return { result, change: { puts: [judgementPut(judgementOf(context, id, facts, screening, risk, result))] } };
+}
+
+/** What a wallet that always wants a human asks for when its policy allows without one. */
+const humanApproval = { quorum: 1, approvers: [], timeoutS: approvalTimeoutDefaultS };
+const humanRule = 'wallet:human_required';
+
+/** The stricter of what the policy and the wallet ask for. */
+function withHuman({ wantsHuman }: TransactionFacts, decided: PolicyDecision): PolicyDecision {
+  if (wantsHuman !== true || decided.decision !== 'allow') return decided;
+  return {
+    ...decided,
+    decision: 'require_approval',
+    approvals: humanApproval,
+    matchedRules: [...decided.matchedRules, humanRule],
+    trace: [...decided.trace, { rule: humanRule, effect: 'require_approval', matched: true, result: 'true' }],
+    reason: `${decided.reason}; the wallet requires a human approval`,
+  };
 }
 
 /** The decision of exactly this version, whatever its mode. */

@@ -6,7 +6,7 @@
  * A duplicate that arrives while the first runs waits for it: in this process on its promise, across gateways by asking
  * the store now and then. Asking also takes the key over once the lease of a gateway that died has ended.
  */
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { ServiceError } from '../errors/service-error.ts';
 import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
 import { isKept, type Outcome, readOutcome, type SealPort, writeOutcome } from './answers.ts';
@@ -68,17 +68,18 @@ export interface HashedRequest {
   readonly keyField: string | undefined;
 }
 
-export function hashRequest(request: HashedRequest): RequestHashes {
+/** @param hashKey secret: bodies may hold credentials, which nobody shall guess from what the store keeps. */
+export function hashRequest(request: HashedRequest, hashKey: Uint8Array): RequestHashes {
   const { tenant, method, path, params, key, query, keyField } = request;
   const { [keyField ?? '']: _key, ...body } = (request.body ?? {}) as Record<string, unknown>;
   return {
-    keyHash: sha256(canonicalJson([tenant, method, path, params, key])),
-    bodyHash: sha256(canonicalJson([body, query])),
+    keyHash: keyedHash(hashKey, canonicalJson([tenant, method, path, params, key])),
+    bodyHash: keyedHash(hashKey, canonicalJson([body, query])),
   };
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function keyedHash(hashKey: Uint8Array, text: string): string {
+  return createHmac('sha256', hashKey).update(text).digest('hex');
 }
 
 /** JSON with the fields of every object in order, so that equal values have equal texts. */

@@ -30,6 +30,8 @@ export interface RestDeps {
   readonly log: Log;
   /** Seals the answers that are kept under idempotency keys. */
   readonly seal: SealPort;
+  /** 32 secret bytes, the same for all gateways: keys the hashes by which idempotent requests are told apart. */
+  readonly hashKey: Uint8Array;
   readonly clock?: Clock;
   readonly random?: RandomBytes;
   /** Resolves after about this time. */
@@ -99,7 +101,7 @@ interface Served {
 type Serve = (request: FastifyRequest, input: Input) => Promise<Served>;
 
 function server(route: Route, deps: RestDeps, idempotency: Idempotency): Serve {
-  const { clock = systemClock, random = systemRandom, store, log } = deps;
+  const { clock = systemClock, random = systemRandom, store, log, hashKey } = deps;
   const takesKey = isIdempotent(route);
   return async (request, input) => {
     const principal = request.principal ?? nobody;
@@ -125,7 +127,7 @@ function server(route: Route, deps: RestDeps, idempotency: Idempotency): Serve {
       const { method, path, idempotencyField: keyField } = route;
       const { params, query, body } = input;
       const { tenant } = principal;
-      const hashes = hashRequest({ tenant, method, path, params, key, query, body, keyField });
+      const hashes = hashRequest({ tenant, method, path, params, key, query, body, keyField }, hashKey);
       return await idempotency.once(tenant, hashes, run);
     } catch (error) {
       throw toServiceError(error);

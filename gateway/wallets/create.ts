@@ -13,7 +13,7 @@ import { askingProvider } from '../providers/refusals.ts';
 import type { NetworkId } from '../registry/networks.ts';
 import type { Answer, RequestContext } from '../rest/route.ts';
 import type { AddressBook } from '../store/contract.ts';
-import { balancesOf, walletCreatedChange, walletFrom } from './make.ts';
+import { balancesOf, defaultSigningApi, walletCreatedChange, walletFrom } from './make.ts';
 import type { CreateBody } from './schemas.ts';
 import { walletView } from './view.ts';
 
@@ -57,7 +57,7 @@ export async function createWallet(
     nowMs,
     policy: body.policy,
     approvalMode: body.approval_mode,
-    signingApi: body.signing_api,
+    signingApi: body.signing_api ?? defaultSigningApi(context.principal.environment),
     externalId: body.external_id,
     metadata: body.metadata,
   });

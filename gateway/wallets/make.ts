@@ -2,6 +2,7 @@
  * New wallets: the first version of a record from what the provider made, and the change that writes it with its balances
  * and its event. Used by the routes, and where a connection comes with test wallets.
  */
+import type { TokenEnvironment } from '../auth/token-format.ts';
 import type { ConnectionRecord } from '../connections/record.ts';
 import type { NewBalance, ProviderWallet } from '../providers/port.ts';
 import type { NetworkId } from '../registry/networks.ts';
@@ -24,10 +25,14 @@ export interface NewWallet {
   readonly policy?: string | null | undefined;
   /** Default: unspecified. */
   readonly approvalMode?: WalletApprovalMode | undefined;
-  /** Default: allowed in a sandbox, intents_only in production, where the signing API is no way round a policy. */
-  readonly signingApi?: SigningApiMode | undefined;
+  readonly signingApi: SigningApiMode;
   readonly externalId?: string | null | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Of a wallet whose maker does not say: in production the signing API is no way round its policy. */
+export function defaultSigningApi(installation: TokenEnvironment): SigningApiMode {
+  return installation === 'production' ? 'intents_only' : 'allowed';
 }
 
 export function walletFrom(order: NewWallet): WalletRecord {
@@ -46,7 +51,7 @@ export function walletFrom(order: NewWallet): WalletRecord {
     publicKey: made.publicKey,
     assets: made.balances.map(({ asset }) => asset),
     approvalMode: order.approvalMode ?? 'unspecified',
-    signingApi: order.signingApi ?? (connection.environment === 'sandbox' ? 'allowed' : 'intents_only'),
+    signingApi: order.signingApi,
     policy: order.policy ?? null,
     externalId: order.externalId ?? null,
     metadata: order.metadata ?? {},

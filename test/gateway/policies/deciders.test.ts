@@ -57,6 +57,21 @@ describe('the judges', () => {
     expect(judged.change.events).toHaveLength(0);
   });
 
+  it('ask for a human when the wallet always wants one, and record that', async () => {
+    const { decision, change } = await judge({ wantsHuman: true });
+    expect(decision).toMatchObject({
+      decision: 'require_approval',
+      approvals: { quorum: 1, approvers: [], timeoutS: 86_400 },
+      matchedRules: ['clear', 'wallet:human_required'],
+    });
+    expect(decision.trace.at(-1)).toMatchObject({ rule: 'wallet:human_required', matched: true });
+    expect(change.puts?.[0]?.after).toMatchObject({ decision: { decision: 'require_approval' } });
+    await put('two', [{ ...allow, effect: 'require_approval', approvals: { quorum: 2 } }]);
+    expect((await judge({ wantsHuman: true }, 'two')).decision.approvals).toMatchObject({ quorum: 2 });
+    await put('none', [deny]);
+    expect((await judge({ wantsHuman: true }, 'none')).decision.decision).toBe('deny');
+  });
+
   it('make score, report and decision of an intent readable by its ids', async () => {
     const { facts: given, decision, screening, risk } = await judge();
     expect((await door.get(`/v1/risk/scores/${given.id}`)).body).toMatchObject({ tx_id: given.id, score: risk.score });

@@ -527,7 +527,11 @@ describe('hashes', () => {
 
   it('keep apart what only looks alike', () => {
     const request = { tenant: 't', method: 'POST', path: '/v1/x/:id', params: { id: 'a' }, key: 'k' };
-    const of = (part: object) => hashRequest({ ...request, query: {}, body: {}, keyField: undefined, ...part });
+    const hashKey = new Uint8Array(32).fill(1);
+    const of = (part: object, key = hashKey) =>
+      hashRequest({ ...request, query: {}, body: {}, keyField: undefined, ...part }, key);
+    // A body that holds a credential cannot be guessed from its hash alone.
+    expect(of({}, new Uint8Array(32).fill(2)).bodyHash).not.toBe(of({}).bodyHash);
     const base = of({});
     for (const part of [
       { tenant: 'u' },

@@ -50,6 +50,26 @@ it('refuses another body, while the first runs and after its answer', async () =
   expect(await store.beginIdempotent(tenant, 'key', 'other', startMs + leaseMs)).toEqual({ kind: 'otherBody' });
 });
 
+it('is free again without an answer: the same body goes on with its seed, another body begins afresh', async () => {
+  const tenant = newTenant();
+  const first = await runs(tenant);
+  expect(await store.settleIdempotent(tenant, 'key', first.owner, undefined)).toBe(true);
+  const again = await runs(tenant, startMs + 1);
+  expect(again).toMatchObject({ seed: first.seed, startedMs: startMs });
+  expect(again.owner).not.toBe(first.owner);
+  const late = await store.commit(
+    tenant,
+    { puts: [create(thingType, thing('thg_1'))] },
+    { keyHash: 'key', owner: first.owner, answer: 'A' },
+  );
+  expect(late).toEqual({ committed: false, refusal: { kind: 'overtaken' } });
+  await store.settleIdempotent(tenant, 'key', again.owner, undefined);
+  const other = await store.beginIdempotent(tenant, 'key', 'other', startMs + 2);
+  expect(other).toMatchObject({ kind: 'run', startedMs: startMs + 2 });
+  expect(other.kind === 'run' && other.seed).not.toEqual(first.seed);
+  expect(await store.beginIdempotent(tenant, 'key', 'body', startMs + 3)).toEqual({ kind: 'otherBody' });
+});
+
 it('is taken over when the lease is over, with the seed and the start of the first attempt', async () => {
   const tenant = newTenant();
   const first = await runs(tenant);

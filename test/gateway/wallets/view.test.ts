@@ -22,6 +22,7 @@ function walletHolding(held: readonly string[]) {
       balances: held.map((asset) => ({ asset, units: 0n })),
     },
     nowMs: 0,
+    signingApi: 'allowed',
   });
 }
 

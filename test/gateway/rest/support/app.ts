@@ -51,7 +51,18 @@ export async function restApp(options: RestAppOptions): Promise<RestApp> {
     admission,
     log,
     ...room,
-    rest: { routes, deps: { seal: testSeal, checkResponses: true, log, ...deps, environment, admission } },
+    rest: {
+      routes,
+      deps: {
+        seal: testSeal,
+        hashKey: new Uint8Array(32).fill(3),
+        checkResponses: true,
+        log,
+        ...deps,
+        environment,
+        admission,
+      },
+    },
   });
   return { app, tokens, lines };
 }
