@@ -25,6 +25,19 @@ export function integer(min: number, max: number, what = 'an integer'): Kind<num
   };
 }
 
+/** Whole numbers, separated by commas. */
+export function integers(min: number, max: number, countMax: number, what: string): Kind<readonly number[]> {
+  const one = integer(min, max);
+  return {
+    allowed: `1 to ${countMax} ${what} from ${min} to ${max}, separated by commas`,
+    parse: (text) => {
+      const values = text.split(',').map((part) => one.parse(part.trim()));
+      return values.length <= countMax && values.every((value) => value !== undefined) ? values : undefined;
+    },
+    print: (values) => values.join(','),
+  };
+}
+
 export const port = (): Kind<number> => integer(1, 65_535, 'a port');
 export const portOrFree = (): Kind<number> => ({
   ...integer(0, 65_535, 'a port'),

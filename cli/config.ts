@@ -12,10 +12,22 @@ import {
   pendingLifetimeMs,
   signingLifetimeMs,
 } from '../proto/limits.ts';
-import { choice, host, integer, type Kind, onOff, path, port, portOrFree, text, url } from './config-kinds.ts';
+import {
+  choice,
+  host,
+  integer,
+  integers,
+  type Kind,
+  onOff,
+  path,
+  port,
+  portOrFree,
+  text,
+  url,
+} from './config-kinds.ts';
 import { exitCodes, Failure } from './failure.ts';
 
-export const roles = ['up', 'init', 'coordinator', 'node', 'gateway'] as const;
+export const roles = ['up', 'init', 'coordinator', 'node', 'gateway', 'worker'] as const;
 export type Role = (typeof roles)[number];
 
 export interface Variable<T> {
@@ -65,7 +77,7 @@ export const variables = {
   ),
   REDIS_URL: optional(
     url('redis:', 'rediss:'),
-    ['up', 'coordinator', 'gateway'],
+    ['up', 'coordinator', 'gateway', 'worker'],
     'The Redis (7 or newer) that holds the state. Unset: `signmesh up` starts a private one; the role processes need it.',
     true,
   ),
@@ -91,7 +103,7 @@ export const variables = {
   SIGNMESH_ENVIRONMENT: variable(
     choice('sandbox', 'production'),
     'sandbox',
-    ['up', 'node', 'gateway'],
+    ['up', 'node', 'gateway', 'worker'],
     'What the service calls itself. Production makes no ready-made keys and accepts no test tokens. M0 is a mock in both and must never guard real funds.',
   ),
   SIGNMESH_ACCEPT_ANY_TEST_TOKEN: variable(
@@ -124,6 +136,17 @@ export const variables = {
     1000,
     ['up', 'gateway'],
     'Time between two blocks of the simulated chains, in milliseconds: how long a transfer takes to be confirmed.',
+  ),
+  SIGNMESH_WORKERS: variable(
+    integer(1, 16, 'workers'),
+    1,
+    ['up'],
+    'Worker processes that `signmesh up` starts. They deliver webhooks.',
+  ),
+  SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: optional(
+    integers(1, 7 * dayMs, 20, 'pauses in milliseconds'),
+    ['up', 'worker'],
+    'Pauses between the tries of a webhook delivery, in milliseconds, e.g. `100,200,400`: four tries at most. For a sandbox alone. Unset: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.',
   ),
   SIGNMESH_COORDINATOR_HOST: variable(
     host(),

@@ -1,9 +1,10 @@
 /**
  * `signmesh health ROLE`: what a container's health check runs, beside the process it asks about. The gateway answers
  * for the cluster behind it; of the coordinator it is enough that it takes connections; a node, which listens nowhere,
- * is of use while it can reach its coordinator.
+ * is of use while it can reach its coordinator; a worker, which listens nowhere either, leaves word in Redis.
  */
 import { connect } from 'node:net';
+import { hostname } from 'node:os';
 import { required, type Settings } from './config.ts';
 import { exitCodes, Failure } from './failure.ts';
 
@@ -16,7 +17,8 @@ export async function probe(role: string, settings: Settings): Promise<number> {
     return takesConnections(url.hostname, Number(url.port || (url.protocol === 'wss:' ? 443 : 80)));
   }
   if (role === 'gateway') return answersOk(`http://127.0.0.1:${settings.SIGNMESH_HTTP_PORT}/v1/health`);
-  throw new Failure(`health: "${role}" is none of coordinator, node, gateway.`, exitCodes.usage);
+  if (role === 'worker') return leavesWord(required(settings, 'REDIS_URL'));
+  throw new Failure(`health: "${role}" is none of coordinator, node, gateway, worker.`, exitCodes.usage);
 }
 
 async function answersOk(url: string): Promise<number> {
@@ -26,6 +28,13 @@ async function answersOk(url: string): Promise<number> {
   } catch {
     return exitCodes.failed;
   }
+}
+
+async function leavesWord(redisUrl: string): Promise<number> {
+  const { heartbeatKey } = await import('../gateway/deliveries/keys.ts');
+  const { withRedis } = await import('./redis-address.ts');
+  const word = await withRedis(redisUrl, (redis) => redis.get(heartbeatKey(hostname()))).catch(() => null);
+  return word === null ? exitCodes.failed : exitCodes.ok;
 }
 
 function takesConnections(host: string, port: number): Promise<number> {

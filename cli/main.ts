@@ -47,7 +47,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
     })
     .addHelpText('after', '\nSettings come from environment variables: see docs/configuration.md.');
 
-  clusterCommand(program, 'up', 'start a whole cluster: Redis, coordinator, nodes, gateway')
+  clusterCommand(program, 'up', 'start a whole cluster: Redis, coordinator, nodes, gateway, worker')
     .option('--json', 'print one machine-readable line when ready')
     .action(async (flags: ClusterFlags & { json?: boolean }) => {
       const { settings, environment } = readEnvironment(flags);
@@ -81,9 +81,13 @@ function makeProgram(end: (exitCode: number) => void): Command {
     .description('run a gateway: REST and gRPC')
     .action(() => role('gateway', 0));
   program
+    .command('worker')
+    .description('run a worker: deliveries to webhooks')
+    .action(() => role('worker', 0));
+  program
     .command('health')
     .description('exit 0 if a role of this host is of use (for containers)')
-    .argument('<role>', 'coordinator, node or gateway')
+    .argument('<role>', 'coordinator, node, gateway or worker')
     .action(async (name: string) => {
       const { settings } = readEnvironment({});
       const { probe } = await import('./health.ts');

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { CoordinatorConfig } from '../coordinator/config.ts';
-import type { GatewayConfig } from '../gateway/config.ts';
+import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
 import { credentialKeysDir, readRoster, readSecret, secretFiles } from './cluster-material.ts';
 import { required, type Settings } from './config.ts';
@@ -92,6 +92,21 @@ export function gatewayConfig(settings: Settings): GatewayConfig {
       bannerToken: { token: sandbox.token, tenant: sandboxTenant },
       approverToken: sandbox.approverToken,
     }),
+    logLevel: settings.SIGNMESH_LOG_LEVEL,
+  };
+}
+
+export function workerConfig(settings: Settings): WorkerConfig {
+  const environment = settings.SIGNMESH_ENVIRONMENT;
+  const retryScheduleMs = settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS;
+  if (retryScheduleMs !== undefined && environment !== 'sandbox') {
+    throw new Failure('SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS is for a sandbox alone: unset it.', exitCodes.usage);
+  }
+  return {
+    environment,
+    redisUrl: required(settings, 'REDIS_URL'),
+    credentialKeysDir: join(settings.SIGNMESH_DATA_DIR, credentialKeysDir),
+    ...(retryScheduleMs !== undefined && { retryScheduleMs }),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
 }

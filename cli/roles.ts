@@ -7,11 +7,11 @@
 import type { Settings } from './config.ts';
 import { errorCode, errorText, exitCodes, Failure } from './failure.ts';
 import { claimRedis } from './redis-owner.ts';
-import { coordinatorConfig, gatewayConfig, nodeConfig } from './role-configs.ts';
+import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
 import { listenFailure } from './up/ports.ts';
 import { readyMessage } from './up/supervisor.ts';
 
-export type RoleName = 'coordinator' | 'node' | 'gateway';
+export type RoleName = 'coordinator' | 'node' | 'gateway' | 'worker';
 
 interface Running {
   stop(): Promise<unknown>;
@@ -61,6 +61,11 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
       return runGateway(config).catch((error: unknown) => {
         throw error instanceof GatewayStartError ? new Failure(`${error.message}.`) : error;
       });
+    }
+    case 'worker': {
+      const config = workerConfig(settings);
+      const { runWorker } = await import('../gateway/worker.ts');
+      return runWorker(config);
     }
   }
 }

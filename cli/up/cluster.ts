@@ -3,7 +3,7 @@
  *
  * They start at once and find each other by themselves: nodes and gateway try again until the coordinator listens.
  * They stop from the outside in, so that nobody is told an outcome that was lost: the gateway takes no more calls, the
- * coordinator finishes what it has, the nodes close their stores, and Redis writes everything out last.
+ * workers finish their deliveries, the coordinator finishes what it has, the nodes close their stores, and Redis writes everything out last.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +27,7 @@ const nodeMemory = { MALLOC_ARENA_MAX: '1' };
 export interface ClusterOptions {
   readonly dataDir: string;
   readonly nodes: number;
+  readonly workers: number;
   readonly coordinatorPort: number;
   readonly redisUrl: string;
   /** undefined: the Redis is not ours to start. */
@@ -41,6 +42,7 @@ export class Cluster {
   readonly #coordinator: SupervisedChild;
   readonly #nodes: readonly SupervisedChild[];
   readonly #gateway: SupervisedChild;
+  readonly #workers: readonly SupervisedChild[];
   #stopped: Promise<void> | undefined;
 
   constructor(options: ClusterOptions) {
@@ -60,10 +62,17 @@ export class Cluster {
       role(`node-${id}`, ['node', String(id)], { ...nodeMemory, SIGNMESH_COORDINATOR_URL: coordinatorUrl }, nodeFlags),
     );
     this.#gateway = role('gateway', ['gateway'], { REDIS_URL: redisUrl, SIGNMESH_COORDINATOR_URL: coordinatorUrl });
+    this.#workers = Array.from({ length: options.workers }, (_, index) =>
+      role(index === 0 ? 'worker' : `worker-${index + 1}`, ['worker'], { REDIS_URL: redisUrl }),
+    );
   }
 
   get children(): readonly SupervisedChild[] {
-    return [this.#redis, this.#coordinator, ...this.#nodes, this.#gateway].filter((child) => child !== undefined);
+    return [this.#redis, ...this.#roles].filter((child) => child !== undefined);
+  }
+
+  get #roles(): readonly SupervisedChild[] {
+    return [this.#coordinator, ...this.#nodes, this.#gateway, ...this.#workers];
   }
 
   get pids(): Readonly<Record<string, number>> {
@@ -82,15 +91,14 @@ export class Cluster {
   /** Resolves when all role processes serve. `onReady` is told of each. Rejects with a Failure that names the culprit. */
   async startRoles(onReady: (name: string) => void): Promise<void> {
     this.#mayStart();
-    const roles = [this.#coordinator, ...this.#nodes, this.#gateway];
-    for (const child of roles) {
+    for (const child of this.#roles) {
       child.start();
       child.whenReady.then(
         () => onReady(child.name),
         () => undefined,
       );
     }
-    await this.#whenReady(roles);
+    await this.#whenReady(this.#roles);
   }
 
   /** The start is over: from now on every warning of a child is worth a line. */
@@ -117,6 +125,7 @@ export class Cluster {
   async #stopInOrder(): Promise<void> {
     for (const child of this.children) child.expectStop();
     await this.#gateway.stop(stopGraceMs);
+    await Promise.all(this.#workers.map((worker) => worker.stop(stopGraceMs)));
     await this.#coordinator.stop(stopGraceMs);
     await Promise.all(this.#nodes.map((node) => node.stop(stopGraceMs)));
     await this.#redis?.stop(stopGraceMs);

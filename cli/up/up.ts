@@ -153,6 +153,7 @@ class Run {
     return new Cluster({
       dataDir,
       nodes,
+      workers: settings.SIGNMESH_WORKERS,
       coordinatorPort: settings.SIGNMESH_COORDINATOR_PORT || (await freePort()),
       redisUrl: settings.REDIS_URL ?? redis?.url ?? '',
       redis: redis?.spec,
@@ -177,11 +178,15 @@ class Run {
       );
     }
     const ready: string[] = [];
-    const total = nodes + 2;
+    const { SIGNMESH_WORKERS: workers } = this.#options.settings;
+    const total = nodes + workers + 2;
     await this.#screen.step(
       'processes',
       () => cluster.startRoles((name) => ready.push(name)),
-      () => (ready.length < total ? `${ready.length} of ${total} ready` : `coordinator, ${nodes} nodes, gateway`),
+      () =>
+        ready.length < total
+          ? `${ready.length} of ${total} ready`
+          : `coordinator, ${nodes} nodes, gateway, ${workers === 1 ? 'worker' : `${workers} workers`}`,
     );
     let health = noHealth;
     await this.#screen.step(

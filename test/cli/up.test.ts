@@ -74,7 +74,7 @@ describe.sequential('signmesh up', () => {
   });
 
   test('shows who is who in the process list', () => {
-    const names = ['redis', 'coordinator', 'node-1', 'node-2', 'node-3', 'node-4', 'node-5', 'gateway'];
+    const names = ['redis', 'coordinator', 'node-1', 'node-2', 'node-3', 'node-4', 'node-5', 'gateway', 'worker'];
     expect(Object.keys(ready.pids).sort()).toEqual([...names, 'up'].sort());
     const command = (name: string) =>
       spawnSync('ps', ['-o', 'args=', '-p', String(ready.pids[name])], { encoding: 'utf8' }).stdout.trim();
@@ -118,23 +118,26 @@ describe.sequential('signmesh up', () => {
     server.close();
   });
 
-  test.each(['node-2', 'gateway', 'coordinator', 'redis'])('%s, killed, is back and nothing is lost', async (name) => {
-    const runFile = join(place.dataDir, 'run', `${name}.pid`);
-    const pidNow = () => (JSON.parse(readFileSync(runFile, 'utf8')) as { pid: number }).pid;
-    const before = pidNow();
-    process.kill(before, 'SIGKILL');
-    await up.says(new RegExp(`${name} died \\(SIGKILL\\); restarting in \\d+ ms`));
-    await up.says(new RegExp(`${name} is back`));
-    expect(pidNow()).not.toBe(before);
-    await eventually('a signature', () => {
-      try {
-        return pasteBannerLines(ready).is_complete === true;
-      } catch {
-        return false;
-      }
-    });
-    expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
-  });
+  test.each(['node-2', 'worker', 'gateway', 'coordinator', 'redis'])(
+    '%s, killed, is back and nothing is lost',
+    async (name) => {
+      const runFile = join(place.dataDir, 'run', `${name}.pid`);
+      const pidNow = () => (JSON.parse(readFileSync(runFile, 'utf8')) as { pid: number }).pid;
+      const before = pidNow();
+      process.kill(before, 'SIGKILL');
+      await up.says(new RegExp(`${name} died \\(SIGKILL\\); restarting in \\d+ ms`));
+      await up.says(new RegExp(`${name} is back`));
+      expect(pidNow()).not.toBe(before);
+      await eventually('a signature', () => {
+        try {
+          return pasteBannerLines(ready).is_complete === true;
+        } catch {
+          return false;
+        }
+      });
+      expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
+    },
+  );
 
   test('SIGTERM stops every process, in order, with exit code 0', async () => {
     up.child.kill('SIGTERM');

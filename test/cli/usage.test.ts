@@ -28,7 +28,8 @@ describe('the command line', () => {
     [['up', '--seed', ''], "option '--seed <text>' argument '' is invalid. It must not be empty."],
     [['node'], "signmesh: missing required argument 'id'"],
     [['node', 'three'], 'It must be a number from 1.'],
-    [['health', 'redis'], 'signmesh: health: "redis" is none of coordinator, node, gateway.'],
+    [['health', 'redis'], 'signmesh: health: "redis" is none of coordinator, node, gateway, worker.'],
+    [['worker'], 'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://.'],
     [['gateway'], 'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://.'],
   ])('%j is one line and exit code 2', (args, line) => {
     const { status, stdout, stderr } = signmesh(args);
@@ -94,7 +95,7 @@ describe('the command line', () => {
   test('help names every command, and the version is the package’s', () => {
     const { status, stdout } = signmesh(['--help']);
     expect(status).toBe(0);
-    for (const command of ['up', 'init', 'coordinator', 'node', 'gateway', 'demo', 'bench', 'check']) {
+    for (const command of ['up', 'init', 'coordinator', 'node', 'gateway', 'worker', 'demo', 'bench', 'check']) {
       expect(stdout).toMatch(new RegExp(`^ +${command} `, 'm'));
     }
     expect(signmesh(['--version'])).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });

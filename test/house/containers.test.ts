@@ -25,15 +25,16 @@ const ours = Object.entries(compose.services).filter(([, { image }]) => image ==
 const interpolate = (value: string) => value.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
 
 describe('docker-compose.yml', () => {
-  test('runs a redis, a coordinator, five nodes and a gateway', () => {
+  test('runs a redis, a coordinator, five nodes, a gateway and a worker', () => {
     const nodes = [1, 2, 3, 4, 5].map((id) => `node-${id}`);
-    expect(Object.keys(compose.services).sort()).toEqual(['coordinator', 'gateway', 'init', ...nodes, 'redis'].sort());
+    const others = ['coordinator', 'gateway', 'init', 'redis', 'worker'];
+    expect(Object.keys(compose.services).sort()).toEqual([...others, ...nodes].sort());
     for (const id of [1, 2, 3, 4, 5]) expect(compose.services[`node-${id}`]?.command).toEqual(['node', String(id)]);
   });
 
   test.each(ours)('%s runs a command that exists, with variables that its role reads and accepts', (_, service) => {
     const [role] = service.command ?? [];
-    expect(['init', 'coordinator', 'node', 'gateway']).toContain(role);
+    expect(['init', 'coordinator', 'node', 'gateway', 'worker']).toContain(role);
     const environment = Object.fromEntries(
       Object.entries(service.environment ?? {}).map(([name, value]) => [name, interpolate(value)]),
     );
@@ -72,7 +73,9 @@ describe('docker-compose.yml', () => {
     for (const [name, { volumes = [] }] of ours) {
       for (const volume of volumes) expect(Object.keys(compose.volumes)).toContain(volume.split(':')[0]);
       if (name === 'init') continue;
-      expect(volumes, name).toEqual(['cluster:/data:ro', `${name}:/data/${name}`]);
+      // A worker opens what the gateway has sealed.
+      const own = name === 'worker' ? 'gateway:/data/gateway:ro' : `${name}:/data/${name}`;
+      expect(volumes, name).toEqual(['cluster:/data:ro', own]);
     }
   });
 

@@ -13,7 +13,7 @@ import { allGone, environment, type Place, type ReadyLine, root, UpProcess } fro
 import { type GrpcApi, grpcApi, httpApi, type SigningApi } from './client.ts';
 import { until } from './until.ts';
 
-export type RoleName = 'redis' | 'coordinator' | 'gateway' | `node-${number}`;
+export type RoleName = 'redis' | 'coordinator' | 'gateway' | 'worker' | `node-${number}`;
 
 export interface ClusterOptions {
   /** Settings of `up`, over the defaults of tests: no rate limits. */
@@ -52,7 +52,7 @@ export class TestCluster {
   constructor(place: Place, { nodes = 5, environment: settings = {} }: ClusterOptions) {
     this.place = place;
     this.nodeIds = Array.from({ length: nodes }, (_, index) => index + 1);
-    this.roles = ['redis', 'coordinator', ...this.nodeIds.map((id) => `node-${id}` as const), 'gateway'];
+    this.roles = ['redis', 'coordinator', ...this.nodeIds.map((id) => `node-${id}` as const), 'gateway', 'worker'];
     this.#environment = { SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES: String(nodes), ...settings };
   }
 
@@ -234,7 +234,7 @@ export class TestCluster {
   }
 }
 
-/** `signmesh coordinator`, `node` or `gateway`, started by hand. */
+/** `signmesh coordinator`, `node`, `gateway` or `worker`, started by hand. */
 export class RoleProcess {
   readonly child: ChildProcess;
   output = '';
