@@ -64,6 +64,17 @@ export class Admission {
     });
   }
 
+  /**
+   * Whether a caller who was let in would be let in again: for answers that go on for long. It counts as no call. True
+   * while the token store does not answer.
+   */
+  async stillAdmits(authorization: string | undefined, requirement: Requirement): Promise<boolean> {
+    const identified = await this.#authenticator.authenticate(authorization);
+    if (identified instanceof ServiceError) return identified.kind === 'unavailable';
+    const { scope, alsoScope } = requirement;
+    return identified.scopes.has(scope) && (alsoScope === undefined || identified.scopes.has(alsoScope));
+  }
+
   #allow(identified: Principal | ServiceError, requirement: Requirement, done: (result: Admitted) => void): void {
     if (identified instanceof ServiceError) {
       done({ admitted: false, error: identified, rate: undefined });

@@ -17,7 +17,7 @@ export type Outcome =
   | { readonly kind: 'answer'; readonly answer: PlainAnswer }
   | { readonly kind: 'error'; readonly error: ServiceError };
 
-export type PlainAnswer = Pick<Answer, 'status' | 'body' | 'headers'>;
+export type PlainAnswer = Pick<Answer, 'status' | 'body' | 'stream' | 'headers'>;
 
 export function isKept(outcome: Outcome): boolean {
   if (outcome.kind === 'answer') return isKeptStatus(outcome.answer.status);

@@ -47,10 +47,16 @@ export async function execute(execution: Execution): Promise<Executed> {
 async function commitAnswer(execution: Execution, first: Answer): Promise<Executed | 'conflict'> {
   let answer = first;
   for (let step = 0; step < 3; step += 1) {
-    const { status, body, headers } = answer;
-    const plain = { status, body, ...(headers === undefined ? {} : { headers }) };
+    const { status, body, headers, stream } = answer;
+    const plain = {
+      status,
+      body,
+      ...(headers === undefined ? {} : { headers }),
+      ...(stream === undefined ? {} : { stream }),
+    };
     const outcome: Outcome = { kind: 'answer', answer: plain };
     if (answer.change === undefined) return { kind: 'done', outcome, settled: false };
+    if (stream !== undefined) throw new Error('a stream is no answer to a change');
     const mark = isKept(outcome) ? execution.markOf?.(outcome) : undefined;
     const { store, tenant } = execution.base;
     const result = await store.commit(tenant, answer.change, mark);

@@ -16,15 +16,17 @@ const nothing = Closed({});
 export function inputReader(route: Route): (request: FastifyRequest) => Input {
   const checkParams = compileSchema(route.params ?? nothing);
   const checkQuery = compileSchema(route.query ?? nothing);
+  const readHeaders = headerReader(route);
   const readBody = bodyReader(route);
   return (request) => {
     const params = { ...(request.params as object) };
     const query = { ...(request.query as object) };
     if (checkParams(params) !== undefined) throw new ServiceError('notFound', 'no such resource');
     const issues: FieldIssue[] = [...queryIssues(query, checkQuery)];
+    const headers = readHeaders(request, issues);
     const body = readBody(request, issues);
     if (issues.length > 0) throw invalid(issues.slice(0, issuesMax));
-    return { params, query, body };
+    return { params, query, headers, body };
   };
 }
 
@@ -44,6 +46,21 @@ function queryIssues(query: Record<string, unknown>, check: Validate): readonly 
     ...twice.map((name) => ({ field: joinField('', name), issue: 'duplicate_field', message: 'is given once' })),
     ...(check(once) ?? []).filter(({ issue, field }) => issue !== 'missing_required' || !given(field)),
   ];
+}
+
+type HeaderReader = (request: FastifyRequest, issues: FieldIssue[]) => Input['headers'];
+
+function headerReader({ headers: schema }: Route): HeaderReader {
+  if (schema === undefined) return () => ({});
+  const names = Object.keys(schema.properties);
+  const check = compileSchema(schema);
+  return ({ headers }, issues) => {
+    const given = Object.fromEntries(
+      names.flatMap((name) => (headers[name] === undefined || headers[name] === '' ? [] : [[name, headers[name]]])),
+    ) as Input['headers'];
+    issues.push(...(check(given) ?? []));
+    return given;
+  };
 }
 
 type BodyReader = (request: FastifyRequest, issues: FieldIssue[]) => unknown;

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, RandomBytes } from '../../actors/contract.ts';
 import { type Log, systemClock, systemRandom } from '../../actors/live/ports.ts';
 import type { Admission } from '../auth/admission.ts';
+import { onlyAuthorization } from '../auth/bearer.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import { jsonContentType, sendError, toServiceError } from '../http/errors.ts';
@@ -20,8 +21,8 @@ import { type Executed, execute } from './execute.ts';
 import { hashRequest, Idempotency, readIdempotencyKey } from './idempotency.ts';
 import { type Input, inputReader } from './input.ts';
 import { responseCheck } from './response-check.ts';
-import type { Route } from './route.ts';
-import { assertRoutes, isIdempotent } from './route-table.ts';
+import type { Route, StreamCaller } from './route.ts';
+import { assertRoutes, isIdempotent, isStreaming } from './route-table.ts';
 
 export interface RestDeps {
   readonly admission: Admission;
@@ -84,11 +85,15 @@ function mountRoute(scope: FastifyInstance, route: Route, deps: RestDeps, idempo
   scope.route({
     method: route.method,
     url: route.path,
+    // A HEAD would read a stream that never ends.
+    exposeHeadRoute: route.method === 'GET' && !isStreaming(route),
     ...(requirement === undefined ? {} : { onRequest: guard(admission, requirement) }),
     handler: async (request, reply) => {
       const served = await serve(request, read(request));
       check?.(served.outcome);
-      return answer(reply, served, request.id, deps.log);
+      const stillAdmitted = async () =>
+        requirement === undefined || admission.stillAdmits(onlyAuthorization(request.raw.rawHeaders), requirement);
+      return answer(reply, served, { stillAdmitted }, request.id, deps.log);
     },
   });
 }
@@ -135,15 +140,23 @@ function server(route: Route, deps: RestDeps, idempotency: Idempotency): Serve {
   };
 }
 
-function answer(reply: FastifyReply, { outcome, replayed }: Served, requestId: string, log: Log): FastifyReply {
+function answer(
+  reply: FastifyReply,
+  { outcome, replayed }: Served,
+  caller: StreamCaller,
+  requestId: string,
+  log: Log,
+): FastifyReply {
   if (replayed) reply.header('idempotent-replayed', 'true');
   if (outcome.kind === 'error') {
     sendError(reply, outcome.error, requestId, log);
     return reply;
   }
-  const { status, headers, body } = outcome.answer;
+  const { status, headers, body, stream } = outcome.answer;
   reply.code(status);
   if (headers !== undefined) reply.headers(headers);
+  // The connection ends with it, so that a gateway which stops is not held up by it.
+  if (stream !== undefined) return reply.header('connection', 'close').send(stream(caller));
   if (status === 204) return reply.send();
   return reply.header('content-type', jsonContentType).send(JSON.stringify(body));
 }

@@ -64,6 +64,7 @@ function operation(route: Route, schemas: NamedSchemas): JsonObject {
   const parameters = [
     ...parametersIn('path', route.params as JsonSchema | undefined, schemas),
     ...parametersIn('query', route.query as JsonSchema | undefined, schemas),
+    ...parametersIn('header', route.headers as JsonSchema | undefined, schemas),
     ...(isIdempotent(route) ? [ref('parameters', 'IdempotencyKey')] : []),
   ];
   return {
@@ -91,7 +92,11 @@ function describe({ description, scope, preview, idempotencyField }: Route): str
     .join(' ');
 }
 
-function parametersIn(place: 'path' | 'query', schema: JsonSchema | undefined, schemas: NamedSchemas): Json[] {
+function parametersIn(
+  place: 'path' | 'query' | 'header',
+  schema: JsonSchema | undefined,
+  schemas: NamedSchemas,
+): Json[] {
   const { properties = {}, required = [] } = schema ?? {};
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...rest } = property;
@@ -114,12 +119,12 @@ function requestBody({ method, body, bodyOptional }: Route, schemas: NamedSchema
 function successes(route: Route, schemas: NamedSchemas): JsonObject {
   const headers = answerHeaders({ guarded: route.scope !== undefined, idempotent: isIdempotent(route) });
   return Object.fromEntries(
-    Object.entries(route.responses).map(([status, { schema, description }]) => [
+    Object.entries(route.responses).map(([status, { schema, description, contentType = 'application/json' }]) => [
       status,
       {
         description,
         headers,
-        ...(schema === undefined ? {} : { content: { 'application/json': { schema: schemas.refer(schema) } } }),
+        ...(schema === undefined ? {} : { content: { [contentType]: { schema: schemas.refer(schema) } } }),
       },
     ]),
   );

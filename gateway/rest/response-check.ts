@@ -13,9 +13,10 @@ export function responseCheck(route: Route): (outcome: Outcome) => void {
   );
   return (outcome) => {
     if (outcome.kind === 'error') return;
-    const { status, body } = outcome.answer;
+    const { status, body, stream } = outcome.answer;
     const name = `${route.operationId} ${status}`;
     if (!judges.has(status)) throw new Error(`${name}: the status is not declared`);
+    if (stream !== undefined) return;
     const judge = judges.get(status);
     if (judge === undefined) {
       if (body !== undefined) throw new Error(`${name}: there is a body, and none is declared`);

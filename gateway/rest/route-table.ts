@@ -30,6 +30,11 @@ export function isIdempotent({ method, idempotent }: Pick<Route, 'method' | 'ide
   return idempotent ?? method === 'POST';
 }
 
+/** Answers with a stream of bytes, not with JSON. */
+export function isStreaming({ responses }: Pick<Route, 'responses'>): boolean {
+  return Object.values(responses).some(({ contentType }) => contentType !== undefined);
+}
+
 /** The names of a path's parameters, in order. */
 export function pathParameters(path: string): readonly string[] {
   return [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map(([, name]) => name!);
@@ -39,7 +44,7 @@ export function pathParameters(path: string): readonly string[] {
 export function assertRoutes(routes: readonly Route[]): void {
   const operationIds = new Set<string>();
   for (const route of routes) {
-    const { operationId, path, params, scope, method, body, idempotencyField, responses } = route;
+    const { operationId, path, params, scope, method, body, idempotencyField, responses, headers } = route;
     const need = (holds: boolean, what: string): void => {
       if (!holds) throw new Error(`route ${operationId} (${method} ${path}): ${what}`);
     };
@@ -52,5 +57,11 @@ export function assertRoutes(routes: readonly Route[]): void {
     const fields = (body as JsonSchema | undefined)?.properties ?? {};
     need(idempotencyField === undefined || fields[idempotencyField] !== undefined, 'idempotencyField is no field');
     need(Object.keys(responses).length > 0, 'a response is needed');
+    need(method === 'GET' || !isStreaming(route), 'a stream only reads');
+    const names = Object.keys(headers?.properties ?? {});
+    need(
+      names.every((name) => name === name.toLowerCase()),
+      'headers are named in lower case',
+    );
   }
 }

@@ -6,7 +6,8 @@
  * idempotent answer. When the store refuses the change as a conflict, the handler runs again on fresh reads (up to
  * `conflictRetriesMax` times), so it must not act on the world except through ports that are idempotent by id.
  */
-import type { Static, TSchema } from 'typebox';
+import type { Readable } from 'node:stream';
+import type { Static, TObject, TSchema } from 'typebox';
 import type { Log } from '../../actors/live/ports.ts';
 import type { IdPrefix } from '../../proto/ids.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -30,10 +31,21 @@ export interface RequestContext {
   newId(prefix: IdPrefix): string;
 }
 
+/** What an answer that goes on for long may ask about its caller. */
+export interface StreamCaller {
+  /** Whether the caller's token would still be let in. Never rejects; true while that cannot be found out. */
+  stillAdmitted(): Promise<boolean>;
+}
+
 export interface Answer<B = unknown> {
   readonly status: number;
   /** As the response schema of that status has it; undefined with 204. */
   readonly body?: B;
+  /**
+   * Instead of a body, and never with a change: bytes that go on until one side ends them. Called once, when the answer is
+   * sent; what it makes is destroyed when the caller goes. `headers` say its content type.
+   */
+  readonly stream?: (caller: StreamCaller) => Readable;
   readonly headers?: Readonly<Record<string, string>>;
   readonly change?: Change;
   /** What to answer instead when the store refuses the change for another reason than a conflict. May throw ServiceError. */
@@ -46,8 +58,17 @@ export interface RouteInput<P extends TSchema, Q extends TSchema, B extends TSch
   readonly params: Static<P>;
   readonly query: Static<Q>;
   readonly body: Static<B>;
+  /** The headers that the route declares, by their names in lower case; an empty one is none. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
   /** The caller's Idempotency-Key header, if any. */
   readonly idempotencyKey: string | undefined;
+}
+
+export interface RouteResponse {
+  readonly schema?: TSchema;
+  readonly description: string;
+  /** Of a stream, e.g. "text/event-stream"; JSON by default. */
+  readonly contentType?: string;
 }
 
 export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSchema> {
@@ -67,10 +88,12 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  /** Headers that it reads, by their names in lower case: strings. */
+  readonly headers?: TObject;
   /** An absent body counts as {} (POSTs whose body is optional). */
   readonly bodyOptional?: boolean;
   /** Success statuses and their schemas; 204 has none. Errors are the same everywhere and are added by the toolkit. */
-  readonly responses: Readonly<Record<number, { readonly schema?: TSchema; readonly description: string }>>;
+  readonly responses: Readonly<Record<number, RouteResponse>>;
   /** Error kinds beyond those of every route (400, 401, 403, 429, 500, 503), for the document: 404, 409, 422. */
   readonly errors?: readonly (404 | 409 | 422)[];
   /** Takes an Idempotency-Key. Default: true for POST, false otherwise. */
