@@ -10,7 +10,11 @@ import { openChains } from './chain/chains.ts';
 import { complianceRoutes } from './compliance/routes.ts';
 import type { GatewayConfig } from './config.ts';
 import { connectionRoutes } from './connections/routes.ts';
+import { WebhookDesk } from './deliveries/desk.ts';
+import type { StreamTimes } from './events/event-stream.ts';
+import { type FeedLimits, LiveFeed } from './events/live-feed.ts';
 import { eventRoutes } from './events/routes.ts';
+import { eventStreamRoutes } from './events/stream-routes.ts';
 import { IntentDriver } from './intents/driver.ts';
 import { intentRoutes } from './intents/routes.ts';
 import { makeDeciders } from './policies/deciders.ts';
@@ -49,6 +53,8 @@ export interface WalletApiOptions {
   readonly random?: RandomBytes;
   /** For tests: answers that do not match their schemas are errors. */
   readonly checkResponses?: boolean;
+  /** For tests: shorter times and fewer places for event streams. */
+  readonly streams?: { readonly limits?: Partial<FeedLimits>; readonly times?: Partial<StreamTimes> };
 }
 
 export interface WalletApi {
@@ -68,6 +74,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
   const { environment, chainBlockMs: blockMs, intentConcurrency } = config;
   const store = new RedisTenantStore(redis, clock, random);
   const addressBook = new RedisAddressBook(redis);
+  const desk = new WebhookDesk(redis, store, clock);
   const ring = fileKeyRing(config.credentialKeysDir, clock);
   const seal = answerSeal(ring);
   const receipts = receiptSigner(config.receiptSeed);
@@ -92,6 +99,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     ...(intentConcurrency !== undefined && { perProviderMax: intentConcurrency }),
     jobs: new Map([[closeKeyPrefix, closeKeys]]),
   });
+  const feed = new LiveFeed(redis, store, log, options.streams?.limits);
   const routes = [
     ...connectionRoutes({ adapters, ring, fingerprintKey: config.tokenKey, environment, addressBook }),
     ...walletRoutes({
@@ -102,7 +110,8 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     }),
     ...intentRoutes(intents, driver),
     ...eventRoutes(),
-    ...webhookRoutes({ environment, seal, random }),
+    ...eventStreamRoutes({ feed, store, log, ...(options.streams?.times && { times: options.streams.times }) }),
+    ...webhookRoutes({ environment, seal, random, announce: (tenant) => desk.announce(tenant) }),
     ...complianceRoutes(),
     ...riskRoutes(),
     ...policyRoutes(receipts),
@@ -113,6 +122,9 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     deps: { admission, store, environment, log, seal, hashKey: config.tokenKey, clock, random, checkResponses },
     store,
     start: () => driver.start(),
-    stop: () => driver.stop(),
+    stop: () => {
+      feed.stop();
+      return driver.stop();
+    },
   };
 }

@@ -28,6 +28,8 @@ export interface WebhookDeps {
   /** Seals secrets; the port of rest/answers.ts. */
   readonly seal: { seal(plain: string, about: string): string };
   readonly random: RandomBytes;
+  /** Before a webhook is committed: from then on workers look after the tenant. */
+  readonly announce?: (tenant: string) => Promise<void>;
 }
 
 const tag = 'Webhooks';
@@ -158,6 +160,7 @@ async function register(context: RequestContext, body: Registration, deps: Webho
       details: [{ field: '', issue: 'too_many_webhooks' }],
     });
   }
+  await deps.announce?.(context.tenant);
   const id = context.newId('whk');
   const secret = `whsec_${Buffer.from(deps.random(32)).toString('base64')}`;
   const record: WebhookRecord = {
