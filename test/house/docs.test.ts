@@ -17,6 +17,7 @@ test('a page that is missing or old is found', () => {
     'docs/configuration.md',
     'docs/reason-codes.md',
     'docs/signing-api.md',
+    'docs/wallet-api.md',
   ]);
 });
 
