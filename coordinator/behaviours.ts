@@ -4,6 +4,7 @@ import { closingBehaviour } from './closing.ts';
 import { clusterBehaviour } from './cluster/cluster.ts';
 import type { SessionConfig } from './config.ts';
 import { dkgBehaviour } from './dkg/session.ts';
+import { expiryBehaviour } from './expiry.ts';
 import { frontBehaviour } from './front.ts';
 import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './messages.ts';
 import { signingBehaviour } from './signing/session.ts';
@@ -19,5 +20,6 @@ export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: stri
     dkgBehaviour(config),
     signingBehaviour(config),
     closingBehaviour(),
+    expiryBehaviour(),
   ];
 }

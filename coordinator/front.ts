@@ -38,6 +38,7 @@ import {
   frontAddress,
   isLocal,
   receivedBody,
+  sessionAddress,
   signingAddress,
 } from './messages.ts';
 import { type Answer, answer } from './session/answers.ts';
@@ -148,9 +149,7 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
     case Method.SUBMIT_SIGNATURE_SHARE:
       return toSession('signing_session_id', call.request.signingSessionId, (id) => signingAddress(tenant, id));
     case Method.RESUME_SESSION:
-      return toSession('session_id', call.request.sessionId, (id) =>
-        id.startsWith('sig_') ? signingAddress(tenant, id) : dkgAddress(tenant, id),
-      );
+      return toSession('session_id', call.request.sessionId, (id) => sessionAddress(tenant, id));
   }
 
   function toSession(field: string, sessionId: string, address: (id: string) => Address): CoordinatorEffect {

@@ -24,11 +24,13 @@ import {
 } from '../proto/wire.ts';
 import { coordinatorBehaviours } from './behaviours.ts';
 import type { CoordinatorConfig } from './config.ts';
+import { sweepEveryMs } from './expiry.ts';
 import {
   type CoordinatorMessage,
   type CoordinatorRecord,
   type CoordinatorWrite,
   clusterAddress,
+  expiryAddress,
   isLocal,
   type LocalMessage,
   receivedBody,
@@ -106,12 +108,14 @@ export async function runCoordinator(config: CoordinatorConfig): Promise<Running
     log,
   });
   system.connect(wireOnly(links, log));
-  tell = (message) => {
-    const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
-    system.deliver({ from: 'runtime', to: clusterAddress, message, trace });
-  };
+  const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
+  tell = (message) => system.deliver({ from: 'runtime', to: clusterAddress, message, trace });
   const bound = await links.start();
   log.info({ url: bound.url, boot, fence: store.fence, crypto: cryptoBackend() }, 'coordinator started');
+
+  const sweeping = setInterval(() => {
+    system.deliver({ from: 'runtime', to: expiryAddress, message: { kind: 'sweep' }, trace });
+  }, sweepEveryMs);
 
   let stopping: Promise<void> | undefined;
   return {
@@ -124,6 +128,7 @@ export async function runCoordinator(config: CoordinatorConfig): Promise<Running
 
   /** The system first, so that what became durable is still told; the store last, when nobody writes any more. */
   async function shutDown(): Promise<void> {
+    clearInterval(sweeping);
     await system.stop();
     await links.stop();
     await store.close();

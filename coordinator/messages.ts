@@ -2,6 +2,7 @@
  * Everything the coordinator's actors say: to each other (local messages) and to nodes and gateways (wire messages).
  */
 import type { Address, Effect, Input } from '../actors/contract.ts';
+import type { LoggedEvent } from '../proto/event-log.ts';
 import type { Method, WalletTerms } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type {
@@ -62,6 +63,10 @@ export type LocalMessage =
   | { readonly kind: 'closeCall'; readonly call: CloseCall }
   /** A closed key to a session of it: end. */
   | { readonly kind: 'revoke' }
+  /** To whoever looks for sessions past their lifetime: look. */
+  | { readonly kind: 'sweep' }
+  /** To a session past its lifetime: end. */
+  | { readonly kind: 'expire' }
   /** A session to its key: it has ended, and that is durable. */
   | { readonly kind: 'ended'; readonly sessionId: string }
   /** Session to cluster: one nonce each of `count` ready nodes, the preferred ones first. Answered when possible. */
@@ -105,30 +110,46 @@ export type CoordinatorRecord =
   | { readonly kind: 'session'; readonly session: SessionRecord }
   | { readonly kind: 'key'; readonly key: KeyRecord }
   /** Sessions of a wallet's key that had not ended at their last change. Some may have since, by their lifetime. */
-  | { readonly kind: 'openSessions'; readonly sessionIds: readonly string[] };
+  | { readonly kind: 'openSessions'; readonly sessionIds: readonly string[] }
+  /** Sessions past their lifetime that do not say so yet: some of them, if there are many. */
+  | { readonly kind: 'overdue'; readonly sessions: readonly SessionName[] };
+
+export interface SessionName {
+  readonly tenant: string;
+  readonly sessionId: string;
+}
 
 export type CoordinatorWrite =
   /**
-   * A new session. With `guardIntent` it takes the intent's place: refused INTENT_TAKEN while that place is held by a
-   * live or completed session; one that could still be resumed is revoked in the same step, with `supersede`'s
-   * checkpoint. A closed key opens no session: KEY_CLOSED (mock directives come before any key, and open one).
+   * A new session and its event. With `guardIntent` it takes the intent's place: refused INTENT_TAKEN while that place is
+   * held by a live or completed session. One that could still be resumed, or whose lifetime is over, ends in the same
+   * step: INTENT_HELD names it, unless `ends` is its next epoch, which is then written with its own event. A closed key
+   * opens no session: KEY_CLOSED (mock directives come before any key, and open one).
    */
   | {
       readonly kind: 'create';
       readonly session: SessionRecord;
+      readonly event: LoggedEvent;
       readonly guardIntent: string;
-      readonly supersede: { readonly checkpointId: string; readonly nowMs: number; readonly message: string };
+      readonly nowMs: number;
+      readonly ends?: { readonly session: SessionRecord; readonly event: LoggedEvent };
     }
   /**
-   * The next epoch of a session, and the key it made, if any. Refused unless the stored epoch is one lower. A session of a
-   * closed key neither goes on (RESUMED) nor completes: KEY_CLOSED.
+   * The next epoch of a session, the event of its new state, and the key it made, if any. Refused unless the stored epoch
+   * is one lower. A session of a closed key neither goes on (RESUMED) nor completes: KEY_CLOSED.
    */
-  | { readonly kind: 'update'; readonly session: SessionRecord; readonly key?: KeyRecord }
+  | {
+      readonly kind: 'update';
+      readonly session: SessionRecord;
+      /** With every new state; none of a step within a state. */
+      readonly event?: LoggedEvent;
+      readonly key?: KeyRecord;
+    }
   /** From now on the key of this wallet opens no session. For good. */
   | { readonly kind: 'closeKey'; readonly tenant: string; readonly keyId: string };
 
 /** Why a write was refused: codes of a `conflict`. */
-export type ConflictCode = 'SESSION_EXISTS' | 'INTENT_TAKEN' | 'KEY_CLOSED' | 'EPOCH' | 'FENCED';
+export type ConflictCode = 'SESSION_EXISTS' | 'INTENT_TAKEN' | 'INTENT_HELD' | 'KEY_CLOSED' | 'EPOCH' | 'FENCED';
 
 export type CoordinatorInput = Input<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
 export type CoordinatorEffect = Effect<CoordinatorMessage, CoordinatorWrite>;
@@ -151,6 +172,7 @@ export function wire(
 
 export const clusterAddress: Address = 'cluster';
 export const frontAddress: Address = 'coordinator';
+export const expiryAddress: Address = 'expiry';
 
 export function signingAddress(tenant: string, sessionId: string): Address {
   return `signing/${tenant}/${sessionId}`;
@@ -158,6 +180,11 @@ export function signingAddress(tenant: string, sessionId: string): Address {
 
 export function dkgAddress(tenant: string, sessionId: string): Address {
   return `dkg/${tenant}/${sessionId}`;
+}
+
+/** The actor of a session, whatever its kind: ids of DKG sessions never begin so. */
+export function sessionAddress(tenant: string, sessionId: string): Address {
+  return sessionId.startsWith('sig_') ? signingAddress(tenant, sessionId) : dkgAddress(tenant, sessionId);
 }
 
 /** Who closes a key. */
@@ -181,6 +208,11 @@ export function sessionKey(tenant: string, sessionId: string): string {
 /** The index of a wallet key's sessions that have not ended. */
 export function openSessionsKey(tenant: string, keyId: string): string {
   return `open/${tenant}/${keyId}`;
+}
+
+/** What is past its lifetime at that time. */
+export function overdueKey(nowMs: number): string {
+  return `overdue/${nowMs}`;
 }
 
 export function keyKey(tenant: string, keyId: string): string {

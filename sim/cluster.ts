@@ -18,6 +18,7 @@ import {
   type CoordinatorRecord,
   type CoordinatorWrite,
   clusterAddress,
+  expiryAddress,
   isLocal,
   type LocalMessage,
   sessionKey,
@@ -27,6 +28,7 @@ import type { SessionRecord } from '../coordinator/session/record.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
 import { nodeBehaviours } from '../nodes/behaviours.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
+import type { LoggedEvent } from '../proto/event-log.ts';
 import {
   type CallError,
   type CallSchema,
@@ -200,6 +202,16 @@ export class SimCluster {
   storedSession(tenant: string, sessionId: string): SessionRecord | undefined {
     const record = this.#coordinatorStore.as(this.#coordinatorStarts).loadNow(sessionKey(tenant, sessionId));
     return record?.kind === 'session' ? record.session : undefined;
+  }
+
+  /** The tenant's event log, oldest first: an event's sequence is its place, counted from 1. */
+  eventLog(tenant: string): readonly LoggedEvent[] {
+    return this.#coordinatorStore.events(tenant);
+  }
+
+  /** The coordinator looks for sessions past their lifetime. A live one does so by itself; here that would never end. */
+  sweep(): void {
+    this.#coordinator?.deliver({ from: 'runtime', to: expiryAddress, message: { kind: 'sweep' }, trace: quiet });
   }
 
   /** What a node has stored, for tests that play the thief. */

@@ -11,10 +11,10 @@ import {
   sessionKey,
 } from '../coordinator/messages.ts';
 import type { SessionRecord } from '../coordinator/session/record.ts';
-import { changeOf, openingOf } from '../coordinator/store/layout.ts';
+import { changeOf, endingOf, openingOf } from '../coordinator/store/layout.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
+import type { LoggedEvent } from '../proto/event-log.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { reasonCodes } from '../proto/reason-codes.ts';
 
 /** The store cannot be reached; of a write, whether it took hold is unknown. */
 export class StoreUnavailable extends Error {
@@ -69,6 +69,8 @@ export function memoryNodeStore(): SyncStore<NodeWrite, NodeRecord> {
 /** `fence` of the writer is handed in by `as`, since one store serves every start of the coordinator. */
 export interface MemoryCoordinatorStore {
   as(fence: number): SyncStore<CoordinatorWrite, CoordinatorRecord>;
+  /** The tenant's event log, oldest first: an event's sequence is its place, counted from 1. */
+  events(tenant: string): readonly LoggedEvent[];
 }
 
 export function memoryCoordinatorStore(): MemoryCoordinatorStore {
@@ -78,15 +80,20 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
   /** By wallet key: its sessions that have not ended, with the end of their lifetime. */
   const open = new Map<string, Map<string, number>>();
   const closed = new Set<string>();
+  const events = new Map<string, LoggedEvent[]>();
   const keyOf = ({ tenant, ceremony }: SessionRecord) =>
     openSessionsKey(tenant, ceremony.kind === 'signing' ? ceremony.facts.keyId : '');
   const session = (tenant: string, id: string): SessionRecord | undefined => {
     const record = records.get(sessionKey(tenant, id));
     return record?.kind === 'session' ? record.session : undefined;
   };
-  const put = (value: SessionRecord) => {
+  const put = (value: SessionRecord, event: LoggedEvent | undefined) => {
     const copy = structuredClone(value);
     records.set(sessionKey(value.tenant, value.sessionId), { kind: 'session', session: copy });
+    if (!event) return;
+    const log = events.get(value.tenant) ?? [];
+    log.push(structuredClone(event));
+    events.set(value.tenant, log);
   };
   const conflict = (code: string, current?: SessionRecord): WriteOutcome<CoordinatorRecord> => ({
     kind: 'conflict',
@@ -95,7 +102,7 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
   });
 
   function create(write: Extract<CoordinatorWrite, { kind: 'create' }>): WriteOutcome<CoordinatorRecord> {
-    const { session: next, guardIntent, supersede } = write;
+    const { session: next, guardIntent, nowMs, ends } = write;
     const standing = session(next.tenant, next.sessionId);
     if (standing) {
       return standing.checkpointId === next.checkpointId ? { kind: 'written' } : conflict('SESSION_EXISTS', standing);
@@ -107,22 +114,17 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
       const guard = `${next.tenant}/${byService ? 'order' : 'intent'}/${guardIntent}`;
       const other = session(next.tenant, intents.get(guard) ?? '');
       if (other) {
-        const over = supersede.nowMs >= other.expiresMs;
+        const over = nowMs >= other.expiresMs;
         const live = [ReceiptState.ACCEPTED, ReceiptState.PENDING_HUMAN_APPROVAL, ReceiptState.RESUMED].includes(
           other.state,
         );
         if (other.state === ReceiptState.BACKEND_COMPLETED || (live && !over)) return conflict('INTENT_TAKEN', other);
         if (refused) return conflict('KEY_CLOSED');
         if (live || other.state === ReceiptState.BACKEND_FAILED) {
-          put({
-            ...other,
-            epoch: other.epoch + 1,
-            state: over ? ReceiptState.EXPIRED : ReceiptState.REVOKED,
-            reasonCode: over ? 'SESSION_EXPIRED' : 'SESSION_REVOKED',
-            message: over ? reasonCodes.SESSION_EXPIRED.text : supersede.message,
-            checkpointId: supersede.checkpointId,
-            checkpointMs: supersede.nowMs,
-          });
+          if (ends?.session.sessionId !== other.sessionId || ends.session.epoch !== other.epoch + 1) {
+            return conflict('INTENT_HELD', other);
+          }
+          put(ends.session, ends.event);
         }
       }
       if (refused) return conflict('KEY_CLOSED');
@@ -130,10 +132,10 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
     }
     if (refused) return conflict('KEY_CLOSED');
     if (opening !== '') {
-      const listed = [...(open.get(keyOf(next)) ?? [])].filter(([, expiresMs]) => expiresMs > supersede.nowMs);
+      const listed = [...(open.get(keyOf(next)) ?? [])].filter(([, expiresMs]) => expiresMs > nowMs);
       open.set(keyOf(next), new Map([...listed, [next.sessionId, next.expiresMs]]));
     }
-    put(next);
+    put(next, write.event);
     return { kind: 'written' };
   }
 
@@ -147,16 +149,28 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
     if (change === 'goesOn') open.get(keyOf(next))?.set(next.sessionId, next.expiresMs);
     else if (change !== '') open.get(keyOf(next))?.delete(next.sessionId);
     if (key) records.set(keyKey(key.tenant, key.keyId), { kind: 'key', key: structuredClone(key) });
-    put(next);
+    put(next, write.event);
     return { kind: 'written' };
   }
 
+  function overdue(nowMs: number): CoordinatorRecord {
+    const sessions = [...records.values()].flatMap((record) => {
+      if (record.kind !== 'session' || endingOf(record.session) === '' || record.session.expiresMs > nowMs) return [];
+      return [{ tenant: record.session.tenant, sessionId: record.session.sessionId }];
+    });
+    return { kind: 'overdue', sessions };
+  }
+
+  function load(key: string): CoordinatorRecord | undefined {
+    if (key.startsWith('overdue/')) return overdue(Number(key.slice('overdue/'.length)));
+    if (key.startsWith('open/')) return { kind: 'openSessions', sessionIds: [...(open.get(key)?.keys() ?? [])] };
+    return structuredClone(records.get(key));
+  }
+
   return {
+    events: (tenant) => events.get(tenant) ?? [],
     as: (fence) => ({
-      loadNow: (key) =>
-        key.startsWith('open/')
-          ? { kind: 'openSessions', sessionIds: [...(open.get(key)?.keys() ?? [])] }
-          : structuredClone(records.get(key)),
+      loadNow: load,
       writeNow: (write) => {
         const { tenant } = write.kind === 'closeKey' ? write : write.session;
         if ((fences.get(tenant) ?? 0) > fence) return conflict('FENCED');

@@ -7,7 +7,7 @@ import { defaultThreshold, defaultTotalNodes, identifierCharsMax, thresholdMin }
 import type { SessionConfig } from '../config.ts';
 import type { CoordinatorEffect, CoordinatorInput } from '../messages.ts';
 import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
-import { sessionEvent } from '../session/events.ts';
+import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
 import { openRecord } from '../session/record.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
@@ -91,12 +91,13 @@ export function continueOpeningDkg(
         write: {
           kind: 'create',
           session: record,
+          event: changeEvent(record, context),
           guardIntent: '',
-          supersede: { checkpointId: '', nowMs: context.nowMs, message: '' },
+          nowMs: context.nowMs,
         },
       },
       replyEffect(call, proof),
-      sessionEvent(record, undefined),
+      observation(record, undefined),
       { kind: 'startTimer', name: 'idle', afterMs: idleMs },
     ],
   };

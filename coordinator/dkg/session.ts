@@ -123,6 +123,9 @@ function localMessage(turn: DkgTurn, message: LocalMessage): void {
     case 'continue':
       takeDkgCalls(turn);
       return;
+    case 'expire':
+      expireDkg(turn);
+      return;
     case 'nodesChanged':
       if (!work.watching) {
         turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });

@@ -1,7 +1,22 @@
-/** What a session's actor lets the world observe: every change of it, with the nodes to blame. Never a secret. */
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+/**
+ * What is told of a session's changes. Never a secret: no share, nonce, token or witness; no signature either.
+ *
+ * - An observation of every change, also of a step within a state, for logs and checkers.
+ * - An event of every change of state, for the tenant's event log, where clients read it. It is written in the same step
+ *   as the change; its object is the session as it then was.
+ */
+import type { LoggedEvent } from '../../proto/event-log.ts';
+import {
+  ApprovalModeSchema,
+  KeystoreTypeSchema,
+  ReceiptState,
+  ReceiptStateSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from '../../proto/ids.ts';
+import { identifierCharsMax } from '../../proto/limits.ts';
+import { timestamp } from '../../proto/timestamps.ts';
 import type { CoordinatorEffect } from '../messages.ts';
-import type { SessionRecord } from './record.ts';
+import type { Moment, SessionRecord } from './record.ts';
 import type { SessionState } from './transitions.ts';
 
 const names: Readonly<Record<SessionState, string>> = {
@@ -16,16 +31,15 @@ const names: Readonly<Record<SessionState, string>> = {
 };
 
 /**
- * The event of a record that has just been written. `before`: the state it had, so that a step within a state is told
- * apart from a new state. `culprits`: the nodes that this change blames; a signing session also names those of before.
+ * The observation of a record that has just been written. `before`: the state it had, so that a step within a state is
+ * told apart from a new state. `culprits`: the nodes that this change blames; a signing session also names those of before.
  */
-export function sessionEvent(
+export function observation(
   record: SessionRecord,
   before: SessionState | undefined,
   culprits: readonly number[] = [],
 ): CoordinatorEffect {
   const { tenant, sessionId, state, reasonCode, epoch, ceremony } = record;
-  const isDkg = ceremony.kind === 'dkg';
   return {
     kind: 'emit',
     event: {
@@ -37,9 +51,71 @@ export function sessionEvent(
         reason: reasonCode,
         epoch,
         attempt: ceremony.attempt,
-        network: isDkg ? ceremony.networkId : ceremony.facts.networkId,
-        culprits: isDkg ? culprits : ceremony.excluded,
+        network: ceremony.kind === 'dkg' ? ceremony.networkId : ceremony.facts.networkId,
+        culprits: culpritsOf(record, culprits),
       },
     },
   };
+}
+
+/** The event of a session that has just come into its state. `culprits` as above. */
+export function changeEvent(record: SessionRecord, moment: Moment, culprits: readonly number[] = []): LoggedEvent {
+  const { sessionId, state, epoch, checkpointMs, correlationId, ceremony } = record;
+  return {
+    id: newId('evt', moment.nowMs, moment.random),
+    type: `${ceremony.kind}.session.${names[state]}`,
+    atMs: checkpointMs,
+    resource: { type: `${ceremony.kind}_session`, id: sessionId, version: epoch },
+    correlationId,
+    provider: null,
+    connectionId: null,
+    object: view(record, culprits),
+  };
+}
+
+/**
+ * The session as its event shows it. Small, since every signature writes two of them. Enums by their names in the
+ * contract, as the signing API's JSON has them. The signature is not in it: whoever may read events need not hold what a
+ * transaction is sent with, and the session gives it again to whoever may sign.
+ */
+function view(record: SessionRecord, culprits: readonly number[]): object {
+  const { ceremony } = record;
+  return {
+    session_id: record.sessionId,
+    kind: ceremony.kind,
+    state: ReceiptStateSchema.value[record.state]!.name,
+    reason_code: record.reasonCode,
+    message: record.message,
+    epoch: record.epoch,
+    ...(ceremony.kind === 'dkg'
+      ? {
+          curve: ceremony.curve,
+          threshold: ceremony.threshold,
+          total_nodes: ceremony.totalNodes,
+          network_id: ceremony.networkId,
+          public_key: ceremony.publicKey === '' ? null : ceremony.publicKey,
+        }
+      : {
+          transaction_intent_id: bounded(ceremony.facts.intentId),
+          wallet_id: bounded(ceremony.facts.keyId),
+          curve: ceremony.curve === '' ? null : ceremony.curve,
+          network_id: bounded(ceremony.facts.networkId),
+        }),
+    keystore_type: KeystoreTypeSchema.value[record.keystoreType]?.name ?? null,
+    approval_mode: ApprovalModeSchema.value[record.approvalMode]?.name ?? null,
+    attempt: ceremony.attempt,
+    culprits: culpritsOf(record, culprits),
+    correlation_id: record.correlationId,
+    created_at: timestamp(record.createdMs),
+    expires_at: timestamp(record.expiresMs),
+  };
+}
+
+function culpritsOf({ ceremony }: SessionRecord, culprits: readonly number[]): readonly number[] {
+  return ceremony.kind === 'dkg' ? culprits : ceremony.excluded;
+}
+
+/** A mock directive comes before the check of what the caller wrote. */
+function bounded(text: string): string {
+  return text.slice(0, identifierCharsMax);
 }

@@ -11,7 +11,7 @@ import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { SessionConfig } from '../config.ts';
 import { type ClientCall, type CoordinatorEffect, clusterAddress, sessionKey } from '../messages.ts';
 import { type Answer, answer } from './answers.ts';
-import { sessionEvent } from './events.ts';
+import { changeEvent, observation } from './events.ts';
 import { proofOf } from './receipts.ts';
 import type { KeyRecord, SessionRecord } from './record.ts';
 import { errorEffect, replyEffect, type StepResult, unavailableEffect } from './replies.ts';
@@ -74,9 +74,12 @@ export function commit<R extends SessionRecord, W extends Waiting>(
   const { record: before, work: old } = turn.state;
   old.unsaid = turn.answered;
   const { key, culprits } = more;
-  turn.effects.push({ kind: 'persist', write: { kind: 'update', session: record, ...(key ? { key } : {}) } });
+  // A step within a state is not worth an event.
+  const event = record.state === before.state ? undefined : changeEvent(record, turn.context, culprits);
+  const write = { kind: 'update', session: record, ...(event && { event }), ...(key && { key }) } as const;
+  turn.effects.push({ kind: 'persist', write });
   turn.state = { phase: 'open', record, work: { ...work, unsaid: [] } };
-  turn.effects.push(sessionEvent(record, before.state, culprits));
+  turn.effects.push(observation(record, before.state, culprits));
 }
 
 /** A call came in: kept for its turn, or refused when too many wait already. */

@@ -12,11 +12,11 @@ import type { ReasonCode } from '../../proto/reason-codes.ts';
 import type { SessionConfig } from '../config.ts';
 import { type CoordinatorEffect, type CoordinatorInput, type CoordinatorWrite, keyKey } from '../messages.ts';
 import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
-import { sessionEvent } from '../session/events.ts';
+import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
-import { openRecord, type SessionRecord, type SigningFacts, type SigningRecord } from '../session/record.ts';
+import { advance, openRecord, type SessionRecord, type SigningFacts, type SigningRecord } from '../session/record.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
-import { beginTurn, idleMs, reply } from '../session/turn.ts';
+import { beginTurn, idleMs, isOverdue, reply } from '../session/turn.ts';
 import { signingTask } from './attempt.ts';
 import { requestDraw } from './round.ts';
 import {
@@ -86,6 +86,11 @@ export function continueOpening(
         }
         return refuse(opening, answer('DUPLICATE_INTENT'), session, context, config);
       }
+      if (refusal.kind === 'conflict' && refusal.code === 'INTENT_HELD' && refusal.current?.kind === 'session') {
+        const holding = { ...opening, holder: refusal.current.session as SigningSession };
+        if (isForced(call)) return openForced(holding, true, context, config);
+        return { state: holding, effects: [{ kind: 'load', key: keyKey(call.tenant, opening.facts.keyId) }] };
+      }
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') {
         return refuse(opening, answer('WALLET_ARCHIVED'), undefined, context, config);
       }
@@ -114,7 +119,7 @@ function openForced(opening: Opening, takesPlace: boolean, context: Context, con
   const { intentId } = facts;
   const guarded = takesPlace && resumable && intentId !== '' && intentId.length <= identifierCharsMax;
   const record = openSession(opening, given, { curve: '', guarded }, context, config);
-  return opened(record, call, context, config);
+  return opened(record, opening, context, config);
 }
 
 function openWithKey(
@@ -130,7 +135,7 @@ function openWithKey(
   const pending = needsWitness(facts) && call.request.humanApprovalWitness.length === 0;
   const given = answer(pending ? 'HUMAN_APPROVAL_REQUIRED' : 'SESSION_ACCEPTED');
   const record = openSession(opening, given, { curve: key!.curve, guarded: true }, context, config);
-  const step = opened(record, call, context, config);
+  const step = opened(record, opening, context, config);
   if (pending) return step;
   // A session with a large message does not wait in memory for its first step: thousands of them would fill it.
   if (facts.messageHash.length > residentMessageBytesMax) {
@@ -193,22 +198,37 @@ function sessionIdOf(context: Context): string {
   return context.self.split('/')[2]!;
 }
 
-function opened(record: SigningSession, call: InitiateCall, context: Context, config: SessionConfig): SigningStep {
+function opened(
+  record: SigningSession,
+  { call, holder }: Opening,
+  context: Context,
+  config: SessionConfig,
+): SigningStep {
+  const { guarded, facts } = record.ceremony;
+  const ended = guarded && holder ? endOf(holder, record, context) : undefined;
   const write: CoordinatorWrite = {
     kind: 'create',
     session: record,
-    guardIntent: record.ceremony.guarded ? record.ceremony.facts.intentId : '',
-    supersede: {
-      checkpointId: newId('ckp', context.nowMs, context.random),
-      nowMs: context.nowMs,
-      message: `The session was revoked: session ${record.sessionId} of the same intent took its place.`,
-    },
+    event: changeEvent(record, context),
+    guardIntent: guarded ? facts.intentId : '',
+    nowMs: context.nowMs,
+    ...(ended && { ends: { session: ended, event: changeEvent(ended, context) } }),
   };
   const state: OpenState = { phase: 'open', record, work: noWork(record) };
   const turn: Turn = { ...beginTurn(state, context, config), effects: [{ kind: 'persist', write }], persisted: true };
   reply(turn, call, sessionAnswer(record));
-  turn.effects.push(sessionEvent(record, undefined), { kind: 'startTimer', name: 'idle', afterMs: idleMs });
+  if (ended) turn.effects.push(observation(ended, holder?.state));
+  turn.effects.push(observation(record, undefined), { kind: 'startTimer', name: 'idle', afterMs: idleMs });
   return stepOf(turn);
+}
+
+/** The end of the session whose intent's place another one takes. */
+function endOf(holder: SigningSession, by: SigningSession, context: Context): SigningSession {
+  if (isOverdue(holder, context.nowMs)) {
+    return advance(holder, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, context);
+  }
+  const text = `The session was revoked: session ${by.sessionId} of the same intent took its place.`;
+  return advance(holder, { ...answer('SESSION_REVOKED', text), state: ReceiptState.REVOKED }, context);
 }
 
 function refuse(

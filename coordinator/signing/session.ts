@@ -150,6 +150,9 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
     case 'nodesChanged':
       nodesChanged(turn, said.ready);
       return;
+    case 'expire':
+      expire(turn);
+      return;
     case 'revoke':
       revoke(turn);
       turn.effects.push(ended(from, turn.context.self));

@@ -58,7 +58,13 @@ export interface Work extends Waiting {
 export type SigningState =
   | { readonly phase: 'unborn' }
   /** The request is being looked at; its key is being loaded, or it was forced. */
-  | { readonly phase: 'opening'; readonly call: InitiateCall; readonly facts: SigningFacts }
+  | {
+      readonly phase: 'opening';
+      readonly call: InitiateCall;
+      readonly facts: SigningFacts;
+      /** Who holds the intent's place and ends with this session's beginning, once the store has named it. */
+      readonly holder?: SigningSession;
+    }
   | OpenState;
 
 export type OpenState = { readonly phase: 'open'; readonly record: SigningSession; readonly work: Work };

@@ -4,29 +4,29 @@
  *
  * A session is a hash: the fields that scripts compare or change stand by themselves, the rest is JSON.
  */
+import { eventTokens, type LoggedEvent, tenantPrefix } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import type { CoordinatorRecord } from '../messages.ts';
 import type { KeyRecord, SessionRecord } from '../session/record.ts';
 import { isTerminal } from '../session/transitions.ts';
 
-function tag(tenant: string): string {
-  return `sm:{t:${tenant}}`;
-}
-
 export const redisKeys = {
-  session: (tenant: string, sessionId: string) => `${tag(tenant)}:session:${sessionId}`,
-  sessionPrefix: (tenant: string) => `${tag(tenant)}:session:`,
-  intent: (tenant: string, intentId: string) => `${tag(tenant)}:intent:${intentId}`,
+  session: (tenant: string, sessionId: string) => `${tenantPrefix(tenant)}session:${sessionId}`,
+  intent: (tenant: string, intentId: string) => `${tenantPrefix(tenant)}intent:${intentId}`,
   /** The same for the wallet service, whose intents are a space of their own. */
-  order: (tenant: string, intentId: string) => `${tag(tenant)}:order:${intentId}`,
+  order: (tenant: string, intentId: string) => `${tenantPrefix(tenant)}order:${intentId}`,
   /** Sorted set: a wallet key's sessions that have not ended, by the end of their lifetime. */
-  open: (tenant: string, keyId: string) => `${tag(tenant)}:open:${keyId}`,
+  open: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}open:${keyId}`,
   /** Stands for ever, once the key of a wallet is closed. */
-  closed: (tenant: string, keyId: string) => `${tag(tenant)}:closed:${keyId}`,
-  key: (tenant: string, keyId: string) => `${tag(tenant)}:key:${keyId}`,
+  closed: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}closed:${keyId}`,
+  /** Sorted set: all sessions of the tenant that have not ended, by the end of their lifetime. */
+  ending: (tenant: string) => `${tenantPrefix(tenant)}ending`,
+  key: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}key:${keyId}`,
   /** The highest fence that wrote for this tenant. */
-  fence: (tenant: string) => `${tag(tenant)}:fence`,
+  fence: (tenant: string) => `${tenantPrefix(tenant)}fence`,
+  /** Sorted set, over all tenants: see ending-sessions.ts. */
+  endingTenants: 'sm:ending',
   /** The counter that gives every coordinator start its fence. */
   fenceCounter: (clusterId: string) => `sm:fence:${clusterId}`,
 };
@@ -46,8 +46,16 @@ export function changeOf({ state, ceremony }: SessionRecord): 'goesOn' | 'comple
   return isTerminal(state) ? 'ends' : '';
 }
 
-/** The fields that stand by themselves, then the rest as JSON, in the order in which the scripts take them. */
-export function sessionArguments(session: SessionRecord): string[] {
+/** When the lifetime of a session ends; empty: it has ended already. */
+export function endingOf({ state, expiresMs }: SessionRecord): string {
+  return isTerminal(state) ? '' : String(expiresMs);
+}
+
+/**
+ * The fields that stand by themselves, then the rest as JSON, in the order in which the scripts take them; then the tokens
+ * of its event, if there is one.
+ */
+export function sessionArguments(session: SessionRecord, event: LoggedEvent | undefined): string[] {
   const { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, ...rest } = session;
   return [
     String(epoch),
@@ -58,6 +66,7 @@ export function sessionArguments(session: SessionRecord): string[] {
     String(checkpointMs),
     String(expiresMs),
     JSON.stringify(rest),
+    ...(event ? eventTokens(event) : []),
   ];
 }
 

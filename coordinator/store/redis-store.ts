@@ -7,9 +7,20 @@
  */
 import { Redis } from 'ioredis';
 import type { Store, WriteOutcome } from '../../actors/contract.ts';
+import { tenantPrefix } from '../../proto/event-log.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import type { ConflictCode, CoordinatorRecord, CoordinatorWrite } from '../messages.ts';
-import { changeOf, openingOf, readKey, readSession, redisKeys, sessionArguments, sessionRecord } from './layout.ts';
+import { EndingSessions } from './ending-sessions.ts';
+import {
+  changeOf,
+  endingOf,
+  openingOf,
+  readKey,
+  readSession,
+  redisKeys,
+  sessionArguments,
+  sessionRecord,
+} from './layout.ts';
 import { closeKey, createSession, updateSession } from './scripts.ts';
 
 const keyCacheMax = 10_000;
@@ -60,6 +71,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     redis.disconnect();
     throw error;
   });
+  const ending = new EndingSessions(redis);
   const keys = new Map<string, CoordinatorRecord>();
 
   return {
@@ -78,6 +90,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     if (kind === 'session') {
       return sessionRecord(readSession(await redis.hgetall(redisKeys.session(tenant, id.join('/')))));
     }
+    if (kind === 'overdue') return { kind: 'overdue', sessions: await ending.overdue(Number(tenant)) };
     if (kind === 'open') {
       const sessionIds = await redis.zrange(redisKeys.open(tenant, id.join('/')), '0', '-1');
       return { kind: 'openSessions', sessionIds };
@@ -105,34 +118,40 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     const intentKey = facts?.walletService ? redisKeys.order : redisKeys.intent;
     const ofKey = (mode: string): [string, string] =>
       mode === '' || !facts ? [at, at] : [redisKeys.open(tenant, facts.keyId), redisKeys.closed(tenant, facts.keyId)];
+    const endsAt = endingOf(session);
+    // Sent first; both are under way together.
+    const named = endsAt === '' || !write.event ? undefined : ending.name(tenant, session.expiresMs);
     if (write.kind === 'create') {
-      const { guardIntent, supersede } = write;
+      const { event, guardIntent, nowMs, ends } = write;
       const guard = guardIntent === '' ? at : intentKey(tenant, guardIntent);
       const opening = openingOf(session);
-      return outcome(
-        await scripts.createSession(
+      const [reply] = await Promise.all([
+        scripts.createSession(
           at,
           fenceKey,
           guard,
           ...ofKey(opening),
           fence,
           keepMs,
-          supersede.nowMs,
+          nowMs,
           sessionId,
           guardIntent === '' ? 0 : 1,
-          redisKeys.sessionPrefix(tenant),
-          supersede.checkpointId,
-          supersede.message,
+          tenantPrefix(tenant),
           opening,
-          ...sessionArguments(session),
+          endsAt,
+          ends?.session.sessionId ?? '',
+          ...sessionArguments(session, event),
+          ...(ends ? sessionArguments(ends.session, ends.event) : []),
         ),
-      );
+        named,
+      ]);
+      return outcome(reply);
     }
-    const { key } = write;
+    const { event, key } = write;
     const intentId = facts?.intentId ?? '';
     const change = changeOf(session);
-    return outcome(
-      await scripts.updateSession(
+    const [reply] = await Promise.all([
+      scripts.updateSession(
         at,
         fenceKey,
         key ? redisKeys.key(tenant, key.keyId) : at,
@@ -144,9 +163,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
         intentId === '' ? 0 : 1,
         sessionId,
         change,
-        ...sessionArguments(session),
+        tenantPrefix(tenant),
+        endsAt,
+        ...sessionArguments(session, event),
       ),
-    );
+      named,
+    ]);
+    return outcome(reply);
   }
 
   function outcome([code, fields]: ScriptReply): WriteOutcome<CoordinatorRecord> {

@@ -1,14 +1,18 @@
 /**
- * The writes of the coordinator, as Redis scripts: each is one atomic step.
+ * The writes of the coordinator, as Redis scripts: each is one atomic step, with the event of the change in it.
  *
- * All are safe to repeat: a write whose answer was lost and which is sent again finds its own checkpoint and says OK.
- * All compare the fence: a coordinator that was paused while a newer one started cannot write any more. State numbers
- * are those of svc.mesh.v1.ReceiptState.
+ * All are safe to repeat: a write whose answer was lost and which is sent again finds its own checkpoint and says OK; its
+ * event is not written again. All compare the fence: a coordinator that was paused while a newer one started cannot write
+ * any more. First every check, then every write: what is refused has changed nothing. State numbers are those of
+ * svc.mesh.v1.ReceiptState.
  */
+import { appendEventLua, eventTokenCount } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { reasonCodes } from '../../proto/reason-codes.ts';
 
 const S = ReceiptState;
+
+/** What `put` takes: the fields of a session, in the order of `sessionArguments` (layout.ts). */
+const fieldCount = 8;
 
 const common = `
 local function fenced(key, mine)
@@ -21,91 +25,119 @@ local function put(key, first)
   redis.call('HSET', key, 'epoch', ARGV[first], 'state', ARGV[first + 1], 'reasonCode', ARGV[first + 2],
     'message', ARGV[first + 3], 'checkpointId', ARGV[first + 4], 'checkpointMs', ARGV[first + 5],
     'expiresMs', ARGV[first + 6], 'data', ARGV[first + 7])
+  redis.call('PEXPIRE', key, ARGV[2])
 end
 `;
 
+const create = { session: 10, event: 10 + fieldCount, ends: 10 + fieldCount + eventTokenCount } as const;
+
 /**
  * KEYS: session, fence, intent guard (the session key again: none), and of a wallet's key: its open sessions, its end.
- * ARGV: fence, retention ms, now ms, session id, guarded (1/0), session key prefix, checkpoint id and message for a
- * session that gives way, what the wallet's key is to this session ("checked": must not be closed; "listed": its open
- * sessions name this one; empty: neither), then the session's fields.
+ * ARGV: fence, retention ms, now ms, session id, guarded (1/0), the tenant's prefix, what the wallet's key is to this
+ * session ("checked": must not be closed; "listed": its open sessions name this one; empty: neither), end of its lifetime
+ * or empty, id of the session that ends with this one's beginning or empty; then the session's fields and its event, and
+ * those of the session that ends.
  */
-export const createSession = `${common}
+export const createSession = `${common}${appendEventLua}
 if fenced(KEYS[2], tonumber(ARGV[1])) then return {'FENCED'} end
 local standing = redis.call('HGET', KEYS[1], 'checkpointId')
 if standing then
-  if standing == ARGV[14] then return {'OK'} end
+  if standing == ARGV[${create.session + 4}] then return {'OK'} end
   return {'SESSION_EXISTS', redis.call('HGETALL', KEYS[1])}
 end
-local closed = ARGV[9] == 'checked' and redis.call('EXISTS', KEYS[5]) == 1
+local prefix, ending = ARGV[6], ARGV[6] .. 'ending'
+local closed = ARGV[7] == 'checked' and redis.call('EXISTS', KEYS[5]) == 1
+local ends = false
 if ARGV[5] == '1' then
   local other = redis.call('GET', KEYS[3])
   if other and other ~= ARGV[4] then
-    local key = ARGV[6] .. other
-    local state = tonumber(redis.call('HGET', key, 'state') or '0')
-    local over = tonumber(ARGV[3]) >= tonumber(redis.call('HGET', key, 'expiresMs') or '0')
+    local key = prefix .. 'session:' .. other
+    local held = redis.call('HMGET', key, 'state', 'expiresMs', 'epoch')
+    local state = tonumber(held[1] or '0')
+    local over = tonumber(ARGV[3]) >= tonumber(held[2] or '0')
     local live = state == ${S.ACCEPTED} or state == ${S.PENDING_HUMAN_APPROVAL} or state == ${S.RESUMED}
     if state == ${S.BACKEND_COMPLETED} or (live and not over) then
       return {'INTENT_TAKEN', redis.call('HGETALL', key)}
     end
     if closed then return {'KEY_CLOSED'} end
     if live or state == ${S.BACKEND_FAILED} then
-      redis.call('HINCRBY', key, 'epoch', 1)
-      if over then
-        redis.call('HSET', key, 'state', ${S.EXPIRED}, 'reasonCode', 'SESSION_EXPIRED', 'message', ${JSON.stringify(reasonCodes.SESSION_EXPIRED.text)},
-          'checkpointId', ARGV[7], 'checkpointMs', ARGV[3])
-      else
-        redis.call('HSET', key, 'state', ${S.REVOKED}, 'reasonCode', 'SESSION_REVOKED', 'message', ARGV[8],
-          'checkpointId', ARGV[7], 'checkpointMs', ARGV[3])
+      if ARGV[9] ~= other or tonumber(ARGV[${create.ends}]) ~= tonumber(held[3]) + 1 then
+        return {'INTENT_HELD', redis.call('HGETALL', key)}
       end
+      ends = key
     end
   end
-  if closed then return {'KEY_CLOSED'} end
-  redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[2])
 end
 if closed then return {'KEY_CLOSED'} end
-if ARGV[9] ~= '' then
+if ends then
+  put(ends, ${create.ends})
+  redis.call('ZREM', ending, ARGV[9])
+  append_event(prefix, ${create.ends + fieldCount})
+end
+if ARGV[5] == '1' then redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[2]) end
+if ARGV[7] ~= '' then
   redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', ARGV[3])
-  redis.call('ZADD', KEYS[4], ARGV[16], ARGV[4])
+  redis.call('ZADD', KEYS[4], ARGV[${create.session + 6}], ARGV[4])
   redis.call('PEXPIRE', KEYS[4], ARGV[2])
 end
-put(KEYS[1], 10)
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
+if ARGV[8] ~= '' then redis.call('ZADD', ending, ARGV[8], ARGV[4]) end
+put(KEYS[1], ${create.session})
+append_event(prefix, ${create.event})
 return {'OK'}
 `;
+
+const update = { session: 9, event: 9 + fieldCount } as const;
 
 /**
  * KEYS: session, fence, key record (the session key again: none), intent guard (the session key again: none), and of a
  * wallet's key: its open sessions, its end.
  * ARGV: fence, retention ms, key record or empty, guarded (1/0), session id, what this change is to the wallet's key
- * ("goesOn" and "completes": it must not be closed; "ends"; empty: nothing), then the session's fields.
+ * ("goesOn" and "completes": it must not be closed; "ends"; empty: nothing), the tenant's prefix, end of the session's
+ * lifetime or empty; then the session's fields and, of a new state, its event.
  */
-export const updateSession = `${common}
+export const updateSession = `${common}${appendEventLua}
 if fenced(KEYS[2], tonumber(ARGV[1])) then return {'FENCED'} end
 local standing = redis.call('HMGET', KEYS[1], 'epoch', 'checkpointId')
-if standing[2] == ARGV[11] then return {'OK'} end
-if tonumber(standing[1] or '-1') ~= tonumber(ARGV[7]) - 1 then
+if standing[2] == ARGV[${update.session + 4}] then return {'OK'} end
+if tonumber(standing[1] or '-1') ~= tonumber(ARGV[${update.session}]) - 1 then
   return {'EPOCH', redis.call('HGETALL', KEYS[1])}
 end
 if ARGV[6] == 'goesOn' or ARGV[6] == 'completes' then
   if redis.call('EXISTS', KEYS[6]) == 1 then return {'KEY_CLOSED'} end
 end
 if ARGV[6] == 'goesOn' then
-  redis.call('ZADD', KEYS[5], ARGV[13], ARGV[5])
+  redis.call('ZADD', KEYS[5], ARGV[${update.session + 6}], ARGV[5])
   redis.call('PEXPIRE', KEYS[5], ARGV[2])
 elseif ARGV[6] ~= '' then
   redis.call('ZREM', KEYS[5], ARGV[5])
 end
 if ARGV[3] ~= '' then redis.call('SET', KEYS[3], ARGV[3]) end
 if ARGV[4] == '1' then redis.call('PEXPIRE', KEYS[4], ARGV[2]) end
-put(KEYS[1], 7)
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
+put(KEYS[1], ${update.session})
+if ARGV[${update.event}] then
+  if ARGV[8] == '' then redis.call('ZREM', ARGV[7] .. 'ending', ARGV[5])
+  else redis.call('ZADD', ARGV[7] .. 'ending', ARGV[8], ARGV[5]) end
+  append_event(ARGV[7], ${update.event})
+end
 return {'OK'}
 `;
 
-/** KEYS: fence, the key's end. ARGV: fence. */
+/** KEYS: fence, the key's end. ARGV: fence. It changes no session; each that is open is then ended by itself. */
 export const closeKey = `${common}
 if fenced(KEYS[1], tonumber(ARGV[1])) then return {'FENCED'} end
 redis.call('SET', KEYS[2], '1')
 return {'OK'}
+`;
+
+/**
+ * KEYS: the sessions of a tenant that have not ended. ARGV: the tenant's prefix, now ms, how many at most.
+ * Returns {ids of those past their lifetime, end of the next lifetime or empty}. What has left the store is forgotten.
+ */
+export const overdueSessions = `
+local overdue = {}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[2], 'LIMIT', 0, ARGV[3])) do
+  if redis.call('EXISTS', ARGV[1] .. 'session:' .. id) == 1 then overdue[#overdue + 1] = id
+  else redis.call('ZREM', KEYS[1], id) end
+end
+return {overdue, redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] or ''}
 `;

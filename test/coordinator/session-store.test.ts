@@ -1,4 +1,5 @@
 /** One suite for the store of sessions, run on the memory store of the simulator and on a real Redis. */
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../actors/contract.ts';
 import {
@@ -6,11 +7,15 @@ import {
   type CoordinatorWrite,
   keyKey,
   openSessionsKey,
+  overdueKey,
   sessionKey,
 } from '../../coordinator/messages.ts';
+import { changeEvent } from '../../coordinator/session/events.ts';
 import { advance, type KeyRecord, openRecord, progress, type SigningRecord } from '../../coordinator/session/record.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
+import { RedisTenantStore } from '../../gateway/store/redis-tenant-store.ts';
+import type { LoggedEvent } from '../../proto/event-log.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { asStore, memoryCoordinatorStore } from '../../sim/memory-stores.ts';
 import { randomStream } from '../../sim/random.ts';
@@ -73,22 +78,29 @@ function session(
   );
 }
 
-function create(of: SigningSession, atMs = nowMs): CoordinatorWrite {
-  const supersede = { checkpointId: `ckp_by_${of.sessionId}`, nowMs: atMs, message: `gave way to ${of.sessionId}` };
-  return { kind: 'create', session: of, guardIntent: of.ceremony.facts.intentId, supersede };
+type Create = Extract<CoordinatorWrite, { kind: 'create' }>;
+
+/** `ends`: the next epoch of the session whose place this one takes. */
+function create(of: SigningSession, atMs = nowMs, ends?: SigningSession): Create {
+  const write = { kind: 'create', session: of, event: changeEvent(of, moment), nowMs: atMs } as const;
+  const guardIntent = of.ceremony.facts.intentId;
+  return { ...write, guardIntent, ...(ends && { ends: { session: ends, event: changeEvent(ends, moment) } }) };
 }
 
-const update = (of: SigningSession, key?: KeyRecord): CoordinatorWrite => ({
-  kind: 'update',
-  session: of,
-  ...(key ? { key } : {}),
-});
+/** A step within a state. */
+const step = (of: SigningSession): CoordinatorWrite => ({ kind: 'update', session: of });
+/** A new state. */
+const update = (of: SigningSession, key?: KeyRecord) =>
+  ({ kind: 'update', session: of, event: changeEvent(of, moment), ...(key && { key }) }) as const;
 const failed = { state: ReceiptState.BACKEND_FAILED, reasonCode: 'QUORUM_UNAVAILABLE', message: 'no quorum' } as const;
 const completed = {
   state: ReceiptState.BACKEND_COMPLETED,
   reasonCode: 'SIGNATURE_COMPLETED',
   message: 'done',
 } as const;
+const expired = { state: ReceiptState.EXPIRED, reasonCode: 'SESSION_EXPIRED', message: 'over' } as const;
+const revoked = { state: ReceiptState.REVOKED, reasonCode: 'SESSION_REVOKED', message: 'gave way' } as const;
+const resumed = { state: ReceiptState.RESUMED, reasonCode: 'SESSION_RESUMED', message: 'goes on' } as const;
 const stored = (of: SigningSession) => ({ kind: 'session', session: of });
 const conflict = (code: string, current?: SigningSession) => ({
   kind: 'conflict',
@@ -97,20 +109,30 @@ const conflict = (code: string, current?: SigningSession) => ({
 });
 const written = { kind: 'written' };
 
+interface Opened {
+  /** Two starts of the coordinator, one after the other. */
+  readonly stores: readonly SessionStore[];
+  /** The event log of a tenant, after a look whether its sequence has holes. */
+  readonly events: (tenant: string) => Promise<readonly LoggedEvent[]>;
+}
+
 let redis: TestRedis;
+let client: Redis;
 const opened: RedisStore[] = [];
 
 beforeAll(async () => {
   redis = await startRedis();
+  client = new Redis(redis.url);
 });
 
 afterAll(async () => {
+  client.disconnect();
   await Promise.all(opened.map((store) => store.close()));
   await redis.stop();
 });
 
 let clusters = 0;
-async function redisPair(): Promise<SessionStore[]> {
+async function redisPair(): Promise<Opened> {
   clusters += 1;
   const options = {
     redisUrl: redis.url,
@@ -120,12 +142,21 @@ async function redisPair(): Promise<SessionStore[]> {
   };
   const stores = [await openRedisStore(options), await openRedisStore(options)];
   opened.push(...stores);
-  return stores;
+  // Read as the gateway reads it, whose scripts write there too.
+  const log = new RedisTenantStore(client);
+  const events = async (of: string) => {
+    const page = await log.events(of, { afterSequence: 0, limit: 1000, types: [] });
+    expect(page.events.map(({ sequence }) => sequence)).toEqual(page.events.map((_, index) => index + 1));
+    expect(page.lastSequence).toBe(page.events.length);
+    return page.events.map(({ sequence: _, ...event }) => event);
+  };
+  return { stores, events };
 }
 
-function memoryPair(): Promise<SessionStore[]> {
+function memoryPair(): Promise<Opened> {
   const memory = memoryCoordinatorStore();
-  return Promise.resolve([asStore(memory.as(1)), asStore(memory.as(2))]);
+  const events = (of: string) => Promise.resolve(memory.events(of));
+  return Promise.resolve({ stores: [asStore(memory.as(1)), asStore(memory.as(2))], events });
 }
 
 describe.each([
@@ -134,10 +165,13 @@ describe.each([
 ])('the session store on %s', (name, open) => {
   let older: SessionStore;
   let store: SessionStore;
+  let log: Opened['events'];
   const load = (of: SigningSession) => store.load(sessionKey(tenant, of.sessionId));
 
   beforeAll(async () => {
-    [older, store] = (await open()) as [SessionStore, SessionStore];
+    const { stores, events } = await open();
+    [older, store] = stores as [SessionStore, SessionStore];
+    log = events;
   });
 
   test('gives back what was created, exactly, and nothing for what is not there', async () => {
@@ -156,19 +190,19 @@ describe.each([
     const other = session('', ReceiptState.ACCEPTED, one.sessionId);
     expect(await store.write(create(other))).toEqual(conflict('SESSION_EXISTS', one));
     const next = progress(one, moment, { submitted: [1] });
-    expect(await store.write(update(next))).toEqual(written);
-    expect(await store.write(update(next))).toEqual(written);
+    expect(await store.write(step(next))).toEqual(written);
+    expect(await store.write(step(next))).toEqual(written);
     expect(await load(one)).toEqual(stored(next));
   });
 
   test('updates only from the epoch before', async () => {
     const one = session();
-    expect(await store.write(update(progress(one, moment, {})))).toEqual(conflict('EPOCH'));
+    expect(await store.write(step(progress(one, moment, {})))).toEqual(conflict('EPOCH'));
     await store.write(create(one));
     const [a, b] = [progress(one, moment, { submitted: [1] }), progress(one, moment, { submitted: [2] })];
-    expect(await store.write(update(a))).toEqual(written);
-    expect(await store.write(update(b))).toEqual(conflict('EPOCH', a));
-    expect(await store.write(update(progress(progress(a, moment, {}), moment, {})))).toEqual(conflict('EPOCH', a));
+    expect(await store.write(step(a))).toEqual(written);
+    expect(await store.write(step(b))).toEqual(conflict('EPOCH', a));
+    expect(await store.write(step(progress(progress(a, moment, {}), moment, {})))).toEqual(conflict('EPOCH', a));
     expect(await load(one)).toEqual(stored(a));
   });
 
@@ -180,16 +214,11 @@ describe.each([
       await store.write(create(first));
       const second = session(intent);
       expect(await store.write(create(second, first.expiresMs - 1))).toEqual(conflict('INTENT_TAKEN', first));
+      expect(await store.write(create(second, first.expiresMs))).toEqual(conflict('INTENT_HELD', first));
       expect(await load(second)).toBeUndefined();
-      expect(await store.write(create(second, first.expiresMs))).toEqual(written);
-      expect(await load(first)).toMatchObject({
-        session: {
-          state: ReceiptState.EXPIRED,
-          reasonCode: 'SESSION_EXPIRED',
-          epoch: 2,
-          checkpointId: `ckp_by_${second.sessionId}`,
-        },
-      });
+      const ended = advance(first, expired, moment);
+      expect(await store.write(create(second, first.expiresMs, ended))).toEqual(written);
+      expect(await load(first)).toEqual(stored(ended));
       expect(await store.write(create(session(intent), second.expiresMs - 1))).toEqual(
         conflict('INTENT_TAKEN', second),
       );
@@ -212,26 +241,22 @@ describe.each([
     const paused = advance(first, failed, moment);
     await store.write(update(paused));
     const second = session(intent);
-    expect(await store.write(create(second))).toEqual(written);
-    const revoked = {
-      ...paused,
-      state: ReceiptState.REVOKED,
-      reasonCode: 'SESSION_REVOKED',
-      message: `gave way to ${second.sessionId}`,
-      epoch: 3,
-      checkpointId: `ckp_by_${second.sessionId}`,
-      checkpointMs: nowMs,
-    } as SigningSession;
-    expect(await load(first)).toEqual(stored(revoked));
-    const resumed = advance(
-      paused,
-      { ...completed, state: ReceiptState.RESUMED, reasonCode: 'SESSION_RESUMED' },
-      moment,
-    );
-    expect(await store.write(update(resumed))).toEqual(conflict('EPOCH', revoked));
+    expect(await store.write(create(second))).toEqual(conflict('INTENT_HELD', paused));
+    // What was decided about a session that has changed since, or about another one, is decided anew.
+    for (const wrong of [first, { ...paused, sessionId: 'sig_other' }]) {
+      const creation = create(second, nowMs, advance(wrong, revoked, moment));
+      expect(await store.write(creation)).toEqual(conflict('INTENT_HELD', paused));
+    }
+    expect(await load(second)).toBeUndefined();
+    expect(await load(first)).toEqual(stored(paused));
+    const ended = advance(paused, revoked, moment);
+    const creation = create(second, nowMs, ended);
+    expect(await store.write(creation)).toEqual(written);
+    expect(await load(first)).toEqual(stored(ended));
+    expect(await store.write(update(advance(paused, resumed, moment)))).toEqual(conflict('EPOCH', ended));
     // Repeated after a lost answer, the creation changes nothing more.
-    expect(await store.write(create(second))).toEqual(written);
-    expect(await load(first)).toEqual(stored(revoked));
+    expect(await store.write(creation)).toEqual(written);
+    expect(await load(first)).toEqual(stored(ended));
   });
 
   test('gives an intent to one of many that come at once', async () => {
@@ -288,12 +313,10 @@ describe.each([
     // A session that could be resumed keeps its place when the one that would follow is refused.
     expect(await store.write(create(begin('paused')))).toEqual(conflict('KEY_CLOSED'));
     expect(await load(paused)).toEqual(stored(pausedNow));
-    const resumed = { ...failed, state: ReceiptState.RESUMED, reasonCode: 'SESSION_RESUMED' } as const;
     expect(await store.write(update(advance(open, completed, moment)))).toEqual(conflict('KEY_CLOSED'));
     expect(await store.write(update(advance(pausedNow, resumed, moment)))).toEqual(conflict('KEY_CLOSED'));
     expect(await load(open)).toEqual(stored(open));
 
-    const revoked = { ...failed, state: ReceiptState.REVOKED, reasonCode: 'SESSION_REVOKED' } as const;
     expect(await store.write(update(advance(open, revoked, moment)))).toEqual(written);
     const other = session(`${name} other key`, ReceiptState.ACCEPTED, '', { keyId: `${keyId}_2` });
     expect(await store.write(create(other))).toEqual(written);
@@ -330,8 +353,7 @@ describe.each([
     const later = begin(ReceiptState.ACCEPTED);
     await store.write(create({ ...later, expiresMs: pending.expiresMs + 1000 }, pending.expiresMs));
     expect(await listed()).toEqual([later.sessionId]);
-    const back = { ...failed, state: ReceiptState.RESUMED, reasonCode: 'SESSION_RESUMED' } as const;
-    await store.write(update({ ...advance(pending, back, moment), expiresMs: pending.expiresMs + 9000 }));
+    await store.write(update({ ...advance(pending, resumed, moment), expiresMs: pending.expiresMs + 9000 }));
     expect(await listed()).toEqual([later.sessionId, pending.sessionId].sort());
     expect(await store.load(openSessionsKey('tn_other', keyId))).toEqual({ kind: 'openSessions', sessionIds: [] });
   });
@@ -349,11 +371,137 @@ describe.each([
     const one = session();
     expect(await older.write(create({ ...one, tenant: 'tn_fence' }))).toEqual(written);
     const next = progress({ ...one, tenant: 'tn_fence' }, moment, {});
-    expect(await store.write(update(next))).toEqual(written);
-    expect(await older.write(update(progress(next, moment, {})))).toEqual(conflict('FENCED'));
+    expect(await store.write(step(next))).toEqual(written);
+    expect(await older.write(step(progress(next, moment, {})))).toEqual(conflict('FENCED'));
     expect(await older.write(create(session(`${name} fenced`)))).toEqual(conflict('FENCED'));
     expect(await older.write({ kind: 'closeKey', tenant, keyId: 'wal_fenced' })).toEqual(conflict('FENCED'));
     expect(await older.load(sessionKey('tn_fence', one.sessionId))).toEqual(stored(next));
+    expect((await log('tn_fence')).map(({ resource }) => resource.version)).toEqual([1]);
+  });
+
+  describe('the event log', () => {
+    /** A session of a tenant of its own, so that the whole log is looked at. */
+    const alone = (of: SigningSession) => ({ ...of, tenant: `tn_log_${count}` });
+
+    test('has the event of every new state, and none of a step within one', async () => {
+      const one = alone(session());
+      const begun = create(one);
+      await store.write(begun);
+      const stepped = progress(one, moment, { submitted: [1] });
+      await store.write(step(stepped));
+      expect(await log(one.tenant)).toEqual([begun.event]);
+      const paused = update(advance(stepped, failed, moment));
+      await store.write(paused);
+      const back = update(advance(paused.session, resumed, moment));
+      await store.write(back);
+      const done = update(advance(back.session, completed, moment));
+      await store.write(done);
+      const events = await log(one.tenant);
+      expect(events).toEqual([begun, paused, back, done].map(({ event }) => event));
+      expect(events.map(({ type, resource: { version } }) => `${version} ${type}`)).toEqual([
+        '1 signing.session.accepted',
+        '3 signing.session.failed',
+        '4 signing.session.resumed',
+        '5 signing.session.completed',
+      ]);
+    });
+
+    test('has one event of a write that is repeated', async () => {
+      const one = alone(session());
+      const [begun, done] = [create(one), update(advance(one, completed, moment))];
+      for (let time = 0; time < 3; time += 1) expect(await store.write(begun)).toEqual(written);
+      for (let time = 0; time < 3; time += 1) expect(await store.write(done)).toEqual(written);
+      expect(await log(one.tenant)).toEqual([begun.event, done.event]);
+    });
+
+    test('has no event of what was refused', async () => {
+      const one = alone(session('i', ReceiptState.ACCEPTED, '', { keyId: 'wal_log' }));
+      const { tenant: its } = one;
+      await store.write(create(one));
+      await store.write({ kind: 'closeKey', tenant: its, keyId: 'wal_log' });
+      const other = session('j', ReceiptState.ACCEPTED, '', { keyId: 'wal_log' });
+      const refused = [
+        await store.write(create({ ...session('i'), tenant: its })),
+        await store.write(create({ ...session('', ReceiptState.ACCEPTED, one.sessionId), tenant: its })),
+        await store.write(update(advance(progress(one, moment, {}), revoked, moment))),
+        await store.write(update(advance(one, completed, moment))),
+        await store.write(create({ ...other, tenant: its })),
+        await older.write(update(advance(one, revoked, moment))),
+      ];
+      expect(refused.map((outcome) => outcome.kind === 'conflict' && outcome.code)).toEqual([
+        'INTENT_TAKEN',
+        'SESSION_EXISTS',
+        'EPOCH',
+        'KEY_CLOSED',
+        'KEY_CLOSED',
+        'FENCED',
+      ]);
+      expect((await log(its)).map(({ type }) => type)).toEqual(['signing.session.accepted']);
+    });
+
+    test('has both events of a session that takes the place of another, each once', async () => {
+      const first = alone(session('i'));
+      await store.write(create(first));
+      const paused = update(advance(first, failed, moment));
+      await store.write(paused);
+      const second = { ...session('i'), tenant: first.tenant };
+      expect(await store.write(create(second))).toEqual(conflict('INTENT_HELD', paused.session));
+      expect(await log(first.tenant)).toHaveLength(2);
+      const creation = create(second, nowMs, advance(paused.session, revoked, moment));
+      for (let time = 0; time < 2; time += 1) expect(await store.write(creation)).toEqual(written);
+      const events = await log(first.tenant);
+      expect(events.slice(2)).toEqual([creation.ends?.event, creation.event]);
+      const resource = { type: 'signing_session', id: first.sessionId, version: 3 };
+      expect(events[2]).toMatchObject({ type: 'signing.session.revoked', resource });
+    });
+
+    test('of several sessions that take one place at once, has the events of one', async () => {
+      const first = alone(session('i'));
+      await store.write(create(first));
+      const paused = update(advance(first, failed, moment));
+      await store.write(paused);
+      const rivals = [1, 2, 3].map(() =>
+        create({ ...session('i'), tenant: first.tenant }, nowMs, advance(paused.session, revoked, moment)),
+      );
+      const outcomes = await Promise.all(rivals.map((rival) => store.write(rival)));
+      const winners = rivals.filter((_, index) => outcomes[index]!.kind === 'written');
+      expect(winners).toHaveLength(1);
+      expect((await log(first.tenant)).slice(2)).toEqual([winners[0]!.ends?.event, winners[0]!.event]);
+    });
+  });
+
+  test('names sessions past their lifetime until their end is written', async () => {
+    const its = `tn_overdue_${name}`;
+    const begin = (expiresMs: number, state?: SigningSession['state'], intent = '') => ({
+      ...session(intent, state),
+      tenant: its,
+      expiresMs,
+    });
+    const overdue = async (atMs: number) => {
+      const record = await store.load(overdueKey(atMs));
+      const found = record?.kind === 'overdue' ? record.sessions.filter((one) => one.tenant === its) : [];
+      return found.map(({ sessionId }) => sessionId).sort();
+    };
+    const [late, soon] = [begin(9_000), begin(5_000)];
+    const [pending, denied] = [begin(6_000, ReceiptState.PENDING_HUMAN_APPROVAL), begin(1_000, ReceiptState.DENIED)];
+    const held = begin(7_000, undefined, 'held');
+    for (const each of [late, soon, pending, denied, held]) await store.write(create(each));
+    expect(await overdue(4_999)).toEqual([]);
+    expect(await overdue(5_000)).toEqual([soon.sessionId]);
+    expect(await overdue(5_000)).toEqual([soon.sessionId]);
+    // A pause leaves the lifetime as it was; a resumed session has one of its own.
+    const stepped = progress(soon, moment, {});
+    await store.write(step(stepped));
+    const paused = advance(stepped, failed, moment);
+    await store.write(update(paused));
+    expect(await overdue(6_000)).toEqual([soon.sessionId, pending.sessionId].sort());
+    await store.write(update({ ...advance(paused, resumed, moment), expiresMs: 8_000 }));
+    expect(await overdue(6_500)).toEqual([pending.sessionId]);
+    await store.write(update(advance(pending, expired, moment)));
+    expect(await overdue(6_600)).toEqual([]);
+    await store.write(create(begin(20_000, undefined, 'held'), 7_000, advance(held, expired, moment)));
+    await store.write(update(advance(late, completed, moment)));
+    expect(await overdue(19_999)).toEqual([soon.sessionId]);
   });
 });
 

@@ -1,0 +1,46 @@
+/**
+ * The actor "expiry": sees to it that a session whose lifetime is over says so, also when nobody calls it any more. So
+ * its event is written, and whoever follows events learns of its end.
+ *
+ * Told to look, it asks the store for overdue sessions and tells each to end; the session's own actor decides, and
+ * writes. The store names a session until its end is durable: what a crash or a full mailbox loses is told again at the
+ * next look. How many are named at once is bounded by the store.
+ */
+import type { Behaviour, Context } from '../actors/contract.ts';
+import {
+  type CoordinatorEffect,
+  type CoordinatorInput,
+  type CoordinatorMessage,
+  type CoordinatorRecord,
+  type CoordinatorWrite,
+  expiryAddress,
+  isLocal,
+  overdueKey,
+  sessionAddress,
+} from './messages.ts';
+
+/** How often the process tells it to look. */
+export const sweepEveryMs = 1_000;
+
+export function expiryBehaviour(): Behaviour<null, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
+  return {
+    prefix: expiryAddress,
+    mailboxMax: 8,
+    durableKey: () => undefined,
+    start: () => ({ state: null, effects: [] }),
+    receive: (_, input, context) => ({ state: null, effects: receive(input, context) }),
+  };
+}
+
+function receive(input: CoordinatorInput, { nowMs }: Context): CoordinatorEffect[] {
+  if (input.kind === 'message') {
+    const asked = isLocal(input.message) && input.message.kind === 'sweep';
+    return asked ? [{ kind: 'load', key: overdueKey(nowMs) }] : [];
+  }
+  if (input.kind !== 'loaded' || input.record?.kind !== 'overdue') return [];
+  return input.record.sessions.map(({ tenant, sessionId }) => ({
+    kind: 'send',
+    to: sessionAddress(tenant, sessionId),
+    message: { kind: 'expire' },
+  }));
+}
