@@ -26,7 +26,7 @@ export interface ConsumerOptions {
   readonly stalledEveryMs: number;
 }
 
-export const consumerDefaults: ConsumerOptions = { concurrency: 512, lockMs: 10_000, stalledEveryMs: 5_000 };
+export const consumerDefaults: ConsumerOptions = { concurrency: 1_024, lockMs: 10_000, stalledEveryMs: 5_000 };
 
 const jobName = 'deliver';
 /** BullMQ keeps a stream of what it did; nobody reads it. */

@@ -62,7 +62,9 @@ export class Relay {
   readonly #pumps: Keyed<{ readonly tenant: string; readonly webhookId: string }>;
   readonly #retries = new TimeHeap<{ readonly tenant: string; readonly webhookId: string }>();
   #retryCount = 0;
-  #tenants: ReadonlySet<string> = new Set();
+  /** Those that have webhooks, and those that were looked at in vain since the last sweep. */
+  #tenants = new Set<string>();
+  readonly #without = new Set<string>();
   #retryTimer: NodeJS.Timeout | undefined;
   #retryTimerAtMs = 0;
   #sweepTimer: NodeJS.Timeout | undefined;
@@ -90,7 +92,13 @@ export class Relay {
 
   /** An event of this tenant was written. */
   wake(tenant: string): void {
-    if (!this.#stopping && this.#tenants.has(tenant)) this.#tenantRuns.run(tenant, tenant);
+    if (this.#stopping) return;
+    if (!this.#tenants.has(tenant)) {
+      // It may have its first webhook now; the sweep would find it too.
+      if (this.#without.has(tenant)) return;
+      this.#without.add(tenant);
+    }
+    this.#tenantRuns.run(tenant, tenant);
   }
 
   /** A delivery of this webhook has ended, and more waits. */
@@ -111,6 +119,7 @@ export class Relay {
   async sweep(): Promise<void> {
     const tenants = await this.#deps.hooks.tenants();
     this.#tenants = new Set(tenants);
+    this.#without.clear();
     for (let index = 0; index < tenants.length && !this.#stopping; index += tenantsAtOnce) {
       const some = tenants.slice(index, index + tenantsAtOnce);
       await Promise.all(some.map((tenant) => this.#tenantRuns.run(tenant, tenant)));
@@ -131,7 +140,8 @@ export class Relay {
     const { hooks, clock } = this.#deps;
     const look = await hooks.look(tenant);
     const nowMs = clock.nowMs();
-    if (look.webhooks.length === 0 && look.removed.length === 0) await hooks.forgetTenant(tenant, nowMs);
+    if (look.webhooks.length > 0) this.#tenants.add(tenant);
+    else if (look.removed.length === 0 && this.#tenants.has(tenant)) await hooks.forgetTenant(tenant, nowMs);
     await Promise.all([
       ...look.removed.map((webhookId) => this.#clear(tenant, webhookId)),
       ...look.webhooks
