@@ -7,6 +7,7 @@ import { openChains } from '../../gateway/chain/chains.ts';
 import { complianceRoutes } from '../../gateway/compliance/routes.ts';
 import { connectionRoutes } from '../../gateway/connections/routes.ts';
 import { eventRoutes } from '../../gateway/events/routes.ts';
+import { eventStreamRoutes } from '../../gateway/events/stream-routes.ts';
 import { intentRoutes } from '../../gateway/intents/routes.ts';
 import { policyRoutes } from '../../gateway/policies/routes.ts';
 import type { ProviderInfo } from '../../gateway/providers/port.ts';
@@ -25,6 +26,7 @@ export function restRoutes(): readonly Route[] {
     ...walletRoutes(absent()),
     ...intentRoutes(absent(), absent()),
     ...eventRoutes(),
+    ...eventStreamRoutes(absent()),
     ...webhookRoutes(absent()),
     ...policyRoutes(absent()),
     ...riskRoutes(),

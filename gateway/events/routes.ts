@@ -5,28 +5,13 @@ import { createdQuery, readCreated, readPage } from '../rest/pages.ts';
 import { type RequestContext, type Route, route } from '../rest/route.ts';
 import { Closed, ListOf, pageQuery } from '../rest/schema-kit.ts';
 import type { EventPage, EventQuery } from '../store/contract.ts';
-import { isEventFilter } from './types.ts';
+import { ResourceFilter, readTypes, SequenceText, TypeFilter } from './query.ts';
 import { Event, eventView } from './view.ts';
 
-const typesMax = 20;
-
 const query = Closed({
-  type: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 1000,
-      description: `event types, separated by commas, at most ${typesMax}; "wallet.*" stands for all that begin so`,
-      examples: ['transaction_intent.approved,wallet.*'],
-    }),
-  ),
-  resource_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'events of this resource' })),
-  after_sequence: Type.Optional(
-    Type.String({
-      pattern: '^(0|[1-9][0-9]{0,14})$',
-      description: 'events with a higher sequence; what is no longer kept cannot be asked for',
-      examples: ['41'],
-    }),
-  ),
+  type: Type.Optional(TypeFilter),
+  resource_id: Type.Optional(ResourceFilter),
+  after_sequence: Type.Optional(SequenceText),
   ...createdQuery,
   ...pageQuery,
 });
@@ -43,7 +28,7 @@ export function eventRoutes(): readonly Route[] {
       summary: 'List events, oldest first',
       description:
         'Events are kept for 30 days, and 1,000,000 of them a tenant. To follow them, ask again with ' +
-        '`after_sequence` = the highest sequence seen. `created_after` is inclusive, `created_before` is not. Without ' +
+        '`after_sequence` = the highest sequence seen, or use `GET /v1/events/stream`. `created_after` is inclusive, `created_before` is not. Without ' +
         '`after_sequence` the list begins with the oldest event that is kept.',
       scope: 'events:read',
       limitClass: 'reads',
@@ -76,20 +61,6 @@ async function listEvents(context: RequestContext, query: Query): Promise<object
     has_more: page.hasMore,
     next_cursor: page.hasMore ? request.cursorOf(String(page.nextAfterSequence)) : null,
   };
-}
-
-function readTypes(text: string | undefined): readonly string[] {
-  if (text === undefined) return [];
-  const types = text.split(',');
-  const strangers = types.filter((type) => !isEventFilter(type));
-  if (strangers.length > 0 || types.length > typesMax) {
-    const issue = strangers.length > 0 ? 'not_allowed_value' : 'too_many_items';
-    const message = `takes up to ${typesMax} event types, separated by commas`;
-    throw new ServiceError('invalidRequest', 'the event types are not valid', {
-      details: [{ field: 'type', issue, message }],
-    });
-  }
-  return types;
 }
 
 /** Whoever follows events must learn that some are lost, instead of reading on behind the hole. */

@@ -127,6 +127,7 @@ describe('a body', () => {
     expect(answer.json()).toEqual({
       params: {},
       query: { dry: 'true' },
+      headers: {},
       body: { name: 'x', n: 3 },
       trace: headers.traceparent,
     });
