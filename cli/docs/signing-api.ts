@@ -1,9 +1,10 @@
 /**
- * The made parts of docs/signing-api.md: calls, fields, states, limits, directives, each from the registry or descriptor
+ * The made parts of docs/signing-api.md: calls, fields, states, events, limits, directives, each from the registry or descriptor
  * that the service itself runs on.
  */
 import { type DescField, type DescFile, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { initialStates, isResumable, type SessionState, transitions } from '../../coordinator/session/transitions.ts';
+import { eventTypes } from '../../gateway/events/types.ts';
 import { signingMethods } from '../../gateway/signing/methods.ts';
 import { contractVersion } from '../../proto/contract-version.ts';
 import {
@@ -25,6 +26,7 @@ export function signingApiPage(page: string): string {
     ['states', statesTable()],
     ['diagram', stateDiagram()],
     ['lifetimes', lifetimesTable()],
+    ['events', eventsTable()],
     ['limits', limitsTable()],
     ['directives', directivesTable()],
     ['contract version', `This server speaks **${contractVersion}**.`],
@@ -101,6 +103,14 @@ function stateDiagram(): string {
     .filter((state) => transitions[state].length === 0)
     .map((state) => `    ${ReceiptState[state]} --> [*]`);
   return ['```mermaid', 'stateDiagram-v2', ...from(initialStates), ...arrows, ...ends, '```'].join('\n');
+}
+
+function eventsTable(): string {
+  const ofSessions = Object.entries(eventTypes).filter(([type]) => /^(signing|dkg)\.session\./.test(type));
+  return table(
+    ['Type', 'When'],
+    ofSessions.map(([type, when]) => [code(type), when]),
+  );
 }
 
 function lifetimesTable(): string {

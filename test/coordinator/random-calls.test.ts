@@ -58,9 +58,13 @@ const event = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crashNode' as const), node: fc.constantFrom(1, 2, 3) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crashCoordinator' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweep' as const) }) },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, 3, 2000, 12_000, 600_000) }),
+    arbitrary: fc.record({
+      kind: fc.constant('wait' as const),
+      ms: fc.constantFrom(1, 3, 2000, 12_000, 600_000, 900_000),
+    }),
   },
 );
 type Happening = typeof event extends fc.Arbitrary<infer E> ? E : never;
@@ -163,6 +167,9 @@ class World {
         cluster.crashCoordinator();
         cluster.startCoordinator();
         return;
+      case 'sweep':
+        cluster.sweep();
+        return;
       case 'wait':
         cluster.time.advance(one.ms);
         return;
@@ -175,6 +182,7 @@ class World {
     for (const { isDone } of this.#pending) expect(isDone).toBe(true);
     this.#pending.length = 0;
     this.invariants.events(this.cluster.events.splice(0));
+    this.invariants.log(this.cluster);
   }
 
   #session(index: number): string {

@@ -55,6 +55,7 @@ class Client {
       this.invariants.released(transactionIntentId, this.#curve, this.publicKey, digest, signed);
     }
     this.invariants.events(cluster.events.splice(0));
+    this.invariants.log(cluster);
   }
 
   /** Repeats a call until the session is complete, resuming it where it paused. */

@@ -3,11 +3,25 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { expect } from 'vitest';
 import type { ActorEvent, Envelope } from '../../../actors/contract.ts';
-import { type SessionState, transitions } from '../../../coordinator/session/transitions.ts';
-import type { SignatureShareResponse } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { initialStates, type SessionState, transitions } from '../../../coordinator/session/transitions.ts';
+import { eventTypes } from '../../../gateway/events/types.ts';
+import { ReceiptState, type SignatureShareResponse } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type ReasonCode, reasonCodes } from '../../../proto/reason-codes.ts';
 import type { WireMessage } from '../../../proto/wire.ts';
-import { type Answered, expectComplete } from './world.ts';
+import type { SimCluster } from '../../../sim/cluster.ts';
+import { type Answered, expectComplete, tenant } from './world.ts';
+
+/** Types, and the states that they tell of. */
+const stateOf: Readonly<Record<string, SessionState>> = {
+  accepted: ReceiptState.ACCEPTED,
+  pending: ReceiptState.PENDING_HUMAN_APPROVAL,
+  resumed: ReceiptState.RESUMED,
+  completed: ReceiptState.BACKEND_COMPLETED,
+  failed: ReceiptState.BACKEND_FAILED,
+  denied: ReceiptState.DENIED,
+  expired: ReceiptState.EXPIRED,
+  revoked: ReceiptState.REVOKED,
+};
 
 interface Told {
   readonly epoch: bigint;
@@ -24,6 +38,11 @@ function reachable(from: SessionState): Set<SessionState> {
 
 export class Invariants {
   readonly #told = new Map<string, Told>();
+  /** Whatever was told, since the log was looked at last. */
+  readonly #toClaim: (Told & { readonly sessionId: string })[] = [];
+  /** What the log has of a session, oldest first. */
+  readonly #logged = new Map<string, Pick<Told, 'epoch' | 'state'>[]>();
+  readonly #eventIds = new Set<string>();
   readonly #requests = new Map<string, string>();
   readonly #signed = new Set<string>();
   readonly #signatures = new Map<string, string>();
@@ -41,6 +60,7 @@ export class Invariants {
       state: checkpoint!.state as SessionState,
       checkpointId: checkpoint!.checkpointId,
     };
+    this.#toClaim.push({ ...now, sessionId: receipt!.sessionId });
     // It speaks of another session, as the store had it when the call was refused; that one's own answers may be newer.
     if (before && code === 'DUPLICATE_INTENT' && now.epoch < before.epoch) return;
     if (before) {
@@ -50,6 +70,43 @@ export class Invariants {
       if (transitions[before.state].length === 0) expect(now.epoch).toBe(before.epoch);
     }
     this.#told.set(receipt!.sessionId, now);
+  }
+
+  /**
+   * The event log has every change of state of every session once, in order, and nothing else: it agrees with what is
+   * durable, and with all that callers were told.
+   */
+  log(cluster: SimCluster): void {
+    const log = cluster.eventLog(tenant);
+    const seen = new Set<string>();
+    for (const { id, type, resource, object, connectionId } of log.slice(this.#eventIds.size)) {
+      expect(this.#eventIds.has(id)).toBe(false);
+      this.#eventIds.add(id);
+      expect(Object.keys(eventTypes)).toContain(type);
+      const state = stateOf[type.split('.')[2]!]!;
+      const events = this.#logged.get(resource.id) ?? [];
+      const before = events.at(-1);
+      expect(before ? transitions[before.state] : initialStates).toContain(state);
+      expect(resource.version).toBeGreaterThan(Number(before?.epoch ?? 0));
+      if (!before) expect(resource.version).toBe(1);
+      expect(object).toMatchObject({
+        session_id: resource.id,
+        epoch: resource.version,
+        state: `RECEIPT_STATE_${ReceiptState[state]}`,
+      });
+      expect(`${resource.type} ${connectionId}`).toBe(`${type.split('.')[0]}_session null`);
+      this.#logged.set(resource.id, [...events, { epoch: BigInt(resource.version), state }]);
+      seen.add(resource.id);
+    }
+    for (const sessionId of seen) {
+      const stored = cluster.storedSession(tenant, sessionId)!;
+      const last = this.#logged.get(sessionId)!.at(-1)!;
+      expect(last.state).toBe(stored.state);
+      expect(last.epoch <= BigInt(stored.epoch)).toBe(true);
+    }
+    for (const { sessionId, epoch, state } of this.#toClaim.splice(0)) {
+      expect(this.#logged.get(sessionId)!.findLast((event) => event.epoch <= epoch)?.state).toBe(state);
+    }
   }
 
   knows(sessionId: string): boolean {

@@ -1,0 +1,270 @@
+/** The events of sessions in the tenant's log: what they show, and that an end is told of that nobody came to see. */
+import { describe, expect, test } from 'vitest';
+import { MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
+import { begin, codeOf, digest, makeKey, tenant, tokenOf, witness } from './support/world.ts';
+
+const lifetimes = { signingMs: 1_000, pendingMs: 60_000, dkgMs: 10_000 };
+
+function world(options: Partial<SimOptions> = {}): SimCluster {
+  const cluster = new SimCluster({ seed: 'session-events', nodes: 3, ...options });
+  makeKey(cluster, 'k');
+  return cluster;
+}
+
+/** What the log says of one session, or of all but the key's own. */
+function told(cluster: SimCluster, sessionId?: string): string[] {
+  const log = cluster.eventLog(tenant).filter(({ resource: { id } }) => (sessionId ? id === sessionId : id !== 'k'));
+  return log.map(({ type, resource }) => `${resource.version} ${type}`);
+}
+
+/** Lets time pass, with a look for overdue sessions at its end. */
+function sweepAfter(cluster: SimCluster, delayMs: number): void {
+  cluster.time.advance(delayMs);
+  cluster.sweep();
+  cluster.time.advance(100);
+}
+
+describe('the event of a session', () => {
+  test('shows the session as it then was, without its signature', () => {
+    const cluster = world();
+    const context = { correlationId: 'order 7' };
+    const derivation = { networkId: 'eip155:1' };
+    const { signingSessionId } = begin(cluster, 'pay', { context, derivation });
+    const signed = cluster.submitSignatureShare({ signingSessionId }).result();
+    expect(told(cluster, signingSessionId)).toEqual(['1 signing.session.accepted', '2 signing.session.completed']);
+    const event = cluster.eventLog(tenant).at(-1)!;
+    const createdMs = cluster.storedSession(tenant, signingSessionId)!.createdMs;
+    expect(event).toEqual({
+      id: expect.stringMatching(/^evt_[0-9a-f-]{36}$/),
+      type: 'signing.session.completed',
+      atMs: Number(signed.checkpoint!.createdAtEpochMs),
+      resource: { type: 'signing_session', id: signingSessionId, version: 2 },
+      correlationId: 'order 7',
+      provider: null,
+      connectionId: null,
+      object: {
+        session_id: signingSessionId,
+        kind: 'signing',
+        state: 'RECEIPT_STATE_BACKEND_COMPLETED',
+        reason_code: 'SIGNATURE_COMPLETED',
+        message: signed.receipt!.message,
+        epoch: 2,
+        transaction_intent_id: 'pay',
+        wallet_id: 'k',
+        curve: 'secp256k1',
+        network_id: 'eip155:1',
+        keystore_type: 'KEYSTORE_TYPE_MOCK_THRESHOLD',
+        approval_mode: 'DIRECT_ALLOWED',
+        attempt: 1,
+        culprits: [],
+        correlation_id: 'order 7',
+        created_at: new Date(createdMs).toISOString(),
+        expires_at: new Date(createdMs + 15 * 60_000).toISOString(),
+      },
+    });
+    const signature = Buffer.from(signed.fullSignature);
+    for (const text of [signature.toString('hex'), signature.toString('base64'), signature.toString('hex', 0, 32)]) {
+      expect(JSON.stringify(cluster.eventLog(tenant))).not.toContain(text);
+    }
+    expect(JSON.stringify(event).length).toBeLessThan(1_000);
+  });
+
+  test('of a key shows what was made', () => {
+    const cluster = new SimCluster({ seed: 'key', nodes: 3 });
+    const publicKey = Buffer.from(makeKey(cluster, 'k', 'ed25519')).toString('hex');
+    const [accepted, completed, ...more] = cluster.eventLog(tenant);
+    expect(more).toEqual([]);
+    expect(accepted).toMatchObject({ type: 'dkg.session.accepted', resource: { type: 'dkg_session', id: 'k' } });
+    expect(accepted!.object).toMatchObject({ curve: 'ed25519', threshold: 2, total_nodes: 3, public_key: null });
+    expect(completed).toMatchObject({ type: 'dkg.session.completed', object: { kind: 'dkg', public_key: publicKey } });
+  });
+
+  test('never shows a token or a witness', () => {
+    const cluster = world();
+    const pending = cluster
+      .initiateSigning({ walletId: 'k', messageHash: digest, transactionIntentId: 't', approvalMode: 2 })
+      .result();
+    const { signingSessionId: sessionId } = pending;
+    const resumeToken = tokenOf(pending);
+    cluster.resumeSession({ sessionId, resumeToken, humanApprovalWitness: witness }).result();
+    cluster.submitSignatureShare({ signingSessionId: sessionId }).result();
+    expect(told(cluster, sessionId)).toEqual([
+      '1 signing.session.pending',
+      '2 signing.session.resumed',
+      '3 signing.session.completed',
+    ]);
+    const text = JSON.stringify(cluster.eventLog(tenant));
+    for (const secret of [resumeToken, witness.toString(), witness.toString('base64'), witness.toString('hex')]) {
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  test.each([
+    [MockDirective.FORCE_DENIED, 'denied'],
+    [MockDirective.FORCE_REVOKED, 'revoked'],
+    [MockDirective.FORCE_EXPIRED, 'expired'],
+    [MockDirective.FORCE_BACKEND_FAILED, 'failed'],
+  ])('that directive %s forces is %s, however long the names are that were never checked', (mockDirective, name) => {
+    const cluster = world();
+    const long = '€'.repeat(50_000);
+    const request = { walletId: long, transactionIntentId: long, mockDirective };
+    cluster.initiateSigning({ ...request, derivation: { networkId: long } }).result();
+    expect(told(cluster)).toEqual([`1 signing.session.${name}`]);
+    expect(JSON.stringify(cluster.eventLog(tenant).at(-1)).length).toBeLessThan(2_000);
+  });
+
+  test('is not written for a call that is refused or only takes a step', () => {
+    const cluster = world();
+    const { signingSessionId } = begin(cluster, 't');
+    const before = cluster.eventLog(tenant).length;
+    cluster.initiateSigning({ walletId: 'k', messageHash: digest, transactionIntentId: 't' }).result();
+    cluster.initiateSigning({ walletId: 'none', messageHash: digest, transactionIntentId: 'u' }).result();
+    cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result();
+    const stepped = cluster.submitSignatureShare({ signingSessionId, nodeId: 1 }).result();
+    expect([codeOf(stepped), stepped.checkpoint!.epoch]).toEqual(['SHARE_ACCEPTED', 2n]);
+    expect(cluster.eventLog(tenant)).toHaveLength(before);
+  });
+});
+
+describe('a session that another one ends', () => {
+  test('is told of before its successor: revoked when it could be resumed', () => {
+    const cluster = world();
+    const request = { walletId: 'k', messageHash: digest, transactionIntentId: 't' };
+    const mockDirective = MockDirective.FORCE_BACKEND_FAILED;
+    const first = cluster.initiateSigning({ ...request, mockDirective }).result().signingSessionId;
+    const second = begin(cluster, 't').signingSessionId;
+    expect(cluster.eventLog(tenant).slice(-2)).toMatchObject([
+      { type: 'signing.session.revoked', resource: { id: first, version: 2 } },
+      { type: 'signing.session.accepted', resource: { id: second, version: 1 } },
+    ]);
+    expect(cluster.storedSession(tenant, first)).toMatchObject({ state: ReceiptState.REVOKED, epoch: 2 });
+    expect(cluster.submitSignatureShare({ signingSessionId: second }).result().isComplete).toBe(true);
+  });
+
+  test('is told of as expired when its lifetime is over, also by a forced successor', () => {
+    const cluster = world({ config: { lifetimes } });
+    const first = begin(cluster, 't').signingSessionId;
+    cluster.time.advance(lifetimes.signingMs);
+    const request = { walletId: 'k', messageHash: digest, transactionIntentId: 't' };
+    const forced = { ...request, mockDirective: MockDirective.FORCE_BACKEND_FAILED };
+    expect(codeOf(cluster.initiateSigning(forced).result())).toBe('MOCK_FORCED_BACKEND_FAILED');
+    expect(told(cluster, first)).toEqual(['1 signing.session.accepted', '2 signing.session.expired']);
+    expect(codeOf(cluster.submitSignatureShare({ signingSessionId: first }).result())).toBe('SESSION_EXPIRED');
+  });
+
+  test('is told of once, whatever becomes of the writes', () => {
+    for (const fate of ['lost', 'unanswered'] as const) {
+      // The store names who holds the place, then both are written.
+      for (let nth = 1; nth <= 2; nth += 1) {
+        let writes = Number.NEGATIVE_INFINITY;
+        const cluster = world({ onCoordinatorWrite: () => (++writes === nth ? fate : 'answered') });
+        const request = { walletId: 'k', messageHash: digest, transactionIntentId: 't' };
+        const mockDirective = MockDirective.FORCE_BACKEND_FAILED;
+        const first = cluster.initiateSigning({ ...request, mockDirective }).result().signingSessionId;
+        writes = 0;
+        const call = cluster.initiateSigning(request);
+        cluster.time.runUntil(() => call.isDone);
+        cluster.time.advance(100);
+        cluster.initiateSigning(request).result();
+        expect(told(cluster, first)).toEqual(['1 signing.session.failed', '2 signing.session.revoked']);
+        expect(told(cluster).filter((one) => one.endsWith('accepted'))).toHaveLength(1);
+      }
+    }
+  });
+
+  test('with the end of its wallet is told of, each of them', () => {
+    const service = { walletService: true };
+    const cluster = world();
+    cluster.initiateDkg({ sessionId: 'wal_1' }, tenant, service).result();
+    cluster.exchangeDkgShares({ sessionId: 'wal_1' }, tenant, service).result();
+    const open = ['a', 'b'].map((id) => begin(cluster, id, { walletId: 'wal_1' }).signingSessionId);
+    cluster.closeKey({ keyId: 'wal_1' }, tenant, service).result();
+    cluster.closeKey({ keyId: 'wal_1' }, tenant, service).result();
+    for (const id of open) {
+      expect(told(cluster, id)).toEqual(['1 signing.session.accepted', '2 signing.session.revoked']);
+    }
+  });
+});
+
+describe('a session that nobody calls any more', () => {
+  test('expires by itself, once, and says so', () => {
+    const cluster = world({ config: { lifetimes } });
+    const { signingSessionId } = begin(cluster, 't');
+    sweepAfter(cluster, lifetimes.signingMs - 1_000);
+    expect(told(cluster, signingSessionId)).toHaveLength(1);
+    sweepAfter(cluster, 1_000);
+    sweepAfter(cluster, 1_000);
+    expect(told(cluster, signingSessionId)).toEqual(['1 signing.session.accepted', '2 signing.session.expired']);
+    expect(cluster.storedSession(tenant, signingSessionId)).toMatchObject({ state: ReceiptState.EXPIRED, epoch: 2 });
+    expect(codeOf(cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SESSION_EXPIRED');
+  });
+
+  test('expires whatever it waits for: its nodes, a human, a resume', () => {
+    const cluster = world({ config: { lifetimes } });
+    const request = { walletId: 'k', messageHash: digest };
+    cluster.initiateDkg({ sessionId: 'abandoned', threshold: 2, totalNodes: 3 }).result();
+    cluster.initiateSigning({ ...request, transactionIntentId: 'p', approvalMode: 2 }).result();
+    const mockDirective = MockDirective.FORCE_BACKEND_FAILED;
+    cluster.initiateSigning({ ...request, transactionIntentId: 'f', mockDirective }).result();
+    sweepAfter(cluster, 70_000);
+    expect(told(cluster)).toEqual([
+      '1 dkg.session.accepted',
+      '1 signing.session.pending',
+      '1 signing.session.failed',
+      '2 dkg.session.expired',
+      '2 signing.session.expired',
+      '2 signing.session.expired',
+    ]);
+  });
+
+  test('expires also when the coordinator was away at its end, and has left memory', () => {
+    const cluster = world({ config: { lifetimes } });
+    const open = Array.from({ length: 40 }, (_, index) => begin(cluster, `t${index}`).signingSessionId);
+    cluster.crashCoordinator();
+    cluster.time.advance(lifetimes.signingMs);
+    cluster.startCoordinator();
+    sweepAfter(cluster, 0);
+    for (const id of open)
+      expect(told(cluster, id)).toEqual(['1 signing.session.accepted', '2 signing.session.expired']);
+  });
+
+  test('expires at a later look when the coordinator dies, or the write fails, during the first', () => {
+    for (let afterMs = 0; afterMs < 5; afterMs += 1) {
+      const cluster = world({ config: { lifetimes } });
+      const { signingSessionId } = begin(cluster, 't');
+      cluster.time.advance(lifetimes.signingMs);
+      cluster.sweep();
+      cluster.time.advance(afterMs);
+      cluster.crashCoordinator();
+      cluster.startCoordinator();
+      sweepAfter(cluster, 1_000);
+      expect(told(cluster, signingSessionId)).toEqual(['1 signing.session.accepted', '2 signing.session.expired']);
+    }
+    for (const fate of ['lost', 'unanswered'] as const) {
+      let next: typeof fate | 'answered' = 'answered';
+      const cluster = world({ config: { lifetimes }, onCoordinatorWrite: () => next });
+      const { signingSessionId } = begin(cluster, 't');
+      next = fate;
+      sweepAfter(cluster, lifetimes.signingMs);
+      next = 'answered';
+      sweepAfter(cluster, 1_000);
+      expect(told(cluster, signingSessionId)).toEqual(['1 signing.session.accepted', '2 signing.session.expired']);
+    }
+  });
+
+  test('is left alone by a look that comes while it completes', () => {
+    const cluster = world({ config: { lifetimes } });
+    const { signingSessionId } = begin(cluster, 't');
+    cluster.time.advance(lifetimes.signingMs - 3);
+    const call = cluster.submitSignatureShare({ signingSessionId });
+    for (let step = 0; step < 10; step += 1) {
+      cluster.time.advance(1);
+      cluster.sweep();
+    }
+    const { isComplete } = call.result();
+    cluster.time.advance(100);
+    const end = isComplete ? 'completed' : 'expired';
+    expect(told(cluster, signingSessionId)).toEqual(['1 signing.session.accepted', `2 signing.session.${end}`]);
+  });
+});
