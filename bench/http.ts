@@ -13,7 +13,7 @@ export interface HttpAnswer {
 
 export interface HttpClient {
   /** Rejects when there is no answer. */
-  send(method: 'GET' | 'POST', path: string, body?: string): Promise<HttpAnswer>;
+  send(method: 'GET' | 'POST' | 'PATCH', path: string, body?: string): Promise<HttpAnswer>;
   close(): Promise<void>;
 }
 

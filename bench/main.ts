@@ -14,14 +14,25 @@ import type { Curve, Door, DoorName } from './doors/door.ts';
 import { grpcDoor } from './doors/grpc.ts';
 import { restDoor } from './doors/rest.ts';
 import { environment, loadAverages } from './environment.ts';
+import { eventPhases } from './events/phases.ts';
 import { runLoad } from './load.ts';
 import { type BenchOptions, parseOptions, signingSchemes } from './options.ts';
 import { cpuSeconds, memory, readProbes } from './processes.ts';
 import { type BareRates, bareRates } from './reference/bare.ts';
+import { bullmqRate } from './reference/bullmq.ts';
 import { cryptographyRates } from './reference/cryptography.ts';
 import { nobleRates } from './reference/noble.ts';
 import { webSocketRates } from './reference/websocket.ts';
-import type { Correctness, DkgPhase, Phase, References, Results, SigningPhase, WalletPhase } from './results.ts';
+import type {
+  Correctness,
+  DkgPhase,
+  EventPhase,
+  Phase,
+  References,
+  Results,
+  SigningPhase,
+  WalletPhase,
+} from './results.ts';
 import { tableOf } from './table.ts';
 import { targetsOf } from './targets.ts';
 import { verifyAll } from './verify.ts';
@@ -62,11 +73,19 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     if (options.parts.includes('sign')) await bench.signing();
     if (options.parts.includes('dkg')) await bench.dkg();
     if (options.parts.includes('wallet')) await bench.wallet();
+    if (options.parts.includes('events')) await bench.events();
     const memoryAfter = memory(cluster.pids);
     const correctness = await bench.verdict();
     await cluster.stop();
     const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
-    const { signingPhases: signing, dkgPhases: dkg, walletPhases: wallet, bare } = bench;
+    const {
+      signingPhases: signing,
+      dkgPhases: dkg,
+      walletPhases: wallet,
+      eventPhases: events,
+      deliveries,
+      bare,
+    } = bench;
     return {
       schema: 'signmesh-bench/1',
       startedAt,
@@ -78,12 +97,14 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       signing,
       dkg,
       wallet,
+      events,
+      deliveries,
       bare,
       references,
       memoryIdle,
       memory: memoryAfter,
       correctness,
-      targets: targetsOf({ signing, dkg, wallet, bare, memory: memoryAfter }),
+      targets: targetsOf({ signing, dkg, wallet, events, deliveries, bare, memory: memoryAfter }),
     };
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
@@ -95,6 +116,8 @@ class Bench {
   readonly signingPhases: SigningPhase[] = [];
   readonly dkgPhases: DkgPhase[] = [];
   walletPhases: readonly WalletPhase[] = [];
+  eventPhases: readonly EventPhase[] = [];
+  deliveries: Results['deliveries'];
   bare: BareRates | undefined;
   readonly #cluster: BenchCluster;
   readonly #options: BenchOptions;
@@ -167,13 +190,25 @@ class Bench {
     this.#walletFaults = result.faults;
   }
 
+  async events(): Promise<void> {
+    const { inFlight, referenceMs } = this.#options;
+    const phase = (what: string, callers: number, ceremony: () => Promise<void>) =>
+      this.#phase(what, callers, ceremony);
+    const { phases, drain, faults } = await eventPhases(this.#cluster, { inFlight, phase, say: this.#say });
+    this.#say('bench: a bare BullMQ queue …');
+    const bullmq = await bullmqRate(this.#cluster.redisUrl, referenceMs);
+    this.eventPhases = phases;
+    this.deliveries = { drain, bullmq };
+    this.#walletFaults = [...this.#walletFaults, ...faults];
+  }
+
   async verdict(): Promise<Correctness> {
     this.#say(`bench: verifying ${this.#evidence.length} signatures …`);
     const verdict = verifyAll(this.#evidence);
     const healthAfter = await this.#cluster.health().catch(() => 'unreachable');
     const alive = cpuSeconds(this.#cluster.pids);
     const lost = Object.keys(this.#cluster.pids).filter((name) => alive[name] === undefined);
-    const phases = [...this.signingPhases, ...this.dkgPhases, ...this.walletPhases];
+    const phases = [...this.signingPhases, ...this.dkgPhases, ...this.walletPhases, ...this.eventPhases];
     const walletFaults = this.#walletFaults;
     const errors = phases.reduce((sum, phase) => sum + phase.errors, 0);
     const holds =

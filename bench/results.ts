@@ -2,11 +2,13 @@
 
 import type { Curve, DoorName } from './doors/door.ts';
 import type { Environment } from './environment.ts';
+import type { DrainRate } from './events/phases.ts';
 import type { LoadResult } from './load.ts';
 import type { BenchOptions, SigningScheme } from './options.ts';
 import type { ProbeReading } from './probe-protocol.ts';
 import type { Memory } from './processes.ts';
 import type { BareRates } from './reference/bare.ts';
+import type { BullmqRate } from './reference/bullmq.ts';
 import type { CryptographyRates } from './reference/cryptography.ts';
 import type { NobleRates } from './reference/noble.ts';
 import type { Verdict } from './verify.ts';
@@ -32,6 +34,10 @@ export interface WalletPhase extends Phase {
   readonly name: string;
 }
 
+export interface EventPhase extends Phase {
+  readonly name: string;
+}
+
 export interface References {
   readonly noble: readonly NobleRates[];
   readonly cryptography: CryptographyRates;
@@ -54,7 +60,7 @@ export interface Correctness {
   readonly healthAfter: string;
   /** Processes of the start that are gone. */
   readonly lost: readonly string[];
-  /** What the wallet API promised and did not keep. */
+  /** What the wallet API or its webhooks promised and did not keep. */
   readonly walletFaults: readonly string[];
 }
 
@@ -69,6 +75,9 @@ export interface Results {
   readonly signing: readonly SigningPhase[];
   readonly dkg: readonly DkgPhase[];
   readonly wallet: readonly WalletPhase[];
+  readonly events: readonly EventPhase[];
+  /** Deliveries of what had piled up, and what they are compared with; undefined when they were not measured. */
+  readonly deliveries: { readonly drain: DrainRate; readonly bullmq: BullmqRate } | undefined;
   /** What the wallet API is compared with; undefined when it was not measured. */
   readonly bare: BareRates | undefined;
   readonly references: References | undefined;

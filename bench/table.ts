@@ -55,6 +55,28 @@ export function tableOf(results: Results): string {
       ),
     );
   }
+  if (results.events.length > 0) {
+    lines.push('', 'Events, each with its webhook', '');
+    lines.push(
+      ...grid(
+        ['', ...loadHeads, ...costHeads],
+        results.events.map((phase) => [phase.name, ...loadCells(phase), ...costCells(phase)]),
+      ),
+    );
+  }
+  if (results.deliveries !== undefined) {
+    const { drain, bullmq } = results.deliveries;
+    lines.push(
+      '',
+      ...grid(
+        ['one worker process', 'n', '/s'],
+        [
+          ['deliveries of what had piled up for one webhook', String(drain.deliveries), whole(drain.perSecond)],
+          ['a bare BullMQ queue, added and processed', String(bullmq.jobs), whole(bullmq.perSecond)],
+        ],
+      ),
+    );
+  }
   if (results.references !== undefined) lines.push(...referenceLines(results.references));
   lines.push(...processLines(results));
   lines.push('', 'Aims', '');
@@ -74,7 +96,7 @@ export function tableOf(results: Results): string {
     ...correctness.walletFaults.map((fault) => `  ${fault}`),
     ...correctness.lost.map((name) => `  ${name} has died`),
     ...new Set(
-      [...results.signing, ...results.dkg, ...results.wallet].flatMap(({ errorTexts }) =>
+      [...results.signing, ...results.dkg, ...results.wallet, ...results.events].flatMap(({ errorTexts }) =>
         errorTexts.map((text) => `  ${text}`),
       ),
     ),
@@ -110,8 +132,8 @@ function referenceLines({ noble, cryptography, webSocket }: NonNullable<Results[
   ];
 }
 
-function processLines({ signing, dkg, wallet, memory, memoryIdle }: Results): string[] {
-  const busiest = [...signing, ...dkg, ...wallet].reduce<Phase | undefined>(
+function processLines({ signing, dkg, wallet, events, memory, memoryIdle }: Results): string[] {
+  const busiest = [...signing, ...dkg, ...wallet, ...events].reduce<Phase | undefined>(
     (most, phase) => (most === undefined || phase.inFlight >= most.inFlight ? phase : most),
     undefined,
   );
@@ -125,7 +147,10 @@ function processLines({ signing, dkg, wallet, memory, memoryIdle }: Results): st
       names.map((name) => {
         const { rss, own, peak } = memory[name]!;
         const probe = busiest?.processes[name];
-        const cpu = [...signing, ...dkg, ...wallet].reduce((sum, phase) => sum + (phase.cpuSeconds[name] ?? 0), 0);
+        const cpu = [...signing, ...dkg, ...wallet, ...events].reduce(
+          (sum, phase) => sum + (phase.cpuSeconds[name] ?? 0),
+          0,
+        );
         const loop = probe
           ? [
               `${(probe.utilization * 100).toFixed(0)} %`,
@@ -153,7 +178,7 @@ function loadCells({ inFlight, completed, perSecond, latency, errors }: LoadResu
   ];
 }
 
-const costHeads = ['CPU ms each', 'cores had', 'gateway', 'coord', 'nodes', 'redis', 'load'];
+const costHeads = ['CPU ms each', 'cores had', 'gateway', 'worker', 'coord', 'nodes', 'redis', 'load'];
 
 /** CPU by role, in seconds of the phase. Cores had: what all of it got of the machine, the load generator too. */
 function costCells({ cpuMsPerCeremony, cpuSeconds, seconds }: Phase): string[] {
@@ -165,6 +190,7 @@ function costCells({ cpuMsPerCeremony, cpuSeconds, seconds }: Phase): string[] {
     fixed(cpuMsPerCeremony),
     fixed(coresHad),
     of('gateway'),
+    of('worker'),
     of('coordinator'),
     fixed(nodesTotal),
     of('redis'),

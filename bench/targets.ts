@@ -4,10 +4,10 @@ import type { Results, Target } from './results.ts';
 
 const mib = 1024 * 1024;
 
-type Measured = Pick<Results, 'signing' | 'dkg' | 'wallet' | 'bare' | 'memory'>;
+type Measured = Pick<Results, 'signing' | 'dkg' | 'wallet' | 'events' | 'deliveries' | 'bare' | 'memory'>;
 
 /** Those that this run has measured. */
-export function targetsOf({ signing, dkg, wallet, bare, memory }: Measured): Target[] {
+export function targetsOf({ signing, dkg, wallet, events, deliveries, bare, memory }: Measured): Target[] {
   const targets: Target[] = [];
   const find = (scheme: string, inFlight: number) =>
     signing.find((phase) => phase.door === 'rest' && phase.scheme === scheme && phase.inFlight === inFlight);
@@ -28,7 +28,7 @@ export function targetsOf({ signing, dkg, wallet, bare, memory }: Measured): Tar
     });
   }
   rate('DKG, best phase', dkg.length === 0 ? undefined : Math.max(...dkg.map((phase) => phase.perSecond)), 100);
-  targets.push(...walletTargets(wallet, bare));
+  targets.push(...walletTargets(wallet, bare), ...eventTargets(events, deliveries));
   const nodes = Object.entries(memory).filter(([name]) => name.startsWith('node-'));
   if (nodes.length > 0) {
     const largest = Math.max(...nodes.map(([, { rss }]) => rss)) / mib;
@@ -75,6 +75,25 @@ function walletTargets(wallet: Results['wallet'], bare: Results['bare']): Target
       got: `${Math.round(own.perSecond)}/s`,
       met: own.perSecond >= 500,
     });
+  }
+  return targets;
+}
+
+function eventTargets(events: Results['events'], deliveries: Results['deliveries']): Target[] {
+  const targets: Target[] = [];
+  if (deliveries !== undefined) {
+    const share = deliveries.drain.perSecond / deliveries.bullmq.perSecond;
+    targets.push({
+      name: 'deliveries to one webhook',
+      aim: 'a quarter of a bare BullMQ queue',
+      got: `${share.toFixed(2)} of it`,
+      met: share >= 1 / 4,
+    });
+  }
+  const alone = events.find(({ inFlight }) => inFlight === 1);
+  if (alone !== undefined) {
+    const { p50 } = alone.latency;
+    targets.push({ name: alone.name, aim: 'p50 under 15 ms', got: `${p50} ms`, met: p50 < 15 });
   }
   return targets;
 }

@@ -12,7 +12,7 @@ const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url)
 test('a tiny run through every door is correct, and leaves nothing behind', { timeout: 120_000 }, async () => {
   const leftBehind = () => readdirSync(tmpdir()).filter((name) => name.startsWith('signmesh-bench-'));
   const before = leftBehind();
-  const args = [command, 'bench', '--seconds', '0.3', '--in-flight', '2', '--json', '-'];
+  const args = [command, 'bench', '--seconds', '0.3', '--in-flight', '2', '--wallets', '30', '--json', '-'];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { maxBuffer: 16 * 1024 * 1024 });
   const results = JSON.parse(stdout) as Results;
   expect(results.schema).toBe('signmesh-bench/1');
@@ -27,7 +27,25 @@ test('a tiny run through every door is correct, and leaves nothing behind', { ti
     'ed25519 1',
     'ed25519 8',
   ]);
-  for (const { completed, latency, cpuSeconds } of [...results.signing, ...results.dkg]) {
+  expect(results.wallet.map(({ name }) => name)).toEqual([
+    'GET one wallet',
+    'GET 10 of 10 wallets',
+    'GET 10 of 30 wallets',
+    'GET 50 of 30 wallets',
+    'create an intent (sandbox provider)',
+    'an intent to its provider_tx_id (self_hosted)',
+  ]);
+  expect(results.events.map(({ name }) => name)).toEqual([
+    'from a change to its receipt',
+    'change a wallet (one event)',
+  ]);
+  expect(results.deliveries?.bullmq.jobs).toBeGreaterThan(0);
+  for (const { completed, latency, cpuSeconds } of [
+    ...results.signing,
+    ...results.dkg,
+    ...results.wallet,
+    ...results.events,
+  ]) {
     expect(completed).toBeGreaterThan(0);
     expect(latency.p50).toBeGreaterThan(0);
     expect(Object.keys(cpuSeconds)).toEqual(
@@ -36,6 +54,8 @@ test('a tiny run through every door is correct, and leaves nothing behind', { ti
   }
   expect(results.references?.noble).toHaveLength(2);
   expect(results.references?.webSocket[0]?.completed).toBeGreaterThan(0);
+  expect(results.bare?.fastify[0]?.completed).toBeGreaterThan(0);
+  expect(results.bare?.redis[0]?.completed).toBeGreaterThan(0);
   expect(stderr).toContain('Correctness: holds.');
   expect(leftBehind()).toEqual(before);
 });

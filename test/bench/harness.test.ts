@@ -105,11 +105,13 @@ describe('the command line', () => {
   test('quick and full differ in time alone', () => {
     const [quick, full] = [parseOptions(['--quick'])!, parseOptions([])!];
     expect(quick.countMs).toBeLessThan(full.countMs);
-    expect({ ...quick, quick: false, countMs: 0, warmMs: 0, referenceMs: 0 }).toEqual({
+    expect(quick.walletsMany).toBeLessThan(full.walletsMany);
+    expect({ ...quick, quick: false, countMs: 0, warmMs: 0, referenceMs: 0, walletsMany: 0 }).toEqual({
       ...full,
       countMs: 0,
       warmMs: 0,
       referenceMs: 0,
+      walletsMany: 0,
     });
   });
 });

@@ -1,0 +1,112 @@
+/**
+ * Events and their webhooks: how fast changes with an event are made through the API, how fast one worker process drains
+ * what waits for a webhook, and how long a change takes to its receipt when nothing else happens.
+ */
+import type { BenchCluster } from '../cluster.ts';
+import { type HttpClient, httpClient } from '../http.ts';
+import type { EventPhase, Phase } from '../results.ts';
+import { Receiver } from './receiver.ts';
+
+export interface EventBenchOptions {
+  readonly inFlight: readonly number[];
+  readonly phase: (what: string, inFlight: number, ceremony: () => Promise<void>) => Promise<Phase>;
+  readonly say: (line: string) => void;
+}
+
+export interface EventBenchResult {
+  readonly phases: readonly EventPhase[];
+  readonly drain: DrainRate;
+  readonly faults: readonly string[];
+}
+
+/** Deliveries of what had piled up, while no changes were made. */
+export interface DrainRate {
+  readonly deliveries: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+}
+
+const drainWithinMs = 120_000;
+const wallets = 16;
+
+export async function eventPhases(cluster: BenchCluster, options: EventBenchOptions): Promise<EventBenchResult> {
+  const { phase, say } = options;
+  const callers = Math.max(...options.inFlight);
+  const client = httpClient(cluster.httpUrl, cluster.token, callers);
+  const receiver = await Receiver.start();
+  try {
+    const changed = await changeableWallets(client);
+    const webhook = await made(client, '/v1/webhooks', { url: receiver.url, events: ['wallet.updated'] });
+    let turn = 0;
+    const change = async (after: (id: string, version: number) => Promise<void>) => {
+      turn += 1;
+      const wallet = changed[turn % changed.length]!;
+      // One at a time for each wallet: a change that lost a race would be another measurement.
+      const mine = wallet.last.then(async () => {
+        wallet.version += 1;
+        const arrived = after(wallet.id, wallet.version);
+        const body = JSON.stringify({ metadata: { turn: String(turn) } });
+        const { status, text } = await client.send('PATCH', `/v1/wallets/${wallet.id}`, body);
+        if (status !== 200) throw new Error(`HTTP ${status} ${text.slice(0, 200)}`);
+        await arrived;
+      });
+      wallet.last = mine.catch(() => undefined);
+      await mine;
+    };
+    const phases: EventPhase[] = [];
+    const alone = await phase('from a change to its receipt', 1, () =>
+      change((id, version) => receiver.arrival(id, version)),
+    );
+    phases.push({ name: 'from a change to its receipt', ...alone });
+    const before = await behind(client, webhook.id);
+    if (before !== 0) throw new Error(`${before} events wait before the load`);
+    const loaded = await phase('change a wallet (one event)', callers, () => change(async () => undefined));
+    phases.push({ name: 'change a wallet (one event)', ...loaded });
+    const drain = await drained(client, webhook.id, receiver);
+    say(`bench: deliveries while draining: ${drain.perSecond.toFixed(0)}/s`);
+    const missing = turn - receiver.received;
+    const faults = missing > 0 ? [`of ${turn} events ${receiver.received} were delivered`] : [];
+    return { phases, drain, faults };
+  } finally {
+    await receiver.stop();
+    await client.close();
+  }
+}
+
+interface Changeable {
+  readonly id: string;
+  version: number;
+  last: Promise<unknown>;
+}
+
+async function changeableWallets(client: HttpClient): Promise<Changeable[]> {
+  const connection = await made(client, '/v1/providers/connect', { type: 'sandbox', name: 'events', credentials: {} });
+  const order = { name: 'events', provider_connection_id: connection.id, network: 'eip155:11155111' };
+  const all = await Promise.all(Array.from({ length: wallets }, () => made(client, '/v1/wallets', order)));
+  return all.map(({ id }) => ({ id, version: 1, last: Promise.resolve() }));
+}
+
+async function made(client: HttpClient, path: string, body: object): Promise<{ readonly id: string }> {
+  const { status, text } = await client.send('POST', path, JSON.stringify(body));
+  if (status !== 201) throw new Error(`POST ${path}: HTTP ${status} ${text.slice(0, 300)}`);
+  return JSON.parse(text) as { id: string };
+}
+
+/** Events and deliveries that wait for the webhook. */
+async function behind(client: HttpClient, webhookId: string): Promise<number> {
+  const { text } = await client.send('GET', `/v1/webhooks/${webhookId}`);
+  const { queue } = JSON.parse(text) as { queue: Readonly<Record<'outstanding' | 'retrying' | 'behind', number>> };
+  return queue.outstanding + queue.retrying + queue.behind;
+}
+
+async function drained(client: HttpClient, webhookId: string, receiver: Receiver): Promise<DrainRate> {
+  const beganMs = performance.now();
+  const before = receiver.received;
+  while ((await behind(client, webhookId)) > 0) {
+    if (performance.now() - beganMs > drainWithinMs) throw new Error('the deliveries do not come to an end');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const seconds = (performance.now() - beganMs) / 1000;
+  const deliveries = receiver.received - before;
+  return { deliveries, seconds, perSecond: deliveries / seconds };
+}

@@ -1,0 +1,50 @@
+/** What deliveries are compared with: a bare BullMQ queue, jobs added and processed in one process, doing nothing. */
+import { randomUUID } from 'node:crypto';
+import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+
+export interface BullmqRate {
+  readonly jobs: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+}
+
+const concurrency = 64;
+
+/** Adds one job after the other, `concurrency` of them under way, until the time is over; then waits for the rest. */
+export async function bullmqRate(redisUrl: string, countMs: number): Promise<BullmqRate> {
+  const name = `bench-${randomUUID().slice(0, 8)}`;
+  const open = () => new Redis(redisUrl, { maxRetriesPerRequest: null });
+  const connections = [open(), open()];
+  const prefix = '{sm-bench}';
+  const queue = new Queue(name, { connection: connections[0]!, prefix });
+  const worker = new Worker(name, async () => undefined, {
+    connection: connections[1]!,
+    prefix,
+    concurrency,
+    removeOnComplete: { count: 0 },
+  });
+  let added = 0;
+  let done = 0;
+  worker.on('completed', () => {
+    done += 1;
+  });
+  try {
+    const beganMs = performance.now();
+    const adder = async () => {
+      while (performance.now() - beganMs < countMs) {
+        added += 1;
+        await queue.add('job', { tenant: 'tn', webhookId: 'whk', deliveryId: String(added) });
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, adder));
+    while (done < added) await new Promise((resolve) => setTimeout(resolve, 5));
+    const seconds = (performance.now() - beganMs) / 1000;
+    return { jobs: done, seconds, perSecond: done / seconds };
+  } finally {
+    await worker.close();
+    await queue.obliterate({ force: true });
+    await queue.close();
+    for (const connection of connections) connection.disconnect();
+  }
+}
