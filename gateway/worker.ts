@@ -22,6 +22,7 @@ import {
   WebhookQueue,
 } from './deliveries/queue.ts';
 import { Relay, type RelayOptions, relayDefaults } from './deliveries/relay.ts';
+import { Connections } from './egress/connections.ts';
 import { openRedis } from './redis.ts';
 import { answerSeal } from './secrets/answer-seal.ts';
 import { fileKeyRing } from './secrets/key-ring.ts';
@@ -60,8 +61,9 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const bodies = new EventBodies(store, environment);
   const queue = new WebhookQueue(queueRedis);
   const relay = new Relay({ store, hooks, bodies, queue, clock, log }, { ...relayDefaults, ...parts.relay });
+  const connections = new Connections();
   const deliverer = new Deliverer({
-    ...{ store, hooks, bodies, seal, environment, clock, random, log },
+    ...{ store, hooks, bodies, seal, connections, environment, clock, random, log },
     ...(scheduleMs !== undefined && { scheduleMs }),
     ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
   });
@@ -90,6 +92,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
         250,
         consumer.close(true).catch(() => undefined),
       );
+      await connections.stop();
       for (const connection of [redis, queueRedis, wakeRedis]) connection.disconnect();
       log.info({}, 'worker stopped');
     }),

@@ -7,6 +7,7 @@ import type { Clock, RandomBytes } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { newId } from '../../proto/ids.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
+import type { Connections } from '../egress/connections.ts';
 import { type SendOutcome, sendTo } from '../egress/send.ts';
 import { eventOf } from '../events/event.ts';
 import type { AnswerSeal } from '../secrets/answer-seal.ts';
@@ -35,6 +36,7 @@ export interface DelivererDeps {
   readonly log: Log;
   readonly scheduleMs?: readonly number[];
   readonly timeoutMs?: number;
+  readonly connections: Connections;
 }
 
 export interface Delivered {
@@ -87,7 +89,7 @@ export class Deliverer {
   }
 
   #send(tenant: string, webhook: WebhookRecord, { eventId }: DeliveryRecord, body: Buffer): Promise<SendOutcome> {
-    const { environment, clock, timeoutMs = deliveryTimeoutMs } = this.#deps;
+    const { environment, connections, clock, timeoutMs = deliveryTimeoutMs } = this.#deps;
     const nowMs = clock.nowMs();
     const secrets = signingSecrets(webhook, nowMs).map((sealed) => this.#open(tenant, webhook.id, sealed));
     const headers = {
@@ -95,7 +97,7 @@ export class Deliverer {
       'user-agent': userAgent,
       ...signDelivery(secrets, eventId, nowMs, body),
     };
-    return sendTo({ url: webhook.url, headers, body, timeoutMs }, { environment });
+    return sendTo({ url: webhook.url, headers, body, timeoutMs }, { environment, connections });
   }
 
   /** Somebody else may have recorded a try meanwhile: then this one is put behind it. */

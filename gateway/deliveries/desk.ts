@@ -177,9 +177,10 @@ export function pingEvent(
 function isMeant({ sequence, eventType }: DeliveryRecord, query: RangeQuery): boolean {
   const { fromSequence = 0, toSequence = Number.MAX_SAFE_INTEGER, types } = query;
   if (sequence < fromSequence || sequence > toSequence) return false;
-  return types.length === 0 || types.some((filter) => filterMatches(filter, eventType));
+  return types.length === 0 || types.some((filter) => matchesType(filter, eventType));
 }
 
-function filterMatches(filter: string, type: string): boolean {
+/** `filter`: exact, or a beginning that ends in ".*". */
+export function matchesType(filter: string, type: string): boolean {
   return filter === type || (filter.endsWith('.*') && type.startsWith(filter.slice(0, -1)));
 }

@@ -4,10 +4,11 @@
  * changes nothing. Redirects are not followed. The response's body is read up to a limit and thrown away.
  */
 import { lookup as systemLookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
 import { Client } from 'undici';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import { judgeAddress } from './addresses.ts';
+import { type Connections, pinned } from './connections.ts';
 import { checkTarget, hostOf } from './target.ts';
 
 /** All addresses of a name. Tests bring their own. */
@@ -37,6 +38,8 @@ export type SendOutcome =
 export interface EgressOptions {
   readonly environment: TokenEnvironment;
   readonly resolver?: Resolver;
+  /** Connections that are kept for the next delivery; absent: each has its own, closed when it is done. */
+  readonly connections?: Connections;
 }
 
 /** What of an answer's body is read before the connection is cut. */
@@ -58,8 +61,10 @@ export async function sendTo(request: SendRequest, options: EgressOptions): Prom
   try {
     const address = await raceAbort(resolveAllowed(hostOf(target), options), signal);
     if (typeof address !== 'string') return failed(address.issue, address.message);
-    client = pinnedClient(target, address, request.timeoutMs);
-    const { statusCode, headers, body } = await client.request({
+    const { connections } = options;
+    if (connections === undefined) client = new Client(target.origin, pinned(address, request.timeoutMs));
+    const through = connections?.to(target.origin, address, request.timeoutMs) ?? client!;
+    const { statusCode, headers, body } = await through.request({
       method: 'POST',
       path: `${target.pathname}${target.search}`,
       headers: { ...request.headers },
@@ -78,7 +83,6 @@ export async function sendTo(request: SendRequest, options: EgressOptions): Prom
     if (signal.aborted) return failed('timeout', `no answer within ${request.timeoutMs} ms`);
     return failed(...causeOf(error));
   } finally {
-    // One delivery, one connection: nothing of it is kept for a target that may mean another address tomorrow.
     client?.destroy().catch(() => undefined);
   }
 }
@@ -98,22 +102,6 @@ async function resolveAllowed(
     }
   }
   return addresses[0]!;
-}
-
-/** TLS still checks the certificate against the name: only the address is fixed. */
-function pinnedClient(target: URL, address: string, timeoutMs: number): Client {
-  const family = isIP(address);
-  const lookup: LookupFunction = (_host, options, done) => {
-    if (options.all) done(null, [{ address, family }]);
-    else done(null, address, family);
-  };
-  return new Client(target.origin, {
-    connect: { lookup, timeout: timeoutMs },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    pipelining: 0,
-    maxHeaderSize: 16 * 1024,
-  });
 }
 
 function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
