@@ -11,6 +11,7 @@ import { complianceRoutes } from './compliance/routes.ts';
 import type { GatewayConfig } from './config.ts';
 import { connectionRoutes } from './connections/routes.ts';
 import { WebhookDesk } from './deliveries/desk.ts';
+import { deliveryRoutes } from './deliveries/routes.ts';
 import type { StreamTimes } from './events/event-stream.ts';
 import { type FeedLimits, LiveFeed } from './events/live-feed.ts';
 import { eventRoutes } from './events/routes.ts';
@@ -111,7 +112,8 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     ...intentRoutes(intents, driver),
     ...eventRoutes(),
     ...eventStreamRoutes({ feed, store, log, ...(options.streams?.times && { times: options.streams.times }) }),
-    ...webhookRoutes({ environment, seal, random, announce: (tenant) => desk.announce(tenant) }),
+    ...webhookRoutes({ environment, seal, random, desk }),
+    ...deliveryRoutes({ desk }),
     ...complianceRoutes(),
     ...riskRoutes(),
     ...policyRoutes(receipts),

@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis';
 import { openChains } from '../../gateway/chain/chains.ts';
 import { complianceRoutes } from '../../gateway/compliance/routes.ts';
 import { connectionRoutes } from '../../gateway/connections/routes.ts';
+import { deliveryRoutes } from '../../gateway/deliveries/routes.ts';
 import { eventRoutes } from '../../gateway/events/routes.ts';
 import { eventStreamRoutes } from '../../gateway/events/stream-routes.ts';
 import { intentRoutes } from '../../gateway/intents/routes.ts';
@@ -28,6 +29,7 @@ export function restRoutes(): readonly Route[] {
     ...eventRoutes(),
     ...eventStreamRoutes(absent()),
     ...webhookRoutes(absent()),
+    ...deliveryRoutes(absent()),
     ...policyRoutes(absent()),
     ...riskRoutes(),
     ...complianceRoutes(),

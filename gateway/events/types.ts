@@ -57,7 +57,7 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'risk.rule.updated': 'A risk rule changed.',
   'risk.rule.deleted': 'A risk rule was removed.',
   'webhook.created': 'A webhook was registered.',
-  'webhook.updated': 'Address, events or status of a webhook changed.',
+  'webhook.updated': 'Address, events, status or secret of a webhook changed.',
   'webhook.deleted': 'A webhook was removed.',
   'webhook.ping': 'Somebody asked for a test delivery.',
   'webhook.suspended': 'A webhook failed for too long and is not called any more.',

@@ -1,35 +1,38 @@
-/** /v1/webhooks: who wants to be told of which events. Deliveries are another room's work. */
+/** /v1/webhooks: who wants to be told of which events. What becomes of them: ../deliveries/routes.ts. */
 import Type from 'typebox';
-import type { RandomBytes } from '../../actors/contract.ts';
-import type { Principal } from '../auth/principal.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { eventOf } from '../events/event.ts';
 import { listBody, readPage } from '../rest/pages.ts';
 import { type Answer, type RequestContext, type Route, route } from '../rest/route.ts';
 import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery } from '../rest/schema-kit.ts';
-import { noSuch, seesWholeTenant } from '../rest/visibility.ts';
+import { seesWholeTenant } from '../rest/visibility.ts';
 import { create, remove, update } from '../store/changes.ts';
 import type { Change, NewEvent } from '../store/contract.ts';
 import { checkWebhook } from './checks.ts';
+import { findWebhook } from './find.ts';
+import { shelfId, shelfType, type WebhookRecord, type WebhookShelf, webhooksMax, webhookType } from './record.ts';
+import { newSecret, rotated, type SecretDeps } from './secrets.ts';
 import {
-  aboutSecret,
-  shelfId,
-  shelfType,
-  type WebhookRecord,
-  type WebhookShelf,
-  webhooksMax,
-  webhookType,
-} from './record.ts';
-import { Description, EventList, NewWebhook, UrlText, Webhook, webhookView } from './view.ts';
+  Description,
+  EventList,
+  emptyQueue,
+  liveView,
+  NewWebhook,
+  type QueueDepth,
+  UrlText,
+  Webhook,
+  webhookView,
+} from './view.ts';
 
-export interface WebhookDeps {
+export interface WebhookDeps extends SecretDeps {
   readonly environment: TokenEnvironment;
-  /** Seals secrets; the port of rest/answers.ts. */
-  readonly seal: { seal(plain: string, about: string): string };
-  readonly random: RandomBytes;
-  /** Before a webhook is committed: from then on workers look after the tenant. */
-  readonly announce?: (tenant: string) => Promise<void>;
+  /** What the workers know; ../deliveries/desk.ts fits. */
+  readonly desk: {
+    /** Before a webhook is committed: from then on workers look after the tenant. */
+    announce(tenant: string): Promise<void>;
+    depthOf(tenant: string, webhookId: string): Promise<QueueDepth>;
+  };
 }
 
 const tag = 'Webhooks';
@@ -62,12 +65,15 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       limitClass: 'reads',
       query: Closed(pageQuery),
       responses: { 200: { description: 'A page of webhooks', schema: ListOf('webhooks', Webhook) } },
-      handle: async ({ tenant, store, principal }, { query }) => {
+      handle: async ({ tenant, store, principal, nowMs }, { query }) => {
         const request = readPage('webhooks', query);
         // They belong to no connection.
         const indices = seesWholeTenant(principal) ? ['webhooks'] : ['webhooks:none'];
         const page = await store.list(tenant, webhookType, { indices, order: 'newest', ...request.query });
-        return { status: 200, body: listBody('webhooks', page, webhookView, request) };
+        const depths = await Promise.all(page.items.map(({ id }) => deps.desk.depthOf(tenant, id)));
+        const depthOf = new Map(page.items.map(({ id }, index) => [id, depths[index]!]));
+        const view = (record: WebhookRecord) => liveView(record, depthOf.get(record.id) ?? emptyQueue, nowMs);
+        return { status: 200, body: listBody('webhooks', page, view, request) };
       },
     }),
     route({
@@ -82,7 +88,8 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       responses: { 200: { description: 'The webhook', schema: Webhook } },
       errors: [404],
       handle: async (context, { params: { id } }) => {
-        return { status: 200, body: webhookView(await find(context, context.principal, id)) };
+        const record = await findWebhook(context, id);
+        return { status: 200, body: await shown(context, record, deps) };
       },
     }),
     route({
@@ -91,7 +98,9 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       operationId: 'updateWebhook',
       tag,
       summary: 'Change a webhook',
-      description: 'A suspended webhook is called again once its status is set to `enabled`.',
+      description:
+        'A suspended or disabled webhook is called again once its status is set to `enabled`. It goes on where it ' +
+        'stopped: what happened meanwhile is delivered too, as far as the event log still has it.',
       scope: 'webhooks:write',
       limitClass: 'writes',
       params,
@@ -108,8 +117,38 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       errors: [404, 409],
       handle: async (context, { params: { id }, body }) => {
         checkWebhook(body, deps.environment);
-        const before = await find(context, context.principal, id);
-        return changed(context, before, body);
+        const before = await findWebhook(context, id);
+        return changed(context, before, body, deps);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/:id/rotate-secret',
+      operationId: 'rotateWebhookSecret',
+      tag,
+      summary: 'Make a new secret',
+      description:
+        'The answer holds the new secret, which is never shown again. For 24 hours deliveries are also signed with the ' +
+        'one before, unless `revoke_previous` is true.',
+      scope: 'webhooks:write',
+      limitClass: 'writes',
+      params,
+      body: Closed({
+        revoke_previous: Type.Optional(
+          Type.Boolean({ description: 'the secrets before sign nothing any more, from now on; false by default' }),
+        ),
+      }),
+      bodyOptional: true,
+      responses: { 200: { description: 'The webhook, with its new secret', schema: NewWebhook } },
+      errors: [404, 409],
+      handle: async (context, { params: { id }, body }) => {
+        const before = await findWebhook(context, id);
+        const { plain, kept } = newSecret(context.tenant, id, deps);
+        const after = nextVersion(context, before, {
+          secrets: rotated(before.secrets, kept, context.nowMs, body.revoke_previous !== true),
+        });
+        const change = { puts: [update(webhookType, before, after)], events: [eventAbout(context, 'updated', after)] };
+        return { status: 200, body: { ...(await shown(context, after, deps)), secret: plain }, change };
       },
     }),
     route({
@@ -124,7 +163,7 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       responses: { 204: { description: 'It is gone' } },
       errors: [404],
       handle: async (context, { params: { id } }) => {
-        const before = await find(context, context.principal, id);
+        const before = await findWebhook(context, id);
         const shelf = await readShelf(context);
         const change: Change = {
           removals: [remove(webhookType, before)],
@@ -135,14 +174,6 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       },
     }),
   ];
-}
-
-async function find({ tenant, store }: RequestContext, principal: Principal, id: string): Promise<WebhookRecord> {
-  // The store finds a record by its id alone: an id of another kind names no webhook.
-  const isVisible = id.startsWith('whk_') && seesWholeTenant(principal);
-  const found = isVisible ? await store.read(tenant, webhookType, id) : undefined;
-  if (found === undefined) throw noSuch('webhook');
-  return found;
 }
 
 interface Registration {
@@ -160,9 +191,9 @@ async function register(context: RequestContext, body: Registration, deps: Webho
       details: [{ field: '', issue: 'too_many_webhooks' }],
     });
   }
-  await deps.announce?.(context.tenant);
+  await deps.desk.announce(context.tenant);
   const id = context.newId('whk');
-  const secret = `whsec_${Buffer.from(deps.random(32)).toString('base64')}`;
+  const { plain: secret, kept } = newSecret(context.tenant, id, deps);
   const record: WebhookRecord = {
     id,
     version: 1,
@@ -170,7 +201,7 @@ async function register(context: RequestContext, body: Registration, deps: Webho
     events: body.events,
     description: body.description ?? null,
     status: 'enabled',
-    secrets: [{ sealed: deps.seal.seal(secret, aboutSecret(context.tenant, id)), endsAtMs: null }],
+    secrets: [kept],
     createdAtMs: context.nowMs,
     updatedAtMs: context.nowMs,
   };
@@ -180,7 +211,7 @@ async function register(context: RequestContext, body: Registration, deps: Webho
       : shelve(shelf, (ids) => [...ids, id]);
   return {
     status: 201,
-    body: { ...webhookView(record), secret },
+    body: { ...liveView(record, emptyQueue, context.nowMs), secret },
     change: { puts: [create(webhookType, record), shelved], events: [eventAbout(context, 'created', record)] },
   };
 }
@@ -188,22 +219,31 @@ async function register(context: RequestContext, body: Registration, deps: Webho
 type Patch = { readonly [K in 'url' | 'events' | 'description' | 'status']?: WebhookRecord[K] };
 
 /** What is as it was is no change and makes no event. */
-function changed(context: RequestContext, before: WebhookRecord, patch: Patch): Answer {
-  const after: WebhookRecord = {
-    ...before,
-    ...patch,
-    version: before.version + 1,
-    updatedAtMs: Math.max(context.nowMs, before.updatedAtMs),
-  };
+async function changed(
+  context: RequestContext,
+  before: WebhookRecord,
+  patch: Patch,
+  deps: WebhookDeps,
+): Promise<Answer> {
+  const after = nextVersion(context, before, patch);
   const names = Object.keys(patch) as (keyof Patch)[];
   if (names.every((name) => JSON.stringify(before[name]) === JSON.stringify(after[name]))) {
-    return { status: 200, body: webhookView(before) };
+    return { status: 200, body: await shown(context, before, deps) };
   }
   const change: Change = {
     puts: [update(webhookType, before, after)],
     events: [eventAbout(context, 'updated', after)],
   };
-  return { status: 200, body: webhookView(after), change };
+  return { status: 200, body: await shown(context, after, deps), change };
+}
+
+function nextVersion({ nowMs }: RequestContext, before: WebhookRecord, patch: Partial<WebhookRecord>): WebhookRecord {
+  const updatedAtMs = Math.max(nowMs, before.updatedAtMs);
+  return { ...before, ...patch, version: before.version + 1, updatedAtMs };
+}
+
+async function shown({ tenant, nowMs }: RequestContext, record: WebhookRecord, { desk }: WebhookDeps) {
+  return liveView(record, await desk.depthOf(tenant, record.id), nowMs);
 }
 
 function readShelf({ tenant, store }: RequestContext): Promise<WebhookShelf | undefined> {

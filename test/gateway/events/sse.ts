@@ -68,7 +68,7 @@ export class Reader {
     let data: string | undefined;
     let event = 'message';
     for (const line of lines) {
-      const [, field = '', value = ''] = /^([^:]*):? ?([^]*)$/.exec(line) ?? [];
+      const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
       if (field === '') this.heartbeats += 1;
       if (field === 'id') this.#id = value;
       if (field === 'event') event = value;

@@ -11,12 +11,13 @@ import { signingMethods } from '../../../gateway/signing/methods.ts';
 import type { TenantStore } from '../../../gateway/store/contract.ts';
 import { webhookRoutes } from '../../../gateway/webhooks/routes.ts';
 import { type RestApp, restApp, testSeal, tokenOf } from './support/app.ts';
+import { idleDesk } from './support/desk.ts';
 import { type Document, inline, operationsOf, resolve } from './support/document.ts';
 import { notes } from './support/notes.ts';
 import { documentFaults } from './support/openapi-rules.ts';
 import { faultsOf } from './walkers.ts';
 
-const webhooks = webhookRoutes({ environment: 'sandbox', seal: testSeal, random: systemRandom });
+const webhooks = webhookRoutes({ environment: 'sandbox', seal: testSeal, random: systemRandom, desk: idleDesk });
 const routes: readonly Route[] = [...notes().routes, ...eventRoutes(), ...webhooks];
 const document = openapiDocument(routes, '1.2.3') as Document;
 let rest: RestApp;

@@ -9,6 +9,7 @@ import { Closed, PathId } from '../../../gateway/rest/schema-kit.ts';
 import { webhookRoutes } from '../../../gateway/webhooks/routes.ts';
 import { type StoreUnderTest, startStore } from '../store/support/store.ts';
 import { type RestApp, restApp, testSeal, tokenOf } from './support/app.ts';
+import { idleDesk } from './support/desk.ts';
 import { notes } from './support/notes.ts';
 import { type Document, fuzzOperation, operationsOf, walkTenants } from './walkers.ts';
 
@@ -16,7 +17,7 @@ let redis: StoreUnderTest;
 let rest: RestApp;
 let document: Document;
 const headers = tokenOf('owner');
-const webhooks = webhookRoutes({ environment: 'sandbox', seal: testSeal, random: systemRandom });
+const webhooks = webhookRoutes({ environment: 'sandbox', seal: testSeal, random: systemRandom, desk: idleDesk });
 const routes: readonly Route[] = [...notes().routes, ...eventRoutes(), ...webhooks];
 
 async function appOf(some: readonly Route[]): Promise<RestApp> {
@@ -128,6 +129,7 @@ describe('walking with a second tenant', () => {
       'GET /v1/webhooks/{id}',
       'PATCH /v1/webhooks/{id}',
       'POST /v1/notes/{id}/bump',
+      'POST /v1/webhooks/{id}/rotate-secret',
     ]);
   });
 

@@ -5,7 +5,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
+import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../gateway/deliveries/record.ts';
 import { eventTypes } from '../../../gateway/events/types.ts';
+import { create } from '../../../gateway/store/changes.ts';
 import { startWalletService, type WalletService } from '../support/wallet-service.ts';
 import type { Document } from './support/document.ts';
 import { documentFaults } from './support/openapi-rules.ts';
@@ -24,6 +26,7 @@ const ids = {
   list: '',
   rule: '',
   report: '',
+  delivery: '',
 };
 let address: string;
 const tenant = 'tn_whole';
@@ -65,6 +68,23 @@ beforeAll(async () => {
   const intent = { asset: funded!.assets[0]!.symbol, amount: '0.01', destination: { address } };
   ids.intent = (await made(`/v1/wallets/${ids.wallet}/transaction-intents`, intent)).id!;
   ids.webhook = (await made('/v1/webhooks', { url: 'https://example.com', events: ['*'] })).id!;
+  const delivery: DeliveryRecord = {
+    id: deliveryIdOf('evt_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e', ids.webhook),
+    version: 1,
+    webhookId: ids.webhook,
+    eventId: 'evt_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
+    eventType: 'wallet.created',
+    sequence: 1,
+    status: 'failed',
+    attempts: [{ atMs: 1, status: 500, latencyMs: 1, error: null }],
+    attemptCount: 1,
+    failedTries: 1,
+    nextAttemptAtMs: null,
+    createdAtMs: 1,
+    updatedAtMs: 1,
+  };
+  await service.api.store.commit(tenant, { puts: [create(deliveryType, delivery)] });
+  ids.delivery = delivery.id;
   ids.policy = (await made('/v1/policies', { name: 'mine', rules: [{ id: 'r1', effect: 'allow', when: 'true' }] })).id!;
   ids.list = (await made('/v1/compliance/lists', { name: 'bad', kind: 'deny', entries: [] })).id!;
   const screening = { subject: { type: 'address', address, network } };
@@ -79,6 +99,7 @@ afterAll(async () => {
 function idsOf({ path }: Operation): Record<string, string> | undefined {
   if (path.startsWith('/v1/wallets/'))
     return { id: ids.wallet, ...(path.includes('{txId}') ? { txId: ids.intent } : {}) };
+  if (path.includes('{deliveryId}')) return { id: ids.webhook, deliveryId: ids.delivery };
   const kinds: [string, string][] = [
     ['/v1/provider-connections/', ids.connection],
     ['/v1/webhooks/', ids.webhook],
@@ -129,6 +150,9 @@ describe('the whole wallet API', () => {
     const hints = {
       provider_connection_id: [ids.connection],
       wallet_id: [ids.wallet],
+      after_sequence: [0, 3],
+      before_sequence: [10],
+      types: [['wallet.*']],
       intent_id: [ids.intent],
       network: ['eip155:11155111'],
       address: [address],

@@ -20,6 +20,8 @@ export interface Operation {
   readonly isPublic: boolean;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly schema: JsonSchema; readonly required: boolean } | undefined;
+  /** A good answer goes on without end. */
+  readonly streams: boolean;
   /** By status; undefined: no body. */
   readonly responses: ReadonlyMap<number, Validator | undefined>;
 }
@@ -37,6 +39,10 @@ export function operationsOf(document: Document): readonly Operation[] {
         operationId: operation.operationId as string,
         method: method.toUpperCase() as Operation['method'],
         path,
+        streams: Object.hasOwn(
+          (operation.responses as Record<string, Part>)['200']?.content ?? {},
+          'text/event-stream',
+        ),
         isPublic: operation.security?.length === 0,
         parameters: (operation.parameters ?? []) as Parameter[],
         body:
