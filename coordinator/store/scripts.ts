@@ -131,13 +131,19 @@ return {'OK'}
 
 /**
  * KEYS: the sessions of a tenant that have not ended. ARGV: the tenant's prefix, now ms, how many at most.
- * Returns {ids of those past their lifetime, end of the next lifetime or empty}. What has left the store is forgotten.
+ * Returns {ids of those past their lifetime, end of the next lifetime or empty}. Where the set and a session disagree, the
+ * session is right (it has left the store, or a version of this program wrote it that kept no such set): so nothing is
+ * named for ever.
  */
 export const overdueSessions = `
 local overdue = {}
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[2], 'LIMIT', 0, ARGV[3])) do
-  if redis.call('EXISTS', ARGV[1] .. 'session:' .. id) == 1 then overdue[#overdue + 1] = id
-  else redis.call('ZREM', KEYS[1], id) end
+  local session = redis.call('HMGET', ARGV[1] .. 'session:' .. id, 'state', 'expiresMs')
+  local state = tonumber(session[1] or '0')
+  local ends = state == ${S.ACCEPTED} or state == ${S.PENDING_HUMAN_APPROVAL} or state == ${S.RESUMED} or state == ${S.BACKEND_FAILED}
+  if not ends then redis.call('ZREM', KEYS[1], id)
+  elseif tonumber(session[2]) > tonumber(ARGV[2]) then redis.call('ZADD', KEYS[1], session[2], id)
+  else overdue[#overdue + 1] = id end
 end
 return {overdue, redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] or ''}
 `;

@@ -238,10 +238,14 @@ test('a session that begins while its tenant is looked at is not forgotten', asy
   }
 });
 
-test('what has left Redis is not looked for any more', async () => {
+test('what has left Redis, or has ended unnoticed, is not looked for any more', async () => {
   await startOver();
-  await written(create(open('lost', 's')));
-  await redis.del('sm:{t:lost}:session:s');
+  for (const id of ['gone', 'ended', 'longer']) await written(create(open('lost', id)));
+  await redis.del('sm:{t:lost}:session:gone');
+  await redis.hset('sm:{t:lost}:session:ended', 'state', ReceiptState.BACKEND_COMPLETED);
+  await redis.hset('sm:{t:lost}:session:longer', 'expiresMs', nowMs + 5_000);
   expect(await overdue(nowMs + 1_000)).toEqual([]);
-  expect(await redis.exists('sm:{t:lost}:ending')).toBe(0);
+  expect(await redis.zrange('sm:{t:lost}:ending', '0', '-1')).toEqual(['longer']);
+  expect(await overdue(nowMs + 4_999)).toEqual([]);
+  expect(await overdue(nowMs + 5_000)).toEqual(['lost/longer']);
 });
