@@ -60,7 +60,7 @@ const RangeAnswer = Closed(
   { title: 'Redelivery' },
 );
 
-export function deliveryRoutes({ desk }: DeliveryDeps): readonly Route[] {
+export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
   return [
     route({
       method: 'POST',
@@ -153,7 +153,7 @@ export function deliveryRoutes({ desk }: DeliveryDeps): readonly Route[] {
       handle: async (context, { params: { id, deliveryId } }) => {
         needEnabled(await findWebhook(context, id));
         await findDelivery(context, id, deliveryId);
-        return redelivered(await desk.redeliver(context.tenant, deliveryId));
+        return redelivered(await deps.desk.redeliver(context.tenant, deliveryId));
       },
     }),
     route({
@@ -174,7 +174,7 @@ export function deliveryRoutes({ desk }: DeliveryDeps): readonly Route[] {
       errors: [404, 409],
       handle: async (context, { params: { id }, body }) => {
         needEnabled(await findWebhook(context, id));
-        return redeliverRange(context, id, body, desk);
+        return redeliverRange(context, id, body, deps.desk);
       },
     }),
   ];
