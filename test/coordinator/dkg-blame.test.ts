@@ -18,7 +18,7 @@ import { rosterDigest } from '../../proto/roster.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
 import { type FrameFate, SimCluster } from '../../sim/cluster.ts';
 import { randomStream } from '../../sim/random.ts';
-import { codeOf, makeKey, tenant, tokenOf } from './support/world.ts';
+import { blamed, codeOf, makeKey, tenant, tokenOf } from './support/world.ts';
 
 type Frame = Envelope<WireMessage>;
 type Body<C extends WireBody['case']> = Extract<WireBody, { case: C }>['value'];
@@ -79,7 +79,7 @@ class Theatre {
   }
 
   get culprits(): number[] {
-    return [...new Set(this.cluster.events.flatMap(({ event }) => (event.fields.culprits ?? []) as number[]))];
+    return blamed(this.cluster);
   }
 
   /** Everybody is honest from here on: a resume makes the key. */

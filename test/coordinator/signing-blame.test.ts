@@ -4,7 +4,7 @@ import type { Envelope } from '../../actors/contract.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireMessage } from '../../proto/wire.ts';
 import { type FrameFate, SimCluster } from '../../sim/cluster.ts';
-import { begin, codeOf, makeKey } from './support/world.ts';
+import { begin, blamed, codeOf, makeKey } from './support/world.ts';
 
 type Frame = Envelope<WireMessage>;
 
@@ -40,7 +40,7 @@ describe.each([
     makeKey(cluster, 'k', curve, 3, 5);
     const { signingSessionId } = begin(cluster, 't', { keystoreType });
     live = true;
-    const culprits = () => [...new Set(cluster.events.flatMap(({ event }) => event.fields.culprits ?? []))];
+    const culprits = () => blamed(cluster);
     return { cluster, signingSessionId, culprits };
   }
 

@@ -49,6 +49,14 @@ export function begin(
   return begun;
 }
 
+/** The nodes that a cluster's sessions blame: the event log says the same as what is observed. */
+export function blamed(cluster: SimCluster): number[] {
+  const observed = cluster.events.flatMap(({ event }) => (event.fields.culprits ?? []) as number[]);
+  const logged = cluster.eventLog(tenant).flatMap(({ object }) => (object as { culprits: number[] }).culprits);
+  expect(new Set(logged)).toEqual(new Set(observed));
+  return [...new Set(observed)];
+}
+
 /** Every field of a receipt that can be filled is filled, and agrees with its checkpoint and the registry. */
 export function expectComplete({ receipt, checkpoint }: Answered, sessionId: string): void {
   expect(receipt!.receiptId).toMatch(/^rcp_/);
