@@ -137,6 +137,8 @@ test('two writers at once leave no hole and lose nothing', async () => {
     const types = log.filter(({ resource }) => resource.id === `s${index}`).map(({ type }) => type);
     expect(types).toEqual(['dkg.session.accepted', 'dkg.session.expired']);
   }
+  // Whatever has ended is not among those whose lifetime is watched.
+  expect(await redis.exists('sm:{t:tn_both}:ending')).toBe(0);
 });
 
 test('whoever sees certain connections only sees no session', async () => {

@@ -114,6 +114,41 @@ describe('the event of a session', () => {
     expect(JSON.stringify(cluster.eventLog(tenant).at(-1)).length).toBeLessThan(2_000);
   });
 
+  test('tells of a session that found no quorum, was resumed, and completed', () => {
+    const cluster = world();
+    const { signingSessionId } = begin(cluster, 't');
+    for (const id of [2, 3]) cluster.crashNode(id);
+    const failed = cluster.submitSignatureShare({ signingSessionId }).result();
+    expect(codeOf(failed)).toBe('QUORUM_UNAVAILABLE');
+    for (const id of [2, 3]) cluster.startNode(id);
+    cluster.resumeSession({ sessionId: signingSessionId, resumeToken: tokenOf(failed) }).result();
+    expect(cluster.submitSignatureShare({ signingSessionId }).result().isComplete).toBe(true);
+    expect(told(cluster, signingSessionId)).toEqual([
+      '1 signing.session.accepted',
+      '2 signing.session.failed',
+      '3 signing.session.resumed',
+      '4 signing.session.completed',
+    ]);
+  });
+
+  test('tells of a key whose making paused and went on', () => {
+    const cluster = world();
+    const sessionId = 'paused';
+    cluster.initiateDkg({ sessionId, threshold: 2, totalNodes: 3 }).result();
+    cluster.crashNode(3);
+    const failed = cluster.exchangeDkgShares({ sessionId }).result();
+    expect(codeOf(failed)).toBe('NODES_UNAVAILABLE');
+    cluster.startNode(3);
+    cluster.resumeSession({ sessionId, resumeToken: tokenOf(failed) }).result();
+    expect(codeOf(cluster.exchangeDkgShares({ sessionId }).result())).toBe('DKG_COMPLETED');
+    expect(told(cluster, sessionId)).toEqual([
+      '1 dkg.session.accepted',
+      '2 dkg.session.failed',
+      '3 dkg.session.resumed',
+      '4 dkg.session.completed',
+    ]);
+  });
+
   test('is not written for a call that is refused or only takes a step', () => {
     const cluster = world();
     const { signingSessionId } = begin(cluster, 't');
