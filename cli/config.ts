@@ -243,12 +243,18 @@ function unknownVariables(environment: Environment): string[] {
     .filter((name) => name.startsWith('SIGNMESH_') && !known.includes(name))
     .sort()
     .map((name) => {
-      const nearest = known
-        .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
-        .sort((a, b) => a.distance - b.distance)[0];
-      const hint = nearest && nearest.distance <= 8 ? ` Did you mean ${nearest.candidate}?` : '';
+      const candidate = nearest(name, known);
+      const hint = candidate === undefined ? '' : ` Did you mean ${candidate}?`;
       return `${name} is not a variable of signmesh and is ignored.${hint}`;
     });
+}
+
+/** The word that was meant, perhaps. */
+export function nearest(text: string, words: readonly string[]): string | undefined {
+  const [first] = words
+    .map((word) => ({ word, distance: editDistance(text, word) }))
+    .sort((a, b) => a.distance - b.distance);
+  return first !== undefined && first.distance <= 8 ? first.word : undefined;
 }
 
 /** Levenshtein's, one row at a time. */

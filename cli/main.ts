@@ -98,6 +98,8 @@ function makeProgram(end: (exitCode: number) => void): Command {
   for (const [name, description, ownHelp] of [
     ['tokens', 'issue, list, rotate and revoke the tokens that callers show', true],
     ['credentials', 'rotate the keys that seal provider credentials', true],
+    ['listen', 'print a tenant’s events as they happen, and forward them to a local URL', true],
+    ['trigger', 'make an event happen for real', true],
     ['demo', 'a guided tour: two keys and two signatures, drawn message by message', true],
     ['bench', 'measure signatures, keys and the wallet API on this machine', true],
     ['check', 'every check of this repository, then its tests', false],

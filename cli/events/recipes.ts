@@ -1,0 +1,186 @@
+/**
+ * How each type of event is made to happen: by calls of the API that anybody could make, in order. What is made for it
+ * stays, but for webhooks, which would be called.
+ */
+import { eventTypes } from '../../gateway/events/types.ts';
+import { type MagicOutcome, magicAmounts } from '../../gateway/providers/magic.ts';
+import { sandboxSessions } from '../sandbox.ts';
+import { evmNetwork, type Made, type RecipeApi } from './api.ts';
+
+export type Recipe = (api: RecipeApi) => Promise<unknown>;
+
+const magic = (outcome: MagicOutcome): string => magicAmounts.find((each) => each.outcome === outcome)!.amount;
+const plain = '0.01';
+/** Nothing listens there. */
+const nowhere = 'http://127.0.0.1:9/signmesh-trigger';
+/** In the list of sanctioned test addresses. */
+const sanctioned = '0x000000000000000000000000000000000000dEaD';
+
+const connections: Readonly<Record<string, Recipe>> = {
+  created: (api) => api.connection(),
+  updated: async (api) =>
+    api.call('PATCH', `/v1/provider-connections/${(await api.connection()).id}`, { name: `renamed ${api.suffix}` }),
+  tested: async (api) => api.post(`/v1/provider-connections/${(await api.connection()).id}/test`),
+  disconnected: async (api) => api.post(`/v1/provider-connections/${(await api.connection()).id}/disconnect`),
+};
+
+const wallets: Readonly<Record<string, Recipe>> = {
+  created: (api) => api.wallet(),
+  updated: async (api) => api.call('PATCH', walletPath(await api.wallet()), { name: `renamed ${api.suffix}` }),
+  frozen: async (api) => api.post(`${walletPath(await api.wallet())}/freeze`),
+  unfrozen: async (api) => {
+    const path = walletPath(await api.wallet());
+    await api.post(`${path}/freeze`);
+    await api.post(`${path}/unfreeze`);
+  },
+  archived: async (api) => api.post(`${walletPath(await api.wallet())}/archive`),
+  deposit_received: (api) => api.intent(plain),
+};
+
+const intents: Readonly<Record<string, Recipe>> = {
+  ...Object.fromEntries(
+    ['created', 'approved', 'signing', 'broadcasting', 'confirming', 'completed'].map((status): [string, Recipe] => [
+      status,
+      (api) => api.intent(plain),
+    ]),
+  ),
+  screening: (api) => api.intent(plain),
+  pending_approval: (api) => api.intent(magic('risk_high')),
+  approval_recorded: async (api) => api.vote((await api.intent(magic('risk_high'))).path, 'approve'),
+  rejected: async (api) => api.vote((await api.intent(magic('risk_high'))).path, 'reject'),
+  denied: (api) => api.intent(plain, sanctioned),
+  cancelled: async (api) => api.post(`${(await api.intent(magic('risk_high'))).path}/cancel`),
+  failed: (api) => api.intent(magic('submit_rejected')),
+  expired: async (api) => {
+    const policy = await api.post('/v1/policies', {
+      name: `trigger-${api.suffix}`,
+      rules: [
+        { id: 'ask', effect: 'require_approval', when: 'true', approvals: { quorum: 1, approvers: [], timeout_s: 1 } },
+      ],
+    });
+    const wallet = await api.wallet();
+    await api.post(`${walletPath(wallet)}/transaction-intents`, {
+      asset: 'ETH',
+      amount: plain,
+      destination: { address: (wallet.addresses as { address: string }[])[0]!.address },
+      policy: policy.name as string,
+    });
+  },
+};
+
+const rule = { id: 'all', effect: 'allow', when: 'true' };
+
+const judges: Readonly<Record<string, Recipe>> = {
+  'policy.created': (api) => api.post('/v1/policies', { name: `trigger-${api.suffix}`, rules: [rule] }),
+  'policy.updated': async (api) => {
+    await api.post('/v1/policies', { name: `trigger-${api.suffix}`, rules: [rule] });
+    await api.post('/v1/policies', { name: `trigger-${api.suffix}`, rules: [{ ...rule, id: 'everything' }] });
+  },
+  'compliance.screening.completed': (api) =>
+    api.post('/v1/compliance/screen', { subject: { type: 'address', address: sanctioned, network: evmNetwork } }),
+  'compliance.list.created': (api) => list(api, []),
+  'compliance.list.updated': async (api) => {
+    await list(api, []);
+    await list(api, [{ name: 'Somebody' }]);
+  },
+  'risk.rule.created': (api) => riskRule(api),
+  'risk.rule.updated': async (api) => api.call('PATCH', `/v1/risk/rules/${(await riskRule(api)).id}`, { points: 2 }),
+  'risk.rule.deleted': async (api) => api.call('DELETE', `/v1/risk/rules/${(await riskRule(api)).id}`),
+};
+
+/** One that is called by nothing but a ping, while `use` runs. */
+async function withWebhook(api: RecipeApi, use: (path: string) => Promise<unknown>): Promise<void> {
+  const { id } = await api.post('/v1/webhooks', { url: nowhere, events: ['webhook.ping'], description: 'trigger' });
+  const path = `/v1/webhooks/${id}`;
+  try {
+    await use(path);
+  } finally {
+    await api.call('DELETE', path);
+  }
+}
+
+const webhooks: Readonly<Record<string, Recipe>> = {
+  created: (api) => withWebhook(api, async () => undefined),
+  updated: (api) => withWebhook(api, (path) => api.call('PATCH', path, { description: 'trigger, renamed' })),
+  deleted: (api) => withWebhook(api, async () => undefined),
+  ping: (api) => withWebhook(api, (path) => api.post(`${path}/ping`)),
+};
+
+const signing: Readonly<Record<string, Recipe>> = {
+  accepted: (api) => initiate(api),
+  pending: (api) => initiate(api, { approval_mode: 'HUMAN_REQUIRED' }),
+  completed: async (api) => share(api, await initiate(api)),
+  denied: (api) => initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_DENIED' }),
+  revoked: (api) => initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_REVOKED' }),
+  expired: (api) => initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_EXPIRED' }),
+  failed: (api) => initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_BACKEND_FAILED' }),
+  resumed: async (api) => {
+    const failed = await initiate(api, { mock_directive: 'MOCK_DIRECTIVE_FORCE_BACKEND_FAILED' });
+    await api.post('/v1/sessions/resume', {
+      session_id: failed.signing_session_id as string,
+      resume_token: (failed.checkpoint as { resume_token: string }).resume_token,
+    });
+  },
+};
+
+const dkg: Readonly<Record<string, Recipe>> = {
+  accepted: (api) => api.post('/v1/dkg/initiate', dkgSession(api)),
+  completed: async (api) => {
+    await api.post('/v1/dkg/initiate', dkgSession(api));
+    await api.post('/v1/dkg/shares', { session_id: dkgSession(api).session_id });
+  },
+};
+
+export const recipes: ReadonlyMap<string, Recipe> = new Map([
+  ...under('provider_connection', connections),
+  ...under('wallet', wallets),
+  ...under('transaction_intent', intents),
+  ...under('signing.session', signing),
+  ...under('dkg.session', dkg),
+  ...Object.entries(judges),
+  ...under('webhook', webhooks),
+]);
+
+/** Types that no call brings about, with the reason. */
+export const untriggered: ReadonlyMap<string, string> = new Map([
+  ['webhook.suspended', 'It takes five days of failed deliveries.'],
+  ['dkg.session.resumed', 'A node has to fail in the middle of a key’s making.'],
+  ['dkg.session.failed', 'A node has to fail in the middle of a key’s making.'],
+  ['dkg.session.expired', 'It takes the lifetime of a session (SIGNMESH_DKG_LIFETIME_MS).'],
+]);
+
+/** Every type, in the order of the registry. */
+export const triggerTypes: readonly string[] = Object.keys(eventTypes);
+
+function under(resource: string, of: Readonly<Record<string, Recipe>>): [string, Recipe][] {
+  return Object.entries(of).map(([happening, recipe]) => [`${resource}.${happening}`, recipe]);
+}
+
+function walletPath({ id }: Made): string {
+  return `/v1/wallets/${id}`;
+}
+
+function list(api: RecipeApi, entries: readonly object[]): Promise<Made> {
+  return api.post('/v1/compliance/lists', { name: `trigger_${api.suffix}`, kind: 'watch', entries });
+}
+
+function riskRule(api: RecipeApi): Promise<Made> {
+  return api.post('/v1/risk/rules', { name: `trigger ${api.suffix}`, when: 'false', points: 1, mode: 'shadow' });
+}
+
+function initiate(api: RecipeApi, more: object = {}): Promise<Made> {
+  return api.post('/v1/signing/initiate', {
+    transaction_intent_id: `trigger-${api.suffix}`,
+    wallet_id: sandboxSessions.secp256k1,
+    message_hash: Buffer.alloc(32, api.suffix).toString('base64'),
+    ...more,
+  });
+}
+
+function share(api: RecipeApi, { signing_session_id: id }: Made): Promise<Made> {
+  return api.post('/v1/signing/share', { signing_session_id: id as string });
+}
+
+function dkgSession({ suffix }: RecipeApi) {
+  return { session_id: `trigger-${suffix}`, derivation: { curve: 'secp256k1' } };
+}

@@ -1,0 +1,72 @@
+/** Which service a command of events talks to: the one that it is told, or the sandbox that runs in the data directory. */
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { loadSettings } from '../config.ts';
+import { errorText, exitCodes, Failure } from '../failure.ts';
+import { readIfThere } from '../files.ts';
+
+export interface TargetFlags {
+  readonly url?: string;
+  readonly token?: string;
+  readonly dataDir?: string;
+}
+
+export interface Target {
+  /** Without a slash at the end. */
+  readonly url: string;
+  /** Secret. */
+  readonly token: string;
+  /** Another person's token of the same tenant, where there is one. Secret. */
+  readonly approverToken: string | undefined;
+}
+
+export function withTarget(command: Command): Command {
+  return command
+    .option('--url <url>', 'the service, such as http://127.0.0.1:8080')
+    .option('--token <token>', 'whose events; the sandbox’s own by default')
+    .option('--data-dir <path>', 'where the sandbox runs (SIGNMESH_DATA_DIR)');
+}
+
+/** Throws a Failure when something is missing and nothing runs that would have it. */
+export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = process.env): Target {
+  const { url, token } = flags;
+  if (url !== undefined && !/^https?:\/\/./.test(url)) {
+    throw new Failure('--url must begin with http:// or https://.', exitCodes.usage);
+  }
+  if (url !== undefined && token !== undefined) {
+    return { url: url.replace(/\/+$/, ''), token, approverToken: undefined };
+  }
+  const { dataDir } = flags;
+  const { settings } = loadSettings({ ...environment, ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }) });
+  const place = settings.SIGNMESH_DATA_DIR;
+  const ready = readReady(join(place, 'run', 'ready.json'));
+  if (ready === undefined) {
+    throw new Failure(`No cluster runs in ${place}: start one with "signmesh up", or say --url and --token.`);
+  }
+  const isOwn = token === undefined || token === ready.token;
+  const found = isOwn ? ready.token : token;
+  if (typeof found !== 'string') {
+    throw new Failure('A production cluster has no ready-made token: say --token.', exitCodes.usage);
+  }
+  return {
+    url: (url ?? ready.http).replace(/\/+$/, ''),
+    token: found,
+    approverToken: isOwn ? (ready.approver_token ?? undefined) : undefined,
+  };
+}
+
+interface ReadyFile {
+  readonly http: string;
+  readonly token: string | null;
+  readonly approver_token: string | null;
+}
+
+function readReady(path: string): ReadyFile | undefined {
+  const text = readIfThere(path);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as ReadyFile;
+  } catch (error) {
+    throw new Failure(`${path} is damaged: ${errorText(error)}`);
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * `signmesh listen`: a tenant's events as they happen, one line each, and if it is asked to, each also posted to a local
+ * URL, signed as a webhook would be. What is forwarded has one try: a delivery that must arrive is a webhook's.
+ */
+import { randomBytes } from 'node:crypto';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type FollowedEvent, follow } from './events/follow.ts';
+import { forward } from './events/forward.ts';
+import { type Target, type TargetFlags, targetOf, withTarget } from './events/target.ts';
+import { exitCodes, Failure } from './failure.ts';
+
+interface Flags extends TargetFlags {
+  readonly types?: string;
+  readonly json?: boolean;
+  readonly forward?: string;
+  readonly secret?: string;
+  readonly after?: string;
+}
+
+export interface ListenOptions {
+  readonly target: Target;
+  readonly types?: string | undefined;
+  /** Where to begin: behind this sequence; now by default. */
+  readonly after?: string | undefined;
+  /** Lines of JSON: the events as they were sent. */
+  readonly json?: boolean | undefined;
+  readonly forward?: { readonly url: string; readonly secret: string } | undefined;
+  readonly signal: AbortSignal;
+  /** A line about an event. */
+  readonly write: (line: string) => void;
+  /** A line about anything else. */
+  readonly note: (line: string) => void;
+}
+
+/** Resolves with an exit code, after Ctrl-C. Throws a Failure for a wrong call, and when the service refuses. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = makeCommand();
+  try {
+    command.parse([...args], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCodes.ok;
+    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
+  }
+  const flags = command.opts<Flags>();
+  if (flags.secret !== undefined && flags.forward === undefined) {
+    throw new Failure('--secret signs what is forwarded: say --forward too.', exitCodes.usage);
+  }
+  const interrupted = new AbortController();
+  const stop = () => interrupted.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  try {
+    await listen({
+      target: targetOf(flags),
+      types: flags.types,
+      after: flags.after,
+      json: flags.json,
+      forward: flags.forward === undefined ? undefined : { url: flags.forward, secret: flags.secret ?? newSecret() },
+      signal: interrupted.signal,
+      write: (line) => process.stdout.write(`${line}\n`),
+      note: (line) => process.stderr.write(`signmesh: ${line}\n`),
+    });
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+  return exitCodes.ok;
+}
+
+/** Resolves when it was told to stop. */
+export async function listen(options: ListenOptions): Promise<void> {
+  const { target, types, after, json, signal, write, note, forward: to } = options;
+  let isOpen = false;
+  if (to !== undefined) note(`forwarding to ${to.url}, signed with ${to.secret}`);
+  await follow({
+    target,
+    types,
+    afterSequence: after,
+    signal,
+    onOpen: () => {
+      note(isOpen ? 'connected again' : `listening to ${target.url}; Ctrl-C ends it`);
+      isOpen = true;
+    },
+    onBreak: (reason) => note(`${reason}; connecting again`),
+    onEvent: async (event, text) => {
+      write(json ? text : lineOf(event));
+      if (to === undefined) return;
+      const outcome = await forward(to.url, to.secret, event.id, text);
+      if (json) note(`#${event.sequence} forwarded: ${outcome}`);
+      else write(`${' '.repeat(12)}  → ${outcome}`);
+    },
+  });
+}
+
+const typeWidth = 34;
+
+function lineOf({ timestamp, sequence, type, resource, data }: FollowedEvent): string {
+  const { status } = data.object;
+  const detail = typeof status === 'string' ? ` (${status})` : '';
+  return `${timestamp.slice(11, 23)}  #${sequence}  ${type.padEnd(typeWidth)}  ${resource.id}${detail}`;
+}
+
+function makeCommand(): Command {
+  return withTarget(
+    new Command('signmesh listen')
+      .description('Print events as they happen; Ctrl-C ends it.')
+      .option('--types <list>', 'only these, such as transaction_intent.*,wallet.created')
+      .option('--json', 'one event a line, as the API shows it')
+      .option('--forward <url>', 'post each to this URL, signed as a webhook would be', localUrl)
+      .option('--secret <whsec>', 'what signs them; a new one by default, which is printed', secretText)
+      .option('--after <sequence>', 'begin behind this sequence; by default now', sequence),
+  )
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText(
+      'after',
+      '\nWithout --url and --token it listens to the "signmesh up" that runs in the data directory.',
+    );
+}
+
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+function localUrl(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError('It must be a URL such as http://127.0.0.1:3000/hooks.');
+}
+
+function secretText(text: string): string {
+  if (/^whsec_[A-Za-z0-9+/]{24,128}={0,2}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be whsec_ and base64.');
+}
+
+function sequence(text: string): string {
+  if (/^(0|[1-9]\d{0,14})$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be a whole number from 0.');
+}

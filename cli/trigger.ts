@@ -1,0 +1,111 @@
+/**
+ * `signmesh trigger <type>`: makes an event of a type happen for real, by the calls of the API that bring it about, and
+ * shows it. Nothing is made up: what it shows is what every listener and webhook of the tenant gets.
+ */
+import { Command, CommanderError } from 'commander';
+import { eventTypes } from '../gateway/events/types.ts';
+import { nearest } from './config.ts';
+import { RecipeApi } from './events/api.ts';
+import { type FollowedEvent, follow } from './events/follow.ts';
+import { recipes, triggerTypes, untriggered } from './events/recipes.ts';
+import { type Target, type TargetFlags, targetOf, withTarget } from './events/target.ts';
+import { exitCodes, Failure } from './failure.ts';
+
+interface Flags extends TargetFlags {
+  readonly list?: boolean;
+  readonly json?: boolean;
+}
+
+const eventWithinMs = 60_000;
+
+/** Resolves with an exit code. Throws a Failure for a wrong call, and when the event could not be brought about. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = makeCommand();
+  try {
+    command.parse([...args], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCodes.ok;
+    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
+  }
+  const flags = command.opts<Flags>();
+  const [type] = command.args;
+  if (flags.list === true) {
+    process.stdout.write(`${listing().join('\n')}\n`);
+    return exitCodes.ok;
+  }
+  if (type === undefined) throw new Failure('Say which event: signmesh trigger --list names them.', exitCodes.usage);
+  needType(type);
+  const { event, text } = await trigger(type, targetOf(flags));
+  process.stdout.write(flags.json === true ? `${text}\n` : `${type}  #${event.sequence}  ${event.resource.id}\n`);
+  return exitCodes.ok;
+}
+
+/** The event that came of it. Throws a Failure. */
+export async function trigger(
+  type: string,
+  target: Target,
+): Promise<{ readonly event: FollowedEvent; readonly text: string }> {
+  const recipe = needType(type);
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), eventWithinMs);
+  let found: { readonly event: FollowedEvent; readonly text: string } | undefined;
+  let opened = (): void => undefined;
+  const stands = new Promise<void>((resolve) => {
+    opened = resolve;
+  });
+  const following = follow({
+    target,
+    types: type,
+    afterSequence: undefined,
+    signal: over.signal,
+    onOpen: () => opened(),
+    onBreak: () => undefined,
+    onEvent: (event, text) => {
+      found ??= { event, text };
+      over.abort();
+    },
+  });
+  try {
+    await Promise.race([stands, following]);
+    await recipe(new RecipeApi(target));
+    await following;
+  } finally {
+    clearTimeout(timer);
+    over.abort();
+    await following.catch(() => undefined);
+  }
+  if (found === undefined) throw new Failure(`No ${type} came within ${eventWithinMs / 1000} s.`);
+  return found;
+}
+
+function needType(type: string) {
+  const recipe = recipes.get(type);
+  if (recipe !== undefined) return recipe;
+  const reason = untriggered.get(type);
+  if (reason !== undefined) throw new Failure(`${type} cannot be triggered. ${reason}`);
+  const candidate = nearest(type, triggerTypes);
+  const hint = candidate === undefined ? ' (--list names them)' : ` (did you mean ${candidate}?)`;
+  throw new Failure(`There is no event ${JSON.stringify(type)}${hint}.`, exitCodes.usage);
+}
+
+function listing(): string[] {
+  const width = Math.max(...triggerTypes.map(({ length }) => length)) + 2;
+  return triggerTypes.map((type) => {
+    const reason = untriggered.get(type);
+    return `${type.padEnd(width)}${eventTypes[type]}${reason === undefined ? '' : ` Not to be triggered: ${reason}`}`;
+  });
+}
+
+function makeCommand(): Command {
+  return withTarget(
+    new Command('signmesh trigger')
+      .description('Make an event happen for real, through the API.')
+      .argument('[type]', 'such as transaction_intent.completed')
+      .option('--list', 'every type')
+      .option('--json', 'the event, as the API shows it'),
+  )
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText('after', '\nWithout --url and --token it uses the "signmesh up" that runs in the data directory.');
+}
