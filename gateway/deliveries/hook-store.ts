@@ -20,6 +20,7 @@ import {
   overdueScript,
   pumpScript,
   releaseScript,
+  trimScript,
 } from './scripts.ts';
 
 /** A try that is to be made: the `tries` + 1st of this delivery. */
@@ -118,6 +119,7 @@ interface Scripts {
     prefix: string,
     webhookId: string,
   ): Promise<readonly [outstanding: number, retrying: number, cursor: string, last: string, failing: string]>;
+  hookTrim(prefix: string, ...tokens: readonly string[]): Promise<number>;
   hookForgetTenant(key: string, tenant: string, beforeMs: string): Promise<number>;
 }
 
@@ -130,10 +132,12 @@ const scripts: Readonly<Record<keyof Scripts, string>> = {
   hookOverdue: overdueScript,
   hookClear: clearScript,
   hookDepth: depthScript,
+  hookTrim: trimScript,
   hookForgetTenant: forgetTenantScript,
 };
 
 const clearedAtOnce = 500;
+const trimmedAtOnce = 200;
 /** As in ../store/due-tenants.ts: far longer than a registration can be under way. */
 const forgottenAfterMs = 60 * 60_000;
 
@@ -254,6 +258,12 @@ export class HookStore {
   /** Takes a portion of what a removed webhook left. True when nothing is left. */
   async clear(tenant: string, webhookId: string): Promise<boolean> {
     return (await asking(this.#scripts.hookClear(tenantPrefix(tenant), webhookId, String(clearedAtOnce)))) === 1;
+  }
+
+  /** Takes old deliveries out of the log of a webhook to which nothing happens. */
+  async trim(tenant: string, webhookId: string, { keptMax, keptMs }: PumpLimits, nowMs: number): Promise<void> {
+    const tokens = [webhookId, ...[nowMs, keptMax, keptMs, trimmedAtOnce].map(String)];
+    while ((await asking(this.#scripts.hookTrim(tenantPrefix(tenant), ...tokens))) >= trimmedAtOnce);
   }
 
   async depth(tenant: string, webhookId: string): Promise<Depth> {

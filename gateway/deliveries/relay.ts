@@ -28,6 +28,8 @@ export interface RelayOptions extends PumpLimits {
   readonly sweepEveryMs: number;
   /** A delivery that is outstanding for so long may have lost its job. */
   readonly overdueMs: number;
+  /** How often old deliveries are looked for where nothing happens. */
+  readonly trimEveryMs: number;
 }
 
 export const relayDefaults: RelayOptions = {
@@ -38,6 +40,7 @@ export const relayDefaults: RelayOptions = {
   keptMs: 30 * 24 * 3_600_000,
   sweepEveryMs: 1_000,
   overdueMs: 20_000,
+  trimEveryMs: 10 * 60_000,
 };
 
 const tenantsAtOnce = 16;
@@ -58,6 +61,7 @@ export class Relay {
   readonly #options: RelayOptions;
   /** Webhooks as they were last read, by tenant and id. */
   readonly #known = new Map<string, Known>();
+  readonly #trimmedAtMs = new Map<string, number>();
   readonly #tenantRuns: Keyed<string>;
   readonly #pumps: Keyed<{ readonly tenant: string; readonly webhookId: string }>;
   readonly #retries = new TimeHeap<{ readonly tenant: string; readonly webhookId: string }>();
@@ -144,6 +148,7 @@ export class Relay {
     else if (look.removed.length === 0 && this.#tenants.has(tenant)) await hooks.forgetTenant(tenant, nowMs);
     await Promise.all([
       ...look.removed.map((webhookId) => this.#clear(tenant, webhookId)),
+      ...look.webhooks.map(({ id }) => this.#trim(tenant, id, nowMs)),
       ...look.webhooks
         .filter(({ status }) => status === 'enabled')
         .map((webhook) => this.#runWebhook(tenant, webhook, look, nowMs)),
@@ -215,6 +220,15 @@ export class Relay {
       page = await store.events(tenant, { ...query, afterSequence: page.nextAfterSequence });
     }
     await hooks.begin(tenant, webhookId, page.events[0]?.sequence ?? page.floorSequence - 1);
+  }
+
+  async #trim(tenant: string, webhookId: string, nowMs: number): Promise<void> {
+    const key = `${tenant} ${webhookId}`;
+    const trimmedAtMs = this.#trimmedAtMs.get(key);
+    if (trimmedAtMs !== undefined && nowMs - trimmedAtMs < this.#options.trimEveryMs) return;
+    if (this.#trimmedAtMs.size >= knownMax) this.#trimmedAtMs.clear();
+    this.#trimmedAtMs.set(key, nowMs);
+    await this.#deps.hooks.trim(tenant, webhookId, this.#options, nowMs);
   }
 
   async #clear(tenant: string, webhookId: string): Promise<void> {

@@ -57,6 +57,35 @@ redis.call('SADD', KEYS[1] .. 'hk', ARGV[1])
 return redis.call('HSETNX', KEYS[1] .. 'hk:' .. ARGV[1], 'c', ARGV[2])
 `;
 
+/**
+ * Takes old final deliveries out of a webhook's log: beyond `keptMax`, and older than `keptMs`. What is on its way stays,
+ * however old; what failed stays longer than what arrived. Returns how many went.
+ */
+const trimLua = `
+${forgetLua}
+local function trim(webhookId, now, keptMax, keptMs, limit)
+  local log, gone = p .. 'ix:deliveries:' .. webhookId, 0
+  local excess = redis.call('ZCARD', log) - tonumber(keptMax)
+  local time = string.format('%012x', math.max(0, tonumber(now) - tonumber(keptMs)))
+  local oldest = '(dlv_' .. string.sub(time, 1, 8) .. '-' .. string.sub(time, 9)
+  for _, status in ipairs({'delivered', 'failed'}) do
+    for _, id in ipairs(redis.call('ZRANGE', log .. ':' .. status, 0, limit - 1)) do
+      if gone >= excess and redis.call('ZLEXCOUNT', log .. ':' .. status, '[' .. id, oldest) == 0 then break end
+      forget(webhookId, id, status)
+      gone = gone + 1
+    end
+  end
+  return gone
+end
+`;
+
+/** ARGV: webhook id, now, deliveries kept, ms that they are kept, limit. Returns how many went. */
+export const trimScript = `
+local p = KEYS[1]
+${trimLua}
+return trim(ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))
+`;
+
 /** Entries of the event log that one pump looks at. */
 const lookedMax = 1_000;
 /** Old deliveries that leave the log with one pump, at most, beyond as many as it makes. */
@@ -74,7 +103,7 @@ const trimmedMore = 16;
 export const pumpScript = `
 local p, webhookId, now = KEYS[1], ARGV[1], ARGV[3]
 ${newDeliveryLua}
-${forgetLua}
+${trimLua}
 local record = redis.call('HMGET', p .. 'r:' .. webhookId, 'v', 's')
 if record[1] ~= ARGV[2] or record[2] ~= 'enabled' then return {'changed'} end
 local state = redis.call('HMGET', p .. 'hk:' .. webhookId, 'c', 'f')
@@ -135,17 +164,7 @@ if room > 0 and redis.call('ZCARD', retry) < tonumber(ARGV[6]) then
   if room > 0 and cursor < last then more = 1 end
 end
 
-local excess = redis.call('ZCARD', log) - tonumber(ARGV[7])
-local time = string.format('%012x', math.max(0, tonumber(now) - tonumber(ARGV[8])))
-local oldest = '(dlv_' .. string.sub(time, 1, 8) .. '-' .. string.sub(time, 9)
--- What is still on its way stays, however old; what failed stays longer than what arrived.
-for _, status in ipairs({'delivered', 'failed'}) do
-  for _, id in ipairs(redis.call('ZRANGE', log .. ':' .. status, 0, #entries + ${trimmedMore} - 1)) do
-    if excess <= 0 and redis.call('ZLEXCOUNT', log .. ':' .. status, '[' .. id, oldest) == 0 then break end
-    forget(webhookId, id, status)
-    excess = excess - 1
-  end
-end
+trim(webhookId, now, ARGV[7], ARGV[8], #entries + ${trimmedMore})
 return {'ok', more, skipped, jobs, entries}
 `;
 
