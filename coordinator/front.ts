@@ -99,6 +99,10 @@ function route(
     fault: undefined,
   };
   if (frame.method === Method.CLOSE_KEY) return closeKey(facts, frame.request);
+  if (frame.method === Method.SIGN && !frame.walletService) {
+    const text = 'the wallet service signs in one call, and nothing else does';
+    return errorEffect(facts, CallErrorCode.MALFORMED, text);
+  }
   let client: ClientRequest;
   try {
     client = decode(frame);
@@ -130,6 +134,7 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
   });
   switch (call.method) {
     case Method.INITIATE_SIGNING:
+    case Method.SIGN:
       if (call.fault) return refuse(call.fault);
       return handOver(signingAddress(tenant, newId('sig', context.nowMs, context.random)), true);
     case Method.INITIATE_DKG: {
@@ -187,6 +192,7 @@ function decode({ method, request }: Call): ClientRequest {
     case Method.EXCHANGE_DKG_SHARES:
       return { method, request: decodeRequest(DkgShareExchangeRequestSchema, request) };
     case Method.INITIATE_SIGNING:
+    case Method.SIGN:
       return { method, request: decodeRequest(InitiateSigningRequestSchema, request) };
     case Method.SUBMIT_SIGNATURE_SHARE:
       return { method, request: decodeRequest(SignatureShareRequestSchema, request) };

@@ -20,6 +20,7 @@ export type ClientRequest =
   | { readonly method: Method.INITIATE_DKG; readonly request: InitiateDkgRequest }
   | { readonly method: Method.EXCHANGE_DKG_SHARES; readonly request: DkgShareExchangeRequest }
   | { readonly method: Method.INITIATE_SIGNING; readonly request: InitiateSigningRequest }
+  | { readonly method: Method.SIGN; readonly request: InitiateSigningRequest }
   | { readonly method: Method.SUBMIT_SIGNATURE_SHARE; readonly request: SignatureShareRequest }
   | { readonly method: Method.RESUME_SESSION; readonly request: ResumeSessionRequest };
 

@@ -233,7 +233,8 @@ export class SimCluster {
     SignatureShareResponseSchema,
   );
   resumeSession = this.#method(Method.RESUME_SESSION, ResumeSessionRequestSchema, ResumeSessionResponseSchema);
-  /** What the wallet control plane alone asks for; give it `{ walletService: true }`. */
+  /** What the wallet control plane alone asks for; give them `{ walletService: true }`. */
+  sign = this.#method(Method.SIGN, InitiateSigningRequestSchema, SignatureShareResponseSchema);
   closeKey = this.#method(Method.CLOSE_KEY, CloseKeyRequestSchema, CloseKeyResponseSchema);
 
   #method<Q extends DescMessage, A extends DescMessage>(method: Method, request: Q, response: A) {

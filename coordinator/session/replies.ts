@@ -69,6 +69,7 @@ function encodeResponse(method: Method, { receipt, checkpoint }: Proof, result: 
     case Method.INITIATE_SIGNING:
       return encode(InitiateSigningResponseSchema, { signingSessionId: sessionId, ...states });
     case Method.SUBMIT_SIGNATURE_SHARE:
+    case Method.SIGN:
       return encode(SignatureShareResponseSchema, {
         signingSessionId: sessionId,
         isComplete: result.fullSignature !== undefined,

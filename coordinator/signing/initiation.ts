@@ -1,11 +1,19 @@
 /**
- * InitiateSigning: from a call to a session, or to a refusal that leaves nothing behind.
+ * InitiateSigning: from a call to a session, or to a refusal that leaves nothing behind. A call that also wants the
+ * signature (Sign) is not answered here: it waits in the new session as one that wants every node's share.
  *
  * Order: mock directive, then the request by itself, then the key, then human approval, then the intent's guard (in the
  * store, atomically with the new session).
  */
+import { create } from '@bufbuild/protobuf';
 import type { Context } from '../../actors/contract.ts';
-import { ApprovalMode, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  ApprovalMode,
+  MockDirective,
+  ReceiptState,
+  SignatureShareRequestSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
@@ -16,6 +24,7 @@ import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
 import { advance, openRecord, type SessionRecord, type SigningFacts, type SigningRecord } from '../session/record.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
+import { isOpen } from '../session/transitions.ts';
 import { beginTurn, idleMs, isOverdue, reply } from '../session/turn.ts';
 import { signingTask } from './attempt.ts';
 import { requestDraw } from './round.ts';
@@ -25,6 +34,7 @@ import {
   type OpenState,
   type SigningSession,
   type SigningStep,
+  type SubmitCall,
   stepOf,
   type Turn,
 } from './state.ts';
@@ -138,7 +148,7 @@ function openWithKey(
   const step = opened(record, opening, context, config);
   if (pending) return step;
   // A session with a large message does not wait in memory for its first step: thousands of them would fill it.
-  if (facts.messageHash.length > residentMessageBytesMax) {
+  if (call.method === Method.INITIATE_SIGNING && facts.messageHash.length > residentMessageBytesMax) {
     return { state: step.state, effects: [...step.effects, { kind: 'stop' }] };
   }
 
@@ -216,10 +226,17 @@ function opened(
   };
   const state: OpenState = { phase: 'open', record, work: noWork(record) };
   const turn: Turn = { ...beginTurn(state, context, config), effects: [{ kind: 'persist', write }], persisted: true };
-  reply(turn, call, sessionAnswer(record));
+  if (call.method === Method.SIGN && isOpen(record.state)) state.work.inbox.push(gathering(call, record));
+  else reply(turn, call, sessionAnswer(record));
   if (ended) turn.effects.push(observation(ended, holder?.state));
   turn.effects.push(observation(record, undefined), { kind: 'startTimer', name: 'idle', afterMs: idleMs });
   return stepOf(turn);
+}
+
+/** What is left of a Sign once its session stands. */
+function gathering({ request: _, ...facts }: InitiateCall, { sessionId }: SigningSession): SubmitCall {
+  const share = create(SignatureShareRequestSchema, { signingSessionId: sessionId });
+  return { ...facts, method: Method.SUBMIT_SIGNATURE_SHARE, request: share };
 }
 
 /** The end of the session whose intent's place another one takes. */

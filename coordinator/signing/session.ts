@@ -77,7 +77,7 @@ function unborn(state: SigningState, input: CoordinatorInput, context: Context, 
   if (input.message.kind === 'revoke') return { state, effects: [ended(input.from, context.self), { kind: 'stop' }] };
   if (input.message.kind !== 'clientCall') return { state, effects: [{ kind: 'stop' }] };
   const { call } = input.message;
-  if (call.method === Method.INITIATE_SIGNING) return initiate(call, context, config);
+  if (call.method === Method.INITIATE_SIGNING || call.method === Method.SIGN) return initiate(call, context, config);
   return { state, effects: [notFound(call, context, config), { kind: 'stop' }] };
 }
 

@@ -13,7 +13,7 @@ import type { SessionTurn, Waiting } from '../session/turn.ts';
 import type { Attempt, SigningTask } from './attempt.ts';
 
 export type SigningSession = SessionOf<SigningRecord>;
-export type InitiateCall = Extract<ClientCall, { method: Method.INITIATE_SIGNING }>;
+export type InitiateCall = Extract<ClientCall, { method: Method.INITIATE_SIGNING | Method.SIGN }>;
 export type SubmitCall = Extract<ClientCall, { method: Method.SUBMIT_SIGNATURE_SHARE }>;
 export type ResumeCall = Extract<ClientCall, { method: Method.RESUME_SESSION }>;
 

@@ -23,7 +23,6 @@ import {
   InitiateDkgRequestSchema,
   InitiateDkgResponseSchema,
   InitiateSigningRequestSchema,
-  InitiateSigningResponseSchema,
   ReceiptState,
   ResumeSessionRequestSchema,
   ResumeSessionResponseSchema,
@@ -69,10 +68,10 @@ const resumeSession = {
   request: ResumeSessionRequestSchema,
   response: ResumeSessionResponseSchema,
 };
-const initiateSigning = {
-  method: Method.INITIATE_SIGNING,
+const signing = {
+  method: Method.SIGN,
   request: InitiateSigningRequestSchema,
-  response: InitiateSigningResponseSchema,
+  response: SignatureShareResponseSchema,
 };
 const submitShare = {
   method: Method.SUBMIT_SIGNATURE_SHARE,
@@ -129,7 +128,7 @@ async function createKey(
 
 async function sign(calls: SigningCalls, meta: CallMeta, order: SigningOrder): Promise<ClusterSignature> {
   for (let sessions = 0; sessions < sessionsMax; sessions += 1) {
-    const opened = await ask(calls, meta, initiateSigning, {
+    const begun = await ask(calls, meta, signing, {
       transactionIntentId: order.purpose,
       walletId: order.walletId,
       derivation: { networkId: order.networkId },
@@ -138,11 +137,12 @@ async function sign(calls: SigningCalls, meta: CallMeta, order: SigningOrder): P
       approvalMode: ApprovalMode.DIRECT_ALLOWED,
       context: contextOf(meta),
     });
+    const sessionId = begun.receipt?.sessionId ?? '';
     // Somebody began before us (this gateway before it died, say): its session is gone on with.
-    const known = opened.receipt?.reasonCode === 'DUPLICATE_INTENT';
-    if (!known && opened.receipt?.state !== ReceiptState.ACCEPTED) throw refused(opened);
-    const sessionId = opened.receipt?.sessionId ?? '';
-    const share = await ask(calls, meta, submitShare, { signingSessionId: sessionId, context: contextOf(meta) });
+    const known = begun.receipt?.reasonCode === 'DUPLICATE_INTENT';
+    const share = known
+      ? await ask(calls, meta, submitShare, { signingSessionId: sessionId, context: contextOf(meta) })
+      : begun;
     if (share.isComplete) {
       const [recoveryId] = share.recoveryId;
       return { sessionId, signature: share.fullSignature, recoveryId };

@@ -41,6 +41,16 @@ describe('on a cluster', () => {
     signer = makeClusterSigner({ calls: connectSigning({ link }).calls });
   });
 
+  /** A session that signs nothing yet, as one stands whose coordinator died right after its first write. */
+  async function begin(purpose: string): Promise<string> {
+    const opened = cluster.initiateSigning(
+      { transactionIntentId: purpose, walletId: wallet, derivation: { networkId: 'eip155:1' }, messageHash: message },
+      meta.tenant,
+      { walletService: true },
+    );
+    return opened.result().signingSessionId;
+  }
+
   test('a key is made once: again it is the same', async () => {
     const publicKey = await signer.createKey(meta, wallet, 'secp256k1', 'eip155:1');
     expect(publicKey).toHaveLength(33);
@@ -67,11 +77,11 @@ describe('on a cluster', () => {
     expect(await signer.createKey(meta, wallet, 'secp256k1', 'n')).toHaveLength(33);
   });
 
-  test.each(['secp256k1', 'ed25519'] as const)('a signature on %s verifies, in two calls', async (curve) => {
+  test.each(['secp256k1', 'ed25519'] as const)('a signature on %s verifies, in one call', async (curve) => {
     const publicKey = await signer.createKey(meta, wallet, curve, 'n');
     link.calls = [];
     const { signature, recoveryId, sessionId } = await signer.sign(meta, order('txi_1'));
-    expect(link.calls).toEqual([Method.INITIATE_SIGNING, Method.SUBMIT_SIGNATURE_SHARE]);
+    expect(link.calls).toEqual([Method.SIGN]);
     expect(sessionId).toMatch(/^sig_/);
     if (curve === 'ed25519') {
       expect([ed25519.verify(signature, message, publicKey), recoveryId]).toEqual([true, undefined]);
@@ -90,12 +100,25 @@ describe('on a cluster', () => {
     expect(new Set(signed.map(({ sessionId }) => sessionId)).size).toBe(1);
   });
 
-  test.each([1, 2])('a gateway that dies after call %s leaves nothing that locks the purpose', async (lost) => {
+  test('a gateway that dies before it is answered leaves nothing that locks the purpose', async () => {
     await signer.createKey(meta, wallet, 'secp256k1', 'n');
     link.calls = [];
-    link.loseAnswerOf = lost;
+    link.loseAnswerOf = 1;
+    expect(await errorOf(signer.sign(meta, order('txi_1')))).toBeInstanceOf(ProviderUnavailable);
+    link.calls = [];
+    link.loseAnswerOf = 2;
     expect(await errorOf(signer.sign(meta, order('txi_1')))).toBeInstanceOf(ProviderUnavailable);
     expect((await signer.sign(meta, order('txi_1'))).signature).toHaveLength(64);
+  });
+
+  test('a coordinator that dies while it signs leaves a session that the next try goes on with', async () => {
+    await signer.createKey(meta, wallet, 'secp256k1', 'n');
+    const sessionId = await begin('txi_1');
+    cluster.crashCoordinator();
+    cluster.startCoordinator();
+    link.calls = [];
+    expect(await signer.sign(meta, order('txi_1'))).toMatchObject({ sessionId });
+    expect(link.calls).toEqual([Method.SIGN, Method.SUBMIT_SIGNATURE_SHARE]);
   });
 
   test('another message for the same purpose is refused for good', async () => {
@@ -121,22 +144,20 @@ describe('on a cluster', () => {
 
   test('a session whose lifetime ended is followed by a new one', async () => {
     await signer.createKey(meta, wallet, 'secp256k1', 'n');
-    link.calls = [];
-    link.loseAnswerOf = 1;
-    await errorOf(signer.sign(meta, order('txi_1')));
+    const sessionId = await begin('txi_1');
     let over = false;
     cluster.time.after(3_600_000, () => {
       over = true;
     });
     cluster.time.runUntil(() => over);
-    expect((await signer.sign(meta, order('txi_1'))).signature).toHaveLength(64);
+    const signed = await signer.sign(meta, order('txi_1'));
+    expect(signed.signature).toHaveLength(64);
+    expect(signed.sessionId).not.toBe(sessionId);
   });
 
   test('a closed key signs nothing any more; closing it again changes nothing', async () => {
     await signer.createKey(meta, wallet, 'secp256k1', 'n');
-    link.calls = [];
-    link.loseAnswerOf = 1;
-    await errorOf(signer.sign(meta, order('open')));
+    await begin('open');
     await signer.closeKey(meta, wallet);
     await signer.closeKey(meta, wallet);
     for (const purpose of ['open', 'new']) {
@@ -170,8 +191,8 @@ describe('on answers made by hand', () => {
 
   test('an order travels as the wallet service’s, with its receipt, network and trace', async () => {
     coordinator.answer = ({ call }) =>
-      call.method === Method.INITIATE_SIGNING
-        ? told(ReceiptState.ACCEPTED, 'SESSION_ACCEPTED')
+      call.method === Method.SIGN
+        ? told(ReceiptState.REPLAY_REJECTED, 'DUPLICATE_INTENT')
         : told(ReceiptState.BACKEND_COMPLETED, 'SIGNATURE_COMPLETED', {
             isComplete: true,
             fullSignature: new Uint8Array(64),
@@ -230,9 +251,7 @@ describe('on answers made by hand', () => {
     'sessions that end again and again (state %s) do not keep it for ever',
     async (state) => {
       coordinator.answer = ({ call }) =>
-        call.method === Method.INITIATE_SIGNING
-          ? told(ReceiptState.ACCEPTED, 'SESSION_ACCEPTED')
-          : told(state, 'SESSION_REVOKED');
+        call.method === Method.SIGN ? told(ReceiptState.REPLAY_REJECTED, 'DUPLICATE_INTENT') : told(state, 'SESSION_REVOKED');
       expect(await errorOf(signer.sign(meta, order('a')))).toBeInstanceOf(ProviderUnavailable);
       expect(coordinator.sent.length).toBe(6);
     },

@@ -92,6 +92,10 @@ export class SimLink implements CoordinatorLink {
         const init = fromBinary(CloseKeyRequestSchema, request);
         return toBinary(CloseKeyResponseSchema, cluster.closeKey(init, tenant, caller).result());
       }
+      case Method.SIGN: {
+        const init = fromBinary(InitiateSigningRequestSchema, request);
+        return toBinary(SignatureShareResponseSchema, cluster.sign(init, tenant, caller).result());
+      }
       case Method.UNSPECIFIED:
         throw new Error('no method');
     }

@@ -12,6 +12,10 @@ import {
   ClusterStatusSchema,
   Method,
 } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  InitiateSigningRequestSchema,
+  SignatureShareResponseSchema,
+} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireMessage } from '../../../proto/wire.ts';
 
 export interface SentCall {
@@ -113,6 +117,8 @@ export class FakeCoordinator implements CoordinatorLink {
 
 function methodOf(call: Call): { readonly request: DescMessage; readonly response: DescMessage } {
   if (call.method === Method.CLOSE_KEY) return { request: CloseKeyRequestSchema, response: CloseKeyResponseSchema };
+  if (call.method === Method.SIGN)
+    return { request: InitiateSigningRequestSchema, response: SignatureShareResponseSchema };
   const method = signingMethods.find((known) => known.method === call.method);
   if (method === undefined) throw new Error(`no such method: ${call.method}`);
   return method;
