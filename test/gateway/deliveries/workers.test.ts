@@ -1,7 +1,9 @@
 /** Several workers over one Redis, and the death of one in the middle. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { heartbeatKey } from '../../../gateway/deliveries/keys.ts';
 import { until } from '../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
@@ -135,6 +137,15 @@ test('a worker that is asked to stop while a receiver hangs does not wait for it
   const beganMs = performance.now();
   await worker.stop();
   expect(performance.now() - beganMs).toBeLessThan(4_500);
+});
+
+test('a worker leaves word that it is alive, which does not outlive it for long', async () => {
+  const worker = await service.work();
+  const key = heartbeatKey(hostname());
+  await until(async () => (await service.redis.get(key)) === '1', 'its word');
+  await worker.stop();
+  expect(await service.redis.pttl(key)).toBeGreaterThan(0);
+  expect(await service.redis.pttl(key)).toBeLessThanOrEqual(10_000);
 });
 
 test('while Redis is away nothing is lost and what arrived is not sent again', async () => {
