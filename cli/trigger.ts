@@ -16,7 +16,8 @@ interface Flags extends TargetFlags {
   readonly json?: boolean;
 }
 
-const eventWithinMs = 60_000;
+/** An approval takes a minute to expire. */
+const eventWithinMs = 90_000;
 
 /** Resolves with an exit code. Throws a Failure for a wrong call, and when the event could not be brought about. */
 export async function run(args: readonly string[]): Promise<number> {

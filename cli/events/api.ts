@@ -5,8 +5,6 @@ import { messageOf } from './follow.ts';
 import type { Target } from './target.ts';
 
 const callTimeoutMs = 30_000;
-const waitMs = 30_000;
-const lookEveryMs = 100;
 
 export const evmNetwork = 'eip155:11155111';
 
@@ -16,11 +14,14 @@ export interface Made {
   readonly [field: string]: any;
 }
 
+/** The simulated provider, or the cluster’s own nodes. */
+export type Provider = 'sandbox' | 'self_hosted';
+
 export class RecipeApi {
   readonly #target: Target;
   /** In every name that is made, so that runs do not meet. */
   readonly suffix = randomBytes(3).toString('hex');
-  #connection: Promise<Made> | undefined;
+  readonly #connections = new Map<Provider, Promise<Made>>();
 
   constructor(target: Target) {
     this.#target = target;
@@ -48,19 +49,18 @@ export class RecipeApi {
     return this.call('POST', path, body);
   }
 
-  /** A connection to the simulated provider, one for a recipe. */
-  connection(): Promise<Made> {
-    this.#connection ??= this.post('/v1/provider-connections', {
-      provider: 'sandbox',
-      name: `trigger ${this.suffix}`,
-      credentials: {},
-    });
-    return this.#connection;
+  /** A connection, one for a recipe. */
+  connection(provider: Provider = 'sandbox'): Promise<Made> {
+    const known = this.#connections.get(provider);
+    const connection =
+      known ?? this.post('/v1/providers/connect', { type: provider, name: `trigger ${this.suffix}`, credentials: {} });
+    this.#connections.set(provider, connection);
+    return connection;
   }
 
   /** A wallet with test money. */
-  async wallet(name = 'one'): Promise<Made> {
-    const { id } = await this.connection();
+  async wallet(name = 'one', provider: Provider = 'sandbox'): Promise<Made> {
+    const { id } = await this.connection(provider);
     return this.post('/v1/wallets', {
       name: `trigger ${name} ${this.suffix}`,
       provider_connection_id: id,
@@ -69,9 +69,12 @@ export class RecipeApi {
   }
 
   /** A transfer to a wallet of one's own, or to `address`. */
-  async intent(amount: string, address?: string): Promise<Made & { readonly path: string }> {
-    const wallet = await this.wallet();
-    const to = address ?? addressOf(await this.wallet('two'));
+  async intent(
+    amount: string,
+    { address, provider = 'sandbox' }: { readonly address?: string; readonly provider?: Provider } = {},
+  ): Promise<Made & { readonly path: string }> {
+    const wallet = await this.wallet('one', provider);
+    const to = address ?? addressOf(await this.wallet('two', provider));
     const path = `/v1/wallets/${wallet.id}/transaction-intents`;
     const made = await this.post(path, { asset: 'ETH', amount, destination: { address: to } });
     return { ...made, path: `${path}/${made.id}` };
@@ -86,18 +89,8 @@ export class RecipeApi {
     const reason = decision === 'reject' ? { reason: 'signmesh trigger' } : {};
     return this.call('POST', `${path}/approve`, { decision, ...reason }, approverToken);
   }
-
-  async until(path: string, what: string, holds: (body: Made) => boolean): Promise<Made> {
-    const deadlineMs = performance.now() + waitMs;
-    for (;;) {
-      const body = await this.call('GET', path);
-      if (holds(body)) return body;
-      if (performance.now() > deadlineMs) throw new Failure(`not within ${waitMs / 1000} s: ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
-    }
-  }
 }
 
-export function addressOf(wallet: Made): string {
+function addressOf(wallet: Made): string {
   return (wallet.addresses as { address: string }[])[0]!.address;
 }

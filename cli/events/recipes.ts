@@ -11,6 +11,8 @@ export type Recipe = (api: RecipeApi) => Promise<unknown>;
 
 const magic = (outcome: MagicOutcome): string => magicAmounts.find((each) => each.outcome === outcome)!.amount;
 const plain = '0.01';
+/** The shortest time that approvers can have. */
+const shortestApprovalS = 60;
 /** Nothing listens there. */
 const nowhere = 'http://127.0.0.1:9/signmesh-trigger';
 /** In the list of sanctioned test addresses. */
@@ -39,23 +41,24 @@ const wallets: Readonly<Record<string, Recipe>> = {
 
 const intents: Readonly<Record<string, Recipe>> = {
   ...Object.fromEntries(
-    ['created', 'approved', 'signing', 'broadcasting', 'confirming', 'completed'].map((status): [string, Recipe] => [
+    ['created', 'screening', 'approved', 'signing', 'confirming', 'completed'].map((status): [string, Recipe] => [
       status,
       (api) => api.intent(plain),
     ]),
   ),
-  screening: (api) => api.intent(plain),
+  // Of the providers, only the cluster signs and broadcasts in two steps.
+  broadcasting: (api) => api.intent(plain, { provider: 'self_hosted' }),
   pending_approval: (api) => api.intent(magic('risk_high')),
   approval_recorded: async (api) => api.vote((await api.intent(magic('risk_high'))).path, 'approve'),
   rejected: async (api) => api.vote((await api.intent(magic('risk_high'))).path, 'reject'),
-  denied: (api) => api.intent(plain, sanctioned),
+  denied: (api) => api.intent(plain, { address: sanctioned }),
   cancelled: async (api) => api.post(`${(await api.intent(magic('risk_high'))).path}/cancel`),
   failed: (api) => api.intent(magic('submit_rejected')),
   expired: async (api) => {
     const policy = await api.post('/v1/policies', {
       name: `trigger-${api.suffix}`,
       rules: [
-        { id: 'ask', effect: 'require_approval', when: 'true', approvals: { quorum: 1, approvers: [], timeout_s: 1 } },
+        { id: 'ask', effect: 'require_approval', when: 'true', approvals: { quorum: 1, timeout_s: shortestApprovalS } },
       ],
     });
     const wallet = await api.wallet();
