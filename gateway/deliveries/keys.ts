@@ -8,7 +8,8 @@
  * | `hko:<webhookId>` | sorted set | deliveries that are outstanding: on their way in BullMQ; by the time of their putting there |
  * | `hkr:<webhookId>` | sorted set | deliveries that wait to be tried again, by the time that they fall due |
  *
- * A delivery that is not final stands in exactly one of the two sorted sets.
+ * A delivery that is not final stands in exactly one of the two sorted sets. Its record (`r:<id>`, as every record) also has
+ * `t`, the tries that were made, and `q`, the sequence of its event.
  */
 
 /** Over all tenants: those that may have webhooks, by the time that they were last named here. */
