@@ -2,7 +2,6 @@
 
 import type { Curve, DoorName } from './doors/door.ts';
 import type { Environment } from './environment.ts';
-import type { DrainRate } from './events/phases.ts';
 import type { LoadResult } from './load.ts';
 import type { BenchOptions, SigningScheme } from './options.ts';
 import type { ProbeReading } from './probe-protocol.ts';
@@ -36,6 +35,13 @@ export interface WalletPhase extends Phase {
 
 export interface EventPhase extends Phase {
   readonly name: string;
+}
+
+/** Deliveries of what had piled up, while no changes were made. */
+export interface DrainRate {
+  readonly deliveries: number;
+  readonly seconds: number;
+  readonly perSecond: number;
 }
 
 export interface References {

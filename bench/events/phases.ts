@@ -4,7 +4,7 @@
  */
 import type { BenchCluster } from '../cluster.ts';
 import { type HttpClient, httpClient } from '../http.ts';
-import type { EventPhase, Phase } from '../results.ts';
+import type { DrainRate, EventPhase, Phase } from '../results.ts';
 import { Receiver } from './receiver.ts';
 
 export interface EventBenchOptions {
@@ -17,13 +17,6 @@ export interface EventBenchResult {
   readonly phases: readonly EventPhase[];
   readonly drain: DrainRate;
   readonly faults: readonly string[];
-}
-
-/** Deliveries of what had piled up, while no changes were made. */
-export interface DrainRate {
-  readonly deliveries: number;
-  readonly seconds: number;
-  readonly perSecond: number;
 }
 
 const drainWithinMs = 120_000;
