@@ -54,6 +54,15 @@ describe('the environment', () => {
     ]);
   });
 
+  test('a schedule of retries is a list of pauses', () => {
+    const read = (text: string) => loadSettings({ SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: text }).settings;
+    expect(read('100,200, 400').SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS).toEqual([100, 200, 400]);
+    expect(read('5').SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS).toEqual([5]);
+    for (const text of ['0', '100,', ',', '1.5', '-1', '100;200', '604800001', Array(21).fill('1').join(',')]) {
+      expect(failureOf({ SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: text }).message).toContain('pauses in milliseconds');
+    }
+  });
+
   test('an empty value counts as unset', () => {
     expect(loadSettings({ SIGNMESH_HTTP_PORT: '', REDIS_URL: '' }).settings).toEqual(loadSettings({}).settings);
   });
