@@ -9,11 +9,11 @@ import {
   secretFiles,
 } from '../../cli/cluster-material.ts';
 import { loadSettings } from '../../cli/config.ts';
-import { coordinatorConfig, gatewayConfig, nodeConfig } from '../../cli/role-configs.ts';
+import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { ensureSandbox, readSandbox } from '../../cli/sandbox.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { tokenEnvironment } from '../../gateway/auth/token-format.ts';
-import { assertGatewayConfig } from '../../gateway/config.ts';
+import { assertGatewayConfig, assertWorkerConfig } from '../../gateway/config.ts';
 import { checkNodeConfig } from '../../nodes/config.ts';
 import { serializeRoster } from '../../proto/roster.ts';
 import { temporaryFolder } from './support/temporary.ts';
@@ -191,6 +191,23 @@ test('the roles accept what is made for them, and production has no sandbox', ()
   const { receiptSeed, credentialKeysDir: keys, chainBlockMs } = gatewayConfig(settings);
   expect([receiptSeed.length, existsSync(join(keys, '1.key')), chainBlockMs]).toEqual([32, true, 1000]);
   expect(() => assertGatewayConfig(gatewayConfig(production))).not.toThrow();
+  for (const each of [settings, production]) {
+    expect(() => assertWorkerConfig(workerConfig(each))).not.toThrow();
+    expect(workerConfig(each).credentialKeysDir).toBe(keys);
+    expect(workerConfig(each).retryScheduleMs).toBeUndefined();
+  }
+});
+
+test('a worker takes a schedule of retries in a sandbox alone', () => {
+  const environment = { SIGNMESH_DATA_DIR: temporaryFolder(), REDIS_URL: 'redis://h:1' };
+  const short = { ...environment, SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '100,200' };
+  const config = workerConfig(loadSettings(short).settings);
+  expect(config.retryScheduleMs).toEqual([100, 200]);
+  const production = loadSettings({ ...short, SIGNMESH_ENVIRONMENT: 'production' }).settings;
+  expect(() => workerConfig(production)).toThrow('SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS is for a sandbox alone');
+  expect(() => assertWorkerConfig({ ...config, environment: 'production' })).toThrow('for a sandbox alone');
+  expect(() => assertWorkerConfig({ ...config, redisUrl: 'http://h' })).toThrow('redisUrl');
+  expect(() => assertWorkerConfig({ ...config, retryScheduleMs: [0] })).toThrow('retryScheduleMs');
 });
 
 test('a role reads its own secrets and no other’s', () => {
