@@ -137,19 +137,26 @@ export async function readChains(redis: Redis): Promise<ChainBooks> {
 /** Every signing session of the wallet service: what it was for, and what it was to sign. */
 export async function readOrders(
   redis: Redis,
-): Promise<readonly { readonly purpose: string; readonly message: string; readonly signature: string }[]> {
+): Promise<
+  readonly { readonly purpose: string; readonly keyId: string; readonly message: string; readonly signature: string }[]
+> {
   const sessions = await readHashes(redis, 'sm:{t:*}:session:*');
   return sessions.flatMap(([, { data = '{}' }]) => {
     const { ceremony } = JSON.parse(data) as {
       readonly ceremony?: {
         readonly kind: string;
         readonly signature: string;
-        readonly facts: { readonly intentId: string; readonly messageHash: string; readonly walletService: boolean };
+        readonly facts: {
+          readonly intentId: string;
+          readonly keyId: string;
+          readonly messageHash: string;
+          readonly walletService: boolean;
+        };
       };
     };
     if (ceremony?.kind !== 'signing' || !ceremony.facts.walletService) return [];
-    const { intentId: purpose, messageHash: message } = ceremony.facts;
-    return [{ purpose, message, signature: ceremony.signature }];
+    const { intentId: purpose, keyId, messageHash: message } = ceremony.facts;
+    return [{ purpose, keyId, message, signature: ceremony.signature }];
   });
 }
 
