@@ -95,7 +95,19 @@ describe('the command line', () => {
   test('help names every command, and the version is the package’s', () => {
     const { status, stdout } = signmesh(['--help']);
     expect(status).toBe(0);
-    for (const command of ['up', 'init', 'coordinator', 'node', 'gateway', 'worker', 'demo', 'bench', 'check']) {
+    for (const command of [
+      'up',
+      'init',
+      'coordinator',
+      'node',
+      'gateway',
+      'worker',
+      'listen',
+      'trigger',
+      'demo',
+      'bench',
+      'check',
+    ]) {
       expect(stdout).toMatch(new RegExp(`^ +${command} `, 'm'));
     }
     expect(signmesh(['--version'])).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });

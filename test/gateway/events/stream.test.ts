@@ -361,6 +361,26 @@ describe('a stream ends', () => {
   });
 });
 
+describe('a reader that is gone before its stream stands', () => {
+  it('holds no place', async () => {
+    const door = await open();
+    const head = `GET /v1/events/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`;
+    let closed = 0;
+    for (let turn = 0; turn < 60; turn += 1) {
+      const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          closed += 1;
+        });
+      socket.write(head, () => setTimeout(() => socket.destroy(), turn % 12));
+    }
+    await until(() => closed === 60, 'all to be gone');
+    await until(() => door.feed.places === 0, 'their places');
+    expect(await follow(door)).toBeInstanceOf(Reader);
+  });
+});
+
 describe('a slow reader', () => {
   it('is not buffered for without bound, and is cut when it takes nothing', async () => {
     let pages = 0;
