@@ -164,8 +164,8 @@ export class HookService {
   }
 }
 
-export async function startService(): Promise<HookService> {
-  const server = await startRedis();
+export async function startService(redis?: TestRedis): Promise<HookService> {
+  const server = redis ?? (await startRedis());
   const directory = mkdtempSync(join(tmpdir(), 'signmesh-hooks-'));
   writeFileSync(join(directory, '1.key'), randomBytes(32).toString('hex'));
   const service = new HookService(server, directory);
