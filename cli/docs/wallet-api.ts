@@ -8,6 +8,7 @@ import * as complianceSchemas from '../../gateway/compliance/schemas.ts';
 import { testLists } from '../../gateway/compliance/test-lists.ts';
 import { connectionsMax } from '../../gateway/connections/connect.ts';
 import { errorKinds } from '../../gateway/errors/kinds.ts';
+import { feedLimits } from '../../gateway/events/live-feed.ts';
 import { eventTypes } from '../../gateway/events/types.ts';
 import * as intentSchemas from '../../gateway/intents/schemas.ts';
 import { type IntentStatus, intentStatuses, intentTransitions, isFinal } from '../../gateway/intents/states.ts';
@@ -252,6 +253,7 @@ function limitsTable(): string {
       ['idempotency key', '1 to 255 visible ASCII characters, kept 24 h'],
       ['rule', `${ruleLimits.charsMax} characters, ${ruleLimits.nodesMax} nodes, ${ruleLimits.depthMax} levels`],
       ['events', '30 days, or 1,000,000 a tenant'],
+      ['event streams of a gateway', `${feedLimits.perTenantMax} of a tenant, ${feedLimits.perGatewayMax} in all`],
       ['provider connections of a tenant', `${connectionsMax} that are not disconnected`],
       ['webhooks of a tenant', String(webhooksMax)],
       ['policies, lists, risk rules of a tenant', `${policies}, ${lists}, ${riskRules}`],
