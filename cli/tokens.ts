@@ -31,6 +31,7 @@ interface IssueFlags extends CommonFlags {
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const lifetimeMaxMs = 3_650 * 86_400_000;
 const nameCharsMax = 100;
+const columns = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'REVOKED'] as const;
 
 /** Resolves with an exit code. Throws a Failure for a wrong call, and for a world that is not as it must be. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -119,12 +120,14 @@ async function list(flags: CommonFlags): Promise<void> {
     write(JSON.stringify({ tokens: records.map(view) }));
     return;
   }
+  const anyRotated = records.some((record) => otherActor(record) !== undefined);
   const rows = records.map((record) => {
     const { id, name, scopes, createdAtMs, expiresAtMs, revokedAtMs } = record;
-    return [id, name || '-', String(scopes.length), day(createdAtMs), day(expiresAtMs), day(revokedAtMs)];
+    const times = [day(createdAtMs), day(expiresAtMs), day(revokedAtMs)];
+    return [id, name || '-', String(scopes.length), ...times, ...(anyRotated ? [otherActor(record) ?? '-'] : [])];
   });
   if (rows.length === 0) note(`${flags.tenant} has no tokens`);
-  else write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'REVOKED'], ...rows]));
+  else write(table([[...columns, ...(anyRotated ? ['ACTS AS'] : [])], ...rows]));
 }
 
 async function rotate(id: string, flags: CommonFlags): Promise<void> {
@@ -178,10 +181,12 @@ function show({ token, record }: IssuedToken, { json }: CommonFlags): void {
     write(JSON.stringify({ token, ...view(record) }));
   } else {
     const { id, tenant, environment, name, scopes, providerConnectionIds, expiresAtMs } = record;
+    const actor = otherActor(record);
     write(
       table([
         ['token', token],
         ['id', id],
+        ...(actor === undefined ? [] : [['acts as', actor]]),
         ['tenant', `${tenant} (${environment})`],
         ['name', name || '-'],
         ['scopes', scopes.join(' ')],
@@ -193,11 +198,17 @@ function show({ token, record }: IssuedToken, { json }: CommonFlags): void {
   note('this is the only time that the token is shown');
 }
 
+/** As whom a rotated token acts; undefined: under its own id. */
+function otherActor({ id, actorId }: TokenRecord): string | undefined {
+  return actorId === id ? undefined : actorId;
+}
+
 function view(record: TokenRecord) {
-  const { id, tenant, environment, name, scopes, providerConnectionIds } = record;
+  const { id, actorId, tenant, environment, name, scopes, providerConnectionIds } = record;
   const time = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
   return {
     id,
+    actor_id: actorId,
     tenant,
     environment,
     name,

@@ -146,6 +146,7 @@ function firstSight(hash: string): Principal {
     environment: 'sandbox',
     scopes: sandboxScopeSet,
     tokenId: '',
+    actorId: '',
     providerConnectionIds: undefined,
   };
 }
@@ -157,6 +158,7 @@ function principalOf(record: TokenRecord): Principal {
     environment: record.environment,
     scopes: new Set(providerConnectionIds ? withinProviders(record.scopes) : record.scopes),
     tokenId: record.id,
+    actorId: record.actorId,
     providerConnectionIds,
   };
 }

@@ -5,6 +5,8 @@ import type { TokenEnvironment } from './token-format.ts';
 export interface TokenRecord {
   /** `tok_` and a UUIDv7: names the token in listings and revocations. No secret. */
   readonly id: string;
+  /** Who acts with it: the id of the first token of its line, which every rotation carries on. */
+  readonly actorId: string;
   readonly tenant: string;
   readonly environment: TokenEnvironment;
   readonly scopes: readonly Scope[];
@@ -21,6 +23,7 @@ export interface TokenRecord {
 export function recordToFields(record: TokenRecord): Record<string, string> {
   return {
     id: record.id,
+    actor_id: record.actorId,
     tenant: record.tenant,
     environment: record.environment,
     scopes: record.scopes.join(','),
@@ -40,6 +43,8 @@ export function recordFromFields(fields: Readonly<Record<string, string>>): Toke
   const connections = fields.provider_connection_ids ?? '';
   return {
     id,
+    // Records of before there were actors have none.
+    actorId: fields.actor_id || id,
     tenant,
     environment,
     scopes: allScopes.filter((scope) => listed.has(scope)),

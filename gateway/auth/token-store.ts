@@ -62,7 +62,10 @@ export class TokenStore implements TokenLookup {
 
   /** Throws RangeError when the request makes no sense (tenant, empty scopes or connections). */
   async issueToken(request: TokenRequest): Promise<IssuedToken> {
-    const record = this.#newRecord(request);
+    return this.#issue(this.#newRecord(request));
+  }
+
+  async #issue(record: TokenRecord): Promise<IssuedToken> {
     const token = newToken(record.environment, this.#random);
     await this.#write(token, record);
     return { token, record };
@@ -80,12 +83,15 @@ export class TokenStore implements TokenLookup {
     return true;
   }
 
-  /** Issues a token with the same rights and revokes the old one; undefined when the tenant has no such valid token. */
+  /**
+   * Issues a token with the same rights and the same actor and revokes the old one; undefined when the tenant has no such
+   * valid token.
+   */
   async rotateToken(tenant: string, id: string): Promise<IssuedToken | undefined> {
     const old = (await this.listTokens(tenant)).find((record) => record.id === id);
     if (old === undefined || old.revokedAtMs !== undefined) return undefined;
     if (old.expiresAtMs !== undefined && old.expiresAtMs <= this.#clock.nowMs()) return undefined;
-    const issued = await this.issueToken({
+    const fresh = this.#newRecord({
       tenant,
       environment: old.environment,
       scopes: old.scopes,
@@ -93,6 +99,7 @@ export class TokenStore implements TokenLookup {
       ...(old.expiresAtMs === undefined ? {} : { lifetimeMs: old.expiresAtMs - old.createdAtMs }),
       ...(old.providerConnectionIds === undefined ? {} : { providerConnectionIds: old.providerConnectionIds }),
     });
+    const issued = await this.#issue({ ...fresh, actorId: old.actorId });
     await this.revokeToken(tenant, id);
     return issued;
   }
@@ -132,6 +139,7 @@ export class TokenStore implements TokenLookup {
     const record: TokenRecord = {
       ...fresh,
       id,
+      actorId: id,
       createdAtMs: known?.createdAtMs ?? fresh.createdAtMs,
       revokedAtMs: known?.revokedAtMs,
     };
@@ -149,8 +157,10 @@ export class TokenStore implements TokenLookup {
     const nowMs = this.#clock.nowMs();
     const lifetimeMs = request.lifetimeMs ?? (environment === 'production' ? liveTokenLifetimeMs : undefined);
     if (lifetimeMs !== undefined && !(lifetimeMs > 0)) throw new RangeError('the lifetime must be above 0');
+    const id = `tok_${uuidV7(nowMs, this.#random)}`;
     return {
-      id: `tok_${uuidV7(nowMs, this.#random)}`,
+      id,
+      actorId: id,
       tenant,
       environment,
       scopes: allScopes.filter((scope) => asked.has(scope)),

@@ -14,7 +14,7 @@ const RuleId = Type.String({
 });
 const Approver = Type.String({
   pattern: '^[\\x21-\\x7e]{1,128}$',
-  description: 'a token’s id, `tok_…`',
+  description: 'a token’s id, `tok_…`; of a rotated token that of the first of its line',
 });
 
 const Approvals = Closed({

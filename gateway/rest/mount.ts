@@ -47,6 +47,7 @@ const nobody: Principal = Object.freeze({
   environment: 'sandbox',
   scopes: new Set<never>(),
   tokenId: '',
+  actorId: '',
   providerConnectionIds: undefined,
 });
 

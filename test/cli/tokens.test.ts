@@ -124,6 +124,11 @@ describe('signmesh tokens', () => {
     const fresh = JSON.parse(out);
     expect(fresh).toMatchObject({ name: 'ci', scopes: ['wallets:read'], tenant: 't5' });
     expect(fresh.token).not.toBe(old.token);
+    expect([old.actor_id, fresh.actor_id]).toEqual([old.id, old.id]);
+    out = '';
+    await tokens('list', '--tenant', 't5');
+    expect(out).toMatch(/^ID .* REVOKED +ACTS AS\n/);
+    expect(out.split('\n').map((line) => line.split(/ {2,}/).at(-1))).toEqual(['ACTS AS', '-', old.id, '']);
     expect(await principal(fresh.token)).toBeDefined();
     expect(await principal(old.token)).toBeUndefined();
     await expect(tokens('rotate', '--tenant', 't5', old.id)).rejects.toMatchObject({ exitCode: 1 });

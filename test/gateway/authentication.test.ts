@@ -95,7 +95,8 @@ describe('the authorization header', () => {
 describe('a token record', () => {
   it('survives its way through Redis', () => {
     const record = {
-      id: 'tok_1',
+      id: 'tok_2',
+      actorId: 'tok_1',
       tenant: 't',
       environment: 'production' as const,
       scopes: allScopes,

@@ -1,9 +1,12 @@
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Authenticator } from '../../gateway/auth/authenticator.ts';
+import { actorOf } from '../../gateway/auth/principal.ts';
 import { allScopes } from '../../gateway/auth/scopes.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
+import { ServiceError } from '../../gateway/errors/service-error.ts';
 import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -86,9 +89,42 @@ describe('the token store', () => {
       name: 'ci',
     });
     const rotated = await store.rotateToken('acme', record.id);
-    expect(rotated?.record).toMatchObject({ name: 'ci', scopes: ['signing:dkg'], environment: 'production' });
+    expect(record.actorId).toBe(record.id);
+    expect(rotated?.record).toMatchObject({
+      actorId: record.id,
+      name: 'ci',
+      scopes: ['signing:dkg'],
+      environment: 'production',
+    });
     expect((await store.listTokens('acme')).map((one) => one.revokedAtMs !== undefined).sort()).toEqual([false, true]);
     expect(await store.rotateToken('acme', record.id)).toBeUndefined();
+  });
+
+  it('acts as the same person after every rotation, whichever token of the line is shown', async () => {
+    const request = { tenant: 'acme', environment: 'sandbox', scopes: ['intents:approve'] } as const;
+    const first = await store.issueToken(request);
+    const second = await store.rotateToken('acme', first.record.id);
+    const third = await store.rotateToken('acme', second!.record.id);
+    expect(new Set([first, second!, third!].map(({ record }) => record.id)).size).toBe(3);
+    const door = new Authenticator({ environment: 'sandbox', acceptAnyTestToken: false, tokenKey, store });
+    const shown = await door.authenticate(`Bearer ${third!.token}`);
+    if (shown instanceof ServiceError) throw shown;
+    expect(shown.tokenId).toBe(third!.record.id);
+    expect(actorOf(shown)).toBe(first.record.id);
+    expect((await store.listTokens('acme')).map(({ actorId }) => actorId)).toEqual(Array(3).fill(first.record.id));
+    const other = await store.issueToken(request);
+    expect(other.record.actorId).toBe(other.record.id);
+  });
+
+  it('acts under its own id when its record was made before there were actors', async () => {
+    const { token, record } = await store.issueToken({
+      tenant: 'acme',
+      environment: 'sandbox',
+      scopes: ['signing:dkg'],
+    });
+    await redis.hdel(`sm:tok:${hashToken(token, tokenKey)}`, 'actor_id');
+    expect((await store.listTokens('acme'))[0]?.actorId).toBe(record.id);
+    expect((await store.rotateToken('acme', record.id))?.record.actorId).toBe(record.id);
   });
 
   it('rotates no token that has expired', async () => {

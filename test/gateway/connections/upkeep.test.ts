@@ -359,6 +359,7 @@ describe('a connection for new work', () => {
       environment: 'sandbox',
       scopes: new Set(allScopes),
       tokenId: 'tok_1',
+      actorId: 'tok_1',
       providerConnectionIds: undefined,
     } as const;
     const asked = usableConnection({ tenant: caller.tenant, principal, store: world.store }, id);

@@ -122,7 +122,8 @@ describe('a range of times', () => {
 });
 
 describe('a token limited to connections', () => {
-  const principal = { tenant: 't', environment: 'sandbox', scopes: new Set<never>(), tokenId: 'tok_1' } as const;
+  const token = { tokenId: 'tok_1', actorId: 'tok_1' };
+  const principal = { tenant: 't', environment: 'sandbox', scopes: new Set<never>(), ...token } as const;
   const limited = (ids: readonly string[] | undefined) => ({ ...principal, providerConnectionIds: ids });
   const index = (id: string) => `wallets:connection:${id}`;
 

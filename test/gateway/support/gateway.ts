@@ -39,6 +39,7 @@ export class MemoryTokens implements TokenLookup {
   put(token: string, record: Partial<TokenRecord> = {}): void {
     this.records.set(hashToken(token, tokenKey), {
       id: 'tok_1',
+      actorId: record.id ?? 'tok_1',
       tenant: 'tn_acme',
       environment: 'sandbox',
       scopes: allScopes,

@@ -205,6 +205,7 @@ export function contextOf(store: TenantStore, tenant: string, over: Partial<Requ
       environment: 'sandbox',
       scopes: new Set(),
       tokenId: 'tok_maker',
+      actorId: 'tok_maker',
       providerConnectionIds: undefined,
     },
     requestId: 'req_1',
