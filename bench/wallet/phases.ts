@@ -53,10 +53,9 @@ export async function walletPhases(cluster: BenchCluster, options: WalletBenchOp
   await measure(`GET 50 of ${options.walletsMany} wallets`, [callers], () => read(many.client, '/v1/wallets?limit=50'));
   await Promise.all([few.client.close(), many.client.close()]);
 
-  const following = httpClient(cluster.httpUrl, cluster.token, 1);
   const acting = httpClient(cluster.httpUrl, cluster.token, callers);
-  const follower = new IntentFollower(following);
-  follower.open();
+  const follower = new IntentFollower();
+  await follower.open(cluster.httpUrl, cluster.token);
   const made: string[] = [];
   const create = async (wallet: string) => {
     const body = `{"asset":"ETH","amount":"0.00001","destination":{"address":"${destination}"}}`;
@@ -75,7 +74,7 @@ export async function walletPhases(cluster: BenchCluster, options: WalletBenchOp
   });
   const faults = await endingFaults(follower, made);
   await follower.close();
-  await Promise.all([following.close(), acting.close()]);
+  await acting.close();
   return { phases, faults };
 }
 
