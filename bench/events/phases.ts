@@ -33,12 +33,13 @@ export async function eventPhases(cluster: BenchCluster, options: EventBenchOpti
     let turn = 0;
     const change = async (after: (id: string, version: number) => Promise<void>) => {
       turn += 1;
+      const mark = String(turn);
       const wallet = changed[turn % changed.length]!;
       // One at a time for each wallet: a change that lost a race would be another measurement.
       const mine = wallet.last.then(async () => {
         wallet.version += 1;
         const arrived = after(wallet.id, wallet.version);
-        const body = JSON.stringify({ metadata: { turn: String(turn) } });
+        const body = JSON.stringify({ metadata: { mark } });
         const { status, text } = await client.send('PATCH', `/v1/wallets/${wallet.id}`, body);
         if (status !== 200) throw new Error(`HTTP ${status} ${text.slice(0, 200)}`);
         await arrived;
