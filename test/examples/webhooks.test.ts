@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
 import { signDelivery } from '../../gateway/deliveries/signatures.ts';
@@ -13,7 +13,8 @@ import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
 import { until } from '../support/until.ts';
 
-const receiverPath = join(root, 'dist/examples/webhook-receiver.js');
+const source = fileURLToPath(new URL('../../examples/webhook-receiver.ts', import.meta.url));
+const receiverPath = join(root, 'dist', relative(root, source)).replace(/\.ts$/, '.js');
 
 /** The fenced block of a language in docs/webhooks.md. */
 function snippet(language: string): string {
