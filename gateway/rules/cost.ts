@@ -5,6 +5,7 @@
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { type RuleScope, ruleLimits, variables } from './language.ts';
+import { patternSteps } from './pattern.ts';
 
 /** A part of a rule that is refused. `start` is an offset into the text. */
 export class RefusedPart extends Error {
@@ -51,11 +52,9 @@ const searches: ReadonlySet<string> = new Set(['contains', 'matches']);
 const timezoneCost = 200;
 /** Elements of `tx.metadata`, at most. */
 const metadataKeysMax = 50;
-/** Characters of any text that a pattern is tried on: no field is longer. */
-const subjectCharsMax = 500;
-/** Ways in which a pattern may try to match, at most: some tenths of a millisecond. */
-const patternPathsMax = 250_000;
-const patternCost = 500;
+/** Making a matcher of a pattern, and its steps (some ten nanoseconds each) as steps of an evaluation. */
+const patternCost = 300;
+const patternStepsPerCost = 20;
 /** Looking for one text in another of such lengths, at worst. */
 const searchCost = 20;
 
@@ -135,17 +134,16 @@ function methodCost(
   if (searches.has(name) && !isField(receiver)) {
     throw new RefusedPart(`${name}() is for fields of variables only`, receiver.start);
   }
-  if (name === 'matches') checkPattern(args[0]!, node);
-  return args.reduce((total, part) => total + nodeCost(part, insideLoop), receiverCost + ownCost(name, args.length));
+  const own = name === 'matches' ? matchCost(args[0]!, node) : ownCost(name, args.length);
+  return args.reduce((total, part) => total + nodeCost(part, insideLoop), receiverCost + own);
 }
 
 function ownCost(name: string, argCount: number): number {
-  if (name === 'matches') return patternCost;
   if (name === 'contains') return searchCost;
   return name.startsWith('get') && argCount > 0 ? timezoneCost : 1;
 }
 
-function checkPattern(pattern: ASTNode, node: ASTNode): void {
+function matchCost(pattern: ASTNode, node: ASTNode): number {
   if (pattern?.op !== 'value' || typeof pattern.args !== 'string') {
     throw new RefusedPart('matches() takes its pattern in quotes', pattern?.start ?? node.start);
   }
@@ -154,8 +152,9 @@ function checkPattern(pattern: ASTNode, node: ASTNode): void {
   } catch {
     throw new RefusedPart('not a regular expression', pattern.start);
   }
-  const problem = patternProblem(pattern.args);
-  if (problem !== undefined) throw new RefusedPart(problem, pattern.start);
+  const steps = patternSteps(pattern.args);
+  if (typeof steps === 'string') throw new RefusedPart(steps, pattern.start);
+  return patternCost + Math.ceil(steps / patternStepsPerCost);
 }
 
 /** Fields of variables are bounded in length; what expressions and loops make of them is not. */
@@ -166,49 +165,4 @@ function isField(node: ASTNode): boolean {
   return (
     node.op === 'rcall' && (node.args[0] === 'lowerAscii' || node.args[0] === 'upperAscii') && isField(node.args[1])
   );
-}
-
-/**
- * Why a pattern could be slow, if it could. A backtracking matcher tries, at worst, every way to share the text among the
- * choices of the pattern: where it begins, how often each quantifier repeats, which alternative is taken. Without
- * repeated groups the number of ways is the product of those choices; the product is what is bounded.
- */
-export function patternProblem(pattern: string): string | undefined {
-  let paths = pattern.startsWith('^') ? 1 : subjectCharsMax;
-  let inClass = false;
-  for (let at = 0; at < pattern.length; at++) {
-    const char = pattern[at]!;
-    if (char === '\\') {
-      const next = pattern[at + 1] ?? '';
-      if (/[1-9k]/.test(next)) return 'back references are not part of the rule language';
-      at++;
-    } else if (inClass) {
-      inClass = char !== ']';
-    } else if (char === '[') {
-      inClass = true;
-    } else if (char === '(') {
-      if (pattern[at + 1] === '?' && pattern[at + 2] !== ':')
-        return 'only plain groups and (?: ) are allowed in a pattern';
-    } else if (char === ')') {
-      if (/^[*+?{]/.test(pattern.slice(at + 1))) return 'a group in a pattern must not be repeated';
-    } else if (char === '|') {
-      paths *= 2;
-    } else {
-      paths *= repeatsOf(pattern, at);
-    }
-    if (paths > patternPathsMax) return 'the pattern has too many ways to match: anchor it with ^ or repeat less';
-  }
-  return undefined;
-}
-
-/** How many repetitions the quantifier at this place can choose from; 1 where there is none. */
-function repeatsOf(pattern: string, at: number): number {
-  const char = pattern[at];
-  if (char === '*' || char === '+') return subjectCharsMax;
-  // After a quantifier "?" makes it lazy, which changes the order of the ways and not their number.
-  if (char === '?') return 2;
-  const counted = /^\{(\d+)(,(\d*))?\}/.exec(pattern.slice(at));
-  if (counted === null || counted[2] === undefined) return 1;
-  const most = counted[3] === '' ? subjectCharsMax : Number(counted[3]);
-  return Math.max(1, Math.min(subjectCharsMax, most - Number(counted[1]) + 1));
 }
