@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis';
 import type { Clock, RandomBytes } from '../actors/contract.ts';
 import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
 import type { Admission } from './auth/admission.ts';
+import { arrivals } from './chain/arrivals.ts';
 import { openChains } from './chain/chains.ts';
 import { complianceRoutes } from './compliance/routes.ts';
 import type { GatewayConfig } from './config.ts';
@@ -79,7 +80,8 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
   const ring = fileKeyRing(config.credentialKeysDir, clock);
   const seal = answerSeal(ring);
   const receipts = receiptSigner(config.receiptSeed);
-  const selfHosted = makeSelfHosted({ signer, chains: openChains({ redis, blockMs }) });
+  const chains = openChains({ redis, blockMs });
+  const selfHosted = makeSelfHosted({ signer, chains });
   const adapters = providerAdapters({ selfHosted, redis });
   const intents = {
     store,
@@ -87,6 +89,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     deciders: makeDeciders({ signer: receipts }),
     addressBook,
     fillGap: selfHosted.fillGap,
+    arrive: arrivals(chains),
     clock,
     random,
     log,

@@ -32,6 +32,8 @@ const confirmationsNeeded = 1;
 const relayRateMin = 1n;
 /** The faucet pays in parts, so that several payments can be under way at once. */
 const faucetCoins = 10n;
+/** From here on the faucet pays in several coins. */
+const splitSats = 1_000_000n;
 
 /** A payment that nobody asks for any more lets go of its outputs. */
 const heldMs = 24 * 3_600_000;
@@ -125,8 +127,10 @@ export class BitcoinChain implements Chain {
   }
 
   async fund(key: string, address: string, asset: string, units: bigint): Promise<void> {
-    const part = units / faucetCoins;
-    const coins = [units - part * (faucetCoins - 1n), ...Array(Number(faucetCoins) - 1).fill(part)] as bigint[];
+    // What is small stays one coin: a coin must be worth more than it costs to spend.
+    const count = units < splitSats ? 1n : faucetCoins;
+    const part = units / count;
+    const coins = [units - part * (count - 1n), ...Array(Number(count) - 1).fill(part)] as bigint[];
     const txid = toHex(sha256(utf8(`signmesh faucet ${this.network} ${key}`)));
     await this.#store.run(
       fundBitcoin,

@@ -96,10 +96,12 @@ export class ChainStore {
       units: BigInt(stored.units!),
       feeUnits: BigInt(stored.fee!),
       succeeded: stored.failed !== '1',
+      uncovered: stored.uncovered === '1',
       minedAtMs,
     };
     if (minedAtMs === undefined) {
-      return { ...common, state: 'queued', block: undefined, confirmedAtMs: undefined, confirmations: 0 };
+      const state = stored.dropped === '1' ? 'dropped' : 'queued';
+      return { ...common, state, block: undefined, confirmedAtMs: undefined, confirmations: 0 };
     }
     return { ...common, ...depthOf(minedAtMs, nowMs, this.blockMs, this.#confirmationsNeeded) };
   }

@@ -16,13 +16,15 @@ export interface ChainTransaction {
   readonly asset: string;
   /** Smallest units of `asset`. */
   readonly units: bigint;
-  /** Smallest units of the network's native asset; what is charged, also when the transfer failed. */
+  /** Smallest units of the network's native asset; what is charged, also when the transfer failed. Nothing, if dropped. */
   readonly feeUnits: bigint;
-  /** queued: waits for an earlier nonce. pending: its block is not there yet. */
-  readonly state: 'queued' | 'pending' | 'confirming' | 'confirmed';
-  /** False for one that was mined, cost its fee and moved nothing. */
+  /** queued: waits for an earlier nonce. dropped: waited too long, and was never mined. pending: its block is not there yet. */
+  readonly state: 'queued' | 'dropped' | 'pending' | 'confirming' | 'confirmed';
+  /** False for one that was dropped, or mined, cost its fee and moved nothing. */
   readonly succeeded: boolean;
-  /** The rest is undefined while it is queued. */
+  /** It failed since its account could not pay for it when its turn came. */
+  readonly uncovered: boolean;
+  /** The rest is undefined while it is queued, and when it was dropped. */
   readonly block: number | undefined;
   readonly minedAtMs: number | undefined;
   readonly confirmedAtMs: number | undefined;

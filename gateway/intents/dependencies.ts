@@ -4,6 +4,7 @@ import type { Log } from '../../actors/live/ports.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
 import type { CallMeta, NewBalance, ProviderAdapter } from '../providers/port.ts';
+import type { NetworkId } from '../registry/networks.ts';
 import type { AddressBook, TenantStore } from '../store/contract.ts';
 import type { WalletRecord } from '../wallets/record.ts';
 import type { Deciders } from './deciders.ts';
@@ -19,10 +20,26 @@ export interface IntentDependencies {
    * Throws ProviderUnavailable until the chain has it, ProviderRejected when it never will.
    */
   readonly fillGap: (meta: CallMeta, wallet: WalletRecord, number: number) => Promise<NewBalance>;
+  /**
+   * Money of a provider without a chain of ours has come to an address on the simulated chain: the chain must hold it
+   * too, once for each transfer. May be repeated. Throws StoreUnavailable: then try again.
+   */
+  readonly arrive: (arrival: Arrival) => Promise<void>;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly log: Log;
   readonly environment: TokenEnvironment;
+}
+
+export interface Arrival {
+  /** The intent that brings it. */
+  readonly transferId: string;
+  readonly network: NetworkId;
+  readonly address: string;
+  /** Symbol of an asset of the network. */
+  readonly asset: string;
+  /** Smallest units. */
+  readonly units: bigint;
 }
 
 /** What the routes need of the driver. */

@@ -6,6 +6,7 @@
  * try the same step one wins; the other drops the intent.
  */
 import { newId } from '../../proto/ids.ts';
+import type { ProviderKind } from '../providers/kinds.ts';
 import {
   type CallMeta,
   type NewBalance,
@@ -194,21 +195,39 @@ export class IntentSteps {
     return committed ? { task: { ...task, dueAtMs }, atMs: againAtMs } : undefined;
   }
 
-  /** The receiver may be a wallet of ours, of any tenant. */
+  /**
+   * The receiver may be a wallet of ours, of any tenant. What its ledger says it has, its chain must have: a sender on
+   * that chain has brought it there, any other provider has not. The chain comes first, so that nothing is credited that
+   * cannot be spent; both may be repeated.
+   */
   async #creditReceiver(record: IntentRecord, txId: string): Promise<void> {
-    const { addressBook, store, random } = this.#deps;
-    const owner = await addressBook.ownerOf(record.network, record.destination.address);
+    const { addressBook, store, random, arrive } = this.#deps;
+    const { network, destination, asset } = record;
+    const owner = await addressBook.ownerOf(network, destination.address);
     if (owner === undefined) return;
+    if (!this.#isOnChain(record.provider)) {
+      const receiver = await store.read(owner.tenant, walletType, owner.walletId);
+      if (receiver !== undefined && this.#isOnChain(receiver.provider)) {
+        // As the wallet writes its address: the sender may have written it another way.
+        const { address } = receiver.addresses.find((held) => held.network === network)!;
+        await arrive({ transferId: record.id, network, address, asset, units: BigInt(record.units) });
+      }
+    }
     const nowMs = this.#now();
     await creditDeposit(store, {
       ...owner,
-      asset: record.asset,
+      asset,
       units: BigInt(record.units),
       txId,
       fromAddress: record.fromAddress,
       nowMs,
       newId: (prefix) => newId(prefix, nowMs, random),
     });
+  }
+
+  /** Whether the wallets of this provider lie on the simulated chains. */
+  #isOnChain(provider: ProviderKind): boolean {
+    return adapterOf(this.#deps, provider).info.hosting === 'self_hosted';
   }
 
   async #afterError(task: Loaded, adapter: ProviderAdapter, error: unknown): Promise<Next | undefined> {
@@ -220,11 +239,25 @@ export class IntentSteps {
       this.#deps.log.error({ intent: record.id, provider: record.provider, reason }, 'a provider adapter failed');
     }
     const subStatus = adapter.info.hosting === 'self_hosted' ? 'AWAITING_QUORUM' : 'PROVIDER_UNAVAILABLE';
-    if (!mayBeSubmitted(record) && this.#isGivenUp(record)) {
+    if (!mayBeSubmitted(record) && this.#isGivenUp(record) && (await this.#isAbandoned(task, adapter))) {
       return this.#fail(task, stayedAway(subStatus), noFee(record), false);
     }
     const delayMs = retryDelayMs(record.attempts, this.#deps.random, away ? error.retryAfterMs : 0);
     return this.#hold(task, away ? subStatus : 'RETRYING', delayMs);
+  }
+
+  /** Whether the provider has let go of what it holds for a transfer that it will not get any more. */
+  async #isAbandoned(task: Loaded, adapter: ProviderAdapter): Promise<boolean> {
+    if (adapter.abandon === undefined) return true;
+    const { record, wallet, number } = task;
+    try {
+      await this.#asked((meta) => adapter.abandon!(meta, { intent: record, wallet, number }), task);
+      return true;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#deps.log.warn({ intent: record.id, reason }, 'what a failed transfer holds could not be released yet');
+      return false;
+    }
   }
 
   #isGivenUp({ expiresAtMs }: IntentRecord): boolean {
@@ -270,15 +303,26 @@ export class IntentSteps {
       const fee = await this.#asked((meta) => this.#deps.fillGap(meta, wallet, number), task);
       return this.#move(task, failIntent(record, failureOf(record), fee, this.#now()));
     } catch (error) {
-      // Refused until long after it expired: nothing of this wallet will be signed, and no number is missed.
-      if (error instanceof ProviderRejected && this.#isGivenUp(record)) {
-        return this.#move(task, failIntent(record, failureOf(record), noFee(record), this.#now()));
-      }
+      // Refused until long after it expired: the number goes back all the same, and the next transfer takes it. Those that
+      // wait for it on the chain are dropped there after a while, if none comes.
+      if (error instanceof ProviderRejected && this.#isGivenUp(record)) return this.#releaseUnfilled(task, number);
       const reason = error instanceof Error ? error.message : String(error);
       this.#deps.log.warn({ intent: record.id, wallet: wallet.id, number, reason }, 'a gap could not be filled yet');
       const delayMs = retryDelayMs(record.attempts, this.#deps.random, 0);
       return this.#hold(task, record.subStatus ?? 'FAILED', delayMs);
     }
+  }
+
+  async #releaseUnfilled({ record, wallet, tenant }: Loaded, number: number): Promise<undefined> {
+    const nowMs = this.#now();
+    const counter = adapterOf(this.#deps, record.provider).sequenceCounter(wallet);
+    if (counter === undefined) throw new Error(`${record.id} has no number to give back`);
+    const move = failIntent(record, failureOf(record), noFee(record), nowMs);
+    await this.#deps.store.commit(
+      tenant,
+      merge(changeOf(this.#reporter(record, nowMs), move), { release: { counter, number } }),
+    );
+    return undefined;
   }
 
   /** Commits a move. Refused: somebody else moved it, and goes on with it. */

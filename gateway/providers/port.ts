@@ -127,6 +127,11 @@ export interface ProviderAdapter {
   sequenceCounter(wallet: WalletRecord): string | undefined;
   /** Takes the next step of an approved transfer: submits it, or asks how it stands. ProviderUnavailable: ask again later. */
   advance(meta: CallMeta, transfer: Transfer): Promise<Progress>;
+  /**
+   * Gives back what the provider holds for a transfer that was never submitted and never will be. May be repeated. Throws
+   * ProviderUnavailable. Absent: it holds nothing.
+   */
+  abandon?(meta: CallMeta, transfer: Transfer): Promise<void>;
 }
 
 /** The provider said no: 422 while a request waits for it, a failed intent afterwards. Carries the provider's own words. */

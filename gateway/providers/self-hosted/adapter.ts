@@ -120,6 +120,11 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
 
     advance: (meta, transfer) => chainAnswer(() => advance(meta, signer, lineOf(transfer.wallet.network), transfer)),
 
+    abandon: (_meta, transfer) =>
+      chainAnswer(async () => {
+        await lineOf(transfer.wallet.network).abandon?.(transfer);
+      }),
+
     async fillGap(meta, wallet, number) {
       const asset = networkOf(wallet.network).nativeAsset;
       try {

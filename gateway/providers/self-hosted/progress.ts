@@ -27,7 +27,21 @@ export function onChain(
   made: Omit<Submission, 'hash'>,
   { nowMs, blockMs }: { readonly nowMs: number; readonly blockMs: number },
 ): Progress {
-  const { id, network, state, succeeded, feeUnits, confirmedAtMs } = transaction;
+  const { id, network, state, succeeded, uncovered, feeUnits, confirmedAtMs } = transaction;
+  if (state === 'dropped') {
+    return {
+      stage: 'failed',
+      providerTxId: id,
+      providerStatus: 'DROPPED',
+      subStatus: 'REJECTED_BY_CHAIN',
+      error: {
+        code: 'TRANSACTION_DROPPED',
+        message: 'an earlier transaction of the account never came; nothing is spent',
+      },
+      feePaid: { asset: networkOf(network).nativeAsset, units: 0n },
+      numberUsed: false,
+    };
+  }
   if (state === 'confirmed') {
     const feePaid: NewBalance = { asset: networkOf(network).nativeAsset, units: feeUnits };
     if (succeeded) return { stage: 'completed', providerTxId: id, providerStatus: 'CONFIRMED', feePaid };
@@ -36,7 +50,9 @@ export function onChain(
       providerTxId: id,
       providerStatus: 'REVERTED',
       subStatus: 'FAILED_ON_CHAIN',
-      error: { code: 'TRANSACTION_REVERTED', message: 'the transaction was mined and failed; its fee is spent' },
+      error: uncovered
+        ? { code: 'INSUFFICIENT_FUNDS', message: 'the account could not pay for the transaction when its turn came' }
+        : { code: 'TRANSACTION_REVERTED', message: 'the transaction was mined and failed; its fee is spent' },
       feePaid,
       numberUsed: true,
     };

@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ChainUnavailable } from '../../../gateway/chain/chain.ts';
-import { EvmChain } from '../../../gateway/chain/evm.ts';
+import { EvmChain, queuedMaxMs } from '../../../gateway/chain/evm.ts';
 import { maxFeePerGas } from '../../../gateway/chain/evm-transaction.ts';
+import { toDigits } from '../../../gateway/chain/lua-units.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { coinFee, evmKey, evmRaw, sepolia, startMs, tokenFee, usdc, usdcCall } from './support.ts';
 
@@ -113,16 +114,55 @@ describe('the EVM chain', () => {
     expect(await chain.nonce(alice.address)).toBe(3);
   });
 
-  it('lets one wait whose gas cannot be paid any more, until the account submits again', async () => {
-    const all = 10n * ether - coinFee;
-    const waiting = await evmRaw(alice, { to: bob.address, value: ether, nonce: 1 });
-    expect((await chain.submit(waiting, startMs)).state).toBe('queued');
-    const value = all - maxFeePerGas * 21_000n;
+  it.each([
+    ['covers the fee', coinFee * 3n, coinFee],
+    ['covers less than the fee', coinFee / 2n, coinFee / 2n],
+    ['is gone', 0n, 0n],
+  ])(
+    'fails one whose coin is missing when its turn comes, and goes on with those behind it: what is left %s',
+    async (_, left, charged) => {
+      const waiting = await evmRaw(alice, { to: bob.address, value: ether, nonce: 1 });
+      const behind = await evmRaw(alice, { to: bob.address, value: 0n, nonce: 2 });
+      const [second, third] = [await chain.submit(waiting, startMs), await chain.submit(behind, startMs)];
+      expect([second.state, third.state]).toEqual(['queued', 'queued']);
+      // As if another transaction had come first and taken the rest.
+      const account = `sm:{chain:${sepolia}}:acct:${alice.address.toLowerCase()}`;
+      await redis.hset(account, { nonce: 1, ETH: toDigits(left) });
+      await chain.transaction(third.id, startMs);
+      const at = startMs + 1_000;
+      expect(await chain.transaction(second.id, at)).toMatchObject({
+        state: 'confirming',
+        succeeded: false,
+        uncovered: true,
+        feeUnits: charged,
+      });
+      expect((await chain.transaction(third.id, at))!.state).toBe('confirming');
+      expect(await chain.nonce(alice.address)).toBe(3);
+    },
+  );
+
+  it('fails one that an earlier one of its account has left without coin, at once', async () => {
+    const waiting = await chain.submit(await evmRaw(alice, { to: bob.address, value: ether, nonce: 1 }), startMs);
+    const value = 10n * ether - maxFeePerGas * 21_000n;
     await chain.submit(await evmRaw(alice, { to: bob.address, value, nonce: 0 }), startMs);
-    expect(await chain.nonce(alice.address)).toBe(1);
-    await chain.fund('more', alice.address, 'ETH', 2n * ether);
-    expect((await chain.submit(waiting, startMs)).state).toBe('pending');
-    expect(await held(bob.address)).toBe(value + ether);
+    expect(await chain.transaction(waiting.id, startMs)).toMatchObject({ state: 'pending', succeeded: false });
+    expect(await chain.nonce(alice.address)).toBe(2);
+    expect(await held(bob.address)).toBe(value);
+  });
+
+  it('drops one whose turn has not come for hours; another may have its nonce, and it is never mined', async () => {
+    const send = async (nonce: number, value: bigint, nowMs: number) =>
+      chain.submit(await evmRaw(alice, { to: bob.address, value, nonce }), nowMs);
+    const waiting = await send(1, 1n, startMs);
+    expect(await chain.transaction(waiting.id, startMs + queuedMaxMs - 1)).toMatchObject({ state: 'queued' });
+    const late = startMs + queuedMaxMs;
+    expect(await chain.transaction(waiting.id, late)).toMatchObject({ state: 'dropped', succeeded: false });
+    expect((await send(1, 1n, late)).state).toBe('dropped');
+    const other = await send(1, 2n, late);
+    const first = await send(0, 4n, late);
+    for (const { id } of [other, first]) expect((await chain.transaction(id, late))!.state).toBe('pending');
+    expect((await chain.transaction(waiting.id, late + 10_000))!.state).toBe('dropped');
+    expect(await held(bob.address)).toBe(6n);
   });
 
   it('refuses a used nonce, whether it waits or was mined', async () => {

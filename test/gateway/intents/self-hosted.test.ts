@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
+import { arrivals } from '../../../gateway/chain/arrivals.ts';
 import { type Chains, openChains } from '../../../gateway/chain/chains.ts';
 import { connectionType } from '../../../gateway/connections/record.ts';
 import type { IntentDependencies } from '../../../gateway/intents/dependencies.ts';
@@ -42,6 +43,7 @@ beforeEach(async () => {
     adapters: new Map([['self_hosted', adapter]]),
     deciders: makeDeciders({ signer: receiptSigner(new Uint8Array(32).fill(3)) }),
     fillGap: adapter.fillGap,
+    arrive: arrivals(chains),
   };
   driver = world.driver(deps);
   driver.start();

@@ -64,6 +64,7 @@ export async function startWorld(): Promise<World> {
     deciders: judges,
     addressBook,
     fillGap: provider.fillGap,
+    arrive: async () => {},
     clock,
     random: systemRandom,
     log,
