@@ -36,7 +36,7 @@ export interface LoggedEvent {
 /** Tokens of an event: see `eventTokens`. */
 export const eventTokenCount = 10;
 
-/** Channels are `sm:wake:<tenant>`; a message is the sequence of the event. */
+/** Channels are `sm:wake:<tenant>`; a message is the sequence of the last event of a step. */
 export const wakePrefix = 'sm:wake:';
 
 const keptEvents = 1_000_000;
@@ -62,12 +62,13 @@ export function eventTokens(event: LoggedEvent, json: string = JSON.stringify(ev
 }
 
 /**
- * Defines `append_event(prefix, i)`: appends the event whose ten tokens begin at ARGV[i] and returns its sequence.
- * `prefix` is the tenant's. Each entry also carries the latest time that any event had up to it (`max`): it never falls,
- * so a time can be looked for by halving.
+ * Defines `append_event(prefix, i, followed)`: appends the event whose ten tokens begin at ARGV[i] and returns its
+ * sequence. `prefix` is the tenant's. With `followed` another event of the same step comes after it, and that one wakes
+ * who follows. Each entry also carries the latest time that any event had up to it (`max`): it never falls, so a time can
+ * be looked for by halving.
  */
 export const appendEventLua = `
-local function append_event(prefix, i)
+local function append_event(prefix, i, followed)
   local counter, stream, at = prefix .. 'seq', prefix .. 'evt', tonumber(ARGV[i + 2])
   local sequence = redis.call('HINCRBY', counter, 'n', 1)
   local latest = tonumber(redis.call('HGET', counter, 'm') or '0')
@@ -90,8 +91,10 @@ local function append_event(prefix, i)
       redis.call('XTRIM', stream, 'MINID', oldest[1])
     end
   end
-  local tenant = string.sub(prefix, ${tenantPrefix('').indexOf('}') + 1}, -3)
-  redis.call('PUBLISH', '${wakePrefix}' .. tenant, string.format('%.0f', sequence))
+  if not followed then
+    local tenant = string.sub(prefix, ${tenantPrefix('').indexOf('}') + 1}, -3)
+    redis.call('PUBLISH', '${wakePrefix}' .. tenant, string.format('%.0f', sequence))
+  end
   return sequence
 end
 `;

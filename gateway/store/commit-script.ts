@@ -152,7 +152,9 @@ for i = first, last, 2 do
 end
 local sequence = 0
 first, last = section(${eventTokenCount})
-for i = first, last, ${eventTokenCount} do sequence = append_event(p, i) end
+for i = first, last, ${eventTokenCount} do
+  sequence = append_event(p, i, i + ${eventTokenCount} <= last)
+end
 if ARGV[1] ~= '' then
   redis.call('HSET', mark, 'a', ARGV[3])
   redis.call('PEXPIRE', mark, ARGV[4])

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { create } from '../../../gateway/store/changes.ts';
 import type { EventQuery, NewEvent, StoredEvent } from '../../../gateway/store/contract.ts';
 import type { RedisTenantStore } from '../../../gateway/store/redis-tenant-store.ts';
+import { wakePrefix } from '../../../proto/event-log.ts';
+import { until } from '../../support/until.ts';
 import {
   done,
   eventFor,
@@ -40,6 +42,19 @@ async function readAll(tenant: string, query: Partial<EventQuery> = {}): Promise
     afterSequence = page.nextAfterSequence;
   }
 }
+
+it('wakes who follows once for a change, with its last event', async () => {
+  const tenant = newTenant();
+  const heard: string[] = [];
+  const subscriber = under.redis.duplicate();
+  subscriber.on('message', (_channel: string, sequence: string) => heard.push(sequence));
+  await subscriber.subscribe(`${wakePrefix}${tenant}`);
+  await done(store, tenant, { events: [eventFor('thg_1'), eventFor('thg_2'), eventFor('thg_3')] });
+  await done(store, tenant, { events: [eventFor('thg_4')] });
+  await until(() => heard.includes('4'), 'the last event');
+  expect(heard).toEqual(['3', '4']);
+  subscriber.disconnect();
+});
 
 it('comes back as it was written, with its sequence', async () => {
   const tenant = newTenant();
