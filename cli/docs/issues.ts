@@ -28,7 +28,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   version_conflict: 'The resource has another version by now: read it and decide again.',
   state_conflict: 'The resource is not in a state that allows this.',
   request_in_progress: 'A request with this idempotency key is running: repeat it later.',
-  idempotency_key_reused: 'The idempotency key belongs to a request with another body.',
+  idempotency_key_reused: 'The idempotency key belongs to a request with another body, or of another caller.',
   open_intents: 'Transaction intents are open: they must end first.',
   wallet_archived: 'The wallet is archived: nothing of it changes any more.',
   connection_disconnected: 'The provider connection was ended.',

@@ -139,7 +139,7 @@ const listLists = route({
   query: Closed(pageQuery),
   responses: { 200: { schema: ListOf('lists', ComplianceList), description: 'newest first, without their entries' } },
   handle: async (context, { query }) => {
-    const request = readPage('compliance/lists', query);
+    const request = readPage(context, 'compliance/lists', query);
     const entries = newestFirst(listEntries(context, await catalogOf(context)));
     const page = pageOfEntries(entries, request.query);
     return { status: 200, body: listBody('lists', { ...page, balances: new Map() }, listView, request) };

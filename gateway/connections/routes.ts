@@ -94,7 +94,7 @@ function readingRoutes(deps: ConnectionDeps): readonly Route[] {
       responses: { 200: { schema: ConnectionList, description: 'a page of connections' } },
       handle: async (context, { query }) => {
         const { provider, status } = query;
-        const page = readPage('provider_connections', query);
+        const page = readPage(context, 'provider_connections', query);
         const found = await listConnections(context, { provider, status, ...page.query });
         return { status: 200, body: listBody('provider_connections', found, connectionView, page) };
       },

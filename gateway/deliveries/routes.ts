@@ -111,7 +111,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
         const webhook = await findWebhook(context, id);
         const { status, event_type: eventType } = query;
         if (eventType !== undefined && !isEventFilter(eventType)) throw notAType('event_type');
-        const request = readPage(`webhooks/${webhook.id}/deliveries`, query);
+        const request = readPage(context, `webhooks/${webhook.id}/deliveries`, query);
         const page = await listDeliveries(context.store, context.tenant, {
           webhookId: webhook.id,
           ...(status === undefined ? {} : { status }),
@@ -190,7 +190,7 @@ async function redeliverRange(
   const isAll = types.length === 1 && types[0] === '*';
   const stranger = isAll ? -1 : types.findIndex((type) => !isEventFilter(type));
   if (stranger >= 0) throw notAType(`types[${stranger}]`);
-  const request = readPage(`webhooks/${id}/redeliver`, body);
+  const request = readPage(context, `webhooks/${id}/redeliver`, body);
   const outcome = await desk.redeliverRange(context.tenant, id, {
     statuses: [status],
     types: isAll ? [] : types,

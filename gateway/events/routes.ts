@@ -41,7 +41,7 @@ export function eventRoutes(): readonly Route[] {
 
 async function listEvents(context: RequestContext, query: Query): Promise<object> {
   const { tenant, store, principal } = context;
-  const request = readPage('events', query);
+  const request = readPage(context, 'events', query, isSequence);
   const { limit, afterId: afterCursor } = request.query;
   const start = afterCursor ?? query.after_sequence;
   const types = readTypes(query.type);
@@ -61,6 +61,11 @@ async function listEvents(context: RequestContext, query: Query): Promise<object
     has_more: page.hasMore,
     next_cursor: page.hasMore ? request.cursorOf(String(page.nextAfterSequence)) : null,
   };
+}
+
+/** What `SequenceText` takes: a safe integer. */
+function isSequence(id: string): boolean {
+  return /^(0|[1-9][0-9]{0,14})$/.test(id);
 }
 
 /** Whoever follows events must learn that some are lost, instead of reading on behind the hole. */

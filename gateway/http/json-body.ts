@@ -19,19 +19,32 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 const surrogateEscape = /\\ud[89a-f]/i;
 
 /**
- * As `parseJsonBody`, for requests whose body may be absent: no bytes are undefined. A body with a content encoding is
- * refused. Throws ServiceError.
+ * As `parseJsonBody`, for requests whose body may be absent: no bytes are undefined. Throws ServiceError as
+ * `refuseEncoding` does, too.
  */
 export function parseJsonRequest(headers: IncomingHttpHeaders, bytes: Uint8Array): JsonBody | undefined {
   refuseEncoding(headers);
   return bytes.length === 0 ? undefined : parseJsonBody(bytes);
 }
 
-/** Throws ServiceError. */
-export function refuseEncoding({ 'content-encoding': encoding = 'identity' }: IncomingHttpHeaders): void {
+/** Bodies are UTF-8 as they come: throws ServiceError for a content encoding and for another charset. */
+export function refuseEncoding(headers: IncomingHttpHeaders): void {
+  const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
   if (encoding.toLowerCase() !== 'identity') {
     throw new ServiceError('unsupportedMediaType', 'the body must come without a content encoding');
   }
+  if (charsetsOf(type).some((charset) => charset !== 'utf-8' && charset !== 'utf8')) {
+    throw new ServiceError('unsupportedMediaType', 'the charset of the body must be utf-8');
+  }
+}
+
+/** In lower case. A semicolon within quotes is taken for one without: at worst a strange type is refused. */
+function charsetsOf(contentType: string): string[] {
+  const parameters = contentType.toLowerCase().split(';').slice(1);
+  return parameters.flatMap((parameter) => {
+    const [name = '', value = ''] = parameter.split('=', 2);
+    return name.trim() === 'charset' ? [value.trim().replace(/^"(.*)"$/, '$1')] : [];
+  });
 }
 
 /** Throws ServiceError. */

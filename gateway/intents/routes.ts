@@ -63,7 +63,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentKick): Rout
       errors: [404],
       handle: async (context, { params, query }) => {
         const { wallet } = await findWallet(context, params.id);
-        const page = readPage(`wallets/${wallet.id}/transaction_intents`, query);
+        const page = readPage(context, `wallets/${wallet.id}/transaction_intents`, query);
         const ofWallet = `intents:wallet:${wallet.id}`;
         const filters = [
           ...(query.status === undefined ? [] : [`${ofWallet}:status:${query.status}`]),

@@ -57,7 +57,7 @@ const listPolicies = route({
   query: Closed(pageQuery),
   responses: { 200: { schema: ListOf('policies', Policy), description: 'newest first' } },
   handle: async (context, { query }) => {
-    const request = readPage('policies', query);
+    const request = readPage(context, 'policies', query);
     const page = pageOfEntries(newestFirst(policyEntries(context, await catalogOf(context))), request.query);
     const items = await Promise.all(
       page.items.map(async (entry) => policyView(entry, (await loadPolicy(context, entry.id, entry.version)).record)),
@@ -145,7 +145,7 @@ const listDecisions = route({
   handle: async (context, { params: { id }, query }) => {
     const { store, tenant, principal } = context;
     const entry = await policyOf(context, id);
-    const request = readPage(`policies/${entry.id}/decisions`, query);
+    const request = readPage(context, `policies/${entry.id}/decisions`, query);
     const page = await store.list(tenant, judgementType, {
       indices: [decisionsIndex(entry.id)],
       order: 'newest',

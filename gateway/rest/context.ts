@@ -8,6 +8,7 @@ import type { RequestContext } from './route.ts';
 export interface Attempt {
   /** Drawn only when an id is made. */
   readonly seed: () => Uint8Array;
+  /** When the first attempt began: the time in the ids, which must repeat. No clock for anything else. */
   readonly startedMs: number;
 }
 
@@ -24,12 +25,15 @@ export function freshAttempt(nowMs: number, random: RandomBytes): Attempt {
 
 export type ContextBase = Omit<RequestContext, 'nowMs' | 'newId'>;
 
-/** A context whose ids begin anew: the n-th id of a prefix is the same in every run of an attempt. */
-export function contextOf(base: ContextBase, attempt: Attempt): RequestContext {
+/**
+ * A context whose ids begin anew: the n-th id of a prefix is the same in every run of an attempt. `nowMs` is the time of
+ * this run, which may be up to a day after the attempt began: what is decided now is decided on today's clock.
+ */
+export function contextOf(base: ContextBase, attempt: Attempt, nowMs: number): RequestContext {
   const counts = new Map<IdPrefix, number>();
   return {
     ...base,
-    nowMs: attempt.startedMs,
+    nowMs,
     newId: (prefix) => {
       const count = counts.get(prefix) ?? 0;
       counts.set(prefix, count + 1);

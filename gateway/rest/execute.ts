@@ -21,6 +21,8 @@ export type Executed =
 export interface Execution {
   readonly base: ContextBase;
   readonly attempt: Attempt;
+  /** The clock of the runs. */
+  readonly nowMs: () => number;
   readonly handle: (context: RequestContext) => Promise<Answer>;
   /** The mark under which an answer that is kept is committed; undefined without an idempotency key. */
   readonly markOf: ((outcome: Outcome) => IdempotencyMark) | undefined;
@@ -30,7 +32,7 @@ export interface Execution {
 export async function execute(execution: Execution): Promise<Executed> {
   try {
     for (let run = 0; run <= conflictRetriesMax; run += 1) {
-      const answer = await execution.handle(contextOf(execution.base, execution.attempt));
+      const answer = await execution.handle(contextOf(execution.base, execution.attempt, execution.nowMs()));
       const result = await commitAnswer(execution, answer);
       if (result !== 'conflict') return result;
     }

@@ -1,7 +1,8 @@
 /**
  * Idempotent requests: one key, one effect, and every answer is that effect's. A key belongs to a tenant, a method and a
- * path. It is taken up in the store before the handler runs, and the answer is committed in one step with the effect; so
- * after a crash at any point the repeat either finds the answer or runs the request for the first time.
+ * path; to another caller of the tenant it is refused, so that nobody is answered for somebody else's request. It is
+ * taken up in the store before the handler runs, and the answer is committed in one step with the effect; so after a
+ * crash at any point the repeat either finds the answer or runs the request for the first time.
  *
  * A duplicate that arrives while the first runs waits for it: in this process on its promise, across gateways by asking
  * the store now and then. Asking also takes the key over once the lease of a gateway that died has ended.
@@ -57,6 +58,8 @@ export interface RequestHashes {
 
 export interface HashedRequest {
   readonly tenant: string;
+  /** Compared like the body. The actor outlives rotations of its token; `connectionIds` limit what its token sees. */
+  readonly caller: { readonly actor: string; readonly connectionIds: readonly string[] | undefined };
   readonly method: string;
   /** The route's path and its parameters: one resource, however its path was escaped. */
   readonly path: string;
@@ -70,11 +73,12 @@ export interface HashedRequest {
 
 /** @param hashKey secret: bodies may hold credentials, which nobody shall guess from what the store keeps. */
 export function hashRequest(request: HashedRequest, hashKey: Uint8Array): RequestHashes {
-  const { tenant, method, path, params, key, query, keyField } = request;
+  const { tenant, caller, method, path, params, key, query, keyField } = request;
+  const who = [caller.actor, caller.connectionIds === undefined ? null : [...caller.connectionIds].sort()];
   const { [keyField ?? '']: _key, ...body } = (request.body ?? {}) as Record<string, unknown>;
   return {
     keyHash: keyedHash(hashKey, canonicalJson([tenant, method, path, params, key])),
-    bodyHash: keyedHash(hashKey, canonicalJson([body, query])),
+    bodyHash: keyedHash(hashKey, canonicalJson([body, query, who])),
   };
 }
 
@@ -155,7 +159,7 @@ export class Idempotency {
         announce = resolve;
       }),
     };
-    // A request with another body may run under this key: it keeps its place.
+    // A request with another body or of another caller may run under this key: it keeps its place.
     const isLeader = !this.#running.has(keyHash);
     if (isLeader) this.#running.set(keyHash, running);
     let kept: Outcome | undefined;
@@ -199,7 +203,7 @@ export class Idempotency {
 }
 
 function reused(): ServiceError {
-  return new ServiceError('conflict', 'the idempotency key was used with other parameters', {
+  return new ServiceError('conflict', 'the idempotency key was used by another caller or with other parameters', {
     details: [{ field: 'idempotency_key', issue: 'idempotency_key_reused' }],
   });
 }

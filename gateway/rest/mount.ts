@@ -8,7 +8,7 @@ import type { Clock, RandomBytes } from '../../actors/contract.ts';
 import { type Log, systemClock, systemRandom } from '../../actors/live/ports.ts';
 import type { Admission } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
-import type { Principal } from '../auth/principal.ts';
+import { actorOf, type Principal } from '../auth/principal.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import { jsonContentType, sendError, toServiceError } from '../http/errors.ts';
 import { guard } from '../http/guard.ts';
@@ -18,7 +18,7 @@ import type { TenantStore } from '../store/contract.ts';
 import type { Outcome, SealPort } from './answers.ts';
 import { type Attempt, type ContextBase, freshAttempt } from './context.ts';
 import { type Executed, execute } from './execute.ts';
-import { hashRequest, Idempotency, readIdempotencyKey } from './idempotency.ts';
+import { type HashedRequest, hashRequest, Idempotency, readIdempotencyKey } from './idempotency.ts';
 import { type Input, inputReader } from './input.ts';
 import { responseCheck } from './response-check.ts';
 import type { Route, StreamCaller } from './route.ts';
@@ -31,7 +31,7 @@ export interface RestDeps {
   readonly log: Log;
   /** Seals the answers that are kept under idempotency keys. */
   readonly seal: SealPort;
-  /** 32 secret bytes, the same for all gateways: keys the hashes by which idempotent requests are told apart. */
+  /** 32 secret bytes, the same for all gateways: key the hashes that tell idempotent requests apart, and the cursors. */
   readonly hashKey: Uint8Array;
   readonly clock?: Clock;
   readonly random?: RandomBytes;
@@ -121,9 +121,10 @@ function server(route: Route, deps: RestDeps, idempotency: Idempotency): Serve {
       traceparent: callTrace({}, headerOf(request, 'traceparent'), request.id).traceparent,
       store,
       log,
+      cursorKey: hashKey,
     };
     const run = (attempt: Attempt, markOf: Parameters<typeof execute>[0]['markOf']): Promise<Executed> =>
-      execute({ base, attempt, markOf, handle: (context) => route.handle(context, full) });
+      execute({ base, attempt, nowMs: () => clock.nowMs(), markOf, handle: (context) => route.handle(context, full) });
     try {
       if (key === undefined || route.isReadOnly?.(full) === true) {
         const executed = await run(freshAttempt(clock.nowMs(), random), undefined);
@@ -133,12 +134,18 @@ function server(route: Route, deps: RestDeps, idempotency: Idempotency): Serve {
       const { method, path, idempotencyField: keyField } = route;
       const { params, query, body } = input;
       const { tenant } = principal;
-      const hashes = hashRequest({ tenant, method, path, params, key, query, body, keyField }, hashKey);
+      const caller = callerOf(principal);
+      const hashes = hashRequest({ tenant, caller, method, path, params, key, query, body, keyField }, hashKey);
       return await idempotency.once(tenant, hashes, run);
     } catch (error) {
       throw toServiceError(error);
     }
   };
+}
+
+/** Who may be given a kept answer again: what one caller was told, another need not be allowed to see. */
+function callerOf(principal: Principal): HashedRequest['caller'] {
+  return { actor: actorOf(principal), connectionIds: principal.providerConnectionIds };
 }
 
 function answer(

@@ -1,13 +1,14 @@
 /**
- * Pages of lists: limit and opaque cursors in, the list's body out. A cursor names the place where the next page goes on,
- * and is bound to its list and filters: one that was made up, or belongs to another list, is refused. It grants nothing,
- * so it is not secret and not signed.
+ * Pages of lists: limit and opaque cursors in, the list's body out. A cursor names the place where the next page goes on.
+ * A keyed tag binds it to its tenant, list and filters: one that was made up, or belongs to another list, is refused, so
+ * that lists are asked to go on at places alone that they named themselves. It is not secret.
  */
-import { createHash } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
 import { ServiceError } from '../errors/service-error.ts';
 import type { Balances, Page } from '../store/contract.ts';
 import { canonicalJson } from './idempotency.ts';
+import type { RequestContext } from './route.ts';
 import { Timestamp } from './schema-kit.ts';
 
 const limitDefault = 50;
@@ -21,37 +22,44 @@ export interface PageRequest {
 }
 
 type QueryValues = Readonly<Record<string, unknown>>;
+type CursorContext = Pick<RequestContext, 'tenant' | 'cursorKey'>;
 
 /**
  * `list`: what tells the list from all others, e.g. "wallets" or "wallets/wal_…/transaction_intents". `query`: the checked
- * query with its filters; limit and cursor in it are read here. Throws ServiceError.
+ * query with its filters; limit and cursor in it are read here. `isPlace`: what the list's places look like, where not any
+ * id will do. Throws ServiceError.
  */
-export function readPage(list: string, query: QueryValues): PageRequest {
+export function readPage(
+  { tenant, cursorKey }: CursorContext,
+  list: string,
+  query: QueryValues,
+  isPlace: (id: string) => boolean = () => true,
+): PageRequest {
   const { limit, cursor, ...filters } = query;
-  const bound = canonicalJson([list, filters]);
-  const afterId = typeof cursor === 'string' ? openCursor(cursor, bound) : undefined;
+  const bound = canonicalJson([tenant, list, filters]);
+  const tagOf = (id: string): Buffer =>
+    createHmac('sha256', cursorKey).update(`cursor\n${bound}\n`).update(id).digest().subarray(0, tagBytes);
+  const afterId = typeof cursor === 'string' ? openCursor(cursor, tagOf, isPlace) : undefined;
   return {
     query: {
       limit: typeof limit === 'string' ? Number(limit) : limitDefault,
       ...(afterId === undefined ? {} : { afterId }),
     },
-    cursorOf: (id) => Buffer.concat([tagOf(bound, id), Buffer.from(id)]).toString('base64url'),
+    cursorOf: (id) => Buffer.concat([tagOf(id), Buffer.from(id)]).toString('base64url'),
   };
 }
 
-function openCursor(cursor: string, bound: string): string {
+function openCursor(cursor: string, tagOf: (id: string) => Buffer, isPlace: (id: string) => boolean): string {
   const bytes = Buffer.from(cursor, 'base64url');
   const id = bytes.subarray(tagBytes).toString();
-  if (bytes.toString('base64url') !== cursor || !bytes.subarray(0, tagBytes).equals(tagOf(bound, id))) {
+  const tag = bytes.subarray(0, tagBytes);
+  const isOurs = tag.length === tagBytes && timingSafeEqual(tag, tagOf(id));
+  if (bytes.toString('base64url') !== cursor || !isOurs || !isPlace(id)) {
     throw new ServiceError('invalidRequest', 'the cursor does not belong to this list', {
       details: [{ field: 'cursor', issue: 'invalid_format', message: 'takes next_cursor of this list, same filters' }],
     });
   }
   return id;
-}
-
-function tagOf(bound: string, id: string): Buffer {
-  return createHash('sha256').update(bound).update('\n').update(id).digest().subarray(0, tagBytes);
 }
 
 export interface ListBody {

@@ -25,8 +25,10 @@ export interface RequestContext {
   readonly traceparent: string;
   readonly store: TenantStore;
   readonly log: Log;
-  /** When this request (or, repeated under an idempotency key, its first attempt) began. */
+  /** The real time of this run of the handler. Ids of a repeated request hold the time of its first attempt instead. */
   readonly nowMs: number;
+  /** Keys the cursors of lists: for `readPage`. Secret. */
+  readonly cursorKey: Uint8Array;
   /** The same ids again when the request is repeated under its idempotency key, or runs again after a conflict. */
   newId(prefix: IdPrefix): string;
 }

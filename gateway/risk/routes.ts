@@ -123,7 +123,7 @@ const listRules = route({
   query: Closed(pageQuery),
   responses: { 200: { schema: ListOf('rules', RiskRule), description: 'newest first' } },
   handle: async (context, { query }) => {
-    const request = readPage('risk/rules', query);
+    const request = readPage(context, 'risk/rules', query);
     const page = pageOfEntries(newestFirst((await catalogOf(context)).riskRules), request.query);
     const items = (await riskRulesOf(context, page.items)).map(riskRuleView);
     return { status: 200, body: listBody('rules', { ...page, items, balances: new Map() }, (view) => view, request) };

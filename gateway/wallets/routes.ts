@@ -132,7 +132,7 @@ const noBalances: Balances = new Map();
 
 async function listWallets(context: RequestContext, query: Static<typeof WalletQuery>): Promise<Answer> {
   const { tenant, principal, store } = context;
-  const page = readPage('wallets', query);
+  const page = readPage(context, 'wallets', query);
   const { provider, provider_connection_id: connection, status, asset, external_id: externalId } = query;
   const found = await store.list(tenant, walletType, {
     indices: [

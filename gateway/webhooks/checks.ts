@@ -4,20 +4,26 @@ import { checkTarget } from '../egress/target.ts';
 import { type FieldIssue, ServiceError } from '../errors/service-error.ts';
 import { isEventFilter } from '../events/types.ts';
 
-/** Fields that are absent are not checked. Throws ServiceError with every fault. */
-export function checkWebhook(
-  input: { readonly url?: string; readonly events?: readonly string[] },
+/**
+ * The input with its URL as the parser reads it, which is the one that is called: what is shown hides no other host behind
+ * white space or backslashes. Fields that are absent are not checked. Throws ServiceError with every fault.
+ */
+export function checkWebhook<T extends { readonly url?: string; readonly events?: readonly string[] }>(
+  input: T,
   environment: TokenEnvironment,
-): void {
+): T {
   const details = [
     ...(input.url === undefined ? [] : urlIssues(input.url, environment)),
     ...(input.events === undefined ? [] : eventIssues(input.events)),
   ];
   if (details.length > 0) throw new ServiceError('invalidRequest', 'the webhook is not valid', { details });
+  return input.url === undefined ? input : { ...input, url: new URL(input.url).href };
 }
 
 function urlIssues(url: string, environment: TokenEnvironment): FieldIssue[] {
-  const target = checkTarget(url, environment);
+  const given = checkTarget(url, environment);
+  // The parser makes some texts longer.
+  const target = given instanceof URL ? checkTarget(given.href, environment) : given;
   return target instanceof URL ? [] : [{ field: 'url', issue: target.issue, message: target.message }];
 }
 

@@ -65,8 +65,9 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       limitClass: 'reads',
       query: Closed(pageQuery),
       responses: { 200: { description: 'A page of webhooks', schema: ListOf('webhooks', Webhook) } },
-      handle: async ({ tenant, store, principal, nowMs }, { query }) => {
-        const request = readPage('webhooks', query);
+      handle: async (context, { query }) => {
+        const { tenant, store, principal, nowMs } = context;
+        const request = readPage(context, 'webhooks', query);
         // They belong to no connection.
         const indices = seesWholeTenant(principal) ? ['webhooks'] : ['webhooks:none'];
         const page = await store.list(tenant, webhookType, { indices, order: 'newest', ...request.query });
@@ -116,9 +117,9 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       responses: { 200: { description: 'The webhook', schema: Webhook } },
       errors: [404, 409],
       handle: async (context, { params: { id }, body }) => {
-        checkWebhook(body, deps.environment);
+        const patch = checkWebhook(body, deps.environment);
         const before = await findWebhook(context, id);
-        return changed(context, before, body, deps);
+        return changed(context, before, patch, deps);
       },
     }),
     route({
@@ -182,8 +183,8 @@ interface Registration {
   readonly description?: string;
 }
 
-async function register(context: RequestContext, body: Registration, deps: WebhookDeps): Promise<Answer> {
-  checkWebhook(body, deps.environment);
+async function register(context: RequestContext, asked: Registration, deps: WebhookDeps): Promise<Answer> {
+  const body = checkWebhook(asked, deps.environment);
   const shelf = await readShelf(context);
   const { webhookIds = [] } = shelf ?? {};
   if (webhookIds.length >= webhooksMax) {

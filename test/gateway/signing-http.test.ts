@@ -7,6 +7,13 @@ import { auth, type TestGateway, testGateway } from './support/gateway.ts';
 
 const requestIdPattern = /^req_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
+const foreignCharsets = ['utf-16', 'latin1', '"UTF-16LE"', 'utf-8; charset=utf-16'].map(
+  (charset) => `application/json; charset=${charset}`,
+);
+const ownCharsets = ['utf-8', 'UTF-8', '"utf-8"', 'utf-8; profile=x'].map(
+  (charset) => `application/json; charset=${charset}`,
+);
+
 describe('the HTTP door of the signing API', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
@@ -231,16 +238,20 @@ describe('the HTTP door of the signing API', () => {
       expect(answer.json().error.message).toContain('empty');
     });
 
-    it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'application/jsonx', 'nonsense'])(
-      'refuses the content type %s with 415',
-      async (type) => {
-        const answer = await post('/v1/signing/share', '{}', { 'content-type': type });
-        expect(answer.statusCode).toBe(415);
-        expect(answer.json().error.code).toBe('invalid_request');
-      },
-    );
+    it.each([
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/xml',
+      'application/jsonx',
+      'nonsense',
+      ...foreignCharsets,
+    ])('refuses the content type %s with 415', async (type) => {
+      const answer = await post('/v1/signing/share', '{}', { 'content-type': type });
+      expect(answer.statusCode).toBe(415);
+      expect(answer.json().error.code).toBe('invalid_request');
+    });
 
-    it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON'])('takes %s', async (type) => {
+    it.each(['application/json', ...ownCharsets, 'Application/JSON'])('takes %s', async (type) => {
       expect((await post('/v1/signing/share', '{}', { 'content-type': type })).statusCode).toBe(200);
     });
 

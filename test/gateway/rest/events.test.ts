@@ -1,8 +1,10 @@
 /** GET /v1/events: order, filters, cursors, the floor, and what limited tokens see. On a real Redis. */
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
 import { eventRoutes } from '../../../gateway/events/routes.ts';
 import { eventTypes, isEventFilter } from '../../../gateway/events/types.ts';
+import { readPage } from '../../../gateway/rest/pages.ts';
 import type { EventPage, NewEvent, TenantStore } from '../../../gateway/store/contract.ts';
 import type { RedisTenantStore } from '../../../gateway/store/redis-tenant-store.ts';
 import { uuidV7 } from '../../../proto/ids.ts';
@@ -50,6 +52,11 @@ interface Body {
   readonly events: readonly { readonly sequence: number; readonly type: string }[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+/** As the gateway of these tests makes them, with its key. */
+function cursorAt(id: string): string {
+  return readPage({ tenant, cursorKey: new Uint8Array(32).fill(3) }, 'events', {}).cursorOf(id);
 }
 
 async function list(query = '', headers = all): Promise<Body> {
@@ -132,6 +139,20 @@ describe('events', () => {
     expect(answer.statusCode).toBe(400);
     expect(answer.json().error.details).toMatchObject([{ field }]);
   });
+
+  it.each(['x', '-1', '0-0', '1.5', '01', '', ' 1', '1e3', '99999999999999999999', '9007199254740993'])(
+    'are not found behind the place "%s", with the key or without',
+    async (id) => {
+      const bound = JSON.stringify(['events', {}]);
+      const unkeyed = createHash('sha256').update(bound).update('\n').update(id).digest().subarray(0, 9);
+      for (const cursor of [cursorAt(id), Buffer.concat([unkeyed, Buffer.from(id)]).toString('base64url')]) {
+        const answer = await rest.app.inject({ url: `/v1/events?cursor=${cursor}`, headers: all });
+        expect(answer.statusCode, answer.body).toBe(400);
+        expect(answer.json().error.details).toMatchObject([{ field: 'cursor', issue: 'invalid_format' }]);
+      }
+      expect(await sequences(`cursor=${cursorAt('9')}`)).toEqual([10, 11, 12]);
+    },
+  );
 });
 
 describe('what is no longer kept', () => {

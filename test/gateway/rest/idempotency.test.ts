@@ -1,6 +1,7 @@
 /** One key, one effect, one answer: beside each other, across gateways, and across crashes. On a real Redis. */
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { TokenRecord } from '../../../gateway/auth/token-record.ts';
 import { ServiceError } from '../../../gateway/errors/service-error.ts';
 import { eventRoutes } from '../../../gateway/events/routes.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../../gateway/providers/port.ts';
@@ -141,6 +142,33 @@ describe('a repeat', () => {
         details: [{ field: 'idempotency_key', issue: 'idempotency_key_reused' }],
       });
     }
+  });
+
+  it('of another caller is a conflict, and its answer is not shown to them; a rotated token is the same caller', async () => {
+    const room = notes();
+    const one = await gateway(room, {});
+    const as = (name: string, record: Partial<TokenRecord>) => {
+      const headers = tokenOf(name);
+      one.tokens.put(headers.authorization.slice(7), { tenant: 'tn_callers', ...record });
+      return headers;
+    };
+    const ann = as('ann', { id: 'tok_ann' });
+    const annAnew = as('annanew', { id: 'tok_new', actorId: 'tok_ann' });
+    const others = [as('bob', { id: 'tok_bob' }), as('limited', { id: 'tok_ann', providerConnectionIds: ['pcn_1'] })];
+    const first = await one.post('k', undefined, undefined, ann);
+    expect(first.statusCode).toBe(201);
+    for (const other of others) {
+      const refused = await one.post('k', undefined, undefined, other);
+      expect(refused.statusCode).toBe(409);
+      expect(refused.json().error).toMatchObject({
+        message: 'the idempotency key was used by another caller or with other parameters',
+        details: [{ field: 'idempotency_key', issue: 'idempotency_key_reused' }],
+      });
+      expect((await one.post('own', undefined, undefined, other)).statusCode).toBe(other === others[0] ? 201 : 409);
+    }
+    const again = await one.post('k', undefined, undefined, annAnew);
+    expect([again.body, replayed(again)]).toEqual([first.body, true]);
+    expect(room.made).toHaveLength(2);
   });
 
   it('belongs to its tenant, and to its path', async () => {
@@ -472,6 +500,7 @@ describe('crashes', () => {
     const taken = await two.post('k');
     expect([taken.statusCode, replayed(taken)]).toEqual([201, false]);
     expect(new Set(room.made).size).toBe(1);
+    expect(room.clock[1]! - room.clock[0]!).toBeGreaterThanOrEqual(60_000);
     // The first one was not dead but slow: it learns that it was overtaken, and gives the other's answer.
     hold.open();
     const late = await first;
@@ -526,7 +555,8 @@ describe('hashes', () => {
   });
 
   it('keep apart what only looks alike', () => {
-    const request = { tenant: 't', method: 'POST', path: '/v1/x/:id', params: { id: 'a' }, key: 'k' };
+    const caller = { actor: 'tok_1', connectionIds: undefined };
+    const request = { tenant: 't', caller, method: 'POST', path: '/v1/x/:id', params: { id: 'a' }, key: 'k' };
     const hashKey = new Uint8Array(32).fill(1);
     const of = (part: object, key = hashKey) =>
       hashRequest({ ...request, query: {}, body: {}, keyField: undefined, ...part }, key);
@@ -543,6 +573,17 @@ describe('hashes', () => {
       expect(of(part).keyHash).not.toBe(base.keyHash);
     }
     expect(of({ body: { a: 1 } }).bodyHash).not.toBe(of({ query: { a: 1 } }).bodyHash);
+    const callers = [
+      caller,
+      { actor: 'tok_2', connectionIds: undefined },
+      { actor: 'tok_1', connectionIds: [] },
+      { actor: 'tok_1', connectionIds: ['pcn_1'] },
+      { actor: 'tok_1', connectionIds: ['pcn_1', 'pcn_2'] },
+    ].map((one) => of({ caller: one }));
+    expect(new Set(callers.map(({ bodyHash }) => bodyHash)).size).toBe(5);
+    expect(new Set(callers.map(({ keyHash }) => keyHash)).size).toBe(1);
+    const turned = of({ caller: { actor: 'tok_1', connectionIds: ['pcn_2', 'pcn_1'] } });
+    expect(turned.bodyHash).toBe(callers[4]?.bodyHash);
     expect(of({ body: { a: '1' } }).bodyHash).not.toBe(of({ body: { a: 1 } }).bodyHash);
   });
 });

@@ -1,4 +1,5 @@
 /** Lists are walked page by page, and a cursor belongs to its list alone. On a real Redis. */
+import { createHash, createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listBody, readCreated, readPage } from '../../../gateway/rest/pages.ts';
@@ -10,6 +11,7 @@ import { notes } from './support/notes.ts';
 let redis: StoreUnderTest;
 let rest: RestApp;
 const headers = tokenOf('pages');
+const context = { tenant: 't', cursorKey: new Uint8Array(32).fill(3) };
 const texts = Array.from({ length: 7 }, (_, at) => `note ${at}`);
 
 beforeAll(async () => {
@@ -55,7 +57,7 @@ describe('a list', () => {
   });
 
   it('shows fifty at first, a hundred at most', async () => {
-    expect(readPage('x', {}).query.limit).toBe(50);
+    expect(readPage(context, 'x', {}).query.limit).toBe(50);
     expect(await page('limit=100')).toMatchObject({ has_more: false });
     for (const limit of ['0', '101', '-1', '1e1', '05', '', 'x']) {
       expect((await refusal(`limit=${limit}`)).details).toMatchObject([{ field: 'limit', issue: 'invalid_format' }]);
@@ -66,7 +68,7 @@ describe('a list', () => {
 describe('a cursor', () => {
   it('of other filters, of another list, changed or made up is refused by name', async () => {
     const { next_cursor: cursor } = await page('limit=2');
-    const foreign = readPage('wallets', {}).cursorOf('wal_1');
+    const foreign = readPage(context, 'wallets', {}).cursorOf('wal_1');
     const changed = `${cursor!.startsWith('A') ? 'B' : 'A'}${cursor!.slice(1)}`;
     for (const query of [
       `q=a&cursor=${cursor}`,
@@ -80,6 +82,31 @@ describe('a cursor', () => {
     }
   });
 
+  it('that somebody made without the key, or for another tenant or key, is refused', () => {
+    const bound = JSON.stringify(['t', 'x', {}]);
+    const tags = [
+      createHash('sha256').update(`${bound}\nwal_1`).digest(),
+      createHash('sha256').update(`["x",{}]\nwal_1`).digest(),
+      createHmac('sha256', '').update(`cursor\n${bound}\nwal_1`).digest(),
+    ];
+    const made = tags.map((tag) => Buffer.concat([tag.subarray(0, 9), Buffer.from('wal_1')]).toString('base64url'));
+    const strange = [
+      { ...context, tenant: 'u' },
+      { ...context, cursorKey: new Uint8Array(32).fill(4) },
+    ].map((other) => readPage(other, 'x', {}).cursorOf('wal_1'));
+    for (const cursor of [...made, ...strange, '']) {
+      expect(() => readPage(context, 'x', { cursor })).toThrow('the cursor does not belong to this list');
+    }
+    expect(readPage(context, 'x', { cursor: readPage(context, 'x', {}).cursorOf('wal_1') }).query.afterId).toBe(
+      'wal_1',
+    );
+  });
+
+  it('at a place that the list does not have is refused', () => {
+    const cursor = readPage(context, 'x', {}).cursorOf('-1');
+    expect(() => readPage(context, 'x', { cursor }, (id) => id === '1')).toThrow('the cursor does not belong');
+  });
+
   it('may be used with another limit', async () => {
     const { next_cursor: cursor } = await page('limit=2');
     expect((await page(`limit=5&cursor=${cursor}`)).notes).toHaveLength(5);
@@ -88,10 +115,12 @@ describe('a cursor', () => {
   it('comes back as the id that it was made of, whatever the id', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 128, unit: 'grapheme' }), fc.string(), (id, list) => {
-        const cursor = readPage(list, { status: 'a' }).cursorOf(id);
+        const cursor = readPage(context, list, { status: 'a' }).cursorOf(id);
         expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/);
-        expect(readPage(list, { status: 'a', cursor, limit: '7' }).query).toEqual({ afterId: id, limit: 7 });
-        expect(() => readPage(list, { status: 'b', cursor })).toThrow('the cursor does not belong to this list');
+        expect(readPage(context, list, { status: 'a', cursor, limit: '7' }).query).toEqual({ afterId: id, limit: 7 });
+        expect(() => readPage(context, list, { status: 'b', cursor })).toThrow(
+          'the cursor does not belong to this list',
+        );
       }),
     );
   });
@@ -102,7 +131,7 @@ describe('a cursor', () => {
       'things',
       { items, balances: new Map(), hasMore: false, nextId: 'a' },
       ({ id }) => ({ id }),
-      readPage('t', {}),
+      readPage(context, 't', {}),
     );
     expect(body).toEqual({ things: items, has_more: false, next_cursor: null });
   });

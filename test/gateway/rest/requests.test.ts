@@ -105,6 +105,8 @@ describe('a body', () => {
     ['with a number instead of a text', '{"name":5}', json, 400, ['name wrong_type']],
     ['with a text instead of a number', '{"name":"x","n":"5"}', json, 400, ['n wrong_type']],
     ['that nests deep', `{"name":${'['.repeat(100_000)}`, json, 400, undefined],
+    ['in UTF-16 by its type', '{"name":"x"}', { 'content-type': 'application/json; charset=utf-16' }, 415, undefined],
+    ['in Latin 1', '{"name":"x"}', { 'content-type': 'application/json;charset="ISO-8859-1"' }, 415, undefined],
     ['that is a form', 'name=x', { 'content-type': 'application/x-www-form-urlencoded' }, 415, undefined],
     ['without a type', Buffer.from('{"name":"x"}'), {}, 415, undefined],
     ['that is packed', '{"name":"x"}', { ...json, 'content-encoding': 'gzip' }, 415, undefined],

@@ -132,6 +132,29 @@ describe('registration', () => {
     expect(details.map(({ field, issue }) => `${field} ${issue}`)).toEqual(expected);
   });
 
+  it.each([
+    ['http://example.com\\@169.254.169.254/', 'http://example.com/@169.254.169.254/'],
+    [' https://exa\tmple.com/a\nb', 'https://example.com/ab'],
+    ['HTTPS://EXAMPLE.com:443/a/../b c', 'https://example.com/b%20c'],
+    ['http://0x7f.1:9/x', 'http://127.0.0.1:9/x'],
+  ])('shows of %j the address that is called, made and changed', async (given, called) => {
+    const { call } = await caller();
+    const made = await call('POST', 'webhooks', { url: given, events: ['*'] });
+    expect([made.statusCode, made.json().url]).toEqual([201, called]);
+    const path = `webhooks/${made.json().id}`;
+    await call('PATCH', path, { url: 'https://example.com/other' });
+    expect((await call('PATCH', path, { url: given })).json().url).toBe(called);
+    expect((await call('GET', path)).json().url).toBe(called);
+    const same = await call('PATCH', path, { url: given });
+    expect(same.json().version).toBe(3);
+  });
+
+  it('refuses an address that is too long as the parser writes it', async () => {
+    const { call } = await caller();
+    const answer = await call('POST', 'webhooks', { url: `https://example.com/${'é'.repeat(1_000)}`, events: ['*'] });
+    expect([answer.statusCode, answer.json().error.details[0].issue]).toEqual([400, 'too_long']);
+  });
+
   it('reaches loopback in a sandbox', async () => {
     const { call } = await caller();
     expect((await call('POST', 'webhooks', { url: 'http://127.0.0.1:9/x', events: ['*'] })).statusCode).toBe(201);

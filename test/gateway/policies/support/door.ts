@@ -213,6 +213,7 @@ export function contextOf(store: TenantStore, tenant: string, over: Partial<Requ
     store,
     log: silentLog,
     nowMs: Date.now(),
+    cursorKey: new Uint8Array(32),
     newId: (prefix) => idOf(prefix),
     ...over,
   };

@@ -22,13 +22,15 @@ export interface Notes {
   readonly routes: readonly Route[];
   /** Ids that handlers made, run by run. */
   readonly made: string[];
+  /** When they made them. */
+  readonly clock: number[];
   /** What the next runs of a handler do first, in turn. */
   readonly before: (() => Promise<void> | void)[];
   committed: number;
 }
 
 export function notes(): Notes {
-  const room: Notes = { routes: [], made: [], before: [], committed: 0 };
+  const room: Notes = { routes: [], made: [], clock: [], before: [], committed: 0 };
   const params = Closed({ id: PathId('note id') });
   const read = async ({ tenant, store }: RequestContext, id: string): Promise<NoteRecord> => {
     const found = id.startsWith('wal_') ? await store.read(tenant, noteType, id) : undefined;
@@ -38,6 +40,7 @@ export function notes(): Notes {
   const write = async (context: RequestContext, text: string): Promise<Answer> => {
     const id = context.newId('wal');
     room.made.push(id);
+    room.clock.push(context.nowMs);
     await room.before.shift()?.();
     const record: NoteRecord = { id, version: 1, text, bumps: 0 };
     const event = eventOf(context, {
@@ -91,8 +94,9 @@ export function notes(): Notes {
       limitClass: 'reads',
       query: Closed({ ...pageQuery, q: Type.Optional(Type.String({ maxLength: 10 })) }),
       responses: { 200: { description: 'A page', schema: ListOf('notes', Note) } },
-      handle: async ({ tenant, store }, { query }) => {
-        const request = readPage('notes', query);
+      handle: async (context, { query }) => {
+        const { tenant, store } = context;
+        const request = readPage(context, 'notes', query);
         const page = await store.list(tenant, noteType, { indices: ['notes'], order: 'newest', ...request.query });
         return { status: 200, body: listBody('notes', page, noteView, request) };
       },
