@@ -90,10 +90,14 @@ function eventTargets(events: Results['events'], deliveries: Results['deliveries
       met: share >= 1 / 4,
     });
   }
-  const alone = events.find(({ inFlight }) => inFlight === 1);
+  const [alone, beside] = events.filter(({ inFlight }) => inFlight === 1);
   if (alone !== undefined) {
     const { p50 } = alone.latency;
     targets.push({ name: alone.name, aim: 'p50 under 15 ms', got: `${p50} ms`, met: p50 < 15 });
+  }
+  if (alone !== undefined && beside !== undefined) {
+    const ratio = beside.latency.p99 / alone.latency.p99;
+    targets.push({ name: beside.name, aim: 'p99 within twice', got: `${ratio.toFixed(2)} times`, met: ratio <= 2 });
   }
   return targets;
 }

@@ -27,6 +27,7 @@ export async function eventPhases(cluster: BenchCluster, options: EventBenchOpti
   const callers = Math.max(...options.inFlight);
   const client = httpClient(cluster.httpUrl, cluster.token, callers);
   const receiver = await Receiver.start();
+  const hanging = await Receiver.start(true);
   try {
     const changed = await changeableWallets(client);
     const webhook = await made(client, '/v1/webhooks', { url: receiver.url, events: ['wallet.updated'] });
@@ -52,6 +53,10 @@ export async function eventPhases(cluster: BenchCluster, options: EventBenchOpti
       change((id, version) => receiver.arrival(id, version)),
     );
     phases.push({ name: 'from a change to its receipt', ...alone });
+    await made(client, '/v1/webhooks', { url: hanging.url, events: ['wallet.updated'] });
+    const besideName = 'the same, beside a webhook that hangs';
+    const beside = await phase(besideName, 1, () => change((id, version) => receiver.arrival(id, version)));
+    phases.push({ name: besideName, ...beside });
     const before = await behind(client, webhook.id);
     if (before !== 0) throw new Error(`${before} events wait before the load`);
     const loaded = await phase('change a wallet (one event)', callers, () => change(async () => undefined));
@@ -62,7 +67,7 @@ export async function eventPhases(cluster: BenchCluster, options: EventBenchOpti
     const faults = missing > 0 ? [`of ${turn} events ${receiver.received} were delivered`] : [];
     return { phases, drain, faults };
   } finally {
-    await receiver.stop();
+    await Promise.all([receiver.stop(), hanging.stop()]);
     await client.close();
   }
 }

@@ -8,8 +8,9 @@ export class Receiver {
   readonly #waiting = new Map<string, () => void>();
   #received = 0;
 
-  private constructor() {
+  private constructor(hangs: boolean) {
     this.#server = createServer((request, response) => {
+      if (hangs) return;
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
@@ -19,8 +20,9 @@ export class Receiver {
     });
   }
 
-  static async start(): Promise<Receiver> {
-    const receiver = new Receiver();
+  /** `hangs`: it takes connections and never answers. */
+  static async start(hangs = false): Promise<Receiver> {
+    const receiver = new Receiver(hangs);
     receiver.#server.listen(0, '127.0.0.1');
     await once(receiver.#server, 'listening');
     return receiver;

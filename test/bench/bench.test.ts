@@ -37,6 +37,7 @@ test('a tiny run through every door is correct, and leaves nothing behind', { ti
   ]);
   expect(results.events.map(({ name }) => name)).toEqual([
     'from a change to its receipt',
+    'the same, beside a webhook that hangs',
     'change a wallet (one event)',
   ]);
   expect(results.deliveries?.bullmq.jobs).toBeGreaterThan(0);
