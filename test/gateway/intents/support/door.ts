@@ -10,6 +10,8 @@ export const tenant = 'tn_acme';
 
 export const tokens = {
   maker: 'svc_sk_test_maker0000000000',
+  makerRotated: 'svc_sk_test_makerrotated00',
+  annRotated: 'svc_sk_test_annrotated0000',
   ann: 'svc_sk_test_ann000000000000',
   bob: 'svc_sk_test_bob000000000000',
   reader: 'svc_sk_test_reader000000000',
@@ -54,7 +56,7 @@ export async function openDoor(world: World, driver?: IntentKick): Promise<Door>
   for (const [name, token] of Object.entries(tokens)) {
     if (name === 'stranger') known.put(token, { id: 'tok_stranger', tenant: 'tn_other' });
     else if (name === 'reader') known.put(token, { id: 'tok_reader', tenant, scopes: ['intents:read'] });
-    else known.put(token, { id: `tok_${name}`, tenant });
+    else known.put(token, { id: `tok_${name}`, actorId: `tok_${name.replace('Rotated', '')}`, tenant });
   }
   const call = async (
     method: 'GET' | 'POST',
