@@ -5,7 +5,9 @@
 import type { NetworkId } from '../registry/networks.ts';
 import { addressKey } from '../rules/address-key.ts';
 import { versionKey } from '../rules/catalog.ts';
-import type { RecordType, Versioned } from '../store/contract.ts';
+import { type ReplaceableVersion, replacedIndices } from '../rules/kept-versions.ts';
+import type { RecordType } from '../store/contract.ts';
+import { nameKey } from './name-key.ts';
 
 export const listKinds = ['sanctions', 'deny', 'allow', 'watch'] as const;
 export type ListKind = (typeof listKinds)[number];
@@ -19,7 +21,7 @@ export interface ListedEntry {
 }
 
 /** One version of a list. */
-export interface ListVersionRecord extends Versioned {
+export interface ListVersionRecord extends ReplaceableVersion {
   readonly listId: string;
   readonly listVersion: number;
   readonly name: string;
@@ -31,7 +33,7 @@ export interface ListVersionRecord extends Versioned {
 export const listVersionType: RecordType<ListVersionRecord> = {
   name: 'compliance_list',
   status: () => '',
-  indices: () => [],
+  indices: (record) => replacedIndices(record.listId, record),
 };
 
 export function listVersionId(listId: string, version: number): string {
@@ -65,17 +67,4 @@ export const anyNetwork = '*';
 
 export function addressIndexKey(network: string, address: string): string {
   return `${network} ${addressKey(address)}`;
-}
-
-/**
- * Names without what spellings differ in: case, accents, punctuation, spaces. "José  AL-Qadi" and "jose al qadi" are one.
- * Empty when nothing is left.
- */
-export function nameKey(name: string): string {
-  return name
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim();
 }

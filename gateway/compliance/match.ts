@@ -5,8 +5,10 @@
  * review, unless an allow list knows the subject: an allow list clears what is merely watched, and never what is denied.
  */
 import type { ScreeningDecision, ScreeningMatch } from '../intents/facts.ts';
+import { networkIds } from '../registry/networks.ts';
 import type { ScreeningSubject } from '../rules/judgement.ts';
-import { addressIndexKey, anyNetwork, type IndexedList, type ListKind, nameKey } from './list.ts';
+import { addressIndexKey, anyNetwork, type IndexedList, type ListKind } from './list.ts';
+import { nameKey } from './name-key.ts';
 
 export interface ScreeningOutcome {
   readonly decision: ScreeningDecision;
@@ -44,8 +46,9 @@ function matchesIn(
 ): ScreeningMatch[] {
   const entries: (string | undefined)[] = [];
   if (address !== null) {
-    entries.push(list.byAddress.get(addressIndexKey(anyNetwork, address)));
-    if (network !== null) entries.push(list.byAddress.get(addressIndexKey(network, address)));
+    // Who names no network asks about all of them.
+    const asked = network === null ? networkIds : [network];
+    for (const id of [anyNetwork, ...asked]) entries.push(list.byAddress.get(addressIndexKey(id, address)));
   }
   if (name !== null) entries.push(list.byName.get(nameKey(name)));
   const { listId, name: listName, kind, listVersion } = list;

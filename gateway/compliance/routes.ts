@@ -4,7 +4,6 @@ import { actorOf } from '../auth/principal.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { ScreeningResult } from '../intents/facts.ts';
 import { intentType } from '../intents/record.ts';
-import { addressProblem } from '../registry/addresses.ts';
 import { parseAmount } from '../registry/amounts.ts';
 import { assetOf } from '../registry/assets.ts';
 import { listBody, readPage } from '../rest/pages.ts';
@@ -14,8 +13,10 @@ import { mayUseConnection, noSuch } from '../rest/visibility.ts';
 import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';
 import { type JudgementRecord, judgementPut, judgementType, maySee, sibling } from '../rules/judgement.ts';
 import { needWholeTenant } from '../rules/tenant-wide.ts';
+import { listedAddressProblem } from './listed-address.ts';
 import { currentLists, listEntries, listVersion } from './load.ts';
 import { screenSubject } from './match.ts';
+import { nameKey } from './name-key.ts';
 import {
   ComplianceList,
   ComplianceListVersion,
@@ -85,9 +86,12 @@ function checkScreening({ subject, asset, amount }: Static<typeof ScreenBody>): 
   if (subject.address === undefined && subject.name === undefined) {
     refuse(subject.type === 'address' ? 'subject.address' : 'subject.name', 'missing_required');
   }
-  if (subject.address !== undefined && subject.network !== undefined) {
-    const problem = addressProblem(subject.network, subject.address);
+  if (subject.address !== undefined) {
+    const problem = listedAddressProblem(subject.network ?? null, subject.address);
     if (problem !== undefined) refuse('subject.address', problem);
+  }
+  if (subject.name !== undefined && nameKey(subject.name) === '') {
+    refuse('subject.name', 'invalid_value', 'a name has letters');
   }
   const known = asset === undefined ? undefined : assetOf(asset);
   if (asset !== undefined && known === undefined) refuse('asset', 'unknown_asset');
@@ -153,7 +157,7 @@ const createList = route({
   operationId: 'putComplianceList',
   summary: 'Make a list, or the next version of one',
   description:
-    'A new name is version 1; the same name makes the next version, which holds from then on for every screening. Versions are kept. `append` adds to the entries of the version before.',
+    'A new name is version 1; the same name makes the next version, which holds from then on for every screening. A version is kept for 30 days after the next one has replaced it, and 100 of a list at a time. `append` adds to the entries of the version before.',
   scope: 'compliance:write',
   limitClass: 'writes',
   body: ListBody,

@@ -1,7 +1,8 @@
 /** What the compliance routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
 import { networkIds } from '../registry/networks.ts';
-import { Closed, DecimalText, Id, Name, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { Closed, DecimalText, Id, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { JudgeName } from '../rules/judge-name.ts';
 import { listKinds } from './list.ts';
 
 const Network = OneOf(networkIds, { description: 'CAIP-2 id of the network' });
@@ -14,7 +15,7 @@ const PersonName = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-  description: 'compared without case, accents, punctuation and repeated spaces',
+  description: 'compared without case, accents, punctuation, spaces and the order of words',
 });
 const Decision = OneOf(['clear', 'review', 'blocked']);
 const Score = Type.Integer({ minimum: 0, maximum: 100 });
@@ -88,7 +89,7 @@ export const ListedEntryBody = Closed(
 export const entriesMax = 10_000;
 
 export const ListBody = Closed({
-  name: Name,
+  name: JudgeName,
   kind: OneOf(listKinds, { description: 'an existing list keeps its kind' }),
   entries: Type.Array(ListedEntryBody, { maxItems: entriesMax }),
   append: Type.Optional(

@@ -3,12 +3,15 @@ import type { Static } from 'typebox';
 import type { FieldIssue } from '../errors/service-error.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { eventOf } from '../events/event.ts';
-import { addressProblem, canonicalAddress } from '../registry/addresses.ts';
+import { canonicalAddress } from '../registry/addresses.ts';
 import type { RequestContext } from '../rest/route.ts';
 import { catalogLimits, catalogOf, catalogPut, type ListEntry, withEntry } from '../rules/catalog.ts';
+import { needRoomForVersion, replaced } from '../rules/kept-versions.ts';
 import type { Change, RecordType, Versioned } from '../store/contract.ts';
-import { type ListedEntry, type ListVersionRecord, listVersionId, listVersionType, nameKey } from './list.ts';
+import { type ListedEntry, type ListVersionRecord, listVersionId, listVersionType } from './list.ts';
+import { listedAddressProblem } from './listed-address.ts';
 import { listEntries, listVersion } from './load.ts';
+import { nameKey } from './name-key.ts';
 import { entriesMax, type ListBody, type ListedEntryBody } from './schemas.ts';
 import { listView } from './view.ts';
 
@@ -28,7 +31,9 @@ export async function nextListVersion(
     });
   }
   const given = readEntries(body.entries);
-  const kept = before !== undefined && body.append === true ? await entriesOf(context, before) : [];
+  const older = before === undefined ? undefined : await newestOf(context, before);
+  if (before !== undefined) await needRoomForVersion(context, before.id);
+  const kept = body.append === true ? (older?.entries ?? []) : [];
   const entries = withoutRepeats([...kept, ...given]);
   if (entries.length > entriesMax) throw invalid([{ field: 'entries', issue: 'too_many', message: atMost }]);
   if (Buffer.byteLength(JSON.stringify(entries)) > entriesBytesMax) {
@@ -65,6 +70,7 @@ export async function nextListVersion(
     puts: [
       catalogPut(catalog, { lists: withEntry(catalog.lists, entry, catalogLimits.lists) }),
       { type: listVersionType as unknown as RecordType<Versioned>, before: undefined, after: version },
+      ...(older === undefined || isBuiltIn(older) ? [] : replaced(listVersionType, older, nowMs)),
     ],
     events: [event],
   };
@@ -76,10 +82,15 @@ const entriesBytesMax = 900_000;
 
 const atMost = `at most ${entriesMax} entries`;
 
-async function entriesOf(context: RequestContext, { id, version }: ListEntry): Promise<readonly ListedEntry[]> {
+async function newestOf(context: RequestContext, { id, version }: ListEntry): Promise<ListVersionRecord> {
   const list = await listVersion(context, id, version);
   if (list === undefined) throw new Error(`list ${id} has no version ${version}`);
-  return list.entries;
+  return list;
+}
+
+/** What a tenant starts with was never written down. */
+function isBuiltIn({ createdAtMs }: ListVersionRecord): boolean {
+  return createdAtMs === 0;
 }
 
 function readEntries(entries: readonly Static<typeof ListedEntryBody>[]): ListedEntry[] {
@@ -93,7 +104,7 @@ function readEntries(entries: readonly Static<typeof ListedEntryBody>[]): Listed
       const wrong = network === undefined ? 'name' : 'network';
       issues.push({ field: `${field}.${wrong}`, issue: 'invalid_value', message: 'a name has letters and no network' });
     }
-    const problem = address !== undefined && network !== undefined ? addressProblem(network, address) : undefined;
+    const problem = address === undefined ? undefined : listedAddressProblem(network ?? null, address);
     if (problem !== undefined) issues.push({ field: `${field}.address`, issue: problem });
     const isCanonical = address !== undefined && network !== undefined && problem === undefined;
     return {

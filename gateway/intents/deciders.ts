@@ -17,13 +17,17 @@ export interface Judged<R> {
 export interface Deciders {
   screen(context: RequestContext, facts: TransactionFacts): Promise<Judged<ScreeningResult>>;
   assess(context: RequestContext, facts: TransactionFacts, screening: ScreeningResult): Promise<Judged<RiskResult>>;
-  /** `policyName`: of the intent or its wallet; undefined: the tenant's default. Throws ServiceError when it does not exist. */
+  /**
+   * `policyName`: of the wallet, else of the intent; undefined: the tenant's default. `alsoPolicyName`: another one that
+   * the intent names; then the stricter of both decides. Throws ServiceError when one does not exist.
+   */
   decide(
     context: RequestContext,
     facts: TransactionFacts,
     screening: ScreeningResult,
     risk: RiskResult,
     policyName: string | undefined,
+    alsoPolicyName?: string,
   ): Promise<Judged<PolicyDecision>>;
   /** The signed receipt of a decision: a compact JWS (EdDSA). */
   receipt(context: RequestContext, facts: TransactionFacts, decision: PolicyDecision, risk: RiskResult): string;

@@ -90,6 +90,8 @@ export interface PolicyDecision {
   readonly id: string;
   readonly decision: 'allow' | 'deny' | 'require_approval';
   readonly policy: { readonly name: string; readonly id: string; readonly version: number };
+  /** Named by the intent beside its wallet's policy: the decision is the stricter of both. */
+  readonly alsoPolicy?: PolicyDecision['policy'];
   readonly mode: 'enforce' | 'dry_run';
   readonly matchedRules: readonly string[];
   readonly trace: readonly PolicyTraceLine[];

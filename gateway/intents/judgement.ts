@@ -85,8 +85,15 @@ export async function judge(
   };
   const screened = await deps.deciders.screen(context, facts);
   const assessed = await deps.deciders.assess(context, facts, screened.result);
-  const policyName = request.policy ?? wallet.policy ?? undefined;
-  const decided = await deps.deciders.decide(context, facts, screened.result, assessed.result, policyName);
+  const [policyName, alsoPolicyName] = policiesOf(wallet, request);
+  const decided = await deps.deciders.decide(
+    context,
+    facts,
+    screened.result,
+    assessed.result,
+    policyName,
+    alsoPolicyName,
+  );
   return {
     facts,
     connection,
@@ -97,6 +104,12 @@ export async function judge(
     sufficientFunds: isCovered(balances, asset.symbol, units, quote),
     change: merge(screened.change, assessed.change, decided.change),
   };
+}
+
+/** A wallet's policy binds all of its intents; another one that an intent names decides with it. */
+function policiesOf({ policy }: WalletRecord, request: TransferRequest): readonly [string | undefined, string?] {
+  if (policy === null) return [request.policy];
+  return request.policy === undefined || request.policy === policy ? [policy] : [policy, request.policy];
 }
 
 export function walletNotActive(status: string): ServiceError {

@@ -4,6 +4,8 @@
  * A version in mode dry_run decides nothing: what applies is the newest version of the same policy that is enforced, and
  * where there is none, the tenant's `default` policy. So a dry run can neither block a transfer nor let one through; its
  * own verdict is recorded beside the decision.
+ *
+ * A wallet's policy holds for all of its intents: a policy that an intent names can only make it stricter.
  */
 import { ServiceError } from '../errors/service-error.ts';
 import type { Judged } from '../intents/deciders.ts';
@@ -18,6 +20,7 @@ import type { RequestContext } from '../rest/route.ts';
 import { ruleInputOf } from '../risk/assess.ts';
 import type { PolicyEntry } from '../rules/catalog.ts';
 import { judgementOf, judgementPut, sibling } from '../rules/judgement.ts';
+import { stricter, withVoters } from './combine.ts';
 import { approvalTimeoutDefaultS, builtInEntry, defaultPolicyName } from './default-policy.ts';
 import { type CompiledPolicy, evaluatePolicy } from './evaluate.ts';
 import { findPolicy, loadPolicy } from './load.ts';
@@ -29,8 +32,26 @@ export async function decideTransaction(
   screening: ScreeningResult,
   risk: RiskResult,
   policyName: string | undefined,
+  alsoPolicyName?: string,
 ): Promise<Judged<PolicyDecision>> {
-  const name = policyName ?? defaultPolicyName;
+  const id = sibling(facts.id, 'dec');
+  const decidedBy = (name: string) => decisionBy(context, id, name, facts, screening, risk);
+  const own = await decidedBy(policyName ?? defaultPolicyName);
+  const other = alsoPolicyName === undefined ? undefined : await decidedBy(alsoPolicyName);
+  const together = other === undefined ? own : stricter(own, other);
+  const result = withVoters(facts, withHuman(facts, together));
+  return { result, change: { puts: [judgementPut(judgementOf(context, id, facts, screening, risk, result))] } };
+}
+
+/** What one policy decides, with the verdict of its dry run beside it. */
+async function decisionBy(
+  context: RequestContext,
+  id: string,
+  name: string,
+  facts: TransactionFacts,
+  screening: ScreeningResult,
+  risk: RiskResult,
+): Promise<PolicyDecision> {
   const entry = await findPolicy(context, name);
   if (entry === undefined) {
     throw new ServiceError('invalidRequest', `no policy is named ${name}`, {
@@ -41,11 +62,9 @@ export async function decideTransaction(
     loadPolicy(context, entry.id, entry.version),
     enforcedVersion(context, entry),
   ]);
-  const id = sibling(facts.id, 'dec');
-  const decided = withHuman(facts, decisionOf(id, enforced, facts, screening, risk));
+  const decided = decisionOf(id, enforced, facts, screening, risk);
   const isDryRun = newest.record.mode === 'dry_run';
-  const result = isDryRun ? { ...decided, dryRun: dryRunOf(newest, facts, screening, risk) } : decided;
-  return { result, change: { puts: [judgementPut(judgementOf(context, id, facts, screening, risk, result))] } };
+  return isDryRun ? { ...decided, dryRun: dryRunOf(newest, facts, screening, risk) } : decided;
 }
 
 /** What a wallet that always wants a human asks for when its policy allows without one. */
@@ -74,7 +93,7 @@ export function decisionOf(
   risk: RiskResult,
 ): PolicyDecision {
   const verdict = evaluatePolicy(policy, ruleInputOf(facts, screening, risk), screening.decision);
-  return { id, ...verdict, policy: identityOf(policy), mode: policy.record.mode };
+  return withVoters(facts, { id, ...verdict, policy: identityOf(policy), mode: policy.record.mode });
 }
 
 function dryRunOf(

@@ -1,5 +1,6 @@
 /** A policy as the store keeps it: one record a version, which never changes. Which versions hold, the catalog says. */
-import type { RecordType, Versioned } from '../store/contract.ts';
+import { type ReplaceableVersion, replacedIndices } from '../rules/kept-versions.ts';
+import type { RecordType } from '../store/contract.ts';
 
 export const policyEffects = ['allow', 'deny', 'require_approval'] as const;
 export type PolicyEffect = (typeof policyEffects)[number];
@@ -30,7 +31,7 @@ export interface PolicyWarning {
   readonly message: string;
 }
 
-export interface PolicyVersionRecord extends Versioned {
+export interface PolicyVersionRecord extends ReplaceableVersion {
   readonly policyId: string;
   readonly policyVersion: number;
   readonly name: string;
@@ -43,5 +44,5 @@ export interface PolicyVersionRecord extends Versioned {
 export const policyVersionType: RecordType<PolicyVersionRecord> = {
   name: 'policy',
   status: ({ mode }) => mode,
-  indices: () => [],
+  indices: (record) => replacedIndices(record.policyId, record),
 };

@@ -1,8 +1,9 @@
 /** What the policy routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
-import { Closed, Id, Name, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { Closed, Id, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
 import { Expression, Warning } from '../risk/schemas.ts';
 import { subjectOfEvaluation } from '../risk/transaction.ts';
+import { JudgeName } from '../rules/judge-name.ts';
 import { approvalTimeoutDefaultS } from './default-policy.ts';
 import { policyEffects, policyModes } from './record.ts';
 
@@ -28,7 +29,7 @@ const Approvals = Closed({
 });
 
 export const PolicyBody = Closed({
-  name: Name,
+  name: JudgeName,
   rules: Type.Array(
     Closed({
       id: RuleId,
@@ -83,6 +84,7 @@ const decisionFields = {
   decision: Effect,
   policy: PolicyName,
   policy_version: Type.Integer({ minimum: 1 }),
+  also_policy: Nullable(PolicyName),
   mode: OneOf(policyModes),
   matched_rules: Type.Array(Type.String()),
   trace: Trace,

@@ -4,11 +4,12 @@ import { type FieldIssue, ServiceError } from '../errors/service-error.ts';
 import { eventOf } from '../events/event.ts';
 import type { RequestContext } from '../rest/route.ts';
 import { catalogLimits, catalogOf, catalogPut, type PolicyEntry, versionKey, withEntry } from '../rules/catalog.ts';
+import { needRoomForVersion, replaced } from '../rules/kept-versions.ts';
 import { ruleLimits } from '../rules/language.ts';
 import { compileRule } from '../rules/rule.ts';
-import type { Change, RecordType, Versioned } from '../store/contract.ts';
+import type { Change, Put, RecordType, Versioned } from '../store/contract.ts';
 import { approvalTimeoutDefaultS } from './default-policy.ts';
-import { policyEntries } from './load.ts';
+import { policyEntries, policyVersion } from './load.ts';
 import { type PolicyRule, type PolicyVersionRecord, policyVersionType } from './record.ts';
 import type { PolicyBody } from './schemas.ts';
 import { type PolicyView, policyView } from './view.ts';
@@ -23,6 +24,7 @@ export async function nextPolicyVersion(
   const rules = compileRules(body.rules);
   const catalog = await catalogOf(context);
   const before = policyEntries(context, catalog).find(({ name }) => name === body.name);
+  if (before !== undefined) await needRoomForVersion(context, before.id);
   const { nowMs } = context;
   const version = (before?.version ?? 0) + 1;
   const mode = body.mode ?? 'enforce';
@@ -56,20 +58,41 @@ export async function nextPolicyVersion(
     puts: [
       catalogPut(catalog, { policies: withEntry(catalog.policies, entry, catalogLimits.policies) }),
       { type: policyVersionType as unknown as RecordType<Versioned>, before: undefined, after: record },
+      ...(before === undefined ? [] : await replacedBy(context, before, entry)),
     ],
     events: [event],
   };
   return { view, change };
 }
 
+/** Versions that neither are the newest nor hold while the newest is a dry run. */
+async function replacedBy(context: RequestContext, before: PolicyEntry, after: PolicyEntry): Promise<readonly Put[]> {
+  const held = new Set([before.version, before.enforcedVersion ?? before.version]);
+  held.delete(after.enforcedVersion ?? 0);
+  const records = await Promise.all([...held].map((version) => policyVersion(context, before.id, version)));
+  return records.flatMap((record) =>
+    // What a tenant starts with was never written down.
+    record === undefined || record.createdAtMs === 0 ? [] : replaced(policyVersionType, record, context.nowMs),
+  );
+}
+
 /** Mistakes that one answer names, at most. */
-const issuesMax = 20;
+const issuesMax = 10;
 
 /** The mistakes of all rules in one answer. Throws ServiceError 400. */
 function compileRules(rules: Body['rules']): readonly CompiledRule[] {
   const issues: FieldIssue[] = [];
+  const chars = rules.reduce((total, { when }) => total + when.length, 0);
+  if (chars > ruleLimits.policyCharsMax) {
+    const message = `at most ${ruleLimits.policyCharsMax} characters of conditions in all`;
+    throw new ServiceError('invalidRequest', 'the policy is too long', {
+      details: [{ field: 'rules', issue: 'too_large', message }],
+    });
+  }
   const seen = new Set<string>();
   const compiled = rules.flatMap((given, index): CompiledRule[] => {
+    // Each mistake costs time to find and to explain: what one answer does not name is not looked for.
+    if (issues.length >= issuesMax) return [];
     const field = `rules[${index}]`;
     if (seen.has(given.id))
       issues.push({ field: `${field}.id`, issue: 'duplicate', message: 'ids differ in a policy' });

@@ -1,6 +1,7 @@
 /** What the risk routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
-import { Closed, Id, Name, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { Closed, Id, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { JudgeName } from '../rules/judge-name.ts';
 import { ruleLimits } from '../rules/language.ts';
 import { riskActions, riskRuleModes } from './rule-record.ts';
 import { subjectOfEvaluation } from './transaction.ts';
@@ -41,7 +42,7 @@ const Priority = Type.Integer({
 });
 
 export const RiskRuleBody = Closed({
-  name: Name,
+  name: JudgeName,
   when: Expression,
   points: Points,
   action: Type.Optional(OneOf(riskActions, { description: 'replaces what the score says; default: none' })),

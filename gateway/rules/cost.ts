@@ -86,13 +86,15 @@ function nodeCost(node: ASTNode, insideLoop: boolean): number {
       return callCost(node, node.args[0], node.args[1], insideLoop);
     case 'rcall':
       return methodCost(node, node.args[0], node.args[1], node.args[2], insideLoop);
+    case '!=':
+    case '==':
+    case 'in':
+      refuseSpelling(node, node.args);
+      return sum(node.args);
     case '[]':
     case '?:':
     case '||':
     case '&&':
-    case '!=':
-    case '==':
-    case 'in':
     case '+':
     case '-':
     case '*':
@@ -131,6 +133,12 @@ function methodCost(
     const body = args.reduce((total, part) => total + nodeCost(part, true), 0);
     return receiverCost + body * Math.max(metadataKeysMax, receiverCost);
   }
+  if (isAddressText(receiver)) {
+    for (const arg of args) {
+      if (arg.op !== 'value' || typeof arg.args !== 'string' || !/^\^?0x.*[A-F]/.test(arg.args)) continue;
+      throw new RefusedPart('string() of an EVM address is in lower case', arg.start);
+    }
+  }
   if (searches.has(name) && !isField(receiver)) {
     throw new RefusedPart(`${name}() is for fields of variables only`, receiver.start);
   }
@@ -155,6 +163,21 @@ function matchCost(pattern: ASTNode, node: ASTNode): number {
   const steps = patternSteps(pattern.args);
   if (typeof steps === 'string') throw new RefusedPart(steps, pattern.start);
   return patternCost + Math.ceil(steps / patternStepsPerCost);
+}
+
+/** The text of an address is in one spelling, which another spelling of the address never equals. */
+function refuseSpelling(node: ASTNode, operands: readonly ASTNode[]): void {
+  if (!operands.some(isAddressText)) return;
+  throw new RefusedPart('compare the address itself, in whatever spelling: without string()', node.start);
+}
+
+/** `string(tx.to)` or `string(tx.from)`. */
+function isAddressText(node: ASTNode): boolean {
+  if (node.op !== 'call' || node.args[0] !== 'string') return false;
+  const [given] = node.args[1];
+  return (
+    given?.op === '.' && given.args[0].op === 'id' && given.args[0].args === 'tx' && /^(to|from)$/.test(given.args[1])
+  );
 }
 
 /** Fields of variables are bounded in length; what expressions and loops make of them is not. */

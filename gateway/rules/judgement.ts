@@ -54,8 +54,10 @@ export const judgementType: RecordType<JudgementRecord> = {
   status: () => '',
   indices: ({ id, txId, decision }) => {
     if (decision !== null) {
-      const policies = new Set([decision.policy.id, ...(decision.dryRun ? [decision.dryRun.policy.id] : [])]);
-      return [...policies].map(decisionsIndex);
+      const policies = [decision.policy, decision.alsoPolicy, decision.dryRun?.policy].flatMap(
+        (policy) => policy?.id ?? [],
+      );
+      return [...new Set(policies)].map(decisionsIndex);
     }
     return id.startsWith('rsk_') ? [scoresIndex(txId)] : [];
   },

@@ -100,6 +100,8 @@ export const ruleLimits = {
   /** Steps that an evaluation can take at most, see ./cost.ts: of one rule, and of all rules of a policy together. */
   costMax: { policy: 2_000, risk: 800 },
   policyCostMax: 20_000,
+  /** Characters of all conditions of a policy. */
+  policyCharsMax: 50_000,
 } as const;
 
 export function makeEnvironment(scope: RuleScope): Environment {

@@ -27,6 +27,34 @@ const put = (name: string, kind: string, entries: readonly object[], more: objec
   door.post('/v1/compliance/lists', { name, kind, entries, ...more });
 
 describe('screening over HTTP', () => {
+  it('asks the entries of every network where none is named', async () => {
+    for (const address of [sanctioned, sanctioned.toLowerCase(), '111111111111111111111111111111Hwr']) {
+      expect(await screen({ address, network: undefined })).toMatchObject({ decision: 'blocked' });
+    }
+  });
+
+  it('takes no list with an address that is none', async () => {
+    const reply = await put('short', 'deny', [{ address: sanctioned.slice(0, -1) }]);
+    expect(reply).toMatchObject({
+      status: 400,
+      body: { error: { details: [{ field: 'entries[0].address', issue: 'invalid_format' }] } },
+    });
+  });
+
+  it.each(['default ', ' x', 'd\u0435fault', 'a\u200bb', 'a  b'])('takes no list of the name %j', async (name) => {
+    expect((await put(name, 'deny', [])).status).toBe(400);
+  });
+
+  it('keeps 100 versions of a list, and a replaced one for 30 days', async () => {
+    const { id } = (await put('ours', 'deny', [{ address }])).body;
+    await put('ours', 'deny', []);
+    const lives = await world.under.redis.keys(`*${id}.v*`);
+    const left = await Promise.all(lives.toSorted().map((key) => world.under.redis.pttl(key)));
+    expect(left).toEqual([expect.any(Number), -1]);
+    expect(left[0]).toBeGreaterThan(29 * 24 * 3_600_000);
+    expect((await door.get(`/v1/compliance/lists/${id}?version=1`)).body).toMatchObject({ version: 1, entry_count: 1 });
+  });
+
   it('knows the test lists of a sandbox', async () => {
     expect(await screen({ address })).toMatchObject({
       decision: 'clear',
@@ -77,6 +105,8 @@ describe('screening over HTTP', () => {
   it.each([
     [{ subject: { type: 'address' } }, 'subject.address', 'missing_required'],
     [{ subject: { type: 'individual' } }, 'subject.name', 'missing_required'],
+    [{ subject: { type: 'individual', name: '\u200b 12' } }, 'subject.name', 'invalid_value'],
+    [{ subject: { type: 'address', address: sanctioned.slice(0, -1) } }, 'subject.address', 'invalid_format'],
     [{ subject: { type: 'address', address: '0x12', network: evm } }, 'subject.address', 'invalid_format'],
     [{ subject: { type: 'address', address, network: evm }, asset: 'DOGE' }, 'asset', 'unknown_asset'],
     [

@@ -23,12 +23,12 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 /** As an intent is judged, all in one commit. */
-async function judge(over: Partial<TransactionFacts> = {}, policy?: string) {
+async function judge(over: Partial<TransactionFacts> = {}, policy?: string, also?: string) {
   const context = contextOf(door.store, world.tenant);
   const given = facts({ id: idOf('txi'), connectionId: 'pcn_1', nowMs: context.nowMs, ...over });
   const screening = await deciders.screen(context, given);
   const risk = await deciders.assess(context, given, screening.result);
-  const decision = await deciders.decide(context, given, screening.result, risk.result, policy);
+  const decision = await deciders.decide(context, given, screening.result, risk.result, policy, also);
   const changes = [screening.change, risk.change, decision.change];
   const change: Change = {
     puts: changes.flatMap(({ puts = [] }) => puts),
@@ -139,6 +139,59 @@ describe('the judges', () => {
     expect(result).toMatchObject({ decision: 'allow', policy: { version: 1 } });
     expect((await judge({}, 'ops')).decision).toMatchObject({ decision: 'deny', policy: { version: 2 } });
   });
+});
+
+describe('two policies', () => {
+  const ask = (quorum: number, approvers: readonly string[]) => ({
+    id: 'ask',
+    effect: 'require_approval',
+    when: 'true',
+    approvals: { quorum, approvers },
+  });
+
+  it('decide together: the stricter of both, whichever it is, under the name of the wallet’s', async () => {
+    await put('lax', [allow]);
+    const strict = await put('strict', [deny]);
+    const { decision, receipt, facts: given } = await judge({}, 'strict', 'lax');
+    expect(decision).toMatchObject({
+      decision: 'deny',
+      policy: { name: 'strict' },
+      alsoPolicy: { name: 'lax', version: 1 },
+      matchedRules: ['strict/no', 'lax/yes'],
+      trace: [{ rule: 'strict/no' }, { rule: 'lax/yes' }],
+    });
+    expect(JSON.parse(Buffer.from(receipt.split('.')[1]!, 'base64url').toString())).toMatchObject({
+      decision: 'deny',
+      policy: { name: 'strict' },
+      also_policy: { name: 'lax' },
+    });
+    expect((await judge({}, 'lax', 'strict')).decision.decision).toBe('deny');
+    expect((await judge({}, 'lax', 'lax')).decision.decision).toBe('allow');
+    expect((await door.get(`/v1/policies/${strict.id}/decisions`)).body.decisions).toContainEqual(
+      expect.objectContaining({ tx_id: given.id, also_policy: expect.objectContaining({ name: 'lax' }) }),
+    );
+  });
+
+  it('ask for approvals together, or deny where nobody satisfies both', async () => {
+    await put('lax', [allow]);
+    await put('one', [ask(1, ['tok_a', 'tok_b'])]);
+    await put('two', [ask(2, ['tok_a', 'tok_b', 'tok_c'])]);
+    await put('three', [ask(1, ['tok_c'])]);
+    const of = async (own: string, other: string) => (await judge({}, own, other)).decision;
+    expect(await of('lax', 'one')).toMatchObject({ decision: 'require_approval', approvals: { quorum: 1 } });
+    expect((await of('one', 'two')).approvals).toMatchObject({ quorum: 2, approvers: ['tok_a', 'tok_b'] });
+    expect(await of('one', 'three')).toMatchObject({ decision: 'deny', approvals: undefined });
+  });
+});
+
+it('is denied at once where the initiator’s vote would be needed', async () => {
+  const approvals = { quorum: 1, approvers: ['tok_1'] };
+  await put('self', [{ id: 'ask', effect: 'require_approval', when: 'true', approvals }]);
+  expect((await judge({ initiator: 'tok_1' }, 'self')).decision).toMatchObject({
+    decision: 'deny',
+    reason: expect.stringContaining('has no vote'),
+  });
+  expect((await judge({ initiator: 'tok_2' }, 'self')).decision.decision).toBe('require_approval');
 });
 
 describe('a dry run', () => {

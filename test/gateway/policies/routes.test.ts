@@ -133,11 +133,22 @@ describe('policies', () => {
     expect((await door.get('/v1/policies')).body.policies).toHaveLength(1);
   });
 
+  it('refuse more conditions than anybody reads, before reading them', async () => {
+    const rules = Array.from({ length: 30 }, (_, k) => ({ id: `r${k}`, effect: 'allow', when: '!'.repeat(1_990) }));
+    const reply = await door.post('/v1/policies', { name: 'long', rules });
+    expect([reply.status, reply.body.error.details]).toMatchObject([400, [{ field: 'rules', issue: 'too_large' }]]);
+  });
+
+  it.each(['default ', 'd\u0435fault', 'default\u202e'])('refuse the name %j', async (name) => {
+    const reply = await door.post('/v1/policies', { name, rules: [{ id: 'a', effect: 'allow', when: 'true' }] });
+    expect([reply.status, reply.body.error.details[0].field]).toEqual([400, 'name']);
+  });
+
   it('refuse rules that are too expensive together', async () => {
     const when = 'tx.wallet_name.matches("^a$") || tx.wallet_name.matches("^b$") || tx.wallet_name.matches("^c$")';
     const rules = (count: number) => Array.from({ length: count }, (_, k) => ({ id: `r${k}`, effect: 'allow', when }));
     expect((await door.post('/v1/policies', { name: 'fits', rules: rules(10) })).status).toBe(201);
-    const reply = await door.post('/v1/policies', { name: 'costs', rules: rules(20) });
+    const reply = await door.post('/v1/policies', { name: 'costs', rules: rules(30) });
     expect([reply.status, reply.body.error.details[0]]).toMatchObject([400, { field: 'rules', issue: 'too_large' }]);
   });
 

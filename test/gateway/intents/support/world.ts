@@ -222,8 +222,8 @@ export class Judges implements Deciders {
     change: {},
   });
 
-  decide: Deciders['decide'] = async (context, _facts, _screening, _risk, policyName) => {
-    this.asked.push(policyName);
+  decide: Deciders['decide'] = async (context, _facts, _screening, _risk, policyName, also) => {
+    this.asked.push(also === undefined ? policyName : `${policyName}+${also}`);
     await this.meanwhile();
     return {
       result: {
