@@ -19,7 +19,8 @@ export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: stri
     clusterBehaviour({ nodesTotal: roster.nodes.length, coordinatorBoot, cryptoBackend }),
     dkgBehaviour(config),
     signingBehaviour(config),
-    closingBehaviour(),
+    closingBehaviour('closing'),
+    closingBehaviour('revoking'),
     expiryBehaviour(),
   ];
 }

@@ -4,6 +4,9 @@
  * First the store learns that the key is closed; from then on no session of it begins, goes on, or completes (the scripts
  * of store/ see to that). Then every session that is still open is ended through its own actor, which answers once its end
  * is durable. A crash in between leaves open sessions that cannot sign; the repeated call finishes the work.
+ *
+ * The actor "revoking/<tenant>/<key>" does the second part alone, for clients' sessions: their wallet was frozen, or asks
+ * for more than it did when they began. The key stays open, and the wallet service's sessions go on.
  */
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
@@ -39,9 +42,11 @@ type ClosingStep = Step<ClosingState, CoordinatorMessage, CoordinatorWrite>;
 
 const idle: ClosingState = { calls: [], waiting: new Set(), found: 0, rounds: 0 };
 
-export function closingBehaviour(): Behaviour<ClosingState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
+export function closingBehaviour(
+  prefix: 'closing' | 'revoking',
+): Behaviour<ClosingState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
   return {
-    prefix: 'closing',
+    prefix,
     mailboxMax: 1024,
     durableKey: () => undefined,
     start: () => ({ state: idle, effects: [] }),
@@ -78,14 +83,11 @@ function message(state: ClosingState, said: CoordinatorMessage, context: Context
       // The write comes with the next input, so that a refused one finds the call in the state.
       return { state: next, effects: [{ kind: 'send', to: context.self, message: { kind: 'continue' } }] };
     }
-    case 'continue':
-      return {
-        state,
-        effects: [
-          { kind: 'persist', write: { kind: 'closeKey', tenant, keyId } },
-          { kind: 'load', key: openSessionsKey(tenant, keyId) },
-        ],
-      };
+    case 'continue': {
+      const load: CoordinatorEffect = { kind: 'load', key: openSessionsKey(tenant, keyId) };
+      if (isRevoking(context.self)) return { state, effects: [load] };
+      return { state, effects: [{ kind: 'persist', write: { kind: 'closeKey', tenant, keyId } }, load] };
+    }
     case 'ended': {
       const waiting = new Set(state.waiting);
       if (!waiting.delete(said.sessionId)) return { state, effects: [] };
@@ -102,7 +104,7 @@ function loaded(state: ClosingState, record: CoordinatorRecord | undefined, self
   if (sessionIds.length === 0) return finish(state);
   const { tenant } = nameOf(self);
   const effects = sessionIds.map((id): CoordinatorEffect => {
-    return { kind: 'send', to: signingAddress(tenant, id), message: { kind: 'revoke' } };
+    return { kind: 'send', to: signingAddress(tenant, id), message: { kind: 'revoke', clientsOnly: isRevoking(self) } };
   });
   return {
     state: { ...state, waiting: new Set(sessionIds), found, rounds: state.rounds + 1 },
@@ -124,6 +126,10 @@ function finish({ calls, found }: ClosingState): ClosingStep {
 /** The key may be closed already; the call is repeated until it is said so. */
 function giveUp({ calls }: ClosingState): ClosingStep {
   return { state: idle, effects: [...calls.map((call) => unavailableEffect(call)), { kind: 'stop' }] };
+}
+
+function isRevoking(self: Address): boolean {
+  return self.startsWith('revoking/');
 }
 
 function nameOf(self: Address): { readonly tenant: string; readonly keyId: string } {

@@ -169,8 +169,9 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
 /** Only gateways send it, for themselves: what is wrong with it is a bug there. */
 function closeKey(facts: CallFacts, request: Uint8Array): CoordinatorEffect {
   let keyId = '';
+  let revokeOnly = false;
   try {
-    keyId = decodeRequest(CloseKeyRequestSchema, request).keyId;
+    ({ keyId, revokeOnly } = decodeRequest(CloseKeyRequestSchema, request));
   } catch {
     // As malformed as one without a key.
   }
@@ -181,8 +182,8 @@ function closeKey(facts: CallFacts, request: Uint8Array): CoordinatorEffect {
       'the wallet service closes keys of wallets, and nothing else does',
     );
   }
-  const message = { kind: 'closeCall', call: { ...facts, keyId } } as const;
-  return { kind: 'send', to: closingAddress(facts.tenant, keyId), message };
+  const message = { kind: 'closeCall', call: { ...facts, keyId, revokeOnly } } as const;
+  return { kind: 'send', to: closingAddress(facts.tenant, keyId, revokeOnly), message };
 }
 
 function decode({ method, request }: Call): ClientRequest {

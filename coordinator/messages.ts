@@ -44,6 +44,8 @@ export interface CallFacts {
 /** The wallet service's order that a key shall sign nothing any more; it has no session. */
 export interface CloseCall extends CallFacts {
   readonly keyId: string;
+  /** Only clients' sessions end, and the key stays open. */
+  readonly revokeOnly: boolean;
 }
 
 export type ClientCall = CallFacts & ClientRequest;
@@ -62,8 +64,8 @@ export interface DrawnNonce {
 export type LocalMessage =
   | { readonly kind: 'clientCall'; readonly call: ClientCall }
   | { readonly kind: 'closeCall'; readonly call: CloseCall }
-  /** A closed key to a session of it: end. */
-  | { readonly kind: 'revoke' }
+  /** A closed key to a session of it: end. With `clientsOnly`, a wallet that became stricter: end if a client began you. */
+  | { readonly kind: 'revoke'; readonly clientsOnly: boolean }
   /** To whoever looks for sessions past their lifetime: look. */
   | { readonly kind: 'sweep' }
   /** To a session past its lifetime: end. */
@@ -188,9 +190,9 @@ export function sessionAddress(tenant: string, sessionId: string): Address {
   return sessionId.startsWith('sig_') ? signingAddress(tenant, sessionId) : dkgAddress(tenant, sessionId);
 }
 
-/** Who closes a key. */
-export function closingAddress(tenant: string, keyId: string): Address {
-  return `closing/${tenant}/${keyId}`;
+/** Who closes a key; or, with `revokeOnly`, ends its clients' sessions. */
+export function closingAddress(tenant: string, keyId: string, revokeOnly: boolean): Address {
+  return `${revokeOnly ? 'revoking' : 'closing'}/${tenant}/${keyId}`;
 }
 
 export function nodeAddress(nodeId: number): Address {

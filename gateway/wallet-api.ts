@@ -22,6 +22,7 @@ import { intentRoutes } from './intents/routes.ts';
 import { makeDeciders } from './policies/deciders.ts';
 import { findPolicy } from './policies/load.ts';
 import { policyRoutes } from './policies/routes.ts';
+import type { CallMeta } from './providers/port.ts';
 import { providerAdapters } from './providers/registry.ts';
 import { makeSelfHosted } from './providers/self-hosted/adapter.ts';
 import { receiptRoutes } from './receipts/routes.ts';
@@ -35,7 +36,7 @@ import type { ClusterSigner } from './signing/cluster-signer.ts';
 import type { TenantStore } from './store/contract.ts';
 import { RedisAddressBook } from './store/redis-address-book.ts';
 import { RedisTenantStore } from './store/redis-tenant-store.ts';
-import { closeKey, closeKeyPrefix } from './wallets/close-key.ts';
+import { closeKey, closeKeyPrefix, revokeSessions, revokeSessionsPrefix } from './wallets/close-key.ts';
 import { walletRoutes } from './wallets/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
@@ -43,6 +44,8 @@ export type WalletApiConfig = Pick<
   GatewayConfig,
   'environment' | 'tokenKey' | 'receiptSeed' | 'credentialKeysDir' | 'chainBlockMs' | 'intentConcurrency'
 >;
+
+type WalletJob = (deps: { store: TenantStore; signer: ClusterSigner }, meta: CallMeta, member: string) => Promise<void>;
 
 export interface WalletApiOptions {
   readonly config: WalletApiConfig;
@@ -95,13 +98,14 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     log,
     environment,
   };
-  const closeKeys = (tenant: string, member: string) => {
-    const meta = { tenant, nowMs: clock.nowMs(), correlationId: member, traceparent: '' };
-    return closeKey({ store, signer }, meta, member);
-  };
+  const jobOf = (job: WalletJob) => (tenant: string, member: string) =>
+    job({ store, signer }, { tenant, nowMs: clock.nowMs(), correlationId: member, traceparent: '' }, member);
   const driver = new IntentDriver(intents, {
     ...(intentConcurrency !== undefined && { perProviderMax: intentConcurrency }),
-    jobs: new Map([[closeKeyPrefix, closeKeys]]),
+    jobs: new Map([
+      [closeKeyPrefix, jobOf(closeKey)],
+      [revokeSessionsPrefix, jobOf(revokeSessions)],
+    ]),
   });
   const feed = new LiveFeed(redis, store, log, options.streams?.limits);
   const routes = [

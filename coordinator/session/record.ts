@@ -90,6 +90,8 @@ export interface SigningFacts {
   readonly approvalMode: ApprovalMode;
   /** The wallet signs for its own intents only, and this was asked for by a client. */
   readonly intentsOnly: boolean;
+  /** The wallet was archived when its session began: nothing resumes it. */
+  readonly archived?: boolean;
   /** Asked for by the wallet control plane, whose intents are a space of their own: no client takes their places. */
   readonly walletService: boolean;
 }

@@ -32,11 +32,16 @@ export function expire(turn: Turn): boolean {
   return true;
 }
 
-/** Ends a session whose wallet was archived, whatever it is at. One that has ended already stays as it is. */
-export function revoke(turn: Turn): void {
+/**
+ * Ends a session whose wallet was archived, or, with `clientsOnly`, became stricter, whatever it is at. One that has ended
+ * already stays as it is.
+ */
+export function revoke(turn: Turn, clientsOnly: boolean): void {
   const { record } = turn.state;
+  if (clientsOnly && record.ceremony.facts.walletService) return;
   if (expire(turn) || turn.persisted || isTerminal(record.state)) return;
-  const text = 'The session was revoked: its wallet was archived.';
+  const happened = clientsOnly ? 'frozen, or asks for more than when it began' : 'archived';
+  const text = `The session was revoked: its wallet was ${happened}.`;
   conclude(
     turn,
     advance(record, { ...answer('SESSION_REVOKED', text), state: ReceiptState.REVOKED as const }, turn.context),

@@ -154,7 +154,7 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
       expire(turn);
       return;
     case 'revoke':
-      revoke(turn);
+      revoke(turn, said.clientsOnly);
       turn.effects.push(ended(from, turn.context.self));
       return;
     default:
@@ -213,7 +213,7 @@ function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningS
   next.inbox.push(...waitingCalls(work));
   turn.effects.push(...leaveCluster());
   turn.state = { phase: 'open', record, work: next };
-  if (keyClosed) revoke(turn);
+  if (keyClosed) revoke(turn, false);
   else if (key) takeCalls(turn);
   else loadKey(turn);
   return stepOf(turn);

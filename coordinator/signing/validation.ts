@@ -46,6 +46,7 @@ export function factsOf({ request, walletService, walletTerms }: AskedFor): Sign
         ? ApprovalMode.HUMAN_REQUIRED
         : request.approvalMode,
     intentsOnly: walletTerms?.intentsOnly === true && !walletService,
+    ...(walletTerms?.archived === true && !walletService && { archived: true }),
     walletService,
   };
 }
@@ -82,6 +83,7 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
   }
   if (facts.intentId === '') return answer('INVALID_REQUEST', 'transaction_intent_id is missing');
   if (facts.keyId === '') return answer('INVALID_REQUEST', 'wallet_id is missing');
+  if (facts.archived) return answer('WALLET_ARCHIVED');
   if (facts.intentsOnly) return answer('WALLET_INTENTS_ONLY');
   switch (facts.keystoreType) {
     case KeystoreType.UNSPECIFIED:

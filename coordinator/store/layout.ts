@@ -4,6 +4,7 @@
  *
  * A session is a hash: the fields that scripts compare or change stand by themselves, the rest is JSON.
  */
+import { closedKeyName } from '../../proto/closed-keys.ts';
 import { eventTokens, type LoggedEvent, tenantPrefix } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';
@@ -18,8 +19,8 @@ export const redisKeys = {
   order: (tenant: string, intentId: string) => `${tenantPrefix(tenant)}order:${intentId}`,
   /** Sorted set: a wallet key's sessions that have not ended, by the end of their lifetime. */
   open: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}open:${keyId}`,
-  /** Stands for ever, once the key of a wallet is closed. */
-  closed: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}closed:${keyId}`,
+  /** Stands for ever, once the key of a wallet is closed. The gateway sets it too, when it archives the wallet. */
+  closed: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}${closedKeyName(keyId)}`,
   /** Sorted set: all sessions of the tenant that have not ended, by the end of their lifetime. */
   ending: (tenant: string) => `${tenantPrefix(tenant)}ending`,
   key: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}key:${keyId}`,

@@ -25,7 +25,8 @@ export interface DriverOptions {
   readonly sweepEveryMs?: number;
   readonly times?: StepTimes;
   /**
-   * Other work that falls due in the store, by the prefix of its members. What fails is due again when its lease ends.
+   * Other work that falls due in the store, by the prefix of its members. What fails is due again within seconds, and at
+   * the latest when its lease ends.
    */
   readonly jobs?: ReadonlyMap<string, (tenant: string, member: string) => Promise<void>>;
 }
@@ -33,6 +34,10 @@ export interface DriverOptions {
 /** A wait that is longer is left to the store. */
 const localWaitMaxMs = 10_000;
 const sweptPerTenantMax = 64;
+/** A job that goes on failing is tried this often at least. */
+const jobAgainMaxMs = 2_000;
+/** Jobs whose failures are counted; others are tried again as if for the first time. */
+const jobsNotedMax = 1_000;
 const tenantsAtOnce = 16;
 
 interface Held {
@@ -62,6 +67,7 @@ export class IntentDriver implements IntentKick {
   readonly #heldMax: number;
   readonly #sweepEveryMs: number;
   readonly #jobs: NonNullable<DriverOptions['jobs']>;
+  readonly #jobFailures = new Map<string, number>();
   readonly #held = new Map<string, Held>();
   readonly #lanes = new Map<ProviderKind, Lane>();
   readonly #waits = new TimeHeap<Held>();
@@ -174,9 +180,24 @@ export class IntentDriver implements IntentKick {
   /** Jobs are rare and their own affair: they take no place of a transfer. */
   #startJob(tenant: string, member: string): void {
     const job = this.#jobs.get(member.slice(0, member.indexOf('/') + 1));
-    job?.(tenant, member).catch((error: unknown) => {
-      this.#log.warn({ member, reason: reasonOf(error) }, 'a job failed; it is tried again when due');
-    });
+    if (job === undefined) return;
+    const key = `${tenant}/${member}`;
+    job(tenant, member).then(
+      () => this.#jobFailures.delete(key),
+      (error: unknown) => {
+        this.#log.warn({ member, reason: reasonOf(error) }, 'a job failed; it is tried again soon');
+        return this.#jobAgain(tenant, member, key);
+      },
+    );
+  }
+
+  /** Never rejects: where the store is away, the lease brings the job back. */
+  async #jobAgain(tenant: string, member: string, key: string): Promise<void> {
+    const { store, clock, random } = this.#deps;
+    const failures = this.#jobFailures.get(key) ?? 0;
+    if (this.#jobFailures.size < jobsNotedMax) this.#jobFailures.set(key, failures + 1);
+    const atMs = clock.nowMs() + Math.min(jobAgainMaxMs, retryDelayMs(failures, random, 0));
+    await store.commit(tenant, { due: [{ member, atMs }] }).catch(() => undefined);
   }
 
   #offer(task: Task & { readonly record: IntentRecord }): void {

@@ -33,4 +33,6 @@ export interface ClusterSigner {
   sign(meta: CallMeta, order: SigningOrder): Promise<ClusterSignature>;
   /** Revokes the open sessions of a key and lets it sign nothing any more. Idempotent. */
   closeKey(meta: CallMeta, walletId: string): Promise<void>;
+  /** Revokes the sessions of a key that clients have open now; those of `sign` go on, and new ones may begin. Idempotent. */
+  revokeSessions(meta: CallMeta, walletId: string): Promise<void>;
 }

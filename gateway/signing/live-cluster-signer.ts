@@ -87,6 +87,9 @@ export function makeClusterSigner({ calls }: { readonly calls: SigningCalls }): 
     closeKey: async (meta, walletId) => {
       await ask(calls, meta, closing, { keyId: walletId });
     },
+    revokeSessions: async (meta, walletId) => {
+      await ask(calls, meta, closing, { keyId: walletId, revokeOnly: true });
+    },
   };
 }
 

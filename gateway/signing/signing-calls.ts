@@ -26,6 +26,7 @@ export const inFlightDefaultMax = 4_096;
 export interface WalletTerms {
   readonly intentsOnly: boolean;
   readonly approvalMode: ApprovalMode;
+  readonly archived: boolean;
 }
 
 export interface SigningCall {

@@ -68,11 +68,12 @@ function walletOf({ method }: SigningCall, message: object): string | undefined 
   return walletIdPattern.test(walletId) ? walletId : undefined;
 }
 
-/** A frozen wallet signs nothing that a client asks for. */
+/** A frozen wallet signs nothing that a client asks for, an archived one nothing at all. */
 function termsOf({ signingApi, approvalMode, status }: WalletRecord): WalletTerms {
   return {
-    intentsOnly: signingApi === 'intents_only' || status === 'frozen',
+    intentsOnly: signingApi === 'intents_only' || status !== 'active',
     approvalMode: approvalModeOf[approvalMode],
+    archived: status === 'archived',
   };
 }
 

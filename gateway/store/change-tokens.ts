@@ -5,6 +5,7 @@
  * A change that makes no sense (a version that does not follow, one record twice, something beyond a limit) is our own
  * bug and throws before anything is sent.
  */
+import { closedKeyName } from '../../proto/closed-keys.ts';
 import { eventTokenCount, eventTokens } from '../../proto/event-log.ts';
 import type { Change, IdempotencyMark, LedgerEntry, Put } from './contract.ts';
 
@@ -19,6 +20,7 @@ export const answerKeptMs = 24 * 3_600_000;
 
 export function changeTokens(change: Change, mark: IdempotencyMark | undefined): string[] {
   const { puts = [], guards = [], removals = [], ledger = [], allocate, release, events = [], due = [] } = change;
+  const { closesKeys = [] } = change;
   if (puts.length + removals.length > putsMax) throw new RangeError(`a change holds at most ${putsMax} records`);
   if (events.length > eventsMax) throw new RangeError(`a change holds at most ${eventsMax} events`);
   checkRecords(change);
@@ -75,6 +77,7 @@ export function changeTokens(change: Change, mark: IdempotencyMark | undefined):
     2,
     due.flatMap(({ member, atMs }) => [member, atMs === undefined ? '' : String(atMs)]),
   );
+  section(1, closesKeys.map(closedKeyName));
   section(
     eventTokenCount,
     events.flatMap((event) => eventTokens(event, encode(event.object))),

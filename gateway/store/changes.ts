@@ -43,6 +43,7 @@ export function merge(...changes: readonly Change[]): Change {
     removals: changes.flatMap(({ removals }) => removals ?? []),
     events: changes.flatMap(({ events }) => events ?? []),
     due: changes.flatMap(({ due }) => due ?? []),
+    closesKeys: changes.flatMap(({ closesKeys }) => closesKeys ?? []),
     ...(allocate === undefined ? {} : { allocate }),
     ...(release === undefined ? {} : { release }),
   };

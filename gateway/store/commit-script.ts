@@ -150,6 +150,9 @@ for i = first, last, 2 do
   if ARGV[i + 1] == '' then redis.call('ZREM', p .. 'due', ARGV[i])
   else redis.call('ZADD', p .. 'due', ARGV[i + 1], ARGV[i]) end
 end
+-- Closed keys: name.
+first, last = section(1)
+for i = first, last do redis.call('SET', p .. ARGV[i], '1') end
 local sequence = 0
 first, last = section(${eventTokenCount})
 for i = first, last, ${eventTokenCount} do

@@ -90,6 +90,8 @@ export interface Change {
   readonly removals?: readonly { readonly type: RecordType<Versioned>; readonly before: Versioned }[];
   readonly events?: readonly NewEvent[];
   readonly due?: readonly DueEntry[];
+  /** Keys of wallets that sign nothing any more from this change on, for good: the coordinator sees to that. */
+  readonly closesKeys?: readonly string[];
 }
 
 /** The answer to an idempotent request, stored with its effect. `body` is sealed already: it may hold a secret. */

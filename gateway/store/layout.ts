@@ -16,6 +16,7 @@
  * | `ctr:<counter>` | integer | the next number |
  * | `free:<counter>` | sorted set | released numbers |
  * | `claim:<name>` | string | a claimed name |
+ * | `closed:<key>` | string | the key of an archived wallet signs nothing any more (proto/closed-keys.ts) |
  * | `hk`, `hk:…`, `hko:…`, `hkr:…` | | the outboxes of webhooks (../deliveries/keys.ts) |
  *
  * The scripts get a tenant's prefix as their only key, which gives them their slot, and put the names together

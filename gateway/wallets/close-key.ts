@@ -1,7 +1,10 @@
 /**
- * The key of an archived wallet of our own cluster is closed: its open signing sessions are revoked and it signs nothing
- * any more. The archiving leaves this job in the store, in the same change, so that it is done even when the gateway dies
- * right after it. It is repeated until the cluster has confirmed it; repeating it does no harm.
+ * What is left to do when a wallet of our own cluster was archived, frozen, or made stricter: the signing sessions that
+ * clients have open with its key are revoked. The change leaves the job in the store, so that it is done even when the
+ * gateway dies right after it. It is repeated until the cluster has confirmed it; repeating it does no harm.
+ *
+ * The key of an archived wallet is closed by the archiving itself: its sessions complete no more, and the job makes them say
+ * so. Sessions of a frozen or stricter wallet can sign until the job is done, which takes until the coordinator answers.
  */
 import type { CallMeta } from '../providers/port.ts';
 import type { ClusterSigner } from '../signing/cluster-signer.ts';
@@ -29,4 +32,29 @@ export async function closeKey(
   // Only what was archived is ever closed, whatever stands in the queue.
   if (wallet?.status === 'archived' && wallet.provider === 'self_hosted') await signer.closeKey(meta, walletId);
   await store.commit(meta.tenant, { due: [closeKeyDue(walletId, undefined)] });
+}
+
+/** What the members of the other jobs begin with; the wallet's id follows. */
+export const revokeSessionsPrefix = 'revoke-sessions/';
+
+/**
+ * A call that a client began just before the change may reach the coordinator just after the first round, with the old
+ * terms: a second round follows, longer after the change than any such call lasts on its way.
+ */
+const secondRoundMs = 2_000;
+
+export function revokeSessionsDue(walletId: string, changedAtMs: number): DueEntry {
+  return { member: `${revokeSessionsPrefix}${walletId}/${changedAtMs}`, atMs: changedAtMs };
+}
+
+/** As `closeKey`, for a wallet that was frozen or made stricter. Sessions of the wallet's own intents go on. */
+export async function revokeSessions(
+  { store, signer }: { readonly store: TenantStore; readonly signer: Pick<ClusterSigner, 'revokeSessions'> },
+  meta: CallMeta,
+  member: string,
+): Promise<void> {
+  const [, walletId = '', changedAtMs] = member.split('/');
+  await signer.revokeSessions(meta, walletId);
+  const secondAtMs = Number(changedAtMs) + secondRoundMs;
+  await store.commit(meta.tenant, { due: [{ member, atMs: meta.nowMs < secondAtMs ? secondAtMs : undefined }] });
 }

@@ -1,13 +1,15 @@
 /**
  * What happens to a wallet after its making: new settings, a freeze, the end. A frozen wallet takes no new intents
- * and no approvals, and what is approved waits; what the provider has already goes on. An archived one never comes back: of a `self_hosted` one the key is closed as well, by the job
- * that the same change leaves behind (close-key.ts).
+ * and no approvals, and what is approved waits; what the provider has already goes on. An archived one never comes back:
+ * of a `self_hosted` one the same change closes the key. Sessions that clients have opened with it before end by the jobs
+ * that such changes leave behind (close-key.ts).
  */
 import type { Static } from 'typebox';
 import { ServiceError } from '../errors/service-error.ts';
 import type { Answer, RequestContext } from '../rest/route.ts';
+import type { Change } from '../store/contract.ts';
 import { walletChanged } from './change.ts';
-import { closeKeyDue } from './close-key.ts';
+import { closeKeyDue, revokeSessionsDue } from './close-key.ts';
 import { assertPolicy, type WalletDeps } from './create.ts';
 import { readWallet } from './read.ts';
 import { openIntentsIndex, type WalletRecord } from './record.ts';
@@ -35,7 +37,11 @@ export async function updateWallet(
   if (isSame(record, wanted)) return { status: 200, body: walletView(record, balances) };
   if (wanted.policy !== record.policy) await assertPolicy(deps, context, wanted.policy);
   const { view, change } = walletChanged(context, 'updated', record, wanted, balances);
-  return { status: 200, body: view, change };
+  return {
+    status: 200,
+    body: view,
+    ...(isStricter(record, wanted) ? revoking(deps, context, record, change) : { change }),
+  };
 }
 
 /** Idempotent: the first reason stands. Throws ServiceError 409 while intents are open. */
@@ -57,7 +63,7 @@ export async function archiveWallet(
     change: {
       ...change,
       guards: [{ kind: 'emptyIndex', index: openIntentsIndex(id) }],
-      ...(closesKey && { due: [closeKeyDue(id, nowMs)] }),
+      ...(closesKey && { closesKeys: [id], due: [closeKeyDue(id, nowMs)] }),
     },
     onRefusal: (refusal) => {
       if (refusal.kind !== 'notEmpty') throw new Error(`an archiving was refused for ${refusal.kind}`);
@@ -70,13 +76,38 @@ export async function archiveWallet(
 }
 
 /** Freezing what is frozen changes nothing, and so does unfreezing what is active. */
-export async function setFrozen(context: RequestContext, id: string, isFrozen: boolean): Promise<Answer> {
+export async function setFrozen(
+  deps: Pick<WalletDeps, 'wake'>,
+  context: RequestContext,
+  id: string,
+  isFrozen: boolean,
+): Promise<Answer> {
   const { record, balances } = await readWallet(context, id);
   assertNotArchived(record);
   const status = isFrozen ? 'frozen' : 'active';
   if (record.status === status) return { status: 200, body: walletView(record, balances) };
   const { view, change } = walletChanged(context, isFrozen ? 'frozen' : 'unfrozen', record, { status }, balances);
-  return { status: 200, body: view, change };
+  return { status: 200, body: view, ...(isFrozen ? revoking(deps, context, record, change) : { change }) };
+}
+
+/** Whether a session that a client began before could sign what it could not begin any more. */
+function isStricter(record: WalletRecord, { signingApi, approvalMode }: Partial<WalletRecord>): boolean {
+  const forIntents = signingApi === 'intents_only' && record.signingApi !== 'intents_only';
+  return forIntents || (approvalMode === 'human_required' && record.approvalMode !== 'human_required');
+}
+
+/** The change of a wallet, and the end of what clients have begun with its key. */
+function revoking(
+  { wake }: Pick<WalletDeps, 'wake'>,
+  { tenant, nowMs }: RequestContext,
+  { id, provider }: WalletRecord,
+  change: Change,
+): Pick<Answer, 'change' | 'afterCommit'> {
+  if (provider !== 'self_hosted') return { change };
+  return {
+    change: { ...change, due: [revokeSessionsDue(id, nowMs)] },
+    ...(wake !== undefined && { afterCommit: () => wake(tenant) }),
+  };
 }
 
 function assertVersion({ version }: WalletRecord, expected: number | undefined): void {

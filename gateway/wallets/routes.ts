@@ -122,7 +122,7 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
         params: WalletParams,
         responses: one,
         errors: [404, 409],
-        handle: (context, { params }) => setFrozen(context, params.id, isFrozen),
+        handle: (context, { params }) => setFrozen(deps, context, params.id, isFrozen),
       }),
     ),
   ];

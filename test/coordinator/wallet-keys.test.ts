@@ -11,7 +11,7 @@ const service = { walletService: true };
 const wallet = 'wal_1';
 const otherDigest = digest.map((byte) => byte ^ 1);
 
-type Terms = { intentsOnly?: boolean; approvalMode?: number };
+type Terms = { intentsOnly?: boolean; approvalMode?: number; archived?: boolean };
 type Asked = Parameters<SimCluster['initiateSigning']>[0];
 
 function world(options: Partial<ConstructorParameters<typeof SimCluster>[0]> = {}) {
@@ -293,4 +293,43 @@ describe('a closed key', () => {
       }
     }
   });
+});
+
+describe('a wallet that becomes stricter', () => {
+  const revoke = (cluster: SimCluster) =>
+    cluster.closeKey({ keyId: wallet, revokeOnly: true }, tenant, service).result();
+
+  test('ends what clients have open with its key, and nothing else', () => {
+    const cluster = world();
+    const open = client(cluster, 'open');
+    const pending = client(cluster, 'pending', { approvalMode: 2 });
+    const ours = byService(cluster, 'ours');
+    revoke(cluster);
+    for (const { signingSessionId } of [open, pending]) {
+      const ended = share(cluster, signingSessionId).result();
+      expect([codeOf(ended), ended.isComplete]).toEqual(['SESSION_REVOKED', false]);
+      expect(ended.receipt!.message).not.toContain('archived');
+    }
+    expect(share(cluster, ours.signingSessionId).result().isComplete).toBe(true);
+    expect(share(cluster, client(cluster, 'next').signingSessionId).result().isComplete).toBe(true);
+    expect(revoke(cluster).sessions).toBe(0);
+  });
+
+  test('may be archived at the same moment: its key is closed all the same', () => {
+    const cluster = world();
+    client(cluster, 'open');
+    const revoked = cluster.closeKey({ keyId: wallet, revokeOnly: true }, tenant, service);
+    closeKey(cluster);
+    revoked.result();
+    expect(codeOf(client(cluster, 'late'))).toBe('WALLET_ARCHIVED');
+  });
+});
+
+test('an archived wallet signs nothing, whether or not its key is closed yet', () => {
+  const cluster = world();
+  expect(codeOf(client(cluster, 'a', {}, { archived: true, intentsOnly: true }))).toBe('WALLET_ARCHIVED');
+  const forced = { mockDirective: MockDirective.FORCE_BACKEND_FAILED };
+  const paused = client(cluster, 'forced', forced, { archived: true, intentsOnly: true });
+  const resume = { sessionId: paused.signingSessionId, resumeToken: tokenOf(paused) };
+  expect(codeOf(cluster.resumeSession(resume).result())).toBe('WALLET_ARCHIVED');
 });

@@ -493,3 +493,22 @@ describe('other work that falls due', () => {
     expect(done).toEqual([`${tenant} close/1`]);
   });
 });
+
+test('a job that fails is tried again within seconds, long before its lease ends', async () => {
+  const member = 'chore/1';
+  let runs = 0;
+  const chore = async (tenant: string): Promise<void> => {
+    runs += 1;
+    if (runs < 4) throw new Error('not yet');
+    await world.store.commit(tenant, { due: [{ member, atMs: undefined }] });
+  };
+  const startedMs = Date.now();
+  await world.store.commit('tn_chores', { due: [{ member, atMs: world.clock.nowMs() }] });
+  world.driver({}, { jobs: new Map([['chore/', chore]]) }).start();
+  await until(() => runs === 4, 'the fourth try');
+  expect(Date.now() - startedMs).toBeLessThan(15_000);
+  await until(
+    async () => (await world.store.takeDue('tn_chores', Date.now() + 60_000, 0, 9)).length === 0,
+    'no more work',
+  );
+});

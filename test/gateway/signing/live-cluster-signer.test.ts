@@ -251,7 +251,9 @@ describe('on answers made by hand', () => {
     'sessions that end again and again (state %s) do not keep it for ever',
     async (state) => {
       coordinator.answer = ({ call }) =>
-        call.method === Method.SIGN ? told(ReceiptState.REPLAY_REJECTED, 'DUPLICATE_INTENT') : told(state, 'SESSION_REVOKED');
+        call.method === Method.SIGN
+          ? told(ReceiptState.REPLAY_REJECTED, 'DUPLICATE_INTENT')
+          : told(state, 'SESSION_REVOKED');
       expect(await errorOf(signer.sign(meta, order('a')))).toBeInstanceOf(ProviderUnavailable);
       expect(coordinator.sent.length).toBe(6);
     },

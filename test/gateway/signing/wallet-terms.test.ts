@@ -60,7 +60,8 @@ describe('a client’s InitiateSigning', () => {
       wallet({ approvalMode: 'human_required' }),
       { intentsOnly: false, approvalMode: ApprovalMode.HUMAN_REQUIRED },
     ],
-    ['frozen', wallet({ status: 'frozen' }), { intentsOnly: true, approvalMode: 0 }],
+    ['frozen', wallet({ status: 'frozen' }), { intentsOnly: true, approvalMode: 0, archived: false }],
+    ['archived', wallet({ status: 'archived' }), { intentsOnly: true, approvalMode: 0, archived: true }],
   ])('carries the terms of its wallet: %s', async (_, record, terms) => {
     const wallets = new Wallets();
     wallets.wallet = record;

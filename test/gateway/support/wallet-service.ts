@@ -54,6 +54,8 @@ export class LocalSigner implements ClusterSigner {
     return { sessionId: `sig_${purpose}`, signature: Uint8Array.from(signature), recoveryId: recoveryId! };
   }
 
+  async revokeSessions(): Promise<void> {}
+
   async closeKey(_meta: unknown, walletId: string): Promise<void> {
     this.#assertHere();
     this.closed.add(walletId);

@@ -1,9 +1,10 @@
 /** Changing, freezing and archiving wallets, also against intents that are made at the same moment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../../coordinator/store/layout.ts';
 import { ProviderUnavailable } from '../../../gateway/providers/port.ts';
 import { create, update } from '../../../gateway/store/changes.ts';
 import type { RecordType, Versioned } from '../../../gateway/store/contract.ts';
-import { closeKey, closeKeyDue } from '../../../gateway/wallets/close-key.ts';
+import { closeKey, closeKeyDue, revokeSessions } from '../../../gateway/wallets/close-key.ts';
 import { openIntentsIndex, type WalletRecord, walletType } from '../../../gateway/wallets/record.ts';
 import { fresh, startWorld, type Tenant, type World } from './support/world.ts';
 
@@ -224,6 +225,7 @@ describe('the key of an archived self_hosted wallet', () => {
     await tenant.call('POST', `/v1/wallets/${wallet.id}/archive`);
     expect(world.woken).toContain(tenant.id);
     expect(await world.store.dueTenants()).toContain(tenant.id);
+    expect(await world.backend.redis.exists(redisKeys.closed(tenant.id, wallet.id))).toBe(1);
     const closed: string[] = [];
     const signer = {
       closeKey: async (_meta: object, walletId: string) => {
@@ -252,5 +254,54 @@ describe('the key of an archived self_hosted wallet', () => {
     await closeKey({ store: world.store, signer }, meta(tenant), closeKeyDue(active.id, 0).member);
     const record = (await world.store.read<WalletRecord>(tenant.id, walletType, active.id))!;
     expect(record.status).toBe('active');
+  });
+});
+
+describe('what clients have begun with the key of a self_hosted wallet', () => {
+  const metaAt = (tenant: Tenant, nowMs: number) => ({ tenant: tenant.id, nowMs, correlationId: '', traceparent: '' });
+  const due = (tenant: Tenant) => world.store.takeDue(tenant.id, Date.now() + 10_000, 0, 10);
+
+  test.each([
+    ['a freeze', 'POST', '/freeze', undefined],
+    ['signing_api: intents_only', 'PATCH', '', { signing_api: 'intents_only' }],
+    ['a human who must approve', 'PATCH', '', { approval_mode: 'human_required' }],
+  ] as const)(
+    'is revoked after %s, repeated until the cluster has confirmed it, and once more',
+    async (_, verb, path, body) => {
+      const tenant = world.tenant();
+      const wallet = await tenant.wallet(await tenant.connection({ provider: 'self_hosted' }), {
+        signing_api: 'allowed',
+      });
+      expect((await tenant.call(verb, `/v1/wallets/${wallet.id}${path}`, body)).status).toBe(200);
+      expect(world.woken).toContain(tenant.id);
+      const [member = ''] = await due(tenant);
+      expect(member).toContain(`revoke-sessions/${wallet.id}/`);
+      const revoked: string[] = [];
+      const signer = {
+        revokeSessions: async (_meta: object, walletId: string) => {
+          revoked.push(walletId);
+          if (revoked.length === 1) throw new ProviderUnavailable('no coordinator');
+        },
+      };
+      const run = (nowMs: number) => revokeSessions({ store: world.store, signer }, metaAt(tenant, nowMs), member);
+      const changedAtMs = Number(member.split('/')[2]);
+      await expect(run(changedAtMs)).rejects.toThrow('no coordinator');
+      await run(changedAtMs);
+      expect(await due(tenant)).toEqual([member]);
+      await run(changedAtMs + 2_000);
+      expect(revoked).toEqual([wallet.id, wallet.id, wallet.id]);
+      expect(await due(tenant)).toEqual([]);
+    },
+  );
+
+  test('stays when the wallet becomes no stricter, or is another provider’s', async () => {
+    const tenant = world.tenant();
+    const wallet = await tenant.wallet(await tenant.connection({ provider: 'self_hosted' }), {
+      signing_api: 'allowed',
+    });
+    await tenant.call('PATCH', `/v1/wallets/${wallet.id}`, { name: 'x', approval_mode: 'direct_allowed' });
+    const other = await tenant.wallet(await tenant.connection());
+    await tenant.call('POST', `/v1/wallets/${other.id}/freeze`);
+    expect(await due(tenant)).toEqual([]);
   });
 });

@@ -56,6 +56,7 @@ export function fakeSigner(): FakeSigner {
       return signature;
     },
     async closeKey() {},
+    async revokeSessions() {},
   };
 }
 
