@@ -39,6 +39,7 @@ interface Intent {
 }
 
 interface ReceiptClaims {
+  readonly purpose: string;
   readonly sub: string;
   readonly decision: string;
   readonly transaction: Readonly<Record<'wallet_id' | 'asset' | 'amount' | 'to', string>>;
@@ -109,6 +110,9 @@ async function main({ url, token, approver }: Settings): Promise<void> {
     }
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as ReceiptClaims;
     const { transaction } = claims;
+    if (claims.purpose !== 'transaction_intent' || claims.decision === 'deny') {
+      throw new Error(`the receipt stands for no transfer: ${claims.purpose}, ${claims.decision}`);
+    }
     const isAboutIt =
       claims.sub === id &&
       transaction.wallet_id === wallet.id &&
