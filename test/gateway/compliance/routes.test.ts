@@ -53,6 +53,11 @@ describe('screening over HTTP', () => {
     expect(left).toEqual([expect.any(Number), -1]);
     expect(left[0]).toBeGreaterThan(29 * 24 * 3_600_000);
     expect((await door.get(`/v1/compliance/lists/${id}?version=1`)).body).toMatchObject({ version: 1, entry_count: 1 });
+    for (let version = 3; version <= 100; version++) expect((await put('ours', 'deny', [])).status).toBe(201);
+    expect(await put('ours', 'deny', [])).toMatchObject({
+      status: 409,
+      body: { error: { details: [{ field: 'name', issue: 'too_many' }] } },
+    });
   });
 
   it('knows the test lists of a sandbox', async () => {
