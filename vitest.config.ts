@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -6,6 +7,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    // A file spends half its time waiting for other processes: one worker a core is not too much.
+    maxWorkers: Math.max(2, availableParallelism()),
     reporters: ['default'],
   },
 });
