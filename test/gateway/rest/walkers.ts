@@ -124,9 +124,12 @@ function requestOf(operation: Operation, options: FuzzOptions): fc.Arbitrary<Inj
     }));
 }
 
-/** Half of a surrogate pair has no UTF-8: it becomes the replacement character, as in browsers. */
+/**
+ * Half of a surrogate pair has no UTF-8: it becomes the replacement character, as in browsers. A segment of dots alone
+ * would be another path.
+ */
 function encode(text: string): string {
-  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd').replace(/^\.{1,2}$/, 'dots'));
 }
 
 function queryOf({ method }: Operation, parameters: readonly Parameter[], hints: Hints = {}): fc.Arbitrary<string> {
