@@ -32,7 +32,21 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const nodeNeeded = [20, 19];
 const redisMajorNeeded = 7;
 /** Rooms that the build reads; those that do not exist are skipped. */
-const rooms = ['proto', 'crypto', 'actors', 'nodes', 'coordinator', 'gateway', 'sim', 'cli', 'bench', 'examples'];
+const rooms = [
+  'proto',
+  'crypto',
+  'actors',
+  'faults',
+  'nodes',
+  'coordinator',
+  'gateway',
+  'sim',
+  'plane',
+  'testing',
+  'cli',
+  'bench',
+  'examples',
+];
 /** Commands that start a private Redis unless REDIS_URL names one. Checks always start their own. */
 const commandsWithRedis = ['up', 'demo', 'bench'];
 

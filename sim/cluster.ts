@@ -34,7 +34,11 @@ import {
   type CallSchema,
   CloseKeyRequestSchema,
   CloseKeyResponseSchema,
+  InspectSessionRequestSchema,
+  InspectSessionResponseSchema,
   Method,
+  PreviewPartialRequestSchema,
+  PreviewPartialResponseSchema,
 } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
@@ -236,6 +240,9 @@ export class SimCluster {
   /** What the wallet control plane alone asks for; give them `{ walletService: true }`. */
   sign = this.#method(Method.SIGN, InitiateSigningRequestSchema, SignatureShareResponseSchema);
   closeKey = this.#method(Method.CLOSE_KEY, CloseKeyRequestSchema, CloseKeyResponseSchema);
+  /** What a sandbox's gateway alone asks for. */
+  inspectSession = this.#method(Method.INSPECT_SESSION, InspectSessionRequestSchema, InspectSessionResponseSchema);
+  previewPartial = this.#method(Method.PREVIEW_PARTIAL, PreviewPartialRequestSchema, PreviewPartialResponseSchema);
 
   #method<Q extends DescMessage, A extends DescMessage>(method: Method, request: Q, response: A) {
     return (init: MessageInitShape<Q>, tenant = 'tn_sim', caller: SimCaller = {}): SimCall<MessageShape<A>> => {

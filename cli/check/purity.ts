@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseSync } from '@swc/core';
 
 /** Rooms under the rule. */
-const pureRooms = ['crypto', 'actors', 'nodes', 'coordinator'];
+const pureRooms = ['crypto', 'actors', 'faults', 'nodes', 'coordinator'];
 /**
  * Where those rooms touch the world, in one place: the live runtime, process entries, and the adapters they plug in.
  * A folder ends with a slash.

@@ -82,6 +82,9 @@ function encodeResponse(method: Method, { receipt, checkpoint }: Proof, result: 
       return encode(ResumeSessionResponseSchema, { sessionId, ...states });
     case Method.CLOSE_KEY:
       throw new Error('a closed key has no session to tell of');
+    case Method.INSPECT_SESSION:
+    case Method.PREVIEW_PARTIAL:
+      throw new Error('what a sandbox asks for has answers of its own');
     case Method.UNSPECIFIED:
       throw new Error('a call without a method');
   }

@@ -7,7 +7,11 @@ import {
   CallReplySchema,
   CloseKeyRequestSchema,
   CloseKeyResponseSchema,
+  InspectSessionRequestSchema,
+  InspectSessionResponseSchema,
   Method,
+  PreviewPartialRequestSchema,
+  PreviewPartialResponseSchema,
 } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
@@ -95,6 +99,14 @@ export class SimLink implements CoordinatorLink {
       case Method.SIGN: {
         const init = fromBinary(InitiateSigningRequestSchema, request);
         return toBinary(SignatureShareResponseSchema, cluster.sign(init, tenant, caller).result());
+      }
+      case Method.INSPECT_SESSION: {
+        const init = fromBinary(InspectSessionRequestSchema, request);
+        return toBinary(InspectSessionResponseSchema, cluster.inspectSession(init, tenant, caller).result());
+      }
+      case Method.PREVIEW_PARTIAL: {
+        const init = fromBinary(PreviewPartialRequestSchema, request);
+        return toBinary(PreviewPartialResponseSchema, cluster.previewPartial(init, tenant, caller).result());
       }
       case Method.UNSPECIFIED:
         throw new Error('no method');

@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { ApprovalMode } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
+import type { ApprovalMode, ReceiptState } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import { file_svc_mesh_v1_mpc_wallet } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/cluster.proto.
  */
 export const file_signmesh_wire_v1_cluster: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEinwEKBENhbGwSDwoHY2FsbF9pZBgBIAEoBBIoCgZtZXRob2QYAiABKA4yGC5zaWdubWVzaC53aXJlLnYxLk1ldGhvZBIPCgdyZXF1ZXN0GAMgASgMEhYKDndhbGxldF9zZXJ2aWNlGAQgASgIEjMKDHdhbGxldF90ZXJtcxgFIAEoCzIdLnNpZ25tZXNoLndpcmUudjEuV2FsbGV0VGVybXMiZwoLV2FsbGV0VGVybXMSFAoMaW50ZW50c19vbmx5GAEgASgIEjAKDWFwcHJvdmFsX21vZGUYAiABKA4yGS5zdmMubWVzaC52MS5BcHByb3ZhbE1vZGUSEAoIYXJjaGl2ZWQYAyABKAgiNgoPQ2xvc2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRITCgtyZXZva2Vfb25seRgCIAEoCCIkChBDbG9zZUtleVJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgNImkKCUNhbGxSZXBseRIPCgdjYWxsX2lkGAEgASgEEhIKCHJlc3BvbnNlGAIgASgMSAASLAoFZXJyb3IYAyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckgAQgkKB291dGNvbWUiSwoJQ2FsbEVycm9yEi0KBGNvZGUYASABKA4yHy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckNvZGUSDwoHbWVzc2FnZRgCIAEoCSKQAQoNQ2x1c3RlclN0YXR1cxITCgtub2Rlc190b3RhbBgBIAEoDRITCgtub2Rlc19yZWFkeRgCIAMoDRIOCgZxdW9ydW0YAyABKA0SEwoLc3RvcmVfcmVhZHkYBCABKAgSFgoOY3J5cHRvX2JhY2tlbmQYBSABKAkSGAoQY29vcmRpbmF0b3JfYm9vdBgGIAEoCSrbAQoGTWV0aG9kEhYKEk1FVEhPRF9VTlNQRUNJRklFRBAAEhcKE01FVEhPRF9JTklUSUFURV9ES0cQARIeChpNRVRIT0RfRVhDSEFOR0VfREtHX1NIQVJFUxACEhsKF01FVEhPRF9JTklUSUFURV9TSUdOSU5HEAMSIQodTUVUSE9EX1NVQk1JVF9TSUdOQVRVUkVfU0hBUkUQBBIZChVNRVRIT0RfUkVTVU1FX1NFU1NJT04QBRIUChBNRVRIT0RfQ0xPU0VfS0VZEAYSDwoLTUVUSE9EX1NJR04QByrVAQoNQ2FsbEVycm9yQ29kZRIfChtDQUxMX0VSUk9SX0NPREVfVU5TUEVDSUZJRUQQABIeChpDQUxMX0VSUk9SX0NPREVfT1ZFUkxPQURFRBABEh8KG0NBTExfRVJST1JfQ09ERV9VTkFWQUlMQUJMRRACEiUKIUNBTExfRVJST1JfQ09ERV9ERUFETElORV9FWENFRURFRBADEhwKGENBTExfRVJST1JfQ09ERV9JTlRFUk5BTBAEEh0KGUNBTExfRVJST1JfQ09ERV9NQUxGT1JNRUQQBWIGcHJvdG8z", [file_svc_mesh_v1_mpc_wallet]);
+  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEinwEKBENhbGwSDwoHY2FsbF9pZBgBIAEoBBIoCgZtZXRob2QYAiABKA4yGC5zaWdubWVzaC53aXJlLnYxLk1ldGhvZBIPCgdyZXF1ZXN0GAMgASgMEhYKDndhbGxldF9zZXJ2aWNlGAQgASgIEjMKDHdhbGxldF90ZXJtcxgFIAEoCzIdLnNpZ25tZXNoLndpcmUudjEuV2FsbGV0VGVybXMiZwoLV2FsbGV0VGVybXMSFAoMaW50ZW50c19vbmx5GAEgASgIEjAKDWFwcHJvdmFsX21vZGUYAiABKA4yGS5zdmMubWVzaC52MS5BcHByb3ZhbE1vZGUSEAoIYXJjaGl2ZWQYAyABKAgiNgoPQ2xvc2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRITCgtyZXZva2Vfb25seRgCIAEoCCIkChBDbG9zZUtleVJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgNIisKFUluc3BlY3RTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIqMDChZJbnNwZWN0U2Vzc2lvblJlc3BvbnNlEg0KBWZvdW5kGAEgASgIEgwKBGtpbmQYAiABKAkSKAoFc3RhdGUYAyABKA4yGS5zdmMubWVzaC52MS5SZWNlaXB0U3RhdGUSEwoLcmVhc29uX2NvZGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRINCgVlcG9jaBgGIAEoBBIPCgdhdHRlbXB0GAcgASgNEhAKCGN1bHByaXRzGAggAygNEhEKCXN1Ym1pdHRlZBgJIAMoDRINCgVnaXZlbhgKIAMoDRIWCg52ZXJpZmllZF9wYWlycxgLIAMoCRIWCg5wbGF5ZWRfZGVhbGVycxgMIAMoDRISCgpwdWJsaWNfa2V5GA0gASgMEhsKE2NyZWF0ZWRfYXRfZXBvY2hfbXMYDiABKAMSGwoTZXhwaXJlc19hdF9lcG9jaF9tcxgPIAEoAxITCgtrZXlfc2Vzc2lvbhgQIAEoCRIRCgl0aHJlc2hvbGQYESABKA0SEwoLdG90YWxfbm9kZXMYEiABKA0SDQoFY3VydmUYEyABKAkiPAoVUHJldmlld1BhcnRpYWxSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHbm9kZV9pZBgCIAEoDSJ1ChZQcmV2aWV3UGFydGlhbFJlc3BvbnNlEg8KB3BhcnRpYWwYASABKAwSEwoLbm9uY2VfcG9pbnQYAiABKAwSDwoHYXR0ZW1wdBgDIAEoDRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJImkKCUNhbGxSZXBseRIPCgdjYWxsX2lkGAEgASgEEhIKCHJlc3BvbnNlGAIgASgMSAASLAoFZXJyb3IYAyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckgAQgkKB291dGNvbWUiSwoJQ2FsbEVycm9yEi0KBGNvZGUYASABKA4yHy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckNvZGUSDwoHbWVzc2FnZRgCIAEoCSKQAQoNQ2x1c3RlclN0YXR1cxITCgtub2Rlc190b3RhbBgBIAEoDRITCgtub2Rlc19yZWFkeRgCIAMoDRIOCgZxdW9ydW0YAyABKA0SEwoLc3RvcmVfcmVhZHkYBCABKAgSFgoOY3J5cHRvX2JhY2tlbmQYBSABKAkSGAoQY29vcmRpbmF0b3JfYm9vdBgGIAEoCSqTAgoGTWV0aG9kEhYKEk1FVEhPRF9VTlNQRUNJRklFRBAAEhcKE01FVEhPRF9JTklUSUFURV9ES0cQARIeChpNRVRIT0RfRVhDSEFOR0VfREtHX1NIQVJFUxACEhsKF01FVEhPRF9JTklUSUFURV9TSUdOSU5HEAMSIQodTUVUSE9EX1NVQk1JVF9TSUdOQVRVUkVfU0hBUkUQBBIZChVNRVRIT0RfUkVTVU1FX1NFU1NJT04QBRIUChBNRVRIT0RfQ0xPU0VfS0VZEAYSDwoLTUVUSE9EX1NJR04QBxIaChZNRVRIT0RfSU5TUEVDVF9TRVNTSU9OEAgSGgoWTUVUSE9EX1BSRVZJRVdfUEFSVElBTBAJKtUBCg1DYWxsRXJyb3JDb2RlEh8KG0NBTExfRVJST1JfQ09ERV9VTlNQRUNJRklFRBAAEh4KGkNBTExfRVJST1JfQ09ERV9PVkVSTE9BREVEEAESHwobQ0FMTF9FUlJPUl9DT0RFX1VOQVZBSUxBQkxFEAISJQohQ0FMTF9FUlJPUl9DT0RFX0RFQURMSU5FX0VYQ0VFREVEEAMSHAoYQ0FMTF9FUlJPUl9DT0RFX0lOVEVSTkFMEAQSHQoZQ0FMTF9FUlJPUl9DT0RFX01BTEZPUk1FRBAFYgZwcm90bzM", [file_svc_mesh_v1_mpc_wallet]);
 
 /**
  * An authenticated, decodable call of a client; the tenant stands in the frame.
@@ -143,6 +143,213 @@ export const CloseKeyResponseSchema: GenMessage<CloseKeyResponse> = /*@__PURE__*
   messageDesc(file_signmesh_wire_v1_cluster, 3);
 
 /**
+ * Of METHOD_INSPECT_SESSION.
+ *
+ * @generated from message signmesh.wire.v1.InspectSessionRequest
+ */
+export type InspectSessionRequest = Message<"signmesh.wire.v1.InspectSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.InspectSessionRequest.
+ * Use `create(InspectSessionRequestSchema)` to create a new message.
+ */
+export const InspectSessionRequestSchema: GenMessage<InspectSessionRequest> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 4);
+
+/**
+ * @generated from message signmesh.wire.v1.InspectSessionResponse
+ */
+export type InspectSessionResponse = Message<"signmesh.wire.v1.InspectSessionResponse"> & {
+  /**
+   * False: there is no such session, and nothing below is set.
+   *
+   * @generated from field: bool found = 1;
+   */
+  found: boolean;
+
+  /**
+   * "dkg" or "signing".
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * @generated from field: svc.mesh.v1.ReceiptState state = 3;
+   */
+  state: ReceiptState;
+
+  /**
+   * @generated from field: string reason_code = 4;
+   */
+  reasonCode: string;
+
+  /**
+   * @generated from field: string message = 5;
+   */
+  message: string;
+
+  /**
+   * @generated from field: uint64 epoch = 6;
+   */
+  epoch: bigint;
+
+  /**
+   * @generated from field: uint32 attempt = 7;
+   */
+  attempt: number;
+
+  /**
+   * Nodes that this session blames: those of its last change, and of a signature all that were excluded.
+   *
+   * @generated from field: repeated uint32 culprits = 8;
+   */
+  culprits: number[];
+
+  /**
+   * A signature: nodes whose partial is in, and those of them that a caller played.
+   *
+   * @generated from field: repeated uint32 submitted = 9;
+   */
+  submitted: number[];
+
+  /**
+   * @generated from field: repeated uint32 given = 10;
+   */
+  given: number[];
+
+  /**
+   * A key: ordered pairs "dealer>recipient" that have verified; dealers that a caller plays.
+   *
+   * @generated from field: repeated string verified_pairs = 11;
+   */
+  verifiedPairs: string[];
+
+  /**
+   * @generated from field: repeated uint32 played_dealers = 12;
+   */
+  playedDealers: number[];
+
+  /**
+   * A key, once made: its compressed public key.
+   *
+   * @generated from field: bytes public_key = 13;
+   */
+  publicKey: Uint8Array;
+
+  /**
+   * @generated from field: int64 created_at_epoch_ms = 14;
+   */
+  createdAtEpochMs: bigint;
+
+  /**
+   * @generated from field: int64 expires_at_epoch_ms = 15;
+   */
+  expiresAtEpochMs: bigint;
+
+  /**
+   * A signature: the key that signs.
+   *
+   * @generated from field: string key_session = 16;
+   */
+  keySession: string;
+
+  /**
+   * @generated from field: uint32 threshold = 17;
+   */
+  threshold: number;
+
+  /**
+   * @generated from field: uint32 total_nodes = 18;
+   */
+  totalNodes: number;
+
+  /**
+   * @generated from field: string curve = 19;
+   */
+  curve: string;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.InspectSessionResponse.
+ * Use `create(InspectSessionResponseSchema)` to create a new message.
+ */
+export const InspectSessionResponseSchema: GenMessage<InspectSessionResponse> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 5);
+
+/**
+ * Of METHOD_PREVIEW_PARTIAL.
+ *
+ * @generated from message signmesh.wire.v1.PreviewPartialRequest
+ */
+export type PreviewPartialRequest = Message<"signmesh.wire.v1.PreviewPartialRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: uint32 node_id = 2;
+   */
+  nodeId: number;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.PreviewPartialRequest.
+ * Use `create(PreviewPartialRequestSchema)` to create a new message.
+ */
+export const PreviewPartialRequestSchema: GenMessage<PreviewPartialRequest> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 6);
+
+/**
+ * @generated from message signmesh.wire.v1.PreviewPartialResponse
+ */
+export type PreviewPartialResponse = Message<"signmesh.wire.v1.PreviewPartialResponse"> & {
+  /**
+   * Empty: why there is none is said below.
+   *
+   * @generated from field: bytes partial = 1;
+   */
+  partial: Uint8Array;
+
+  /**
+   * The nonce point R of the attempt that it belongs to; SubmitSignatureShare takes it as ephemeral_public_key.
+   *
+   * @generated from field: bytes nonce_point = 2;
+   */
+  noncePoint: Uint8Array;
+
+  /**
+   * @generated from field: uint32 attempt = 3;
+   */
+  attempt: number;
+
+  /**
+   * A reason code and a sentence, when there is no partial.
+   *
+   * @generated from field: string reason_code = 4;
+   */
+  reasonCode: string;
+
+  /**
+   * @generated from field: string message = 5;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.PreviewPartialResponse.
+ * Use `create(PreviewPartialResponseSchema)` to create a new message.
+ */
+export const PreviewPartialResponseSchema: GenMessage<PreviewPartialResponse> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 7);
+
+/**
  * @generated from message signmesh.wire.v1.CallReply
  */
 export type CallReply = Message<"signmesh.wire.v1.CallReply"> & {
@@ -176,7 +383,7 @@ export type CallReply = Message<"signmesh.wire.v1.CallReply"> & {
  * Use `create(CallReplySchema)` to create a new message.
  */
 export const CallReplySchema: GenMessage<CallReply> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 4);
+  messageDesc(file_signmesh_wire_v1_cluster, 8);
 
 /**
  * @generated from message signmesh.wire.v1.CallError
@@ -198,7 +405,7 @@ export type CallError = Message<"signmesh.wire.v1.CallError"> & {
  * Use `create(CallErrorSchema)` to create a new message.
  */
 export const CallErrorSchema: GenMessage<CallError> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 5);
+  messageDesc(file_signmesh_wire_v1_cluster, 9);
 
 /**
  * Coordinator to every gateway, on connect and on every change.
@@ -248,7 +455,7 @@ export type ClusterStatus = Message<"signmesh.wire.v1.ClusterStatus"> & {
  * Use `create(ClusterStatusSchema)` to create a new message.
  */
 export const ClusterStatusSchema: GenMessage<ClusterStatus> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 6);
+  messageDesc(file_signmesh_wire_v1_cluster, 10);
 
 /**
  * The five RPCs of svc.mesh.v1.MpcWalletService, and what only the wallet control plane asks for.
@@ -300,6 +507,20 @@ export enum Method {
    * @generated from enum value: METHOD_SIGN = 7;
    */
   SIGN = 7,
+
+  /**
+   * A sandbox's gateway alone: what is known of a session.
+   *
+   * @generated from enum value: METHOD_INSPECT_SESSION = 8;
+   */
+  INSPECT_SESSION = 8,
+
+  /**
+   * A sandbox's gateway alone: what a node would submit to a signing session now. Nothing is submitted.
+   *
+   * @generated from enum value: METHOD_PREVIEW_PARTIAL = 9;
+   */
+  PREVIEW_PARTIAL = 9,
 }
 
 /**

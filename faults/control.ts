@@ -1,0 +1,139 @@
+/**
+ * What a sandbox's gateway asks of whoever runs the cluster's processes, and what it gets: the sandbox API in process
+ * terms. `signmesh up` answers it over the channel of its gateway. JSON values; times in milliseconds since the Unix epoch.
+ */
+import type { FaultStatus } from './engine-contract.ts';
+import type { Fault } from './fault.ts';
+import type { RunEvent } from './recording.ts';
+
+export interface NodeStatus {
+  /** "node/1" … and "coordinator", "gateway", "worker", "redis". */
+  readonly process: string;
+  readonly state: 'running' | 'paused' | 'down' | 'starting';
+  readonly pid: number | null;
+  readonly restarts: number;
+  readonly startedMs: number | null;
+  /** Nodes: whether its link to the coordinator is up. */
+  readonly linked: boolean | null;
+  readonly clockOffsetMs: number;
+}
+
+export interface SnapshotStatus {
+  readonly id: string;
+  readonly name: string;
+  readonly takenMs: number;
+  readonly bytes: number;
+}
+
+/** One frame of a session, as the fault plane saw it pass. */
+export type TranscriptFrame = Extract<RunEvent, { kind: 'frame' }>;
+
+/** Method, what it takes, what it gives. */
+export interface ControlMethods {
+  'faults.create': {
+    readonly takes: { readonly fault: Fault; readonly expiresInMs: number };
+    readonly gives: { readonly fault: ArmedFault };
+  };
+  'faults.list': { readonly takes: Record<string, never>; readonly gives: { readonly faults: readonly ArmedFault[] } };
+  'faults.delete': { readonly takes: { readonly id: string }; readonly gives: { readonly fault: ArmedFault } };
+  'faults.reset': { readonly takes: Record<string, never>; readonly gives: { readonly removed: number } };
+  /** A step of a scenario begins. */
+  'faults.step': { readonly takes: { readonly step: string }; readonly gives: Record<string, never> };
+  'processes.list': {
+    readonly takes: Record<string, never>;
+    readonly gives: { readonly processes: readonly NodeStatus[] };
+  };
+  /** `restart`: also brings up what is down. Answered when it is done; of a start, when the process is ready. */
+  'processes.act': {
+    readonly takes: {
+      readonly process: string;
+      readonly action: 'crash' | 'restart' | 'pause' | 'resume';
+      readonly loseState?: boolean;
+      /** Of a crash; null: it stays down. */
+      readonly restartAfterMs?: number | null;
+    };
+    readonly gives: { readonly process: NodeStatus };
+  };
+  'transcript.get': {
+    readonly takes: { readonly tenant: string; readonly session: string; readonly limit: number };
+    readonly gives: { readonly frames: readonly TranscriptFrame[]; readonly truncated: boolean };
+  };
+  /** What the plane saw since a position of its recording. */
+  'recording.read': {
+    readonly takes: { readonly after: number; readonly limit: number };
+    readonly gives: {
+      readonly events: readonly RunEvent[];
+      readonly next: number;
+      readonly lost: boolean;
+      readonly beganMs: number;
+    };
+  };
+  'clock.get': {
+    readonly takes: Record<string, never>;
+    readonly gives: { readonly offsetMs: number; readonly nowMs: number };
+  };
+  /** Every process's clock goes forward. */
+  'clock.advance': {
+    readonly takes: { readonly byMs: number };
+    readonly gives: { readonly offsetMs: number; readonly nowMs: number };
+  };
+  'snapshots.take': {
+    readonly takes: { readonly name: string };
+    readonly gives: { readonly snapshot: SnapshotStatus };
+  };
+  'snapshots.list': {
+    readonly takes: Record<string, never>;
+    readonly gives: { readonly snapshots: readonly SnapshotStatus[] };
+  };
+  'snapshots.restore': {
+    readonly takes: { readonly id: string };
+    readonly gives: { readonly snapshot: SnapshotStatus; readonly tookMs: number };
+  };
+  'snapshots.delete': {
+    readonly takes: { readonly id: string };
+    readonly gives: { readonly snapshot: SnapshotStatus };
+  };
+  /** As after the first start: no faults, no data but access tokens, the clock right. */
+  reset: { readonly takes: Record<string, never>; readonly gives: { readonly tookMs: number } };
+}
+
+export type ArmedFault = FaultStatus & { readonly expiresMs: number };
+export type ControlMethod = keyof ControlMethods;
+export type ControlTakes<M extends ControlMethod> = ControlMethods[M]['takes'];
+export type ControlGives<M extends ControlMethod> = ControlMethods[M]['gives'];
+
+/** Why a request was not followed. `invalid` names the field. */
+export interface ControlFault {
+  readonly code: 'invalid' | 'not_found' | 'conflict' | 'unavailable' | 'unsupported';
+  readonly message: string;
+  readonly field?: string;
+}
+
+/** The port of whoever asks. */
+export interface SandboxControl {
+  ask<M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlGives<M>>;
+}
+
+/** What `ask` rejects with. */
+export class ControlError extends Error {
+  override readonly name = 'ControlError';
+  readonly fault: ControlFault;
+  constructor(fault: ControlFault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+/** One request and its answer on the channel between a child process and the one that runs it. */
+export interface ControlRequest {
+  readonly kind: 'control';
+  readonly id: number;
+  readonly method: ControlMethod;
+  readonly takes: unknown;
+}
+export interface ControlAnswer {
+  readonly kind: 'controlled';
+  readonly id: number;
+  readonly gives?: unknown;
+  readonly fault?: ControlFault;
+}

@@ -1,0 +1,192 @@
+/**
+ * The fault vocabulary: what can go wrong, as data. One schema serves scenario files, the sandbox API, the simulator and
+ * the live fault plane; its field names are those of the files. docs/faults.md is made from it.
+ *
+ * A fault has a target, a trigger (`at`), a probability, a count and a duration. Without `at` it begins when it is armed.
+ * A trigger by time makes it begin then. A trigger by point lets it strike at the nth such frame.
+ *
+ * - Faults of a process, a clock, Redis or the queue strike once, or `count` times when triggered by a point.
+ * - Faults of links, byzantine faults, and those of stores and receivers hold for as long as they are armed: `for_ms`, or
+ *   `count` strikes, or until they are removed. With a point they touch those frames alone.
+ */
+import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import { points } from './points.ts';
+import { Closed, OneOf } from './schema-kit.ts';
+
+/** Who a fault befalls. `node/*`: every node. */
+export const processPattern = '^(node/([1-9][0-9]?|100|\\*)|coordinator|gateway|worker|redis|receiver)$';
+
+const Process = Type.String({
+  pattern: processPattern,
+  description: 'node/1, node/*, coordinator, gateway, worker, redis, receiver',
+});
+const NodeName = Type.String({ pattern: '^node/([1-9][0-9]?|100|\\*)$', description: 'node/1, or node/* for any' });
+const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 86_400_000, description });
+const PositiveMs = (description: string) => Type.Integer({ minimum: 1, maximum: 86_400_000, description });
+
+export const Trigger = Closed(
+  {
+    after_ms: Type.Optional(Ms('this long after the scenario began, or the fault was armed')),
+    step: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 100, description: 'when this step of the scenario begins' }),
+    ),
+    point: Type.Optional(OneOf(points, 'at a frame of this kind')),
+    phase: Type.Optional(
+      OneOf(['before', 'after'] as const, 'before the frame leaves (it is then lost), or after; before by default'),
+    ),
+    of: Type.Optional(Process),
+    session: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'frames of this session alone' })),
+    nth: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'the nth such frame; 1 by default' })),
+  },
+  { description: 'when it begins. `of`: frames to or from this process; by default the target' },
+);
+export type Trigger = Static<typeof Trigger>;
+
+const common = {
+  id: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'its name in reports; given if missing' }),
+  ),
+  at: Type.Optional(Trigger),
+  probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'of each strike; 1 by default' })),
+  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'strikes, at most' })),
+  for_ms: Type.Optional(PositiveMs('how long it holds')),
+};
+const onProcess = { target: Type.Union([Process, Type.Array(Process, { minItems: 1, maxItems: 100 })]) };
+const onNode = { target: Type.Union([NodeName, Type.Array(NodeName, { minItems: 1, maxItems: 100 })]) };
+const onLink = {
+  ...onProcess,
+  direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
+};
+
+function kind<const K extends string, T extends TProperties>(name: K, properties: T, description: string) {
+  return Closed({ fault: Type.Literal(name), ...common, ...properties }, { description });
+}
+
+/** One schema a kind, so that an error can name the field of that kind. */
+export const faultSchemas = {
+  crash: kind(
+    'crash',
+    {
+      ...onProcess,
+      restart_after_ms: Type.Optional(
+        Type.Union([Ms('down for so long; 100 by default'), Type.Null()], {
+          description: 'null: it stays down until it is restarted',
+        }),
+      ),
+      lose_state: Type.Optional(Type.Boolean({ description: 'its store is lost too; false by default' })),
+    },
+    'the process ends at once, as by SIGKILL, and comes back',
+  ),
+  pause: kind(
+    'pause',
+    { ...onProcess, for_ms: PositiveMs('how long') },
+    'the process stands still, as by SIGSTOP, and goes on',
+  ),
+  slow: kind(
+    'slow',
+    { ...onProcess, by_ms: PositiveMs('added to every frame to and from it') },
+    'everything takes it longer',
+  ),
+
+  delay: kind(
+    'delay',
+    {
+      ...onLink,
+      by_ms: Type.Optional(PositiveMs('always this much')),
+      min_ms: Type.Optional(Ms('at least')),
+      max_ms: Type.Optional(PositiveMs('at most')),
+      distribution: Type.Optional(
+        OneOf(['uniform', 'exponential'] as const, 'between min_ms and max_ms; uniform by default'),
+      ),
+    },
+    'frames arrive later; order within a link is kept',
+  ),
+  drop: kind('drop', onLink, 'frames are lost'),
+  duplicate: kind(
+    'duplicate',
+    { ...onLink, copies: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })) },
+    'frames come again; one copy by default',
+  ),
+  reorder: kind(
+    'reorder',
+    { ...onLink, within_ms: PositiveMs('each is late by up to this') },
+    'frames overtake each other',
+  ),
+  partition: kind(
+    'partition',
+    onLink,
+    'nothing passes; what was sent waits; the link dies when heartbeats are missed for too long',
+  ),
+  hold: kind('hold', onLink, 'frames wait until the fault ends, and then arrive in order; heartbeats pass'),
+  half_open: kind(
+    'half_open',
+    onProcess,
+    'the peer is gone without a word: frames are lost until heartbeats notice it',
+  ),
+  corrupt: kind('corrupt', onLink, 'a byte of the frame is changed: the receiver closes the link'),
+  truncate: kind('truncate', onLink, 'the frame is cut in two: the receiver closes the link'),
+
+  bad_share: kind(
+    'bad_share',
+    { ...onNode, for: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 100 }))) },
+    'the dealer seals wrong shares, for some recipients or all',
+  ),
+  bad_commitment: kind('bad_commitment', onNode, 'the dealer commits to another polynomial than it deals from'),
+  bad_proof: kind('bad_proof', onNode, 'the dealer’s proof of possession does not verify'),
+  bad_partial: kind('bad_partial', onNode, 'its partial signatures are wrong'),
+  equivocate: kind('equivocate', onNode, 'the dealer shows another opening when it is asked again'),
+  withhold: kind('withhold', onNode, 'it does not answer'),
+  stale_replay: kind('stale_replay', onNode, 'it sends again what it sent in an earlier attempt or session'),
+  false_report: kind(
+    'false_report',
+    { ...onNode, about: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })) },
+    'it complains of an honest dealer, or reports another key',
+  ),
+
+  clock_skew: kind(
+    'clock_skew',
+    { ...onProcess, by_ms: Type.Integer({ minimum: -31_536_000_000, maximum: 31_536_000_000 }) },
+    'its clock is off while the fault holds',
+  ),
+  clock_jump: kind(
+    'clock_jump',
+    { ...onProcess, by_ms: Type.Integer({ minimum: -31_536_000_000, maximum: 31_536_000_000 }) },
+    'its clock jumps, once and for good',
+  ),
+
+  store_lost: kind('store_lost', onProcess, 'a write is lost before it takes hold, and its answer never comes'),
+  store_unanswered: kind('store_unanswered', onProcess, 'a write takes hold, and its answer is lost'),
+  store_slow: kind('store_slow', { ...onProcess, by_ms: PositiveMs('added to every write') }, 'writes take longer'),
+  store_failing: kind('store_failing', onProcess, 'reads and writes fail'),
+  redis_gone: kind('redis_gone', { for_ms: PositiveMs('how long') }, 'Redis is away, and comes back with what it had'),
+
+  worker_stalled: kind('worker_stalled', { for_ms: PositiveMs('how long') }, 'the webhook worker stands still'),
+  double_delivery: kind('double_delivery', {}, 'a job of the queue is there twice'),
+  poison_job: kind('poison_job', {}, 'the queue holds a job that makes no sense'),
+  receiver_status: kind(
+    'receiver_status',
+    { status: Type.Integer({ minimum: 100, maximum: 599 }) },
+    'the webhook receiver answers with this status',
+  ),
+  receiver_slow: kind('receiver_slow', { by_ms: PositiveMs('before it answers') }, 'the webhook receiver is slow'),
+  receiver_reset: kind('receiver_reset', {}, 'the webhook receiver cuts the connection'),
+
+  force_receipt: kind(
+    'force_receipt',
+    { state: OneOf(['DENIED', 'REVOKED', 'EXPIRED', 'BACKEND_FAILED'] as const, 'the receipt state') },
+    'signing sessions begin with a mock directive',
+  ),
+} as const satisfies Record<string, TObject>;
+
+export type FaultKind = keyof typeof faultSchemas;
+export type FaultOf<K extends FaultKind> = Static<(typeof faultSchemas)[K]>;
+export type Fault = { [K in FaultKind]: FaultOf<K> }[FaultKind];
+export const faultKinds = Object.keys(faultSchemas) as readonly FaultKind[];
+
+/** Kinds that only the simulated world has, and why. */
+export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
+  store_lost: 'a live store cannot be made to lose one write and say nothing',
+  store_unanswered: 'a live store cannot be made to lose one answer',
+  store_slow: 'a live store cannot be slowed for one process',
+  store_failing: 'a live store cannot be made to fail for one process; redis_gone can',
+};

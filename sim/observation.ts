@@ -1,0 +1,115 @@
+/**
+ * What checkers see of a run: everything that happens in the simulated world, at the moment it happens. Unlike what is
+ * recorded for reports, it is the things themselves, secrets included; checkers keep it to themselves.
+ */
+import type { ActorEvent, Address, WriteOutcome } from '../actors/contract.ts';
+import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/messages.ts';
+import type { ProcessName } from '../faults/engine-contract.ts';
+import type { FaultKind } from '../faults/fault.ts';
+import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
+import type { LoggedEvent } from '../proto/event-log.ts';
+import type { CallError, Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { WireEnvelope } from '../proto/wire.ts';
+
+export type Observation =
+  /** A client's call left the gateway. `request`: the decoded request message. */
+  | {
+      readonly kind: 'called';
+      readonly atMs: number;
+      readonly tenant: string;
+      readonly callId: bigint;
+      readonly method: Method;
+      readonly request: unknown;
+    }
+  /** Its answer is in a frame that leaves the coordinator. It may still be lost. `response`: decoded. */
+  | {
+      readonly kind: 'promised';
+      readonly atMs: number;
+      readonly tenant: string;
+      readonly callId: bigint;
+      readonly method: Method;
+      readonly request: unknown;
+      readonly response: unknown;
+    }
+  /** The client has its answer. */
+  | {
+      readonly kind: 'answered';
+      readonly atMs: number;
+      readonly tenant: string;
+      readonly callId: bigint;
+      readonly method: Method;
+      readonly request: unknown;
+      readonly response: unknown;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly atMs: number;
+      readonly tenant: string;
+      readonly callId: bigint;
+      readonly method: Method;
+      readonly request: unknown;
+      readonly error: CallError;
+    }
+  /** A frame leaves its sender. `touched`: a fault changed it; what it says is then not its sender's word. */
+  | { readonly kind: 'frame'; readonly atMs: number; readonly envelope: WireEnvelope; readonly touched: boolean }
+  | {
+      readonly kind: 'emitted';
+      readonly atMs: number;
+      readonly process: ProcessName;
+      readonly address: Address;
+      readonly event: ActorEvent;
+    }
+  | {
+      readonly kind: 'written';
+      readonly atMs: number;
+      readonly process: 'coordinator';
+      readonly write: CoordinatorWrite;
+      readonly outcome: WriteOutcome<CoordinatorRecord>['kind'];
+    }
+  | {
+      readonly kind: 'written';
+      readonly atMs: number;
+      readonly process: `node/${number}`;
+      readonly write: NodeWrite;
+      readonly outcome: WriteOutcome<NodeRecord>['kind'];
+    }
+  /** An event of a tenant's log became durable. */
+  | {
+      readonly kind: 'logged';
+      readonly atMs: number;
+      readonly tenant: string;
+      readonly event: LoggedEvent;
+      readonly sequence: number;
+    }
+  /** A webhook receiver has acknowledged an event. */
+  | { readonly kind: 'delivered'; readonly atMs: number; readonly tenant: string; readonly eventId: string }
+  | {
+      readonly kind: 'process';
+      readonly atMs: number;
+      readonly process: ProcessName;
+      readonly what: 'up' | 'down' | 'paused' | 'resumed';
+      readonly boot: string;
+    }
+  | {
+      readonly kind: 'fault';
+      readonly atMs: number;
+      readonly id: string;
+      readonly fault: FaultKind;
+      readonly targets: readonly ProcessName[];
+      readonly what: 'armed' | 'fired' | 'ended';
+    };
+
+/** What a checker found: the name of the invariant and what contradicts it, in words without secrets. */
+export interface Violation {
+  readonly invariant: string;
+  readonly text: string;
+  readonly atMs: number;
+}
+
+export interface Checker {
+  readonly invariant: string;
+  /** Looks at one observation; a text says what is wrong. */
+  observe(observation: Observation): string | undefined;
+  /** The run is over, its faults healed and its clients served: what should have happened by now and has not. */
+  finish?(): string | undefined;
+}
