@@ -32,6 +32,7 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
     },
     nodesWaitMs: settings.SIGNMESH_NODES_WAIT_MS,
     partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,
+    sandbox: settings.SIGNMESH_ENVIRONMENT === 'sandbox',
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
 }

@@ -20,6 +20,8 @@ export interface SessionConfig {
   readonly partialTimeoutMs: number;
   /** A fresh id for every start of the process. */
   readonly coordinatorBoot: string;
+  /** Whether gateways may inspect sessions and preview partials. */
+  readonly sandbox: boolean;
 }
 
 export interface CoordinatorConfig extends Omit<SessionConfig, 'coordinatorBoot'> {

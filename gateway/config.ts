@@ -1,4 +1,5 @@
 /** What a gateway process must be told. The command line fills it from flags, variables and cluster files. */
+import type { SandboxControl } from '../faults/control.ts';
 import type { Roster } from '../proto/roster.ts';
 import { type TokenEnvironment, tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
@@ -40,6 +41,8 @@ export interface GatewayConfig {
   readonly bannerToken?: { readonly token: string; readonly tenant: string };
   /** Sandbox only: a second fixed token of the banner's tenant, so that one person can try approvals. Secret. */
   readonly approverToken?: string;
+  /** Sandbox only: whoever runs the cluster's processes. Without it what needs them answers 503. */
+  readonly sandboxControl?: SandboxControl;
   readonly logLevel: LogLevel;
 }
 
@@ -76,6 +79,7 @@ export function assertGatewayConfig(config: GatewayConfig): void {
     need(tokenEnvironment(approverToken) === 'sandbox', 'approverToken must be a svc_sk_test_ token');
     need(approverToken !== bannerToken?.token, 'approverToken must differ from bannerToken.token');
   }
+  need(config.sandboxControl === undefined || environment === 'sandbox', 'sandboxControl is for a sandbox alone');
 }
 
 /** What a worker process must be told. */

@@ -130,6 +130,7 @@ export class SimCluster {
       lifetimes: { signingMs: signingLifetimeMs, pendingMs: pendingLifetimeMs, dkgMs: dkgLifetimeMs },
       nodesWaitMs,
       partialTimeoutMs: 2000,
+      sandbox: true,
       ...this.#options.config,
       roster: this.roster,
       coordinatorBoot,
