@@ -1,0 +1,254 @@
+/**
+ * A sandbox over HTTP, as its clients see it: the five calls of the signing API and everything under /v1/sandbox.
+ *
+ * A call of the signing API that got no response message rejects with CallFailed; any other refusal with ApiError.
+ */
+import {
+  create,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type MessageInitShape,
+  type MessageShape,
+  toJson,
+} from '@bufbuild/protobuf';
+import type { Fault } from '../faults/fault.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import {
+  DkgShareExchangeRequestSchema,
+  DkgShareExchangeResponseSchema,
+  InitiateDkgRequestSchema,
+  InitiateDkgResponseSchema,
+  InitiateSigningRequestSchema,
+  InitiateSigningResponseSchema,
+  ResumeSessionRequestSchema,
+  ResumeSessionResponseSchema,
+  SignatureShareRequestSchema,
+  SignatureShareResponseSchema,
+} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { CallFailure } from '../sim/scenario/world.ts';
+
+/** A call of the signing API without a response message. */
+export class CallFailed extends Error {
+  override readonly name = 'CallFailed';
+  readonly failure: CallFailure;
+  constructor(failure: CallFailure, message: string) {
+    super(message);
+    this.failure = failure;
+  }
+}
+
+/** A refusal of the REST API. `status` 0: there was no answer. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface SandboxApiOptions {
+  /** e.g. http://127.0.0.1:8080 */
+  readonly baseUrl: string;
+  /** A token with every scope, `sandbox:admin` too. Secret. */
+  readonly token: string;
+  /** How long a call may take. 35,000. */
+  readonly timeoutMs?: number;
+}
+
+export interface FaultView {
+  readonly id: string;
+  readonly state: 'armed' | 'holding' | 'over';
+  readonly strikes: number;
+}
+
+export interface ProcessView {
+  readonly process: string;
+  readonly state: 'running' | 'paused' | 'down' | 'starting';
+  readonly linked: boolean | null;
+}
+
+export interface SessionView {
+  readonly session_id: string;
+  readonly kind: 'dkg' | 'signing';
+  /** RECEIPT_STATE_… */
+  readonly state: string;
+  readonly reason_code: string;
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly culprits: readonly number[];
+  /** Hex of the compressed point, or null. */
+  readonly public_key: string | null;
+}
+
+export interface EventView {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly sequence: number;
+  readonly resource: { readonly type: string; readonly id: string; readonly version: number };
+  readonly correlation_id: string;
+  readonly data: { readonly object: object };
+}
+
+export class SandboxApi {
+  readonly #options: SandboxApiOptions;
+
+  constructor(options: SandboxApiOptions) {
+    this.#options = options;
+  }
+
+  initiateDkg = this.#rpc('/v1/dkg/initiate', InitiateDkgRequestSchema, InitiateDkgResponseSchema);
+  exchangeDkgShares = this.#rpc('/v1/dkg/shares', DkgShareExchangeRequestSchema, DkgShareExchangeResponseSchema);
+  initiateSigning = this.#rpc('/v1/signing/initiate', InitiateSigningRequestSchema, InitiateSigningResponseSchema);
+  submitSignatureShare = this.#rpc('/v1/signing/share', SignatureShareRequestSchema, SignatureShareResponseSchema);
+  resumeSession = this.#rpc('/v1/sessions/resume', ResumeSessionRequestSchema, ResumeSessionResponseSchema);
+
+  async health(): Promise<{ readonly status: string; readonly nodes_ready: number; readonly environment: string }> {
+    // 503 carries the same body: it says what is missing.
+    const response = await this.#fetch('GET', '/v1/health', undefined);
+    return (await response.json()) as { status: string; nodes_ready: number; environment: string };
+  }
+
+  /** `expiresInS`: a fault that is left behind ends by itself. */
+  createFault(fault: Fault, expiresInS?: number): Promise<FaultView> {
+    const body = { ...fault, ...(expiresInS !== undefined && { expires_in_s: expiresInS }) };
+    return this.request('POST', '/v1/sandbox/faults', body);
+  }
+
+  fault(id: string): Promise<FaultView> {
+    return this.request('GET', `/v1/sandbox/faults/${encodeURIComponent(id)}`);
+  }
+
+  deleteFault(id: string): Promise<FaultView> {
+    return this.request('DELETE', `/v1/sandbox/faults/${encodeURIComponent(id)}`);
+  }
+
+  async clearFaults(): Promise<void> {
+    await this.request('POST', '/v1/sandbox/faults/reset', {});
+  }
+
+  /** A step of a scenario begins: faults may wait for it. */
+  async step(step: string): Promise<void> {
+    await this.request('POST', '/v1/sandbox/steps', { step });
+  }
+
+  async processes(): Promise<readonly ProcessView[]> {
+    return (await this.request<{ nodes: readonly ProcessView[] }>('GET', '/v1/sandbox/nodes')).nodes;
+  }
+
+  /** `process`: "node/2", "coordinator", "gateway", "worker", "redis". */
+  act(process: string, action: 'crash' | 'restart' | 'pause' | 'resume', body: object = {}): Promise<ProcessView> {
+    const name = process.startsWith('node/') ? process.slice('node/'.length) : process;
+    return this.request('POST', `/v1/sandbox/nodes/${name}/${action}`, body);
+  }
+
+  /** undefined: there is none of that id. */
+  async session(id: string): Promise<SessionView | undefined> {
+    try {
+      return await this.request('GET', `/v1/sandbox/sessions/${encodeURIComponent(id)}`);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** What a node would submit to a signing session now. */
+  async previewPartial(sessionId: string, nodeId: number): Promise<Uint8Array> {
+    const path = `/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/nodes/${nodeId}/partial`;
+    const { partial } = await this.request<{ partial: string }>('POST', path, {});
+    return Buffer.from(partial, 'base64');
+  }
+
+  async advance(byMs: number): Promise<void> {
+    await this.request('POST', '/v1/sandbox/clock', { advance_ms: byMs });
+  }
+
+  async takeSnapshot(name: string): Promise<string> {
+    return (await this.request<{ id: string }>('POST', '/v1/sandbox/snapshots', { name })).id;
+  }
+
+  async restoreSnapshot(id: string): Promise<void> {
+    await this.request('POST', `/v1/sandbox/snapshots/${encodeURIComponent(id)}/restore`, {});
+  }
+
+  async reset(): Promise<void> {
+    await this.request('POST', '/v1/sandbox/reset', {});
+  }
+
+  /** What the fault plane saw since a position; `next` is where to read on. */
+  recording(after: number): Promise<{ events: readonly RunEvent[]; next: number; began_at: string }> {
+    return this.request('GET', `/v1/sandbox/recording?after=${after}&limit=10000`);
+  }
+
+  /** Every event of the tenant after a sequence, oldest first. */
+  async events(afterSequence: number): Promise<readonly EventView[]> {
+    const events: EventView[] = [];
+    for (let after = afterSequence; ; ) {
+      const path = `/v1/events?after_sequence=${after}&limit=100`;
+      const page = await this.request<{ events: readonly EventView[]; has_more: boolean }>('GET', path);
+      events.push(...page.events);
+      const last = page.events.at(-1);
+      if (!page.has_more || last === undefined) return events;
+      after = last.sequence;
+    }
+  }
+
+  /** Any operation of the REST API. Rejects with ApiError. */
+  async request<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await this.#fetch(method, path, body === undefined ? undefined : JSON.stringify(body));
+    const text = await response.text();
+    const answer = text === '' ? {} : (JSON.parse(text) as object);
+    if (response.ok) return answer as T;
+    const { error } = answer as { error?: { code: string; message: string; details?: readonly object[] } };
+    const details = error?.details ? ` ${JSON.stringify(error.details)}` : '';
+    const message = `${method} ${path}: ${response.status} ${error?.message ?? ''}${details}`;
+    throw new ApiError(response.status, error?.code ?? '', message);
+  }
+
+  async #fetch(method: string, path: string, body: string | undefined): Promise<Response> {
+    const { baseUrl, token, timeoutMs = 35_000 } = this.#options;
+    try {
+      return await fetch(`${baseUrl}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body }),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      throw new ApiError(
+        0,
+        'no_answer',
+        `${method} ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      );
+    }
+  }
+
+  #rpc<Q extends DescMessage, A extends DescMessage>(path: string, request: Q, response: A) {
+    return async (init: MessageInitShape<Q>): Promise<MessageShape<A>> => {
+      const body = toJson(request, create(request, init), { useProtoFieldName: true }) as object;
+      try {
+        return fromJson(response, await this.request<JsonValue>('POST', path, body), { ignoreUnknownFields: true });
+      } catch (error) {
+        if (error instanceof ApiError) throw new CallFailed(failures[error.status] ?? 'INTERNAL', error.message);
+        throw error;
+      }
+    };
+  }
+}
+
+const failures: Readonly<Record<number, CallFailure>> = {
+  0: 'UNAVAILABLE',
+  400: 'MALFORMED',
+  429: 'OVERLOADED',
+  500: 'INTERNAL',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
