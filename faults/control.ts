@@ -2,7 +2,7 @@
  * What a sandbox's gateway asks of whoever runs the cluster's processes, and what it gets: the sandbox API in process
  * terms. `signmesh up` answers it over the channel of its gateway. JSON values; times in milliseconds since the Unix epoch.
  */
-import type { FaultStatus } from './engine-contract.ts';
+import type { FaultStatus, ReceiverBehaviour } from './engine-contract.ts';
 import type { Fault } from './fault.ts';
 import type { RunEvent } from './recording.ts';
 
@@ -67,6 +67,11 @@ export interface ControlMethods {
       readonly lost: boolean;
       readonly beganMs: number;
     };
+  };
+  /** How a webhook receiver of the scenario's own shall behave now; null: well. */
+  'receiver.get': {
+    readonly takes: Record<string, never>;
+    readonly gives: { readonly behaviour: ReceiverBehaviour | null };
   };
   'clock.get': {
     readonly takes: Record<string, never>;
