@@ -1,0 +1,26 @@
+/** A verdict in words: one sentence that says what became of the run, and the cause below it. */
+import type { Verdict } from '../scenario/world.ts';
+
+export interface VerdictWords {
+  readonly kind: Verdict['kind'];
+  /** "failed: the signature of t1 verifies". */
+  readonly sentence: string;
+  /** What was found, and why; empty when all is well. */
+  readonly cause: string;
+}
+
+export function verdictInWords(verdict: Verdict): VerdictWords {
+  const { kind } = verdict;
+  switch (verdict.kind) {
+    case 'passed':
+      return { kind, sentence: 'passed: all that was expected came to pass', cause: '' };
+    case 'failed':
+      return { kind, sentence: `failed: ${verdict.what}`, cause: verdict.cause };
+    case 'violated':
+      return { kind, sentence: `violated: ${verdict.invariant}`, cause: verdict.cause };
+    case 'stuck':
+      return { kind, sentence: `stuck: ${verdict.what}`, cause: verdict.cause };
+    case 'unsupported':
+      return { kind, sentence: 'unsupported: this world cannot run it', cause: verdict.cause };
+  }
+}
