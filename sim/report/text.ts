@@ -153,8 +153,12 @@ function time(ms: number): string {
 function clipped(address: string, width: number): string {
   const text = plain(address);
   if (text.length <= width) return text;
+  // By code points: a pair of surrogates must not be cut in two.
+  const points = [...text];
   const head = Math.floor(width / 2);
-  return `${text.slice(0, head)}…${text.slice(text.length - (width - head - 1))}`;
+  return points.length <= width
+    ? text
+    : `${points.slice(0, head).join('')}…${points.slice(points.length - (width - head - 1)).join('')}`;
 }
 
 type Mark = ' ' | '*' | '!';
