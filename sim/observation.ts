@@ -89,6 +89,16 @@ export type Observation =
       readonly process: ProcessName;
       readonly what: 'up' | 'down' | 'paused' | 'resumed';
       readonly boot: string;
+      /** With `down`: what it had stored is gone too. */
+      readonly storeLost?: boolean;
+    }
+  /** An actor threw. */
+  | {
+      readonly kind: 'bug';
+      readonly atMs: number;
+      readonly process: ProcessName;
+      readonly address: Address;
+      readonly text: string;
     }
   | {
       readonly kind: 'fault';
