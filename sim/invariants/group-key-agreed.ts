@@ -1,0 +1,73 @@
+/**
+ * Nodes that finish a DKG agree on what came of it: the key records that they store name the same group key, verification
+ * shares and chain code, each share belongs to its verification share, and the coordinator's key and message say the same.
+ */
+import { type Curve, groupOf } from '../../crypto/group.ts';
+import type { NodeWrite } from '../../nodes/records.ts';
+import type { Checker, Observation } from '../observation.ts';
+import { proofIn } from './answers.ts';
+import { type KeyRecordJson, keyRecordsIn } from './node-records.ts';
+import { hexOf } from './sessions.ts';
+
+interface Agreed {
+  /** What everybody must say; from whoever said it first. */
+  readonly said: string;
+  readonly by: string;
+  readonly publicKey: string;
+}
+
+export function groupKeyAgreed(): Checker {
+  /** By "tenant/session". */
+  const keys = new Map<string, Agreed>();
+
+  function say(name: string, by: string, said: string, publicKey: string): string | undefined {
+    const first = keys.get(name);
+    if (!first) {
+      keys.set(name, { said, by, publicKey });
+      return undefined;
+    }
+    return first.said === said ? undefined : `${by} and ${first.by} hold different results of the key ${name}`;
+  }
+
+  function nodeWrote(process: string, write: NodeWrite): string | undefined {
+    for (const { name, key } of keyRecordsIn(write)) {
+      const wrong = say(name, process, summary(key), key.public_key) ?? ownShareFault(process, name, key);
+      if (wrong) return wrong;
+    }
+    return undefined;
+  }
+
+  return {
+    invariant: 'group-key-agreed',
+    observe(observation: Observation) {
+      if (observation.kind === 'promised') {
+        const { receipt } = proofIn(observation.response) ?? {};
+        if (receipt?.reasonCode !== 'DKG_COMPLETED') return undefined;
+        const key = keys.get(`${observation.tenant}/${receipt.sessionId}`);
+        if (key && receipt.message.includes(key.publicKey)) return undefined;
+        return `the receipt of the key ${receipt.sessionId} names another group key than its nodes hold`;
+      }
+      if (observation.kind !== 'written' || observation.outcome !== 'written') return undefined;
+      if (observation.process !== 'coordinator') return nodeWrote(observation.process, observation.write);
+      const { write } = observation;
+      if (write.kind !== 'update' || !write.key) return undefined;
+      const { tenant, keyId, curve, threshold, totalNodes, publicKey, chainCode, verificationShares } = write.key;
+      const said = [curve, threshold, totalNodes, publicKey, chainCode, ...verificationShares].join(' ');
+      if (!keys.has(`${tenant}/${keyId}`)) return `the coordinator has a key ${keyId} that no node has made final`;
+      return say(`${tenant}/${keyId}`, 'coordinator', said, publicKey);
+    },
+  };
+}
+
+function summary(key: KeyRecordJson): string {
+  const { curve, threshold, total_nodes, public_key, chain_code, verification_shares } = key;
+  return [curve, threshold, total_nodes, public_key, chain_code, ...verification_shares].join(' ');
+}
+
+/** A share is right when it is the secret of its own verification share. */
+function ownShareFault(process: string, name: string, key: KeyRecordJson): string | undefined {
+  const group = groupOf(key.curve as Curve);
+  const share = group.decodeScalar(Buffer.from(key.signing_share, 'hex'));
+  if (hexOf(group.baseMultiply(share)) === key.verification_shares[key.node_id - 1]) return undefined;
+  return `${process} made the key ${name} final with a share that is not the one of its verification share`;
+}

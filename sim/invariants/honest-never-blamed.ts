@@ -1,0 +1,79 @@
+/**
+ * Blame never falls on an honest node: whoever is named in an event, a session's record or a receipt is a node on which a
+ * byzantine fault has fired. One that lost its store may be named too, in a DKG: it deals anew what it has dealt, and by
+ * what it signed it cannot be told from a node that equivocates.
+ */
+import type { FaultKind } from '../../faults/fault.ts';
+import type { Checker, Observation } from '../observation.ts';
+import { proofIn } from './answers.ts';
+import { DurableSessions, isSigning } from './sessions.ts';
+
+const byzantine: ReadonlySet<FaultKind> = new Set([
+  'bad_share',
+  'bad_commitment',
+  'bad_proof',
+  'bad_partial',
+  'equivocate',
+  'withhold',
+  'stale_replay',
+  'false_report',
+]);
+/** How messages name whom they blame: coordinator/dkg/blame.ts, coordinator/signing/partials.ts. */
+const blaming = /(nodes? [\d, ]+) broke the protocol|the partial that (nodes? [\d, ]+) made does not verify/g;
+
+export function honestNeverBlamed(): Checker {
+  const liars = new Set<number>();
+  const sessions = new DurableSessions();
+
+  const honestAmong = (ids: readonly number[]) => ids.filter((id) => !liars.has(id));
+  const complaint = (where: string, ids: readonly number[]) => {
+    const honest = honestAmong(ids);
+    return honest.length === 0 ? undefined : `${where} blames node ${honest.join(', ')}, on which nothing was amiss`;
+  };
+
+  return {
+    invariant: 'honest-never-blamed',
+    observe(observation: Observation) {
+      switch (observation.kind) {
+        case 'fault':
+          if (observation.what !== 'fired' || !byzantine.has(observation.fault)) return undefined;
+          for (const target of observation.targets) liars.add(Number(target.slice('node/'.length)));
+          return undefined;
+        case 'process':
+          if (observation.what !== 'down' || !observation.storeLost) return undefined;
+          if (observation.process.startsWith('node/')) liars.add(Number(observation.process.slice('node/'.length)));
+          return undefined;
+        case 'emitted': {
+          const { culprits } = observation.event.fields;
+          if (!Array.isArray(culprits) || culprits.length === 0) return undefined;
+          return complaint(`the event ${observation.event.type} of ${observation.address}`, culprits as number[]);
+        }
+        case 'logged': {
+          const { culprits } = observation.event.object as { culprits?: readonly number[] };
+          if (!culprits || culprits.length === 0) return undefined;
+          return complaint(`the logged event ${observation.event.type}`, culprits);
+        }
+        case 'written':
+          for (const { record } of sessions.take(observation)) {
+            if (!isSigning(record)) continue;
+            const wrong = complaint(`session ${record.sessionId}`, record.ceremony.excluded);
+            if (wrong) return wrong;
+          }
+          return undefined;
+        case 'promised': {
+          const { receipt } = proofIn(observation.response) ?? {};
+          if (!receipt) return undefined;
+          return complaint(`the receipt ${receipt.reasonCode} of ${receipt.sessionId}`, namedIn(receipt.message));
+        }
+        default:
+          return undefined;
+      }
+    },
+  };
+}
+
+function namedIn(message: string): number[] {
+  return [...message.matchAll(blaming)].flatMap(([, first, second]) =>
+    [...(first ?? second ?? '').matchAll(/\d+/g)].map(Number),
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * The records that nodes store, read back: JSON text, as nodes/key-record.ts and nodes/dkg/record.ts write it. Each
+ * record is read once, however many checkers look at it. Secret.
+ */
+import type { NodeRecord, NodeWrite } from '../../nodes/records.ts';
+
+export interface KeyRecordJson {
+  readonly curve: string;
+  readonly threshold: number;
+  readonly total_nodes: number;
+  readonly node_id: number;
+  readonly signing_share: string;
+  readonly public_key: string;
+  readonly verification_shares: readonly string[];
+  readonly chain_code: string;
+}
+
+/** Which fields are there depends on the phase. */
+export interface DkgRecordJson {
+  readonly phase: string;
+  readonly attempt?: number;
+  readonly terms?: { readonly attempt: number };
+  readonly opening?: { readonly signature: string };
+  readonly dealing?: {
+    readonly polynomial: readonly string[];
+    readonly sealing_seed: string;
+    readonly box_seed: string;
+    readonly opening: { readonly signature: string };
+  };
+  readonly dealers?: readonly { readonly dealer: number; readonly share?: string }[];
+  readonly key_package?: { readonly signing_share: string };
+}
+
+const read = new WeakMap<NodeRecord, unknown>();
+
+export function keyRecordsIn(write: NodeWrite): { readonly name: string; readonly key: KeyRecordJson }[] {
+  return recordsIn<KeyRecordJson>(write, 'key/').map(({ name, json }) => ({ name, key: json }));
+}
+
+export function dkgRecordsIn(write: NodeWrite): { readonly name: string; readonly dkg: DkgRecordJson }[] {
+  return recordsIn<DkgRecordJson>(write, 'dkg/').map(({ name, json }) => ({ name, dkg: json }));
+}
+
+/** `name`: "tenant/session". */
+function recordsIn<T>({ puts }: NodeWrite, prefix: string): { readonly name: string; readonly json: T }[] {
+  const found: { name: string; json: T }[] = [];
+  for (const { key, record } of puts) {
+    if (!key.startsWith(prefix)) continue;
+    let json = read.get(record);
+    if (json === undefined) {
+      json = JSON.parse(Buffer.from(record.buffer, record.byteOffset, record.length).toString());
+      read.set(record, json);
+    }
+    found.push({ name: key.slice(prefix.length), json: json as T });
+  }
+  return found;
+}

@@ -1,0 +1,75 @@
+/**
+ * What the store holds of sessions, replayed from the writes that took hold: what several checkers stand on. A write that
+ * is repeated because its answer was lost changes nothing and is not a change here either.
+ */
+import type { CoordinatorWrite } from '../../coordinator/messages.ts';
+import type { KeyRecord, SessionRecord, SigningRecord } from '../../coordinator/session/record.ts';
+import type { LoggedEvent } from '../../proto/event-log.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Observation } from '../observation.ts';
+
+/** One durable change of one session. */
+export interface SessionChange {
+  readonly record: SessionRecord;
+  /** What stood there; undefined: the session begins, or nothing is known of it. */
+  readonly before: SessionRecord | undefined;
+  readonly begins: boolean;
+  readonly event: LoggedEvent | undefined;
+  readonly key: KeyRecord | undefined;
+}
+
+export type SigningSessionRecord = SessionRecord & { readonly ceremony: SigningRecord };
+
+const none: readonly SessionChange[] = [];
+
+export class DurableSessions {
+  readonly #sessions = new Map<string, SessionRecord>();
+
+  get(tenant: string, sessionId: string): SessionRecord | undefined {
+    return this.#sessions.get(`${tenant}/${sessionId}`);
+  }
+
+  /** The changes that an observation tells of, in the order in which they take hold. */
+  take(observation: Observation): readonly SessionChange[] {
+    if (observation.kind !== 'written' || observation.process !== 'coordinator') return none;
+    if (observation.outcome !== 'written') return none;
+    const { write } = observation;
+    if (write.kind === 'closeKey') return none;
+    const standing = this.get(write.session.tenant, write.session.sessionId);
+    if (standing?.checkpointId === write.session.checkpointId) return none;
+    const changes: SessionChange[] = [];
+    const ends = endsOf(write);
+    if (ends) changes.push(this.#put(ends.session, ends.event, false, undefined));
+    const key = write.kind === 'update' ? write.key : undefined;
+    changes.push(this.#put(write.session, write.event, write.kind === 'create', key));
+    return changes;
+  }
+
+  #put(
+    record: SessionRecord,
+    event: LoggedEvent | undefined,
+    begins: boolean,
+    key: KeyRecord | undefined,
+  ): SessionChange {
+    const name = `${record.tenant}/${record.sessionId}`;
+    const before = this.#sessions.get(name);
+    this.#sessions.set(name, record);
+    return { record, before, begins, event, key };
+  }
+}
+
+function endsOf(write: CoordinatorWrite): { readonly session: SessionRecord; readonly event: LoggedEvent } | undefined {
+  return write.kind === 'create' ? write.ends : undefined;
+}
+
+export function isSigning(record: SessionRecord): record is SigningSessionRecord {
+  return record.ceremony.kind === 'signing';
+}
+
+export function stateName(state: ReceiptState): string {
+  return ReceiptState[state] ?? String(state);
+}
+
+export function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+}

@@ -1,0 +1,99 @@
+/**
+ * Every released signature verifies for exactly the message that was approved, under the key derived from the one that a
+ * DKG made. "Approved" is what a client asked for, not what the session's record says: both are compared.
+ */
+
+import type { KeyRecord } from '../../coordinator/session/record.ts';
+import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
+import {
+  type InitiateSigningRequest,
+  InitiateSigningRequestSchema,
+  KeystoreType,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Checker, Observation } from '../observation.ts';
+import { signatureIn } from './answers.ts';
+import { DurableSessions, hexOf, isSigning, type SigningSessionRecord } from './sessions.ts';
+import type { SignatureVerifier } from './verifier.ts';
+
+export function signatureVerifies(verify: SignatureVerifier): Checker {
+  const sessions = new DurableSessions();
+  const keys = new Map<string, KeyRecord>();
+  /** What clients asked to sign, by "tenant intent". */
+  const asked = new Map<string, Set<string>>();
+  /** Signatures that were found right, by "tenant session". */
+  const verified = new Map<string, string>();
+
+  function released(tenant: string, sessionId: string, signature: Uint8Array): string | undefined {
+    const hex = hexOf(signature);
+    const name = `${tenant} ${sessionId}`;
+    const known = verified.get(name);
+    if (known === hex) return undefined;
+    if (known !== undefined) return `session ${sessionId} released two signatures`;
+    const record = sessions.get(tenant, sessionId);
+    if (!record || !isSigning(record)) return `a signature was released for ${sessionId}, of which nothing is durable`;
+    const key = keys.get(`${tenant} ${record.ceremony.facts.keyId}`);
+    if (!key) return `session ${sessionId} released a signature of a key that no DKG made`;
+    if (!isRight(verify, record, key, signature)) {
+      return `the signature of session ${sessionId} does not verify for the approved message under the derived key`;
+    }
+    verified.set(name, hex);
+    return undefined;
+  }
+
+  return {
+    invariant: 'signature-verifies',
+    observe(observation: Observation) {
+      switch (observation.kind) {
+        case 'called': {
+          const request = observation.request as Partial<InitiateSigningRequest>;
+          if (request.$typeName !== InitiateSigningRequestSchema.typeName) return undefined;
+          const { transactionIntentId, walletId, messageHash, derivation } = request as InitiateSigningRequest;
+          const name = `${observation.tenant} ${transactionIntentId}`;
+          const contents = asked.get(name) ?? new Set();
+          contents.add(`${walletId} ${derivation?.derivationPath ?? ''} ${hexOf(messageHash)}`);
+          asked.set(name, contents);
+          return undefined;
+        }
+        case 'written':
+          for (const { record, begins, key } of sessions.take(observation)) {
+            if (key) keys.set(`${key.tenant} ${key.keyId}`, key);
+            if (!begins || !isSigning(record)) continue;
+            const { intentId, keyId, derivationPath, messageHash } = record.ceremony.facts;
+            if (!asked.get(`${record.tenant} ${intentId}`)?.has(`${keyId} ${derivationPath} ${messageHash}`)) {
+              return `session ${record.sessionId} is about something that nobody asked to sign for its intent`;
+            }
+          }
+          return undefined;
+        case 'promised': {
+          const { tenant, response } = observation;
+          const signed = signatureIn(response);
+          return signed && released(tenant, signed.signingSessionId, signed.fullSignature);
+        }
+        default:
+          return undefined;
+      }
+    },
+  };
+}
+
+function isRight(
+  verify: SignatureVerifier,
+  { ceremony, keystoreType }: SigningSessionRecord,
+  { curve, publicKey, chainCode }: KeyRecord,
+  signature: Uint8Array,
+): boolean {
+  const { derivationPath, messageHash } = ceremony.facts;
+  const derived = deriveTweak({
+    curve,
+    publicKey: Buffer.from(publicKey, 'hex'),
+    chainCode: Buffer.from(chainCode, 'hex'),
+    path: parsePath(derivationPath).normal,
+  });
+  const bip340 = keystoreType === KeystoreType.MPC_FROST;
+  return verify({
+    scheme: curve === 'ed25519' ? 'ed25519' : bip340 ? 'bip340' : 'ecdsa',
+    publicKey: derived.publicKey,
+    message: Buffer.from(messageHash, 'hex'),
+    signature,
+  });
+}

@@ -1,0 +1,65 @@
+/**
+ * A resume token works once. From the write that its session resumes by, its epoch is among the used ones for good, no
+ * second call is told that it resumed by it, and every later call with it hears that it was used already.
+ */
+import { ReceiptState, type ResumeSessionRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Checker, Observation } from '../observation.ts';
+import { proofIn } from './answers.ts';
+import { DurableSessions, type SessionChange } from './sessions.ts';
+
+/** What a call with a used token may hear instead: the call itself is at fault. */
+const faultsOfTheCall = new Set(['INVALID_REQUEST', 'CONTRACT_VERSION_UNSUPPORTED']);
+
+export function tokenUsedOnce(): Checker {
+  const sessions = new DurableSessions();
+  /** Tokens, to session and epoch: secret, and never in a text. */
+  const issued = new Map<string, string>();
+  /** Session and epoch of tokens that were used. */
+  const used = new Set<string>();
+  const resumedBy = new Set<string>();
+
+  function changed({ record, before }: SessionChange): string | undefined {
+    const { tenant, sessionId, usedResumeEpochs } = record;
+    const earlier = before?.usedResumeEpochs ?? [];
+    if (earlier.some((epoch) => !usedResumeEpochs.includes(epoch)))
+      return `session ${sessionId} forgets a used resume token`;
+    const resumes =
+      record.state === ReceiptState.RESUMED && before !== undefined && before.state !== ReceiptState.RESUMED;
+    if (!resumes) return undefined;
+    used.add(`${tenant}/${sessionId}/${before.epoch}`);
+    if (usedResumeEpochs.includes(before.epoch) && !earlier.includes(before.epoch)) return undefined;
+    return `session ${sessionId} resumes at epoch ${before.epoch} and does not keep that its token was used`;
+  }
+
+  function promised(tenant: string, request: unknown, response: unknown): string | undefined {
+    const { receipt, checkpoint } = proofIn(response) ?? {};
+    if (!receipt || !checkpoint) return undefined;
+    if (checkpoint.resumeToken !== '')
+      issued.set(checkpoint.resumeToken, `${tenant}/${receipt.sessionId}/${checkpoint.epoch}`);
+    if ((request as { $typeName?: string }).$typeName !== 'svc.mesh.v1.ResumeSessionRequest') return undefined;
+    const { resumeToken, sessionId } = request as ResumeSessionRequest;
+    const epoch = issued.get(resumeToken);
+    if (!epoch?.startsWith(`${tenant}/${sessionId}/`)) return undefined;
+    const { reasonCode } = receipt;
+    if (reasonCode === 'SESSION_RESUMED') {
+      if (resumedBy.has(epoch)) return `session ${sessionId} resumed twice by one token`;
+      resumedBy.add(epoch);
+      return undefined;
+    }
+    if (!used.has(epoch) || reasonCode === 'RESUME_TOKEN_REUSED' || faultsOfTheCall.has(reasonCode)) return undefined;
+    return `session ${sessionId} answers ${reasonCode} to a resume token that was used already`;
+  }
+
+  return {
+    invariant: 'token-used-once',
+    observe(observation: Observation) {
+      if (observation.kind === 'promised')
+        return promised(observation.tenant, observation.request, observation.response);
+      for (const change of sessions.take(observation)) {
+        const wrong = changed(change);
+        if (wrong) return wrong;
+      }
+      return undefined;
+    },
+  };
+}
