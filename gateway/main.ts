@@ -19,6 +19,7 @@ import { buildGrpc, type GrpcDoor } from './grpc/server.ts';
 import { buildHttp } from './http/app.ts';
 import { RedisRateLimits } from './limits/rate-limits.ts';
 import { openRedis } from './redis.ts';
+import { sandboxSessions } from './sandbox/sessions.ts';
 import { connectSigning } from './signing/connect.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { packageVersion } from './version.ts';
@@ -62,7 +63,15 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const authenticator = new Authenticator({ environment, acceptAnyTestToken, tokenKey, store, log });
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, log);
   const admission = new Admission(authenticator, limits);
-  const wallets = buildWalletApi({ config, redis, admission, signer: makeClusterSigner({ calls }), log });
+  const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }) };
+  const wallets = buildWalletApi({
+    config,
+    redis,
+    admission,
+    signer: makeClusterSigner({ calls }),
+    log,
+    ...(environment === 'sandbox' && { sandbox }),
+  });
   const doors = { admission, calls, cluster, log, wallets: wallets.store };
   const http = await buildHttp({ ...doors, environment, version: packageVersion(), rest: wallets });
   const grpc = buildGrpc(doors);

@@ -30,6 +30,7 @@ import { receiptSigner } from './receipts/signer.ts';
 import type { RestDeps } from './rest/mount.ts';
 import type { Route } from './rest/route.ts';
 import { riskRoutes } from './risk/routes.ts';
+import { type SandboxDeps, sandboxRoutes } from './sandbox/routes.ts';
 import { answerSeal } from './secrets/answer-seal.ts';
 import { fileKeyRing } from './secrets/key-ring.ts';
 import type { ClusterSigner } from './signing/cluster-signer.ts';
@@ -54,6 +55,8 @@ export interface WalletApiOptions {
   /** The cluster that makes and uses the keys of self_hosted wallets. */
   readonly signer: ClusterSigner;
   readonly log: Log;
+  /** In a sandbox alone: its routes are there. */
+  readonly sandbox?: SandboxDeps;
   readonly clock?: Clock;
   readonly random?: RandomBytes;
   /** For tests: answers that do not match their schemas are errors. */
@@ -125,6 +128,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     ...riskRoutes(),
     ...policyRoutes(receipts),
     ...receiptRoutes(receipts),
+    ...(options.sandbox === undefined ? [] : sandboxRoutes(options.sandbox)),
   ];
   return {
     routes,

@@ -17,6 +17,7 @@ import { makeSelfHosted } from '../../gateway/providers/self-hosted/adapter.ts';
 import { receiptRoutes } from '../../gateway/receipts/routes.ts';
 import type { Route } from '../../gateway/rest/route.ts';
 import { riskRoutes } from '../../gateway/risk/routes.ts';
+import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { walletRoutes } from '../../gateway/wallets/routes.ts';
 import { webhookRoutes } from '../../gateway/webhooks/routes.ts';
 
@@ -35,6 +36,11 @@ export function restRoutes(): readonly Route[] {
     ...complianceRoutes(),
     ...receiptRoutes(absent()),
   ];
+}
+
+/** Those of a sandbox alone, which have a page of their own. */
+export function sandboxRoutes(): readonly Route[] {
+  return allSandboxRoutes({ control: undefined, sessions: absent() });
 }
 
 export function providerInfos(): readonly ProviderInfo[] {

@@ -13,7 +13,8 @@ export interface Requirement {
   readonly scope: Scope;
   /** Needed besides `scope`, e.g. `preview:policies`. */
   readonly alsoScope?: Scope | undefined;
-  readonly limitClass: LimitClass;
+  /** `none`: it is not counted. */
+  readonly limitClass: LimitClass | 'none';
 }
 
 export type Admitted =
@@ -86,7 +87,7 @@ export class Admission {
       done({ admitted: false, error: missingScope(lacking), rate: undefined });
       return;
     }
-    if (this.#limits === undefined) {
+    if (this.#limits === undefined || limitClass === 'none') {
       done({ admitted: true, principal: identified, rate: undefined });
       return;
     }

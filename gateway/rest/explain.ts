@@ -145,6 +145,8 @@ function explainBranches(
   value: unknown,
   field: string,
 ): FieldIssue[] {
+  const tag = tagOf(branches);
+  if (tag !== undefined && hasType('object', value)) return explainTagged(tag, branches, value as object, field);
   const found = branches.map((branch) => ({ branch, issues: explain(branch, value, field) }));
   if (found.some(({ issues }) => issues.length === 0)) return [];
   const fault = (issue: string): FieldIssue[] => [{ field, issue, message: describeSchema(schema) }];
@@ -153,6 +155,27 @@ function explainBranches(
     return fault(found.some(({ branch }) => hasType(branch.type, value)) ? 'not_allowed_value' : 'wrong_type');
   if (ofType.length > 1 && ofType.every(({ branch }) => branch.const !== undefined)) return fault('not_allowed_value');
   return ofType.reduce((best, next) => (next.issues.length < best.issues.length ? next : best)).issues;
+}
+
+/** The field that has another constant in each of three objects or more. */
+function tagOf(branches: readonly JsonSchema[]): string | undefined {
+  if (branches.length < 3) return undefined;
+  const isTag = (name: string) => branches.every(({ properties = {} }) => properties[name]?.const !== undefined);
+  return Object.keys(branches[0]?.properties ?? {}).find(isTag);
+}
+
+/** Told apart by `tag`: the one that it names is explained, or else what it may name. */
+function explainTagged(tag: string, branches: readonly JsonSchema[], value: object, field: string): FieldIssue[] {
+  const named = (value as Record<string, unknown>)[tag];
+  const branch = branches.find(({ properties = {} }) => properties[tag]?.const === named);
+  if (branch !== undefined && Object.hasOwn(value, tag)) return explain(branch, value, field);
+  const kinds = branches.map(({ properties = {} }) => String(properties[tag]?.const));
+  const issue = !Object.hasOwn(value, tag)
+    ? 'missing_required'
+    : typeof named === 'string'
+      ? 'not_allowed_value'
+      : 'wrong_type';
+  return [{ field: joinField(field, tag), issue, message: `takes ${kinds.join(', ')}` }];
 }
 
 /** A union of objects is told apart by a field with a constant, such as `kind`. */

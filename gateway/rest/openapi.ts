@@ -117,7 +117,8 @@ function requestBody({ method, body, bodyOptional }: Route, schemas: NamedSchema
 }
 
 function successes(route: Route, schemas: NamedSchemas): JsonObject {
-  const headers = answerHeaders({ guarded: route.scope !== undefined, idempotent: isIdempotent(route) });
+  const guarded = route.scope !== undefined && route.limitClass !== 'none';
+  const headers = answerHeaders({ guarded, idempotent: isIdempotent(route) });
   return Object.fromEntries(
     Object.entries(route.responses).map(([status, { schema, description, contentType = 'application/json' }]) => [
       status,

@@ -11,7 +11,7 @@ export interface RouteRow {
   readonly tag: string;
   /** undefined: public. */
   readonly scope: Scope | undefined;
-  readonly limitClass: 'reads' | 'writes';
+  readonly limitClass: 'reads' | 'writes' | 'none';
   /** Takes an Idempotency-Key. */
   readonly idempotent: boolean;
   /** The module whose `preview:` scope production asks for. */

@@ -84,7 +84,8 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly description?: string;
   /** undefined: public, no token. */
   readonly scope: Scope | undefined;
-  readonly limitClass: 'reads' | 'writes';
+  /** Which of the tenant's allowances it takes from; `none`: from no one's. */
+  readonly limitClass: 'reads' | 'writes' | 'none';
   /** In production the caller also needs `preview:<module>`. */
   readonly preview?: PreviewModule;
   readonly params?: P;

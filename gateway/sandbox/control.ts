@@ -1,0 +1,92 @@
+/**
+ * How a route asks whoever runs the cluster's processes: one question, one answer, and every refusal as an error of the
+ * API. What changes the sandbox is logged with who did it.
+ */
+import {
+  ControlError,
+  type ControlGives,
+  type ControlMethod,
+  type ControlTakes,
+  type SandboxControl,
+} from '../../faults/control.ts';
+import { actorOf } from '../auth/principal.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import type { RequestContext } from '../rest/route.ts';
+
+/** Longer than a process takes to start. */
+const answerMaxMs = 60_000;
+
+const absent =
+  'nobody who runs the processes of this sandbox is connected: start the cluster with `signmesh up`, ' +
+  'without SIGNMESH_FAULTS=off';
+
+/** Only reads. Throws ServiceError. */
+export async function ask<M extends ControlMethod>(
+  control: SandboxControl | undefined,
+  method: M,
+  takes: ControlTakes<M>,
+): Promise<ControlGives<M>> {
+  if (control === undefined) throw new ServiceError('unavailable', absent);
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    const text = 'whoever runs the processes of this sandbox does not answer; whether it was done is unknown';
+    timer = setTimeout(() => reject(new ServiceError('unavailable', text)), answerMaxMs);
+  });
+  try {
+    return await Promise.race([control.ask(method, takes), silence]);
+  } catch (error) {
+    throw error instanceof ControlError ? refusal(error) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Changes the sandbox: the log says who did it, and what came of it. Throws ServiceError. */
+export async function act<M extends ControlMethod>(
+  context: RequestContext,
+  control: SandboxControl | undefined,
+  method: M,
+  takes: ControlTakes<M>,
+): Promise<ControlGives<M>> {
+  const { log } = context;
+  const facts = whoDid(context, method, takes);
+  try {
+    const gives = await ask(control, method, takes);
+    log.info(facts, 'the sandbox was changed by its API');
+    return gives;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn({ ...facts, reason }, 'a change of the sandbox was refused');
+    throw error;
+  }
+}
+
+/** Who asks for what: nothing that a caller sends to these routes is secret. */
+export function whoDid(context: RequestContext, action: string, takes: unknown): Record<string, unknown> {
+  const { tenant, principal, requestId } = context;
+  return {
+    event: 'sandbox.admin',
+    action,
+    actor: actorOf(principal),
+    token: principal.tokenId,
+    tenant,
+    request_id: requestId,
+    takes,
+  };
+}
+
+function refusal({ fault }: ControlError): ServiceError {
+  const { code, message, field = '' } = fault;
+  switch (code) {
+    case 'invalid':
+      return new ServiceError('invalidRequest', message, { details: [{ field, issue: 'invalid_value', message }] });
+    case 'not_found':
+      return new ServiceError('notFound', message);
+    case 'conflict':
+      return new ServiceError('conflict', message, { details: [{ field, issue: 'state_conflict', message }] });
+    case 'unsupported':
+      return new ServiceError('providerRejected', message, { details: [{ field, issue: 'not_supported', message }] });
+    case 'unavailable':
+      return new ServiceError('unavailable', message);
+  }
+}

@@ -1,0 +1,107 @@
+/** /v1/sandbox/faults and /v1/sandbox/steps: what goes wrong from now on. */
+import Type from 'typebox';
+import type { Fault } from '../../faults/fault.ts';
+import { type Route, route } from '../rest/route.ts';
+import { Closed, PathId } from '../rest/schema-kit.ts';
+import { noSuch } from '../rest/visibility.ts';
+import { act, ask } from './control.ts';
+import { FaultBody, FaultList, FaultView, faultLifetime, faultView } from './fault-schemas.ts';
+import type { SandboxDeps } from './routes.ts';
+import { common, wholeList } from './shared.ts';
+
+const params = Closed({ id: PathId('fault id') });
+
+export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/faults',
+      operationId: 'createSandboxFault',
+      summary: 'Arm a fault',
+      description:
+        'The body is a fault of docs/faults.md, as scenario files have it, and `expires_in_s`. Give it an `id` to make ' +
+        'the request safe to repeat: an id that is taken is a 409. A fault that this sandbox cannot do is a 422.',
+      body: FaultBody,
+      responses: { 201: { description: 'The fault, armed', schema: FaultView } },
+      errors: [422],
+      handle: async (context, { body }) => {
+        const { expires_in_s: expiresInS = faultLifetime.defaultS, ...fault } = body;
+        const takes = { fault: fault as Fault, expiresInMs: expiresInS * 1_000 };
+        const gives = await act(context, control, 'faults.create', takes);
+        return { status: 201, body: faultView(gives.fault) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/sandbox/faults',
+      operationId: 'listSandboxFaults',
+      summary: 'List the faults that are armed, and those that ended lately',
+      description: 'All of them: there is one page.',
+      responses: { 200: { description: 'Every fault', schema: FaultList } },
+      handle: async () => {
+        const { faults } = await ask(control, 'faults.list', {});
+        return { status: 200, body: wholeList('faults', faults.map(faultView)) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/sandbox/faults/:id',
+      operationId: 'getSandboxFault',
+      summary: 'Read a fault',
+      params,
+      responses: { 200: { description: 'The fault', schema: FaultView } },
+      handle: async (_, { params: { id } }) => {
+        const { faults } = await ask(control, 'faults.list', {});
+        const found = faults.find((fault) => fault.id === id);
+        if (found === undefined) throw noSuch('fault');
+        return { status: 200, body: faultView(found) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      path: '/v1/sandbox/faults/:id',
+      operationId: 'deleteSandboxFault',
+      summary: 'Remove a fault, and end what it holds',
+      params,
+      responses: { 204: { description: 'It is gone' } },
+      handle: async (context, { params: { id } }) => {
+        await act(context, control, 'faults.delete', { id });
+        return { status: 204 };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/faults/reset',
+      operationId: 'resetSandboxFaults',
+      summary: 'Remove every fault: what was held arrives, what was paused goes on',
+      responses: {
+        200: {
+          description: 'How many were removed',
+          schema: Closed({ removed: Type.Integer({ minimum: 0 }) }),
+        },
+      },
+      handle: async (context) => {
+        const { removed } = await act(context, control, 'faults.reset', {});
+        return { status: 200, body: { removed } };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/steps',
+      operationId: 'beginSandboxStep',
+      summary: 'Say that a step of a scenario begins, for faults whose trigger names it',
+      body: Closed({ step: Type.String({ minLength: 1, maxLength: 100, description: 'its name' }) }),
+      responses: { 204: { description: 'It is known' } },
+      handle: async (context, { body: { step } }) => {
+        await act(context, control, 'faults.step', { step });
+        return { status: 204 };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,69 @@
+/** Faults as the API takes and shows them: the schemas are those of the vocabulary, chosen by the field `fault`. */
+import Type, { type TSchema } from 'typebox';
+import type { ArmedFault } from '../../faults/control.ts';
+import { type Fault, type FaultKind, faultKinds, faultSchemas, simulatedOnly } from '../../faults/fault.ts';
+import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { isoTime, isoTimeOrNull } from './shared.ts';
+
+/** A fault left behind ends by itself. */
+export const faultLifetime = { defaultS: 300, maxS: 86_400 } as const;
+
+const lifetime = {
+  expires_in_s: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: faultLifetime.maxS,
+      description: `it is removed after so many seconds, whatever happens; ${faultLifetime.defaultS} by default`,
+    }),
+  ),
+};
+
+/** "bad_share" → "BadShare". */
+function titleOf(kind: FaultKind): string {
+  return kind.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function variants(suffix: string, more: Record<string, TSchema>): TSchema[] {
+  return faultKinds.map((kind) => {
+    const { properties, description } = faultSchemas[kind] as unknown as {
+      properties: Record<string, TSchema>;
+      description: string;
+    };
+    const only = simulatedOnly[kind] === undefined ? '' : ' (simulated worlds alone)';
+    return Closed({ ...properties, ...more }, { title: `${titleOf(kind)}${suffix}`, description: description + only });
+  });
+}
+
+export type FaultBodyValue = Fault & { readonly expires_in_s?: number };
+
+/** One of the kinds, told apart by `fault`. */
+export const FaultBody = Type.Unsafe<FaultBodyValue>(Type.Union(variants('FaultRequest', lifetime)));
+
+export const FaultView = Closed(
+  {
+    id: Type.String({ description: 'the one that was asked for, or given' }),
+    fault: Type.Unsafe<Fault>(Type.Union(variants('Fault', {}))),
+    state: OneOf(['armed', 'holding', 'over'], {
+      description: 'waits for its trigger; holds; has ended by itself, and is still listed for a while',
+    }),
+    strikes: Type.Integer({ minimum: 0, description: 'how often it struck' }),
+    armed_at: Timestamp,
+    ends_at: Nullable(Type.String({ format: 'date-time', description: 'null: it has no end of its own' })),
+    expires_at: Type.String({ format: 'date-time', description: 'it is removed then' }),
+  },
+  { title: 'SandboxFault' },
+);
+
+export const FaultList = ListOf('faults', FaultView);
+
+export function faultView({ id, fault, state, strikes, armedMs, endsMs, expiresMs }: ArmedFault) {
+  return {
+    id,
+    fault,
+    state,
+    strikes,
+    armed_at: isoTime(armedMs),
+    ends_at: isoTimeOrNull(endsMs),
+    expires_at: isoTime(expiresMs),
+  };
+}

@@ -1,0 +1,196 @@
+/** /v1/sandbox/nodes: the processes of the cluster, and what can be done to one of them. */
+import { setTimeout as pauseFor } from 'node:timers/promises';
+import Type from 'typebox';
+import type { ControlTakes, NodeStatus } from '../../faults/control.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { type Answer, type RequestContext, type Route, route } from '../rest/route.ts';
+import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { noSuch } from '../rest/visibility.ts';
+import { act, ask } from './control.ts';
+import type { SandboxDeps } from './routes.ts';
+import { common, isoTimeOrNull, wholeList } from './shared.ts';
+
+/** What is done to this very gateway waits so long, for its answer to leave. */
+const farewellMs = 100;
+
+const NodeView = Closed(
+  {
+    id: Type.String({ description: 'as in paths: a node’s number, or `coordinator`, `gateway`, `worker`, `redis`' }),
+    process: Type.String({ description: 'as faults name it: `node/1`, `coordinator`, …' }),
+    state: OneOf(['running', 'paused', 'down', 'starting']),
+    pid: Nullable(Type.Integer()),
+    restarts: Type.Integer({ minimum: 0, description: 'since the cluster was started' }),
+    started_at: Nullable(Timestamp),
+    uptime_ms: Nullable(Type.Integer({ minimum: 0, description: 'since it was started last; null: it is down' })),
+    linked: Nullable(Type.Boolean({ description: 'whether its link to the coordinator is up; null: it is no node' })),
+    clock_offset_ms: Type.Integer({ description: 'its clock, beyond the machine’s' }),
+  },
+  { title: 'SandboxNode' },
+);
+
+const params = Closed({
+  node: Type.String({
+    pattern: '^([1-9][0-9]?|100|coordinator|gateway|worker|redis)$',
+    description: 'a node’s number, or `coordinator`, `gateway`, `worker`, `redis`',
+    examples: ['2'],
+  }),
+});
+
+const CrashBody = Closed({
+  lose_state: Type.Optional(Type.Boolean({ description: 'what it has stored is lost too; false by default' })),
+  restart_after_ms: Type.Optional(
+    Nullable(
+      Type.Integer({
+        minimum: 0,
+        maximum: 86_400_000,
+        description: 'down for so long; 100 by default; null: it stays',
+      }),
+    ),
+  ),
+});
+
+type Action = ControlTakes<'processes.act'>['action'];
+
+const texts: Readonly<Record<Action, { readonly summary: string; readonly done: string }>> = {
+  crash: { summary: 'End a process at once, as by SIGKILL', done: 'It is down; unless told otherwise it comes back' },
+  restart: { summary: 'Restart a process, or bring it up', done: 'It is up, and ready' },
+  pause: { summary: 'Let a process stand still, as by SIGSTOP', done: 'It stands still' },
+  resume: { summary: 'Let a process go on', done: 'It goes on' },
+};
+
+export function nodeRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly Route[] {
+  const perform = async (
+    context: RequestContext,
+    node: string,
+    more: Omit<ControlTakes<'processes.act'>, 'process'>,
+  ) => {
+    const takes = { process: processOf(node), ...more };
+    if (node === 'gateway') return toThisGateway(context, control, takes);
+    const { process } = await act(context, control, 'processes.act', takes);
+    const { realMs } = await processes(context, control);
+    return { status: 200, body: nodeView(process, realMs) };
+  };
+  const plain = (action: Exclude<Action, 'crash'>): Route =>
+    route({
+      ...common,
+      ...shape(action),
+      params,
+      handle: (context, { params: { node } }) => perform(context, node, { action }),
+    });
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/sandbox/nodes',
+      operationId: 'listSandboxNodes',
+      summary: 'List the nodes and the other processes, with their health',
+      description: 'All of them: there is one page.',
+      responses: { 200: { description: 'Every process', schema: ListOf('nodes', NodeView) } },
+      handle: async (context) => {
+        const { list, realMs } = await processes(context, control);
+        return {
+          status: 200,
+          body: wholeList(
+            'nodes',
+            list.map((process) => nodeView(process, realMs)),
+          ),
+        };
+      },
+    }),
+    route({
+      ...common,
+      ...shape('crash'),
+      params,
+      body: CrashBody,
+      bodyOptional: true,
+      handle: (context, { params: { node }, body: { lose_state, restart_after_ms } }) =>
+        perform(context, node, {
+          action: 'crash',
+          ...(lose_state !== undefined && { loseState: lose_state }),
+          ...(restart_after_ms !== undefined && { restartAfterMs: restart_after_ms }),
+        }),
+    }),
+    plain('restart'),
+    plain('pause'),
+    plain('resume'),
+  ];
+}
+
+function shape(action: Action) {
+  const { summary, done } = texts[action];
+  return {
+    method: 'POST',
+    path: `/v1/sandbox/nodes/:node/${action}`,
+    operationId: `${action}SandboxNode`,
+    summary,
+    ...(action === 'resume' ? {} : { description: ofGateway[action] }),
+    responses: {
+      200: { description: done, schema: NodeView },
+      ...(action === 'crash' || action === 'restart'
+        ? {
+            202: { description: 'Of `gateway`: how it is now; it is done when this answer has left', schema: NodeView },
+          }
+        : {}),
+    },
+    errors: [422],
+  } as const;
+}
+
+const later = 'The gateway itself answers 202 first, and then it is done to it.';
+const ofGateway = {
+  crash: later,
+  restart: later,
+  pause: 'Not of `gateway`, which could not be resumed through itself (422): use the fault `pause`.',
+} as const;
+
+/** A gateway that is down cannot answer. */
+async function toThisGateway(
+  context: RequestContext,
+  control: SandboxDeps['control'],
+  takes: ControlTakes<'processes.act'>,
+): Promise<Answer> {
+  if (takes.action === 'pause') {
+    const message = 'a paused gateway cannot be resumed through itself: use the fault `pause`, which ends by itself';
+    throw new ServiceError('providerRejected', message, {
+      details: [{ field: 'node', issue: 'not_supported', message }],
+    });
+  }
+  const { list, realMs } = await processes(context, control);
+  const now = list.find(({ process }) => process === takes.process);
+  if (now === undefined) throw noSuch('process');
+  // It runs: it answers.
+  if (takes.action === 'resume') return { status: 200, body: nodeView(now, realMs) };
+  // `act` has logged what went wrong; there is nobody left to tell.
+  pauseFor(farewellMs, undefined, { ref: false })
+    .then(() => act(context, control, 'processes.act', takes))
+    .catch(() => {});
+  return { status: 202, body: nodeView(now, realMs) };
+}
+
+/** All processes, and the machine's time: this gateway's own clock may have been moved. */
+async function processes({ nowMs }: RequestContext, control: SandboxDeps['control']) {
+  const { processes: list } = await ask(control, 'processes.list', {});
+  const own = list.find(({ process }) => process === 'gateway');
+  return { list, realMs: nowMs - (own?.clockOffsetMs ?? 0) };
+}
+
+function processOf(node: string): string {
+  return /^\d+$/.test(node) ? `node/${node}` : node;
+}
+
+/** `realMs`: the machine's time. */
+function nodeView(status: NodeStatus, realMs: number) {
+  const { process, state, pid, restarts, startedMs, linked, clockOffsetMs } = status;
+  const isUp = startedMs !== null && state !== 'down';
+  return {
+    id: process.replace(/^node\//, ''),
+    process,
+    state,
+    pid,
+    restarts,
+    started_at: isoTimeOrNull(startedMs),
+    uptime_ms: isUp ? Math.max(0, Math.round(realMs - startedMs)) : null,
+    linked,
+    clock_offset_ms: clockOffsetMs,
+  };
+}

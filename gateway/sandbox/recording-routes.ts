@@ -1,0 +1,79 @@
+/** /v1/sandbox/recording: what the fault plane saw; and how a receiver of webhooks shall behave now. */
+import Type from 'typebox';
+import { runEventJson } from '../../faults/recording-json.ts';
+import { type Route, route } from '../rest/route.ts';
+import { Closed, Nullable } from '../rest/schema-kit.ts';
+import { ask } from './control.ts';
+import { EventView } from './event-schemas.ts';
+import type { SandboxDeps } from './routes.ts';
+import { common, isoTime } from './shared.ts';
+
+const eventsMax = 10_000;
+const eventsDefault = 1_000;
+
+const RecordingView = Closed(
+  {
+    events: Type.Array(EventView, { description: 'oldest first' }),
+    next: Type.Integer({ minimum: 0, description: '`after` of the next request' }),
+    lost: Type.Boolean({ description: 'events behind `after` are not kept any more' }),
+    began_at: Type.String({ format: 'date-time', description: 'when the recording began: `at_ms` 0' }),
+  },
+  { title: 'SandboxRecording' },
+);
+
+const ReceiverView = Closed(
+  {
+    status: Nullable(Type.Integer({ description: 'answer with this status; null: as usual' })),
+    slow_ms: Nullable(Type.Integer({ description: 'wait so long before; null: do not' })),
+    reset: Type.Boolean({ description: 'cut the connection instead' }),
+  },
+  { title: 'SandboxReceiver' },
+);
+
+export function recordingRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/sandbox/recording',
+      operationId: 'readSandboxRecording',
+      summary: 'Read what the fault plane saw, of all tenants',
+      query: Closed({
+        after: Type.Optional(
+          Type.String({
+            pattern: '^(0|[1-9][0-9]{0,14})$',
+            description: 'a position: `next` of the request before; 0 by default, the beginning',
+            examples: ['0'],
+          }),
+        ),
+        limit: Type.Optional(
+          Type.String({
+            pattern: '^([1-9][0-9]{0,3}|10000)$',
+            description: `events, 1 to ${eventsMax}; ${eventsDefault} by default`,
+            examples: ['1000'],
+          }),
+        ),
+      }),
+      responses: { 200: { description: 'Events', schema: RecordingView } },
+      handle: async (_, { query: { after = '0', limit } }) => {
+        const takes = { after: Number(after), limit: Number(limit ?? eventsDefault) };
+        const { events, next, lost, beganMs } = await ask(control, 'recording.read', takes);
+        return { status: 200, body: { events: events.map(runEventJson), next, lost, began_at: isoTime(beganMs) } };
+      },
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/sandbox/receiver',
+      operationId: 'getSandboxReceiver',
+      summary: 'How a webhook receiver of your own shall behave now, by the faults that are armed',
+      description: 'For receivers of scenarios and tests, which ask before they answer a delivery.',
+      responses: { 200: { description: 'Its behaviour', schema: ReceiverView } },
+      handle: async () => {
+        const { behaviour } = await ask(control, 'receiver.get', {});
+        const { status = null, slowMs = null, reset = false } = behaviour ?? {};
+        return { status: 200, body: { status, slow_ms: slowMs, reset } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,175 @@
+/** /v1/sandbox/sessions: what is known of a session of the caller's tenant, and what a node would submit to it. */
+import Type from 'typebox';
+import type { RunEvent } from '../../faults/recording.ts';
+import { runEventJson } from '../../faults/recording-json.ts';
+import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { reasonCodes } from '../../proto/reason-codes.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { type Route, route } from '../rest/route.ts';
+import { Closed, Nullable, OneOf, PathId, Timestamp } from '../rest/schema-kit.ts';
+import { noSuch } from '../rest/visibility.ts';
+import { ask, whoDid } from './control.ts';
+import { FrameView } from './event-schemas.ts';
+import type { SandboxDeps } from './routes.ts';
+import { common, isoTime } from './shared.ts';
+
+const framesMax = 1_000;
+const framesDefault = 200;
+
+const Ids = (description: string) => Type.Array(Type.Integer({ minimum: 1 }), { description });
+
+const SessionView = Closed(
+  {
+    id: Type.String(),
+    kind: OneOf(['dkg', 'signing']),
+    state: OneOf(
+      Object.values(ReceiptState)
+        .filter((name) => typeof name === 'string')
+        .map((name) => `RECEIPT_STATE_${name}`),
+      { description: 'as in receipts' },
+    ),
+    reason_code: Type.String({ description: 'why it is in this state: docs/reason-codes.md' }),
+    message: Type.String(),
+    epoch: Type.Integer({ minimum: 1 }),
+    attempt: Type.Integer({ minimum: 0, description: 'of a signature: 0 before nonces were drawn' }),
+    culprits: Ids('nodes that this session blames; of a signature all that were excluded'),
+    submitted: Ids('of a signature: nodes whose partial is in'),
+    given: Ids('those of them whose partial a caller gave'),
+    verified_pairs: Type.Array(Type.String(), { description: 'of a key: `dealer>recipient`, as far as they verified' }),
+    played_dealers: Ids('of a key: dealers whose shares a caller gives'),
+    public_key: Nullable(Type.String({ description: 'of a key that was made: compressed, lowercase hex' })),
+    key_session: Nullable(Type.String({ description: 'of a signature: the session of its key' })),
+    threshold: Type.Integer({ minimum: 0, description: '0: its key was not looked up' }),
+    total_nodes: Type.Integer({ minimum: 0 }),
+    curve: Nullable(Type.String()),
+    created_at: Timestamp,
+    expires_at: Timestamp,
+    transcript: Nullable(
+      Type.Array(FrameView, {
+        description: 'its frames as the fault plane saw them, newest last; null: there is none',
+      }),
+    ),
+    transcript_truncated: Type.Boolean({ description: 'older frames of it were left off, or are gone' }),
+  },
+  { title: 'SandboxSession' },
+);
+
+const PartialView = Closed(
+  {
+    partial: Type.String({ description: 'base64, 32 bytes: as `partial_signature` of SubmitSignatureShare takes it' }),
+    nonce_point: Type.String({ description: 'base64, the point R: as `ephemeral_public_key` takes it' }),
+    attempt: Type.Integer({ minimum: 1, description: 'it belongs to this attempt alone' }),
+  },
+  { title: 'SandboxPartial' },
+);
+
+const id = PathId('session id: of a key, a wallet, or a signature');
+
+export function sessionRoutes({ control, sessions }: SandboxDeps): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/sandbox/sessions/:id',
+      operationId: 'getSandboxSession',
+      summary: 'Read a session: its state, its culprits, its transcript',
+      description:
+        'Of the caller’s tenant; also the key generation of a wallet, by the wallet’s id. It changes nothing. Without ' +
+        'the fault plane of `signmesh up` there is no transcript.',
+      params: Closed({ id }),
+      query: Closed({
+        limit: Type.Optional(
+          Type.String({
+            pattern: '^([1-9][0-9]{0,2}|1000)$',
+            description: `frames of the transcript, 1 to ${framesMax}; ${framesDefault} by default`,
+            examples: ['200'],
+          }),
+        ),
+      }),
+      responses: { 200: { description: 'The session', schema: SessionView } },
+      handle: async (context, { params, query }) => {
+        const found = await sessions.inspect(context, params.id);
+        if (!found.found) throw noSuch('session');
+        const limit = Number(query.limit ?? framesDefault);
+        const takes = { tenant: context.tenant, session: params.id, limit };
+        const seen = await ask(control, 'transcript.get', takes).catch(orNone);
+        return { status: 200, body: sessionView(params.id, found, seen) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/sessions/:id/nodes/:node/partial',
+      operationId: 'previewSandboxPartial',
+      summary: 'What a node would submit to a signing session now; nothing is submitted',
+      description:
+        'For tests that play a node: change a byte, submit it, replay it. It draws nonces if there are none, which is ' +
+        'why it is a POST; asked again in the same attempt it answers alike. Not there: 409, with the reason code as ' +
+        '`issue` in lower case.',
+      params: Closed({
+        id,
+        node: Type.String({ pattern: '^([1-9][0-9]?|100)$', description: 'a node’s number', examples: ['2'] }),
+      }),
+      responses: { 200: { description: 'Its partial signature', schema: PartialView } },
+      handle: async (context, { params }) => {
+        const nodeId = Number(params.node);
+        const made = await sessions.preview(context, params.id, nodeId);
+        const { partial, noncePoint, attempt, reasonCode, message } = made;
+        const takes = { session: params.id, node: nodeId, reason_code: reasonCode };
+        context.log.info(whoDid(context, 'sessions.preview_partial', takes), 'a partial was previewed');
+        if (partial.length === 0) throw notThere(reasonCode, message);
+        return { status: 200, body: { partial: base64(partial), nonce_point: base64(noncePoint), attempt } };
+      },
+    }),
+  ];
+}
+
+function notThere(reasonCode: string, message: string): ServiceError {
+  if (reasonCode === 'SESSION_NOT_FOUND') return noSuch('session');
+  const known = Object.hasOwn(reasonCodes, reasonCode) ? reasonCode : 'BACKEND_FAILED';
+  return new ServiceError('conflict', `there is no partial: ${message}`, {
+    details: [{ field: '', issue: known.toLowerCase(), message }],
+  });
+}
+
+/** What is known of the session does not hang on the fault plane. */
+function orNone(error: unknown): undefined {
+  if (error instanceof ServiceError && error.kind === 'unavailable') return undefined;
+  throw error;
+}
+
+interface Seen {
+  readonly frames: readonly Extract<RunEvent, { kind: 'frame' }>[];
+  readonly truncated: boolean;
+}
+
+function sessionView(sessionId: string, found: InspectSessionResponse, seen: Seen | undefined) {
+  return {
+    id: sessionId,
+    kind: found.kind,
+    state: `RECEIPT_STATE_${ReceiptState[found.state]}`,
+    reason_code: found.reasonCode,
+    message: found.message,
+    epoch: Number(found.epoch),
+    attempt: found.attempt,
+    culprits: found.culprits,
+    submitted: found.submitted,
+    given: found.given,
+    verified_pairs: found.verifiedPairs,
+    played_dealers: found.playedDealers,
+    public_key: found.publicKey.length === 0 ? null : Buffer.from(found.publicKey).toString('hex'),
+    key_session: found.keySession === '' ? null : found.keySession,
+    threshold: found.threshold,
+    total_nodes: found.totalNodes,
+    curve: found.curve === '' ? null : found.curve,
+    created_at: isoTime(Number(found.createdAtEpochMs)),
+    expires_at: isoTime(Number(found.expiresAtEpochMs)),
+    transcript: seen === undefined ? null : seen.frames.map(runEventJson),
+    transcript_truncated: seen?.truncated ?? false,
+  };
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}

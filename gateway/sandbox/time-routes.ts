@@ -1,0 +1,160 @@
+/** /v1/sandbox/clock, /v1/sandbox/snapshots and /v1/sandbox/reset: later, earlier, and from the beginning. */
+import Type from 'typebox';
+import type { ControlGives, SnapshotStatus } from '../../faults/control.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { type Route, route } from '../rest/route.ts';
+import { Closed, ListOf, Name, PathId, Timestamp } from '../rest/schema-kit.ts';
+import { act, ask } from './control.ts';
+import type { SandboxDeps } from './routes.ts';
+import { common, isoTime, wholeList } from './shared.ts';
+
+/** A year. */
+const advanceMaxMs = 365 * 86_400_000;
+
+const Clock = Closed(
+  {
+    offset_ms: Type.Integer({ description: 'the sandbox’s clock, beyond the machine’s' }),
+    now: Timestamp,
+  },
+  { title: 'SandboxClock' },
+);
+
+const AdvanceBody = Closed(
+  {
+    advance_ms: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: advanceMaxMs, description: 'milliseconds; this or `advance_s`' }),
+    ),
+    advance_s: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: advanceMaxMs / 1_000, description: 'seconds; this or `advance_ms`' }),
+    ),
+  },
+  { minProperties: 1, description: 'an object with `advance_ms` or `advance_s`' },
+);
+
+const SnapshotView = Closed(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    taken_at: Timestamp,
+    bytes: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'SandboxSnapshot' },
+);
+
+const tookMs = Type.Number({ minimum: 0, description: 'milliseconds that it took' });
+const params = Closed({ id: PathId('snapshot id') });
+
+export function timeRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/sandbox/clock',
+      operationId: 'getSandboxClock',
+      summary: 'Read the sandbox’s clock',
+      responses: { 200: { description: 'The clock', schema: Clock } },
+      handle: async () => ({ status: 200, body: clockView(await ask(control, 'clock.get', {})) }),
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/clock',
+      operationId: 'advanceSandboxClock',
+      summary: 'Advance every process’s clock, so that expiry needs no waiting',
+      description: 'It never goes back, but by a reset. Repeated, it goes on again.',
+      body: AdvanceBody,
+      responses: { 200: { description: 'The clock afterwards', schema: Clock } },
+      handle: async (context, { body }) => {
+        const { advance_ms: ms, advance_s: s } = body;
+        if (ms !== undefined && s !== undefined) throw bothGiven();
+        const byMs = ms ?? (s ?? 0) * 1_000;
+        return { status: 200, body: clockView(await act(context, control, 'clock.advance', { byMs })) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/snapshots',
+      operationId: 'takeSandboxSnapshot',
+      summary: 'Take a snapshot of everything that is stored: Redis and the nodes’ stores',
+      body: Closed({ name: Type.Optional(Name) }),
+      bodyOptional: true,
+      responses: { 201: { description: 'The snapshot', schema: SnapshotView } },
+      handle: async (context, { body }) => {
+        const { snapshot } = await act(context, control, 'snapshots.take', { name: body.name ?? '' });
+        return { status: 201, body: snapshotView(snapshot) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/sandbox/snapshots',
+      operationId: 'listSandboxSnapshots',
+      summary: 'List the snapshots',
+      description: 'All of them: there is one page.',
+      responses: { 200: { description: 'Every snapshot', schema: ListOf('snapshots', SnapshotView) } },
+      handle: async () => {
+        const { snapshots } = await ask(control, 'snapshots.list', {});
+        return { status: 200, body: wholeList('snapshots', snapshots.map(snapshotView)) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/snapshots/:id/restore',
+      operationId: 'restoreSandboxSnapshot',
+      summary: 'Go back to a snapshot',
+      description:
+        'Requests under way fail, event streams end, all nonces are void. Whoever follows events begins anew: the log ' +
+        'is shorter than it was.',
+      params,
+      responses: {
+        200: { description: 'It is as it was', schema: Closed({ snapshot: SnapshotView, took_ms: tookMs }) },
+      },
+      handle: async (context, { params: { id } }) => {
+        const gives = await act(context, control, 'snapshots.restore', { id });
+        return { status: 200, body: { snapshot: snapshotView(gives.snapshot), took_ms: gives.tookMs } };
+      },
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      path: '/v1/sandbox/snapshots/:id',
+      operationId: 'deleteSandboxSnapshot',
+      summary: 'Remove a snapshot',
+      params,
+      responses: { 204: { description: 'It is gone' } },
+      handle: async (context, { params: { id } }) => {
+        await act(context, control, 'snapshots.delete', { id });
+        return { status: 204 };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/sandbox/reset',
+      operationId: 'resetSandbox',
+      summary: 'Begin anew: no faults, no data but access tokens, the clock right',
+      responses: { 200: { description: 'It is as after the first start', schema: Closed({ took_ms: tookMs }) } },
+      handle: async (context) => {
+        const gives = await act(context, control, 'reset', {});
+        return { status: 200, body: { took_ms: gives.tookMs } };
+      },
+    }),
+  ];
+}
+
+function clockView({ offsetMs, nowMs }: ControlGives<'clock.get'>) {
+  return { offset_ms: offsetMs, now: isoTime(nowMs) };
+}
+
+function snapshotView({ id, name, takenMs, bytes }: SnapshotStatus) {
+  return { id, name, taken_at: isoTime(takenMs), bytes };
+}
+
+function bothGiven(): ServiceError {
+  const message = 'takes advance_ms or advance_s, not both';
+  return new ServiceError('invalidRequest', `the request is not valid: advance_s: ${message}`, {
+    details: [{ field: 'advance_s', issue: 'duplicate_field', message }],
+  });
+}
