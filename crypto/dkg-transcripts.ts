@@ -15,6 +15,7 @@
  * All are `transcriptHash` values: injective in their parts, 32 bytes, each with a tag of its own. Sources: Pedersen
  * 1991, Feldman 1987; Komlo and Goldberg 2020 ("FROST"), figure 1, for the proof of possession.
  */
+import { Variant } from './backend.ts';
 import { concatBytes, equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
@@ -71,11 +72,11 @@ export interface FinishedDkg {
 }
 
 /** Every transcript of an attempt begins with it. */
-const contexts = new WeakMap<DkgTerms, Uint8Array>();
+const contexts = new Variant(new WeakMap<DkgTerms, Uint8Array>(), new WeakMap<DkgTerms, Uint8Array>());
 
 /** 32 bytes that name one attempt of one session; also the context of every proof of possession. Treat as read-only. */
 export function sessionContext(terms: DkgTerms): Uint8Array {
-  const known = contexts.get(terms);
+  const known = contexts.current.get(terms);
   if (known !== undefined) return known;
   const context = transcriptHash(
     'signmesh/dkg/context/v1',
@@ -87,7 +88,7 @@ export function sessionContext(terms: DkgTerms): Uint8Array {
     u32be(terms.threshold),
     u32be(terms.totalNodes),
   );
-  contexts.set(terms, context);
+  contexts.current.set(terms, context);
   return context;
 }
 
@@ -185,16 +186,16 @@ export function verifyOpening(
 }
 
 /** Openings come twice to every node, with the request to seal and with the one to verify: those found good. */
-const signedOpenings = new BoundedMemo<string, true>(1024);
+const signedOpenings = new Variant(new BoundedMemo<string, true>(1024), new BoundedMemo<string, true>(1024));
 
 /** Whether a real dealer's opening has a sealing key and its dealer's signature: all that a sealing dealer asks of it. */
 export function isSignedOpening(terms: DkgTerms, opening: DealerOpening, identityKey: Uint8Array): boolean {
   if (opening.played || opening.sealingKey.length !== 32 || opening.signature.length !== 64) return false;
   const transcript = openingTranscript(sessionContext(terms), opening);
   const key = Buffer.from(concatBytes(identityKey, transcript, opening.signature)).toString('latin1');
-  if (signedOpenings.get(key)) return true;
+  if (signedOpenings.current.get(key)) return true;
   if (!verify(identityKey, transcript, opening.signature)) return false;
-  signedOpenings.set(key, true);
+  signedOpenings.current.set(key, true);
   return true;
 }
 

@@ -14,11 +14,8 @@ import { bigEndian32, integerFromBigEndian } from './scalar.ts';
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const GENERATOR = secp256k1.publicKeyCreate(bigEndian32(1n));
 
-/**
- * Whether secp256k1 arithmetic runs in its native binding or in the JavaScript fallback, which the library takes
- * silently where it ships no binary, and which is about ten times slower.
- */
-export function cryptoBackend(): 'native' | 'js' {
+/** See `cryptoBackend` in group.ts. */
+export function nativeBackend(): 'native' | 'js' {
   try {
     createRequire(import.meta.url)('secp256k1/bindings.js');
     return 'native';
@@ -168,10 +165,4 @@ function assertLength(point: Uint8Array): Uint8Array {
 export function uncompress(publicKey: Uint8Array): Uint8Array {
   if (!isValidPoint(publicKey)) throw invalidPoint();
   return secp256k1.publicKeyConvert(publicKey, false);
-}
-
-/** The 32-byte x-only encoding (BIP-340) of a 33-byte public key. INVALID_POINT. */
-export function toXOnly(publicKey: Uint8Array): Uint8Array {
-  if (!isValidPoint(publicKey)) throw invalidPoint();
-  return publicKey.slice(1);
 }

@@ -1,15 +1,31 @@
 /** The groups by the name of their curve; prime-order-group.ts says what a group is. */
+import { cryptography, Variant } from './backend.ts';
 import { CryptoError } from './errors.ts';
 import { ed25519Group } from './group-ed25519.ts';
-import { secp256k1Group } from './group-secp256k1.ts';
+import { nativeBackend, secp256k1Group } from './group-secp256k1.ts';
 import type { Curve, Group } from './prime-order-group.ts';
 
-export { cryptoBackend, toXOnly, uncompress } from './group-secp256k1.ts';
+export { uncompress } from './group-secp256k1.ts';
 export type { Curve, Group } from './prime-order-group.ts';
 
-/** The group of a curve. */
+/** The groups in use. The model's have the orders and lengths of the real ones. */
+export const groups = new Variant<Readonly<Record<Curve, Group>>>({ secp256k1: secp256k1Group, ed25519: ed25519Group });
+
+/** The group of a curve. Not to be kept across a choice of the cryptography (backend.ts). */
 export function groupOf(curve: Curve): Group {
-  return curve === 'secp256k1' ? secp256k1Group : ed25519Group;
+  return groups.current[curve];
+}
+
+/**
+ * Whether secp256k1 arithmetic runs in its native binding or in the JavaScript fallback, which the library takes
+ * silently where it ships no binary, and which is about ten times slower.
+ *
+ * Processes ask at their start. One that computes with the model must not serve: then it throws an Error.
+ */
+export function cryptoBackend(): 'native' | 'js' {
+  if (cryptography() === 'model')
+    throw new Error('the model of cryptography is for simulations: nothing may serve with it');
+  return nativeBackend();
 }
 
 /** Throws INVALID_POINT unless `bytes` is a valid point of `curve`; `what` names it in the message. */
@@ -17,4 +33,10 @@ export function assertValidPoint(curve: Curve, bytes: Uint8Array, what: string):
   if (!groupOf(curve).isValidPoint(bytes)) {
     throw new CryptoError('INVALID_POINT', `${what} is not a point of ${curve}`);
   }
+}
+
+/** The 32-byte x-only encoding (BIP-340) of a 33-byte public key. INVALID_POINT. */
+export function toXOnly(publicKey: Uint8Array): Uint8Array {
+  assertValidPoint('secp256k1', publicKey, 'the key');
+  return publicKey.slice(1);
 }

@@ -9,15 +9,18 @@
  * share of s, so that any t of the n partials give s = Σ λ_i·s_i, whoever dealt the nonces. ECDSA: SEC 1 §4.1; m is the
  * digest as a big-endian integer modulo q.
  */
-import secp256k1 from 'secp256k1';
-import { concatBytes, equalBytes, type RandomBytes } from './bytes.ts';
+import { Variant } from './backend.ts';
+import { concatBytes, type RandomBytes } from './bytes.ts';
+import { type EcdsaChecks, secp256k1Ecdsa } from './ecdsa-secp256k1.ts';
 import { CryptoError } from './errors.ts';
 import { groupOf } from './group.ts';
 import { lagrangeCoefficients } from './polynomial.ts';
 import { bigEndian32, integerFromBigEndian, invert } from './scalar.ts';
 
-const group = groupOf('secp256k1');
-const q = group.order;
+/** The checks in use. */
+export const ecdsaChecks = new Variant<EcdsaChecks>(secp256k1Ecdsa);
+
+const q = groupOf('secp256k1').order;
 
 /** A nonce as the coordinator holds it. */
 export interface MockNonce {
@@ -45,7 +48,7 @@ export interface MockEcdsaPartial {
 
 /** One node's contribution to the nonce: a uniform scalar in [1, q). Secret; use it once. */
 export function dealMockNonce(random: RandomBytes): bigint {
-  return group.randomScalar(random);
+  return groupOf('secp256k1').randomScalar(random);
 }
 
 /** Adds the contributions up. None, or a sum that is zero: INVALID_NONCE. */
@@ -56,7 +59,7 @@ export function combineMockNonces(contributions: readonly bigint[]): MockNonce {
     k = (k + contribution) % q;
   }
   if (k === 0n) throw new CryptoError('INVALID_NONCE', 'the nonces cancel each other out');
-  const R = group.baseMultiply(k);
+  const R = groupOf('secp256k1').baseMultiply(k);
   const r = integerFromBigEndian(R.subarray(1)) % q;
   if (r === 0n) throw new CryptoError('INVALID_NONCE', 'r is zero');
   return { kInverse: invert(k, q), R, r };
@@ -78,8 +81,7 @@ export function mockEcdsaPartial(input: {
 /**
  * Whether s_i·R = m·G + r·X_i, with no secret. False for anything malformed.
  *
- * Solved for X_i this is ECDSA key recovery (SEC 1 §4.1.6): X_i = r⁻¹(s_i·R − m·G), which libsecp256k1 does in one
- * interleaved multiplication. (Verifying (r, s_i) as a signature would not do: it accepts −s_i just as well.)
+ * Verifying (r, s_i) as a signature would not do: it accepts −s_i just as well.
  */
 export function verifyMockEcdsaPartial(
   input: MockEcdsaRound & { readonly verificationShare: Uint8Array; readonly partial: bigint },
@@ -90,12 +92,8 @@ export function verifyMockEcdsaPartial(
   const abscissa = integerFromBigEndian(R.subarray(1));
   if (r <= 0n || abscissa % q !== r) return false;
   const recoveryId = (R[0]! & 1) | (abscissa >= q ? 2 : 0);
-  try {
-    const signature = concatBytes(bigEndian32(r), bigEndian32(partial));
-    return equalBytes(secp256k1.ecdsaRecover(signature, recoveryId, digest), verificationShare);
-  } catch {
-    return false;
-  }
+  const signature = concatBytes(bigEndian32(r), bigEndian32(partial));
+  return ecdsaChecks.current.recoversTo(verificationShare, signature, recoveryId, digest);
 }
 
 /**
@@ -141,11 +139,7 @@ export function verifyEcdsa(input: {
 }): boolean {
   const { signature, digest, publicKey } = input;
   if (signature.length !== 64 || digest.length !== 32 || publicKey.length !== 33) return false;
-  try {
-    return secp256k1.ecdsaVerify(signature, digest, publicKey);
-  } catch {
-    return false;
-  }
+  return ecdsaChecks.current.verify(signature, digest, publicKey);
 }
 
 /** The public key (33 bytes) that a signature recovers to, or undefined where there is none. SEC 1 §4.1.6. */
@@ -154,11 +148,7 @@ export function recoverEcdsa(input: {
   readonly recoveryId: number;
   readonly digest: Uint8Array;
 }): Uint8Array | undefined {
-  try {
-    return secp256k1.ecdsaRecover(input.signature, input.recoveryId, input.digest);
-  } catch {
-    return undefined;
-  }
+  return ecdsaChecks.current.recover(input.signature, input.recoveryId, input.digest);
 }
 
 function messageScalar(digest: Uint8Array): bigint {

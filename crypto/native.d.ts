@@ -2,7 +2,8 @@
  * Types for the parts of the two untyped native libraries that this room uses.
  *
  * secp256k1 5 wraps bitcoin-core's libsecp256k1 (and falls back to a JavaScript copy of the interface); sodium-native 5
- * wraps libsodium. Both throw plain errors; only group-*.ts, hashing.ts, sealing.ts and identity.ts may call them.
+ * wraps libsodium. Both throw plain errors; only group-*.ts, ecdsa-*.ts, identity-*.ts, sealing-*.ts and
+ * hashing.ts may call them.
  */
 declare module 'secp256k1' {
   interface Secp256k1 {

@@ -11,17 +11,16 @@
  *
  * Box: 32 bytes ephemeral public key ‖ ciphertext ‖ 16 bytes tag.
  */
-import sodium from 'sodium-native';
-import { concatBytes, encodeParts, equalBytes, type RandomBytes, takeRandom, utf8 } from './bytes.ts';
+import { Variant } from './backend.ts';
+import { equalBytes, type RandomBytes, takeRandom } from './bytes.ts';
 import { CryptoError } from './errors.ts';
-import { hkdfSha256 } from './hashing.ts';
+import { type SealingScheme, sealBroken, x25519Sealing } from './sealing-x25519.ts';
+
+/** The scheme in use. */
+export const sealingScheme = new Variant<SealingScheme>(x25519Sealing);
 
 /** Bytes that a box is longer than its plaintext. */
 export const SEAL_OVERHEAD_BYTES = 48;
-
-const TAG_BYTES = 16;
-const FIXED_NONCE = new Uint8Array(12);
-const SALT = utf8('signmesh/seal/v1');
 
 /** An X25519 key pair, 32 bytes each. `secretKey` is secret until a complaint reveals it. */
 export interface SealingKeyPair {
@@ -32,14 +31,12 @@ export interface SealingKeyPair {
 /** The key pair of 32 secret random bytes, one for each session; another length: INVALID_BYTES. */
 export function sealingKeyPair(seed: Uint8Array): SealingKeyPair {
   if (seed.length !== 32) throw new CryptoError('INVALID_BYTES', 'the seed of a sealing key is 32 bytes');
-  const publicKey = new Uint8Array(32);
-  sodium.crypto_scalarmult_base(publicKey, seed);
-  return { publicKey, secretKey: seed.slice() };
+  return { publicKey: sealingScheme.current.publicKeyOf(seed), secretKey: seed.slice() };
 }
 
 /** Whether a revealed secret key is the one behind an announced public key. False for wrong lengths. */
 export function sealingKeyMatches(secretKey: Uint8Array, publicKey: Uint8Array): boolean {
-  return secretKey.length === 32 && equalBytes(sealingKeyPair(secretKey).publicKey, publicKey);
+  return secretKey.length === 32 && equalBytes(sealingScheme.current.publicKeyOf(secretKey), publicKey);
 }
 
 /**
@@ -56,11 +53,7 @@ export function seal(input: {
 }): Uint8Array {
   const { recipientPublicKey, plaintext, associatedData, random } = input;
   if (recipientPublicKey.length !== 32) throw new CryptoError('INVALID_BYTES', 'a sealing key is 32 bytes');
-  const ephemeral = sealingKeyPair(takeRandom(random, 32));
-  const key = boxKey(ephemeral.secretKey, recipientPublicKey, ephemeral.publicKey, recipientPublicKey, associatedData);
-  const ciphertext = new Uint8Array(plaintext.length + TAG_BYTES);
-  sodium.crypto_aead_chacha20poly1305_ietf_encrypt(ciphertext, plaintext, associatedData, null, FIXED_NONCE, key);
-  return concatBytes(ephemeral.publicKey, ciphertext);
+  return sealingScheme.current.seal(recipientPublicKey, plaintext, associatedData, takeRandom(random, 32));
 }
 
 /**
@@ -72,43 +65,7 @@ export function open(input: {
   readonly associatedData: Uint8Array;
 }): Uint8Array {
   const { recipientSecretKey, box, associatedData } = input;
-  if (box.length < SEAL_OVERHEAD_BYTES) throw broken();
-  const recipient = sealingKeyPair(recipientSecretKey);
-  const ephemeralPublicKey = box.subarray(0, 32);
-  const key = boxKey(recipient.secretKey, ephemeralPublicKey, ephemeralPublicKey, recipient.publicKey, associatedData);
-  const plaintext = new Uint8Array(box.length - SEAL_OVERHEAD_BYTES);
-  try {
-    sodium.crypto_aead_chacha20poly1305_ietf_decrypt(
-      plaintext,
-      null,
-      box.subarray(32),
-      associatedData,
-      FIXED_NONCE,
-      key,
-    );
-  } catch {
-    throw broken();
-  }
-  return plaintext;
-}
-
-function boxKey(
-  ownSecretKey: Uint8Array,
-  otherPublicKey: Uint8Array,
-  ephemeralPublicKey: Uint8Array,
-  recipientPublicKey: Uint8Array,
-  associatedData: Uint8Array,
-): Uint8Array {
-  const shared = new Uint8Array(32);
-  try {
-    // Throws when the shared secret is all zero, which a public key of small order would force (RFC 7748 §6.1).
-    sodium.crypto_scalarmult(shared, ownSecretKey, otherPublicKey);
-  } catch {
-    throw broken();
-  }
-  return hkdfSha256(shared, SALT, encodeParts(ephemeralPublicKey, recipientPublicKey, associatedData), 32);
-}
-
-function broken(): CryptoError {
-  return new CryptoError('SEAL_BROKEN', 'the box does not open');
+  if (recipientSecretKey.length !== 32) throw new CryptoError('INVALID_BYTES', 'the secret key is 32 bytes');
+  if (box.length < SEAL_OVERHEAD_BYTES) throw sealBroken();
+  return sealingScheme.current.open(recipientSecretKey, box, associatedData);
 }

@@ -8,12 +8,11 @@ import { CryptoError } from '../errors.ts';
 import { groupOf } from '../group.ts';
 import { sha256 } from '../hashing.ts';
 
-const group = groupOf('secp256k1');
 const challengeTag = sha256(utf8('BIP0340/challenge'));
 
 /** e = int(SHA-256(tag ‖ tag ‖ R.x ‖ P.x ‖ m)) mod n, with tag = SHA-256("BIP0340/challenge"). BIP-340 "Verification". */
 export function bip340Challenge(Rx: Uint8Array, publicKeyX: Uint8Array, message: Uint8Array): bigint {
-  return group.reduce(sha256(challengeTag, challengeTag, Rx, publicKeyX, message));
+  return groupOf('secp256k1').reduce(sha256(challengeTag, challengeTag, Rx, publicKeyX, message));
 }
 
 /**
@@ -22,6 +21,7 @@ export function bip340Challenge(Rx: Uint8Array, publicKeyX: Uint8Array, message:
  */
 export function verifyBip340(signature: Uint8Array, message: Uint8Array, publicKeyX: Uint8Array): boolean {
   if (signature.length !== 64 || publicKeyX.length !== 32) return false;
+  const group = groupOf('secp256k1');
   const publicKey = concatBytes(Uint8Array.of(2), publicKeyX);
   if (!group.isValidPoint(publicKey)) return false;
   const Rx = signature.subarray(0, 32);

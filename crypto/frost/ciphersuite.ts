@@ -22,6 +22,7 @@ export type AnyFrostSuite = FrostSuite | 'FROST-secp256k1-SHA256-v1';
 export interface Ciphersuite {
   readonly suite: AnyFrostSuite;
   readonly curve: Curve;
+  /** The group in use, of the cryptography that is chosen. */
   readonly group: Group;
   /** Whether keys and R are x-only with an even y, as BIP-340 has it. */
   readonly xOnly: boolean;
@@ -39,46 +40,49 @@ export interface Ciphersuite {
 
 function ed25519Suite(): Ciphersuite {
   const suite = 'FROST-ED25519-SHA512-v1';
-  const group = groupOf('ed25519');
+  const reduce = (bytes: Uint8Array) => groupOf('ed25519').reduce(bytes);
   const tag = (name: string) => utf8(suite + name);
   const [rho, nonce, msg, com] = [tag('rho'), tag('nonce'), tag('msg'), tag('com')];
   return {
     suite,
     curve: 'ed25519',
-    group,
+    get group() {
+      return groupOf('ed25519');
+    },
     xOnly: false,
-    bindingHash: (...parts) => group.reduce(sha512(rho, ...parts)),
+    bindingHash: (...parts) => reduce(sha512(rho, ...parts)),
     // H2 carries no domain separator, so that the challenge is RFC 8032's.
-    challenge: (R, publicKey, message) => group.reduce(sha512(R, publicKey, message)),
-    nonceHash: (...parts) => group.reduce(sha512(nonce, ...parts)),
+    challenge: (R, publicKey, message) => reduce(sha512(R, publicKey, message)),
+    nonceHash: (...parts) => reduce(sha512(nonce, ...parts)),
     messageHash: (message) => sha512(msg, message),
     commitmentHash: (list) => sha512(com, list),
   };
 }
 
 function secp256k1Suite(suite: Exclude<AnyFrostSuite, 'FROST-ED25519-SHA512-v1'>): Ciphersuite {
-  const group = groupOf('secp256k1');
   const xOnly = suite === 'FROST-secp256k1-SHA256-TR-v1';
   const tag = (name: string) => utf8(suite + name);
   const [rho, chal, nonce, msg, com] = [tag('rho'), tag('chal'), tag('nonce'), tag('msg'), tag('com')];
   return {
     suite,
     curve: 'secp256k1',
-    group,
+    get group() {
+      return groupOf('secp256k1');
+    },
     xOnly,
-    bindingHash: (...parts) => hashToField(group, rho, concatBytes(...parts)),
+    bindingHash: (...parts) => hashToField(rho, concatBytes(...parts)),
     challenge: (R, publicKey, message) =>
       xOnly
         ? bip340Challenge(R.subarray(1), publicKey.subarray(1), message)
-        : hashToField(group, chal, concatBytes(R, publicKey, message)),
-    nonceHash: (...parts) => hashToField(group, nonce, concatBytes(...parts)),
+        : hashToField(chal, concatBytes(R, publicKey, message)),
+    nonceHash: (...parts) => hashToField(nonce, concatBytes(...parts)),
     messageHash: (message) => sha256(msg, message),
     commitmentHash: (list) => sha256(com, list),
   };
 }
 
 /** hash_to_field (RFC 9380 §5.2) into the scalar field, with expand_message_xmd (§5.3.1), SHA-256 and L = 48. */
-function hashToField(group: Group, domain: Uint8Array, message: Uint8Array): bigint {
+function hashToField(domain: Uint8Array, message: Uint8Array): bigint {
   const domainPrime = concatBytes(domain, Uint8Array.of(domain.length));
   const first = sha256(new Uint8Array(64), message, Uint8Array.of(0, 48, 0), domainPrime);
   const block1 = sha256(first, Uint8Array.of(1), domainPrime);
@@ -87,7 +91,7 @@ function hashToField(group: Group, domain: Uint8Array, message: Uint8Array): big
     Uint8Array.of(2),
     domainPrime,
   );
-  return integerFromBigEndian(concatBytes(block1, block2.subarray(0, 16))) % group.order;
+  return integerFromBigEndian(concatBytes(block1, block2.subarray(0, 16))) % groupOf('secp256k1').order;
 }
 
 const suites: Readonly<Record<AnyFrostSuite, Ciphersuite>> = {

@@ -5,9 +5,10 @@
  * coordinator adds them up. The caller guarantees what no function here can: that a pair of nonces signs at most once.
  * It must forget the nonces before it sends the partial.
  */
+import { Variant } from '../backend.ts';
 import { concatBytes, equalBytes, type RandomBytes, takeRandom } from '../bytes.ts';
 import { CryptoError } from '../errors.ts';
-import { verify as verifyEd25519 } from '../identity.ts';
+import { ed25519Identities } from '../identity-ed25519.ts';
 import { verifyBip340 } from './bip340.ts';
 import { type AnyFrostSuite, ciphersuite } from './ciphersuite.ts';
 import {
@@ -33,7 +34,14 @@ export interface FrostRoundWithContext extends FrostRound {
 }
 
 /** The public commitments of nonces that are still held, so that signing need not compute them a second time. */
-const commitmentsOfNonces = new WeakMap<FrostNonces, Omit<FrostCommitment, 'nodeId'>>();
+const commitmentsOfNonces = new Variant(knownCommitments(), knownCommitments());
+
+function knownCommitments(): WeakMap<FrostNonces, Omit<FrostCommitment, 'nodeId'>> {
+  return new WeakMap();
+}
+
+/** How an Ed25519 signature is verified (RFC 8032 §5.1.7), whoever made it. */
+export const ed25519Check = new Variant(ed25519Identities.verify);
 
 /**
  * Deals one pair of nonces: RFC 9591 §4.1 nonce_generate, H3(32 random bytes ‖ secret).
@@ -55,7 +63,7 @@ export function dealFrostNonce(input: {
   // A nonce of zero (chance 2^-252) throws here, since its commitment would be the identity.
   const commitments = { hiding: group.baseMultiply(hiding), binding: group.baseMultiply(binding) };
   const nonces = Object.freeze({ hiding, binding });
-  commitmentsOfNonces.set(nonces, { hiding: commitments.hiding.slice(), binding: commitments.binding.slice() });
+  commitmentsOfNonces.current.set(nonces, { hiding: commitments.hiding.slice(), binding: commitments.binding.slice() });
   return { nonces, commitments };
 }
 
@@ -81,7 +89,7 @@ export function frostPartial(
   }
   const announced = input.commitments.find((entry) => entry.nodeId === nodeId);
   if (announced === undefined) throw new CryptoError('INVALID_NODE_ID', `node ${nodeId} is not in the signer set`);
-  const own = commitmentsOfNonces.get(nonces) ?? {
+  const own = commitmentsOfNonces.current.get(nonces) ?? {
     hiding: group.baseMultiply(nonces.hiding),
     binding: group.baseMultiply(nonces.binding),
   };
@@ -172,7 +180,8 @@ export function verifySchnorr(
   const { group, challenge } = ciphersuite(suite);
   switch (suite) {
     case 'FROST-ED25519-SHA512-v1':
-      return verifyEd25519(publicKey, message, signature);
+      if (publicKey.length !== 32 || signature.length !== 64) return false;
+      return ed25519Check.current(publicKey, message, signature);
     case 'FROST-secp256k1-SHA256-TR-v1':
       if (publicKey.length === 33 && !group.isValidPoint(publicKey)) return false;
       return verifyBip340(signature, message, publicKey.length === 33 ? publicKey.subarray(1) : publicKey);

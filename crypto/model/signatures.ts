@@ -1,0 +1,64 @@
+/**
+ * NOT CRYPTOGRAPHY: how signatures are verified in the model groups (group.ts). ECDSA's r is the "abscissa" of the
+ * nonce's element. Written without division where it can be, since an inverse costs more than all the rest.
+ */
+import type { EcdsaChecks } from '../ecdsa-secp256k1.ts';
+import { integerFromBigEndian, integerFromLittleEndian, invert, modulo } from '../scalar.ts';
+import type { ModelGroup } from './group.ts';
+
+export function modelEcdsa(group: ModelGroup): EcdsaChecks {
+  const { order, generatorElement } = group;
+  const scalarOf = (digest: Uint8Array) => integerFromBigEndian(digest) % order;
+
+  /** The nonce's element that r and the recovery id name, and s; undefined when they name none. */
+  function parse(signature: Uint8Array, recoveryId: number): { R: bigint; r: bigint; s: bigint } | undefined {
+    const r = integerFromBigEndian(signature.subarray(0, 32));
+    const s = integerFromBigEndian(signature.subarray(32));
+    // An abscissa is at most half the order here: recovery ids above 1 name nothing.
+    if (r === 0n || r > order >> 1n || s === 0n || s >= order || (recoveryId !== 0 && recoveryId !== 1))
+      return undefined;
+    return { R: recoveryId === 0 ? r : order - r, r, s };
+  }
+
+  function holds({ R, r, s }: { R: bigint; r: bigint; s: bigint }, m: bigint, key: bigint): boolean {
+    return (s * R - m * generatorElement - r * key) % order === 0n;
+  }
+
+  return {
+    verify(signature, digest, publicKey) {
+      const even = parse(signature, 0);
+      if (even === undefined || even.s > order >> 1n || !group.isValidPoint(publicKey)) return false;
+      const m = scalarOf(digest);
+      const key = group.elementOf(publicKey);
+      return holds(even, m, key) || holds({ ...even, R: order - even.R }, m, key);
+    },
+    recover(signature, recoveryId, digest) {
+      if (signature.length !== 64 || digest.length !== 32) return undefined;
+      const parsed = parse(signature, recoveryId);
+      if (parsed === undefined) return undefined;
+      const { R, r, s } = parsed;
+      const key = modulo((s * R - scalarOf(digest) * generatorElement) * invert(r, order), order);
+      return key === 0n ? undefined : group.pointOf(key);
+    },
+    recoversTo(publicKey, signature, recoveryId, digest) {
+      const parsed = parse(signature, recoveryId);
+      if (parsed === undefined || !group.isValidPoint(publicKey)) return false;
+      return holds(parsed, scalarOf(digest), group.elementOf(publicKey));
+    },
+  };
+}
+
+/** Whether R ‖ z is a Schnorr signature in the model of ed25519: z·G = R + c·A, as RFC 8032 §5.1.7 has it. */
+export function modelEd25519Check(
+  group: ModelGroup,
+  challenge: (R: Uint8Array, publicKey: Uint8Array, message: Uint8Array) => bigint,
+): (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean {
+  return (publicKey, message, signature) => {
+    const R = signature.subarray(0, 32);
+    const z = integerFromLittleEndian(signature.subarray(32));
+    if (z >= group.order || !group.isValidPoint(publicKey) || !group.isValidPoint(R)) return false;
+    const c = challenge(R, publicKey, message);
+    const expected = z * group.generatorElement - c * group.elementOf(publicKey);
+    return (expected - group.elementOf(R)) % group.order === 0n;
+  };
+}
