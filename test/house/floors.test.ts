@@ -14,10 +14,13 @@ const rooms = [
   'proto',
   'crypto',
   'actors',
+  'faults',
   'nodes',
   'coordinator',
   'gateway',
   'sim',
+  'plane',
+  'testing',
   'cli',
   'bench',
   'examples',
@@ -57,14 +60,20 @@ function house(modules: Readonly<Record<string, string>>): string {
   return folder;
 }
 
+/** The rooms above all floors: nothing below may know them. */
+const above = ['gateway', 'sim', 'plane', 'testing', 'cli'];
+
 const forbidden: readonly (readonly [from: string, to: readonly string[], rule: string])[] = [
-  ['proto', ['crypto', 'actors', 'nodes', 'coordinator', 'gateway', 'sim', 'cli'], 'floor-0-proto'],
-  ['crypto', ['proto', 'actors', 'nodes', 'coordinator', 'gateway', 'sim', 'cli'], 'floor-0-crypto'],
-  ['actors', ['proto', 'crypto', 'nodes', 'coordinator', 'gateway', 'sim', 'cli'], 'floor-0-actors'],
-  ['nodes', ['coordinator', 'gateway', 'sim', 'cli'], 'floor-1-nodes'],
-  ['coordinator', ['nodes', 'gateway', 'sim', 'cli'], 'floor-1-coordinator'],
-  ['gateway', ['nodes', 'coordinator', 'sim', 'cli'], 'floor-2-gateway'],
-  ['sim', ['gateway', 'cli'], 'floor-2-sim'],
+  ['proto', ['crypto', 'actors', 'faults', 'nodes', 'coordinator', ...above], 'floor-0-proto'],
+  ['crypto', ['proto', 'actors', 'faults', 'nodes', 'coordinator', ...above], 'floor-0-crypto'],
+  ['actors', ['proto', 'crypto', 'faults', 'nodes', 'coordinator', ...above], 'floor-0-actors'],
+  ['faults', ['actors', 'nodes', 'coordinator', ...above], 'floor-1-faults'],
+  ['nodes', ['faults', 'coordinator', ...above], 'floor-1-nodes'],
+  ['coordinator', ['faults', 'nodes', ...above], 'floor-1-coordinator'],
+  ['gateway', ['nodes', 'coordinator', 'sim', 'plane', 'testing', 'cli'], 'floor-2-gateway'],
+  ['sim', ['gateway', 'plane', 'testing', 'cli'], 'floor-2-sim'],
+  ['plane', ['nodes', 'coordinator', 'gateway', 'sim', 'testing', 'cli'], 'floor-2-plane'],
+  ['testing', ['nodes', 'coordinator', 'gateway', 'plane', 'cli'], 'floor-3-testing'],
   ['cli', ['test', 'bench'], 'nothing-imports-test-or-bench'],
 ];
 
@@ -96,6 +105,26 @@ describe('floors', () => {
     expect(violations.map(({ rule }) => rule.name)).toEqual(['floor-1-nodes']);
   });
 
+  test('the model of cryptography is for simulations: an import from anywhere else is found', async () => {
+    const importing = (name: string) => `import { model } from '${name}';\nexport const y = model;\n`;
+    const outside = ['crypto', 'nodes', 'coordinator', 'gateway', 'actors', 'plane', 'cli'];
+    const inside = ['sim', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
+    const up = (place: string) => (place.includes('/') ? '../../' : '../');
+    const { violations } = await cruise(
+      house({
+        'crypto/model/switch.ts': 'export const model = 1;\n',
+        'cli/up/bad.ts': importing('../../crypto/model/switch.ts'),
+        ...Object.fromEntries(outside.map((room) => [`${room}/bad.ts`, importing('../crypto/model/switch.ts')])),
+        ...Object.fromEntries(
+          inside.map((place) => [`${place}/good.ts`, importing(`${up(place)}crypto/model/switch.ts`)]),
+        ),
+        'cli/sim-run.ts': importing('../crypto/model/switch.ts'),
+      }),
+    );
+    const found = violations.filter(({ rule }) => rule.name === 'model-crypto-only-simulated').map(({ from }) => from);
+    expect(found.sort()).toEqual([...outside.map((room) => `${room}/bad.ts`), 'cli/up/bad.ts'].sort());
+  });
+
   test('circles are found', async () => {
     const { violations } = await cruise(
       house({
@@ -108,11 +137,14 @@ describe('floors', () => {
 
   test('the allowed imports are allowed', async () => {
     const allowed: Record<string, string[]> = {
+      faults: ['proto', 'crypto'],
       nodes: ['proto', 'crypto', 'actors'],
       coordinator: ['proto', 'crypto', 'actors'],
-      gateway: ['proto', 'crypto', 'actors'],
-      sim: ['proto', 'crypto', 'actors', 'nodes', 'coordinator'],
-      cli: ['proto', 'crypto', 'actors', 'nodes', 'coordinator', 'gateway', 'sim'],
+      gateway: ['proto', 'crypto', 'actors', 'faults'],
+      sim: ['proto', 'crypto', 'actors', 'faults', 'nodes', 'coordinator'],
+      plane: ['proto', 'crypto', 'actors', 'faults'],
+      testing: ['proto', 'crypto', 'actors', 'faults', 'sim'],
+      cli: ['proto', 'crypto', 'actors', 'faults', 'nodes', 'coordinator', 'gateway', 'sim', 'plane', 'testing'],
       test: ['proto', 'cli', 'bench', 'gateway'],
     };
     const modules = Object.entries(allowed).flatMap(([from, rooms]) =>
@@ -125,7 +157,18 @@ describe('floors', () => {
 
   test('every room of this repository stands under a rule', () => {
     const rules = readFileSync(join(root, config), 'utf8');
-    for (const room of ['proto', 'crypto', 'actors', 'nodes', 'coordinator', 'gateway', 'sim']) {
+    for (const room of [
+      'proto',
+      'crypto',
+      'actors',
+      'faults',
+      'nodes',
+      'coordinator',
+      'gateway',
+      'sim',
+      'plane',
+      'testing',
+    ]) {
       expect(rules).toContain(`"path": "^${room}/"`);
     }
   });
