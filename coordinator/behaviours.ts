@@ -13,10 +13,10 @@ import { signingBehaviour } from './signing/session.ts';
 export type CoordinatorBehaviour = Behaviour<any, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
 
 export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: string): CoordinatorBehaviour[] {
-  const { roster, coordinatorBoot } = config;
+  const { roster, coordinatorBoot, nonceBatchFirst } = config;
   return [
     frontBehaviour(config),
-    clusterBehaviour({ nodesTotal: roster.nodes.length, coordinatorBoot, cryptoBackend }),
+    clusterBehaviour({ nodesTotal: roster.nodes.length, coordinatorBoot, cryptoBackend, nonceBatchFirst }),
     dkgBehaviour(config),
     signingBehaviour(config),
     closingBehaviour('closing'),

@@ -22,6 +22,11 @@ export interface SessionConfig {
   readonly coordinatorBoot: string;
   /** Whether gateways may inspect sessions and preview partials. */
   readonly sandbox: boolean;
+  /**
+   * Where the size of a pool's batches of nonces begins (default 32; it doubles while a pool runs low). A world that
+   * starts a thousand clusters a second has fewer dealt ahead.
+   */
+  readonly nonceBatchFirst?: number;
 }
 
 export interface CoordinatorConfig extends Omit<SessionConfig, 'coordinatorBoot'> {

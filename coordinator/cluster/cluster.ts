@@ -38,6 +38,8 @@ export interface ClusterConfig {
   readonly nodesTotal: number;
   readonly coordinatorBoot: string;
   readonly cryptoBackend: string;
+  /** See `SessionConfig.nonceBatchFirst`. */
+  readonly nonceBatchFirst?: number | undefined;
 }
 
 interface ClusterState {
@@ -63,7 +65,7 @@ export function clusterBehaviour(
       state: {
         ready: new Map(),
         gateways: new Set(),
-        pools: noNoncePools(),
+        pools: noNoncePools(config.nonceBatchFirst),
         draws: new Map(),
         watchers: new Set(),
         storeReady: true,

@@ -11,8 +11,8 @@
 import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { DrawnNonce } from '../messages.ts';
 
-/** How many nonces a pool asks for at first, and at most, at once. */
-const batchMin = 32;
+/** Where the size of a pool's batches begins, and the most that it asks for at once. */
+const batchFirst = 32;
 const batchMax = 512;
 /** What a pool holds at most. */
 const poolMax = 2 * batchMax;
@@ -26,13 +26,15 @@ interface Pool {
 }
 
 export interface NoncePools {
+  readonly batchFirst: number;
   readonly pools: Map<string, Pool>;
   /** The highest number that came in, by pool. */
   readonly highest: Map<string, { readonly nodeBoot: string; readonly number: bigint }>;
 }
 
-export function noNoncePools(): NoncePools {
-  return { pools: new Map(), highest: new Map() };
+/** @param first in place of `batchFirst`: at least 1 */
+export function noNoncePools(first: number = batchFirst): NoncePools {
+  return { batchFirst: first, pools: new Map(), highest: new Map() };
 }
 
 export function depth(state: NoncePools, scheme: Scheme, nodeId: number): number {
@@ -81,7 +83,7 @@ function poolOf(state: NoncePools, scheme: Scheme, nodeId: number): Pool {
   const key = poolKey(scheme, nodeId);
   let pool = state.pools.get(key);
   if (!pool) {
-    pool = { nonces: [], awaited: 0, batch: batchMin };
+    pool = { nonces: [], awaited: 0, batch: state.batchFirst };
     state.pools.set(key, pool);
   }
   return pool;
