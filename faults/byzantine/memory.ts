@@ -1,0 +1,118 @@
+/**
+ * What a liar must know of the frames that passed before: terms and openings of each DKG attempt, the curve that a partial
+ * request asks for, and what each node sent. Bounded; kept only while a byzantine fault is armed, so arm one before the
+ * DKG that it is to spoil begins.
+ */
+import type { DealerOpening, DkgTerms } from '../../crypto/dkg-transcripts.ts';
+import type { Curve } from '../../crypto/group.ts';
+import { BoundedMemo } from '../../crypto/memo.ts';
+import type { DkgOpening } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
+import type { FrameInTransit, ProcessName } from '../engine-contract.ts';
+import type { Point } from '../points.ts';
+
+/** Frames that are remembered of one node at one point. */
+const sentMax = 16;
+
+/** One attempt of one DKG session. */
+export interface AttemptMemory {
+  terms: DkgTerms | undefined;
+  /** As relayed to others, once they are; before that as their dealers sent them. */
+  readonly openings: Map<number, DealerOpening>;
+  /** What liars say in place of their openings, by kind of lie and dealer: the same whenever they are asked. */
+  readonly falseOpenings: Map<string, DealerOpening>;
+  /** Equivocating dealers that have shown their first opening. */
+  readonly shown: Set<number>;
+}
+
+export class Memory {
+  readonly #rosterDigest: Uint8Array;
+  readonly #attempts = new BoundedMemo<string, AttemptMemory>(256);
+  readonly #curves = new BoundedMemo<string, Curve>(4096);
+  readonly #sent = new Map<string, WireEnvelope[]>();
+
+  constructor(rosterDigest: Uint8Array) {
+    this.#rosterDigest = rosterDigest;
+  }
+
+  note({ peer, direction, point, envelope }: FrameInTransit): void {
+    const body = envelope.message.body as WireBody;
+    if (direction === 'out') this.#noteSent(peer, point, envelope);
+    switch (body.case) {
+      case 'partialRequest': {
+        const curve = body.value.scheme === Scheme.FROST_ED25519 ? 'ed25519' : 'secp256k1';
+        this.#curves.set(`${peer} ${body.value.attemptTag}`, curve);
+        return;
+      }
+      case 'dkgOpen': {
+        const { threshold, totalNodes } = body.value;
+        const { tenant, session, attempt } = envelope.message;
+        const curve = body.value.curve as Curve;
+        if (curve !== 'secp256k1' && curve !== 'ed25519') return;
+        const terms: DkgTerms = {
+          tenant,
+          session,
+          attempt,
+          rosterDigest: this.#rosterDigest,
+          curve,
+          threshold,
+          totalNodes,
+        };
+        this.attempt(envelope).terms = terms;
+        return;
+      }
+      case 'dkgOpened':
+        this.#noteOpenings(envelope, body.value.opening === undefined ? [] : [body.value.opening]);
+        return;
+      case 'dkgSeal':
+        this.#noteOpenings(envelope, body.value.recipients);
+        return;
+      case 'dkgVerify':
+        this.#noteOpenings(envelope, body.value.dealers);
+        return;
+      default:
+        return;
+    }
+  }
+
+  attempt({ message: { tenant, session, attempt } }: WireEnvelope): AttemptMemory {
+    const key = JSON.stringify([tenant, session, attempt]);
+    const known = this.#attempts.get(key);
+    if (known !== undefined) return known;
+    const fresh = { terms: undefined, openings: new Map(), falseOpenings: new Map(), shown: new Set<number>() };
+    this.#attempts.set(key, fresh);
+    return fresh;
+  }
+
+  /** The curve of a partial that this node was asked for; undefined: it was asked before anybody remembered. */
+  curveOf(peer: ProcessName, attemptTag: bigint): Curve | undefined {
+    return this.#curves.get(`${peer} ${attemptTag}`);
+  }
+
+  /** The latest frame that this node sent at this point in another attempt or session; for those of none, before. */
+  earlier({ peer, point, envelope }: FrameInTransit): WireEnvelope | undefined {
+    const { tenant, session, attempt } = envelope.message;
+    return this.#sent
+      .get(`${peer} ${point}`)
+      ?.findLast(
+        ({ message }, index, all) =>
+          message.tenant !== tenant ||
+          message.session !== session ||
+          message.attempt !== attempt ||
+          (session === '' && index < all.length - 1),
+      );
+  }
+
+  #noteSent(peer: ProcessName, point: Point, envelope: WireEnvelope): void {
+    const key = `${peer} ${point}`;
+    const sent = this.#sent.get(key) ?? [];
+    this.#sent.set(key, [...sent.slice(1 - sentMax), envelope]);
+  }
+
+  #noteOpenings(envelope: WireEnvelope, openings: readonly DkgOpening[]): void {
+    if (openings.length === 0) return;
+    const known = this.attempt(envelope).openings;
+    for (const opening of openings) known.set(opening.dealer, opening);
+  }
+}

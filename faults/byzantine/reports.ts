@@ -1,0 +1,53 @@
+/** A recipient that lies: about a dealer's share, about the key, or about the openings that it was shown. */
+import { finishDigest, finishTranscript, sessionContext } from '../../crypto/dkg-transcripts.ts';
+import { groupOf } from '../../crypto/group.ts';
+import { sign } from '../../crypto/identity.ts';
+import type { DkgFinished, DkgVerdict, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireBody } from '../../proto/wire.ts';
+import { type Dealer, rememberedLie } from './dealing.ts';
+
+/** A complaint where there is a dealer to complain of; otherwise another key in the result. Undefined: neither is there. */
+export function falseReport(liar: Dealer, said: DkgVerified, about: number | undefined): WireBody | undefined {
+  const others = said.verdicts.filter(({ dealer, verified }) => verified && dealer !== liar.nodeId);
+  const dealer = about ?? Math.min(...others.map((verdict) => verdict.dealer));
+  if (others.some((verdict) => verdict.dealer === dealer)) {
+    const verdicts = said.verdicts.map((verdict) => (verdict.dealer === dealer ? complaint(verdict) : verdict));
+    const { finished: _, ...rest } = said;
+    return { case: 'dkgVerified', value: { ...rest, verdicts } };
+  }
+  const { finished } = said;
+  if (finished === undefined) return undefined;
+  const { generator } = groupOf(liar.terms.curve);
+  const publicKey = groupOf(liar.terms.curve).add(finished.publicKey, generator);
+  const value = { ...said, finished: signedResult(liar, { ...finished, publicKey } as DkgFinished, []) };
+  return { case: 'dkgVerified', value };
+}
+
+/** It cannot reveal the key that would open the box: an honest share would show. */
+function complaint(verdict: DkgVerdict): DkgVerdict {
+  const { dealer } = verdict;
+  const message = `dealer ${dealer}: the share does not verify against its dealer’s commitments`;
+  return { ...verdict, verified: false, code: 'SHARE_INVALID', message, revealedSealingKey: new Uint8Array(32) };
+}
+
+/** Its result over a transcript in which its own opening is the other one. Undefined before it has finished. */
+export function equivocalResult(dealer: Dealer, said: DkgVerified): WireBody | undefined {
+  const { finished } = said;
+  const opening = dealer.attempt.openings.get(dealer.nodeId);
+  if (finished === undefined || opening === undefined) return undefined;
+  const other = rememberedLie(dealer, 'bad_commitment', opening);
+  return { case: 'dkgVerified', value: { ...said, finished: signedResult(dealer, finished, [other]) } };
+}
+
+/** `instead`: openings in place of those that were shown. */
+function signedResult(
+  { terms, attempt, nodeId, secretKey }: Dealer,
+  finished: DkgFinished,
+  instead: readonly ReturnType<typeof rememberedLie>[],
+): DkgFinished {
+  const openings = new Map(attempt.openings);
+  for (const opening of instead) openings.set(opening.dealer, opening);
+  const digest = finishDigest(sessionContext(terms), { ...finished, openings: [...openings.values()] });
+  const signature = Uint8Array.from(sign(secretKey, finishTranscript(digest, nodeId)));
+  return { ...finished, transcriptDigest: Uint8Array.from(digest), signature };
+}

@@ -1,0 +1,155 @@
+/** Faults in words, for reports: "node/2 crashes before its 3rd partial_reply; back after 100 ms". */
+
+import { natures } from './engine/kinds.ts';
+import { restartAfterMsDefault } from './engine/strikes.ts';
+import { targetsOf as namesOf, processesOf } from './engine/targets.ts';
+import type { ProcessName } from './engine-contract.ts';
+import type { Fault } from './fault.ts';
+
+/** The processes that a fault befalls. With the size of the cluster node/* becomes every node, otherwise it stays. */
+export function targetsOf(fault: Fault, nodesTotal?: number): ProcessName[] {
+  const names = namesOf(fault);
+  return [...(nodesTotal === undefined ? names : processesOf(names, nodesTotal))];
+}
+
+/** One line, without its id. */
+export function describe(fault: Fault): string {
+  const parts = [`${whatHappens(fault)}${when(fault)}${howOften(fault)}`, ...aftermath(fault)];
+  return parts.join('; ');
+}
+
+function whatHappens(fault: Fault): string {
+  const who = whom(fault);
+  const link = `frames ${'direction' in fault ? way(fault.direction) : 'to and from'} ${who}`;
+  const each =
+    fault.at?.point === undefined || natures[fault.fault] !== 'frames' ? link : `${fault.at.point} frames of ${who}`;
+  switch (fault.fault) {
+    case 'crash':
+      return `${who} crashes${fault.lose_state ? ' and loses its store' : ''}`;
+    case 'pause':
+      return `${who} stands still for ${fault.for_ms} ms`;
+    case 'slow':
+      return `everything takes ${who} ${fault.by_ms} ms longer`;
+    case 'delay':
+      return `${each} come ${lateness(fault)} ms late`;
+    case 'drop':
+      return `${each} are lost`;
+    case 'duplicate':
+      return `${each} come ${(fault.copies ?? 1) + 1} times`;
+    case 'reorder':
+      return `${each} overtake each other within ${fault.within_ms} ms`;
+    case 'partition':
+      return `nothing passes ${way(fault.direction)} ${who}`;
+    case 'hold':
+      return `${each} wait`;
+    case 'half_open':
+      return `${who} is gone without a word`;
+    case 'corrupt':
+      return `${each} are corrupted`;
+    case 'truncate':
+      return `${each} are cut in two`;
+    case 'bad_share':
+      return `${who} seals wrong shares${fault.for ? ` for ${fault.for.map((id) => `node/${id}`).join(', ')}` : ''}`;
+    case 'bad_commitment':
+      return `${who} commits to another polynomial than it deals from`;
+    case 'bad_proof':
+      return `${who} proves possession of nothing`;
+    case 'bad_partial':
+      return `${who} makes wrong partial signatures`;
+    case 'equivocate':
+      return `${who} shows two different openings`;
+    case 'withhold':
+      return `${who} ${fault.at?.point === undefined ? 'does not answer' : `withholds its ${fault.at.point}`}`;
+    case 'stale_replay':
+      return `${who} sends again what it sent before`;
+    case 'false_report':
+      return `${who} reports falsely${fault.about === undefined ? '' : ` about node/${fault.about}`}`;
+    case 'clock_skew':
+      return `the clock of ${who} is off by ${fault.by_ms} ms`;
+    case 'clock_jump':
+      return `the clock of ${who} jumps by ${fault.by_ms} ms`;
+    case 'store_lost':
+      return `writes of ${who} are lost`;
+    case 'store_unanswered':
+      return `writes of ${who} take hold and are not answered`;
+    case 'store_slow':
+      return `writes of ${who} take ${fault.by_ms} ms longer`;
+    case 'store_failing':
+      return `reads and writes of ${who} fail`;
+    case 'redis_gone':
+      return `Redis is away for ${fault.for_ms} ms`;
+    case 'worker_stalled':
+      return `the webhook worker stands still for ${fault.for_ms} ms`;
+    case 'double_delivery':
+      return 'a job of the queue is there twice';
+    case 'poison_job':
+      return 'the queue holds a job that makes no sense';
+    case 'receiver_status':
+      return `the webhook receiver answers ${fault.status}`;
+    case 'receiver_slow':
+      return `the webhook receiver takes ${fault.by_ms} ms to answer`;
+    case 'receiver_reset':
+      return 'the webhook receiver cuts the connection';
+    case 'force_receipt':
+      return `signing sessions are forced to be ${fault.state}`;
+  }
+}
+
+function whom(fault: Fault): string {
+  const names = namesOf(fault).map((name) => (name === 'node/*' ? anyOrEvery(fault) : name));
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+/** What strikes at a point befalls the node whose frame it is. */
+function anyOrEvery({ fault, at }: Fault): string {
+  return natures[fault] !== 'frames' && at?.point !== undefined ? 'any node' : 'every node';
+}
+
+function way(direction: 'in' | 'out' | 'both' | undefined): string {
+  if (direction === 'in') return 'to';
+  return direction === 'out' ? 'from' : 'to and from';
+}
+
+function lateness({ by_ms, min_ms = 0, max_ms, distribution }: Extract<Fault, { fault: 'delay' }>): string {
+  if (max_ms === undefined) return `${by_ms}`;
+  return `${min_ms} to ${max_ms}${distribution === 'exponential' ? ' (exponentially)' : ''}`;
+}
+
+function when(fault: Fault): string {
+  const { at } = fault;
+  if (at === undefined) return '';
+  const { point, phase = 'before', of, nth, session, step, after_ms } = at;
+  const words: string[] = [];
+  if (point !== undefined && natures[fault.fault] !== 'frames') {
+    const whose =
+      of ?? (whom(fault).includes(' and ') || /^(worker|redis|receiver)$/.test(whom(fault)) ? 'any' : 'its');
+    const owner = of === undefined ? whose : `the`;
+    words.push(`${phase} ${owner} ${nth === undefined ? '' : `${ordinal(nth)} `}${point}${of ? ` of ${of}` : ''}`);
+  } else {
+    if (of !== undefined) words.push(`where they pass ${of}`);
+    if (nth !== undefined) words.push(`from the ${ordinal(nth)} on`);
+  }
+  if (session !== undefined) words.push(`in session ${session}`);
+  if (step !== undefined) words.push(`${after_ms ? `${after_ms} ms ` : ''}from step ${step} on`);
+  else if (after_ms !== undefined) words.push(`after ${after_ms} ms`);
+  return words.length === 0 ? '' : ` ${words.join(', ')}`;
+}
+
+function howOften({ probability, count }: Fault): string {
+  const often = count === undefined ? '' : count === 1 ? ', once' : `, ${count} times`;
+  return `${often}${probability === undefined || probability === 1 ? '' : `, with probability ${probability}`}`;
+}
+
+function aftermath(fault: Fault): string[] {
+  if (fault.fault === 'crash') {
+    const { restart_after_ms: backMs = restartAfterMsDefault } = fault;
+    return [backMs === null ? 'it stays down' : `back after ${backMs} ms`];
+  }
+  const said = ['pause', 'redis_gone', 'worker_stalled'].includes(fault.fault);
+  return fault.for_ms === undefined || said ? [] : [`for ${fault.for_ms} ms`];
+}
+
+function ordinal(n: number): string {
+  const teens = n % 100 >= 11 && n % 100 <= 13;
+  return `${n}${(teens ? undefined : ['st', 'nd', 'rd'][(n % 10) - 1]) ?? 'th'}`;
+}

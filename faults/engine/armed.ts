@@ -1,0 +1,131 @@
+/**
+ * One fault from its arming to its end, and the frames it looks at.
+ *
+ * waiting → (its time or its step) → watching, if a point begins it → holding → over. A spell at a point goes back from
+ * holding to watching until it has struck `count` times. What is momentary is never holding.
+ *
+ * - `after_ms` counts from the arming, or from the beginning of `step` when both are given.
+ * - Frames are counted from then on; `nth` counts all that the fault looks at, whichever node's.
+ * - A fault of frames that names its `nth` and neither `count` nor `for_ms` strikes once.
+ * - A name in a call has no frame of its own: with `session`, a call or its reply counts when its bytes have that id.
+ */
+import type { FaultStatus, FrameInTransit, ProcessName } from '../engine-contract.ts';
+import type { Fault } from '../fault.ts';
+import type { Point } from '../points.ts';
+import { isFrameless } from './checks.ts';
+import { isLie, liePoints, type Nature, natures } from './kinds.ts';
+import { passesBy, targetsOf } from './targets.ts';
+
+/** A frame that waits. Numbers rise with every frame that is held, so that those of two faults can be put in order. */
+export interface HeldFrame extends FrameInTransit {
+  readonly number: number;
+}
+
+export interface ArmedFault {
+  readonly id: string;
+  readonly fault: Fault;
+  readonly nature: Nature;
+  /** As its file has them. */
+  readonly targets: readonly ProcessName[];
+  readonly armedMs: number;
+  readonly nth: number;
+  readonly countMax: number;
+  phase: 'waiting' | 'watching' | 'holding' | 'over';
+  /** While it waits: when it begins. Infinity: with its step. */
+  beginsMs: number;
+  /** While it holds. Infinity: no end of its own. */
+  endsMs: number;
+  overMs: number;
+  /** Frames that it has looked at. */
+  seen: number;
+  strikes: number;
+  /** Whom a window or spell holds now. */
+  on: readonly ProcessName[];
+  /** Peers whose half-open link was noticed. */
+  readonly noticed: Set<ProcessName>;
+  held: HeldFrame[];
+}
+
+export function armedFault(id: string, fault: Fault, nowMs: number): ArmedFault {
+  const nature = natures[fault.fault];
+  const { step, after_ms, nth } = fault.at ?? {};
+  const once =
+    nature === 'frames' ? nth !== undefined && fault.for_ms === undefined : !fault.fault.startsWith('store_');
+  return {
+    id,
+    fault,
+    nature,
+    targets: targetsOf(fault),
+    armedMs: nowMs,
+    nth: nth ?? 1,
+    countMax: fault.count ?? (once ? 1 : Number.POSITIVE_INFINITY),
+    phase: 'waiting',
+    beginsMs: step === undefined ? nowMs + (after_ms ?? 0) : Number.POSITIVE_INFINITY,
+    endsMs: Number.POSITIVE_INFINITY,
+    overMs: Number.POSITIVE_INFINITY,
+    seen: 0,
+    strikes: 0,
+    on: [],
+    noticed: new Set(),
+    held: [],
+  };
+}
+
+export function statusOf(armed: ArmedFault): FaultStatus {
+  const { id, fault, phase, strikes, armedMs, endsMs } = armed;
+  const state = phase === 'over' || phase === 'holding' ? phase : 'armed';
+  return {
+    id,
+    fault,
+    state,
+    strikes,
+    armedMs,
+    endsMs: phase === 'holding' && endsMs < Number.POSITIVE_INFINITY ? endsMs : null,
+  };
+}
+
+/** Whether a fault looks at frames of this kind on this link, as it stands now. */
+export function looksAt(armed: ArmedFault, peer: ProcessName, direction: 'in' | 'out', point: Point): boolean {
+  const { fault, phase } = armed;
+  if (phase === 'watching') return isTrigger(armed, peer, direction, point);
+  if (phase !== 'holding') return false;
+  if (fault.fault === 'partition' || fault.fault === 'half_open') {
+    const wanted = fault.fault === 'partition' ? fault.direction : 'both';
+    return !armed.noticed.has(peer) && armed.on.some((name) => passesBy(name, peer, direction, wanted));
+  }
+  return armed.nature === 'frames' && isSubject(armed, peer, direction, point);
+}
+
+/** Of a fault that begins or strikes at a point. */
+function isTrigger({ fault, targets }: ArmedFault, peer: ProcessName, direction: 'in' | 'out', point: Point): boolean {
+  const { at } = fault;
+  if (at?.point !== point) return false;
+  if (at.of !== undefined) return passesBy(at.of, peer, direction);
+  const names = targets.filter((name) => !isFrameless(name));
+  return names.length === 0 || names.some((name) => passesBy(name, peer, direction));
+}
+
+/** Of a fault that touches frames. */
+function isSubject({ fault, targets }: ArmedFault, peer: ProcessName, direction: 'in' | 'out', point: Point): boolean {
+  const { at } = fault;
+  if (at?.point !== undefined && at.point !== point) return false;
+  if (at?.of !== undefined && !passesBy(at.of, peer, direction)) return false;
+  if (fault.fault === 'force_receipt') return point === 'call';
+  if (isLie(fault) && !liePoints[fault.fault].includes(point)) return false;
+  const wanted = isLie(fault) ? 'out' : 'direction' in fault ? fault.direction : 'both';
+  return targets.some((name) => passesBy(name, peer, direction, wanted));
+}
+
+/** Whether the frame is of the session that the fault names, if it names one. */
+export function isOfSession({ fault }: ArmedFault, { point, envelope }: FrameInTransit): boolean {
+  const session = fault.at?.session;
+  if (session === undefined || envelope.message.session === session) return true;
+  return (point === 'call' || point === 'call_reply') && callBytes(envelope.message.body).includes(session);
+}
+
+function callBytes(body: FrameInTransit['envelope']['message']['body']): Buffer {
+  let bytes: unknown;
+  if (body.case === 'call') bytes = body.value.request;
+  else if (body.case === 'callReply' && body.value.outcome?.case === 'response') bytes = body.value.outcome.value;
+  return bytes instanceof Uint8Array ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.alloc(0);
+}

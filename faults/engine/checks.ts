@@ -1,0 +1,165 @@
+/**
+ * Whether a fault makes sense in a cluster. Its schema has been checked; here is what a schema cannot say. Every mistake
+ * names its field and the remedy.
+ */
+import { type Fault, simulatedOnly } from '../fault.ts';
+import type { Point } from '../points.ts';
+import {
+  gatewayPoints,
+  natures,
+  needsIdentity,
+  nodeOutPoints,
+  pointsOfKind,
+  sessionlessPoints,
+  victimsOfKind,
+} from './kinds.ts';
+import { type FaultEngineOptions, FaultError } from './options.ts';
+import { nodeIdOf, nodeName, passesBy, processesOf, targetsOf } from './targets.ts';
+
+/** Throws FaultError. */
+export function checkFault(fault: Fault, options: FaultEngineOptions): void {
+  checkWorld(fault, options);
+  checkTargets(fault, options);
+  checkTrigger(fault, options);
+  checkLength(fault);
+  checkParameters(fault, options);
+}
+
+function checkWorld({ fault }: Fault, { world }: FaultEngineOptions): void {
+  const reason = simulatedOnly[fault];
+  if (world === 'live' && reason !== undefined) throw new FaultError('fault', `${fault} is simulated only: ${reason}`);
+}
+
+function checkTargets(fault: Fault, { nodesTotal, identitySeed }: FaultEngineOptions): void {
+  if (!('target' in fault)) return;
+  const possible = victimsOfKind(fault.fault);
+  for (const target of targetsOf(fault)) {
+    checkMember('target', target, nodesTotal);
+    const role = target.startsWith('node/') ? 'node' : target;
+    if (possible !== undefined && !possible.includes(role)) {
+      const remedy = role === 'redis' ? '; redis_gone takes Redis away' : '';
+      throw new FaultError('target', `${fault.fault} cannot befall ${target}, only ${possible.join(', ')}${remedy}`);
+    }
+    if (fault.fault === 'crash' && fault.lose_state === true && role !== 'node') {
+      throw new FaultError('lose_state', `${target} has no store of its own to lose; only nodes have`);
+    }
+  }
+  if (!needsIdentity(fault.fault)) return;
+  const unknown = processesOf(targetsOf(fault), nodesTotal).find((one) => identitySeed(nodeIdOf(one)) === undefined);
+  if (unknown !== undefined) {
+    throw new FaultError(
+      'target',
+      `the identity of ${unknown} is not at hand here, so that nobody can lie in its name`,
+    );
+  }
+}
+
+function checkMember(field: string, name: string, nodesTotal: number): void {
+  if (nodeIdOf(name) > nodesTotal) throw new FaultError(field, `${name} is not in this cluster of ${nodesTotal} nodes`);
+}
+
+function checkTrigger(fault: Fault, { nodesTotal }: FaultEngineOptions): void {
+  const { at } = fault;
+  if (at === undefined) return;
+  const nature = natures[fault.fault];
+  const { point } = at;
+  if (at.of !== undefined) {
+    checkMember('at.of', at.of, nodesTotal);
+    if (['worker', 'redis', 'receiver'].includes(at.of)) throw new FaultError('at.of', `${at.of} sends no frames`);
+  }
+  if (point === undefined) {
+    for (const field of ['phase', 'of', 'nth'] as const) {
+      if (at[field] !== undefined)
+        throw new FaultError(`at.${field}`, 'says which frame of a point: give at.point too');
+    }
+    if (at.session !== undefined && nature !== 'frames') {
+      throw new FaultError('at.session', `${fault.fault} does not touch frames: give at.point too`);
+    }
+    return;
+  }
+  if (at.phase === 'after' && nature === 'frames') {
+    throw new FaultError('at.phase', `${fault.fault} touches the frame itself, before it leaves`);
+  }
+  if (at.session !== undefined && sessionlessPoints.includes(point)) {
+    throw new FaultError('at.session', `frames of ${point} belong to no session`);
+  }
+  const possible = pointsOfKind(fault.fault);
+  if (!possible.includes(point)) {
+    throw new FaultError('at.point', `${fault.fault} strikes at ${possible.join(', ')} only`);
+  }
+  if (!canPass(fault, point)) {
+    const ways = gatewayPoints.includes(point) ? 'gateway and coordinator' : 'nodes and coordinator';
+    throw new FaultError('at.point', `frames of ${point} pass between ${ways} alone: say at.of, or another target`);
+  }
+}
+
+/** Whether a frame of this point can ever be one of those that the fault looks at. */
+function canPass(fault: Fault, point: Point): boolean {
+  const peers = gatewayPoints.includes(point) ? ['gateway'] : nodesMeant(fault);
+  const out = point === 'call' || nodeOutPoints.includes(point);
+  const direction = out ? 'out' : 'in';
+  const { of } = fault.at ?? {};
+  return peers.some((peer) => {
+    if (of !== undefined && !passesBy(of, peer, direction)) return false;
+    const filters = natures[fault.fault] === 'frames';
+    if (!filters && of !== undefined) return true;
+    const wanted = filters && 'direction' in fault ? fault.direction : 'both';
+    const names = targetsOf(fault).filter((name) => filters || !isFrameless(name));
+    return names.length === 0 || names.some((name) => passesBy(name, peer, direction, wanted));
+  });
+}
+
+/** The nodes that a fault names, or one for those of which it names none. */
+function nodesMeant(fault: Fault): string[] {
+  const named = [...targetsOf(fault), fault.at?.of ?? ''].filter((name) => nodeIdOf(name) > 0);
+  return named.length > 0 ? named : [nodeName(1)];
+}
+
+/** Worker, Redis and receiver have no frames of their own: a point without `of` is then that of any process. */
+export function isFrameless(name: string): boolean {
+  return name === 'worker' || name === 'redis' || name === 'receiver';
+}
+
+function checkLength(fault: Fault): void {
+  const nature = natures[fault.fault];
+  const count = fault.count ?? 1;
+  const byPoint = fault.at?.point !== undefined;
+  if (nature === 'momentary' && fault.for_ms !== undefined) {
+    const remedy = fault.fault === 'crash' ? ': restart_after_ms says how long it stays down' : '';
+    throw new FaultError('for_ms', `${fault.fault} strikes and is over${remedy}`);
+  }
+  if (count > 1 && (nature === 'momentary' || nature === 'spell') && !byPoint) {
+    throw new FaultError('count', `${fault.fault} strikes once unless at.point says at which frames`);
+  }
+  if (fault.count !== undefined && nature === 'window' && !fault.fault.startsWith('store_')) {
+    throw new FaultError('count', `${fault.fault} holds until it ends: for_ms says how long`);
+  }
+}
+
+function checkParameters(fault: Fault, { nodesTotal }: FaultEngineOptions): void {
+  if (fault.fault === 'delay') checkDelay(fault);
+  if (fault.fault === 'bad_share') {
+    const beyond = fault.for?.find((id) => id > nodesTotal);
+    if (beyond !== undefined)
+      throw new FaultError('for', `node ${beyond} is not in this cluster of ${nodesTotal} nodes`);
+    const self = targetsOf(fault).find((name) => fault.for?.every((id) => id === nodeIdOf(name)));
+    if (fault.for !== undefined && self !== undefined) {
+      throw new FaultError('for', `${self} seals no share for itself: name others`);
+    }
+  }
+  if (fault.fault === 'false_report' && fault.about !== undefined) {
+    checkMember('about', nodeName(fault.about), nodesTotal);
+    const about = nodeName(fault.about);
+    if (targetsOf(fault).includes(about)) throw new FaultError('about', `${about} does not complain of itself`);
+  }
+}
+
+function checkDelay(fault: Extract<Fault, { fault: 'delay' }>): void {
+  const { by_ms, min_ms, max_ms, distribution } = fault;
+  if (by_ms === undefined && max_ms === undefined) throw new FaultError('by_ms', 'say by_ms, or max_ms');
+  if (by_ms !== undefined && (min_ms !== undefined || max_ms !== undefined)) {
+    throw new FaultError('by_ms', 'say either by_ms, or min_ms and max_ms');
+  }
+  if (distribution !== undefined && max_ms === undefined) throw new FaultError('distribution', 'say max_ms too');
+  if (max_ms !== undefined && (min_ms ?? 0) > max_ms) throw new FaultError('min_ms', 'is above max_ms');
+}

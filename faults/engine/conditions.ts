@@ -1,0 +1,93 @@
+/**
+ * What is out of order now, and on whose account: several faults may pause one process or take Redis away, and it is well
+ * again when the last of them ends. An order is given when a condition begins or ends, and never in between.
+ */
+import type { Order, ProcessName, ReceiverBehaviour } from '../engine-contract.ts';
+import type { Fault } from '../fault.ts';
+
+type Condition =
+  | { readonly kind: 'pause' | 'silence'; readonly process: ProcessName }
+  | { readonly kind: 'redis' | 'worker' };
+
+export class Conditions {
+  /** Ids of the faults on whose account a condition holds. */
+  readonly #holders = new Map<string, Set<string>>();
+  /** Jumps stay for good. */
+  readonly #jumps = new Map<ProcessName, number>();
+  readonly #skews = new Map<ProcessName, Map<string, number>>();
+  readonly #receiver = new Map<string, ReceiverBehaviour>();
+
+  begin(condition: Condition, id: string): readonly Order[] {
+    const key = keyOf(condition);
+    const holders = this.#holders.get(key);
+    if (holders !== undefined) {
+      holders.add(id);
+      return [];
+    }
+    this.#holders.set(key, new Set([id]));
+    return [orderOf(condition, true)];
+  }
+
+  end(condition: Condition, id: string): readonly Order[] {
+    const key = keyOf(condition);
+    const holders = this.#holders.get(key);
+    if (!holders?.delete(id) || holders.size > 0) return [];
+    this.#holders.delete(key);
+    return [orderOf(condition, false)];
+  }
+
+  jump(process: ProcessName, byMs: number): readonly Order[] {
+    this.#jumps.set(process, (this.#jumps.get(process) ?? 0) + byMs);
+    return [this.#clock(process)];
+  }
+
+  skew(process: ProcessName, id: string, byMs: number): readonly Order[] {
+    const skews = this.#skews.get(process) ?? new Map<string, number>();
+    this.#skews.set(process, skews.set(id, byMs));
+    return [this.#clock(process)];
+  }
+
+  unskew(process: ProcessName, id: string): readonly Order[] {
+    return this.#skews.get(process)?.delete(id) ? [this.#clock(process)] : [];
+  }
+
+  receiver(id: string, fault: Fault): readonly Order[] {
+    if (fault.fault === 'receiver_status') this.#receiver.set(id, { status: fault.status });
+    if (fault.fault === 'receiver_slow') this.#receiver.set(id, { slowMs: fault.by_ms });
+    if (fault.fault === 'receiver_reset') this.#receiver.set(id, { reset: true });
+    return [this.#behaviour()];
+  }
+
+  receiverWell(id: string): readonly Order[] {
+    return this.#receiver.delete(id) ? [this.#behaviour()] : [];
+  }
+
+  #clock(process: ProcessName): Order {
+    const skews = [...(this.#skews.get(process)?.values() ?? [])];
+    const offsetMs = skews.reduce((sum, one) => sum + one, this.#jumps.get(process) ?? 0);
+    return { kind: 'clock', process, offsetMs };
+  }
+
+  /** Of two faults that say the same thing about it, the later one counts. */
+  #behaviour(): Order {
+    const behaviour = this.#receiver.size === 0 ? undefined : Object.assign({}, ...this.#receiver.values());
+    return { kind: 'receiver', behaviour };
+  }
+}
+
+function keyOf(condition: Condition): string {
+  return 'process' in condition ? `${condition.kind} ${condition.process}` : condition.kind;
+}
+
+function orderOf(condition: Condition, on: boolean): Order {
+  switch (condition.kind) {
+    case 'pause':
+      return { kind: on ? 'pause' : 'resume', process: condition.process };
+    case 'silence':
+      return { kind: 'silence', process: condition.process, on };
+    case 'redis':
+      return { kind: 'redis', up: !on };
+    case 'worker':
+      return { kind: 'worker', stalled: on };
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * How each kind of fault behaves in time, and what it can befall. Theory of operation:
+ *
+ * - *momentary*: it strikes and that is all. Without a point once; at a point `count` times.
+ * - *spell*: a strike puts something out of order for `for_ms`. Without a point once; at a point `count` times, and what
+ *   passes while a spell lasts is not counted.
+ * - *window*: something is out of order from its beginning to its end, whatever passes. With a point it begins at that
+ *   frame.
+ * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches those frames alone.
+ */
+import type { Fault, FaultKind, FaultOf } from '../fault.ts';
+import { type Point, points } from '../points.ts';
+
+export type Nature = 'momentary' | 'spell' | 'window' | 'frames';
+
+export const natures: Readonly<Record<FaultKind, Nature>> = {
+  crash: 'momentary',
+  clock_jump: 'momentary',
+  double_delivery: 'momentary',
+  poison_job: 'momentary',
+
+  pause: 'spell',
+  clock_skew: 'spell',
+  redis_gone: 'spell',
+  worker_stalled: 'spell',
+
+  partition: 'window',
+  half_open: 'window',
+  store_lost: 'window',
+  store_unanswered: 'window',
+  store_slow: 'window',
+  store_failing: 'window',
+  receiver_status: 'window',
+  receiver_slow: 'window',
+  receiver_reset: 'window',
+
+  slow: 'frames',
+  delay: 'frames',
+  drop: 'frames',
+  duplicate: 'frames',
+  reorder: 'frames',
+  hold: 'frames',
+  corrupt: 'frames',
+  truncate: 'frames',
+  bad_share: 'frames',
+  bad_commitment: 'frames',
+  bad_proof: 'frames',
+  bad_partial: 'frames',
+  equivocate: 'frames',
+  withhold: 'frames',
+  stale_replay: 'frames',
+  false_report: 'frames',
+  force_receipt: 'frames',
+};
+
+/** What leaves a node; the other points, but those of calls, go to one. */
+export const nodeOutPoints: readonly Point[] = [
+  'nonces_dealt',
+  'partial_reply',
+  'dkg_opened',
+  'dkg_sealed',
+  'dkg_verified',
+  'dkg_confirmed',
+  'dkg_refused',
+];
+
+/** Points whose frames pass between gateway and coordinator. */
+export const gatewayPoints: readonly Point[] = ['call', 'call_reply', 'cluster_status'];
+
+/** Points whose frames belong to no session. */
+export const sessionlessPoints: readonly Point[] = ['cluster_status', 'deal_nonces', 'nonces_dealt'];
+
+export type LieKind =
+  | 'bad_share'
+  | 'bad_commitment'
+  | 'bad_proof'
+  | 'bad_partial'
+  | 'equivocate'
+  | 'withhold'
+  | 'stale_replay'
+  | 'false_report';
+export type Lie = FaultOf<LieKind>;
+
+/** What each byzantine kind rewrites. */
+export const liePoints: Readonly<Record<LieKind, readonly Point[]>> = {
+  bad_share: ['dkg_sealed'],
+  bad_commitment: ['dkg_opened'],
+  bad_proof: ['dkg_opened'],
+  bad_partial: ['partial_reply'],
+  equivocate: ['dkg_opened', 'dkg_verified'],
+  withhold: nodeOutPoints,
+  stale_replay: nodeOutPoints,
+  false_report: ['dkg_verified'],
+};
+
+export function isLie(fault: Fault): fault is Lie {
+  return fault.fault in liePoints;
+}
+
+/** Those that speak with the node's signature. */
+export function needsIdentity(kind: FaultKind): boolean {
+  return kind in liePoints && !['bad_partial', 'withhold', 'stale_replay'].includes(kind);
+}
+
+/** Points at which this kind may strike, whatever its target. */
+export function pointsOfKind(kind: FaultKind): readonly Point[] {
+  if (kind === 'force_receipt') return ['call'];
+  return kind in liePoints ? liePoints[kind as LieKind] : points;
+}
+
+const onLinks: readonly FaultKind[] = [
+  'slow',
+  'delay',
+  'drop',
+  'duplicate',
+  'reorder',
+  'partition',
+  'hold',
+  'half_open',
+  'corrupt',
+  'truncate',
+];
+
+/** Processes that a kind can befall, `node` for every node; undefined: it has no target, or its schema says which. */
+export function victimsOfKind(kind: FaultKind): readonly string[] | undefined {
+  if (kind === 'crash' || kind === 'pause') return ['node', 'coordinator', 'gateway', 'worker'];
+  if (onLinks.includes(kind)) return ['node', 'coordinator', 'gateway'];
+  if (kind === 'clock_skew' || kind === 'clock_jump') return ['node', 'coordinator', 'gateway', 'worker'];
+  if (kind.startsWith('store_')) return ['node', 'coordinator'];
+  return undefined;
+}

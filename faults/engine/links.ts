@@ -1,0 +1,51 @@
+/** What link faults do to frames that are neither lost nor held: copies, damage, lateness. */
+import type { RandomBytes } from '../../crypto/bytes.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
+import type { Arrival } from '../engine-contract.ts';
+import type { Fault, FaultOf } from '../fault.ts';
+import { unitOf } from './options.ts';
+
+/** Kinds that lose a frame, that keep it back, and that change how it arrives: in this order each frame meets them. */
+export const losing: readonly string[] = ['drop', 'half_open'];
+export const holding: readonly string[] = ['hold', 'partition'];
+export const changing: readonly string[] = ['duplicate', 'corrupt', 'truncate', 'delay', 'slow', 'reorder'];
+
+export function arrivalsOf(envelopes: readonly WireEnvelope[]): Arrival[] {
+  return envelopes.map((envelope) => ({ envelope, afterMs: 0 }));
+}
+
+/** A frame's arrivals once a fault has struck it. Copies are late each by itself. */
+export function changed(fault: Fault, arrivals: readonly Arrival[], random: RandomBytes): Arrival[] {
+  switch (fault.fault) {
+    case 'duplicate':
+      return arrivals.flatMap((arrival) => Array.from({ length: 1 + (fault.copies ?? 1) }, () => arrival));
+    case 'corrupt':
+    case 'truncate': {
+      const damage = fault.fault;
+      return arrivals.map((arrival) => ({ damage, ...arrival }));
+    }
+    case 'delay':
+      return arrivals.map((arrival) => later(arrival, delayMs(fault, random)));
+    case 'slow':
+      return arrivals.map((arrival) => later(arrival, fault.by_ms));
+    case 'reorder':
+      return arrivals.map((arrival) => ({
+        ...later(arrival, Math.floor(unitOf(random) * (fault.within_ms + 1))),
+        unordered: true,
+      }));
+    default:
+      return [...arrivals];
+  }
+}
+
+function later(arrival: Arrival, byMs: number): Arrival {
+  return { ...arrival, afterMs: arrival.afterMs + byMs };
+}
+
+/** Whole milliseconds. Exponential: most are near min_ms, with a mean of a quarter of the span, and none above max_ms. */
+function delayMs({ by_ms, min_ms = 0, max_ms, distribution }: FaultOf<'delay'>, random: RandomBytes): number {
+  if (max_ms === undefined) return by_ms ?? 0;
+  const unit = unitOf(random);
+  if (distribution !== 'exponential') return min_ms + Math.floor(unit * (max_ms - min_ms + 1));
+  return Math.min(max_ms, min_ms + Math.round((-Math.log(1 - unit) * (max_ms - min_ms)) / 4));
+}

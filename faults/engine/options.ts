@@ -1,0 +1,33 @@
+/** What the fault engine is told of its cluster, and the error of a fault that makes no sense in it. */
+import type { RandomBytes } from '../../crypto/bytes.ts';
+import type { Roster } from '../../proto/roster.ts';
+
+export interface FaultEngineOptions {
+  /** Nodes are 1..nodesTotal. */
+  readonly nodesTotal: number;
+  /** A stream of its own: the same stream and the same calls give the same verdicts. */
+  readonly random: RandomBytes;
+  readonly roster: Roster;
+  /** A node's Ed25519 seed, 32 bytes, secret: byzantine nodes lie with their own signature. Undefined: it is not at hand. */
+  readonly identitySeed: (nodeId: number) => Uint8Array | undefined;
+  /** A silent link is found dead after so long; 6,000 by default, as heartbeats have it. */
+  readonly linkTimeoutMs?: number;
+  /** Kinds that only the simulated world has are refused in the live one. */
+  readonly world: 'simulated' | 'live';
+}
+
+/** A fault that cannot be armed: the field of the fault, as in its file ("at.phase"), and what to do about it. */
+export class FaultError extends Error {
+  override readonly name = 'FaultError';
+  readonly field: string;
+  constructor(field: string, message: string) {
+    super(`${field}: ${message}`);
+    this.field = field;
+  }
+}
+
+/** A number in [0, 1), of 53 bits. */
+export function unitOf(random: RandomBytes): number {
+  const bytes = Buffer.from(random(8));
+  return (bytes.readUInt32BE(0) * 2 ** 21 + (bytes.readUInt32BE(4) >>> 11)) / 2 ** 53;
+}

@@ -1,0 +1,73 @@
+/** What a strike orders, and what the end of a spell or window sets right. */
+import type { Order, ProcessName } from '../engine-contract.ts';
+import type { ArmedFault } from './armed.ts';
+import type { Conditions } from './conditions.ts';
+import { peersOf } from './targets.ts';
+
+/** A crashed process comes back after so long unless told otherwise. */
+export const restartAfterMsDefault = 100;
+
+/** Orders of one strike on these processes. */
+export function strikeOrders(
+  armed: ArmedFault,
+  victims: readonly ProcessName[],
+  conditions: Conditions,
+  nodesTotal: number,
+): readonly Order[] {
+  const { fault, id } = armed;
+  switch (fault.fault) {
+    case 'crash': {
+      const { restart_after_ms: restartAfterMs = restartAfterMsDefault, lose_state: loseState = false } = fault;
+      return victims.map((process): Order => ({ kind: 'crash', process, loseState, restartAfterMs }));
+    }
+    case 'pause':
+      return victims.flatMap((process) => conditions.begin({ kind: 'pause', process }, id));
+    case 'partition':
+    case 'half_open':
+      return peersOf(victims, nodesTotal).flatMap((process) => conditions.begin({ kind: 'silence', process }, id));
+    case 'clock_jump':
+      return victims.flatMap((process) => conditions.jump(process, fault.by_ms));
+    case 'clock_skew':
+      return victims.flatMap((process) => conditions.skew(process, id, fault.by_ms));
+    case 'redis_gone':
+      return conditions.begin({ kind: 'redis' }, id);
+    case 'worker_stalled':
+      return conditions.begin({ kind: 'worker' }, id);
+    case 'double_delivery':
+    case 'poison_job':
+      return [{ kind: 'queue', what: fault.fault }];
+    case 'receiver_status':
+    case 'receiver_slow':
+    case 'receiver_reset':
+      return conditions.receiver(id, fault);
+    default:
+      return [];
+  }
+}
+
+/** Orders that end what the fault holds; frames that it holds are another matter. */
+export function healingOrders(
+  { fault, id, on }: ArmedFault,
+  conditions: Conditions,
+  nodesTotal: number,
+): readonly Order[] {
+  switch (fault.fault) {
+    case 'pause':
+      return on.flatMap((process) => conditions.end({ kind: 'pause', process }, id));
+    case 'partition':
+    case 'half_open':
+      return peersOf(on, nodesTotal).flatMap((process) => conditions.end({ kind: 'silence', process }, id));
+    case 'clock_skew':
+      return on.flatMap((process) => conditions.unskew(process, id));
+    case 'redis_gone':
+      return conditions.end({ kind: 'redis' }, id);
+    case 'worker_stalled':
+      return conditions.end({ kind: 'worker' }, id);
+    case 'receiver_status':
+    case 'receiver_slow':
+    case 'receiver_reset':
+      return conditions.receiverWell(id);
+    default:
+      return [];
+  }
+}

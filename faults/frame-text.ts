@@ -1,0 +1,209 @@
+/**
+ * A frame in public words, for reports: what it asks or says. Nonces, shares, boxes, partials, tokens, witnesses and
+ * messages to sign are never in it, nor are texts of processes' own beyond codes.
+ */
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
+import {
+  type Call,
+  CallErrorCode,
+  type CallReply,
+  CloseKeyRequestSchema,
+  InspectSessionRequestSchema,
+  Method,
+  PreviewPartialRequestSchema,
+} from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { PartialRefusalCode, type PartialReply, Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import {
+  DiagnosticReceiptSchema,
+  DkgShareExchangeRequestSchema,
+  InitiateDkgRequestSchema,
+  InitiateSigningRequestSchema,
+  ResumeSessionRequestSchema,
+  SignatureShareRequestSchema,
+} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { reasonCodes } from '../proto/reason-codes.ts';
+import type { WireBody, WireEnvelope } from '../proto/wire.ts';
+
+const textMax = 160;
+
+/** One line of at most 160 characters. Never throws, whatever the frame holds. */
+export function frameText({ message }: WireEnvelope): string {
+  const words = wordsOf(message.body as WireBody, message.attempt);
+  // Ids are the callers' own: a control character would break the line.
+  return words.replace(/[^\x20-\x7e]/g, '?').slice(0, textMax);
+}
+
+function wordsOf(body: WireBody, attempt: number): string {
+  switch (body.case) {
+    case 'call':
+      return callWords(body.value);
+    case 'callReply':
+      return replyWords(body.value);
+    case 'clusterStatus': {
+      const { nodesReady, nodesTotal, storeReady } = body.value;
+      return `${listed(nodesReady).length} of ${nodesTotal} nodes ready${storeReady ? '' : ', no store'}`;
+    }
+    case 'dealNonces':
+      return `deal ${body.value.count} nonces, ${schemeName(body.value.scheme)}`;
+    case 'noncesDealt':
+      return `${listed(body.value.nonces).length} nonces, ${schemeName(body.value.scheme)}`;
+    case 'partialRequest': {
+      const { nonceNumber, scheme, keySession } = body.value;
+      const nonce = nonceNumber ? `with nonce ${nonceNumber}` : 'without a nonce of its own';
+      return `sign attempt ${attempt} ${nonce}, key ${keySession}, ${schemeName(scheme)}`;
+    }
+    case 'partialReply':
+      return partialWords(body.value);
+    case 'dkgOpen':
+      return `open attempt ${attempt}: ${body.value.threshold} of ${body.value.totalNodes} on ${body.value.curve}`;
+    case 'dkgOpened':
+      return `opening of dealer ${body.value.opening?.dealer ?? '?'}`;
+    case 'dkgSeal':
+      return `seal shares for ${nodeWords(listed(body.value.recipients).map(({ dealer }) => dealer))}`;
+    case 'dkgSealed':
+      return `sealed shares for ${nodeWords(listed(body.value.shares).map(({ recipient }) => recipient))}`;
+    case 'dkgVerify': {
+      const dealers = listed(body.value.dealers).map(({ dealer }) => dealer);
+      return dealers.length === 0 ? 'say your result' : `verify shares of ${nodeWords(dealers)}`;
+    }
+    case 'dkgVerified':
+      return verifiedWords(body.value);
+    case 'dkgConfirm':
+      return `confirm ${listed(body.value.results).length} results`;
+    case 'dkgConfirmed':
+      return `node ${body.value.nodeId} confirms`;
+    case 'dkgDiscard':
+      return `discard attempt ${attempt}`;
+    case 'dkgRefused': {
+      const culprits = listed(body.value.culprits);
+      return `refused ${code(body.value.code)}${culprits.length > 0 ? `, blames ${nodeWords(culprits)}` : ''}`;
+    }
+  }
+}
+
+function partialWords({ nodeId, outcome }: PartialReply): string {
+  if (outcome?.case === 'refusal') return `refused ${PartialRefusalCode[outcome.value.code ?? 0] ?? '?'}`;
+  return `partial of node ${nodeId}`;
+}
+
+function verifiedWords({ recipient, verdicts, finished }: DkgVerified): string {
+  const all = listed(verdicts);
+  const good = all.filter(({ verified }) => verified).map(({ dealer }) => dealer);
+  const bad = all.filter(({ verified }) => !verified).map((verdict) => `${verdict.dealer} ${code(verdict.code)}`);
+  const said = [];
+  if (good.length > 0) said.push(`verified ${nodeWords(good)}`);
+  if (bad.length > 0) said.push(`complains of dealer ${bad.join(', ')}`);
+  if (finished) said.push(`node ${recipient} has its result`);
+  return said.join('; ') || 'nothing verified';
+}
+
+const methodNames: Readonly<Partial<Record<Method, string>>> = {
+  [Method.INITIATE_DKG]: 'InitiateDkg',
+  [Method.EXCHANGE_DKG_SHARES]: 'ExchangeDkgShares',
+  [Method.INITIATE_SIGNING]: 'InitiateSigning',
+  [Method.SUBMIT_SIGNATURE_SHARE]: 'SubmitSignatureShare',
+  [Method.RESUME_SESSION]: 'ResumeSession',
+  [Method.CLOSE_KEY]: 'CloseKey',
+  [Method.SIGN]: 'Sign',
+  [Method.INSPECT_SESSION]: 'InspectSession',
+  [Method.PREVIEW_PARTIAL]: 'PreviewPartial',
+};
+
+function callWords({ method, request }: Call): string {
+  const about = request instanceof Uint8Array ? requestWords(method, request) : '';
+  return `call ${methodNames[method] ?? 'of an unknown method'}${about === '' ? '' : ` ${about}`}`;
+}
+
+function requestWords(method: Method, bytes: Uint8Array): string {
+  switch (method) {
+    case Method.INITIATE_DKG:
+      return decoded(InitiateDkgRequestSchema, bytes)?.sessionId ?? '';
+    case Method.EXCHANGE_DKG_SHARES: {
+      const asked = decoded(DkgShareExchangeRequestSchema, bytes);
+      if (!asked) return '';
+      const { sessionId, senderNodeId, recipientNodeId, encryptedShare } = asked;
+      const pair = senderNodeId || recipientNodeId ? ` ${senderNodeId}>${recipientNodeId}` : '';
+      return `${sessionId}${pair}${encryptedShare.length > 0 ? ', a share given' : ''}`;
+    }
+    case Method.INITIATE_SIGNING:
+    case Method.SIGN: {
+      const asked = decoded(InitiateSigningRequestSchema, bytes);
+      return asked ? `intent ${asked.transactionIntentId}, key ${asked.walletId}` : '';
+    }
+    case Method.SUBMIT_SIGNATURE_SHARE: {
+      const asked = decoded(SignatureShareRequestSchema, bytes);
+      if (!asked) return '';
+      const { signingSessionId, nodeId, partialSignature } = asked;
+      const given = partialSignature.length > 0 ? ', a partial given' : '';
+      return `${signingSessionId}${nodeId ? ` node ${nodeId}` : ''}${given}`;
+    }
+    case Method.RESUME_SESSION:
+      return decoded(ResumeSessionRequestSchema, bytes)?.sessionId ?? '';
+    case Method.CLOSE_KEY:
+      return decoded(CloseKeyRequestSchema, bytes)?.keyId ?? '';
+    case Method.INSPECT_SESSION:
+      return decoded(InspectSessionRequestSchema, bytes)?.sessionId ?? '';
+    case Method.PREVIEW_PARTIAL: {
+      const asked = decoded(PreviewPartialRequestSchema, bytes);
+      return asked ? `${asked.sessionId} node ${asked.nodeId}` : '';
+    }
+    default:
+      return '';
+  }
+}
+
+function replyWords({ outcome }: CallReply): string {
+  if (outcome?.case === 'error') return `no answer: ${CallErrorCode[outcome.value.code ?? 0] ?? '?'}`;
+  const reason = outcome?.value instanceof Uint8Array ? reasonOf(outcome.value) : undefined;
+  return reason === undefined ? 'answer' : `answer ${reason}`;
+}
+
+/** The reply does not say of which method it is; every response of the signing API has its receipt in one of these. */
+const receiptFields = [4, 5];
+
+function reasonOf(response: Uint8Array): string | undefined {
+  try {
+    const reader = new BinaryReader(response);
+    while (reader.pos < reader.len) {
+      const [field, type] = reader.tag();
+      if (!receiptFields.includes(field) || type !== 2) {
+        reader.skip(type);
+        continue;
+      }
+      const reason = decoded(DiagnosticReceiptSchema, reader.bytes())?.reasonCode;
+      if (reason !== undefined && Object.hasOwn(reasonCodes, reason)) return reason;
+    }
+  } catch {
+    // It is no response of the signing API.
+  }
+  return undefined;
+}
+
+function decoded<D extends DescMessage>(schema: D, bytes: Uint8Array): MessageShape<D> | undefined {
+  try {
+    return fromBinary(schema, bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Codes are words of the protocol; anything else that stands in their place is not repeated. */
+function code(text: string): string {
+  return /^[A-Z_]{1,40}$/.test(text) ? text : 'of no known code';
+}
+
+function schemeName(scheme: Scheme): string {
+  return (Scheme[scheme] ?? 'no scheme').toLowerCase().replaceAll('_', ' ');
+}
+
+function nodeWords(ids: readonly number[]): string {
+  if (ids.length === 0) return 'no node';
+  return `${ids.length === 1 ? 'node' : 'nodes'} ${ids.join(', ')}`;
+}
+
+/** Bodies that did not come off a wire may lack their empty lists. */
+function listed<T>(list: readonly T[] | undefined): readonly T[] {
+  return list ?? [];
+}
