@@ -1,0 +1,168 @@
+/**
+ * One client of a scenario: it does its steps in order and tells what came of each. A step that insists repeats a call
+ * that has no answer, and resumes what has paused, as a patient client of the API does.
+ */
+import type { StepOf } from './format.ts';
+import { type Outcome, outcomeOf, outcomeText } from './outcome.ts';
+import * as requests from './requests.ts';
+import type { DkgStep, SessionBook, SigningStep } from './sessions.ts';
+import type { Questions, ScenarioWorld } from './world.ts';
+
+type Call = Questions['call']['asks'];
+type CallStep = DkgStep | SigningStep | StepOf<'exchange_dkg_shares' | 'submit_signature_share' | 'resume_session'>;
+
+/** How a step ended. `stuck`: its time is over, and what it waited for; `impossible`: this run cannot do it. */
+export type Ended =
+  | { readonly kind: 'answered'; readonly outcome: Outcome }
+  | { readonly kind: 'stuck'; readonly waitsFor: string; readonly outcome: Outcome }
+  | { readonly kind: 'impossible'; readonly why: string };
+
+/** A client that insists waits so long before it asks again. */
+const pauseMs = 100;
+
+export class Caller {
+  readonly #world: ScenarioWorld;
+  readonly #book: SessionBook;
+  readonly #insistMs: number;
+  readonly #learned: (name: string, then: () => void) => void;
+
+  /** `learned` is called when a session may have got its id, and calls back when the client may go on. */
+  constructor(
+    world: ScenarioWorld,
+    book: SessionBook,
+    insistMs: number,
+    learned: (name: string, then: () => void) => void,
+  ) {
+    this.#world = world;
+    this.#book = book;
+    this.#insistMs = insistMs;
+    this.#learned = learned;
+  }
+
+  perform(step: CallStep, end: (ended: Ended) => void): void {
+    switch (step.call) {
+      case 'initiate_dkg':
+        this.#insist(step, () => requests.initiateDkg(step, this.#book, this.#world), end);
+        return;
+      case 'exchange_dkg_shares':
+        this.#insist(step, () => requests.exchangeDkgShares(step, this.#book, this.#world), end);
+        return;
+      case 'make_key':
+        this.#makeKey(step, end);
+        return;
+      case 'initiate_signing':
+        this.#insist(step, () => requests.initiateSigning(step, this.#book, this.#world), end);
+        return;
+      case 'sign':
+        this.#sign(step, end);
+        return;
+      case 'submit_signature_share':
+        this.#submit(step, end);
+        return;
+      case 'resume_session': {
+        const { id, tokens } = this.#book.note(step.session);
+        const token = requests.tokenOf(step.token ?? 'latest', tokens);
+        this.#insist(step, () => requests.resumeSession(id ?? '', token, step.witness === true), end);
+      }
+    }
+  }
+
+  #makeKey(step: DkgStep, end: (ended: Ended) => void): void {
+    this.#insist(
+      step,
+      () => requests.initiateDkg(step, this.#book, this.#world),
+      (begun) => {
+        const code = begun.kind === 'answered' ? begun.outcome.answer?.reasonCode : undefined;
+        const goesOn = code === 'SESSION_ACCEPTED' || (step.insist === true && code === 'DUPLICATE_SESSION');
+        if (!goesOn) end(begun);
+        else
+          this.#insist(step, () => requests.exchangeDkgShares({ session: step.session }, this.#book, this.#world), end);
+      },
+    );
+  }
+
+  #sign(step: SigningStep, end: (ended: Ended) => void): void {
+    this.#insist(
+      step,
+      () => requests.initiateSigning(step, this.#book, this.#world),
+      (begun) => {
+        const answer = begun.kind === 'answered' ? begun.outcome.answer : undefined;
+        const open = answer?.state === 'ACCEPTED' || answer?.state === 'RESUMED';
+        const goesOn = open || (step.insist === true && answer?.reasonCode === 'DUPLICATE_INTENT');
+        if (!goesOn) end(begun);
+        else this.#insist(step, () => requests.submitSignatureShare(this.#book.note(step.session).id ?? '', 0), end);
+      },
+    );
+  }
+
+  #submit(step: StepOf<'submit_signature_share'>, end: (ended: Ended) => void): void {
+    const sessionId = this.#book.note(step.session).id ?? '';
+    const nodeId = step.node ?? 0;
+    if (step.play === undefined) {
+      this.#insist(step, () => requests.submitSignatureShare(sessionId, nodeId), end);
+      return;
+    }
+    this.#world.ask('previewPartial', { sessionId, nodeId }, (preview) => {
+      if ('failure' in preview) {
+        end({ kind: 'impossible', why: `node ${nodeId} has no partial to show: ${preview.failure}` });
+        return;
+      }
+      const { curve } = this.#book.terms(this.#book.signing(step.session).key);
+      const given = step.play === 'right' ? preview.partial : requests.spoiledPartial(preview.partial, curve);
+      this.#insist(step, () => requests.submitSignatureShare(sessionId, nodeId, given), end);
+    });
+  }
+
+  /** One call; with `insist` as often as it takes. */
+  #insist(step: CallStep, request: () => Call, end: (ended: Ended) => void): void {
+    const { insist = false, session } = step;
+    const beganMs = this.#world.nowMs();
+    const attempt = () =>
+      this.#call(session, step, request(), (outcome) => {
+        const next = insist ? whatHelps(outcome) : 'done';
+        if (next === 'done') return end({ kind: 'answered', outcome });
+        if (this.#world.nowMs() - beganMs >= this.#insistMs) {
+          return end({ kind: 'stuck', waitsFor: `${outcome.call} of ${session} to come to an end`, outcome });
+        }
+        if (next === 'repeat') return pause();
+        return this.#resume(step, outcome, (resumed) => {
+          if (resumed.answer === undefined || opensAgain.has(resumed.answer.reasonCode)) pause();
+          else end({ kind: 'answered', outcome: resumed });
+        });
+      });
+    const pause = () => this.#world.ask('wait', { ms: pauseMs }, attempt);
+    attempt();
+  }
+
+  #resume(step: CallStep, paused: Outcome, then: (outcome: Outcome) => void): void {
+    const { sessionId, resumeToken } = paused.answer!;
+    const witness = 'witness' in step && step.witness === true;
+    this.#call(step.session, step, requests.resumeSession(sessionId, resumeToken, witness), then);
+  }
+
+  #call(session: string, step: CallStep, asks: Call, then: (outcome: Outcome) => void): void {
+    this.#world.ask('call', asks, (gets) => {
+      const outcome = outcomeOf(asks.name, gets);
+      const opens = asks.name === 'initiateSigning' && 'key' in step;
+      if (outcome.answer !== undefined) this.#book.learn(session, outcome.answer, opens ? step : undefined);
+      this.#learned(session, () => then(outcome));
+    });
+  }
+}
+
+/** Answers to a resume after which the session is open, or may be: whoever resumed it. */
+const opensAgain = new Set(['SESSION_RESUMED', 'RESUME_TOKEN_REUSED', 'RESUME_TOKEN_INVALID', 'SESSION_NOT_RESUMABLE']);
+
+/** What a patient client does next. A human's approval is not for it to give. */
+function whatHelps({ call, answer, failure }: Outcome): 'done' | 'repeat' | 'resume' {
+  if (failure !== undefined) return failure.kind === 'MALFORMED' ? 'done' : 'repeat';
+  if (call === 'resumeSession') return 'done';
+  if (answer!.resumable && answer!.sessionState === 'BACKEND_FAILED' && answer!.resumeToken !== '') return 'resume';
+  return answer!.reasonCode === 'NODES_UNAVAILABLE' ? 'repeat' : 'done';
+}
+
+/** For the record and for causes. */
+export function endedText(ended: Ended): string {
+  if (ended.kind === 'answered') return outcomeText(ended.outcome);
+  return ended.kind === 'stuck' ? `stuck: ${outcomeText(ended.outcome)}` : ended.why;
+}

@@ -1,0 +1,62 @@
+/** What a step's outcome should have been, held against what it was. Pure. */
+import type { Static } from 'typebox';
+import type { StepExpectation } from './format.ts';
+import { type Outcome, outcomeText } from './outcome.ts';
+
+/** Live clocks are not virtual: a step may take this much longer there. */
+const liveGraceMs = 2000;
+
+export interface Mismatch {
+  /** e.g. "expect.state". */
+  readonly field: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+/** The first thing that is not as expected; undefined: all is. */
+export function stepMismatch(
+  expect: Static<typeof StepExpectation>,
+  outcome: Outcome,
+  tookMs: number,
+  world: 'simulated' | 'live',
+): Mismatch | undefined {
+  const { answer, failure } = outcome;
+  const differs = (field: string, expected: string, found: string): Mismatch => ({
+    field: `expect.${field}`,
+    expected,
+    found,
+  });
+  if (expect.error !== undefined) {
+    if (failure === undefined) return differs('error', expect.error, outcomeText(outcome));
+    // Nobody answers: the gateway says so when its time is over, and where there is none the client gives up by itself.
+    const kind = failure.kind === 'LOST' ? 'DEADLINE_EXCEEDED' : failure.kind;
+    if (expect.error !== 'any' && expect.error !== kind) return differs('error', expect.error, outcomeText(outcome));
+  }
+  const fields = [
+    ['state', expect.state, answer?.state],
+    ['verified', expect.verified, answer?.verified],
+    ['is_complete', expect.is_complete, answer?.isComplete],
+    ['resumable', expect.resumable, answer?.resumable],
+  ] as const;
+  for (const [field, expected, found] of fields) {
+    if (expected === undefined || expected === found) continue;
+    return differs(field, String(expected), answer === undefined ? outcomeText(outcome) : String(found));
+  }
+  if (expect.reason_code !== undefined) {
+    const codes = [expect.reason_code].flat();
+    if (answer === undefined || !codes.includes(answer.reasonCode)) {
+      return differs('reason_code', codes.join(' or '), answer?.reasonCode ?? outcomeText(outcome));
+    }
+  }
+  if (expect.message_names !== undefined && answer?.message.includes(expect.message_names) !== true) {
+    return differs('message_names', JSON.stringify(expect.message_names), outcomeText(outcome));
+  }
+  const { at_least_ms: least = 0, within_ms: most = Number.POSITIVE_INFINITY } = expect;
+  if (tookMs < least) return differs('at_least_ms', `${least} ms or more`, `${tookMs} ms`);
+  const allowedMs = most + (world === 'live' ? liveGraceMs : 0);
+  return tookMs > allowedMs ? differs('within_ms', `${most} ms or less`, `${tookMs} ms`) : undefined;
+}
+
+export function mismatchText({ field, expected, found }: Mismatch): string {
+  return `${field} is ${expected}, found ${found}`;
+}

@@ -1,0 +1,136 @@
+/** What is expected when all clients are done, held against what the world then says. */
+import type { LoggedEvent } from '../../proto/event-log.ts';
+import type { Mismatch } from './expectations.ts';
+import type { Expectation } from './format.ts';
+import type { SessionBook } from './sessions.ts';
+import type { ScenarioWorld, SessionFacts } from './world.ts';
+
+export interface FinalNames {
+  readonly book: SessionBook;
+  /** What the world calls a fault of the scenario. */
+  faultId(id: string): string | undefined;
+}
+
+/** Calls `see` with the first thing that is not as expected, or with nothing. */
+export function finalMismatch(
+  expectation: Expectation,
+  world: ScenarioWorld,
+  names: FinalNames,
+  see: (mismatch: Mismatch | undefined) => void,
+): void {
+  gather(expectation, world, names, (found) => see(compare(expectation, names.book, found)));
+}
+
+interface Found {
+  facts: SessionFacts | undefined;
+  culprits: readonly number[];
+  delivered: readonly string[];
+  strikes: number;
+}
+
+/** Asks for what the expectation speaks of, and for nothing else. */
+function gather(
+  expectation: Expectation,
+  world: ScenarioWorld,
+  { book, faultId }: FinalNames,
+  see: (f: Found) => void,
+) {
+  const { session, state, reason_code: code, attempts, culprits, delivered, fired } = expectation;
+  const found: Found = { facts: undefined, culprits: [], delivered: [], strikes: 0 };
+  const ids = new Map<string, string>();
+  for (const name of session === undefined ? book.names : [session]) {
+    const { id } = book.note(name);
+    if (id !== undefined) ids.set(name, id);
+  }
+  const id = session === undefined ? undefined : ids.get(session);
+  const asks: ((then: () => void) => void)[] = [];
+  if (id !== undefined && (state ?? code ?? attempts) !== undefined) {
+    asks.push((then) =>
+      world.ask('session', { sessionId: id }, (facts) => {
+        found.facts = facts;
+        then();
+      }),
+    );
+  }
+  if (culprits !== undefined) {
+    const own = new Set(ids.values());
+    asks.push((then) =>
+      world.ask('events', {}, (events) => {
+        found.culprits = blamed(events, own);
+        then();
+      }),
+    );
+    // What a session blames now may not be in an event: a step within a state has none.
+    for (const one of own) {
+      asks.push((then) =>
+        world.ask('session', { sessionId: one }, (facts) => {
+          found.culprits = [...new Set([...found.culprits, ...(facts?.culprits ?? [])])].sort((a, b) => a - b);
+          then();
+        }),
+      );
+    }
+  }
+  if (delivered !== undefined) {
+    asks.push((then) =>
+      world.ask('delivered', {}, (types) => {
+        found.delivered = types;
+        then();
+      }),
+    );
+  }
+  const fault = fired === undefined ? undefined : faultId(fired);
+  if (fault !== undefined) {
+    asks.push((then) =>
+      world.ask('strikes', { id: fault }, (count) => {
+        found.strikes = count;
+        then();
+      }),
+    );
+  }
+  const next = (index: number): void => (index === asks.length ? see(found) : asks[index]!(() => next(index + 1)));
+  next(0);
+}
+
+function compare(expectation: Expectation, book: SessionBook, found: Found): Mismatch | undefined {
+  const { session, state, reason_code: code, attempts, culprits, signatures, delivered, fired, strikes } = expectation;
+  const of = session === undefined ? '' : ` of ${session}`;
+  const differs = (field: string, expected: unknown, actual: unknown): Mismatch => ({
+    field: `${field}${of}`,
+    expected: String(expected),
+    found: String(actual),
+  });
+  const { facts } = found;
+  if (state !== undefined && facts?.state !== state) return differs('state', state, facts?.state ?? 'no such session');
+  if (code !== undefined && facts?.reasonCode !== code) {
+    return differs('reason_code', code, facts?.reasonCode ?? 'no such session');
+  }
+  if (attempts !== undefined && facts?.attempt !== attempts) {
+    return differs('attempts', attempts, facts?.attempt ?? 'no such session');
+  }
+  if (culprits !== undefined) {
+    const expected = nodes([...culprits].sort((a, b) => a - b));
+    if (expected !== nodes(found.culprits)) return differs('culprits', expected, nodes(found.culprits));
+  }
+  const released = book.signatureCount(session);
+  if (signatures !== undefined && released !== signatures) return differs('signatures', signatures, released);
+  const missing = delivered?.filter((type) => !found.delivered.includes(type)) ?? [];
+  if (missing.length > 0) {
+    const came = [...new Set(found.delivered)].sort();
+    return differs('delivered', missing.join(', '), came.length === 0 ? 'no delivery' : came.join(', '));
+  }
+  if (fired === undefined) return undefined;
+  const isRight = strikes === undefined ? found.strikes > 0 : found.strikes === strikes;
+  return isRight ? undefined : differs(`strikes of the fault ${fired}`, strikes ?? 'at least 1', found.strikes);
+}
+
+function nodes(ids: readonly number[]): string {
+  return ids.length === 0 ? 'nobody' : `node ${ids.join(', ')}`;
+}
+
+/** Whom the events of these sessions blame. */
+function blamed(events: readonly LoggedEvent[], sessions: ReadonlySet<string>): readonly number[] {
+  const named = events
+    .filter(({ resource }) => sessions.has(resource.id))
+    .flatMap(({ object }) => (object as { readonly culprits?: readonly number[] }).culprits ?? []);
+  return [...new Set(named)].sort((a, b) => a - b);
+}

@@ -1,0 +1,63 @@
+/** What came of one call: an answer, as the scenario speaks of it, or none. */
+import {
+  type DiagnosticReceipt,
+  ReceiptState,
+  type SessionCheckpoint,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { CallFailure, CallName, CallTypes, Questions } from './world.ts';
+
+export interface Answer {
+  /** The receipt's, without the prefix RECEIPT_STATE_. */
+  readonly state: string;
+  readonly reasonCode: string;
+  readonly message: string;
+  readonly resumable: boolean;
+  /** The checkpoint's state: the session's. */
+  readonly sessionState: string;
+  /** Of the session that the call is about; empty: none. */
+  readonly sessionId: string;
+  readonly resumeToken: string;
+  readonly verified?: boolean;
+  readonly isComplete?: boolean;
+  /** 64 bytes, when complete. */
+  readonly signature?: Uint8Array;
+}
+
+export interface Outcome {
+  readonly call: CallName;
+  readonly answer?: Answer;
+  readonly failure?: { readonly kind: CallFailure; readonly message: string };
+}
+
+export function outcomeOf(call: CallName, gets: Questions['call']['gets']): Outcome {
+  if ('failure' in gets) return { call, failure: { kind: gets.failure, message: gets.message } };
+  return { call, answer: answerOf(gets.response) };
+}
+
+/** In one line, for a recording or a cause. */
+export function outcomeText({ answer, failure }: Outcome): string {
+  if (failure !== undefined)
+    return `no answer (${failure.kind}${failure.message === '' ? '' : `: ${failure.message}`})`;
+  return `${answer!.state} ${answer!.reasonCode}${answer!.message === '' ? '' : `: ${answer!.message}`}`;
+}
+
+function answerOf(response: CallTypes[CallName][1]): Answer {
+  const receipt: DiagnosticReceipt | undefined = response.receipt;
+  const checkpoint: SessionCheckpoint | undefined = response.checkpoint;
+  const known = 'signingSessionId' in response ? response.signingSessionId : response.sessionId;
+  return {
+    state: stateName(receipt?.state),
+    reasonCode: receipt?.reasonCode ?? '',
+    message: receipt?.message ?? '',
+    resumable: receipt?.resumable ?? false,
+    sessionState: stateName(checkpoint?.state),
+    sessionId: known === '' ? (receipt?.sessionId ?? '') : known,
+    resumeToken: checkpoint?.resumeToken ?? '',
+    ...('verified' in response ? { verified: response.verified } : {}),
+    ...('isComplete' in response ? { isComplete: response.isComplete, signature: response.fullSignature } : {}),
+  };
+}
+
+function stateName(state: ReceiptState | undefined): string {
+  return ReceiptState[state ?? 0] ?? 'UNSPECIFIED';
+}

@@ -1,0 +1,108 @@
+/** Steps of a scenario as requests of the signing API. */
+import { create } from '@bufbuild/protobuf';
+import { groupOf } from '../../crypto/group.ts';
+import { commitTo, shareFor } from '../../crypto/vss.ts';
+import {
+  ApprovalMode,
+  DkgShareExchangeRequestSchema,
+  InitiateDkgRequestSchema,
+  InitiateSigningRequestSchema,
+  KeystoreType,
+  MockDirective,
+  ResumeSessionRequestSchema,
+  SignatureShareRequestSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { StepOf } from './format.ts';
+import { type DkgStep, intentOf, type SessionBook, type SigningStep } from './sessions.ts';
+import type { Questions, ScenarioWorld } from './world.ts';
+
+type Call = Questions['call']['asks'];
+
+/** No token of any session. */
+const noToken = 'not-a-token-of-this-session';
+const witnessBytes = new TextEncoder().encode('a human said yes');
+
+export function initiateDkg(step: DkgStep, book: SessionBook, world: ScenarioWorld): Call {
+  const { curve, threshold, totalNodes } = book.terms(step.session);
+  const request = create(InitiateDkgRequestSchema, {
+    sessionId: world.idOf(step.session),
+    threshold: step.threshold ?? threshold,
+    totalNodes: step.total_nodes ?? totalNodes,
+    derivation: { curve: step.curve ?? curve },
+  });
+  return { name: 'initiateDkg', request };
+}
+
+export function exchangeDkgShares(
+  step: Pick<StepOf<'exchange_dkg_shares'>, 'session' | 'sender' | 'recipient' | 'play'>,
+  book: SessionBook,
+  world: ScenarioWorld,
+): Call {
+  const { session, sender = 0, recipient = 0, play } = step;
+  const request = create(DkgShareExchangeRequestSchema, {
+    sessionId: world.idOf(session),
+    senderNodeId: sender,
+    recipientNodeId: recipient,
+    ...(play === undefined ? {} : playedShare(book, session, sender, recipient, play)),
+  });
+  return { name: 'exchangeDkgShares', request };
+}
+
+export function initiateSigning(step: SigningStep, book: SessionBook, world: ScenarioWorld): Call {
+  const request = create(InitiateSigningRequestSchema, {
+    transactionIntentId: world.idOf(intentOf(step)),
+    walletId: world.idOf(step.key),
+    messageHash: book.message(step),
+    keystoreType: step.keystore === undefined ? KeystoreType.UNSPECIFIED : KeystoreType[step.keystore],
+    approvalMode: step.approval === undefined ? ApprovalMode.APPROVAL_MODE_UNSPECIFIED : ApprovalMode[step.approval],
+    mockDirective: step.directive === undefined ? MockDirective.UNSPECIFIED : MockDirective[step.directive],
+    ...(step.path === undefined ? {} : { derivation: { derivationPath: step.path } }),
+    ...(step.witness === true ? { humanApprovalWitness: witnessBytes } : {}),
+    ...(step.contract_version === undefined ? {} : { context: { client: { contractVersion: step.contract_version } } }),
+  });
+  return { name: 'initiateSigning', request };
+}
+
+/** `given`: the partial that the caller plays. */
+export function submitSignatureShare(sessionId: string, nodeId: number, given?: Uint8Array): Call {
+  const request = create(SignatureShareRequestSchema, {
+    signingSessionId: sessionId,
+    nodeId,
+    ...(given === undefined ? {} : { partialSignature: given }),
+  });
+  return { name: 'submitSignatureShare', request };
+}
+
+export function resumeSession(sessionId: string, resumeToken: string, witness: boolean): Call {
+  const request = create(ResumeSessionRequestSchema, {
+    sessionId,
+    resumeToken,
+    ...(witness ? { humanApprovalWitness: witnessBytes } : {}),
+  });
+  return { name: 'resumeSession', request };
+}
+
+/** The token that a step means. A session that never gave one gets a text that is none. */
+export function tokenOf(which: 'latest' | 'first' | 'wrong', tokens: readonly string[]): string {
+  if (which === 'wrong') return noToken;
+  return (which === 'first' ? tokens[0] : tokens.at(-1)) ?? noToken;
+}
+
+/** A right partial with one bit of its lowest byte changed: still a scalar, and wrong. */
+export function spoiledPartial(partial: Uint8Array, curve: 'secp256k1' | 'ed25519'): Uint8Array {
+  const spoiled = Uint8Array.from(partial);
+  const lowest = curve === 'ed25519' ? 0 : spoiled.length - 1;
+  spoiled[lowest] = spoiled[lowest]! ^ 1;
+  return spoiled;
+}
+
+function playedShare(book: SessionBook, session: string, dealer: number, to: number, play: 'right' | 'wrong') {
+  const { curve } = book.terms(session);
+  const group = groupOf(curve);
+  const polynomial = book.polynomial(session, dealer);
+  const share = shareFor(curve, polynomial, to);
+  return {
+    encryptedShare: group.encodeScalar(play === 'right' ? share : (share % (group.order - 1n)) + 1n),
+    commitments: commitTo(curve, polynomial),
+  };
+}

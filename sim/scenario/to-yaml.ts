@@ -1,0 +1,50 @@
+/** Writes a scenario as a file that a person can read, and that loads to the same scenario. */
+import { Document, isMap, isSeq, type Node, type Pair, visit } from 'yaml';
+import type { CheckedScenario } from './format.ts';
+import { oneClient } from './load.ts';
+
+/** Lists and mappings that fit are written on one line. */
+const flowCharsMax = 100;
+
+/** The first line of every scenario file: editors find the schema by it. */
+export const schemaHeader = '# yaml-language-server: $schema=./schema.json';
+
+/** What `loadScenario` reads as the same scenario. Defaults are left out. */
+export function toYaml(scenario: CheckedScenario): string {
+  const { about, worlds, cluster, faults, clients, expect } = scenario;
+  const names = Object.keys(clients);
+  const isOne = names.length === 1 && names[0] === oneClient;
+  const settings = {
+    ...(cluster.nodes === 5 ? {} : { nodes: cluster.nodes }),
+    ...(cluster.seed === scenario.scenario ? {} : { seed: cluster.seed }),
+    ...(cluster.partial_timeout_ms === 300 ? {} : { partial_timeout_ms: cluster.partial_timeout_ms }),
+    ...(cluster.nodes_wait_ms === 2000 ? {} : { nodes_wait_ms: cluster.nodes_wait_ms }),
+  };
+  const document = new Document(
+    {
+      scenario: scenario.scenario,
+      about,
+      ...(worlds.length === 2 ? {} : { worlds }),
+      ...(Object.keys(settings).length === 0 ? {} : { cluster: settings }),
+      ...(faults.length === 0 ? {} : { faults }),
+      ...(isOne ? { steps: clients[oneClient] } : { clients }),
+      ...(expect.length === 0 ? {} : { expect }),
+    },
+    { aliasDuplicateObjects: false },
+  );
+  visit(document, {
+    Collection: (_, node, path) => {
+      // Not the file itself, its lists, nor the clients.
+      const depth = path.filter((parent) => isMap(parent) || isSeq(parent)).length;
+      if (depth >= 2 && !isStepList(node, path) && JSON.stringify(node).length <= flowCharsMax) node.flow = true;
+      else if (depth === 1 && isMap(node) && JSON.stringify(node).length <= flowCharsMax) node.flow = true;
+    },
+  });
+  return `${schemaHeader}\n${document.toString({ lineWidth: 100, flowCollectionPadding: true })}`;
+}
+
+/** The steps of one of several clients. */
+function isStepList(node: Node, path: readonly unknown[]): boolean {
+  const pair = path.at(-3) as Pair | undefined;
+  return isSeq(node) && (pair?.key as { value?: unknown } | undefined)?.value === 'clients';
+}

@@ -1,0 +1,69 @@
+/** Waits of a scenario: the world is asked again and again until it is so, or the time is over. */
+import type { StepOf } from './format.ts';
+import type { ScenarioWorld } from './world.ts';
+
+const patienceMs = 30_000;
+
+/** The real ids behind the scenario's names; undefined: none yet. */
+export interface Names {
+  session(name: string): string | undefined;
+  fault(id: string): string | undefined;
+}
+
+/** Calls `end` when the condition holds, or with what was waited for in vain. */
+export function awaitCondition(
+  wait: StepOf<'wait'>['wait'],
+  world: ScenarioWorld,
+  names: Names,
+  end: (failed: string | undefined) => void,
+): void {
+  if (wait.ms !== undefined) {
+    world.ask('wait', { ms: wait.ms }, () => end(undefined));
+    return;
+  }
+  const { within_ms: withinMs = patienceMs } = wait;
+  const beganMs = world.nowMs();
+  const look = () =>
+    observe(wait, world, names, ({ holds, wanted, found }) => {
+      if (holds) end(undefined);
+      else if (world.nowMs() - beganMs >= withinMs) end(`${wanted} is waited for since ${withinMs} ms, found ${found}`);
+      else world.ask('wait', { ms: world.kind === 'live' ? 50 : 5 }, look);
+    });
+  look();
+}
+
+interface Sight {
+  readonly holds: boolean;
+  readonly wanted: string;
+  readonly found: string;
+}
+
+function observe(wait: StepOf<'wait'>['wait'], world: ScenarioWorld, names: Names, see: (sight: Sight) => void): void {
+  const { session, state, nodes_ready: nodesReady, fired, delivered } = wait;
+  if (session !== undefined) {
+    const wanted = `session ${session} in state ${state}`;
+    const id = names.session(session);
+    if (id === undefined) see({ holds: false, wanted, found: 'no such session' });
+    else
+      world.ask('session', { sessionId: id }, (facts) =>
+        see({ holds: facts?.state === state, wanted, found: facts?.state ?? 'no such session' }),
+      );
+  } else if (nodesReady !== undefined) {
+    world.ask('nodesReady', {}, (count) =>
+      see({ holds: count === nodesReady, wanted: `${nodesReady} nodes ready`, found: String(count) }),
+    );
+  } else if (fired !== undefined) {
+    const wanted = `the fault ${fired}`;
+    const id = names.fault(fired);
+    if (id === undefined) see({ holds: false, wanted, found: 'it is not armed' });
+    else world.ask('strikes', { id }, (count) => see({ holds: count > 0, wanted, found: 'no strike' }));
+  } else {
+    world.ask('delivered', {}, (types) =>
+      see({
+        holds: types.includes(delivered!),
+        wanted: `delivery of ${delivered}`,
+        found: types.length === 0 ? 'no delivery' : [...new Set(types)].join(', '),
+      }),
+    );
+  }
+}
