@@ -4,7 +4,7 @@
  *
  * | kind | the lie | what it leads to |
  * |---|---|---|
- * | bad_partial | its partial plus one | the node is named and excluded; the signature is made without it |
+ * | bad_partial | a random scalar for its partial | the node is named and excluded; the signature is made without it |
  * | bad_share | random shares, properly sealed and signed | DEALER_MISBEHAVED, the dealer |
  * | bad_commitment | another last commitment, signed | DEALER_MISBEHAVED, the dealer: its shares do not verify |
  * | bad_proof | another response in its proof of possession, signed | DEALER_MISBEHAVED, the dealer |
@@ -70,7 +70,7 @@ export class Liars {
     const body = envelope.message.body as WireBody;
     const { random } = this.#options;
     if (fault.fault === 'bad_partial') {
-      return body.case === 'partialReply' ? wrongPartial(body.value, frame.peer, memory) : undefined;
+      return body.case === 'partialReply' ? wrongPartial(body.value, frame.peer, memory, random) : undefined;
     }
     const nodeId = nodeIdOf(frame.peer);
     const attempt = memory.attempt(envelope);
