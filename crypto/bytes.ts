@@ -124,10 +124,33 @@ export class ByteReader {
 
 /** Every part with its length in front (four bytes, big-endian): an injective encoding of a list of byte strings. */
 export function encodeParts(...parts: readonly Uint8Array[]): Uint8Array {
-  const framed: Uint8Array[] = [];
-  for (const part of parts) framed.push(u32be(part.length), part);
-  return concatBytes(...framed);
+  let length = 0;
+  for (const part of parts) length += 4 + part.length;
+  const result = new Uint8Array(length);
+  writeParts(result, 0, parts);
+  return result;
 }
+
+/** Writes the parts from `offset` on, each with its length in front. */
+function writeParts(target: Uint8Array, offset: number, parts: readonly Uint8Array[]): void {
+  let at = offset;
+  for (const part of parts) {
+    writeLength(target, at, part.length);
+    target.set(part, at + 4);
+    at += 4 + part.length;
+  }
+}
+
+/** Four bytes, big-endian. No byte string here is 4 GiB long. */
+function writeLength(target: Uint8Array, at: number, length: number): void {
+  target[at] = length >>> 24;
+  target[at + 1] = length >>> 16;
+  target[at + 2] = length >>> 8;
+  target[at + 3] = length;
+}
+
+/** Transcripts are put together in it, one at a time; few are longer, and those get an array of their own. */
+const shortTranscript = Buffer.alloc(4096);
 
 /**
  * SHA-256 over `tag` and all parts, each with its length in front.
@@ -136,5 +159,11 @@ export function encodeParts(...parts: readonly Uint8Array[]): Uint8Array {
  * @returns 32 bytes
  */
 export function transcriptHash(tag: string, ...parts: readonly Uint8Array[]): Uint8Array {
-  return sha256(encodeParts(utf8(tag), ...parts));
+  let length = 4 + tag.length;
+  for (const part of parts) length += 4 + part.length;
+  const transcript = length <= shortTranscript.length ? shortTranscript : Buffer.alloc(length);
+  writeLength(transcript, 0, tag.length);
+  transcript.write(tag, 4, 'latin1');
+  writeParts(transcript, 4 + tag.length, parts);
+  return sha256(transcript.subarray(0, length));
 }

@@ -6,27 +6,52 @@
  */
 import { createHmac } from 'node:crypto';
 import sodium from 'sodium-native';
+import { Variant } from './backend.ts';
 import { CryptoError } from './errors.ts';
+
+/** The functions behind this file; each takes whole byte strings and returns fresh ones. */
+export interface HashFunctions {
+  /** 32 bytes. */
+  sha256(input: Uint8Array): Uint8Array;
+  /** 64 bytes. */
+  sha512(input: Uint8Array): Uint8Array;
+  /** 64 bytes. */
+  hmacSha512(key: Uint8Array, input: Uint8Array): Uint8Array;
+  /** `length` bytes, 1 to 8,160. */
+  hkdfSha256(inputKey: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Uint8Array;
+}
+
+const realHashes: HashFunctions = {
+  sha256(input) {
+    const digest = new Uint8Array(32);
+    sodium.crypto_hash_sha256(digest, input);
+    return digest;
+  },
+  sha512(input) {
+    const digest = new Uint8Array(64);
+    sodium.crypto_hash_sha512(digest, input);
+    return digest;
+  },
+  hmacSha512: (key, input) => new Uint8Array(createHmac('sha512', key).update(input).digest()),
+  hkdfSha256: realHkdf,
+};
+
+/** The functions in use. */
+export const hashes = new Variant<HashFunctions>(realHashes);
 
 /** SHA-256 of the joined parts: 32 bytes. */
 export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
-  const digest = new Uint8Array(32);
-  sodium.crypto_hash_sha256(digest, join(parts));
-  return digest;
+  return hashes.current.sha256(join(parts));
 }
 
 /** SHA-512 of the joined parts: 64 bytes. */
 export function sha512(...parts: readonly Uint8Array[]): Uint8Array {
-  const digest = new Uint8Array(64);
-  sodium.crypto_hash_sha512(digest, join(parts));
-  return digest;
+  return hashes.current.sha512(join(parts));
 }
 
 /** HMAC-SHA-512 (RFC 2104) of the joined parts: 64 bytes. */
 export function hmacSha512(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array {
-  const mac = createHmac('sha512', key);
-  for (const part of parts) mac.update(part);
-  return new Uint8Array(mac.digest());
+  return hashes.current.hmacSha512(key, join(parts));
 }
 
 /**
@@ -41,6 +66,10 @@ export function hkdfSha256(inputKey: Uint8Array, salt: Uint8Array, info: Uint8Ar
   if (!Number.isInteger(length) || length < 1 || length > 255 * 32) {
     throw new CryptoError('INVALID_BYTES', 'HKDF gives 1 to 8160 bytes');
   }
+  return hashes.current.hkdfSha256(inputKey, salt, info, length);
+}
+
+function realHkdf(inputKey: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Uint8Array {
   const pseudoRandomKey = createHmac('sha256', salt.length === 0 ? new Uint8Array(32) : salt)
     .update(inputKey)
     .digest();

@@ -6,7 +6,9 @@
  */
 import { CryptoError } from './errors.ts';
 
-const MASK64 = (1n << 64n) - 1n;
+/** Where integers of 32 bytes are put together: faster than through hex, and faster than a view of one's own each time. */
+const scratch = new Uint8Array(32);
+const words = new DataView(scratch.buffer);
 
 /** The remainder in [0, order), also for a negative value. */
 export function modulo(value: bigint, order: bigint): bigint {
@@ -34,28 +36,48 @@ export function invert(value: bigint, order: bigint): bigint {
 
 /** The unsigned integer that big-endian bytes of any length stand for. */
 export function integerFromBigEndian(bytes: Uint8Array): bigint {
-  if (bytes.length === 0) return 0n;
-  return BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}`);
+  const { length } = bytes;
+  if (length === 32) {
+    scratch.set(bytes);
+    const high = (words.getBigUint64(0) << 64n) | words.getBigUint64(8);
+    return (high << 128n) | (words.getBigUint64(16) << 64n) | words.getBigUint64(24);
+  }
+  if (length === 64)
+    return (integerFromBigEndian(bytes.subarray(0, 32)) << 256n) | integerFromBigEndian(bytes.subarray(32));
+  if (length === 0) return 0n;
+  return BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, length).toString('hex')}`);
 }
 
 /** The unsigned integer that little-endian bytes of any length stand for. */
 export function integerFromLittleEndian(bytes: Uint8Array): bigint {
-  if (bytes.length === 0) return 0n;
+  const { length } = bytes;
+  if (length === 32) {
+    scratch.set(bytes);
+    const high = (words.getBigUint64(24, true) << 64n) | words.getBigUint64(16, true);
+    return (high << 128n) | (words.getBigUint64(8, true) << 64n) | words.getBigUint64(0, true);
+  }
+  if (length === 64) {
+    return (integerFromLittleEndian(bytes.subarray(32)) << 256n) | integerFromLittleEndian(bytes.subarray(0, 32));
+  }
+  if (length === 0) return 0n;
   return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
 }
 
 /** 32 bytes, big-endian; `value` must lie in [0, 2^256). */
 export function bigEndian32(value: bigint): Uint8Array {
-  const result = new Uint8Array(32);
-  const view = new DataView(result.buffer);
-  view.setBigUint64(0, value >> 192n);
-  view.setBigUint64(8, (value >> 128n) & MASK64);
-  view.setBigUint64(16, (value >> 64n) & MASK64);
-  view.setBigUint64(24, value & MASK64);
-  return result;
+  // Each word takes the lowest 64 bits of what it is given.
+  words.setBigUint64(0, value >> 192n);
+  words.setBigUint64(8, value >> 128n);
+  words.setBigUint64(16, value >> 64n);
+  words.setBigUint64(24, value);
+  return scratch.slice();
 }
 
 /** 32 bytes, little-endian; `value` must lie in [0, 2^256). */
 export function littleEndian32(value: bigint): Uint8Array {
-  return bigEndian32(value).reverse();
+  words.setBigUint64(24, value >> 192n, true);
+  words.setBigUint64(16, value >> 128n, true);
+  words.setBigUint64(8, value >> 64n, true);
+  words.setBigUint64(0, value, true);
+  return scratch.slice();
 }

@@ -12,10 +12,12 @@ import { type Cryptography, chooseCryptography, cryptography } from '../backend.
 import { ciphersuite } from '../frost/ciphersuite.ts';
 import { ed25519Check } from '../frost/frost.ts';
 import { groupOf, groups } from '../group.ts';
+import { hashes } from '../hashing.ts';
 import { identityScheme } from '../identity.ts';
 import { ecdsaChecks } from '../mock-ecdsa.ts';
 import { sealingScheme } from '../sealing.ts';
 import { modelGroups } from './group.ts';
+import { modelHashes } from './hashing.ts';
 import { modelIdentities } from './identity.ts';
 import { modelSealing } from './sealing.ts';
 import { modelEcdsa, modelEd25519Check } from './signatures.ts';
@@ -24,6 +26,7 @@ const model = modelGroups({ secp256k1: groupOf('secp256k1').order, ed25519: grou
 groups.standIn(model);
 ecdsaChecks.standIn(modelEcdsa(model.secp256k1));
 ed25519Check.standIn(modelEd25519Check(model.ed25519, ciphersuite('FROST-ED25519-SHA512-v1').challenge));
+hashes.standIn(modelHashes);
 identityScheme.standIn(modelIdentities);
 sealingScheme.standIn(modelSealing);
 

@@ -1,0 +1,80 @@
+/**
+ * NOT CRYPTOGRAPHY: hashes that scatter well and resist nobody. Four 32-bit lanes in the manner of MurmurHash3 (Austin
+ * Appleby, public domain, its x86_128 variant), spread over as many words as are asked for.
+ *
+ * What a simulation needs of a hash is that different inputs give different outputs, spread evenly over the scalars.
+ * 128 bits of state do that; a transcript costs a third of what SHA-256 takes.
+ */
+import type { HashFunctions } from '../hashing.ts';
+
+/** The input, in whole blocks of 16 bytes. Grows to the longest ever seen. */
+let block = new Uint8Array(4096);
+let words = new Int32Array(block.buffer);
+
+const rotate = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
+
+/** MurmurHash3's finalizer: every bit of the input moves every bit of the output. */
+function stir(value: number): number {
+  let h = value;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
+}
+
+/** @param length of the output, a multiple of 4; another length gives an unrelated output */
+function scatter(input: Uint8Array, length: number): Uint8Array {
+  const padded = (input.length + 15) & ~15;
+  if (padded > block.length) {
+    block = new Uint8Array(padded * 2);
+    words = new Int32Array(block.buffer);
+  }
+  block.set(input);
+  block.fill(0, input.length, padded);
+
+  let a = length;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  for (let at = 0; at < padded >> 2; at += 4) {
+    a ^= Math.imul(rotate(Math.imul(words[at]!, 0x239b961b), 15), 0xab0e9789);
+    a = (Math.imul((rotate(a, 19) + b) | 0, 5) + 0x561ccd1b) | 0;
+    b ^= Math.imul(rotate(Math.imul(words[at + 1]!, 0xab0e9789), 16), 0x38b34ae5);
+    b = (Math.imul((rotate(b, 17) + c) | 0, 5) + 0x0bcaa747) | 0;
+    c ^= Math.imul(rotate(Math.imul(words[at + 2]!, 0x38b34ae5), 17), 0xa1e38b93);
+    c = (Math.imul((rotate(c, 15) + d) | 0, 5) + 0x96cd1c35) | 0;
+    d ^= Math.imul(rotate(Math.imul(words[at + 3]!, 0xa1e38b93), 18), 0x239b961b);
+    d = (Math.imul((rotate(d, 13) + a) | 0, 5) + 0x32ac3b17) | 0;
+  }
+  const size = input.length;
+  a = stir((a ^ size) + (b ^ size) + (c ^ size) + (d ^ size));
+  b = stir((b ^ size) + a);
+  c = stir((c ^ size) + b);
+  d = stir((d ^ size) + c);
+
+  const output = new Uint8Array(length);
+  const spread = new Int32Array(output.buffer);
+  for (let at = 0; at < spread.length; at += 4) {
+    a = stir((a + 0x9e3779b9) ^ d);
+    b = stir((b + 0x9e3779b9) ^ a);
+    c = stir((c + 0x9e3779b9) ^ b);
+    d = stir((d + 0x9e3779b9) ^ c);
+    spread[at] = a;
+    spread[at + 1] = b;
+    spread[at + 2] = c;
+    spread[at + 3] = d;
+  }
+  return output;
+}
+
+/** The key and the input, told apart by a length in front. */
+function keyed(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat([Uint8Array.of(key.length & 255, key.length >> 8), key, ...parts]);
+}
+
+export const modelHashes: HashFunctions = {
+  sha256: (input) => scatter(input, 32),
+  sha512: (input) => scatter(input, 64),
+  hmacSha512: (key, input) => scatter(keyed(key, input), 64),
+  hkdfSha256: (inputKey, salt, info, length) =>
+    scatter(keyed(inputKey, keyed(salt, info)), (length + 15) & ~15).slice(0, length),
+};
