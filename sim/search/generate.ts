@@ -1,0 +1,95 @@
+/**
+ * Random scenarios: a cluster, clients and faults from a seed; then everything is healed, and what clients insist on must
+ * come to an end. What is expected of such a run are the invariants, and that nothing is stuck: no particular answers.
+ *
+ * It is a scenario like any other: a run that fails is saved as a file and runs again from it.
+ */
+import type { CheckedScenario, Step } from '../scenario/format.ts';
+import { Draw } from './draw.ts';
+import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
+import { randomFaults } from './random-faults.ts';
+import { ClientPlan, drawKeys, type KeyPlan } from './random-steps.ts';
+
+/** Faults begin before the end of their phase, and the last of them is over by then. */
+const breathMs = 50;
+
+/** The same seed and profile give the same scenario. */
+export function randomScenario(seed: number, profile: Profile): CheckedScenario {
+  const name = `random-${profile}-${seed}`;
+  const swarm = drawSwarm(profile, new Draw(name, 'swarm'));
+  const draw = new Draw(name, 'steps');
+  const keys = drawKeys(swarm, draw);
+  const clients: Record<string, readonly Step[]> = {};
+  const intents: string[] = [];
+  const healedMs = swarm.phaseMs + breathMs;
+  for (let index = 1; index <= swarm.clients; index += 1) {
+    const plan = new ClientPlan(`c${index}`, swarm, draw);
+    keys.forEach((key, at) => {
+      if (at % swarm.clients === index - 1) plan.makeKey(key);
+    });
+    for (let left = draw.int(1, 4); left > 0; left -= 1) plan.tell(draw.pick(swarm.stories), draw.pick(keys), intents);
+    plan.finish(healedMs);
+    clients[plan.name] = plan.steps;
+  }
+  clients.healer = healing(swarm, keys, healedMs);
+  const faults = randomFaults(swarm, new Draw(name, 'faults'));
+  return {
+    scenario: name,
+    about: aboutText(seed, swarm),
+    worlds: ['simulated'],
+    cluster: {
+      nodes: swarm.nodes,
+      seed: name,
+      partial_timeout_ms: draw.pick([60, 300]),
+      nodes_wait_ms: draw.pick([500, 2_000]),
+    },
+    faults,
+    clients,
+    expect: [],
+  };
+}
+
+/** Heals, sees to every key, and signs with each: what must be possible when everybody is well. */
+function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step[] {
+  // A session may have expired where clocks jump; a node that lost its store may have cost a key that was being made.
+  const mayBeGone = swarm.clocksJump || swarm.losesState;
+  const signed = ['SIGNATURE_COMPLETED', ...(mayBeGone ? ['WALLET_KEY_NOT_FOUND'] : [])];
+  const fresh = { session: 'key-fresh', threshold: 2, total_nodes: swarm.nodes, curve: 'secp256k1' } as const;
+  const steps: Step[] = [
+    { step: 'the-bad-time', wait: { ms: healedMs - breathMs } },
+    { step: 'heal', heal: true },
+    { step: 'all-are-back', wait: { nodes_ready: swarm.nodes } },
+  ];
+  for (const { session, threshold, totalNodes, curve, played } of keys) {
+    // Whoever plays a dealer owes its shares: without them no key comes to be.
+    if (played.length > 0) continue;
+    const terms = { session, threshold, total_nodes: totalNodes, curve };
+    const expect = mayBeGone ? {} : { expect: { reason_code: 'DKG_COMPLETED' } };
+    steps.push({ step: `${session}-stands`, call: 'make_key', ...terms, insist: true, ...expect });
+    steps.push({
+      step: `${session}-signs`,
+      call: 'sign',
+      session: `${session}-final`,
+      key: session,
+      insist: true,
+      expect: { reason_code: signed },
+    });
+  }
+  steps.push(
+    { step: 'fresh-key', call: 'make_key', ...fresh, insist: true, expect: { reason_code: 'DKG_COMPLETED' } },
+    {
+      step: 'fresh-signature',
+      call: 'sign',
+      session: 'sig-fresh',
+      key: 'key-fresh',
+      insist: true,
+      expect: { reason_code: 'SIGNATURE_COMPLETED', is_complete: true },
+    },
+  );
+  return steps;
+}
+
+function aboutText(seed: number, { profile, nodes, liars, clients, kinds, lies }: Swarm): string {
+  const byzantine = liars.length === 0 ? 'all honest' : `of which ${liars.join(' and ')} may lie (${lies.join(', ')})`;
+  return `Random run, seed ${seed}, profile ${profile}: ${nodes} nodes, ${byzantine}; ${clients} clients; faults drawn from ${kinds.join(', ')}. At the end everything is healed, and what clients insist on comes to an end.`;
+}

@@ -1,0 +1,231 @@
+/**
+ * Random clients: what they do with keys and signing sessions while things go wrong, and how patiently they finish when
+ * all is well again. Step and session names are unique in the scenario.
+ */
+import type { Step } from '../scenario/format.ts';
+import type { Draw } from './draw.ts';
+import type { Story, Swarm } from './profiles.ts';
+
+type Wish<K> = K extends { step: string } ? Omit<K, 'step'> : never;
+
+/** A key of the scenario. */
+export interface KeyPlan {
+  readonly session: string;
+  readonly threshold: number;
+  readonly totalNodes: number;
+  readonly curve: 'secp256k1' | 'ed25519';
+  /** Dealers that the client plays; it gives every share that they owe, if it is let. */
+  readonly played: readonly number[];
+}
+
+export function drawKeys(swarm: Swarm, draw: Draw): KeyPlan[] {
+  const liars = swarm.liars.length;
+  return Array.from({ length: draw.pick([1, 1, 2, 3]) }, (_, index) => {
+    const totalNodes = draw.int(Math.max(2 + liars, 2), swarm.nodes);
+    const ids = Array.from({ length: totalNodes }, (__, at) => at + 1);
+    return {
+      session: `key-${index + 1}`,
+      threshold: draw.int(2, totalNodes - liars),
+      totalNodes,
+      curve: draw.pick(['secp256k1', 'secp256k1', 'ed25519'] as const),
+      played: swarm.stories.includes('played') && draw.chance(0.3) ? draw.some(ids, draw.int(1, 2)) : [],
+    };
+  });
+}
+
+export class ClientPlan {
+  readonly name: string;
+  readonly #swarm: Swarm;
+  readonly #draw: Draw;
+  readonly #steps: Step[] = [];
+  readonly #sessions: { readonly session: string; readonly patient: boolean }[] = [];
+
+  constructor(name: string, swarm: Swarm, draw: Draw) {
+    this.name = name;
+    this.#swarm = swarm;
+    this.#draw = draw;
+  }
+
+  get steps(): readonly Step[] {
+    return this.#steps;
+  }
+
+  makeKey(key: KeyPlan): void {
+    const draw = this.#draw;
+    const { session, threshold, totalNodes, curve, played } = key;
+    const terms = { session, threshold, total_nodes: totalNodes, curve };
+    if (played.length === 0 && draw.chance(0.7)) {
+      this.#add({ call: 'make_key', ...terms, insist: draw.chance(0.7) });
+      return;
+    }
+    this.#add({ call: 'initiate_dkg', ...terms, insist: true });
+    this.#mayWait();
+    for (const sender of played) {
+      for (let recipient = 1; recipient <= totalNodes; recipient += 1) {
+        if (draw.chance(0.2)) this.#add({ call: 'exchange_dkg_shares', session, sender, recipient, play: 'wrong' });
+        this.#add({ call: 'exchange_dkg_shares', session, sender, recipient, play: 'right', insist: true });
+      }
+    }
+    for (let left = draw.int(0, 2); left > 0 && played.length === 0; left -= 1) {
+      const [sender, recipient] = [draw.int(0, totalNodes), draw.int(0, totalNodes)];
+      this.#add({ call: 'exchange_dkg_shares', session, sender, recipient });
+    }
+    this.#add({ call: 'exchange_dkg_shares', session, insist: draw.chance(0.7) });
+    if (draw.chance(0.3)) this.#add({ call: 'exchange_dkg_shares', session });
+    if (draw.chance(0.3))
+      this.#add({ call: 'resume_session', session, token: draw.pick(['first', 'latest', 'wrong']) });
+  }
+
+  /** `intents`: of the whole scenario, so that clients meet at one. */
+  tell(story: Story, key: KeyPlan, intents: string[]): void {
+    const draw = this.#draw;
+    const terms = this.#terms(key);
+    const session = this.#session(story === 'played' || draw.chance(0.8));
+    const submit = (more: Partial<Wish<Extract<Step, { call: 'submit_signature_share' }>>> = {}) =>
+      this.#add({ call: 'submit_signature_share', session, ...more });
+    const resume = (token: 'latest' | 'first' | 'wrong', witness: boolean) =>
+      this.#add({ call: 'resume_session', session, token, witness });
+    const node = () => draw.int(1, key.totalNodes);
+    switch (story) {
+      case 'sign':
+        this.#add({ call: 'sign', session, ...terms, insist: draw.chance(0.6) });
+        break;
+      case 'steps':
+        this.#add({ call: 'initiate_signing', session, ...terms });
+        this.#mayWait();
+        for (let left = draw.int(1, key.threshold + 1); left > 0; left -= 1) submit({ node: node() });
+        submit();
+        break;
+      case 'approval':
+        this.#add({
+          call: 'initiate_signing',
+          session,
+          ...terms,
+          approval: 'HUMAN_REQUIRED',
+          witness: draw.chance(0.2),
+        });
+        if (draw.chance(0.5)) resume('latest', false);
+        if (draw.chance(0.4)) submit();
+        if (draw.chance(0.4)) resume('wrong', true);
+        this.#mayWait();
+        if (draw.chance(0.9)) resume('latest', true);
+        if (draw.chance(0.5)) resume('first', true);
+        submit();
+        break;
+      case 'sameIntent': {
+        if (intents.length === 0 || draw.chance(0.3)) intents.push(`intent-${intents.length + 1}`);
+        const intent = draw.pick(intents);
+        const directive = draw.chance(0.3) ? { directive: 'FORCE_BACKEND_FAILED' as const } : {};
+        this.#add({ call: 'initiate_signing', session, ...terms, intent, message: 'the same', ...directive });
+        if (draw.chance(0.3)) resume('latest', false);
+        submit();
+        const second = this.#session(draw.chance(0.5));
+        this.#add({ call: 'sign', session: second, ...terms, intent, message: 'the same' });
+        if (draw.chance(0.5)) submit();
+        break;
+      }
+      case 'forced': {
+        const directive = draw.pick([
+          'FORCE_DENIED',
+          'FORCE_REVOKED',
+          'FORCE_EXPIRED',
+          'FORCE_BACKEND_FAILED',
+          'FORCE_BACKEND_FAILED',
+        ] as const);
+        this.#add({ call: 'initiate_signing', session, ...terms, directive });
+        submit();
+        resume('latest', false);
+        if (draw.chance(0.5)) resume('first', false);
+        submit();
+        break;
+      }
+      case 'played':
+        this.#add({ call: 'initiate_signing', session, ...terms, insist: true });
+        for (let left = draw.int(1, 3); left > 0; left -= 1) {
+          const one = node();
+          const play = draw.pick(['right', 'right', 'wrong'] as const);
+          submit({ node: one, play });
+          if (draw.chance(0.3)) submit({ node: one, play: 'right' });
+        }
+        if (draw.chance(0.3)) submit({ node: node() });
+        submit();
+        break;
+      case 'failedAndResumed':
+        this.#add({ call: 'initiate_signing', session, ...terms, directive: 'FORCE_BACKEND_FAILED' });
+        resume('latest', false);
+        submit();
+        // Whatever made it fail again, if anything did.
+        resume('latest', false);
+        resume('first', false);
+        submit();
+        resume('latest', false);
+        break;
+      case 'wrongCalls':
+        if (draw.chance(0.4)) {
+          this.#add({ call: 'initiate_signing', session, ...terms, contract_version: draw.pick(['9.0', 'x', '1.0']) });
+        } else if (draw.chance(0.5)) {
+          this.#add({
+            call: 'initiate_signing',
+            session,
+            ...terms,
+            path: draw.pick(["m/0/1'", 'm/x', 'm/4294967296']),
+          });
+        } else this.#add({ call: 'initiate_signing', session, ...terms });
+        submit({ node: draw.pick([99, key.totalNodes + 1, 1]) });
+        resume('wrong', false);
+        if (draw.chance(0.5)) {
+          this.#add({ call: 'exchange_dkg_shares', session: key.session, sender: 1, recipient: 1, play: 'right' });
+        }
+        break;
+      case 'repeats':
+        this.#add({ call: 'initiate_signing', session, ...terms });
+        for (let left = draw.int(2, 4); left > 0; left -= 1) submit(draw.chance(0.4) ? { node: node() } : {});
+        resume('latest', true);
+        submit();
+        break;
+    }
+    this.#mayWait();
+  }
+
+  /** When all is healed: the client sees every session of its own through. */
+  finish(healedMs: number): void {
+    if (this.#sessions.length === 0) return;
+    this.#add({ wait: { ms: healedMs } });
+    for (const { session, patient } of this.#sessions) {
+      if (!patient) continue;
+      this.#add({ call: 'resume_session', session, token: 'latest', witness: true, insist: true });
+      this.#add({ call: 'submit_signature_share', session, insist: true });
+    }
+  }
+
+  #add(wish: Wish<Step>): void {
+    this.#steps.push({ step: `${this.name}-${this.#steps.length + 1}`, ...wish } as Step);
+  }
+
+  #session(patient: boolean): string {
+    const session = `${this.name}-sig-${this.#sessions.length + 1}`;
+    this.#sessions.push({ session, patient });
+    return session;
+  }
+
+  #terms({ session, curve }: KeyPlan) {
+    const draw = this.#draw;
+    const frost = curve === 'ed25519' ? draw.chance(0.5) : draw.chance(0.4);
+    return {
+      key: session,
+      ...(frost && { keystore: 'MPC_FROST' as const }),
+      ...(draw.chance(0.3) && { path: draw.pick(['m', 'm/0', 'm/7/2', "m/44'/0'/0'/1"]) }),
+      ...(draw.chance(0.1) && { approval: 'DIRECT_ALLOWED' as const }),
+    };
+  }
+
+  #mayWait(): void {
+    const draw = this.#draw;
+    const { phaseMs, clocksJump } = this.#swarm;
+    if (clocksJump && draw.chance(0.05)) {
+      this.#add({ advance_ms: draw.pick([60_000, 700_000, 1_000_000]) });
+      return;
+    }
+    if (draw.chance(0.3)) this.#add({ wait: { ms: draw.pick([1, 20, 300, Math.floor(phaseMs / 2)]) } });
+  }
+}
