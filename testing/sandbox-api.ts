@@ -14,6 +14,7 @@ import {
 } from '@bufbuild/protobuf';
 import type { Fault } from '../faults/fault.ts';
 import type { RunEvent } from '../faults/recording.ts';
+import { type RunEventJson, runEventOf } from '../faults/recording-json.ts';
 import {
   DkgShareExchangeRequestSchema,
   DkgShareExchangeResponseSchema,
@@ -72,7 +73,7 @@ export interface ProcessView {
 }
 
 export interface SessionView {
-  readonly session_id: string;
+  readonly id: string;
   readonly kind: 'dkg' | 'signing';
   /** RECEIPT_STATE_… */
   readonly state: string;
@@ -179,9 +180,11 @@ export class SandboxApi {
     await this.request('POST', '/v1/sandbox/reset', {});
   }
 
-  /** What the fault plane saw since a position; `next` is where to read on. */
-  recording(after: number): Promise<{ events: readonly RunEvent[]; next: number; began_at: string }> {
-    return this.request('GET', `/v1/sandbox/recording?after=${after}&limit=10000`);
+  /** What the fault plane saw since a position; `next` is where to read on, `began_at` its time 0. */
+  async recording(after: number): Promise<{ events: readonly RunEvent[]; next: number; began_at: string }> {
+    const path = `/v1/sandbox/recording?after=${after}&limit=10000`;
+    const page = await this.request<{ events: readonly RunEventJson[]; next: number; began_at: string }>('GET', path);
+    return { ...page, events: page.events.map(runEventOf) };
   }
 
   /** Every event of the tenant after a sequence, oldest first. */

@@ -1,0 +1,274 @@
+/**
+ * A cluster in the hands of a test: the five calls, keys and signatures in one line each, faults, the clock, snapshots.
+ * The same for a simulated cluster, where time is virtual and a minute passes at once, and for a live one.
+ */
+import { createHash } from 'node:crypto';
+import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
+import type { Fault, FaultOf } from '../faults/fault.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import type { LoggedEvent } from '../proto/event-log.ts';
+import {
+  ApprovalMode,
+  type DiagnosticReceipt,
+  DkgShareExchangeRequestSchema,
+  InitiateDkgRequestSchema,
+  InitiateSigningRequestSchema,
+  KeystoreType,
+  ReceiptState,
+  ResumeSessionRequestSchema,
+  SignatureShareRequestSchema,
+} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Violation } from '../sim/observation.ts';
+import type {
+  CallName,
+  CallTypes,
+  QuestionName,
+  Questions,
+  ScenarioWorld,
+  SessionFacts,
+} from '../sim/scenario/world.ts';
+import { CallFailed } from './sandbox-api.ts';
+
+/** What a kind of cluster adds to its world. */
+export interface ClusterPorts {
+  readonly nodes: number;
+  /** Something was asked: let the world go on until it is answered. */
+  readonly drive: () => void;
+  readonly takeSnapshot: () => Promise<unknown>;
+  readonly restoreSnapshot: (snapshot: unknown) => Promise<void>;
+  readonly reset: () => Promise<void>;
+  readonly recording: () => Promise<readonly RunEvent[]>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface Key {
+  /** The DKG session; wallet_id of signing calls. */
+  readonly id: string;
+  readonly curve: 'secp256k1' | 'ed25519';
+  /** Compressed: 33 bytes, or 32 for ed25519. */
+  readonly publicKey: Uint8Array;
+}
+
+export interface Signature {
+  /** 64 bytes: r and s, or R and z. */
+  readonly signature: Uint8Array;
+  /** Mock ECDSA: one byte; else empty. */
+  readonly recoveryId: Uint8Array;
+  /** What was signed: for secp256k1 the SHA-256 digest of the message, for ed25519 the message. */
+  readonly signed: Uint8Array;
+  readonly sessionId: string;
+}
+
+export interface SignOptions {
+  /** The transaction intent; one of its own by default. */
+  readonly intent?: string;
+  /** `MPC_FROST` gives BIP-340 signatures with secp256k1 keys. */
+  readonly keystore?: 'MOCK_THRESHOLD' | 'MPC_FROST';
+  /** BIP-32 path below the key. */
+  readonly path?: string;
+}
+
+/** A ceremony that did not come to its end: why, by its receipt. */
+export class CeremonyFailed extends Error {
+  override readonly name = 'CeremonyFailed';
+  readonly receipt: DiagnosticReceipt;
+  constructor(receipt: DiagnosticReceipt) {
+    super(`${ReceiptState[receipt.state]} ${receipt.reasonCode}: ${receipt.message}`);
+    this.receipt = receipt;
+  }
+}
+
+/** A fault that was injected. */
+export interface InjectedFault {
+  readonly id: string;
+  /** How often it has struck. */
+  strikes(): Promise<number>;
+}
+
+export class TestCluster {
+  readonly #world: ScenarioWorld;
+  readonly #ports: ClusterPorts;
+  #names = 0;
+
+  constructor(world: ScenarioWorld, ports: ClusterPorts) {
+    this.#world = world;
+    this.#ports = ports;
+  }
+
+  get world(): 'simulated' | 'live' {
+    return this.#world.kind;
+  }
+
+  get nodes(): number {
+    return this.#ports.nodes;
+  }
+
+  /** Milliseconds since the cluster began: virtual, or real. */
+  nowMs(): number {
+    return this.#world.nowMs();
+  }
+
+  /** The five calls. Each rejects with CallFailed when there is no response message. */
+  initiateDkg = this.#call('initiateDkg', InitiateDkgRequestSchema);
+  exchangeDkgShares = this.#call('exchangeDkgShares', DkgShareExchangeRequestSchema);
+  initiateSigning = this.#call('initiateSigning', InitiateSigningRequestSchema);
+  submitSignatureShare = this.#call('submitSignatureShare', SignatureShareRequestSchema);
+  resumeSession = this.#call('resumeSession', ResumeSessionRequestSchema);
+
+  /** A whole key generation. Rejects with CeremonyFailed when it pauses or is refused. */
+  async makeKey(
+    options: { session?: string; curve?: Key['curve']; threshold?: number; totalNodes?: number } = {},
+  ): Promise<Key> {
+    const { curve = 'secp256k1', threshold = 0, totalNodes = 0 } = options;
+    const sessionId = options.session ?? this.#name('key');
+    const begun = await this.initiateDkg({ sessionId, threshold, totalNodes, derivation: { curve } });
+    if (begun.receipt?.state !== ReceiptState.ACCEPTED) throw new CeremonyFailed(begun.receipt!);
+    const made = await this.exchangeDkgShares({ sessionId });
+    if (made.receipt?.state !== ReceiptState.BACKEND_COMPLETED) throw new CeremonyFailed(made.receipt!);
+    const facts = await this.session(sessionId);
+    return { id: sessionId, curve, publicKey: Buffer.from(facts!.publicKey, 'hex') };
+  }
+
+  /** A whole signature. Rejects with CeremonyFailed when it pauses or is refused. */
+  async sign(key: Key, message: string | Uint8Array, options: SignOptions = {}): Promise<Signature> {
+    const bytes = typeof message === 'string' ? Buffer.from(message) : message;
+    const signed = key.curve === 'secp256k1' ? createHash('sha256').update(bytes).digest() : bytes;
+    const begun = await this.initiateSigning({
+      transactionIntentId: options.intent ?? this.#name('intent'),
+      walletId: key.id,
+      messageHash: signed,
+      approvalMode: ApprovalMode.DIRECT_ALLOWED,
+      keystoreType: KeystoreType[options.keystore ?? 'MOCK_THRESHOLD'],
+      derivation: { curve: key.curve, derivationPath: options.path ?? '' },
+    });
+    if (begun.receipt?.state !== ReceiptState.ACCEPTED) throw new CeremonyFailed(begun.receipt!);
+    const { signingSessionId: sessionId } = begun;
+    const made = await this.submitSignatureShare({ signingSessionId: sessionId });
+    if (!made.isComplete) throw new CeremonyFailed(made.receipt!);
+    return { signature: made.fullSignature, recoveryId: made.recoveryId, signed, sessionId };
+  }
+
+  /** What is known of a session; undefined: there is none. */
+  session(sessionId: string): Promise<SessionFacts | undefined> {
+    return this.#ask('session', { sessionId });
+  }
+
+  /** What a node would submit to a signing session now; nothing is submitted. 32 bytes. */
+  async previewPartial(sessionId: string, nodeId: number): Promise<Uint8Array> {
+    const found = await this.#ask('previewPartial', { sessionId, nodeId });
+    if ('failure' in found) throw new Error(found.failure);
+    return found.partial;
+  }
+
+  /** Injects a fault of the vocabulary (docs/scenarios.md). It ends by `heal`, or as it says itself. */
+  async inject(fault: Fault): Promise<InjectedFault> {
+    const injected = await this.#ask('inject', { fault });
+    if ('failure' in injected) throw new Error(injected.failure);
+    const { id } = injected;
+    return { id, strikes: () => this.#ask('strikes', { id }) };
+  }
+
+  /** Kills a process as SIGKILL does; it comes back after 100 ms unless told otherwise. */
+  crash(target: string, options: Omit<FaultOf<'crash'>, 'fault' | 'target'> = {}): Promise<InjectedFault> {
+    return this.inject({ fault: 'crash', target, ...options });
+  }
+
+  /** Every fault ends; every process is up and linked. */
+  async heal(): Promise<void> {
+    await this.#ask('heal', {});
+  }
+
+  /** Every clock goes forward, at once. */
+  async advance(byMs: number): Promise<void> {
+    await this.#ask('advance', { byMs });
+  }
+
+  /** Lets time pass: virtual time passes at once. */
+  async wait(ms: number): Promise<void> {
+    await this.#ask('wait', { ms });
+  }
+
+  /** Resolves with the first value of `condition` that is not false or undefined; rejects after `withinMs`. */
+  async until<T>(
+    condition: () => Promise<T>,
+    withinMs = 20_000,
+    everyMs = 20,
+  ): Promise<NonNullable<Exclude<T, false>>> {
+    const deadlineMs = this.nowMs() + withinMs;
+    for (;;) {
+      const value = await condition();
+      if (value !== false && value !== undefined && value !== null) return value as NonNullable<Exclude<T, false>>;
+      if (this.nowMs() >= deadlineMs) throw new Error(`the condition does not hold within ${withinMs} ms`);
+      await this.wait(everyMs);
+    }
+  }
+
+  nodesReady(): Promise<number> {
+    return this.#ask('nodesReady', {});
+  }
+
+  /** The event log since the cluster was taken, oldest first. */
+  events(): Promise<readonly LoggedEvent[]> {
+    return this.#ask('events', {});
+  }
+
+  /** Types of the events that the webhook receiver has acknowledged; empty without one. */
+  delivered(): Promise<readonly string[]> {
+    return this.#ask('delivered', {});
+  }
+
+  /** Everything durable as it is now. */
+  takeSnapshot(): Promise<unknown> {
+    return this.#ports.takeSnapshot();
+  }
+
+  /** Everything durable as it was then; every nonce is void. */
+  restoreSnapshot(snapshot: unknown): Promise<void> {
+    return this.#ports.restoreSnapshot(snapshot);
+  }
+
+  /** As a fresh cluster. */
+  reset(): Promise<void> {
+    return this.#ports.reset();
+  }
+
+  /** What is seen of the run so far, for reports. */
+  recording(): Promise<readonly RunEvent[]> {
+    return this.#ports.recording();
+  }
+
+  /** What contradicted an invariant so far. Nothing ever should. */
+  violations(): readonly Violation[] {
+    return this.#world.violations();
+  }
+
+  /** Ends what was started for this cluster. Repeatable. */
+  stop(): Promise<void> {
+    return this.#ports.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  #name(kind: string): string {
+    this.#names += 1;
+    return this.#world.idOf(`${kind}-${this.#names}`);
+  }
+
+  #ask<Q extends QuestionName>(question: Q, asks: Questions[Q]['asks']): Promise<Questions[Q]['gets']> {
+    return new Promise((resolve) => {
+      this.#world.ask(question, asks, resolve);
+      this.#ports.drive();
+    });
+  }
+
+  #call<N extends CallName, Q extends DescMessage>(name: N, schema: Q) {
+    return async (init: MessageInitShape<Q>): Promise<CallTypes[N][1]> => {
+      const request = create(schema, init) as unknown as CallTypes[N][0];
+      const answer = await this.#ask('call', { name, request } as Questions['call']['asks']);
+      if ('failure' in answer) throw new CallFailed(answer.failure, answer.message);
+      return answer.response as CallTypes[N][1];
+    };
+  }
+}

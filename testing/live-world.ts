@@ -1,0 +1,304 @@
+/**
+ * The live world of a scenario: a running sandbox, reached over HTTP alone. What the runner asks becomes calls of the
+ * signing API and of /v1/sandbox. Faults of the webhook receiver befall the receiver of this world, which is its own.
+ *
+ * Faults and processes are the whole sandbox's: one scenario at a time runs on it. Ids are of this run, so that scenarios
+ * may follow each other on one sandbox.
+ */
+import { randomBytes } from 'node:crypto';
+import { faultEngine } from '../faults/engine.ts';
+import type { FaultEngine, Order } from '../faults/engine-contract.ts';
+import type { Fault } from '../faults/fault.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import type { LoggedEvent } from '../proto/event-log.ts';
+import type { Checker, Observation, Violation } from '../sim/observation.ts';
+import type { CallName, CallTypes, QuestionName, Questions, ScenarioWorld } from '../sim/scenario/world.ts';
+import { ApiError, CallFailed, type EventView, type SandboxApi } from './sandbox-api.ts';
+import { WebhookReceiver } from './webhook-receiver.ts';
+
+export interface LiveWorldOptions {
+  readonly api: SandboxApi;
+  /** Nodes of the sandbox's cluster. */
+  readonly nodes: number;
+  /** Whether events are delivered to a receiver of this world. */
+  readonly receiver: boolean;
+  /** What looks at answers, events and faults; a live world shows no frames and no writes. */
+  readonly checkers?: readonly Checker[];
+}
+
+type Handlers = { readonly [Q in QuestionName]: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> };
+
+const apiRepeatMs = 25;
+const apiPatienceMs = 20_000;
+
+export class LiveWorld implements ScenarioWorld {
+  readonly kind = 'live';
+  readonly #api: SandboxApi;
+  readonly #options: LiveWorldOptions;
+  readonly #run = randomBytes(4).toString('hex');
+  readonly #receiver: WebhookReceiver | undefined;
+  /** Decides about the receiver alone. */
+  readonly #receiverFaults: FaultEngine;
+  readonly #receiverFaultIds = new Set<string>();
+  readonly #observed: RunEvent[] = [];
+  readonly #violations: Violation[] = [];
+  readonly #seenEvents = new Set<string>();
+  readonly #beganMs = performance.now();
+  #webhook: string | undefined;
+  /** By the clock of the sandbox, RFC 3339. */
+  #since = '';
+  #recordingFrom = 0;
+  #calls = 0n;
+  #waking: NodeJS.Timeout | undefined;
+
+  private constructor(options: LiveWorldOptions, receiver: WebhookReceiver | undefined) {
+    this.#options = options;
+    this.#api = options.api;
+    this.#receiver = receiver;
+    this.#receiverFaults = faultEngine({
+      nodesTotal: options.nodes,
+      random: randomBytes,
+      // Nobody lies to a receiver: no identities are needed.
+      roster: { clusterId: '', nodes: [], coordinator: new Uint8Array(), gateway: new Uint8Array() },
+      identitySeed: () => undefined,
+      world: 'live',
+    });
+  }
+
+  /** Resolves when the sandbox is as a scenario wants to find it: no faults, every process up. */
+  static async open(options: LiveWorldOptions): Promise<LiveWorld> {
+    const receiver = options.receiver ? await WebhookReceiver.start() : undefined;
+    const world = new LiveWorld(options, receiver);
+    try {
+      await world.#heal();
+      const { now } = await options.api.request<{ now: string }>('GET', '/v1/sandbox/clock');
+      world.#since = now;
+      world.#recordingFrom = (await options.api.recording(Number.MAX_SAFE_INTEGER)).next;
+      if (receiver) {
+        const body = { url: receiver.url, events: ['*'] };
+        world.#webhook = (await options.api.request<{ id: string }>('POST', '/v1/webhooks', body)).id;
+      }
+      return world;
+    } catch (error) {
+      await receiver?.stop();
+      throw error;
+    }
+  }
+
+  /** Leaves the sandbox healed, without the webhook. */
+  async close(): Promise<void> {
+    clearTimeout(this.#waking);
+    await this.#heal();
+    if (this.#webhook !== undefined)
+      await this.#insist(() => this.#api.request('DELETE', `/v1/webhooks/${this.#webhook}`));
+    await this.#receiver?.stop();
+  }
+
+  nowMs(): number {
+    return Math.round(performance.now() - this.#beganMs);
+  }
+
+  idOf(name: string): string {
+    return `${name}-${this.#run}`;
+  }
+
+  ask<Q extends QuestionName>(
+    question: Q,
+    asks: Questions[Q]['asks'],
+    gets: (answer: Questions[Q]['gets']) => void,
+  ): void {
+    const handler = this.#handlers[question] as (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']>;
+    handler(asks).then(gets, (error: unknown) => {
+      // The sandbox itself does not answer: nothing can be said about the scenario.
+      this.#failed ??= error instanceof Error ? error : new Error(String(error));
+      this.#onFailure?.(this.#failed);
+    });
+  }
+
+  #failed: Error | undefined;
+  #onFailure: ((error: Error) => void) | undefined;
+
+  /** Called once when the sandbox does not answer this world any more: the run has no verdict. */
+  onFailure(listener: (error: Error) => void): void {
+    this.#onFailure = listener;
+    if (this.#failed) listener(this.#failed);
+  }
+
+  /** What this side saw; `readRecording` adds what passed between the processes. */
+  recording(): readonly RunEvent[] {
+    return this.#observed;
+  }
+
+  /** Adds what the fault plane saw, in the order of time. */
+  async readRecording(): Promise<void> {
+    for (let after = this.#recordingFrom; ; ) {
+      const { events, next } = await this.#insist(() => this.#api.recording(after));
+      this.#observed.push(...events);
+      if (next === after || events.length === 0) break;
+      after = next;
+    }
+    this.#observed.sort((a, b) => a.atMs - b.atMs);
+  }
+
+  violations(): readonly Violation[] {
+    return this.#violations;
+  }
+
+  readonly #handlers: Handlers = {
+    call: async ({ name, request }) => {
+      this.#calls += 1n;
+      try {
+        const send = this.#api[name] as unknown as (request: unknown) => Promise<CallTypes[CallName][1]>;
+        return { response: await send(request) };
+      } catch (error) {
+        if (error instanceof CallFailed) return { failure: error.failure, message: error.message };
+        throw error;
+      }
+    },
+    previewPartial: async ({ sessionId, nodeId }) => {
+      try {
+        return { partial: await this.#api.previewPartial(sessionId, nodeId) };
+      } catch (error) {
+        if (error instanceof ApiError) return { failure: error.message };
+        throw error;
+      }
+    },
+    session: async ({ sessionId }) => {
+      const found = await this.#insist(() => this.#api.session(sessionId));
+      if (!found) return undefined;
+      return {
+        sessionId: found.id,
+        state: found.state.replace('RECEIPT_STATE_', ''),
+        reasonCode: found.reason_code,
+        epoch: found.epoch,
+        attempt: found.attempt,
+        culprits: found.culprits,
+        publicKey: found.public_key ?? '',
+      };
+    },
+    nodesReady: async () => {
+      const { nodes_ready } = await this.#insist(() => this.#api.health());
+      return nodes_ready;
+    },
+    inject: async ({ fault }) => {
+      try {
+        return { id: await this.#inject(fault) };
+      } catch (error) {
+        if (error instanceof ApiError && error.status >= 400 && error.status < 500) return { failure: error.message };
+        throw error;
+      }
+    },
+    strikes: async ({ id }) => {
+      if (this.#receiverFaultIds.has(id)) {
+        return this.#receiverFaults.list(this.nowMs()).find((status) => status.id === id)?.strikes ?? 0;
+      }
+      return (await this.#insist(() => this.#api.fault(id))).strikes;
+    },
+    heal: () => this.#heal(),
+    advance: async ({ byMs }) => {
+      await this.#api.advance(byMs);
+      return undefined;
+    },
+    step: async (step) => {
+      this.#observed.push({ kind: 'step', atMs: this.nowMs(), ...step });
+      if (step.what === 'began') {
+        this.#perform(this.#receiverFaults.step(step.step, this.nowMs()));
+        await this.#insist(() => this.#api.step(step.step));
+      }
+      return undefined;
+    },
+    wait: ({ ms }) => new Promise((resolve) => setTimeout(() => resolve(undefined), ms)),
+    events: async () => {
+      const path = `/v1/events?limit=100&created_after=${encodeURIComponent(this.#since)}`;
+      const events: EventView[] = [];
+      for (let cursor = ''; ; ) {
+        const page = await this.#insist(() =>
+          this.#api.request<{ events: readonly EventView[]; has_more: boolean; next_cursor: string | null }>(
+            'GET',
+            cursor === '' ? path : `${path}&cursor=${encodeURIComponent(cursor)}`,
+          ),
+        );
+        events.push(...page.events);
+        if (!page.has_more || page.next_cursor === null) break;
+        cursor = page.next_cursor;
+      }
+      return events.map((event) => this.#logged(event));
+    },
+    delivered: async () => this.#receiver?.acknowledged() ?? [],
+  };
+
+  async #inject(fault: Fault): Promise<string> {
+    if (!fault.fault.startsWith('receiver_')) return (await this.#insist(() => this.#api.createFault(fault))).id;
+    const { id, orders } = this.#receiverFaults.arm(fault, this.nowMs());
+    this.#receiverFaultIds.add(id);
+    this.#perform(orders);
+    return id;
+  }
+
+  #perform(orders: readonly Order[]): void {
+    for (const order of orders) if (order.kind === 'receiver') this.#receiver?.behave(order.behaviour);
+    clearTimeout(this.#waking);
+    const wakeMs = this.#receiverFaults.nextWakeMs();
+    if (wakeMs === Number.POSITIVE_INFINITY) return;
+    const wake = () => this.#perform(this.#receiverFaults.wake(this.nowMs()));
+    this.#waking = setTimeout(wake, Math.max(0, wakeMs - this.nowMs()) + 1);
+  }
+
+  /** Every fault ends, every process runs and is linked. */
+  async #heal(): Promise<undefined> {
+    this.#perform(this.#receiverFaults.clear(this.nowMs()));
+    await this.#insist(() => this.#api.clearFaults());
+    for (const { process, state } of await this.#insist(() => this.#api.processes())) {
+      if (state === 'paused') await this.#insist(() => this.#api.act(process, 'resume'));
+      else if (state === 'down') await this.#insist(() => this.#api.act(process, 'restart'));
+    }
+    await this.#insist(async () => {
+      const processes = await this.#api.processes();
+      const { nodes_ready } = await this.#api.health();
+      const away = processes.filter(({ state, linked }) => state !== 'running' || linked === false);
+      if (away.length === 0 && nodes_ready === this.#options.nodes) return;
+      const names = away.map(({ process }) => process).join(', ');
+      throw new ApiError(0, 'not_healed', `${nodes_ready} nodes are ready; away: ${names || 'none'}`);
+    });
+    return undefined;
+  }
+
+  /** Repeats while nobody answers: the gateway may be what the scenario took down. */
+  async #insist<T>(ask: () => Promise<T>): Promise<T> {
+    const deadlineMs = performance.now() + apiPatienceMs;
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        const mayRepeat = error instanceof ApiError && (error.status === 0 || error.status >= 500);
+        if (!mayRepeat || performance.now() > deadlineMs) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, apiRepeatMs));
+    }
+  }
+
+  #logged(view: EventView): LoggedEvent {
+    const event: LoggedEvent = {
+      id: view.id,
+      type: view.type,
+      atMs: Date.parse(view.timestamp),
+      resource: view.resource,
+      correlationId: view.correlation_id,
+      provider: null,
+      connectionId: null,
+      object: view.data.object,
+    };
+    if (!this.#seenEvents.has(event.id)) {
+      this.#seenEvents.add(event.id);
+      this.#observe({ kind: 'logged', atMs: this.nowMs(), tenant: '', event, sequence: view.sequence });
+    }
+    return event;
+  }
+
+  #observe(observation: Observation): void {
+    for (const checker of this.#options.checkers ?? []) {
+      const text = checker.observe(observation);
+      if (text !== undefined) this.#violations.push({ invariant: checker.invariant, text, atMs: observation.atMs });
+    }
+  }
+}
