@@ -7,7 +7,14 @@
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
 import { contractVersion, isSupportedContractVersion } from '../proto/contract-version.ts';
 import { decodeRequest } from '../proto/decode-request.ts';
-import { type Call, CallErrorCode, CloseKeyRequestSchema, Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  type Call,
+  CallErrorCode,
+  CloseKeyRequestSchema,
+  InspectSessionRequestSchema,
+  Method,
+  PreviewPartialRequestSchema,
+} from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
   InitiateDkgRequestSchema,
@@ -42,6 +49,7 @@ import {
   signingAddress,
 } from './messages.ts';
 import { type Answer, answer } from './session/answers.ts';
+import { noPreviewReply, nothingToInspect } from './session/inspection.ts';
 import { proofOf } from './session/receipts.ts';
 import { errorEffect, replyEffect } from './session/replies.ts';
 import { quote } from './session/wording.ts';
@@ -51,6 +59,7 @@ type FrontStep = Step<FrontState, CoordinatorMessage, CoordinatorWrite>;
 
 export interface FrontConfig {
   readonly resumeKey: Uint8Array;
+  readonly sandbox: boolean;
 }
 
 export function frontBehaviour(
@@ -68,7 +77,7 @@ export function frontBehaviour(
 function receive(input: CoordinatorInput, context: Context, config: FrontConfig): FrontStep['effects'] {
   if (input.kind === 'undelivered') {
     const message = input.message;
-    if (!isLocal(message) || (message.kind !== 'clientCall' && message.kind !== 'closeCall')) return [];
+    if (!isLocal(message) || !('call' in message)) return [];
     return [
       errorEffect(message.call, CallErrorCode.OVERLOADED, 'this session has too many calls waiting: repeat later'),
     ];
@@ -99,6 +108,11 @@ function route(
     fault: undefined,
   };
   if (frame.method === Method.CLOSE_KEY) return closeKey(facts, frame.request);
+  if (frame.method === Method.INSPECT_SESSION || frame.method === Method.PREVIEW_PARTIAL) {
+    if (config.sandbox) return lookInto(facts, frame);
+    const text = 'only the coordinator of a sandbox shows what is in a session';
+    return errorEffect(facts, CallErrorCode.MALFORMED, text);
+  }
   if (frame.method === Method.SIGN && !frame.walletService) {
     const text = 'the wallet service signs in one call, and nothing else does';
     return errorEffect(facts, CallErrorCode.MALFORMED, text);
@@ -184,6 +198,26 @@ function closeKey(facts: CallFacts, request: Uint8Array): CoordinatorEffect {
   }
   const message = { kind: 'closeCall', call: { ...facts, keyId, revokeOnly } } as const;
   return { kind: 'send', to: closingAddress(facts.tenant, keyId, revokeOnly), message };
+}
+
+/** A sandbox's gateway asks about a session of the tenant, whoever began it. */
+function lookInto(facts: CallFacts, { method, request }: Call): CoordinatorEffect {
+  const { tenant } = facts;
+  try {
+    if (method === Method.INSPECT_SESSION) {
+      const { sessionId } = decodeRequest(InspectSessionRequestSchema, request);
+      const call = { ...facts, sessionId };
+      if (!sessionIdPattern.test(sessionId)) return nothingToInspect(call);
+      return { kind: 'send', to: sessionAddress(tenant, sessionId), message: { kind: 'inspectCall', call } };
+    }
+    const { sessionId, nodeId } = decodeRequest(PreviewPartialRequestSchema, request);
+    const call = { ...facts, sessionId, nodeId };
+    const isSigning = sessionIdPattern.test(sessionId) && sessionId.startsWith('sig_');
+    if (!isSigning) return noPreviewReply(call, answer('SESSION_NOT_FOUND'));
+    return { kind: 'send', to: signingAddress(tenant, sessionId), message: { kind: 'previewCall', call } };
+  } catch {
+    return errorEffect(facts, CallErrorCode.MALFORMED, 'the request does not decode');
+  }
 }
 
 function decode({ method, request }: Call): ClientRequest {

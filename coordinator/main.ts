@@ -178,7 +178,7 @@ function answerError(
 
 function callOf(from: Address, message: CoordinatorMessage): { callId: bigint; gateway: Address } | undefined {
   if (isLocal(message)) {
-    return message.kind === 'clientCall' || message.kind === 'closeCall' ? message.call : undefined;
+    return 'call' in message ? message.call : undefined;
   }
   const body = receivedBody(message);
   return body.case === 'call' ? { callId: body.value.callId, gateway: from } : undefined;

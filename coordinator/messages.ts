@@ -50,6 +50,17 @@ export interface CloseCall extends CallFacts {
 
 export type ClientCall = CallFacts & ClientRequest;
 
+/** A sandbox's gateway asks what is known of a session. */
+export interface InspectCall extends CallFacts {
+  readonly sessionId: string;
+}
+
+/** A sandbox's gateway asks what a node would submit to a signing session now. */
+export interface PreviewCall extends CallFacts {
+  readonly sessionId: string;
+  readonly nodeId: number;
+}
+
 /** One nonce that a node dealt ahead. */
 export interface DrawnNonce {
   readonly nodeId: number;
@@ -64,6 +75,8 @@ export interface DrawnNonce {
 export type LocalMessage =
   | { readonly kind: 'clientCall'; readonly call: ClientCall }
   | { readonly kind: 'closeCall'; readonly call: CloseCall }
+  | { readonly kind: 'inspectCall'; readonly call: InspectCall }
+  | { readonly kind: 'previewCall'; readonly call: PreviewCall }
   /** A closed key to a session of it: end. With `clientsOnly`, a wallet that became stricter: end if a client began you. */
   | { readonly kind: 'revoke'; readonly clientsOnly: boolean }
   /** To whoever looks for sessions past their lifetime: look. */

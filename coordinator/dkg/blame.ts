@@ -134,11 +134,11 @@ export function failAttempt(turn: DkgTurn, culprits: readonly number[], detail: 
   const failed = { ...answer(reason, text), state: ReceiptState.BACKEND_FAILED as const };
   if (work.confirmed.size > 0) {
     const verified = sortedPairs(work.verified);
-    concludeDkg(turn, advance(record, failed, turn.context, { verified }), { culprits });
+    concludeDkg(turn, advance(record, failed, turn.context, { verified, culprits }), { culprits });
     return;
   }
   const { attempt } = record.ceremony;
-  const changes = { attempt: attempt + 1, fresh: true, played: {}, verified: [] };
+  const changes = { attempt: attempt + 1, fresh: true, played: {}, verified: [], culprits };
   concludeDkg(turn, advance(record, failed, turn.context, changes), { culprits });
   const { tenant, sessionId } = record;
   for (const id of nodeIds(record)) {

@@ -148,7 +148,10 @@ function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: Method.RES
     return;
   }
   const next = {
-    ...advance(record, { ...answer('SESSION_RESUMED'), state: ReceiptState.RESUMED }, turn.context, { fresh: false }),
+    ...advance(record, { ...answer('SESSION_RESUMED'), state: ReceiptState.RESUMED }, turn.context, {
+      fresh: false,
+      culprits: [],
+    }),
     expiresMs: turn.context.nowMs + turn.config.lifetimes.dkgMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };

@@ -16,11 +16,13 @@ import {
   type CoordinatorRecord,
   type CoordinatorWrite,
   clusterAddress,
+  type InspectCall,
   isLocal,
   type LocalMessage,
   receivedBody,
 } from '../messages.ts';
 import { answer } from '../session/answers.ts';
+import { inspectionReply, nothingToInspect } from '../session/inspection.ts';
 import { isOpen } from '../session/transitions.ts';
 import { beginTurn, durableKeyOf, failCalls, idleMs, leaveCluster, notFound, reply, takeIn } from '../session/turn.ts';
 import { failAttempt, isOwnResult, judgeVerdict, openingFault, sameOpening } from './blame.ts';
@@ -40,6 +42,7 @@ import {
   nodeIds,
   type OpenDkg,
   pair,
+  sortedPairs,
   waitingDkgCalls,
 } from './state.ts';
 
@@ -67,6 +70,9 @@ export function dkgBehaviour(
 function receive(state: DkgState, input: CoordinatorInput, context: Context, config: SessionConfig): DkgStep {
   switch (state.phase) {
     case 'unborn': {
+      if (input.kind === 'message' && isLocal(input.message) && input.message.kind === 'inspectCall') {
+        return { state, effects: [nothingToInspect(input.message.call), { kind: 'stop' }] };
+      }
       if (input.kind !== 'message' || !isLocal(input.message) || input.message.kind !== 'clientCall') {
         return { state, effects: [{ kind: 'stop' }] };
       }
@@ -120,6 +126,9 @@ function localMessage(turn: DkgTurn, message: LocalMessage): void {
     case 'clientCall':
       if (takeIn(turn, message.call, waitingDkgCalls(work).length)) takeDkgCalls(turn);
       return;
+    case 'inspectCall':
+      inspectDkg(turn, message.call);
+      return;
     case 'continue':
       takeDkgCalls(turn);
       return;
@@ -140,6 +149,23 @@ function localMessage(turn: DkgTurn, message: LocalMessage): void {
     default:
       return;
   }
+}
+
+/** From the record, and in an open session from what is in hand. */
+function inspectDkg(turn: DkgTurn, call: InspectCall): void {
+  const { record, work } = turn.state;
+  const { attempt, culprits = [], played, publicKey, threshold, totalNodes, curve } = record.ceremony;
+  const inHand = {
+    attempt,
+    culprits: [...culprits],
+    verifiedPairs: isOpen(record.state) ? sortedPairs(work.verified) : [...record.ceremony.verified],
+    playedDealers: nodeIds(record).filter((id) => played[id] !== undefined),
+    publicKey: Buffer.from(publicKey, 'hex'),
+    threshold,
+    totalNodes,
+    curve,
+  };
+  turn.effects.push(inspectionReply(call, record, inHand));
 }
 
 function timer(turn: DkgTurn, name: string): void {

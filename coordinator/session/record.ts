@@ -49,6 +49,8 @@ export interface DkgRecord {
   /** Verified ordered pairs as "dealer>recipient", sorted. */
   readonly verified: readonly string[];
   readonly publicKey: string;
+  /** Whom its last failure blamed, until a resume; records of before have none. */
+  readonly culprits?: readonly number[];
 }
 
 export interface SigningRecord {

@@ -56,6 +56,10 @@ export interface Attempt {
   readonly nonceless: Set<number>;
   /** Nodes asked and not heard from. */
   readonly asked: Set<number>;
+  /** Nodes asked for a look alone, as long as they have not answered. */
+  readonly aside: Set<number>;
+  /** Answers that do not count, as the nodes gave them: they do once somebody wants them. */
+  readonly kept: Map<number, Uint8Array>;
 }
 
 export function schemeOf(curve: Curve, keystoreType: KeystoreType): Scheme {
@@ -105,6 +109,8 @@ export function openAttempt(
     partials: new Map(),
     nonceless: new Set(),
     asked: new Set(),
+    aside: new Set(),
+    kept: new Map(),
   };
 }
 
@@ -196,9 +202,19 @@ export function aggregate(task: SigningTask, attempt: Attempt): FullSignature | 
   }
 }
 
+/** R, compressed. */
+export function noncePointOf(attempt: Attempt): Uint8Array {
+  return attempt.mock?.R ?? attempt.frost!.groupCommitment;
+}
+
+/** The bytes of a partial. */
+export function writePartial(task: SigningTask, value: bigint): Uint8Array {
+  return groupOf(task.key.curve).encodeScalar(value);
+}
+
 /** Whether bytes name this attempt's R: the compressed point, or for BIP-340 its x coordinate. */
 export function isNoncePoint(attempt: Attempt, bytes: Uint8Array): boolean {
-  const R = attempt.mock?.R ?? attempt.frost!.groupCommitment;
+  const R = noncePointOf(attempt);
   const same = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0;
   return same(R, bytes) || (R.length === 33 && bytes.length === 32 && same(R.subarray(1), bytes));
 }

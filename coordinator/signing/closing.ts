@@ -61,6 +61,7 @@ export function giveUp(turn: Turn): void {
   const here = ready.length > 0 ? `ready: ${nodeList(ready)}` : 'no node is ready';
   const excluded = record.ceremony.excluded.length > 0 ? `, excluded: ${nodeList(record.ceremony.excluded)}` : '';
   const noQuorum = `no quorum ${waited}: ${threshold} of ${totalNodes} nodes are needed, ${here}${silent}${excluded}`;
+  for (const preview of work.previews) preview.failed ??= answer('NODES_UNAVAILABLE', noQuorum);
   if (work.gathers.length > 0) {
     const failed = { ...answer('QUORUM_UNAVAILABLE', noQuorum), state: ReceiptState.BACKEND_FAILED as const };
     conclude(turn, advance(record, failed, turn.context, { attempt: work.attempts, submitted: [], given: [] }));

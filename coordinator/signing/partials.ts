@@ -82,13 +82,38 @@ export function partialReply(turn: Turn, nodeId: number, said: PartialReply): vo
   const { attempt, task } = work;
   if (!attempt || !task || said.attemptTag !== attempt.tag || attempt.partials.has(nodeId)) return;
   if (!participants(turn.state).includes(nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) return;
+  // A second word of it: the first one counts, once it is wanted.
+  if (attempt.kept.has(nodeId)) return;
   attempt.asked.delete(nodeId);
   work.silent.delete(nodeId);
+  const isAside = attempt.aside.delete(nodeId);
   if (said.outcome.case !== 'partial') {
     refused(turn, attempt, nodeId, said);
     return;
   }
-  const value = readPartial(task, said.outcome.value);
+  if (isAside) attempt.kept.set(nodeId, said.outcome.value);
+  if (!isAside || isWanted(work, nodeId)) count(turn, attempt, task, nodeId, said.outcome.value);
+}
+
+/** A call wants this node's partial, not only to see it. */
+function isWanted(work: Work, nodeId: number): boolean {
+  return work.gathers.length > 0 || work.steps.has(nodeId) || work.askAgain.has(nodeId);
+}
+
+/** What was kept aside and is wanted by now counts as if the node had just answered. */
+export function takeKept(turn: Turn, attempt: Attempt): void {
+  const { work } = turn.state;
+  for (const [nodeId, bytes] of [...attempt.kept].sort(([a], [b]) => a - b)) {
+    if (turn.persisted || attempt.partials.size >= work.key!.threshold) return;
+    if (attempt.partials.has(nodeId) || !isWanted(work, nodeId)) continue;
+    if (participants(turn.state).includes(nodeId)) count(turn, attempt, work.task!, nodeId, bytes);
+  }
+}
+
+/** A node's own partial is in, or its node is out. */
+function count(turn: Turn, attempt: Attempt, task: SigningTask, nodeId: number, bytes: Uint8Array): void {
+  const { work } = turn.state;
+  const value = readPartial(task, bytes);
   // A step is told the truth about its node at once; a gathering checks the whole signature, and parts only if it fails.
   const checked = work.steps.has(nodeId);
   if (value === undefined || (checked && !verifyPartial(task, attempt, nodeId, value))) {

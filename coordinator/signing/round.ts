@@ -10,7 +10,8 @@ import { isOpen } from '../session/transitions.ts';
 import { reply } from '../session/turn.ts';
 import { type Attempt, bindsSigners, isNoncePoint, isSigner, openAttempt, partialRequest } from './attempt.ts';
 import { expire } from './closing.ts';
-import { giveUpAttempt, settle, takeOffers } from './partials.ts';
+import { giveUpAttempt, settle, takeKept, takeOffers } from './partials.ts';
+import { failPreviewsOf, mustRedrawForPreview, preferredForPreviews, previewedNodes, redrawAgain } from './previews.ts';
 import { healthyNodes, isBusy, leaveRound, participants, type SubmitCall, type Turn } from './state.ts';
 
 /** Asks the cluster for the nonces of the next attempt, unless a draw is under way. */
@@ -31,7 +32,9 @@ export function requestDraw(turn: Turn): void {
       count: key.threshold,
       // Too few without those who are away or silent: they may come back.
       candidates: healthy.length >= key.threshold ? healthy : participants(turn.state),
-      preferred: [...new Set([...work.steps.keys(), ...work.askAgain])].filter((id) => healthy.includes(id)),
+      preferred: [...new Set([...work.steps.keys(), ...work.askAgain, ...preferredForPreviews(work)])].filter((id) =>
+        healthy.includes(id),
+      ),
     },
   });
 }
@@ -73,13 +76,15 @@ export function pump(turn: Turn): void {
   }
   if (work.attempt) {
     takeOffers(turn, work.attempt);
+    takeKept(turn, work.attempt);
+    if (turn.persisted) return;
     settle(turn, work.attempt);
     if (turn.persisted) return;
     if (!isBusy(work)) {
       leaveRound(turn);
       return;
     }
-    if (mustRedraw(turn, work.attempt)) giveUpAttempt(work);
+    if (mustRedraw(turn, work.attempt) || mustRedrawForPreview(turn, work.attempt)) giveUpAttempt(work);
   }
   if (work.attempt) ask(turn, work.attempt);
   else requestDraw(turn);
@@ -111,6 +116,11 @@ function ask(turn: Turn, attempt: Attempt): void {
       expected += 1;
     }
   }
+  const looks = previewedNodes(work).filter((id) => mayAsk(id) && !wanted.has(id) && !attempt.asked.has(id));
+  for (const id of looks) {
+    attempt.aside.add(id);
+    wanted.add(id);
+  }
   if (wanted.size === 0) return;
   const about = { tenant: record.tenant, session: record.sessionId, attempt: attempt.number };
   for (const id of wanted) {
@@ -126,6 +136,8 @@ export function replaceSilent(turn: Turn): void {
   const { work } = turn.state;
   if (!isBusy(work) || !work.key) return;
   for (const id of work.attempt?.asked ?? []) work.silent.add(id);
+  failPreviewsOf(work, work.silent, (id) => `node ${id} did not answer within ${turn.config.partialTimeoutMs} ms`);
+  redrawAgain(work);
   if (healthyNodes(turn.state).length < work.key.threshold) {
     work.silent.clear();
     work.attempt?.asked.clear();

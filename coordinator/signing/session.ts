@@ -16,14 +16,19 @@ import {
   clusterAddress,
   isLocal,
   keyKey,
+  type LocalMessage,
   receivedBody,
 } from '../messages.ts';
+import { answer } from '../session/answers.ts';
+import { noPreviewReply, nothingToInspect } from '../session/inspection.ts';
 import { beginTurn, durableKeyOf, failCalls, idleMs, leaveCluster, notFound, takeIn } from '../session/turn.ts';
 import { signingTask } from './attempt.ts';
 import { takeCalls } from './calls.ts';
 import { expire, giveUp, revoke } from './closing.ts';
 import { continueOpening, initiate } from './initiation.ts';
+import { inspect, serveInspections } from './inspection.ts';
 import { partialReply } from './partials.ts';
+import { failLooks, servePreviews, takeInPreview } from './previews.ts';
 import { drawn, nodesChanged, pump, replaceSilent } from './round.ts';
 import {
   isBusy,
@@ -61,6 +66,12 @@ export function signingBehaviour(
 }
 
 function receive(state: SigningState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
+  const isLook = input.kind === 'message' && isLocal(input.message) && lookOf(input.message);
+  // Nobody was told of it yet.
+  if (isLook && state.phase !== 'open') {
+    const stops: CoordinatorEffect[] = state.phase === 'unborn' ? [{ kind: 'stop' }] : [];
+    return { state, effects: [isLook, ...stops] };
+  }
   switch (state.phase) {
     case 'unborn':
       return unborn(state, input, context, config);
@@ -69,6 +80,12 @@ function receive(state: SigningState, input: CoordinatorInput, context: Context,
     case 'open':
       return open(state, input, context, config);
   }
+}
+
+/** What somebody is told who looks at a session that is not there. */
+function lookOf(said: LocalMessage): CoordinatorEffect | undefined {
+  if (said.kind === 'inspectCall') return nothingToInspect(said.call);
+  return said.kind === 'previewCall' ? noPreviewReply(said.call, answer('SESSION_NOT_FOUND')) : undefined;
 }
 
 function unborn(state: SigningState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
@@ -96,7 +113,7 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
       break;
     }
     case 'loadFailed':
-      return { state, effects: failCalls(waitingCalls(work)) };
+      return failAll(state);
     case 'timer':
       timer(turn, input.name);
       break;
@@ -116,10 +133,22 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
         return adopt(turn, refusal.current.session as SigningSession, false);
       }
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') return adopt(turn, state.record, true);
-      return { state, effects: failCalls(waitingCalls(work)) };
+      return failAll(state);
     }
   }
+  serveLooks(turn);
   return stepOf(turn);
+}
+
+function serveLooks(turn: Turn): void {
+  servePreviews(turn);
+  serveInspections(turn);
+}
+
+/** The store did not answer. */
+function failAll(state: OpenState): SigningStep {
+  const { work } = state;
+  return { state, effects: [...failLooks(work), ...failCalls(waitingCalls(work))] };
 }
 
 function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' }>): void {
@@ -139,6 +168,18 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
       // A key that was not there may have been made since.
       if (!work.key) loadKey(turn);
       else takeCalls(turn);
+      return;
+    case 'inspectCall':
+      inspect(turn, said.call);
+      if (work.key === undefined) loadKey(turn);
+      return;
+    case 'previewCall':
+      takeInPreview(turn, said.call);
+      // What can be said at once is, before a node is asked.
+      servePreviews(turn);
+      if (!isBusy(work)) return;
+      if (work.key === undefined) loadKey(turn);
+      else pump(turn);
       return;
     case 'continue':
       if (!work.loadingKey) takeCalls(turn);
@@ -211,11 +252,15 @@ function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningS
   const { key, task } = work;
   const next: Work = { ...noWork(record), key, task, attempts: Math.max(work.attempts, record.ceremony.attempt) };
   next.inbox.push(...waitingCalls(work));
+  next.previews = work.previews;
+  next.previewed = work.previewed;
+  next.inspections = work.inspections;
   turn.effects.push(...leaveCluster());
   turn.state = { phase: 'open', record, work: next };
   if (keyClosed) revoke(turn, false);
   else if (key) takeCalls(turn);
   else loadKey(turn);
+  serveLooks(turn);
   return stepOf(turn);
 }
 

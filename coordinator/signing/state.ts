@@ -5,7 +5,15 @@
 import type { Step } from '../../actors/contract.ts';
 import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type ClientCall, type CoordinatorMessage, type CoordinatorWrite, clusterAddress } from '../messages.ts';
+import {
+  type ClientCall,
+  type CoordinatorMessage,
+  type CoordinatorWrite,
+  clusterAddress,
+  type InspectCall,
+  type PreviewCall,
+} from '../messages.ts';
+import type { Answer } from '../session/answers.ts';
 import type { KeyRecord, SessionOf, SigningFacts, SigningRecord } from '../session/record.ts';
 import type { StepResult } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
@@ -53,6 +61,20 @@ export interface Work extends Waiting {
   /** Calls that want one node's partial, or gave it and wait for the write. */
   readonly steps: Map<number, SubmitCall[]>;
   readonly offers: Offer[];
+  /** Callers who want to see a partial that is not submitted. */
+  previews: readonly Preview[];
+  /** Nodes that were previewed, the latest first: they are drawn again, if they can be. */
+  previewed: readonly number[];
+  /** Who waits for the key to be told what is known. */
+  inspections: readonly InspectCall[];
+}
+
+export interface Preview {
+  readonly call: PreviewCall;
+  /** Why there will be none; it is said in the next step without a write. */
+  failed: Answer | undefined;
+  /** An attempt was given up for it. */
+  redrew: boolean;
 }
 
 export type SigningState =
@@ -95,10 +117,18 @@ export function noWork(record: SigningSession): Work {
     gathers: [],
     steps: new Map(),
     offers: [],
+    previews: [],
+    previewed: [],
+    inspections: [],
   };
 }
 
 export function isBusy(work: Work): boolean {
+  return hasCalls(work) || work.previews.length > 0;
+}
+
+/** Somebody wants more than a look. */
+export function hasCalls(work: Work): boolean {
   return work.gathers.length > 0 || work.steps.size > 0 || work.offers.length > 0;
 }
 
@@ -166,9 +196,10 @@ export function leaveRound(turn: Turn): void {
  */
 export function stepOf(turn: Turn): SigningStep {
   const { record, work } = turn.state;
-  if (work.inbox.length > 0 ? !work.loadingKey : turn.persisted && isBusy(work)) {
+  const waits = isBusy(work) || work.inspections.length > 0;
+  if (work.inbox.length > 0 ? !work.loadingKey : turn.persisted && waits) {
     turn.effects.push({ kind: 'send', to: turn.context.self, message: { kind: 'continue' } });
-  } else if (work.inbox.length === 0 && !isBusy(work) && !isOpen(record.state)) {
+  } else if (work.inbox.length === 0 && !waits && !isOpen(record.state)) {
     turn.effects.push({ kind: 'stop' });
   }
   return { state: turn.state, effects: turn.effects };

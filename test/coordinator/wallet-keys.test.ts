@@ -124,7 +124,7 @@ describe('a key that is named by a wallet', () => {
 });
 
 test('calls of anybody but a gateway are dropped', () => {
-  const front = frontBehaviour({ resumeKey: new Uint8Array(32) });
+  const front = frontBehaviour({ resumeKey: new Uint8Array(32), sandbox: true });
   const context = { self: 'coordinator', nowMs: 0, random: (length: number) => new Uint8Array(length) };
   const value = create(CallSchema, { callId: 1n, method: Method.INITIATE_DKG, walletService: true });
   const message = { tenant, session: '', attempt: 0, body: { case: 'call', value } } as const;
