@@ -190,6 +190,11 @@ export const variables = {
     ['up', 'coordinator'],
     'How long the coordinator waits for one node’s answer before it asks another, in milliseconds.',
   ),
+  SIGNMESH_FAULTS: optional(
+    onOff(),
+    ['up', 'gateway'],
+    'Whether faults can be put into a sandbox that `signmesh up` runs, and its state be taken and restored (`/v1/sandbox/…`). Unset: on in a sandbox. Off saves the hop that every message between the processes takes for it: for load tests. Production has none of it.',
+  ),
   SIGNMESH_LOG_LEVEL: variable(
     choice('debug', 'info', 'warn', 'error', 'silent'),
     'info',
@@ -235,6 +240,13 @@ export function required<K extends VariableName>(settings: Settings, name: K): N
     `${name} is not set; it must be ${variables[name].kind.allowed.replaceAll('`', '')}.`,
     exitCodes.usage,
   );
+}
+
+/** Whether faults can be put into this cluster. Throws a Failure (exit 2) when production asks for them. */
+export function faultsOn({ SIGNMESH_FAULTS: asked, SIGNMESH_ENVIRONMENT: environment }: Settings): boolean {
+  if (environment === 'sandbox') return asked ?? true;
+  if (asked !== true) return false;
+  throw new Failure('SIGNMESH_FAULTS is for a sandbox alone: unset it in production.', exitCodes.usage);
 }
 
 function unknownVariables(environment: Environment): string[] {

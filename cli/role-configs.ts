@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import type { CoordinatorConfig } from '../coordinator/config.ts';
+import type { SandboxControl } from '../faults/control.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
 import { credentialKeysDir, readRoster, readSecret, secretFiles } from './cluster-material.ts';
@@ -61,7 +62,8 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
   };
 }
 
-export function gatewayConfig(settings: Settings): GatewayConfig {
+/** `sandboxControl`: whoever runs the cluster's processes, for a sandbox. */
+export function gatewayConfig(settings: Settings, sandboxControl?: SandboxControl): GatewayConfig {
   const dataDir = settings.SIGNMESH_DATA_DIR;
   const redisUrl = required(settings, 'REDIS_URL');
   const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL');
@@ -93,6 +95,7 @@ export function gatewayConfig(settings: Settings): GatewayConfig {
       bannerToken: { token: sandbox.token, tenant: sandboxTenant },
       approverToken: sandbox.approverToken,
     }),
+    ...(sandboxControl && { sandboxControl }),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
 }

@@ -4,18 +4,17 @@
  * It ends in order on SIGTERM and SIGINT, and when the channel closes: then `up` is gone, however it went. Each room is
  * loaded by the role that needs it alone; a node never loads the gateway's libraries.
  */
-import type { Settings } from './config.ts';
+import type { SandboxControl } from '../faults/control.ts';
+import { faultsOn, type Settings } from './config.ts';
 import { errorCode, errorText, exitCodes, Failure } from './failure.ts';
+import { ipcControl, refusingControl } from './ipc-control.ts';
 import { claimRedis } from './redis-owner.ts';
+import { Restartable, type Running } from './restartable.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
 import { listenFailure } from './up/ports.ts';
 import { readyMessage } from './up/supervisor.ts';
 
 export type RoleName = 'coordinator' | 'node' | 'gateway' | 'worker';
-
-interface Running {
-  stop(): Promise<unknown>;
-}
 
 /** Shorter than what `up` waits before it kills. */
 const stopWithinMs = 4500;
@@ -27,7 +26,8 @@ export async function runRole(role: RoleName, nodeId: number, settings: Settings
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
     process.once('disconnect', resolve);
   });
-  const running = await start(role, nodeId, settings);
+  const running = new Restartable(() => start(role, nodeId, settings));
+  await running.start();
   // `up` may have died while we started: then the channel is closed already, and its event was long ago.
   const wasSupervised = process.send !== undefined;
   if (wasSupervised && process.connected) process.send?.(readyMessage);
@@ -56,7 +56,7 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
       return runNode(config);
     }
     case 'gateway': {
-      const config = gatewayConfig(settings);
+      const config = gatewayConfig(settings, sandboxControl(settings));
       const { GatewayStartError, runGateway } = await import('../gateway/main.ts');
       return runGateway(config).catch((error: unknown) => {
         throw error instanceof GatewayStartError ? new Failure(`${error.message}.`) : error;
@@ -69,6 +69,22 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
     }
   }
 }
+
+/** undefined: production has none. */
+function sandboxControl(settings: Settings): SandboxControl | undefined {
+  const on = faultsOn(settings);
+  if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return undefined;
+  if (!on) {
+    return refusingControl('faults are off (SIGNMESH_FAULTS=off): start the sandbox without it to have them');
+  }
+  if (process.send === undefined) {
+    return refusingControl('this gateway was started by itself: faults are had from a cluster that `signmesh up` runs');
+  }
+  control ??= ipcControl();
+  return control;
+}
+
+let control: SandboxControl | undefined;
 
 async function stop(running: Running): Promise<number> {
   let timer: NodeJS.Timeout | undefined;

@@ -15,8 +15,15 @@ export interface Log {
 
 export const silentLog: Log = Object.freeze({ debug() {}, info() {}, warn() {}, error() {} });
 
-/** Milliseconds since the Unix epoch, from the system's clock. */
-export const systemClock: Clock = Object.freeze({ nowMs: () => Date.now() });
+let clockOffsetMs = 0;
+
+/** Milliseconds since the Unix epoch, from the system's clock, and by how much this process's is off. */
+export const systemClock: Clock = Object.freeze({ nowMs: () => Date.now() + clockOffsetMs });
+
+/** From now on the clock of this process is off by so many milliseconds in all. Running timers keep their time. */
+export function shiftSystemClock(offsetMs: number): void {
+  clockOffsetMs = offsetMs;
+}
 
 const poolBytes = 8192;
 const pool = Buffer.alloc(poolBytes);

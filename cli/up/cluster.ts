@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../config.ts';
 import { errorText, Failure } from '../failure.ts';
+import { clockEnvironment } from './processes.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;
@@ -29,6 +30,8 @@ export interface ClusterOptions {
   readonly nodes: number;
   readonly workers: number;
   readonly coordinatorPort: number;
+  /** Where nodes and gateway find the coordinator: itself, or what stands before it. */
+  readonly coordinatorUrl: string;
   readonly redisUrl: string;
   /** undefined: the Redis is not ours to start. */
   readonly redis: ChildSpec | undefined;
@@ -44,11 +47,12 @@ export class Cluster {
   readonly #gateway: SupervisedChild;
   readonly #workers: readonly SupervisedChild[];
   #stopped: Promise<void> | undefined;
+  /** How far the clock of a process is off, by its name in faults; read at each start of one. */
+  readonly clocks = new Map<string, number>();
 
   constructor(options: ClusterOptions) {
     this.#options = options;
-    const { redisUrl, coordinatorPort, say } = options;
-    const coordinatorUrl = `ws://127.0.0.1:${coordinatorPort}`;
+    const { redisUrl, coordinatorPort, coordinatorUrl, say } = options;
     const ids = Array.from({ length: options.nodes }, (_, index) => index + 1);
     const role = (name: string, args: readonly string[], extra: Environment, flags: readonly string[] = []) =>
       new SupervisedChild(this.#role(name, args, extra, flags), say);
@@ -165,6 +169,7 @@ export class Cluster {
       command: process.execPath,
       args: [...flags, fileURLToPath(new URL('../main.js', import.meta.url)), ...args],
       environment: { ...Object.fromEntries(inherited), ...extra, SIGNMESH_DATA_DIR: this.#options.dataDir },
+      environmentNow: () => clockEnvironment(this.clocks, name),
       channel: true,
       logFile: join(this.#logs, `${name}.log`),
       recordFile: join(this.#options.dataDir, 'run', `${name}.pid`),

@@ -8,6 +8,9 @@
  *   starting ──ready──▶ running ──exit──▶ waiting ──back-off──▶ starting
  *       └──────────────exit──────────────────▲
  *   any state ──stop()──▶ stopping ──exit──▶ stopped
+ *
+ * On request a child is killed and held down for a time or for good, made to stand still, or started again; none is left
+ * standing still when it is stopped.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { exitCodes } from '../failure.ts';
@@ -20,6 +23,8 @@ export interface ChildSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What is added to it at each start. */
+  readonly environmentNow?: () => Readonly<Record<string, string>>;
   /** Our own role processes get a channel, say "ready" through it and end when it closes. */
   readonly channel: boolean;
   /** Says when a child without a channel is ready; rejects when it will never be. Asked once a start. */
@@ -37,6 +42,13 @@ export interface BackOff {
 }
 
 export const defaultBackOff: BackOff = { firstMs: 100, maxMs: 5000, resetMs: 30_000 };
+
+/** What whoever runs faults wants to know of a child. */
+export interface ChildWatcher {
+  /** What it says through its channel, its "ready" left out. */
+  message(message: unknown): void;
+  changed(what: 'up' | 'down' | 'paused' | 'resumed', why: string): void;
+}
 
 /** The message a role process sends through its channel when it serves. */
 export const readyMessage = 'ready';
@@ -59,6 +71,13 @@ export class SupervisedChild {
   #restarts = 0;
   #stopExpected = false;
   #wasReady = false;
+  #paused = false;
+  #startedMs: number | undefined;
+  /** It was killed on purpose, and what is to follow; undefined: a death is news. */
+  #crash: { readonly restartAfterMs: number | null; readonly whileDown: () => void } | undefined;
+  #watcher: ChildWatcher | undefined;
+  /** Waiting for the next "ready". */
+  readonly #waiting = new Set<() => void>();
 
   constructor(spec: ChildSpec, say: (line: string) => void, backOff: BackOff = defaultBackOff) {
     this.name = spec.name;
@@ -85,16 +104,35 @@ export class SupervisedChild {
     return this.#process?.pid;
   }
 
+  get isPaused(): boolean {
+    return this.#paused;
+  }
+
+  /** A process is there, ready or not. */
+  get isAlive(): boolean {
+    return this.#state === 'starting' || this.#state === 'running';
+  }
+
+  /** When the process that runs now was started, milliseconds since the Unix epoch. */
+  get startedMs(): number | undefined {
+    return this.#startedMs;
+  }
+
+  watch(watcher: ChildWatcher): void {
+    this.#watcher = watcher;
+  }
+
   get restarts(): number {
     return this.#restarts;
   }
 
   start(): void {
     this.#state = 'starting';
-    const { command, args, environment, channel } = this.#spec;
+    const { command, args, environment, environmentNow, channel } = this.#spec;
     const startedMs = performance.now();
+    this.#startedMs = Date.now();
     const child = spawn(command, args, {
-      env: { ...environment },
+      env: { ...environment, ...environmentNow?.() },
       stdio: ['ignore', 'pipe', 'pipe', ...(channel ? (['ipc'] as const) : [])],
       detached: true,
     });
@@ -117,6 +155,7 @@ export class SupervisedChild {
     if (child.stderr) this.log.follow(child.stderr, 'show');
     child.on('message', (message) => {
       if (message === readyMessage) this.#onReady(child);
+      else this.#watcher?.message(message);
     });
     this.#spec.ready?.(gone.signal).then(
       () => this.#onReady(child),
@@ -124,6 +163,66 @@ export class SupervisedChild {
         if (!gone.signal.aborted) this.#rejectReady(error);
       },
     );
+  }
+
+  /** Through its channel. False: nobody is there to hear it. */
+  send(message: object): boolean {
+    const child = this.#process;
+    if (child?.connected !== true || (this.#state !== 'running' && this.#state !== 'starting')) return false;
+    return child.send(message, ignore);
+  }
+
+  /** Resolves when it is ready the next time, at once if it is. */
+  whenBack(): Promise<void> {
+    if (this.#state === 'running') return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.add(resolve));
+  }
+
+  /**
+   * SIGKILL. `whileDown` runs when it is gone; after `restartAfterMs` it is started again, with null not before
+   * `restart`. Resolves when it is gone. What is down already stays so for the time that is given now.
+   */
+  async crash(restartAfterMs: number | null, whileDown: () => void): Promise<void> {
+    if (this.#state === 'stopping' || this.#stopExpected) return;
+    this.#crash = { restartAfterMs, whileDown };
+    if (!this.isAlive) {
+      clearTimeout(this.#timer);
+      this.#afterCrash();
+      return;
+    }
+    this.#process?.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  /** Ends what runs, in order, and starts it again. Resolves when it is ready. */
+  async restart(graceMs: number): Promise<void> {
+    if (this.#state === 'stopping' || this.#stopExpected) return;
+    clearTimeout(this.#timer);
+    if (this.isAlive) {
+      this.#crash = { restartAfterMs: 0, whileDown: ignore };
+      this.resume();
+      this.#process?.kill('SIGTERM');
+      const timer = setTimeout(() => this.#process?.kill('SIGKILL'), graceMs);
+      await this.#exited;
+      clearTimeout(timer);
+    } else this.#startAgain();
+    await this.whenBack();
+  }
+
+  /** SIGSTOP. False: there is no process. */
+  pause(): boolean {
+    if (!this.isAlive || this.#process?.kill('SIGSTOP') !== true) return false;
+    if (!this.#paused) this.#changed('paused', 'SIGSTOP');
+    this.#paused = true;
+    return true;
+  }
+
+  /** SIGCONT, if it was paused. */
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#process?.kill('SIGCONT');
+    this.#changed('resumed', 'SIGCONT');
   }
 
   /** The cluster is going down: from now on nothing it says is for the terminal, and its death is no news. */
@@ -138,7 +237,10 @@ export class SupervisedChild {
     const wasAlive = child !== undefined && this.#state !== 'waiting' && this.#state !== 'stopped';
     this.#state = 'stopping';
     this.#rejectReady(new Error(`${this.name} was stopped`));
+    for (const resolve of this.#waiting) resolve();
     if (wasAlive) {
+      // What stands still hears nothing.
+      this.resume();
       child.kill('SIGTERM');
       const timer = setTimeout(() => {
         this.#say(`${this.name} does not stop; killing it`);
@@ -163,14 +265,24 @@ export class SupervisedChild {
     this.#state = 'running';
     this.#wasReady = true;
     this.#resolveReady();
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+    this.#changed('up', `process ${child.pid}`);
     if (this.#restarts > 0) this.#say(`${this.name} is back`);
   }
 
   #onExit(how: string, code: number | null, upMs: number): void {
     removeRecord(this.#spec.recordFile);
+    this.#paused = false;
+    this.#startedMs = undefined;
+    this.#changed('down', how);
     if (this.#state === 'stopping' || this.#state === 'stopped') return;
     if (this.#stopExpected) {
       this.#state = 'stopped';
+      return;
+    }
+    if (this.#crash !== undefined) {
+      this.#afterCrash();
       return;
     }
     if (code === exitCodes.usage && !this.#wasReady) {
@@ -189,4 +301,25 @@ export class SupervisedChild {
     this.#say(`${this.name} died (${how}); restarting in ${waitMs} ms`);
     this.#timer = setTimeout(() => this.start(), waitMs);
   }
+
+  /** Down on purpose: that counts as no failure of its own. */
+  #afterCrash(): void {
+    const { restartAfterMs, whileDown } = this.#crash!;
+    this.#crash = undefined;
+    this.#state = 'waiting';
+    whileDown();
+    if (restartAfterMs === null) this.#say(`${this.name} is down until it is restarted`);
+    else this.#timer = setTimeout(() => this.#startAgain(), restartAfterMs);
+  }
+
+  #startAgain(): void {
+    this.#restarts += 1;
+    this.start();
+  }
+
+  #changed(what: 'up' | 'down' | 'paused' | 'resumed', why: string): void {
+    this.#watcher?.changed(what, why);
+  }
 }
+
+const ignore = (): void => undefined;

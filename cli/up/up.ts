@@ -2,14 +2,16 @@
  * `signmesh up`: a whole cluster on this machine, from nothing to a banner, and down again with nothing left behind.
  */
 import { join } from 'node:path';
+import type { Roster } from '../../proto/roster.ts';
 import { ensureClusterMaterial } from '../cluster-material.ts';
-import type { Environment, Settings } from '../config.ts';
+import { type Environment, faultsOn, type Settings } from '../config.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { makeDirectory, replaceFile } from '../files.ts';
 import { claimRedis } from '../redis-owner.ts';
 import { ensureSandbox, type Sandbox } from '../sandbox.ts';
 import { bannerLines, jsonLine, type Ready } from './banner.ts';
 import { Cluster } from './cluster.ts';
+import { LivePlane } from './fault-plane.ts';
 import { askHealth, type Health, noHealth, reachable } from './gateway-health.ts';
 import { endLeftovers } from './leftovers.ts';
 import { type Lock, takeLock } from './lock.ts';
@@ -54,6 +56,7 @@ class Run {
   readonly #options: UpOptions;
   readonly #screen: Screen;
   #cluster: Cluster | undefined;
+  #plane: LivePlane | undefined;
   #lock: Lock | undefined;
   #askedToStopAtMs: number | undefined;
   #stopping = false;
@@ -101,18 +104,21 @@ class Run {
 
   async #stop(): Promise<void> {
     this.#stopping = true;
+    this.#plane?.release();
     if (Object.keys(this.#cluster?.pids ?? {}).length > 0) {
       const beganMs = performance.now();
       await this.#cluster?.stop();
       this.#screen.line(`All processes have stopped (${duration(performance.now() - beganMs)}).`);
     }
     await this.#cluster?.stop();
+    await this.#plane?.stop();
     this.#lock?.release();
   }
 
   async #start(): Promise<void> {
     const { settings, seed, nodes } = this.#options;
     const beganMs = performance.now();
+    const faults = faultsOn(settings);
     const dataDir = settings.SIGNMESH_DATA_DIR;
     const say = (line: string) => this.#screen.notice(line);
 
@@ -126,7 +132,7 @@ class Run {
     const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
     const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES);
 
-    const cluster = await this.#makeCluster(roster.nodes.length, say);
+    const cluster = await this.#makeCluster(roster, faults, say);
     if (this.#stopping) return;
     this.#cluster = cluster;
     await this.#startProcesses(cluster, roster.clusterId, roster.nodes.length);
@@ -136,7 +142,7 @@ class Run {
     this.#announce(sandbox, keys, performance.now() - beganMs);
   }
 
-  async #makeCluster(nodes: number, say: (line: string) => void): Promise<Cluster> {
+  async #makeCluster(roster: Roster, faults: boolean, say: (line: string) => void): Promise<Cluster> {
     const { settings, environment } = this.#options;
     const dataDir = settings.SIGNMESH_DATA_DIR;
     const redis =
@@ -150,16 +156,25 @@ class Run {
             recordFile: join(dataDir, 'run', 'redis.pid'),
           })
         : undefined;
-    return new Cluster({
+    const redisUrl = settings.REDIS_URL ?? redis?.url ?? '';
+    const coordinatorPort = settings.SIGNMESH_COORDINATOR_PORT || (await freePort());
+    const plane = faults
+      ? new LivePlane({ dataDir, roster, coordinatorPort, redisUrl, ownsRedis: redis !== undefined, say })
+      : undefined;
+    this.#plane = plane;
+    const cluster = new Cluster({
       dataDir,
-      nodes,
+      nodes: roster.nodes.length,
       workers: settings.SIGNMESH_WORKERS,
-      coordinatorPort: settings.SIGNMESH_COORDINATOR_PORT || (await freePort()),
-      redisUrl: settings.REDIS_URL ?? redis?.url ?? '',
+      coordinatorPort,
+      coordinatorUrl: (await plane?.start()) ?? `ws://127.0.0.1:${coordinatorPort}`,
+      redisUrl,
       redis: redis?.spec,
       environment,
       say,
     });
+    plane?.govern(cluster, () => undefined);
+    return cluster;
   }
 
   async #startProcesses(cluster: Cluster, clusterId: string, nodes: number): Promise<void> {

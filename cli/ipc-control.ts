@@ -1,0 +1,67 @@
+/**
+ * The control of a sandbox's processes as its gateway has it: each question goes through the channel to `signmesh up`,
+ * and its answer comes back. Where there is none of it, every question is refused with the reason.
+ */
+import {
+  type ControlAnswer,
+  ControlError,
+  type ControlGives,
+  type ControlMethod,
+  type ControlRequest,
+  type ControlTakes,
+  type SandboxControl,
+} from '../faults/control.ts';
+
+const answerWithinMs = 30_000;
+
+interface Open {
+  readonly resolve: (gives: never) => void;
+  readonly reject: (error: ControlError) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Over the channel of this process. */
+export function ipcControl(): SandboxControl {
+  const open = new Map<number, Open>();
+  let lastId = 0;
+  const settle = (id: number): Open | undefined => {
+    const asked = open.get(id);
+    clearTimeout(asked?.timer);
+    open.delete(id);
+    return asked;
+  };
+  process.on('message', (message) => {
+    if (!isAnswer(message)) return;
+    const asked = settle(message.id);
+    if (message.fault) asked?.reject(new ControlError(message.fault));
+    else asked?.resolve(message.gives as never);
+  });
+  return {
+    ask<M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlGives<M>> {
+      return new Promise((resolve, reject) => {
+        lastId += 1;
+        const id = lastId;
+        const away = (why: string) => settle(id)?.reject(new ControlError({ code: 'unavailable', message: why }));
+        const late = `whoever runs the processes did not answer within ${answerWithinMs / 1000} s`;
+        const timer = setTimeout(() => away(late), answerWithinMs);
+        open.set(id, { resolve, reject, timer });
+        const request: ControlRequest = { kind: 'control', id, method, takes };
+        if (process.send === undefined || !process.connected) away('whoever runs the processes is gone');
+        else {
+          process.send(request, undefined, undefined, (error) => {
+            if (error) away('whoever runs the processes cannot be reached');
+          });
+        }
+      });
+    },
+  };
+}
+
+export function refusingControl(message: string): SandboxControl {
+  return { ask: () => Promise.reject(new ControlError({ code: 'unavailable', message })) };
+}
+
+function isAnswer(message: unknown): message is ControlAnswer {
+  const { kind, id } = (message ?? {}) as Partial<ControlAnswer>;
+  return kind === 'controlled' && typeof id === 'number';
+}

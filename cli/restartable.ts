@@ -1,0 +1,68 @@
+/**
+ * A role that can be stopped and started again within its process, as `signmesh up` orders it: what a restored state
+ * asks for, without the second that a new process takes.
+ */
+import { shiftSystemClock } from '../actors/live/ports.ts';
+import { clockOffsetVariable, type DoneMessage, isOrderMessage, type Order } from './channel.ts';
+import { errorText } from './failure.ts';
+
+export interface Running {
+  stop(): Promise<unknown>;
+  /** The state of the cluster is another: forget what is remembered of it. */
+  onRestored?(): unknown;
+}
+
+export class Restartable {
+  readonly #start: () => Promise<Running>;
+  #running: Running | undefined;
+  /** Orders are carried out one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(start: () => Promise<Running>) {
+    this.#start = start;
+  }
+
+  /** The clock first: nothing may see the wrong time. */
+  async start(environment: NodeJS.ProcessEnv = process.env): Promise<void> {
+    const offsetMs = Number(environment[clockOffsetVariable] ?? 0);
+    if (Number.isFinite(offsetMs)) shiftSystemClock(offsetMs);
+    process.on('message', (message) => {
+      if (!isOrderMessage(message)) return;
+      const { id, order } = message;
+      this.#turn = this.#turn
+        .then(() => this.#do(order))
+        .then(
+          () => answer({ kind: 'done', id }),
+          (error: unknown) => answer({ kind: 'done', id, error: errorText(error) }),
+        );
+    });
+    this.#running = await this.#start();
+  }
+
+  async stop(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    await running?.stop();
+  }
+
+  async #do(order: Order): Promise<void> {
+    switch (order.kind) {
+      case 'clock':
+        shiftSystemClock(order.offsetMs);
+        return;
+      case 'quiesce':
+        await this.stop();
+        return;
+      case 'resume':
+        this.#running ??= await this.#start();
+        return;
+      case 'restored':
+        await this.#running?.onRestored?.();
+        return;
+    }
+  }
+}
+
+function answer(message: DoneMessage): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+}

@@ -1,0 +1,117 @@
+/**
+ * The fault plane of the cluster that `up` runs: the engine, the proxy before the coordinator, the children it acts on,
+ * and the answers to the gateway's questions.
+ */
+import { systemRandom } from '../../actors/live/ports.ts';
+import { faultEngine } from '../../faults/engine.ts';
+import { isControlRequest, PlaneControl } from '../../plane/control.ts';
+import { FaultPlane } from '../../plane/fault-plane.ts';
+import type { ProcessControl, QueueControl, SnapshotControl } from '../../plane/ports.ts';
+import type { Roster } from '../../proto/roster.ts';
+import { readSecret, secretFiles } from '../cluster-material.ts';
+import type { Cluster } from './cluster.ts';
+import { Processes } from './processes.ts';
+import type { SupervisedChild } from './supervisor.ts';
+
+export interface LivePlaneOptions {
+  readonly dataDir: string;
+  readonly roster: Roster;
+  readonly coordinatorPort: number;
+  readonly redisUrl: string;
+  readonly ownsRedis: boolean;
+  readonly say: (line: string) => void;
+}
+
+/** Started before the cluster, whose processes connect to it; `govern` gives it the processes. */
+export class LivePlane {
+  readonly #options: LivePlaneOptions;
+  readonly #plane: FaultPlane;
+  #processes: Processes | undefined;
+  #control: PlaneControl | undefined;
+  #stopping = false;
+
+  constructor(options: LivePlaneOptions) {
+    this.#options = options;
+    const { dataDir, roster, say, ownsRedis, redisUrl, coordinatorPort } = options;
+    const engine = faultEngine({
+      nodesTotal: roster.nodes.length,
+      random: systemRandom,
+      roster,
+      // Read when a node is first made to lie, and not before.
+      identitySeed: (nodeId) => readSecret(dataDir, secretFiles.nodeIdentity(nodeId)),
+      world: 'live',
+    });
+    this.#plane = new FaultPlane({
+      engine,
+      processes: this.#later(),
+      queue: this.#queue(redisUrl),
+      coordinatorUrl: `ws://127.0.0.1:${coordinatorPort}`,
+      ownsRedis,
+      say,
+    });
+  }
+
+  get plane(): FaultPlane {
+    return this.#plane;
+  }
+
+  /** Resolves with the URL at which nodes and gateway find the coordinator. */
+  start(): Promise<string> {
+    return this.#plane.start();
+  }
+
+  /** `snapshots`: made over the processes; undefined without a Redis of our own. */
+  govern(cluster: Cluster, snapshots: (processes: Processes) => SnapshotControl | undefined): Processes {
+    const processes = new Processes(this.#options.dataDir, cluster.children, cluster.clocks, {
+      changed: (process, what, why) => this.#changed(process, what, why),
+      message: (child, message) => this.#answer(child, message),
+    });
+    this.#processes = processes;
+    this.#control = new PlaneControl({ plane: this.#plane, processes, snapshots: snapshots(processes) });
+    return processes;
+  }
+
+  /** What stands still goes on; the links are cut when the processes have stopped. */
+  release(): void {
+    this.#stopping = true;
+    for (const process of this.#processes?.names ?? []) this.#processes?.resume(process);
+  }
+
+  async stop(): Promise<void> {
+    await this.#plane.stop();
+  }
+
+  #changed(process: string, what: 'up' | 'down' | 'paused' | 'resumed', why: string): void {
+    this.#plane.note(process, what, why);
+  }
+
+  #answer(child: SupervisedChild, message: unknown): void {
+    if (child.name !== 'gateway' || !isControlRequest(message) || this.#control === undefined || this.#stopping) return;
+    this.#control.answer(message).then((answer) => child.send(answer));
+  }
+
+  /** The children are there before the first order: those come from what is armed through the gateway. */
+  #later(): ProcessControl {
+    const there = (): Processes => {
+      if (this.#processes === undefined) throw new Error('the cluster does not run yet');
+      return this.#processes;
+    };
+    return {
+      list: () => there().list(),
+      crash: (process, crash) => there().crash(process, crash),
+      restart: (process) => there().restart(process),
+      pause: (process) => there().pause(process),
+      resume: (process) => there().resume(process),
+      setClock: (process, offsetMs) => there().setClock(process, offsetMs),
+    };
+  }
+
+  /** BullMQ is loaded when it is first needed. */
+  #queue(redisUrl: string): QueueControl {
+    const faults = () => import('./queue-faults.ts').then((module) => module.queueFaults(redisUrl));
+    return {
+      doubleDelivery: async () => (await faults()).doubleDelivery(),
+      poisonJob: async () => (await faults()).poisonJob(),
+    };
+  }
+}

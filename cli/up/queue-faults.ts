@@ -1,0 +1,35 @@
+/** Faults of the queue of webhook deliveries, through BullMQ itself. Connected while one is done, and not before. */
+import { randomUUID } from 'node:crypto';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { bullPrefix, bullQueueName } from '../../gateway/deliveries/keys.ts';
+import type { QueueControl } from '../../plane/ports.ts';
+
+const options = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
+
+export function queueFaults(redisUrl: string): QueueControl {
+  const withQueue = async (work: (queue: Queue) => Promise<void>): Promise<void> => {
+    const connection = new Redis(redisUrl, { maxRetriesPerRequest: null, connectTimeout: 5000 });
+    connection.on('error', () => undefined);
+    const queue = new Queue(bullQueueName, { connection, prefix: bullPrefix });
+    queue.on('error', () => undefined);
+    try {
+      await work(queue);
+    } finally {
+      await queue.close();
+      connection.disconnect();
+    }
+  };
+  return {
+    doubleDelivery: () =>
+      withQueue(async (queue) => {
+        const [newest] = await queue.getJobs(['wait', 'active', 'delayed', 'prioritized'], 0, 0, false);
+        if (newest === undefined) return;
+        await queue.add(newest.name, newest.data, { ...options, jobId: `twice-${randomUUID()}` });
+      }),
+    poisonJob: () =>
+      withQueue(async (queue) => {
+        await queue.add('deliver', { poison: true }, { ...options, jobId: `poison-${randomUUID()}` });
+      }),
+  };
+}

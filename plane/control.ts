@@ -1,0 +1,246 @@
+/**
+ * Answers what a sandbox's gateway asks (faults/control.ts), over the plane and whoever runs the processes. What changes
+ * the whole cluster is done one after the other.
+ */
+import {
+  type ControlAnswer,
+  ControlError,
+  type ControlFault,
+  type ControlGives,
+  type ControlMethod,
+  type ControlRequest,
+  type ControlTakes,
+  type NodeStatus,
+  type SandboxControl,
+} from '../faults/control.ts';
+import { type FaultPlane, nowMs } from './fault-plane.ts';
+import type { ProcessControl, SnapshotControl } from './ports.ts';
+
+export interface PlaneControlOptions {
+  readonly plane: FaultPlane;
+  readonly processes: ProcessControl;
+  /** undefined: the Redis is not ours. */
+  readonly snapshots: SnapshotControl | undefined;
+}
+
+/** A process that is crashed and not told when to come back. */
+const restartAfterMs = 100;
+/** What happens to the gateway that asks, happens when it has its answer. */
+const afterAnswerMs = 50;
+const clockMaxMs = 100 * 365 * 86_400_000;
+
+type Handlers = {
+  readonly [M in ControlMethod]: (takes: ControlTakes<M>) => ControlGives<M> | Promise<ControlGives<M>>;
+};
+
+export class PlaneControl implements SandboxControl {
+  readonly #plane: FaultPlane;
+  readonly #processes: ProcessControl;
+  readonly #snapshots: SnapshotControl | undefined;
+  readonly #handlers: Handlers;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor({ plane, processes, snapshots }: PlaneControlOptions) {
+    this.#plane = plane;
+    this.#processes = processes;
+    this.#snapshots = snapshots;
+    this.#handlers = {
+      'faults.create': ({ fault, expiresInMs }) => {
+        const { id } = fault;
+        if (id !== undefined && plane.list().some((armed) => armed.id === id && armed.state !== 'over')) {
+          throw new ControlError({ code: 'conflict', field: 'id', message: `there is a fault ${id} already` });
+        }
+        return { fault: this.#armed(() => plane.arm(fault, expiresInMs)) };
+      },
+      'faults.list': () => ({ faults: plane.list() }),
+      'faults.delete': ({ id }) => ({ fault: plane.disarm(id) ?? missing('fault', id) }),
+      'faults.reset': () => ({ removed: plane.clear() }),
+      'faults.step': ({ step }) => {
+        plane.step(step);
+        return {};
+      },
+      'processes.list': () => ({ processes: this.#list() }),
+      'processes.act': (takes) => this.#inTurn(() => this.#act(takes)),
+      'transcript.get': ({ tenant, session, limit }) => plane.recording.transcript(tenant, session, limit),
+      'recording.read': ({ after, limit }) => ({ ...plane.recording.read(after, limit), beganMs: plane.beganMs }),
+      'receiver.get': () => ({ behaviour: plane.receiver }),
+      'clock.get': () => this.#clock(),
+      'clock.advance': ({ byMs }) => this.#inTurn(() => this.#advance(byMs)),
+      'snapshots.take': ({ name }) =>
+        this.#inTurn(async () => ({ snapshot: await this.#states().take(name, plane.clockOffsetMs) })),
+      'snapshots.list': () => ({ snapshots: this.#states().list() }),
+      'snapshots.restore': ({ id }) => this.#inTurn(() => this.#restore(id)),
+      'snapshots.delete': ({ id }) => ({ snapshot: this.#states().delete(id) }),
+      reset: () => this.#inTurn(() => this.#reset()),
+    };
+  }
+
+  async ask<M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlGives<M>> {
+    const handler = this.#handlers[method] as Handlers[M] | undefined;
+    if (handler === undefined) throw new ControlError({ code: 'unsupported', message: `there is no ${method}` });
+    return handler(takes);
+  }
+
+  /** For a channel. Never rejects. */
+  async answer({ id, method, takes }: ControlRequest): Promise<ControlAnswer> {
+    try {
+      const gives = await this.ask(method, takes as ControlTakes<ControlMethod>);
+      return { kind: 'controlled', id, gives };
+    } catch (error) {
+      return { kind: 'controlled', id, fault: faultOf(error) };
+    }
+  }
+
+  /** The engine says what makes no sense in its own error, with the field. */
+  #armed<T>(arm: () => T): T {
+    try {
+      return arm();
+    } catch (error) {
+      if (error instanceof ControlError) throw error;
+      const { field, path, message } = error as { field?: unknown; path?: unknown; message?: unknown };
+      const where = typeof field === 'string' ? field : typeof path === 'string' ? path : undefined;
+      throw new ControlError({
+        code: 'invalid',
+        message: typeof message === 'string' ? message : 'the fault makes no sense here',
+        ...(where !== undefined && { field: where }),
+      });
+    }
+  }
+
+  #list(): readonly NodeStatus[] {
+    return this.#processes.list().map((status) => ({
+      ...status,
+      linked: status.process.startsWith('node/') ? this.#plane.isLinked(status.process) : null,
+      clockOffsetMs: status.process === 'redis' ? 0 : this.#plane.clockOffsetOf(status.process),
+    }));
+  }
+
+  #status(process: string): NodeStatus {
+    return this.#list().find((each) => each.process === process) ?? missing('process', process);
+  }
+
+  async #act(takes: ControlTakes<'processes.act'>): Promise<ControlGives<'processes.act'>> {
+    const { process } = takes;
+    const status = this.#status(process);
+    if (process === 'gateway') return this.#actOnAsker(takes, status);
+    await this.#do(takes, status);
+    return { process: this.#status(process) };
+  }
+
+  #actOnAsker(takes: ControlTakes<'processes.act'>, status: NodeStatus): ControlGives<'processes.act'> {
+    if (takes.action === 'pause') {
+      throw new ControlError({
+        code: 'conflict',
+        field: 'action',
+        message:
+          'the gateway answers this API: paused, nobody could resume it. Use a pause fault, which ends by itself',
+      });
+    }
+    if (takes.action === 'crash' && takes.restartAfterMs === null) {
+      throw new ControlError({
+        code: 'conflict',
+        field: 'restart_after_ms',
+        message: 'the gateway answers this API: down for good, nobody could restart it. Say when it comes back',
+      });
+    }
+    setTimeout(() => this.#do(takes, status).catch(() => undefined), afterAnswerMs);
+    return { process: status };
+  }
+
+  async #do(takes: ControlTakes<'processes.act'>, status: NodeStatus): Promise<void> {
+    const { process, action, loseState = false } = takes;
+    if (loseState && !process.startsWith('node/')) {
+      throw new ControlError({
+        code: 'invalid',
+        field: 'lose_state',
+        message: 'only nodes have a store of their own; the others keep theirs in Redis',
+      });
+    }
+    switch (action) {
+      case 'crash': {
+        this.#plane.cut(process);
+        const after = takes.restartAfterMs === undefined ? restartAfterMs : takes.restartAfterMs;
+        await this.#processes.crash(process, { loseState, restartAfterMs: after });
+        return;
+      }
+      case 'restart':
+        await this.#processes.restart(process);
+        return;
+      case 'pause':
+        if (status.state === 'down' || !this.#processes.pause(process)) {
+          throw new ControlError({ code: 'conflict', message: `${process} is down: restart it first` });
+        }
+        return;
+      case 'resume':
+        this.#processes.resume(process);
+        return;
+    }
+  }
+
+  #clock(): { offsetMs: number; nowMs: number } {
+    const offsetMs = this.#plane.clockOffsetMs;
+    return { offsetMs, nowMs: Math.round(nowMs() + offsetMs) };
+  }
+
+  async #advance(byMs: number): Promise<{ offsetMs: number; nowMs: number }> {
+    const offsetMs = this.#plane.clockOffsetMs + byMs;
+    if (!(byMs >= 0) || offsetMs > clockMaxMs) {
+      throw new ControlError({
+        code: 'invalid',
+        field: 'by_ms',
+        message: 'the clock goes forward, by 100 years in all',
+      });
+    }
+    await this.#plane.setClock(offsetMs);
+    return this.#clock();
+  }
+
+  #states(): SnapshotControl {
+    if (this.#snapshots !== undefined) return this.#snapshots;
+    throw new ControlError({
+      code: 'unsupported',
+      message:
+        'this cluster runs on a Redis that REDIS_URL names: snapshots and reset need one that `signmesh up` started',
+    });
+  }
+
+  async #restore(id: string): Promise<ControlGives<'snapshots.restore'>> {
+    const states = this.#states();
+    if (!states.list().some((snapshot) => snapshot.id === id)) missing('snapshot', id);
+    const beganMs = performance.now();
+    this.#plane.clear();
+    const { snapshot, clockOffsetMs } = await states.restore(id);
+    await this.#plane.rightClocks(clockOffsetMs);
+    return { snapshot, tookMs: Math.round(performance.now() - beganMs) };
+  }
+
+  async #reset(): Promise<{ tookMs: number }> {
+    const states = this.#states();
+    const beganMs = performance.now();
+    this.#plane.clear();
+    await this.#plane.rightClocks();
+    await states.reset();
+    return { tookMs: Math.round(performance.now() - beganMs) };
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work, work);
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+}
+
+function missing(what: string, id: string): never {
+  throw new ControlError({ code: 'not_found', message: `there is no ${what} ${id}` });
+}
+
+function faultOf(error: unknown): ControlFault {
+  if (error instanceof ControlError) return error.fault;
+  return { code: 'unavailable', message: error instanceof Error ? error.message : 'it did not work' };
+}
+
+/** What a channel gives to `answer`. */
+export function isControlRequest(message: unknown): message is ControlRequest {
+  const { kind, id, method } = (message ?? {}) as Partial<Record<keyof ControlRequest, unknown>>;
+  return kind === 'control' && typeof id === 'number' && typeof method === 'string';
+}

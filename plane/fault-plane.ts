@@ -1,0 +1,340 @@
+/**
+ * The live fault plane: the fault engine over real processes. Frames come to it from the proxy of links, what the engine
+ * orders is done with signals, sockets and messages, and everything that is seen is recorded. It runs in the process
+ * that supervises the cluster; product processes contain none of it.
+ *
+ * Times handed to the engine are milliseconds since the Unix epoch on a clock that never jumps: faults of clocks do not
+ * touch it.
+ */
+import { type ArmedFault, ControlError } from '../faults/control.ts';
+import type { FaultEngine, FrameVerdict, Order, ReceiverBehaviour } from '../faults/engine-contract.ts';
+import { type Fault, simulatedOnly } from '../faults/fault.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import type { FrameHead } from './frame-scan.ts';
+import { LinkProxy } from './link-proxy.ts';
+import type { ProcessControl, QueueControl } from './ports.ts';
+import { Recording } from './recording.ts';
+import { frameWords } from './words.ts';
+
+export interface FaultPlaneOptions {
+  readonly engine: FaultEngine;
+  readonly processes: ProcessControl;
+  readonly queue: QueueControl;
+  /** ws://host:port of the coordinator. */
+  readonly coordinatorUrl: string;
+  /** Whether Redis is a child that can be stopped. */
+  readonly ownsRedis: boolean;
+  /** What went wrong in carrying out an order, for a person. */
+  readonly say: (line: string) => void;
+}
+
+type ProcessEvent = Extract<RunEvent, { kind: 'process' }>;
+
+/** Timers do not wait longer; then they look again. */
+const wakeWithinMs = 60_000;
+
+export class FaultPlane {
+  readonly recording = new Recording();
+  /** When the recording's time began. */
+  readonly beganMs = nowMs();
+  readonly #options: FaultPlaneOptions;
+  readonly #engine: FaultEngine;
+  readonly #proxy: LinkProxy;
+  readonly #expiries = new Map<string, { readonly expiresMs: number; readonly timer: NodeJS.Timeout }>();
+  /** By process, beside the offset of all. */
+  readonly #skews = new Map<string, number>();
+  #clockOffsetMs = 0;
+  #receiver: ReceiverBehaviour | null = null;
+  #wake: NodeJS.Timeout | undefined;
+  #wakeAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(options: FaultPlaneOptions) {
+    this.#options = options;
+    const { engine } = options;
+    this.#engine = engine;
+    this.#proxy = new LinkProxy({
+      upstreamUrl: options.coordinatorUrl,
+      judge: {
+        get idle() {
+          return engine.idle;
+        },
+        judge: (frame): FrameVerdict => engine.frame(frame, nowMs()),
+        perform: (orders) => this.#perform(orders),
+      },
+      watcher: {
+        frame: (head, afterMs, faults) => this.#frame(head, afterMs, faults),
+        knock: (peer) => this.#knock(peer),
+        link: (peer, up, why) => this.note(peer, up ? 'linkUp' : 'linkDown', why),
+      },
+    });
+  }
+
+  /** Resolves with the URL at which nodes and gateways find the coordinator. */
+  start(): Promise<string> {
+    return this.#proxy.start();
+  }
+
+  async stop(): Promise<void> {
+    for (const { timer } of this.#expiries.values()) clearTimeout(timer);
+    clearTimeout(this.#wake);
+    await this.#proxy.stop();
+  }
+
+  get receiver(): ReceiverBehaviour | null {
+    return this.#receiver;
+  }
+
+  get clockOffsetMs(): number {
+    return this.#clockOffsetMs;
+  }
+
+  /** In all. */
+  clockOffsetOf(process: string): number {
+    return this.#clockOffsetMs + (this.#skews.get(process) ?? 0);
+  }
+
+  isLinked(process: string): boolean {
+    return this.#proxy.isUp(process);
+  }
+
+  /** The process has died: its sockets are, too. */
+  cut(process: string): void {
+    this.#proxy.cut(process);
+  }
+
+  /** Throws ControlError for what a live cluster does not have; the engine's own error for what makes no sense. */
+  arm(fault: Fault, expiresInMs: number): ArmedFault {
+    this.#refuseUnsupported(fault);
+    const { id, orders } = this.#engine.arm(fault, nowMs());
+    const expiresMs = nowMs() + expiresInMs;
+    const timer = setTimeout(() => this.disarm(id), expiresInMs);
+    timer.unref();
+    this.#expiries.set(id, { expiresMs, timer });
+    this.#recordFault(id, fault, 'armed');
+    this.#perform(orders);
+    return this.list().find((armed) => armed.id === id)!;
+  }
+
+  list(): readonly ArmedFault[] {
+    return this.#engine.list(nowMs()).map((status) => ({
+      ...status,
+      expiresMs: this.#expiries.get(status.id)?.expiresMs ?? status.endsMs ?? status.armedMs,
+    }));
+  }
+
+  /** undefined: there is none. */
+  disarm(id: string): ArmedFault | undefined {
+    const before = this.list().find((armed) => armed.id === id);
+    const orders = this.#engine.disarm(id, nowMs());
+    this.#forget(id);
+    if (orders !== undefined) this.#perform(orders);
+    return before && (this.list().find((armed) => armed.id === id) ?? { ...before, state: 'over' });
+  }
+
+  /** All faults end. Returns how many there were. */
+  clear(): number {
+    const removed = this.list().filter(({ state }) => state !== 'over').length;
+    for (const id of [...this.#expiries.keys()]) this.#forget(id);
+    this.#perform(this.#engine.clear(nowMs()));
+    return removed;
+  }
+
+  step(name: string): void {
+    this.#perform(this.#engine.step(name, nowMs()));
+  }
+
+  /** Of every process. Resolves when those that can hear have taken it over. */
+  async setClock(offsetMs: number): Promise<void> {
+    this.#clockOffsetMs = offsetMs;
+    const names = this.#options.processes.list().map(({ process }) => process);
+    await Promise.all(
+      names
+        .filter((process) => process !== 'redis')
+        .map((process) => this.#options.processes.setClock(process, this.clockOffsetOf(process))),
+    );
+    this.note('cluster', 'clock', `every clock is off by ${offsetMs} ms`);
+  }
+
+  /** Clocks that jumped are right again. */
+  async rightClocks(offsetMs = 0): Promise<void> {
+    this.#skews.clear();
+    await this.setClock(offsetMs);
+  }
+
+  /** Of a process, for reports. */
+  note(process: string, what: ProcessEvent['what'], text: string): void {
+    this.recording.add({ kind: 'process', atMs: this.#atMs(), process, what, text });
+  }
+
+  #refuseUnsupported(fault: Fault): void {
+    const reason = simulatedOnly[fault.fault];
+    if (reason !== undefined) {
+      throw new ControlError({
+        code: 'unsupported',
+        field: 'fault',
+        message: `${fault.fault} is for the simulator alone: ${reason}`,
+      });
+    }
+    const targets = targetsOf(fault);
+    if (!this.#options.ownsRedis && (fault.fault === 'redis_gone' || targets.includes('redis'))) {
+      throw new ControlError({
+        code: 'unsupported',
+        field: fault.fault === 'redis_gone' ? 'fault' : 'target',
+        message:
+          'this cluster runs on a Redis that REDIS_URL names: faults of Redis need one that `signmesh up` started',
+      });
+    }
+  }
+
+  #forget(id: string): void {
+    clearTimeout(this.#expiries.get(id)?.timer);
+    this.#expiries.delete(id);
+  }
+
+  #perform(orders: readonly Order[]): void {
+    for (const order of orders) {
+      try {
+        this.#performOne(order);
+      } catch (error) {
+        this.#options.say(`a fault could not be carried out (${order.kind}): ${textOf(error)}`);
+      }
+    }
+    this.#rearm();
+  }
+
+  #performOne(order: Order): void {
+    const { processes, queue } = this.#options;
+    switch (order.kind) {
+      case 'crash':
+        this.#proxy.cut(order.process);
+        this.#later(processes.crash(order.process, order));
+        return;
+      case 'pause':
+        this.#pause(order.process);
+        return;
+      case 'resume':
+        this.#resume(order.process);
+        return;
+      case 'silence':
+        this.#proxy.silence(order.process, order.on);
+        return;
+      case 'deliver':
+        this.#proxy.deliver(order.peer, order.direction, order.envelopes);
+        return;
+      case 'clock':
+        this.#skews.set(order.process, order.offsetMs);
+        this.#later(processes.setClock(order.process, this.clockOffsetOf(order.process)));
+        this.note(order.process, 'clock', `its clock is off by ${order.offsetMs} ms`);
+        return;
+      case 'redis':
+        if (order.up) this.#resume('redis');
+        else this.#pause('redis');
+        return;
+      case 'worker':
+        if (order.stalled) this.#pause('worker');
+        else this.#resume('worker');
+        return;
+      case 'queue':
+        this.#later(order.what === 'poison_job' ? queue.poisonJob() : queue.doubleDelivery());
+        return;
+      case 'receiver':
+        this.#receiver = order.behaviour ?? null;
+        return;
+      case 'fired':
+      case 'ended':
+        this.recording.add({
+          kind: 'fault',
+          atMs: this.#atMs(),
+          id: order.id,
+          fault: order.fault,
+          targets: this.#targetsById(order.id),
+          what: order.kind,
+          text: '',
+        });
+        return;
+    }
+  }
+
+  #pause(process: string): void {
+    this.#options.processes.pause(process);
+  }
+
+  #resume(process: string): void {
+    this.#options.processes.resume(process);
+  }
+
+  #later(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#options.say(`a fault could not be carried out: ${textOf(error)}`));
+  }
+
+  #rearm(): void {
+    const atMs = this.#engine.nextWakeMs();
+    if (atMs === this.#wakeAtMs) return;
+    clearTimeout(this.#wake);
+    this.#wakeAtMs = atMs;
+    if (atMs === Number.POSITIVE_INFINITY) return;
+    this.#wake = setTimeout(
+      () => {
+        this.#wakeAtMs = Number.POSITIVE_INFINITY;
+        this.#perform(this.#engine.wake(nowMs()));
+      },
+      Math.min(wakeWithinMs, Math.max(0, Math.ceil(atMs - nowMs()))),
+    );
+    this.#wake.unref();
+  }
+
+  #frame(head: FrameHead, afterMs: readonly number[], faults: readonly string[]): void {
+    const atMs = this.#atMs();
+    this.recording.add({
+      kind: 'frame',
+      atMs,
+      arrivesMs: afterMs.map((each) => atMs + each),
+      from: head.from,
+      to: head.to,
+      point: head.point,
+      tenant: head.tenant,
+      session: head.session,
+      attempt: head.attempt,
+      bytes: head.end - head.begin,
+      text: frameWords[head.point],
+      faults,
+    });
+    // A frame may have set off what ends by itself.
+    if (!this.#engine.idle) this.#rearm();
+  }
+
+  /** What was held of the old link is lost with it, and a half-open one has been noticed. */
+  #knock(peer: string): void {
+    if (this.#engine.idle) return;
+    this.#engine.linkDown(peer);
+    this.#perform(this.#engine.wake(nowMs()));
+  }
+
+  #recordFault(id: string, fault: Fault, what: 'armed'): void {
+    const targets = targetsOf(fault);
+    this.recording.add({ kind: 'fault', atMs: this.#atMs(), id, fault: fault.fault, targets, what, text: '' });
+  }
+
+  #targetsById(id: string): readonly string[] {
+    const armed = this.#engine.list(nowMs()).find((status) => status.id === id);
+    return armed === undefined ? [] : targetsOf(armed.fault);
+  }
+
+  #atMs(): number {
+    return Math.round((nowMs() - this.beganMs) * 1000) / 1000;
+  }
+}
+
+/** Milliseconds since the Unix epoch, never going back. */
+export function nowMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+function targetsOf(fault: Fault): readonly string[] {
+  if (!('target' in fault)) return fault.fault === 'redis_gone' ? ['redis'] : [];
+  return typeof fault.target === 'string' ? [fault.target] : fault.target;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,24 @@
+/** What the proxy of links needs of others: who decides what becomes of frames, and who is told of what passes. */
+import type { FrameInTransit, FrameVerdict, Order } from '../faults/engine-contract.ts';
+import type { FrameHead } from './frame-scan.ts';
+
+/** Who decides what becomes of frames. */
+export interface FrameJudge {
+  /** Frames need not be shown. */
+  readonly idle: boolean;
+  judge(frame: FrameInTransit): FrameVerdict;
+  /** What a verdict ordered, once its arrivals are on their way. */
+  perform(orders: readonly Order[]): void;
+}
+
+/** Who is told of what passes. None of these may throw. */
+export interface LinkWatcher {
+  /** `afterMs`: of each arrival; none: the frame is lost or held. */
+  frame(head: FrameHead, afterMs: readonly number[], faults: readonly string[]): void;
+  /** A peer opens a link anew: it has given up the one before. */
+  knock(peer: string): void;
+  link(peer: string, up: boolean, why: string): void;
+}
+
+/** More than any party of the link takes: what is too large is refused by whom it is meant for. */
+export const proxyMessageBytesMax = 64 * 1024 * 1024;
