@@ -1,0 +1,238 @@
+/**
+ * What lasts: processes that are down or stand still, faults that hold, sessions with their states; and the state of any
+ * actor at any moment. Found once. Runs in the browser: it may name nothing outside itself.
+ */
+import type { Model } from './model.ts';
+
+/** `until`: the event that ends it; -1: nothing does. */
+export interface Span {
+  readonly from: number;
+  until: number;
+}
+export interface ProcessSpan extends Span {
+  readonly process: string;
+  readonly what: 'down' | 'paused' | 'linkDown';
+}
+export interface FaultSpan extends Span {
+  readonly id: string;
+  readonly fault: string;
+  readonly family: string;
+  readonly targets: readonly string[];
+  readonly strikes: number[];
+  /** How many frames it touched, and the first of them; -1: none. */
+  frames: number;
+  firstFrame: number;
+}
+export interface SessionSpan {
+  readonly name: string;
+  /** Which of the lanes it is drawn in: sessions that do not overlap share one. */
+  lane: number;
+  readonly firstRank: number;
+  lastRank: number;
+  readonly segments: { readonly event: number; readonly state: string; readonly epoch: string }[];
+}
+
+export interface Spans {
+  readonly processes: readonly ProcessSpan[];
+  readonly faults: readonly FaultSpan[];
+  readonly sessions: readonly SessionSpan[];
+  readonly lanes: number;
+  readonly violations: readonly number[];
+  /** Every process that is spoken of. */
+  readonly processNames: readonly string[];
+  readonly actors: readonly string[];
+  /** Family of the first fault that touched a frame, as index into families; 255: none. */
+  readonly touched: Uint8Array;
+  readonly families: readonly string[];
+  processOf(address: string): string;
+  /** The last `state` event of each actor up to and with `event`, by the order of `actors`; -1: none yet. */
+  statesAt(event: number): Int32Array;
+  processAt(process: string, event: number): string;
+}
+
+export function findSpans(model: Model): Spans {
+  const families = ['process', 'link', 'byzantine', 'clock', 'store', 'queue', 'receipt'];
+  const linkFaults = 'delay drop duplicate reorder partition hold half_open corrupt truncate'.split(' ');
+  const familyOf = (fault: string): string => {
+    if (fault === 'crash' || fault === 'pause' || fault === 'slow') return 'process';
+    if (linkFaults.includes(fault)) return 'link';
+    if (fault.startsWith('clock_')) return 'clock';
+    if (fault.startsWith('store_') || fault === 'redis_gone') return 'store';
+    if (/^(worker_|receiver_|double_delivery|poison_job)/.test(fault)) return 'queue';
+    return fault === 'force_receipt' ? 'receipt' : 'byzantine';
+  };
+  const processOf = (address: string): string => {
+    const parts = address.split('/');
+    if (parts[0] === 'node' && parts.length > 1) return `node/${parts[1]}`;
+    return ['gateway', 'worker', 'receiver', 'redis'].includes(parts[0]!) ? parts[0]! : 'coordinator';
+  };
+
+  const processes: ProcessSpan[] = [];
+  const faults: FaultSpan[] = [];
+  const violations: number[] = [];
+  const sessions: SessionSpan[] = [];
+  const names = new Set<string>();
+  const open = new Map<string, ProcessSpan>();
+  const openFaults = new Map<string, FaultSpan>();
+  const sessionOf = new Map<number, SessionSpan>();
+  const actorIndex = new Map<string, number>();
+  const stateEvents: number[][] = [];
+  const processEvents = new Map<string, number[]>();
+  const touched = new Uint8Array(model.count).fill(255);
+  /** The last span of a fault, by its id. */
+  const spanOfFault = new Map<string, FaultSpan>();
+
+  const begin = (process: string, what: ProcessSpan['what'], event: number) => {
+    end(process, what, event);
+    const span: ProcessSpan = { process, what, from: event, until: -1 };
+    open.set(`${process} ${what}`, span);
+    processes.push(span);
+  };
+  const end = (process: string, what: ProcessSpan['what'], event: number) => {
+    const span = open.get(`${process} ${what}`);
+    if (span) span.until = event;
+    open.delete(`${process} ${what}`);
+  };
+  const seeProcess = (event: number) => {
+    const process = model.text(event, 'process');
+    const what = model.text(event, 'what');
+    names.add(process);
+    if (!processEvents.has(process)) processEvents.set(process, []);
+    processEvents.get(process)!.push(event);
+    if (what === 'down') {
+      for (const other of ['paused', 'linkDown'] as const) end(process, other, event);
+      begin(process, 'down', event);
+    }
+    if (what === 'up') end(process, 'down', event);
+    if (what === 'paused') begin(process, 'paused', event);
+    if (what === 'resumed') end(process, 'paused', event);
+    if (what === 'linkDown') begin(process, 'linkDown', event);
+    if (what === 'linkUp') end(process, 'linkDown', event);
+  };
+  const seeFault = (event: number) => {
+    const id = model.text(event, 'id');
+    const what = model.text(event, 'what');
+    let span = openFaults.get(id);
+    if (!span) {
+      const fault = model.text(event, 'fault');
+      span = {
+        id,
+        fault,
+        family: familyOf(fault),
+        targets: model.list(event, 'targets'),
+        from: event,
+        until: -1,
+        strikes: [],
+        frames: 0,
+        firstFrame: -1,
+      };
+      openFaults.set(id, span);
+      spanOfFault.set(id, span);
+      faults.push(span);
+      for (const target of span.targets) if (!target.includes('*')) names.add(target);
+    }
+    if (what === 'fired') span.strikes.push(event);
+    if (what === 'ended') {
+      span.until = event;
+      openFaults.delete(id);
+    }
+  };
+  const seeSession = (event: number) => {
+    const index = model.session[event]!;
+    const rank = model.startRank[event]!;
+    let span = sessionOf.get(index);
+    if (!span) {
+      span = { name: model.strings[index]!, lane: 0, firstRank: rank, lastRank: rank, segments: [] };
+      sessionOf.set(index, span);
+      sessions.push(span);
+    }
+    span.lastRank = Math.max(span.lastRank, rank);
+    for (let arrival = model.arrivalStart[event]!; arrival < model.arrivalStart[event + 1]!; arrival += 1)
+      span.lastRank = Math.max(span.lastRank, model.arrivalRank[arrival]!);
+    if (model.kindName(event) !== 'state' || !/^(signing|dkg)\//.test(model.text(event, 'address'))) return;
+    const epoch = model.fields(event).find(([name]) => name === 'epoch')?.[1] ?? '';
+    const state = model.text(event, 'state');
+    const last = span.segments.at(-1);
+    if (last?.state !== state || last.epoch !== epoch) span.segments.push({ event, state, epoch });
+  };
+
+  for (let event = 0; event < model.count; event += 1) {
+    const kind = model.kindName(event);
+    if (kind === 'process') seeProcess(event);
+    else if (kind === 'fault') seeFault(event);
+    else if (kind === 'violation') violations.push(event);
+    else if (kind === 'delivery') {
+      names.add('worker');
+      names.add('receiver');
+    } else if (kind === 'frame') {
+      names.add(processOf(model.text(event, 'from')));
+      names.add(processOf(model.text(event, 'to')));
+      for (const id of model.list(event, 'faults')) {
+        const span = spanOfFault.get(id);
+        if (touched[event] === 255) touched[event] = families.indexOf(span?.family ?? 'link');
+        if (!span) continue;
+        if (span.frames === 0) span.firstFrame = event;
+        span.frames += 1;
+      }
+    } else if (kind === 'state' || kind === 'actor') {
+      const address = model.text(event, 'address');
+      names.add(processOf(address));
+      if (kind === 'state') {
+        let actor = actorIndex.get(address);
+        if (actor === undefined) {
+          actor = stateEvents.push([]) - 1;
+          actorIndex.set(address, actor);
+        }
+        stateEvents[actor]!.push(event);
+      }
+    }
+    if (model.session[event]! >= 0) seeSession(event);
+  }
+
+  // Sessions begin in order: each takes the first lane whose last session is over.
+  const busyUntil: number[] = [];
+  for (const span of sessions) {
+    let lane = busyUntil.findIndex((rank) => rank < span.firstRank);
+    if (lane < 0) lane = busyUntil.length;
+    busyUntil[lane] = span.lastRank;
+    span.lane = lane;
+  }
+
+  /** The last of sorted events that is not after `event`; -1: none. */
+  const lastUpTo = (events: readonly number[], event: number): number => {
+    let low = 0;
+    let high = events.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (events[middle]! <= event) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? -1 : events[low - 1]!;
+  };
+  return {
+    processes,
+    faults,
+    sessions,
+    lanes: busyUntil.length,
+    violations,
+    processNames: [...names],
+    actors: [...actorIndex.keys()],
+    touched,
+    families,
+    processOf,
+    statesAt: (event) => Int32Array.from(stateEvents, (events) => lastUpTo(events, event)),
+    processAt: (process, event) => {
+      const last = lastUpTo(processEvents.get(process) ?? [], event);
+      if (last < 0) return 'up';
+      const of = (what: string) =>
+        processes.some(
+          (span) =>
+            span.process === process &&
+            span.what === what &&
+            span.from <= event &&
+            (span.until < 0 || span.until > event),
+        );
+      return of('down') ? 'down' : of('paused') ? 'paused' : of('linkDown') ? 'cut off' : 'up';
+    },
+  };
+}
