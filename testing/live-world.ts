@@ -44,6 +44,7 @@ export class LiveWorld implements ScenarioWorld {
   readonly #violations: Violation[] = [];
   readonly #seenEvents = new Set<string>();
   readonly #beganMs = performance.now();
+  readonly #beganEpochMs = Date.now();
   #webhook: string | undefined;
   /** By the clock of the sandbox, RFC 3339. */
   #since = '';
@@ -94,6 +95,12 @@ export class LiveWorld implements ScenarioWorld {
     await this.#receiver?.stop();
   }
 
+  /** The sandbox itself ends: nothing in it needs to be mended. */
+  async abandon(): Promise<void> {
+    clearTimeout(this.#waking);
+    await this.#receiver?.stop();
+  }
+
   nowMs(): number {
     return Math.round(performance.now() - this.#beganMs);
   }
@@ -132,8 +139,9 @@ export class LiveWorld implements ScenarioWorld {
   /** Adds what the fault plane saw, in the order of time. */
   async readRecording(): Promise<void> {
     for (let after = this.#recordingFrom; ; ) {
-      const { events, next } = await this.#insist(() => this.#api.recording(after));
-      this.#observed.push(...events);
+      const { events, next, began_at } = await this.#insist(() => this.#api.recording(after));
+      const aheadMs = Date.parse(began_at) - this.#beganEpochMs;
+      this.#observed.push(...events.map((event) => shifted(event, aheadMs)));
       if (next === after || events.length === 0) break;
       after = next;
     }
@@ -301,4 +309,11 @@ export class LiveWorld implements ScenarioWorld {
       if (text !== undefined) this.#violations.push({ invariant: checker.invariant, text, atMs: observation.atMs });
     }
   }
+}
+
+/** In the time of this world instead of the recording's. */
+function shifted(event: RunEvent, byMs: number): RunEvent {
+  const atMs = Math.round(event.atMs + byMs);
+  if (event.kind !== 'frame') return { ...event, atMs };
+  return { ...event, atMs, arrivesMs: event.arrivesMs.map((arrivesMs) => Math.round(arrivesMs + byMs)) };
 }

@@ -1,0 +1,67 @@
+/**
+ * `signmesh/testing`: a cluster for a test of your own, with vitest, node:test or anything else. docs/testing.md explains
+ * it; examples/testing/ shows it.
+ */
+import type { TestCluster } from './cluster.ts';
+
+export type { Fault } from '../faults/fault.ts';
+export {
+  CeremonyFailed,
+  type InjectedFault,
+  type Key,
+  type Signature,
+  type SignOptions,
+  TestCluster,
+} from './cluster.ts';
+export { ApiError, CallFailed } from './sandbox-api.ts';
+
+export interface ClusterOptions {
+  /**
+   * false (default): simulated, in this process and in virtual time. true: real processes, started for this cluster. An
+   * address: a sandbox that runs already; `token` is one of it with every scope.
+   */
+  readonly live?: boolean | string;
+  readonly token?: string;
+  /** 5. */
+  readonly nodes?: number;
+  /** Of the simulated world: the same seed and calls give the same run. */
+  readonly seed?: string;
+  /** A silent node is replaced after so long. 300. */
+  readonly partialTimeoutMs?: number;
+  /** A call waits so long for nodes that are away. 2,000. */
+  readonly nodesWaitMs?: number;
+  /** Whether a webhook receiver gets every event; `delivered` tells of it. false. */
+  readonly receiver?: boolean;
+  /** Variables of a live sandbox of its own (docs/configuration.md). */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A running cluster. Whoever takes one stops it, or lets `await using` do so.
+ *
+ * @throws TypeError for options that contradict each other; Error with the last words of a sandbox that does not start
+ */
+export async function cluster(options: ClusterOptions = {}): Promise<TestCluster> {
+  const { live = false, token, nodes = 5, seed = 'test', environment } = options;
+  const { partialTimeoutMs = 300, nodesWaitMs = 2000, receiver = false } = options;
+  if (!Number.isInteger(nodes) || nodes < 2 || nodes > 100)
+    throw new TypeError('nodes must be a whole number from 2 to 100');
+  if (live === false) {
+    if (token !== undefined || environment !== undefined)
+      throw new TypeError('token and environment are for live clusters');
+    const { simulatedCluster } = await import('./simulated.ts');
+    return simulatedCluster({ nodes, seed, partialTimeoutMs, nodesWaitMs, receiver });
+  }
+  if (typeof live === 'string' && token === undefined) {
+    throw new TypeError('token is missing: a sandbox that runs already needs one with the scope sandbox:admin');
+  }
+  const { liveCluster } = await import('./live.ts');
+  return liveCluster({
+    nodes,
+    partialTimeoutMs,
+    nodesWaitMs,
+    receiver,
+    ...(environment && { environment }),
+    ...(typeof live === 'string' && { running: { baseUrl: live.replace(/\/$/, ''), token: token! } }),
+  });
+}

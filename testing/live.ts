@@ -1,0 +1,50 @@
+/** A live cluster for a test: a sandbox of its own, or one that runs already. */
+import { TestCluster } from './cluster.ts';
+import { type LiveProcess, startLiveProcess } from './live-process.ts';
+import { LiveWorld } from './live-world.ts';
+import { SandboxApi } from './sandbox-api.ts';
+
+export interface LiveClusterOptions {
+  /** Of a sandbox of its own. */
+  readonly nodes: number;
+  readonly partialTimeoutMs: number;
+  readonly nodesWaitMs: number;
+  readonly receiver: boolean;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** A sandbox that runs already, and a token of it with every scope. */
+  readonly running?: { readonly baseUrl: string; readonly token: string };
+}
+
+export async function liveCluster(options: LiveClusterOptions): Promise<TestCluster> {
+  const { running, receiver, environment, nodes, partialTimeoutMs, nodesWaitMs } = options;
+  let own: LiveProcess | undefined;
+  if (!running) {
+    own = await startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs, ...(environment && { environment }) });
+  }
+  const { baseUrl, token } = running ?? own!;
+  const api = new SandboxApi({ baseUrl, token });
+  try {
+    const count = (await api.processes()).filter(({ process }) => process.startsWith('node/')).length;
+    const world = await LiveWorld.open({ api, nodes: count, receiver });
+    let stopping: Promise<void> | undefined;
+    return new TestCluster(world, {
+      nodes: count,
+      drive: () => undefined,
+      takeSnapshot: () => api.takeSnapshot('test'),
+      restoreSnapshot: (snapshot) => api.restoreSnapshot(snapshot as string),
+      reset: () => api.reset(),
+      recording: async () => {
+        await world.readRecording();
+        return world.recording();
+      },
+      stop: () => {
+        // A sandbox of its own goes with everything in it; one of somebody else's is left as it was found.
+        stopping ??= own ? world.abandon().then(() => own.stop()) : world.close();
+        return stopping;
+      },
+    });
+  } catch (error) {
+    await own?.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * A simulated cluster for a test: the very actors in virtual time. Whoever awaits an answer lets time pass until it is
+ * there; what is asked for in the same turn of the event loop happens at the same virtual time.
+ */
+import type { RunEvent } from '../faults/recording.ts';
+import { SimCluster } from '../sim/cluster.ts';
+import { simulatedWorld } from '../sim/scenario/simulated-world.ts';
+import type { ScenarioWorld } from '../sim/scenario/world.ts';
+import { TestCluster } from './cluster.ts';
+
+export interface SimulatedClusterOptions {
+  readonly nodes: number;
+  readonly seed: string;
+  readonly partialTimeoutMs: number;
+  readonly nodesWaitMs: number;
+  readonly receiver: boolean;
+}
+
+export function simulatedCluster(options: SimulatedClusterOptions): TestCluster {
+  const { nodes, seed, partialTimeoutMs, nodesWaitMs, receiver } = options;
+  const recorded: RunEvent[] = [];
+  const cluster = new SimCluster({
+    seed,
+    nodes,
+    receiver,
+    config: { partialTimeoutMs, nodesWaitMs },
+    record: (event) => recorded.push(event),
+  });
+  const world = new Driven(cluster, simulatedWorld(cluster));
+  const restore = async (snapshot: unknown) => {
+    cluster.restore(snapshot as ReturnType<SimCluster['snapshot']>);
+    await world.settle();
+  };
+  const fresh = cluster.snapshot();
+  return new TestCluster(world, {
+    nodes,
+    drive: () => world.drive(),
+    takeSnapshot: async () => cluster.snapshot(),
+    restoreSnapshot: restore,
+    reset: async () => {
+      cluster.heal();
+      await restore(fresh);
+    },
+    recording: async () => recorded,
+    stop: async () => undefined,
+  });
+}
+
+/** A simulated world that knows how many answers are awaited. */
+class Driven implements ScenarioWorld {
+  readonly kind = 'simulated';
+  readonly #cluster: SimCluster;
+  readonly #world: ScenarioWorld;
+  #awaited = 0;
+  #answered = 0;
+  #driving = false;
+
+  constructor(cluster: SimCluster, world: ScenarioWorld) {
+    this.#cluster = cluster;
+    this.#world = world;
+  }
+
+  nowMs(): number {
+    return this.#world.nowMs();
+  }
+
+  idOf(name: string): string {
+    return this.#world.idOf(name);
+  }
+
+  recording(): readonly RunEvent[] {
+    return this.#world.recording();
+  }
+
+  violations() {
+    return this.#world.violations();
+  }
+
+  ask: ScenarioWorld['ask'] = (question, asks, gets) => {
+    this.#awaited += 1;
+    this.#world.ask(question, asks, (answer) => {
+      this.#awaited -= 1;
+      this.#answered += 1;
+      gets(answer);
+    });
+  };
+
+  /** Lets virtual time pass until somebody has an answer; again, as long as somebody waits. */
+  drive(): void {
+    if (this.#driving) return;
+    this.#driving = true;
+    setImmediate(() => {
+      this.#driving = false;
+      if (this.#awaited === 0) return;
+      const before = this.#answered;
+      const { time } = this.#cluster;
+      // A client's patience bounds every call: somebody is always answered.
+      if (time.runUntil(() => this.#answered > before)) this.drive();
+    });
+  }
+
+  /** Until every node is linked again. */
+  settle(): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (this.#cluster.nodesReady() === this.#cluster.roster.nodes.length) resolve();
+        else this.ask('wait', { ms: 5 }, look);
+        this.drive();
+      };
+      look();
+    });
+  }
+}
