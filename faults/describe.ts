@@ -127,12 +127,17 @@ function when(fault: Fault): string {
     words.push(`${phase} ${owner} ${nth === undefined ? '' : `${ordinal(nth)} `}${point}${of ? ` of ${of}` : ''}`);
   } else {
     if (of !== undefined) words.push(`where they pass ${of}`);
-    if (nth !== undefined) words.push(`from the ${ordinal(nth)} on`);
+    if (nth !== undefined) words.push(isOnce(fault) ? `the ${ordinal(nth)} alone` : `from the ${ordinal(nth)} on`);
   }
   if (session !== undefined) words.push(`in session ${session}`);
   if (step !== undefined) words.push(`${after_ms ? `${after_ms} ms ` : ''}from step ${step} on`);
   else if (after_ms !== undefined) words.push(`after ${after_ms} ms`);
   return words.length === 0 ? '' : ` ${words.join(', ')}`;
+}
+
+/** As the engine has it: an nth frame alone, unless the fault says how many or how long. */
+function isOnce({ count, for_ms }: Fault): boolean {
+  return count === 1 || (count === undefined && for_ms === undefined);
 }
 
 function howOften({ probability, count }: Fault): string {

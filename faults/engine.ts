@@ -78,9 +78,9 @@ class Engine implements FaultEngine {
   }
 
   arm(fault: Fault, nowMs: number): { readonly id: string; readonly orders: readonly Order[] } {
-    const orders = this.#due(nowMs);
     checkFault(fault, this.#options);
     const id = this.#idFor(fault);
+    const orders = this.#due(nowMs);
     const armed = armedFault(id, fault, nowMs);
     this.#faults.delete(id);
     this.#faults.set(id, armed);
@@ -129,7 +129,9 @@ class Engine implements FaultEngine {
   }
 
   frame(frame: FrameInTransit, nowMs: number): FrameVerdict {
-    const orders = this.#due(nowMs);
+    // Only `wake` ends what is due: frames that were held until then go first.
+    this.#latestMs = nowMs;
+    const orders = this.#pending.length > 0 ? this.#pending.splice(0) : [];
     this.#liars.note(frame);
     const looking = this.#looking(frame);
     if (looking.length === 0) {
@@ -171,7 +173,13 @@ class Engine implements FaultEngine {
   linkDown(peer: ProcessName): void {
     let changed = false;
     for (const armed of this.#live) {
-      if (armed.held.length > 0) armed.held = armed.held.filter((held) => held.peer !== peer);
+      if (armed.held.length > 0) {
+        armed.held = armed.held.filter((held) => held.peer !== peer);
+        if (armed.nature === 'frames' && armed.held.length === 0 && armed.strikes >= armed.countMax) {
+          changed = true;
+          this.#pending.push(...this.#end(armed, this.#latestMs));
+        }
+      }
       const isHalfOpen = armed.fault.fault === 'half_open' && armed.phase === 'holding';
       if (!isHalfOpen || armed.noticed.has(peer) || !peersOf(armed.on, this.#options.nodesTotal).includes(peer))
         continue;
@@ -364,7 +372,8 @@ class Engine implements FaultEngine {
   /** Whether a fault on a link touches this frame. Partitions and half-open links touch all. */
   #touches(armed: ArmedFault, frame: FrameInTransit): boolean {
     if (armed.phase !== 'holding') return false;
-    return armed.nature === 'window' ? !armed.noticed.has(frame.peer) : this.#counts(armed, frame);
+    if (armed.nature === 'frames') return this.#counts(armed, frame);
+    return looksAt(armed, frame.peer, frame.direction, frame.point);
   }
 
   /** Counts a frame, and says whether it is one to strike. */
@@ -462,7 +471,8 @@ function firedOrder({ id, fault }: ArmedFault): Order {
 function keepsFrame(armed: ArmedFault, frame: HeldFrame): boolean {
   if (armed.fault.fault === 'pause') return armed.phase === 'holding' && armed.on.includes(senderOf(frame));
   if (!holding.includes(armed.fault.fault)) return false;
-  return looksAt(armed, frame.peer, frame.direction, frame.point) && isOfSession(armed, frame);
+  if (!looksAt(armed, frame.peer, frame.direction, frame.point)) return false;
+  return armed.nature === 'window' || isOfSession(armed, frame);
 }
 
 function deliveries(held: readonly HeldFrame[]): Order[] {

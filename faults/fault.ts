@@ -7,7 +7,9 @@
  *
  * - Faults of a process, a clock, Redis or the queue strike once, or `count` times when triggered by a point.
  * - Faults of links, byzantine faults, and those of stores and receivers hold for as long as they are armed: `for_ms`, or
- *   `count` strikes, or until they are removed. With a point they touch those frames alone.
+ *   `count` strikes, or until they are removed. With a point they touch those frames alone; with its `nth` and neither
+ *   `count` nor `for_ms` the nth alone. What holds whatever passes (partition, half_open, stores, receivers) begins with
+ *   the point's frame instead.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import { points } from './points.ts';
