@@ -22,6 +22,8 @@ export interface LivePlaneOptions {
   readonly say: (line: string) => void;
 }
 
+const linkedWithinMs = 5000;
+
 /** Started before the cluster, whose processes connect to it; `govern` gives it the processes. */
 export class LivePlane {
   readonly #options: LivePlaneOptions;
@@ -69,6 +71,15 @@ export class LivePlane {
     this.#processes = processes;
     this.#control = new PlaneControl({ plane: this.#plane, processes, snapshots: snapshots(processes) });
     return processes;
+  }
+
+  /** Resolves when nodes and gateway have their links again, or have not found them for too long. */
+  async untilLinked(): Promise<void> {
+    const linked = (this.#processes?.names ?? []).filter((name) => name === 'gateway' || name.startsWith('node/'));
+    const untilMs = performance.now() + linkedWithinMs;
+    while (!linked.every((name) => this.#plane.isLinked(name)) && performance.now() < untilMs) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
   }
 
   /** What stands still goes on; the links are cut when the processes have stopped. */

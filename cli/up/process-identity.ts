@@ -22,6 +22,17 @@ export function isRunning(identity: ProcessIdentity): boolean {
   return identity.began !== '' && beganAt(identity.pid) === identity.began;
 }
 
+/** Whether the system has made it stand still (SIGSTOP). Without /proc: as soon as it is asked. */
+export function isStopped(pid: number): boolean {
+  if (process.platform !== 'linux') return true;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat[stat.lastIndexOf(')') + 2] === 'T';
+  } catch {
+    return true;
+  }
+}
+
 /** Signals that very process, if it still runs. */
 export function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {
   if (!isRunning(identity)) return;

@@ -15,7 +15,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { exitCodes } from '../failure.ts';
 import { ChildLog } from './child-log.ts';
-import { identify, removeRecord, writeRecord } from './process-identity.ts';
+import { identify, isStopped, removeRecord, writeRecord } from './process-identity.ts';
 
 export interface ChildSpec {
   /** As in messages, and in the names of the log and of the record: "node-3". */
@@ -72,6 +72,7 @@ export class SupervisedChild {
   #stopExpected = false;
   #wasReady = false;
   #paused = false;
+  #frozen = false;
   #startedMs: number | undefined;
   /** It was killed on purpose, and what is to follow; undefined: a death is news. */
   #crash: { readonly restartAfterMs: number | null; readonly whileDown: () => void } | undefined;
@@ -221,8 +222,25 @@ export class SupervisedChild {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    this.#process?.kill('SIGCONT');
+    if (!this.#frozen) this.#process?.kill('SIGCONT');
     this.#changed('resumed', 'SIGCONT');
+  }
+
+  /** For a moment, and no news: nothing of it changes until `thaw`. False: there is no process. */
+  freeze(): boolean {
+    if (!this.isAlive || this.#process?.kill('SIGSTOP') !== true) return false;
+    this.#frozen = true;
+    return true;
+  }
+
+  thaw(): void {
+    this.#frozen = false;
+    if (!this.#paused) this.#process?.kill('SIGCONT');
+  }
+
+  /** Whether the system has stopped it, or it is gone. */
+  get standsStill(): boolean {
+    return this.pid === undefined || !this.isAlive || isStopped(this.pid);
   }
 
   /** The cluster is going down: from now on nothing it says is for the terminal, and its death is no news. */
@@ -240,6 +258,7 @@ export class SupervisedChild {
     for (const resolve of this.#waiting) resolve();
     if (wasAlive) {
       // What stands still hears nothing.
+      this.thaw();
       this.resume();
       child.kill('SIGTERM');
       const timer = setTimeout(() => {
@@ -274,6 +293,7 @@ export class SupervisedChild {
   #onExit(how: string, code: number | null, upMs: number): void {
     removeRecord(this.#spec.recordFile);
     this.#paused = false;
+    this.#frozen = false;
     this.#startedMs = undefined;
     this.#changed('down', how);
     if (this.#state === 'stopping' || this.#state === 'stopped') return;

@@ -20,6 +20,7 @@ import { checkPortFree, checkPortsDiffer, freePort, type Listener } from './port
 import { privateRedis } from './private-redis.ts';
 import { type ReadyKey, readyKeys } from './ready-keys.ts';
 import { duration, Screen } from './screen.ts';
+import { Snapshots } from './snapshots.ts';
 
 export interface UpOptions {
   readonly settings: Settings;
@@ -132,7 +133,7 @@ class Run {
     const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
     const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES);
 
-    const cluster = await this.#makeCluster(roster, faults, say);
+    const cluster = await this.#makeCluster(roster, sandbox, faults);
     if (this.#stopping) return;
     this.#cluster = cluster;
     await this.#startProcesses(cluster, roster.clusterId, roster.nodes.length);
@@ -142,7 +143,8 @@ class Run {
     this.#announce(sandbox, keys, performance.now() - beganMs);
   }
 
-  async #makeCluster(roster: Roster, faults: boolean, say: (line: string) => void): Promise<Cluster> {
+  async #makeCluster(roster: Roster, sandbox: Sandbox | undefined, faults: boolean): Promise<Cluster> {
+    const say = (line: string) => this.#screen.notice(line);
     const { settings, environment } = this.#options;
     const dataDir = settings.SIGNMESH_DATA_DIR;
     const redis =
@@ -173,7 +175,18 @@ class Run {
       environment,
       say,
     });
-    plane?.govern(cluster, () => undefined);
+    plane?.govern(cluster, (processes) =>
+      redis === undefined || sandbox === undefined
+        ? undefined
+        : new Snapshots({
+            dataDir,
+            nodes: roster.nodes.length,
+            redisUrl,
+            processes,
+            untilLinked: () => plane.untilLinked(),
+            makeReadyKeys: () => readyKeys(this.#httpUrl, sandbox.token),
+          }),
+    );
     return cluster;
   }
 

@@ -1,0 +1,71 @@
+/**
+ * Everything that the private Redis holds, taken and put back in one go each: nobody sees half of a state, since Redis
+ * does a script or a transaction whole. Values are those of DUMP, so nothing here knows what they mean.
+ */
+import { deserialize, serialize } from 'node:v8';
+import type { Redis as RedisClient } from 'ioredis';
+
+/** Access tokens and the cluster's name on it: what outlives a reset. */
+const keptPatterns = ['^sm:tok:', '^sm:{t:[^}]*}:tok$', '^sm:cluster$'];
+
+const dumpScript = `
+local found = {}
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  found[#found + 1] = key
+  found[#found + 1] = redis.call('PTTL', key)
+  found[#found + 1] = redis.call('DUMP', key)
+end
+return found`;
+
+const clearScript = `
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  local kept = false
+  for _, pattern in ipairs(ARGV) do kept = kept or string.find(key, pattern) ~= nil end
+  if not kept then redis.call('UNLINK', key) end
+end
+return redis.status_reply('OK')`;
+
+type Dump = readonly (readonly [key: Buffer, remainingMs: number, value: Buffer])[];
+
+/** As bytes for a file. */
+export async function dumpRedis(url: string): Promise<Buffer> {
+  const flat = await withRedis(
+    url,
+    (redis) => redis.callBuffer('EVAL', dumpScript, '0') as Promise<readonly (Buffer | number)[]>,
+  );
+  const entries: [Buffer, number, Buffer][] = [];
+  for (let index = 0; index + 2 < flat.length; index += 3) {
+    entries.push([flat[index] as Buffer, flat[index + 1] as number, flat[index + 2] as Buffer]);
+  }
+  return serialize(entries);
+}
+
+/** What is there is forgotten; times to live go on from where they were. */
+export async function restoreRedis(url: string, bytes: Buffer): Promise<void> {
+  const entries = deserialize(bytes) as Dump;
+  await withRedis(url, async (redis) => {
+    const transaction = redis.multi();
+    transaction.flushall('SYNC');
+    for (const [key, remainingMs, value] of entries) {
+      // PTTL: -1 is a key for ever. The deserialized views are plain bytes; the client wants Buffers.
+      transaction.restore(Buffer.from(key), Math.max(0, remainingMs), Buffer.from(value));
+    }
+    const results = await transaction.exec();
+    for (const [error] of results ?? []) if (error) throw error;
+  });
+}
+
+export async function clearRedis(url: string): Promise<void> {
+  await withRedis(url, (redis) => redis.call('EVAL', clearScript, '0', ...keptPatterns));
+}
+
+async function withRedis<T>(url: string, work: (redis: RedisClient) => Promise<T>): Promise<T> {
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(url, { connectTimeout: 5000, commandTimeout: 20_000, retryStrategy: () => null });
+  redis.on('error', () => undefined);
+  try {
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * States of a whole cluster, under <data directory>/snapshots: what its Redis holds and the stores of its nodes.
+ *
+ * A state is taken while coordinator, nodes and workers stand still, for milliseconds: it is what their sudden death
+ * would have left, which they are made for, and sessions under way go on afterwards. Before a state is put back the
+ * roles let go of everything, and start again on it: with new boot ids, so that no nonce of before is worth anything.
+ * The gateway stays up throughout.
+ *
+ * Invariant: a snapshot is whole or not there.
+ */
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemRandom } from '../../actors/live/ports.ts';
+import { ControlError, type SnapshotStatus } from '../../faults/control.ts';
+import type { SnapshotControl } from '../../plane/ports.ts';
+import { uuidV7 } from '../../proto/ids.ts';
+import { makeDirectory } from '../files.ts';
+import { type Processes, storeFolder } from './processes.ts';
+import { clearRedis, dumpRedis, restoreRedis } from './redis-state.ts';
+import type { SupervisedChild } from './supervisor.ts';
+
+export interface SnapshotOptions {
+  readonly dataDir: string;
+  readonly nodes: number;
+  readonly redisUrl: string;
+  readonly processes: Processes;
+  /** Resolves when every node and the gateway have their link again. */
+  readonly untilLinked: () => Promise<void>;
+  readonly makeReadyKeys: () => Promise<unknown>;
+}
+
+interface Meta extends SnapshotStatus {
+  readonly clockOffsetMs: number;
+}
+
+const snapshotsMax = 20;
+const bytesMax = 2 * 1024 * 1024 * 1024;
+const quiesceWithinMs = 2000;
+const resumeWithinMs = 10_000;
+const standingWithinMs = 1000;
+
+export class Snapshots implements SnapshotControl {
+  readonly #options: SnapshotOptions;
+  readonly #folder: string;
+
+  constructor(options: SnapshotOptions) {
+    this.#options = options;
+    this.#folder = join(options.dataDir, 'snapshots');
+    if (!existsSync(this.#folder)) return;
+    // What an earlier start began and did not finish.
+    for (const name of readdirSync(this.#folder)) {
+      if (name.endsWith('.part')) rmSync(join(this.#folder, name), { recursive: true, force: true });
+    }
+  }
+
+  async take(name: string, clockOffsetMs: number): Promise<SnapshotStatus> {
+    this.#checkRedis();
+    const kept = this.#metas();
+    const keptBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (kept.length >= snapshotsMax || keptBytes > bytesMax) {
+      const what = kept.length >= snapshotsMax ? `${snapshotsMax} snapshots` : 'the space for snapshots';
+      throw new ControlError({ code: 'conflict', message: `${what} are taken: delete one first` });
+    }
+    const id = `snp_${uuidV7(Date.now(), systemRandom)}`;
+    const part = join(this.#folder, `${id}.part`);
+    for (const folder of [this.#folder, part]) makeDirectory(folder);
+    try {
+      await this.#standingStill(async () => {
+        const [redis] = await Promise.all([dumpRedis(this.#options.redisUrl), this.#copyStores(part)]);
+        writeFileSync(join(part, 'redis.bin'), redis, { mode: 0o600 });
+      });
+      const status = { id, name, takenMs: Date.now(), bytes: sizeOf(part) };
+      writeFileSync(join(part, 'meta.json'), JSON.stringify({ ...status, clockOffsetMs } satisfies Meta));
+      renameSync(part, join(this.#folder, id));
+      return status;
+    } catch (error) {
+      rmSync(part, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  list(): readonly SnapshotStatus[] {
+    return this.#metas().map(({ clockOffsetMs: _, ...status }) => status);
+  }
+
+  async restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }> {
+    const { clockOffsetMs, ...snapshot } = this.#find(id);
+    const from = join(this.#folder, id);
+    await this.#startedAnew(async () => {
+      const redis = restoreRedis(this.#options.redisUrl, readFileSync(join(from, 'redis.bin')));
+      await Promise.all([redis, ...this.#nodeIds.map((node) => this.#putStore(from, node))]);
+    });
+    return { snapshot, clockOffsetMs };
+  }
+
+  delete(id: string): SnapshotStatus {
+    const { clockOffsetMs: _, ...snapshot } = this.#find(id);
+    rmSync(join(this.#folder, id), { recursive: true, force: true });
+    return snapshot;
+  }
+
+  async reset(): Promise<void> {
+    await this.#startedAnew(async () => {
+      await Promise.all([clearRedis(this.#options.redisUrl), ...this.#nodeIds.map((node) => this.#emptyStore(node))]);
+    });
+    await this.#options.makeReadyKeys();
+  }
+
+  get #nodeIds(): readonly number[] {
+    return Array.from({ length: this.#options.nodes }, (_, index) => index + 1);
+  }
+
+  /** All but the gateway, which asks, and Redis, which is asked. */
+  get #roles(): readonly SupervisedChild[] {
+    const { processes } = this.#options;
+    return processes.names
+      .filter((name) => name !== 'gateway' && name !== 'redis')
+      .flatMap((name) => processes.of(name));
+  }
+
+  #checkRedis(): void {
+    const redis = this.#options.processes.list().find(({ process }) => process === 'redis');
+    if (redis?.state === 'running') return;
+    throw new ControlError({
+      code: 'unavailable',
+      message: `Redis is ${redis?.state ?? 'not there'}: bring it up first`,
+    });
+  }
+
+  async #standingStill(work: () => Promise<void>): Promise<void> {
+    const frozen = this.#roles.filter((child) => child.freeze());
+    try {
+      const untilMs = performance.now() + standingWithinMs;
+      while (!frozen.every((child) => child.standsStill) && performance.now() < untilMs) await turn();
+      await work();
+    } finally {
+      for (const child of frozen) child.thaw();
+    }
+  }
+
+  /** Brings up what is away, makes every role let go, lets `change` change the state, and starts the roles on it. */
+  async #startedAnew(change: () => Promise<void>): Promise<void> {
+    const { processes, untilLinked } = this.#options;
+    for (const process of processes.names) processes.resume(process);
+    const down = processes.list().filter(({ state }) => state !== 'running');
+    await Promise.all(
+      down.map(({ process, state }) =>
+        state === 'starting' ? whenBack(processes.of(process)) : processes.restart(process),
+      ),
+    );
+    const roles = this.#roles;
+    await Promise.all(roles.map((child) => this.#quiesce(child)));
+    try {
+      await change();
+    } finally {
+      await Promise.all(roles.map((child) => this.#resume(child)));
+    }
+    await Promise.all(processes.of('gateway').map((child) => processes.order(child, { kind: 'restored' })));
+    await untilLinked();
+  }
+
+  /** One that does not let go in time is ended: it starts again as a new process. */
+  async #quiesce(child: SupervisedChild): Promise<void> {
+    try {
+      await this.#options.processes.order(child, { kind: 'quiesce' }, quiesceWithinMs);
+    } catch {
+      await child.crash(null, () => undefined);
+    }
+  }
+
+  async #resume(child: SupervisedChild): Promise<void> {
+    try {
+      await this.#options.processes.order(child, { kind: 'resume' }, resumeWithinMs);
+    } catch {
+      await child.restart(quiesceWithinMs);
+    }
+  }
+
+  async #copyStores(into: string): Promise<void> {
+    await Promise.all(
+      this.#nodeIds.map(async (node) => {
+        const store = storeFolder(this.#options.dataDir, node);
+        if (existsSync(store)) await cp(store, join(into, `node-${node}`), { recursive: true });
+      }),
+    );
+  }
+
+  async #putStore(from: string, node: number): Promise<void> {
+    await this.#emptyStore(node);
+    const copy = join(from, `node-${node}`);
+    if (existsSync(copy)) await cp(copy, storeFolder(this.#options.dataDir, node), { recursive: true });
+  }
+
+  async #emptyStore(node: number): Promise<void> {
+    await rm(storeFolder(this.#options.dataDir, node), { recursive: true, force: true });
+  }
+
+  #find(id: string): Meta {
+    const found = this.#metas().find((meta) => meta.id === id);
+    if (found !== undefined) return found;
+    throw new ControlError({ code: 'not_found', message: `there is no snapshot ${id}` });
+  }
+
+  /** Oldest first. One that cannot be read is none. */
+  #metas(): readonly Meta[] {
+    if (!existsSync(this.#folder)) return [];
+    return readdirSync(this.#folder)
+      .filter((name) => name.startsWith('snp_') && !name.endsWith('.part'))
+      .sort()
+      .flatMap((name) => {
+        try {
+          return [JSON.parse(readFileSync(join(this.#folder, name, 'meta.json'), 'utf8')) as Meta];
+        } catch {
+          return [];
+        }
+      });
+  }
+}
+
+async function whenBack(children: readonly SupervisedChild[]): Promise<void> {
+  await Promise.all(children.map((child) => child.whenBack()));
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function sizeOf(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
+}
