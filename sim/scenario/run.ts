@@ -6,19 +6,19 @@
  * is one) decides over all expectations.
  */
 import type { Fault } from '../../faults/fault.ts';
+import { nobleVerifier, type SignatureVerifier } from '../invariants/verifier.ts';
 import { Caller, type Ended, endedText } from './client.ts';
 import { mismatchText, stepMismatch } from './expectations.ts';
 import { finalMismatch } from './final.ts';
 import type { CheckedScenario, Step } from './format.ts';
 import { outcomeText } from './outcome.ts';
 import { SessionBook } from './sessions.ts';
-import { type VerifySignature, verifyWithNoble } from './signatures.ts';
 import { awaitCondition } from './waiting.ts';
 import type { QuestionName, Questions, ScenarioWorld, Verdict } from './world.ts';
 
 export interface RunOptions {
   /** How released signatures are verified; with noble-curves by default. */
-  readonly verify?: VerifySignature;
+  readonly verify?: SignatureVerifier;
   /** How long a step insists before the run is stuck: 60,000 by default. */
   readonly insistMs?: number;
   /** How long what is expected at the end may take to come true: 10,000 by default. */
@@ -52,7 +52,7 @@ class ScenarioRun {
   constructor(scenario: CheckedScenario, world: ScenarioWorld, done: (verdict: Verdict) => void, options: RunOptions) {
     this.#scenario = scenario;
     this.#done = done;
-    this.#options = { verify: verifyWithNoble, insistMs: 60_000, settleMs: 10_000, ...options };
+    this.#options = { verify: nobleVerifier, insistMs: 60_000, settleMs: 10_000, ...options };
     // After the verdict nothing that was asked for is listened to.
     this.#world = {
       kind: world.kind,
@@ -220,7 +220,7 @@ class ScenarioRun {
       const [first] = this.#world.violations();
       if (first !== undefined) this.#done({ kind: 'violated', invariant: first.invariant, cause: first.text });
       else if (wrong !== undefined) {
-        this.#done({ kind: 'violated', invariant: 'released signatures verify', cause: wrong });
+        this.#done({ kind: 'violated', invariant: 'signature-verifies', cause: wrong });
       } else this.#done(verdict);
     });
   }

@@ -4,10 +4,11 @@
  */
 import type { Curve } from '../../crypto/group.ts';
 import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
+import type { SignatureVerifier } from '../invariants/verifier.ts';
 import { randomStream } from '../random.ts';
 import type { CheckedScenario, Step } from './format.ts';
 import type { Answer } from './outcome.ts';
-import { messageBytes, type VerifySignature } from './signatures.ts';
+import { messageBytes, schemeOf } from './signatures.ts';
 
 export type DkgStep = Extract<Step, { call: 'initiate_dkg' | 'make_key' }>;
 export type SigningStep = Extract<Step, { call: 'initiate_signing' | 'sign' }>;
@@ -139,7 +140,7 @@ export class SessionBook {
   }
 
   /** What is wrong with the released signatures; undefined: nothing. */
-  wrongSignature(verify: VerifySignature): string | undefined {
+  wrongSignature(verify: SignatureVerifier): string | undefined {
     for (const [id, all] of this.#released) {
       const asked = this.#askedFor(id);
       if (all.size > 1) return `session ${asked[0]?.session ?? id} released ${all.size} different signatures`;
@@ -162,15 +163,14 @@ export class SessionBook {
   }
 
   /** With a path the key is the one that the receipt names: the chain code is told to nobody. */
-  #verifies(step: SigningStep, { signature, keyNamed }: Released, verify: VerifySignature): boolean {
+  #verifies(step: SigningStep, { signature, keyNamed }: Released, verify: SignatureVerifier): boolean {
     const group = this.#publicKeys.get(step.key) ?? '';
     const isDerived = step.path !== undefined && /[0-9]$/.test(step.path);
     const publicKey = isDerived ? keyNamed : group;
     if (publicKey === '' || (keyNamed !== '' && keyNamed !== publicKey)) return false;
     const { curve } = this.terms(step.key);
     return verify({
-      curve,
-      keystore: step.keystore ?? 'MOCK_THRESHOLD',
+      scheme: schemeOf(curve, step.keystore),
       publicKey: Buffer.from(publicKey, 'hex'),
       message: this.message(step),
       signature,
