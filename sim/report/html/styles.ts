@@ -41,7 +41,7 @@ export const styles = `
 --small-font:11px ${sans};--mono-font:11px ${mono};--head-font:600 12.5px ${sans}}
 @media (prefers-color-scheme:dark){:root{${variables(1)}}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--panel);color:var(--ink);font:15px/1.5 ${sans};font-variant-numeric:tabular-nums}
+body{margin:0;min-height:100vh;display:flex;flex-direction:column;background:var(--panel);color:var(--ink);font:15px/1.5 ${sans};font-variant-numeric:tabular-nums}
 h1,h2,h3,p,ul,dl,dd{margin:0;padding:0}
 code,.address,.replay,dd,.number,.since{font-family:${mono};font-size:.86em}
 button,input,select{font:inherit;font-size:13px;color:inherit;background:var(--raised);border:1px solid var(--rule);border-radius:6px;padding:4px 9px;min-height:30px}
@@ -52,7 +52,7 @@ button[aria-pressed=true]{background:var(--ink);border-color:var(--ink);color:va
 .link{border:0;background:none;padding:0;min-height:0;color:var(--accent);text-decoration:underline;text-underline-offset:2px;text-align:left;overflow-wrap:anywhere;font-size:1em}
 .quiet{color:var(--muted)}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-header{padding:20px 28px 16px;display:grid;grid-template-columns:minmax(0,1.25fr) minmax(0,1fr);gap:14px 48px;max-width:1760px}
+header{width:100%;padding:20px 28px 16px;display:grid;grid-template-columns:minmax(0,1.25fr) minmax(0,1fr);gap:14px 48px;max-width:1760px}
 .facts{display:flex;flex-wrap:wrap;gap:0 18px;font-size:13px;color:var(--muted);margin-bottom:4px;overflow-wrap:anywhere}
 h1{font-size:24px;line-height:1.25;font-weight:650;letter-spacing:-.01em;overflow-wrap:anywhere}
 .about{color:var(--muted);max-width:76ch;margin-top:4px;overflow-wrap:anywhere}
@@ -86,7 +86,7 @@ ${Object.keys(families)
 .chip[aria-pressed=false]{color:var(--muted);text-decoration:line-through;background:none}
 #kinds{display:flex;gap:4px;flex-wrap:wrap}
 #count{margin-left:auto;color:var(--muted);font-size:13px}
-main{display:grid;grid-template-columns:minmax(0,1fr) 384px;height:max(520px,100vh - 62px)}
+main{display:grid;grid-template-columns:minmax(0,1fr) 384px;grid-template-rows:minmax(0,1fr);flex:1 1 0;min-height:540px;height:540px}
 #scroller{overflow:auto;position:relative;background:var(--ground);min-width:0;outline-offset:-2px}
 #diagram{position:sticky;top:0;left:0;display:block}
 aside{border-left:1px solid var(--rule);overflow:auto;display:grid;align-content:start}
@@ -113,6 +113,6 @@ aside h3{font-size:13px;font-weight:650;margin:12px 0 4px}
 .actor .state{font-size:12px;background:var(--lane-1);border-radius:4px;padding:0 7px}
 details.keys{font-size:13px;color:var(--muted)}
 kbd{font:12px ${mono};border:1px solid var(--rule);border-radius:4px;padding:0 4px;background:var(--raised);color:var(--ink)}
-@media (max-width:900px){header{grid-template-columns:1fr}main{grid-template-columns:1fr;height:auto}#scroller{height:70vh}aside{border-left:0;border-top:1px solid var(--rule)}}
+@media (max-width:900px){header{grid-template-columns:1fr}main{grid-template-columns:1fr;grid-template-rows:auto;height:auto;flex:none}#scroller{height:70vh}aside{border-left:0;border-top:1px solid var(--rule)}}
 @media print{.tools,main,#copy,.link,.jump{display:none}body{background:#fff;color:#000}.marks{max-height:none}}
 `;

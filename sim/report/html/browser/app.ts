@@ -100,6 +100,7 @@ export function startPage(browser: Browser, parts: Parts): void {
     const room = scroller.clientHeight - head;
     if (always || y < scroller.scrollTop + 24 || y > scroller.scrollTop + room - 32)
       scroller.scrollTop = Math.max(0, y - room / 2.5);
+    scroller.scrollIntoView({ block: 'nearest' });
   };
   /** After anything that changes what is shown or how: the event in the middle stays where it is. */
   const arrange = () => {
@@ -236,14 +237,16 @@ export function startPage(browser: Browser, parts: Parts): void {
     arrange();
   });
   pressed('copy', () => {
-    void browser.navigator.clipboard?.writeText(byId('replay').textContent ?? '').then(
-      () => {
-        byId('copy').textContent = 'Copied';
-      },
-      () => {
-        byId('copy').textContent = 'Not allowed here';
-      },
-    );
+    const say = (words: string) => {
+      byId('copy').textContent = words;
+    };
+    const { clipboard } = browser.navigator;
+    if (clipboard)
+      void clipboard.writeText(byId('replay').textContent ?? '').then(
+        () => say('Copied'),
+        () => say('Not allowed here'),
+      );
+    else say('Not allowed here');
   });
 
   const kindButtons = new Map<string, Ui>();
@@ -275,7 +278,6 @@ export function startPage(browser: Browser, parts: Parts): void {
     to: (event) => {
       choose(event, true);
       scroller.focus({ preventScroll: true });
-      scroller.scrollIntoView({ block: 'nearest' });
     },
     fault: (id) => only('fault', id),
   });

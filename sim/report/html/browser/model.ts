@@ -60,13 +60,25 @@ export function readModel(json: string): Model {
   };
   const indexOfString = new Map(strings.map((text, index) => [text, index] as const));
   const sessionOfIndex = new Map<number, number>();
+  const sessionName = indexOfString.get('session');
+  /** Actors say of which session they speak in a field of that name. */
+  const sessionOfFields = (event: number): number | undefined => {
+    const fields = cell(event, 'fields') as readonly number[] | undefined;
+    if (!fields || sessionName === undefined) return undefined;
+    for (let index = 0; index < fields.length; index += 2) {
+      if (fields[index] !== sessionName) continue;
+      const said: unknown = JSON.parse(strings[fields[index + 1]!]!);
+      return typeof said === 'string' && said !== '' ? indexOfString.get(said) : undefined;
+    }
+    return undefined;
+  };
   for (let event = 0; event < count; event += 1) {
     const row = rows[event]!;
     kind[event] = row[0] as number;
     at[event] = row[1] as number;
     const arrives = cell(event, 'arrives') as readonly number[] | undefined;
     arrivalStart[event + 1] = arrivalStart[event]! + (arrives?.length ?? 0);
-    const own = cell(event, 'session') as number | undefined;
+    const own = (cell(event, 'session') as number | undefined) ?? sessionOfFields(event);
     const address = cell(event, 'address') as number | undefined;
     if (own !== undefined && strings[own] !== '') session[event] = own;
     else if (address !== undefined) {

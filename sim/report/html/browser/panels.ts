@@ -12,8 +12,8 @@ export interface Panels {
   button(words: string, className: string, pressed: () => void): Ui;
   /** `event` -1: none is chosen. */
   showEvent(into: Ui, event: number, choices: { readonly session: (name: string) => void }): void;
-  /** The states right after `event`, of actors whose address has `words` in it. Says how many there are. */
-  showStates(into: Ui, event: number, words: string): number;
+  /** The states right after `event`, of actors whose address has `words` in it, the last to change first. */
+  showStates(into: Ui, event: number, words: string): void;
   /** The event in one line, for those who hear the page. */
   line(event: number): string;
 }
@@ -79,7 +79,7 @@ export function makePanels(browser: Browser, model: Model, spans: Spans): Panels
     for (const process of spans.processNames) byProcess.set(process, []);
     let count = 0;
     const order = [...states.keys()].filter((actor) => states[actor]! >= 0);
-    order.sort((a, b) => (spans.actors[a]! < spans.actors[b]! ? -1 : 1));
+    order.sort((a, b) => states[b]! - states[a]!);
     for (const actor of order) {
       const address = spans.actors[actor]!;
       if (!address.toLowerCase().includes(words.toLowerCase())) continue;
@@ -118,7 +118,6 @@ export function makePanels(browser: Browser, model: Model, spans: Spans): Panels
         }),
       ...(count > rowsMax ? [make('p', 'quiet', `and ${count - rowsMax} more: narrow them by a word`)] : []),
     );
-    return count;
   };
 
   const line = (event: number) => {

@@ -45,7 +45,10 @@ export interface Spans {
   readonly touched: Uint8Array;
   readonly families: readonly string[];
   processOf(address: string): string;
-  /** The last `state` event of each actor up to and with `event`, by the order of `actors`; -1: none yet. */
+  /**
+   * The last `state` event of each actor up to and with `event`, by the order of `actors`; -1: none yet, or its process
+   * went down since.
+   */
   statesAt(event: number): Int32Array;
   processAt(process: string, event: number): string;
 }
@@ -78,6 +81,8 @@ export function findSpans(model: Model): Spans {
   const actorIndex = new Map<string, number>();
   const stateEvents: number[][] = [];
   const processEvents = new Map<string, number[]>();
+  const downEvents = new Map<string, number[]>();
+  const processOfActor: string[] = [];
   const touched = new Uint8Array(model.count).fill(255);
   /** The last span of a fault, by its id. */
   const spanOfFault = new Map<string, FaultSpan>();
@@ -100,6 +105,7 @@ export function findSpans(model: Model): Spans {
     if (!processEvents.has(process)) processEvents.set(process, []);
     processEvents.get(process)!.push(event);
     if (what === 'down') {
+      downEvents.set(process, [...(downEvents.get(process) ?? []), event]);
       for (const other of ['paused', 'linkDown'] as const) end(process, other, event);
       begin(process, 'down', event);
     }
@@ -181,6 +187,7 @@ export function findSpans(model: Model): Spans {
         let actor = actorIndex.get(address);
         if (actor === undefined) {
           actor = stateEvents.push([]) - 1;
+          processOfActor.push(processOf(address));
           actorIndex.set(address, actor);
         }
         stateEvents[actor]!.push(event);
@@ -220,7 +227,13 @@ export function findSpans(model: Model): Spans {
     touched,
     families,
     processOf,
-    statesAt: (event) => Int32Array.from(stateEvents, (events) => lastUpTo(events, event)),
+    statesAt: (event) => {
+      const downs = new Map([...downEvents].map(([process, events]) => [process, lastUpTo(events, event)] as const));
+      return Int32Array.from(stateEvents, (events, actor) => {
+        const last = lastUpTo(events, event);
+        return last < (downs.get(processOfActor[actor]!) ?? -1) ? -1 : last;
+      });
+    },
     processAt: (process, event) => {
       const last = lastUpTo(processEvents.get(process) ?? [], event);
       if (last < 0) return 'up';
