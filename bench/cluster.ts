@@ -46,6 +46,7 @@ export class BenchCluster {
         SIGNMESH_GRPC_PORT: String(await freePort()),
         SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
         SIGNMESH_RATE_LIMIT: 'off',
+        SIGNMESH_FAULTS: 'off',
         NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${probe.href}`.trim(),
         [probeVariable]: dataDir,
         ...(profileFolder !== undefined && { [profileVariable]: profileFolder }),

@@ -37,6 +37,7 @@ along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what sta
 | \`gateway/receipt.key\` | the seed of the identity that signs policy receipts | yes |
 | \`gateway/credential-keys/\` | the keys that seal provider credentials, \`1.key\` and up; the highest is current | yes |
 | \`redis/\` | the private Redis: its configuration and its append-only file | yes |
+| \`snapshots/\` | states of a sandbox that were taken: what its Redis and its nodes held | yes |
 | \`logs/\` | one JSON-lines file a process | no |
 | \`run/\` | who runs now: process ids, the lock, the last ready line | the tokens |
 
