@@ -29,6 +29,11 @@ export interface RunningGateway {
   /** e.g. "127.0.0.1:8080". */
   readonly httpAddress: string;
   readonly grpcAddress: string;
+  /**
+   * What is stored was put back to an earlier state, or emptied: forgets what it remembers of it, ends event streams so
+   * that their readers connect again, and registers the sandbox's tokens anew. Resolves when they are, or cannot be.
+   */
+  onRestored(): Promise<void>;
   /** Takes no new connections, waits up to 5 s for calls under way, then closes everything. Repeatable. */
   stop(): Promise<void>;
 }
@@ -75,6 +80,12 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const doors = { admission, calls, cluster, log, wallets: wallets.store };
   const http = await buildHttp({ ...doors, environment, version: packageVersion(), rest: wallets });
   const grpc = buildGrpc(doors);
+  const onRestored = async () => {
+    authenticator.forget();
+    wallets.restored();
+    if (bannerToken) await registerSandboxToken(store, bannerToken, config.approverToken, log);
+    log.info({ event: 'gateway.restored' }, 'what is stored is another: nothing that was remembered of it counts');
+  };
   const stop = once(async () => {
     await Promise.all([wallets.stop(), closeDoors(http, grpc, calls)]);
     await link.stop();
@@ -88,7 +99,7 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
     const grpcAddress = await listenGrpc(grpc, config);
     wallets.start();
     log.info({ http: httpAddress, grpc: grpcAddress, environment }, 'gateway listens');
-    return { httpAddress, grpcAddress, stop };
+    return { httpAddress, grpcAddress, onRestored, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -157,15 +168,18 @@ async function closeRedis(redis: Redis): Promise<void> {
   redis.disconnect();
 }
 
-function registerSandboxToken(
+/** Never rejects. */
+async function registerSandboxToken(
   store: TokenStore,
   banner: { token: string; tenant: string },
   approverToken: string | undefined,
   log: Log,
-): void {
-  store.ensureSandboxToken(banner.token, banner.tenant, approverToken).catch((error: unknown) => {
+): Promise<void> {
+  try {
+    await store.ensureSandboxToken(banner.token, banner.tenant, approverToken);
+  } catch (error) {
     log.warn({ reason: error instanceof Error ? error.message : '' }, 'the sandbox token could not be registered');
-  });
+  }
 }
 
 /** grpc-js writes to stderr by itself; what it says belongs into the log. */

@@ -8,6 +8,7 @@ import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
 import type { Admission } from './auth/admission.ts';
 import { arrivals } from './chain/arrivals.ts';
 import { openChains } from './chain/chains.ts';
+import { forgetLists } from './compliance/load.ts';
 import { complianceRoutes } from './compliance/routes.ts';
 import type { GatewayConfig } from './config.ts';
 import { connectionRoutes } from './connections/routes.ts';
@@ -20,7 +21,7 @@ import { eventStreamRoutes } from './events/stream-routes.ts';
 import { IntentDriver } from './intents/driver.ts';
 import { intentRoutes } from './intents/routes.ts';
 import { makeDeciders } from './policies/deciders.ts';
-import { findPolicy } from './policies/load.ts';
+import { findPolicy, forgetPolicies } from './policies/load.ts';
 import { policyRoutes } from './policies/routes.ts';
 import type { CallMeta } from './providers/port.ts';
 import { providerAdapters } from './providers/registry.ts';
@@ -29,6 +30,7 @@ import { receiptRoutes } from './receipts/routes.ts';
 import { receiptSigner } from './receipts/signer.ts';
 import type { RestDeps } from './rest/mount.ts';
 import type { Route } from './rest/route.ts';
+import { forgetRiskRules } from './risk/load.ts';
 import { riskRoutes } from './risk/routes.ts';
 import { type SandboxDeps, sandboxRoutes } from './sandbox/routes.ts';
 import { answerSeal } from './secrets/answer-seal.ts';
@@ -71,6 +73,8 @@ export interface WalletApi {
   readonly store: TenantStore;
   /** Begins the work that falls due. */
   start(): void;
+  /** What is stored was put back to an earlier state: nothing that is remembered of it counts any more. */
+  restored(): void;
   /** Takes on nothing more and waits for what is in hand, up to a limit. */
   stop(): Promise<void>;
 }
@@ -135,6 +139,14 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     deps: { admission, store, environment, log, seal, hashKey: config.tokenKey, clock, random, checkResponses },
     store,
     start: () => driver.start(),
+    restored: () => {
+      store.restored();
+      forgetPolicies();
+      forgetRiskRules();
+      forgetLists();
+      driver.restored();
+      feed.restored();
+    },
     stop: () => {
       feed.stop();
       return driver.stop();

@@ -120,7 +120,7 @@ function lookUp(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answe
   if (failed) return failed;
   if (work.unable.has(nodeId)) return answer('NODES_UNAVAILABLE', `node ${nodeId} cannot sign with this key`);
   if (work.ready?.has(nodeId) === false) return answer('NODES_UNAVAILABLE', `node ${nodeId} is away`);
-  if (work.silent.has(nodeId)) return answer('NODES_UNAVAILABLE', `node ${nodeId} is silent`);
+  if (work.silent.has(nodeId)) return answer('NODES_UNAVAILABLE', `node ${nodeId} does not answer`);
   return undefined;
 }
 

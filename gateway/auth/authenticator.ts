@@ -48,6 +48,7 @@ export class Authenticator {
   /** Lookups under way: requests that bring the same token at once share one. */
   readonly #lookups = new Map<string, Promise<Principal | ServiceError>>();
   #storeAway = false;
+  #storesSeen = 0;
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
@@ -69,20 +70,31 @@ export class Authenticator {
     }
     let lookup = this.#lookups.get(hash);
     if (lookup === undefined) {
-      lookup = this.#read(hash).finally(() => this.#lookups.delete(hash));
-      this.#lookups.set(hash, lookup);
+      const begun = this.#read(hash).finally(() => {
+        if (this.#lookups.get(hash) === begun) this.#lookups.delete(hash);
+      });
+      lookup = begun;
+      this.#lookups.set(hash, begun);
     }
     // A store that hangs must not slow down every call: the lookup goes on, the caller does not wait for it.
     if (this.#storeAway && entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
     return lookup;
   }
 
+  /** The store is another: nothing that it said before counts. */
+  forget(): void {
+    this.#cache.clear();
+    this.#lookups.clear();
+    this.#storesSeen += 1;
+  }
+
   async #read(hash: string): Promise<Principal | ServiceError> {
+    const seen = this.#storesSeen;
     try {
       const record = await this.#options.store.lookup(hash);
       this.#storeIs('back');
       const entry = this.#toEntry(hash, record);
-      this.#touch(hash, entry);
+      if (seen === this.#storesSeen) this.#touch(hash, entry);
       return verdict(entry, this.#clock.nowMs());
     } catch (error) {
       this.#storeIs('away', error);

@@ -12,6 +12,11 @@ import { builtInLists } from './test-lists.ts';
 const cachedEntriesMax = 300_000;
 const indexed = new BoundedCache<IndexedList>(cachedEntriesMax);
 
+/** The store is another: a version that is made from now on may be called like one that is kept here. */
+export function forgetLists(): void {
+  indexed.clear();
+}
+
 /** The lists of a tenant, its own and those that it started with and did not replace. */
 export function listEntries(context: RequestContext, catalog: CatalogRecord): readonly ListEntry[] {
   const { tenant, principal } = context;

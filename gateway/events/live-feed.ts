@@ -110,6 +110,14 @@ export class LiveFeed {
     this.#subscriber?.disconnect();
   }
 
+  /** The log is another: who follows begins anew. */
+  restored(): void {
+    for (const followed of [...this.#tenants.values()]) {
+      followed.lastSequence = 0;
+      for (const follower of [...followed.followers]) follower.end();
+    }
+  }
+
   #follow(tenant: string): Followed {
     const followed: Followed = { places: 0, followers: new Set(), lastSequence: 0, polling: false };
     this.#tenants.set(tenant, followed);

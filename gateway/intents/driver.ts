@@ -51,6 +51,8 @@ interface Held {
   again: Task | undefined;
   /** Times in a row that the store was away. */
   storeFailures: number;
+  /** It is of a store that was put back to an earlier state: nothing follows from it. */
+  dropped?: true;
 }
 
 interface Lane {
@@ -122,6 +124,13 @@ export class IntentDriver implements IntentKick {
     });
     await Promise.race([Promise.all([idle, this.#sweeping]), limit]);
     clearTimeout(timer);
+  }
+
+  /** The store is another: what is held in memory is not of it. What it has due is swept up as ever. */
+  restored(): void {
+    for (const held of this.#held.values()) held.dropped = true;
+    this.#held.clear();
+    this.#jobFailures.clear();
   }
 
   /** Takes on whatever is due by now, of any tenant. Runs by itself; resolves when the work is queued. */
@@ -235,6 +244,7 @@ export class IntentDriver implements IntentKick {
     while (!this.#stopping && lane.running < this.#perProviderMax) {
       const held = lane.queue.shift();
       if (held === undefined) return;
+      if (held.dropped === true) continue;
       held.state = 'running';
       lane.running += 1;
       this.#running += 1;
@@ -251,11 +261,13 @@ export class IntentDriver implements IntentKick {
   async #run(held: Held): Promise<void> {
     try {
       const next = await this.#steps.run(held.task, () => this.#stopping);
+      if (held.dropped === true) return;
       held.storeFailures = 0;
       if (held.again !== undefined) this.#goOn(held, held.again, 0);
       else if (next === undefined) this.#held.delete(held.key);
       else this.#goOn(held, next.task, next.atMs);
     } catch (error) {
+      if (held.dropped === true) return;
       if (error instanceof StoreUnavailable) {
         const delayMs = retryDelayMs(held.storeFailures, this.#deps.random, 0);
         held.storeFailures += 1;
@@ -298,7 +310,7 @@ export class IntentDriver implements IntentKick {
     const nowMs = this.#deps.clock.nowMs();
     for (let held = this.#waits.popDue(nowMs); held !== undefined; held = this.#waits.popDue(nowMs)) {
       // A kick may have taken it up earlier, and it may wait for another time by now.
-      if (held.state === 'waiting' && held.atMs <= nowMs) this.#queue(held);
+      if (held.state === 'waiting' && held.atMs <= nowMs && held.dropped !== true) this.#queue(held);
     }
     const { nextAtMs } = this.#waits;
     if (nextAtMs !== undefined && !this.#stopping) this.#wakeAt(nextAtMs);

@@ -11,6 +11,11 @@ import { type PolicyVersionRecord, policyVersionType } from './record.ts';
 const cachedCharsMax = 1_000_000;
 const compiled = new BoundedCache<CompiledPolicy>(cachedCharsMax);
 
+/** The store is another: a version that is made from now on may be called like one that is kept here. */
+export function forgetPolicies(): void {
+  compiled.clear();
+}
+
 /** The policies of a tenant; `default` is there from the beginning. */
 export function policyEntries({ tenant }: RequestContext, { policies }: CatalogRecord): readonly PolicyEntry[] {
   const isReplaced = policies.some(({ name }) => name === defaultPolicyName);

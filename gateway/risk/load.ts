@@ -10,6 +10,11 @@ import type { CompiledRiskRule } from './score.ts';
 const cachedCharsMax = 500_000;
 const compiled = new BoundedCache<CompiledRiskRule>(cachedCharsMax);
 
+/** The store is another: a version that is made from now on may be called like one that is kept here. */
+export function forgetRiskRules(): void {
+  compiled.clear();
+}
+
 /** In force or in shadow, and the version of the whole set. */
 export async function currentRiskRules(
   context: RequestContext,

@@ -1,6 +1,7 @@
 /**
  * What a process has made and may make again (compiled rules, indexed lists): the least lately used goes first. Keys name
- * immutable things, so that nothing cached can be out of date.
+ * immutable things, so that nothing cached can be out of date; only a store that is put back to an earlier state can
+ * give such a name to another thing, and then everything is forgotten.
  */
 export class BoundedCache<T> {
   readonly #entries = new Map<string, { readonly value: T; readonly weight: number }>();
@@ -29,6 +30,11 @@ export class BoundedCache<T> {
       if (this.#weight <= this.#weightMax || oldest === key) break;
       this.#drop(oldest);
     }
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#weight = 0;
   }
 
   get size(): number {

@@ -47,6 +47,11 @@ export class DueTenants {
     this.#namedAtMs.set(tenant, nowMs);
   }
 
+  /** The store is another: whether it has the names is not known any more. */
+  forgetNames(): void {
+    this.#namedAtMs.clear();
+  }
+
   async list(): Promise<readonly string[]> {
     return asking(this.#redis.zrange(storeKeys.dueTenants, '0', '-1'));
   }

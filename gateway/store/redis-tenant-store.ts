@@ -159,6 +159,11 @@ export class RedisTenantStore implements TenantStore {
     return (await asking(this.#scripts.smSettle(key, ...tokens))) === 1;
   }
 
+  /** What is stored was put back to an earlier state. */
+  restored(): void {
+    this.#dueTenants.forgetNames();
+  }
+
   async dueTenants(): Promise<readonly string[]> {
     return this.#dueTenants.list();
   }
