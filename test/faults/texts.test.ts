@@ -1,0 +1,187 @@
+/** Faults and frames in words: one line each, and no secret in any. */
+import { create, toBinary } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { describe as inWords, targetsOf } from '../../faults/describe.ts';
+import type { Fault } from '../../faults/fault.ts';
+import { frameText } from '../../faults/frame-text.ts';
+import { points } from '../../faults/points.ts';
+import { CallErrorCode, Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import {
+  InitiateSigningRequestSchema,
+  InitiateSigningResponseSchema,
+  ResumeSessionRequestSchema,
+  SignatureShareRequestSchema,
+  SignatureShareResponseSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { decodeFrames, encodeFrame, type WireBodyInit } from '../../proto/wire.ts';
+import { begin, makeKey } from '../coordinator/support/world.ts';
+import { frameAt, samples } from './support/frames.ts';
+import { Theatre } from './support/theatre.ts';
+
+describe('a fault in words', () => {
+  test.each<[Fault, string]>([
+    [samples.crash, 'node/2 crashes before its 3rd partial_reply; back after 100 ms'],
+    [
+      { fault: 'crash', target: 'node/*', lose_state: true, restart_after_ms: null },
+      'every node crashes and loses its store; it stays down',
+    ],
+    [
+      {
+        fault: 'crash',
+        target: 'coordinator',
+        at: { point: 'call', phase: 'after', of: 'gateway', nth: 21 },
+        count: 2,
+      },
+      'coordinator crashes after the 21st call of gateway, 2 times; back after 100 ms',
+    ],
+    [
+      { fault: 'pause', target: ['node/1', 'node/2'], for_ms: 50, at: { after_ms: 9 } },
+      'node/1 and node/2 stands still for 50 ms after 9 ms',
+    ],
+    [
+      { fault: 'drop', target: 'node/1', direction: 'in', probability: 0.2, for_ms: 9 },
+      'frames to node/1 are lost, with probability 0.2; for 9 ms',
+    ],
+    [
+      { fault: 'drop', target: 'node/1', at: { point: 'dkg_open', nth: 12 } },
+      'dkg_open frames of node/1 are lost the 12th alone',
+    ],
+    [{ fault: 'redis_gone', for_ms: 10, at: { point: 'dkg_open' } }, 'Redis is away for 10 ms before any dkg_open'],
+    [
+      { fault: 'delay', target: 'gateway', max_ms: 9, at: { step: 'sign' } },
+      'frames to and from gateway come 0 to 9 ms late from step sign on',
+    ],
+  ])('%j', (fault, words) => {
+    expect(inWords(fault)).toBe(words);
+  });
+
+  test('is one line for every kind', () => {
+    const lines = Object.values(samples).map(inWords);
+    for (const line of lines) expect(line).toMatch(/^[^\n]{10,120}$/);
+    expect(new Set(lines).size).toBe(lines.length);
+  });
+
+  test('names its targets, every node once the cluster is known', () => {
+    expect(targetsOf(samples.partition)).toEqual(['node/*']);
+    expect(targetsOf(samples.partition, 3)).toEqual(['node/1', 'node/2', 'node/3']);
+    expect(targetsOf(samples.drop)).toEqual(['node/1', 'gateway']);
+    expect(
+      [samples.redis_gone, samples.poison_job, samples.receiver_reset, samples.force_receipt].map((one) =>
+        targetsOf(one),
+      ),
+    ).toEqual([['redis'], ['worker'], ['receiver'], ['gateway']]);
+  });
+});
+
+describe('a frame in words', () => {
+  const said = (body: WireBodyInit) => {
+    const frame = frameAt('dkg_open', 'node/1').envelope;
+    return frameText({ ...frame, message: { ...frame.message, body } });
+  };
+
+  test('says what it asks or says', () => {
+    expect(frameText(frameAt('partial_request', 'node/2').envelope)).toBe(
+      'sign attempt 1 with nonce 12, key k, mock ecdsa',
+    );
+    expect(frameText(frameAt('partial_reply', 'node/2').envelope)).toBe('partial of node 2');
+    expect(frameText(frameAt('dkg_open', 'node/2').envelope)).toBe('open attempt 1: 2 of 3 on secp256k1');
+    expect(frameText(frameAt('dkg_verified', 'node/2').envelope)).toBe('complains of dealer 1 SHARE_INVALID');
+    expect(frameText(frameAt('dkg_refused', 'node/2').envelope)).toBe('refused NOT_OPEN');
+    expect(frameText(frameAt('cluster_status', 'gateway').envelope)).toBe('3 of 5 nodes ready');
+    const refusal = { code: PartialRefusalCode.NONCE_UNKNOWN, message: 'SECRET' };
+    expect(said({ case: 'partialReply', value: { nodeId: 2, outcome: { case: 'refusal', value: refusal } } })).toBe(
+      'refused NONCE_UNKNOWN',
+    );
+  });
+
+  test('says which call, of what, and how it was answered', () => {
+    const call = (method: Method, request: Uint8Array) =>
+      said({ case: 'call', value: { callId: 1n, method, request } });
+    const initiated = create(InitiateSigningRequestSchema, {
+      transactionIntentId: 't1',
+      walletId: 'k',
+      humanApprovalWitness: Buffer.from('SECRET'),
+      policyApprovalToken: Buffer.from('SECRET'),
+    });
+    expect(call(Method.INITIATE_SIGNING, toBinary(InitiateSigningRequestSchema, initiated))).toBe(
+      'call InitiateSigning intent t1, key k',
+    );
+    const share = create(SignatureShareRequestSchema, {
+      signingSessionId: 'sig_1',
+      nodeId: 2,
+      partialSignature: Buffer.from('SECRET'),
+    });
+    expect(call(Method.SUBMIT_SIGNATURE_SHARE, toBinary(SignatureShareRequestSchema, share))).toBe(
+      'call SubmitSignatureShare sig_1 node 2, a partial given',
+    );
+    const resume = create(ResumeSessionRequestSchema, { sessionId: 'sig_1', resumeToken: 'SECRET' });
+    expect(call(Method.RESUME_SESSION, toBinary(ResumeSessionRequestSchema, resume))).toBe('call ResumeSession sig_1');
+    expect(call(Method.INITIATE_DKG, Uint8Array.of(255))).toBe('call InitiateDkg');
+
+    const reply = (value: Uint8Array) => said({ case: 'callReply', value: { outcome: { case: 'response', value } } });
+    const receipt = { reasonCode: 'SESSION_ACCEPTED', message: 'SECRET' };
+    const checkpoint = { checkpointId: 'ckp_1', resumeToken: 'SECRET' };
+    expect(
+      reply(toBinary(InitiateSigningResponseSchema, create(InitiateSigningResponseSchema, { receipt, checkpoint }))),
+    ).toBe('answer SESSION_ACCEPTED');
+    const signed = {
+      fullSignature: Buffer.from('SECRET'),
+      recoveryId: Uint8Array.of(1),
+      receipt: { reasonCode: 'SIGNATURE_COMPLETED' },
+      checkpoint,
+    };
+    expect(reply(toBinary(SignatureShareResponseSchema, create(SignatureShareResponseSchema, signed)))).toBe(
+      'answer SIGNATURE_COMPLETED',
+    );
+    expect(reply(Uint8Array.of(255))).toBe('answer');
+    const error = { code: CallErrorCode.UNAVAILABLE, message: 'SECRET' };
+    expect(said({ case: 'callReply', value: { outcome: { case: 'error', value: error } } })).toBe(
+      'no answer: UNAVAILABLE',
+    );
+  });
+
+  test.each(points)('of %s is one line without secrets, as sent and as received', (point) => {
+    const { envelope } = frameAt(
+      point,
+      ['call', 'call_reply', 'cluster_status'].includes(point) ? 'gateway' : 'node/2',
+    );
+    const text = frameText(envelope);
+    expect(text).toMatch(/^[\x20-\x7e]{4,160}$/);
+    expect(text).not.toContain('SECRET');
+    expect(frameText(decodeFrames(encodeFrame(envelope))[0]!)).toBe(text);
+  });
+
+  test('never throws on what the bytes of a call hold, nor breaks its line', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 12 }), fc.uint8Array(), fc.string(), (method, request, walletId) => {
+        expect(said({ case: 'call', value: { method, request } })).toMatch(/^[\x20-\x7e]*$/);
+        expect(said({ case: 'callReply', value: { outcome: { case: 'response', value: request } } })).toMatch(
+          /^answer/,
+        );
+        const named = toBinary(
+          InitiateSigningRequestSchema,
+          create(InitiateSigningRequestSchema, { walletId: `${walletId}\n` }),
+        );
+        expect(said({ case: 'call', value: { method: Method.SIGN, request: named } })).toMatch(/^[\x20-\x7e]{1,160}$/);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('holds no bytes of any frame of a DKG and a signature', () => {
+    const theatre = new Theatre('texts');
+    makeKey(theatre.cluster, 'k');
+    const { signingSessionId } = begin(theatre.cluster, 't');
+    theatre.cluster.submitSignatureShare({ signingSessionId }).result();
+    expect(theatre.frames.length).toBeGreaterThan(30);
+    for (const { frame } of theatre.frames) {
+      // No long hex, no base64, no run of digits: only names, codes and small numbers.
+      const words = frameText(frame.envelope)
+        .replace(signingSessionId, '')
+        .replace(/ed25519|secp256k1/, '');
+      expect(words).not.toMatch(/[0-9a-f]{16}|[A-Za-z0-9+/]{40}|\d{4}/);
+    }
+  });
+});
