@@ -1,6 +1,8 @@
 /** Signatures verified by another library than the one that made them: the oracle of the checkers. */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
+import { verifySchnorr } from '../../crypto/frost/frost.ts';
+import { verifyEcdsa } from '../../crypto/mock-ecdsa.ts';
 
 /**
  * Whether a signature (64 bytes) is one of `message` under `publicKey` (compressed: 33 bytes, ed25519: 32). False for
@@ -26,5 +28,17 @@ export const nobleVerifier: SignatureVerifier = ({ scheme, publicKey, message, s
     }
   } catch {
     return false;
+  }
+};
+
+/** By the cryptography in force, whichever it is: for the model, of which there is no other implementation. */
+export const currentVerifier: SignatureVerifier = ({ scheme, publicKey, message, signature }) => {
+  switch (scheme) {
+    case 'ecdsa':
+      return verifyEcdsa({ signature, digest: message, publicKey });
+    case 'bip340':
+      return verifySchnorr('FROST-secp256k1-SHA256-TR-v1', signature, message, publicKey);
+    case 'ed25519':
+      return verifySchnorr('FROST-ED25519-SHA512-v1', signature, message, publicKey);
   }
 };

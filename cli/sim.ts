@@ -1,0 +1,133 @@
+/**
+ * `signmesh sim`: random clusters, workloads and faults in virtual time, every invariant checked at every event. Results
+ * go to standard output, progress to standard error. The exit code tells the first failure's verdict
+ * (sim/scenario/world.ts); 0 when nothing was found.
+ */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { eventLine } from '../sim/report/text.ts';
+import { verdictExitCodes } from '../sim/scenario/world.ts';
+import { runSeed } from '../sim/search/campaign.ts';
+import { type Profile, profiles } from '../sim/search/profiles.ts';
+import { exitCodes, Failure } from './failure.ts';
+import { explainFailure, verdictLine } from './sim/failures.ts';
+import { SimProgress } from './sim/progress.ts';
+import { type Finished, runAll, type SeedTask } from './sim/runs.ts';
+
+interface Flags {
+  readonly seeds?: number;
+  readonly seed?: number;
+  readonly firstSeed: number;
+  readonly profile: Profile | 'all';
+  readonly crypto: 'model' | 'real';
+  readonly jobs: number;
+  readonly out: string;
+  readonly trace?: boolean;
+  readonly keepGoing?: boolean;
+  readonly shrinkRuns: number;
+}
+
+const seedsDefault = 300;
+/** Seeds are part of names and of random labels. */
+const seedMax = 999_999_999;
+
+/** Resolves with an exit code. Throws a Failure for a wrong call. */
+export async function run(args: readonly string[]): Promise<number> {
+  const command = makeCommand();
+  try {
+    command.parse([...args], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCodes.ok;
+    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
+  }
+  const flags = command.opts<Flags>();
+  if (flags.trace === true && flags.seed === undefined) {
+    throw new Failure('--trace is of one run: say which with --seed.', exitCodes.usage);
+  }
+  if (flags.seed !== undefined && flags.seeds !== undefined) {
+    throw new Failure('Say either --seed or --seeds.', exitCodes.usage);
+  }
+  return flags.trace === true ? trace(flags) : search(flags);
+}
+
+function makeCommand(): Command {
+  return new Command('signmesh sim')
+    .description(
+      'Random clusters, workloads and faults in virtual time, with every invariant checked at every event.\nSame seed, same run, byte for byte.',
+    )
+    .option('--seeds <count>', `run so many seeds (${seedsDefault} by default)`, number(1, 100_000_000))
+    .option('--first-seed <number>', 'the first of them', number(0, seedMax), 1)
+    .option('--seed <number>', 'run this seed alone', number(0, seedMax))
+    .option('--trace', 'with --seed: every event on standard output, one a line')
+    .addOption(
+      new Option('--profile <name>', 'what may go wrong; with all, each seed runs in each')
+        .choices([...profiles, 'all'])
+        .default('all'),
+    )
+    .addOption(
+      new Option('--crypto <kind>', 'model: a stand-in group, fast; real: curves')
+        .choices(['model', 'real'])
+        .default('model'),
+    )
+    .option('--jobs <count>', 'run so many at the same time', number(1, 64), 1)
+    .option('--keep-going', 'go on after a failure, and report each kind of failure once')
+    .option('--shrink-runs <count>', 'runs that making a failure smaller may take; 0: none', number(0, 100_000), 600)
+    .option('--out <dir>', 'where scenarios that fail are written', 'sim-failures')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 nothing found, 10 failed, 11 violated, 12 stuck, 13 unsupported. See docs/simulation.md.',
+    )
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+}
+
+function number(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d{1,9}$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`);
+  };
+}
+
+/** One run, told event by event. */
+function trace({ seed = 0, profile, crypto }: Flags): number {
+  if (profile === 'all') throw new Failure('--trace is of one run: say which --profile.', exitCodes.usage);
+  const { verdict, events } = runSeed(seed, profile, { crypto, record: true });
+  // One write: a pipe takes what a terminal could not.
+  process.stdout.write(events.map((event) => `${eventLine(event)}\n`).join(''));
+  process.stderr.write(`${verdictLine(verdict)}\n`);
+  return verdictExitCodes[verdict.kind];
+}
+
+async function search(flags: Flags): Promise<number> {
+  const { crypto, jobs } = flags;
+  const tasks = tasksOf(flags);
+  const progress = new SimProgress(process.stderr, tasks.length);
+  const seen = new Set<string>();
+  let exitCode: number = exitCodes.ok;
+  const finished = (one: Finished): boolean => {
+    progress.add(one);
+    const { verdict } = one;
+    if (verdict.kind === 'passed') return true;
+    if (exitCode === exitCodes.ok) exitCode = verdictExitCodes[verdict.kind];
+    const kind = verdict.kind === 'violated' ? verdict.invariant : verdict.kind;
+    if (!seen.has(kind)) {
+      seen.add(kind);
+      progress.clear();
+      explainFailure(one, { ...flags, note: (text) => progress.say(text) });
+    }
+    return flags.keepGoing === true;
+  };
+  await runAll(tasks, { crypto, jobs, finished });
+  progress.clear();
+  process.stdout.write(`${progress.summary()}\n`);
+  return exitCode;
+}
+
+function tasksOf({ seed, seeds = seedsDefault, firstSeed, profile }: Flags): SeedTask[] {
+  const chosen = profile === 'all' ? profiles : [profile];
+  const first = seed ?? firstSeed;
+  const count = seed === undefined ? seeds : 1;
+  const numbers = Array.from({ length: count }, (_, index) => first + index);
+  return numbers.flatMap((one) => chosen.map((name) => ({ seed: one, profile: name })));
+}

@@ -1,0 +1,65 @@
+/** What a failing seed leaves: what it contradicts, how to run it again, and the smallest scenario that fails alike. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CheckedScenario } from '../../sim/scenario/format.ts';
+import { toYaml } from '../../sim/scenario/to-yaml.ts';
+import type { Verdict } from '../../sim/scenario/world.ts';
+import { shrinkFailure } from '../../sim/search/campaign.ts';
+import { randomScenario } from '../../sim/search/generate.ts';
+import type { Finished } from './runs.ts';
+
+/** Making a failure smaller takes no longer than this. */
+const shrinkMs = 120_000;
+
+export interface ExplainOptions {
+  readonly crypto: 'model' | 'real';
+  /** Runs that shrinking may take; 0: the scenario is written as it is. */
+  readonly shrinkRuns: number;
+  /** Where the scenario is written. */
+  readonly out: string;
+  /** Told what goes on. */
+  readonly note: (text: string) => void;
+}
+
+/** Prints a failure to standard output, and writes its scenario. */
+export function explainFailure({ seed, profile, verdict }: Finished, options: ExplainOptions): void {
+  const { crypto, shrinkRuns, out, note } = options;
+  const line = (label: string, text: string) => process.stdout.write(`  ${label.padEnd(8)} ${text}\n`);
+  process.stdout.write(`seed ${seed}, profile ${profile}: ${verdictLine(verdict)}\n`);
+  line('replay', `signmesh sim --seed ${seed} --profile ${profile} --crypto ${crypto} --trace`);
+  const whole = randomScenario(seed, profile);
+  let smallest = whole;
+  if (shrinkRuns > 0) {
+    note('making it smaller …');
+    const untilMs = performance.now() + shrinkMs;
+    const isOver = () => performance.now() >= untilMs;
+    const shrunk = shrinkFailure(whole, verdict, { crypto, runsMax: shrinkRuns, isOver });
+    smallest = shrunk.scenario;
+    line('shrunk', `${sizeOf(whole)} to ${sizeOf(smallest)}, in ${shrunk.runs} runs`);
+  }
+  mkdirSync(out, { recursive: true });
+  const path = join(out, `${whole.scenario}.yaml`);
+  writeFileSync(path, toYaml(smallest));
+  line('file', path);
+  line('again', `signmesh scenario run ${path} --crypto ${crypto}`);
+}
+
+/** "violated transitions-on-table: …" */
+export function verdictLine(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case 'passed':
+      return 'passed';
+    case 'violated':
+      return `violated ${verdict.invariant}: ${verdict.cause}`;
+    case 'failed':
+    case 'stuck':
+      return `${verdict.kind}: ${verdict.what} (${verdict.cause})`;
+    case 'unsupported':
+      return `unsupported: ${verdict.cause}`;
+  }
+}
+
+function sizeOf({ faults, clients }: CheckedScenario): string {
+  const steps = Object.values(clients).flat().length;
+  return `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} and ${steps} ${steps === 1 ? 'step' : 'steps'}`;
+}

@@ -1,0 +1,65 @@
+/** How far a search is: a bar on a terminal, a line now and then elsewhere. */
+import type { WriteStream } from 'node:tty';
+import type { Finished } from './runs.ts';
+
+const barChars = 24;
+const redrawMs = 100;
+const lineEveryMs = 10_000;
+
+export class SimProgress {
+  readonly #stream: WriteStream;
+  readonly #total: number;
+  readonly #beganMs = performance.now();
+  #shownMs = 0;
+  #done = 0;
+  #failures = 0;
+  #virtualMs = 0;
+  #isDrawn = false;
+
+  constructor(stream: WriteStream, total: number) {
+    this.#stream = stream;
+    this.#total = total;
+  }
+
+  add({ verdict, tookMs }: Finished): void {
+    this.#done += 1;
+    this.#virtualMs += tookMs;
+    if (verdict.kind !== 'passed') this.#failures += 1;
+    const nowMs = performance.now();
+    const pauseMs = this.#stream.isTTY ? redrawMs : lineEveryMs;
+    if (nowMs - (this.#shownMs || this.#beganMs) < pauseMs) return;
+    this.#shownMs = nowMs;
+    const share = this.#done / this.#total;
+    const filled = Math.round(share * barChars);
+    const text = `${String(Math.floor(share * 100)).padStart(3)} %  ${this.#done} of ${this.#total} runs, ${this.#failures} failed, ${this.#rate()} runs/s`;
+    if (!this.#stream.isTTY) {
+      this.#stream.write(`${text.trimStart()}\n`);
+      return;
+    }
+    this.#stream.write(`\r[${'#'.repeat(filled)}${'.'.repeat(barChars - filled)}] ${text}\x1b[K`);
+    this.#isDrawn = true;
+  }
+
+  /** A line beside the bar. */
+  say(text: string): void {
+    this.clear();
+    this.#stream.write(`${text}\n`);
+  }
+
+  clear(): void {
+    if (this.#isDrawn) this.#stream.write('\r\x1b[K');
+    this.#isDrawn = false;
+  }
+
+  summary(): string {
+    const seconds = (performance.now() - this.#beganMs) / 1000;
+    const found = this.#failures === 0 ? 'nothing found' : `${this.#failures} failed`;
+    const virtual = (this.#virtualMs / 1000).toFixed(0);
+    return `${this.#done} runs, ${virtual} s of virtual time in ${seconds.toFixed(1)} s (${this.#rate()} runs/s): ${found}`;
+  }
+
+  #rate(): string {
+    const seconds = (performance.now() - this.#beganMs) / 1000;
+    return (this.#done / Math.max(seconds, 0.001)).toFixed(0);
+  }
+}

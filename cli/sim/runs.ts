@@ -1,0 +1,83 @@
+/** Many seeds, one after the other or in several threads. What is found does not hang on how many. */
+import { Worker } from 'node:worker_threads';
+import type { Verdict } from '../../sim/scenario/world.ts';
+import { runSeed } from '../../sim/search/campaign.ts';
+import type { Profile } from '../../sim/search/profiles.ts';
+
+export interface SeedTask {
+  readonly seed: number;
+  readonly profile: Profile;
+}
+
+/** One run that is over. */
+export interface Finished extends SeedTask {
+  readonly verdict: Verdict;
+  /** Virtual time. */
+  readonly tookMs: number;
+}
+
+export interface RunAllOptions {
+  readonly crypto: 'model' | 'real';
+  /** Threads. */
+  readonly jobs: number;
+  /** Told of every run, in the order of the tasks; false: no more. */
+  readonly finished: (one: Finished) => boolean;
+}
+
+/** Tasks that a thread is given at once. */
+const batchTasks = 8;
+
+export function runOne({ seed, profile }: SeedTask, crypto: 'model' | 'real'): Finished {
+  const { verdict, tookMs } = runSeed(seed, profile, { crypto, record: false });
+  return { seed, profile, verdict, tookMs };
+}
+
+/** Resolves when all are over, or no more are wanted. */
+export async function runAll(tasks: readonly SeedTask[], options: RunAllOptions): Promise<void> {
+  if (options.jobs > 1) {
+    await inThreads(tasks, options);
+    return;
+  }
+  for (const task of tasks) {
+    if (!options.finished(runOne(task, options.crypto))) return;
+    // What a terminal shows, and an interruption, get their turn.
+    await new Promise(setImmediate);
+  }
+}
+
+async function inThreads(tasks: readonly SeedTask[], { crypto, jobs, finished }: RunAllOptions): Promise<void> {
+  const done = new Map<number, Finished>();
+  let nextTask = 0;
+  let nextTold = 0;
+  let isOver = false;
+  const tell = () => {
+    for (let one = done.get(nextTold); one !== undefined && !isOver; one = done.get(nextTold)) {
+      done.delete(nextTold);
+      nextTold += 1;
+      if (!finished(one)) isOver = true;
+    }
+  };
+  const thread = () =>
+    new Promise<void>((resolve, reject) => {
+      const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { crypto } });
+      let from = 0;
+      const give = () => {
+        if (isOver || nextTask >= tasks.length) {
+          worker.postMessage(undefined);
+          return;
+        }
+        from = nextTask;
+        nextTask = Math.min(tasks.length, nextTask + batchTasks);
+        worker.postMessage(tasks.slice(from, nextTask));
+      };
+      worker.on('message', (batch: readonly Finished[]) => {
+        for (const [index, one] of batch.entries()) done.set(from + index, one);
+        tell();
+        give();
+      });
+      worker.on('error', reject);
+      worker.on('exit', () => resolve());
+      give();
+    });
+  await Promise.all(Array.from({ length: Math.min(jobs, tasks.length) }, thread));
+}
