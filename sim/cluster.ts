@@ -1,37 +1,18 @@
 /**
- * A whole simulated cluster in one process: the very actors of nodes/ and coordinator/, a virtual clock, and a network
- * that carries encoded frames. Deterministic: the same seed and the same calls give the same trace, byte for byte.
+ * A whole simulated cluster in one process: the very actors of nodes/ and coordinator/, a virtual clock, a network that
+ * carries encoded frames, stores, a gateway's calls, a receiver of webhooks, and everything that can go wrong with them
+ * (faults/fault.ts). Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from '@bufbuild/protobuf';
-import type { ActorEvent, Address, Envelope } from '../actors/contract.ts';
-import { coordinatorBehaviours } from '../coordinator/behaviours.ts';
-import type { SessionConfig } from '../coordinator/config.ts';
-import {
-  type CoordinatorMessage,
-  type CoordinatorRecord,
-  type CoordinatorWrite,
-  clusterAddress,
-  expiryAddress,
-  isLocal,
-  type LocalMessage,
-  sessionKey,
-  wire,
-} from '../coordinator/messages.ts';
+import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import { noTrace } from '../actors/contract.ts';
+import { sweepEveryMs } from '../coordinator/expiry.ts';
+import { expiryAddress, sessionKey } from '../coordinator/messages.ts';
 import type { SessionRecord } from '../coordinator/session/record.ts';
-import { identityFromSeed } from '../crypto/identity.ts';
-import { nodeBehaviours } from '../nodes/behaviours.ts';
+import type { FaultStatus, ProcessName } from '../faults/engine-contract.ts';
+import type { Fault } from '../faults/fault.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
 import type { LoggedEvent } from '../proto/event-log.ts';
 import {
-  type CallError,
-  type CallSchema,
   CloseKeyRequestSchema,
   CloseKeyResponseSchema,
   InspectSessionRequestSchema,
@@ -52,177 +33,241 @@ import {
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../proto/limits.ts';
 import type { Roster } from '../proto/roster.ts';
-import { decodeFrames, encodeFrame, type WireMessage } from '../proto/wire.ts';
-import { Machine } from './machine.ts';
-import {
-  memoryCoordinatorStore,
-  memoryNodeStore,
-  type SyncStore,
-  unreliableStore,
-  type WriteFate,
-} from './memory-stores.ts';
-import { randomStream } from './random.ts';
-import { VirtualTime } from './virtual-time.ts';
+import type { SimCall, SimCaller } from './calls.ts';
+import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
+import type { CoordinatorSnapshot, SyncStore } from './memory-stores.ts';
+import type { Bug, SimOptions } from './options.ts';
+import type { ProcessState } from './processes.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import { nodeName, SimWorld } from './world.ts';
 
-export interface SimOptions {
-  readonly seed: string;
-  readonly nodes?: number;
-  readonly config?: Partial<Omit<SessionConfig, 'roster' | 'coordinatorBoot'>>;
-  /** Sees every frame on its way, and decides what becomes of it. */
-  readonly onFrame?: (envelope: Envelope<WireMessage>) => FrameFate;
-  /** What becomes of the coordinator's writes, and of a node's. */
-  readonly onCoordinatorWrite?: (write: CoordinatorWrite) => WriteFate;
-  readonly onNodeWrite?: (nodeId: number, write: NodeWrite) => WriteFate;
+export { SimCall, type SimCaller } from './calls.ts';
+export type { Delivery } from './deliveries.ts';
+export type { Bug, FrameFate, SimOptions } from './options.ts';
+export type { ProcessState } from './processes.ts';
+
+/** What `snapshot` gives; only `restore` looks into it. */
+export interface SimSnapshot {
+  readonly coordinator: CoordinatorSnapshot;
+  readonly nodes: readonly ReadonlyMap<string, NodeRecord>[];
+  readonly deliveries: DeliveriesSnapshot | undefined;
 }
-
-/** true: it arrives. false: it is lost. Otherwise what arrives in its place, each after a delay of its own. */
-export type FrameFate =
-  | boolean
-  | Envelope<WireMessage>
-  | readonly { readonly envelope: Envelope<WireMessage>; readonly afterMs: number }[];
-
-/** In whose name the gateway asks: a client's unless told otherwise. */
-export type SimCaller = Pick<MessageInitShape<typeof CallSchema>, 'walletService' | 'walletTerms'>;
-
-type NodeMachine = Machine<WireMessage, NodeWrite, NodeRecord>;
 
 /** One simulated gateway asks in a tenant's name. */
 export class SimCluster {
-  readonly time = new VirtualTime();
+  readonly time: VirtualTime;
   readonly roster: Roster;
-  /** Every frame and event, one line each: the trace. */
-  readonly trace: string[] = [];
-  readonly events: { readonly address: Address; readonly event: ActorEvent }[] = [];
-  readonly #options: SimOptions;
-  readonly #identities: Uint8Array[];
-  readonly #nodeStores: SyncStore<NodeWrite, NodeRecord>[];
-  readonly #coordinatorStore = memoryCoordinatorStore();
-  readonly #nodes = new Map<number, NodeMachine>();
-  readonly #boots = new Map<string, number>();
-  readonly #replies = new Map<bigint, (outcome: Uint8Array | CallError) => void>();
-  #coordinator: Machine<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> | undefined;
-  #coordinatorStarts = 0;
-  #calls = 0n;
+  /** Every frame, event, process and fault, one line each: the trace. Empty without `keepTrace`. */
+  readonly trace: SimWorld['trace'];
+  /** What actors emitted. Empty without `keepTrace`. */
+  readonly events: SimWorld['events'];
+  /** Actors that threw, with `onBug: 'record'`. */
+  readonly bugs: readonly Bug[];
+  readonly #world: SimWorld;
 
   constructor(options: SimOptions) {
-    this.#options = options;
-    const total = options.nodes ?? 5;
-    const seedOf = (label: string) => randomStream(options.seed, `identity/${label}`)(32);
-    this.#identities = Array.from({ length: total }, (_, index) => seedOf(`node/${index + 1}`));
-    this.roster = {
-      clusterId: `sim-${options.seed}`,
-      coordinator: identityFromSeed(seedOf('coordinator')).publicKey,
-      gateway: identityFromSeed(seedOf('gateway')).publicKey,
-      nodes: this.#identities.map((seed, index) => ({ id: index + 1, publicKey: identityFromSeed(seed).publicKey })),
-    };
-    this.#nodeStores = this.#identities.map(() => memoryNodeStore());
-    this.startCoordinator();
-    for (let id = 1; id <= total; id += 1) this.startNode(id);
+    const world = new SimWorld(options);
+    this.#world = world;
+    this.time = world.time;
+    this.roster = world.roster;
+    this.trace = world.trace;
+    this.events = world.events;
+    this.bugs = world.bugs;
+    if (options.sweeping === true) this.#sweepForEver();
+    for (const fault of options.faults ?? []) this.arm(fault);
   }
 
+  /** Milliseconds since the world began. */
+  get scenarioMs(): number {
+    return this.#world.recorder.atMs;
+  }
+
+  // --- processes ---------------------------------------------------------------------------------------------------
+
   startCoordinator(): void {
-    this.#coordinatorStarts += 1;
-    const coordinatorBoot = this.#boot('coordinator');
-    const config: SessionConfig = {
-      resumeKey: randomStream(this.#options.seed, 'resume-key')(32),
-      lifetimes: { signingMs: signingLifetimeMs, pendingMs: pendingLifetimeMs, dkgMs: dkgLifetimeMs },
-      nodesWaitMs,
-      partialTimeoutMs: 2000,
-      sandbox: true,
-      ...this.#options.config,
-      roster: this.roster,
-      coordinatorBoot,
-    };
-    this.#coordinator = new Machine<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>(
-      {
-        ...this.#world(),
-        carry: (envelope) =>
-          isLocal(envelope.message) ? 'noRoute' : this.#fromCoordinator(envelope as Envelope<WireMessage>),
-      },
-      {
-        behaviours: coordinatorBehaviours(config, 'simulated'),
-        store: unreliableStore(
-          this.#coordinatorStore.as(this.#coordinatorStarts),
-          this.#options.onCoordinatorWrite ?? (() => 'answered'),
-        ),
-        random: randomStream(this.#options.seed, coordinatorBoot),
-        storeLatencyMs: 1,
-      },
-    );
-    for (const id of this.#nodes.keys()) this.#peer('peerUp', id);
+    this.start('coordinator');
   }
 
   crashCoordinator(): void {
-    this.#coordinator?.crash();
-    this.#coordinator = undefined;
-    for (const [callId, resolve] of this.#replies) {
-      this.#replies.delete(callId);
-      resolve({ $typeName: 'signmesh.wire.v1.CallError', code: 2, message: 'the coordinator is gone' });
-    }
+    this.crash('coordinator');
   }
 
   startNode(id: number): void {
-    const boot = this.#boot(`node/${id}`);
-    const identitySeed = this.#identities[id - 1]!;
-    const { signer, dkg } = nodeBehaviours({ nodeId: id, boot, roster: this.roster, identitySeed, sandbox: undefined });
-    const machine: NodeMachine = new Machine<WireMessage, NodeWrite, NodeRecord>(
-      { ...this.#world(), carry: (envelope) => this.#toCoordinator(envelope) },
-      {
-        behaviours: [signer, dkg],
-        store: unreliableStore(
-          this.#nodeStores[id - 1]!,
-          (write) => this.#options.onNodeWrite?.(id, write) ?? 'answered',
-        ),
-        random: randomStream(this.#options.seed, boot),
-        storeLatencyMs: 1,
-      },
-    );
-    this.#nodes.set(id, machine);
-    this.#peer('peerUp', id);
+    this.start(nodeName(id));
   }
 
   crashNode(id: number): void {
-    this.#nodes.get(id)?.crash();
-    this.#nodes.delete(id);
-    this.#peer('peerDown', id);
+    this.crash(nodeName(id));
   }
 
-  /** Whether a node's process is up. */
+  /** Whether a node's process is up, be it that it stands still. */
   isNodeUp(id: number): boolean {
-    return this.#nodes.has(id);
+    return this.stateOf(nodeName(id)) !== 'down';
   }
 
   get isCoordinatorUp(): boolean {
-    return this.#coordinator !== undefined;
+    return this.stateOf('coordinator') !== 'down';
   }
+
+  /** "redis", "coordinator", "node/1" …, "gateway", and with a receiver "worker" and "receiver". */
+  processes(): readonly ProcessName[] {
+    return this.#world.processes.names();
+  }
+
+  stateOf(process: ProcessName): ProcessState {
+    return this.#world.processes.stateOf(process);
+  }
+
+  /** Of its latest start. */
+  bootOf(process: ProcessName): string {
+    return this.#world.processes.bootOf(process);
+  }
+
+  /** Brings up what is down, linked at once. */
+  start(process: ProcessName): void {
+    this.#world.processes.start(process, true);
+  }
+
+  /** It comes back after `restartAfterMs`; by default only when it is started. */
+  crash(process: ProcessName, options: { readonly loseState?: boolean; readonly restartAfterMs?: number } = {}): void {
+    this.#world.processes.crash(process, options.loseState ?? false, options.restartAfterMs ?? null);
+  }
+
+  pause(process: ProcessName): void {
+    this.#world.processes.pause(process);
+  }
+
+  resume(process: ProcessName): void {
+    this.#world.processes.resume(process);
+  }
+
+  /** Nodes that are linked to the coordinator. */
+  nodesReady(): number {
+    return this.roster.nodes.filter(({ id }) => this.#world.network.isUp(nodeName(id))).length;
+  }
+
+  /** How far the clock of a process is from virtual time. */
+  clockOffsetMs(process: ProcessName): number {
+    return this.#world.processes.clockOffsetMs(process);
+  }
+
+  /** Every clock goes forward. Timers do not hear of it, and virtual time stands still. */
+  advance(byMs: number): void {
+    const { processes, recorder } = this.#world;
+    processes.advance(byMs);
+    for (const { id } of this.roster.nodes) recorder.clock(nodeName(id), processes.clockOffsetMs(nodeName(id)));
+    recorder.clock('coordinator', processes.clockOffsetMs('coordinator'));
+  }
+
+  // --- faults ------------------------------------------------------------------------------------------------------
+
+  /** Returns its id. Throws FaultError when it makes no sense for this cluster. */
+  arm(fault: Fault): string {
+    return this.#world.desk.arm(fault);
+  }
+
+  /** Whether there was one of that id. */
+  disarm(id: string): boolean {
+    return this.#world.desk.disarm(id);
+  }
+
+  faultStatuses(): readonly FaultStatus[] {
+    return this.#world.desk.list();
+  }
+
+  /** A step of a scenario begins, for triggers that name it. */
+  step(name: string): void {
+    this.#world.desk.step(name);
+  }
+
+  /** Every fault ends, and every process is up and goes on. Clocks stay as they are. */
+  heal(): void {
+    const { desk, processes } = this.#world;
+    desk.clear();
+    for (const process of processes.names()) {
+      processes.resume(process);
+      processes.start(process, false);
+    }
+  }
+
+  // --- what is durable ---------------------------------------------------------------------------------------------
 
   /** A node's Ed25519 seed, for tests in which it lies with its own signature. */
   identitySeed(id: number): Uint8Array {
-    return this.#identities[id - 1]!;
+    return this.#world.identities[id - 1]!;
   }
 
   /** What is durable of a session. */
   storedSession(tenant: string, sessionId: string): SessionRecord | undefined {
-    const record = this.#coordinatorStore.as(this.#coordinatorStarts).loadNow(sessionKey(tenant, sessionId));
+    const record = this.#world.coordinatorStore.as(Number.MAX_SAFE_INTEGER).loadNow(sessionKey(tenant, sessionId));
     return record?.kind === 'session' ? record.session : undefined;
   }
 
   /** The tenant's event log, oldest first: an event's sequence is its place, counted from 1. */
   eventLog(tenant: string): readonly LoggedEvent[] {
-    return this.#coordinatorStore.events(tenant);
-  }
-
-  /** The coordinator looks for sessions past their lifetime. A live one does so by itself; here that would never end. */
-  sweep(): void {
-    this.#coordinator?.deliver({ from: 'runtime', to: expiryAddress, message: { kind: 'sweep' }, trace: quiet });
+    return this.#world.coordinatorStore.events(tenant);
   }
 
   /** What a node has stored, for tests that play the thief. */
   nodeStore(id: number): SyncStore<NodeWrite, NodeRecord> {
-    return this.#nodeStores[id - 1]!;
+    return this.#world.nodeStores[id - 1]!;
   }
+
+  /** All that is durable. */
+  snapshot(): SimSnapshot {
+    const { coordinatorStore, nodeStores, deliveries } = this.#world;
+    return {
+      coordinator: coordinatorStore.snapshot(),
+      nodes: nodeStores.map((store) => store.snapshot()),
+      deliveries: deliveries?.snapshot(),
+    };
+  }
+
+  /** Every process starts anew from what was durable then; what was in memory, nonces too, is void. */
+  restore(snapshot: SimSnapshot): void {
+    const { coordinatorStore, nodeStores, deliveries } = this.#world;
+    for (const process of this.processes()) this.crash(process);
+    coordinatorStore.restore(snapshot.coordinator);
+    for (const [index, store] of nodeStores.entries()) store.restore(snapshot.nodes[index]!);
+    if (snapshot.deliveries) deliveries?.restore(snapshot.deliveries);
+    for (const process of this.processes()) this.start(process);
+  }
+
+  // --- webhooks and expiry -----------------------------------------------------------------------------------------
+
+  /** Every try to deliver an event so far. */
+  deliveries(): readonly Delivery[] {
+    return this.#world.deliveries?.log() ?? [];
+  }
+
+  /** The type of every event that the receiver has acknowledged, in the order of the acknowledgements. */
+  delivered(): readonly string[] {
+    return this.#world.deliveries?.delivered() ?? [];
+  }
+
+  /** Deliveries under way, and jobs of the worker's queue that made no sense. */
+  get queue(): { readonly outstanding: number; readonly putAside: number } {
+    const { deliveries } = this.#world;
+    return { outstanding: deliveries?.outstanding ?? 0, putAside: deliveries?.putAside ?? 0 };
+  }
+
+  /** The coordinator looks for sessions past their lifetime. A live one does so by itself, and this one with `sweeping`. */
+  sweep(): void {
+    const message = { kind: 'sweep' } as const;
+    this.#world.coordinator?.deliver({ from: 'runtime', to: expiryAddress, message, trace: noTrace });
+  }
+
+  /** It does not count as something left to happen: see virtual-time.ts. */
+  #sweepForEver(): void {
+    const again = () => {
+      this.sweep();
+      this.time.after(sweepEveryMs, again, true);
+    };
+    this.time.after(sweepEveryMs, again, true);
+  }
+
+  // --- calls -------------------------------------------------------------------------------------------------------
 
   /** The five calls. Each resolves in virtual time: `run` until it does. */
   initiateDkg = this.#method(Method.INITIATE_DKG, InitiateDkgRequestSchema, InitiateDkgResponseSchema);
@@ -246,135 +291,7 @@ export class SimCluster {
   previewPartial = this.#method(Method.PREVIEW_PARTIAL, PreviewPartialRequestSchema, PreviewPartialResponseSchema);
 
   #method<Q extends DescMessage, A extends DescMessage>(method: Method, request: Q, response: A) {
-    return (init: MessageInitShape<Q>, tenant = 'tn_sim', caller: SimCaller = {}): SimCall<MessageShape<A>> => {
-      const call = new SimCall<MessageShape<A>>(this.time);
-      this.#calls += 1n;
-      const callId = this.#calls;
-      this.#replies.set(callId, (outcome) => {
-        if (outcome instanceof Uint8Array) call.answered(fromBinary(response, outcome));
-        else call.failed(outcome);
-      });
-      const value = { callId, method, request: toBinary(request, create(request, init)), ...caller };
-      const envelope = {
-        from: 'gateway/sim',
-        to: 'coordinator',
-        message: wire({ tenant }, { case: 'call', value }),
-        trace: quiet,
-      };
-      this.time.after(1, () => this.#coordinator?.deliver(envelope));
-      return call;
-    };
-  }
-
-  #world() {
-    return {
-      nowMs: () => this.time.nowMs(),
-      after: (delayMs: number, task: () => void) => this.time.after(delayMs, task),
-      observe: (address: Address, event: ActorEvent) => {
-        this.events.push({ address, event });
-        this.trace.push(`${this.time.nowMs()} ${address} ${event.type} ${JSON.stringify(event.fields)}`);
-      },
-    };
-  }
-
-  #fromCoordinator(envelope: Envelope<WireMessage>) {
-    const [role, id] = envelope.to.split('/');
-    if (role === 'node') {
-      if (!this.#nodes.has(Number(id))) return 'noRoute' as const;
-      this.#transmit(envelope, (arrived) => this.#nodes.get(Number(id))?.deliver(arrived));
-      return undefined;
-    }
-    const { body } = envelope.message;
-    if (role !== 'gateway' || body.case !== 'callReply') return role === 'gateway' ? undefined : ('noRoute' as const);
-    this.#transmit(envelope, ({ message }) => {
-      const reply = message.body;
-      if (reply.case !== 'callReply') return;
-      const { callId, outcome } = reply.value;
-      const resolve = this.#replies.get(callId!);
-      this.#replies.delete(callId!);
-      resolve?.(outcome!.value as Uint8Array | CallError);
-    });
-    return undefined;
-  }
-
-  #toCoordinator(envelope: Envelope<WireMessage>) {
-    const machine = this.#coordinator;
-    if (!machine) return 'noRoute' as const;
-    this.#transmit(envelope, (arrived) => {
-      // A frame of a link that is gone does not arrive at the next coordinator.
-      if (this.#coordinator === machine) machine.deliver(arrived);
-    });
-    return undefined;
-  }
-
-  /** Through the codec, as over a socket: what arrives shares nothing with what was sent. */
-  #transmit(envelope: Envelope<WireMessage>, arrive: (envelope: Envelope<WireMessage>) => void): void {
-    const fate = this.#options.onFrame?.(envelope) ?? true;
-    if (fate === false) return;
-    const parts = Array.isArray(fate) ? fate : [{ envelope: fate === true ? envelope : fate, afterMs: 1 }];
-    for (const { envelope: sent, afterMs } of parts as readonly {
-      envelope: Envelope<WireMessage>;
-      afterMs: number;
-    }[]) {
-      const bytes = encodeFrame(sent);
-      this.trace.push(
-        `${this.time.nowMs()} ${sent.from} > ${sent.to} ${sent.message.body.case} ${Buffer.from(bytes).toString('base64')}`,
-      );
-      this.time.after(afterMs, () => {
-        for (const arrived of decodeFrames(bytes)) arrive(arrived);
-      });
-    }
-  }
-
-  #peer(kind: 'peerUp' | 'peerDown', nodeId: number): void {
-    const boot = `node/${nodeId}#${this.#boots.get(`node/${nodeId}`)}`;
-    const message: LocalMessage = { kind, address: `node/${nodeId}`, role: 'node', nodeId, boot };
-    this.#coordinator?.deliver({ from: 'runtime', to: clusterAddress, message, trace: quiet });
-  }
-
-  #boot(who: string): string {
-    const count = (this.#boots.get(who) ?? 0) + 1;
-    this.#boots.set(who, count);
-    return `${who}#${count}`;
+    return (init: MessageInitShape<Q>, tenant = 'tn_sim', caller: SimCaller = {}): SimCall<MessageShape<A>> =>
+      this.#world.calls.start(method, request, response, init, tenant, caller);
   }
 }
-
-/** A call on its way. */
-export class SimCall<T> {
-  readonly #time: VirtualTime;
-  #answer: T | undefined;
-  #error: CallError | undefined;
-  #listener: ((answer: T) => void) | undefined;
-
-  constructor(time: VirtualTime) {
-    this.#time = time;
-  }
-
-  /** Called with the answer when it comes. */
-  onAnswer(listener: (answer: T) => void): void {
-    this.#listener = listener;
-  }
-
-  answered(answer: T): void {
-    this.#answer = answer;
-    this.#listener?.(answer);
-  }
-
-  failed(error: CallError): void {
-    this.#error = error;
-  }
-
-  get isDone(): boolean {
-    return this.#answer !== undefined || this.#error !== undefined;
-  }
-
-  /** Runs the world until the answer is there. Throws when the world runs dry first, or the call has no response. */
-  result(): T {
-    this.#time.runUntil(() => this.isDone);
-    if (this.#error) throw new Error(`call failed: ${this.#error.code} ${this.#error.message}`);
-    if (!this.#answer) throw new Error('nothing is left to happen, and the call has no answer');
-    return this.#answer;
-  }
-}
-
-const quiet = { correlationId: '', traceparent: '', deadlineMs: 0 };

@@ -54,9 +54,20 @@ export function unreliableStore<W, R>(store: SyncStore<W, R>, fate: (write: W) =
   };
 }
 
-export function memoryNodeStore(): SyncStore<NodeWrite, NodeRecord> {
-  const records = new Map<string, NodeRecord>();
+export interface MemoryNodeStore extends SyncStore<NodeWrite, NodeRecord> {
+  /** All that it holds; records are never changed in place, so this is as good as a copy. */
+  snapshot(): ReadonlyMap<string, NodeRecord>;
+  /** What it shall hold; nothing, to lose everything. */
+  restore(snapshot: ReadonlyMap<string, NodeRecord>): void;
+}
+
+export function memoryNodeStore(): MemoryNodeStore {
+  let records = new Map<string, NodeRecord>();
   return {
+    snapshot: () => new Map(records),
+    restore: (snapshot) => {
+      records = new Map(snapshot);
+    },
     loadNow: (key) => records.get(key)?.slice(),
     writeNow: ({ puts, deletes }) => {
       for (const { key, record } of puts) records.set(key, record.slice());
@@ -71,16 +82,41 @@ export interface MemoryCoordinatorStore {
   as(fence: number): SyncStore<CoordinatorWrite, CoordinatorRecord>;
   /** The tenant's event log, oldest first: an event's sequence is its place, counted from 1. */
   events(tenant: string): readonly LoggedEvent[];
+  /** Tenants that have a log, sorted. */
+  tenants(): string[];
+  /** All that it holds. */
+  snapshot(): CoordinatorSnapshot;
+  /** What it shall hold. Fences stay as they are, so that whoever was fenced stays so. */
+  restore(snapshot: CoordinatorSnapshot): void;
 }
 
-export function memoryCoordinatorStore(): MemoryCoordinatorStore {
-  const records = new Map<string, CoordinatorRecord>();
-  const intents = new Map<string, string>();
+export interface CoordinatorSnapshot {
+  readonly records: ReadonlyMap<string, CoordinatorRecord>;
+  readonly intents: ReadonlyMap<string, string>;
+  readonly open: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  readonly closed: ReadonlySet<string>;
+  readonly events: ReadonlyMap<string, readonly LoggedEvent[]>;
+}
+
+export const emptyCoordinatorSnapshot: CoordinatorSnapshot = Object.freeze({
+  records: new Map(),
+  intents: new Map(),
+  open: new Map(),
+  closed: new Set<string>(),
+  events: new Map(),
+});
+
+/** `onEvent` is told of every event as it becomes durable. */
+export function memoryCoordinatorStore(
+  onEvent?: (tenant: string, event: LoggedEvent, sequence: number) => void,
+): MemoryCoordinatorStore {
+  let records = new Map<string, CoordinatorRecord>();
+  let intents = new Map<string, string>();
   const fences = new Map<string, number>();
   /** By wallet key: its sessions that have not ended, with the end of their lifetime. */
-  const open = new Map<string, Map<string, number>>();
-  const closed = new Set<string>();
-  const events = new Map<string, LoggedEvent[]>();
+  let open = new Map<string, Map<string, number>>();
+  let closed = new Set<string>();
+  let events = new Map<string, LoggedEvent[]>();
   const keyOf = ({ tenant, ceremony }: SessionRecord) =>
     openSessionsKey(tenant, ceremony.kind === 'signing' ? ceremony.facts.keyId : '');
   const session = (tenant: string, id: string): SessionRecord | undefined => {
@@ -92,8 +128,10 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
     records.set(sessionKey(value.tenant, value.sessionId), { kind: 'session', session: copy });
     if (!event) return;
     const log = events.get(value.tenant) ?? [];
-    log.push(structuredClone(event));
+    const logged = structuredClone(event);
+    log.push(logged);
     events.set(value.tenant, log);
+    onEvent?.(value.tenant, logged, log.length);
   };
   const conflict = (code: string, current?: SessionRecord): WriteOutcome<CoordinatorRecord> => ({
     kind: 'conflict',
@@ -169,6 +207,22 @@ export function memoryCoordinatorStore(): MemoryCoordinatorStore {
 
   return {
     events: (tenant) => events.get(tenant) ?? [],
+    tenants: () => [...events.keys()].sort(),
+    // What stands in the maps is replaced, never changed in place: copies of the maps are enough.
+    snapshot: () => ({
+      records: new Map(records),
+      intents: new Map(intents),
+      open: new Map([...open].map(([key, listed]) => [key, new Map(listed)])),
+      closed: new Set(closed),
+      events: new Map([...events].map(([tenant, log]) => [tenant, [...log]])),
+    }),
+    restore: (snapshot) => {
+      records = new Map(snapshot.records);
+      intents = new Map(snapshot.intents);
+      open = new Map([...snapshot.open].map(([key, listed]) => [key, new Map(listed)]));
+      closed = new Set(snapshot.closed);
+      events = new Map([...snapshot.events].map(([tenant, log]) => [tenant, [...log]]));
+    },
     as: (fence) => ({
       loadNow: load,
       writeNow: (write) => {

@@ -1,39 +1,87 @@
-/** Virtual time: tasks in order of their time, then of their making. Nothing here waits. */
+/**
+ * Virtual time: tasks in order of their time, then of their making. Nothing here waits.
+ *
+ * A task may be `background`: something that goes on for ever by itself, as a clock that ticks. It runs in its turn, but
+ * does not count as something left to happen: when nothing else is left, time stands still. So a world in which nothing
+ * goes on comes to rest, whatever ticks in it.
+ */
 
-interface Task {
+/** What is done when its time comes. */
+export interface Runnable {
+  run(): void;
+}
+
+/** A place in the order of time. Made by `schedule`; its holder may only cancel it. */
+export interface Task {
   readonly atMs: number;
   readonly order: number;
-  readonly run: () => void;
-  cancelled: boolean;
+  readonly background: boolean;
+  /** undefined: done, or called off. */
+  work: Runnable | undefined;
 }
 
 export class VirtualTime {
-  #nowMs = 1_700_000_000_000;
+  /** When the world began, in milliseconds since the Unix epoch. */
+  readonly beganMs = 1_700_000_000_000;
+  #nowMs = this.beganMs;
   #order = 0;
+  #run = 0;
+  /** Tasks that count as left to happen. */
+  #left = 0;
   readonly #heap: Task[] = [];
+  /** Tasks that were made without a delay, oldest first, from `#soonAt` on: the heap would only carry them to its top. */
+  readonly #soon: Task[] = [];
+  #soonAt = 0;
 
   nowMs(): number {
     return this.#nowMs;
   }
 
-  after(delayMs: number, run: () => void): () => void {
-    this.#order += 1;
-    const task: Task = { atMs: this.#nowMs + Math.max(0, delayMs), order: this.#order, run, cancelled: false };
-    this.#push(task);
-    return () => {
-      task.cancelled = true;
-    };
+  /** How many tasks have run. */
+  get tasksRun(): number {
+    return this.#run;
   }
 
-  /** Runs tasks until the condition holds or nothing is left; returns whether it holds. */
+  /** Whether nothing is left to happen. */
+  get isIdle(): boolean {
+    return this.#left === 0;
+  }
+
+  /** Runs `run` after a delay; returns how to call it off. */
+  after(delayMs: number, run: () => void, background = false): () => void {
+    const task = this.schedule(delayMs, { run }, background);
+    return () => this.cancel(task);
+  }
+
+  schedule(delayMs: number, work: Runnable, background = false): Task {
+    this.#order += 1;
+    const atMs = delayMs > 0 ? this.#nowMs + delayMs : this.#nowMs;
+    const task: Task = { atMs, order: this.#order, background, work };
+    if (!background) this.#left += 1;
+    if (delayMs > 0) this.#push(task);
+    else this.#soon.push(task);
+    return task;
+  }
+
+  cancel(task: Task): void {
+    if (task.work === undefined) return;
+    task.work = undefined;
+    if (!task.background) this.#left -= 1;
+  }
+
+  /** Runs tasks until the condition holds or nothing is left to happen; returns whether it holds. */
   runUntil(condition: () => boolean, tasksMax = 1_000_000): boolean {
     for (let count = 0; count < tasksMax; count += 1) {
       if (condition()) return true;
-      const task = this.#pop();
-      if (!task) return condition();
-      if (task.cancelled) continue;
-      this.#nowMs = Math.max(this.#nowMs, task.atMs);
-      task.run();
+      if (this.#left === 0) return false;
+      const task = this.#next()!;
+      const { work } = task;
+      if (work === undefined) continue;
+      task.work = undefined;
+      if (!task.background) this.#left -= 1;
+      if (task.atMs > this.#nowMs) this.#nowMs = task.atMs;
+      this.#run += 1;
+      work.run();
     }
     throw new Error(`no end after ${tasksMax} tasks`);
   }
@@ -45,6 +93,22 @@ export class VirtualTime {
       over = true;
     });
     this.runUntil(() => over);
+  }
+
+  #next(): Task | undefined {
+    const soon = this.#soon[this.#soonAt];
+    const first = this.#heap[0];
+    if (soon === undefined || (first !== undefined && isBefore(first, soon))) return this.#pop();
+    this.#soonAt += 1;
+    if (this.#soonAt === this.#soon.length) {
+      this.#soon.length = 0;
+      this.#soonAt = 0;
+    } else if (this.#soonAt >= 4096) {
+      // A world that never comes to rest at one moment would grow at its front for ever.
+      this.#soon.splice(0, this.#soonAt);
+      this.#soonAt = 0;
+    }
+    return soon;
   }
 
   #push(task: Task): void {

@@ -1,0 +1,224 @@
+/**
+ * The gateway's side of the simulated cluster: calls that leave it, the answers that come back, and what their callers
+ * learn when none will. As the live gateway (gateway/signing/signing-calls.ts) it repeats nothing by itself.
+ */
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import type { Envelope, UndeliveredReason } from '../actors/contract.ts';
+import { noTrace } from '../actors/contract.ts';
+import {
+  type CallError,
+  CallErrorCode,
+  CallErrorSchema,
+  type CallSchema,
+  type Method,
+} from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { WireMessage } from '../proto/wire.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** In whose name the gateway asks: a client's unless told otherwise. */
+export type SimCaller = Pick<MessageInitShape<typeof CallSchema>, 'walletService' | 'walletTerms'>;
+
+/** What is known of a call under way. */
+export interface CallUnderWay {
+  readonly tenant: string;
+  readonly callId: bigint;
+  readonly method: Method;
+  /** The decoded request message. */
+  readonly request: unknown;
+  /** Decodes a response. */
+  readonly decode: (bytes: Uint8Array) => unknown;
+}
+
+/** What a refusal at the door takes: the way to the gateway and back. */
+const doorMs = 20;
+
+export interface CallPorts {
+  readonly time: VirtualTime;
+  /** undefined: a call waits for its answer for as long as its link lasts. */
+  readonly timeoutMs: number | undefined;
+  readonly send: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
+  readonly stateOf: () => 'up' | 'paused' | 'down';
+  readonly called: ((call: CallUnderWay) => void) | undefined;
+  readonly answered: ((call: CallUnderWay, response: unknown) => void) | undefined;
+  readonly failed: ((call: CallUnderWay, error: CallError) => void) | undefined;
+}
+
+interface Waiting extends CallUnderWay {
+  readonly done: (response: unknown) => void;
+  readonly fail: (error: CallError) => void;
+  readonly cancelTimeout: (() => void) | undefined;
+}
+
+export class Calls {
+  readonly #ports: CallPorts;
+  readonly #waiting = new Map<bigint, Waiting>();
+  /** Made while the gateway stands still: it reads them when it goes on. */
+  #unread: (() => void)[] = [];
+  #last = 0n;
+  /** What the gateway is called: every start of it by another name, so that an answer to an earlier one finds nobody. */
+  address = 'gateway/sim';
+  #starts = 1;
+
+  constructor(ports: CallPorts) {
+    this.#ports = ports;
+  }
+
+  find(callId: bigint): CallUnderWay | undefined {
+    return this.#waiting.get(callId);
+  }
+
+  start<Q extends DescMessage, A extends DescMessage>(
+    method: Method,
+    schema: Q,
+    response: A,
+    init: MessageInitShape<Q>,
+    tenant: string,
+    caller: SimCaller,
+  ): SimCall<MessageShape<A>> {
+    const { time, timeoutMs, stateOf } = this.#ports;
+    const call = new SimCall<MessageShape<A>>(time);
+    this.#last += 1n;
+    const callId = this.#last;
+    const request = create(schema, init);
+    const waiting: Waiting = {
+      tenant,
+      callId,
+      method,
+      request,
+      decode: (bytes) => fromBinary(response, bytes),
+      done: (answer) => call.answered(answer as MessageShape<A>),
+      fail: (error) => call.failed(error),
+      cancelTimeout:
+        timeoutMs === undefined
+          ? undefined
+          : time.after(timeoutMs, () =>
+              this.#fail(
+                callId,
+                CallErrorCode.DEADLINE_EXCEEDED,
+                'the deadline passed before the coordinator answered',
+              ),
+            ),
+    };
+    this.#waiting.set(callId, waiting);
+    const send = () => {
+      if (!this.#waiting.has(callId)) return;
+      this.#ports.called?.(waiting);
+      const value = { callId, method, request: toBinary(schema, request), ...caller };
+      const message: WireMessage = { tenant, session: '', attempt: 0, body: { case: 'call', value } };
+      const undelivered = this.#ports.send({ from: this.address, to: 'coordinator', message, trace: noTrace });
+      if (undelivered === 'noRoute') this.#failSoon(callId, CallErrorCode.UNAVAILABLE, 'no coordinator is connected');
+      else if (undelivered) this.#failSoon(callId, CallErrorCode.OVERLOADED, 'the link to the coordinator is full');
+    };
+    const state = stateOf();
+    if (state === 'up') send();
+    else if (state === 'paused') this.#unread.push(send);
+    else this.#failSoon(callId, CallErrorCode.UNAVAILABLE, 'the gateway is gone');
+    return call;
+  }
+
+  /** A frame for the gateway has arrived. */
+  arrived(to: string, message: WireMessage): void {
+    const { body } = message;
+    if (to !== this.address || body.case !== 'callReply') return;
+    const { callId, outcome } = body.value as { callId: bigint; outcome: { case: string; value: unknown } };
+    const waiting = this.#take(callId);
+    if (waiting === undefined) return;
+    if (outcome.case === 'response') {
+      const response = waiting.decode(outcome.value as Uint8Array);
+      this.#ports.answered?.(waiting, response);
+      waiting.done(response);
+    } else {
+      const error = create(CallErrorSchema, outcome.value as CallError);
+      this.#ports.failed?.(waiting, error);
+      waiting.fail(error);
+    }
+  }
+
+  resumed(): void {
+    for (const send of this.#unread.splice(0)) send();
+  }
+
+  /** The gateway has died; its next start is another. */
+  crashed(): void {
+    this.#unread = [];
+    this.failAll('the gateway is gone');
+    this.#starts += 1;
+    this.address = `gateway/sim-${this.#starts}`;
+  }
+
+  failAll(text: string): void {
+    for (const callId of [...this.#waiting.keys()]) this.#fail(callId, CallErrorCode.UNAVAILABLE, text);
+  }
+
+  #failSoon(callId: bigint, code: CallErrorCode, text: string): void {
+    this.#ports.time.after(doorMs, () => this.#fail(callId, code, text));
+  }
+
+  #fail(callId: bigint, code: CallErrorCode, message: string): void {
+    const waiting = this.#take(callId);
+    if (waiting === undefined) return;
+    const error = create(CallErrorSchema, { code, message });
+    this.#ports.failed?.(waiting, error);
+    waiting.fail(error);
+  }
+
+  #take(callId: bigint): Waiting | undefined {
+    const waiting = this.#waiting.get(callId);
+    this.#waiting.delete(callId);
+    waiting?.cancelTimeout?.();
+    return waiting;
+  }
+}
+
+/** A call on its way. */
+export class SimCall<T> {
+  readonly #time: VirtualTime;
+  #answer: T | undefined;
+  #error: CallError | undefined;
+  #listener: ((answer: T) => void) | undefined;
+  #onDone: ((outcome: { readonly answer: T } | { readonly error: CallError }) => void) | undefined;
+
+  constructor(time: VirtualTime) {
+    this.#time = time;
+  }
+
+  /** Called with the answer when it comes. */
+  onAnswer(listener: (answer: T) => void): void {
+    this.#listener = listener;
+  }
+
+  /** Called when the answer comes, or the call fails; never from within the call that made it. */
+  onDone(listener: (outcome: { readonly answer: T } | { readonly error: CallError }) => void): void {
+    this.#onDone = listener;
+  }
+
+  answered(answer: T): void {
+    this.#answer = answer;
+    this.#listener?.(answer);
+    this.#onDone?.({ answer });
+  }
+
+  failed(error: CallError): void {
+    this.#error = error;
+    this.#onDone?.({ error });
+  }
+
+  get isDone(): boolean {
+    return this.#answer !== undefined || this.#error !== undefined;
+  }
+
+  /** Runs the world until the answer is there. Throws when the world runs dry first, or the call has no response. */
+  result(): T {
+    this.#time.runUntil(() => this.isDone);
+    if (this.#error) throw new Error(`call failed: ${this.#error.code} ${this.#error.message}`);
+    if (!this.#answer) throw new Error('nothing is left to happen, and the call has no answer');
+    return this.#answer;
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * Webhooks in the simulated world: one receiver that wants every event of every tenant, and the worker that delivers to
+ * it. When a try is repeated is decided as the real worker decides it (gateway/deliveries/schedule.ts); the rest is a
+ * small model of it: what is outstanding is durable, jobs that say which try to make are not.
+ *
+ * At least once: a worker that dies makes the tries again that it had not recorded.
+ */
+import type { RandomBytes } from '../actors/contract.ts';
+import type { ReceiverBehaviour } from '../faults/engine-contract.ts';
+import { afterTry, deliveryTimeoutMs } from '../gateway/deliveries/schedule.ts';
+import type { LoggedEvent } from '../proto/event-log.ts';
+import type { Life, ProcessState } from './processes.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** One try that reached the receiver, or failed to. `status` 0: no answer. */
+export interface Delivery {
+  readonly eventId: string;
+  readonly type: string;
+  readonly tenant: string;
+  readonly status: number;
+  readonly atMs: number;
+}
+
+export interface DeliveryPorts {
+  readonly time: VirtualTime;
+  readonly scheduleMs: readonly number[];
+  readonly random: RandomBytes;
+  /** The log of the store, oldest first. */
+  readonly events: (tenant: string) => readonly LoggedEvent[];
+  readonly tenants: () => readonly string[];
+  readonly stateOf: (process: 'worker' | 'receiver') => ProcessState;
+  /** Whether the log and the records can be reached. */
+  readonly isRedisUp: () => boolean;
+  readonly tried: (tenant: string, event: LoggedEvent, status: number, triesBefore: number, isFirst: boolean) => void;
+}
+
+/** Durable: one delivery that is not final. */
+interface Outstanding {
+  readonly tenant: string;
+  readonly event: LoggedEvent;
+  tries: number;
+  /** The next try's time. */
+  dueMs: number;
+}
+
+/** A job of the queue: make this try, unless it was made. */
+interface Job {
+  readonly key: string;
+  readonly tries: number;
+}
+
+/** What outlives the worker. */
+export interface DeliveriesSnapshot {
+  readonly cursors: ReadonlyMap<string, number>;
+  readonly outstanding: ReadonlyMap<string, Readonly<Outstanding>>;
+}
+
+/** Between the worker and the receiver, one way. */
+const latencyMs = 1;
+
+export class Deliveries {
+  readonly #ports: DeliveryPorts;
+  #cursors = new Map<string, number>();
+  #outstanding = new Map<string, Outstanding>();
+  /** Rises with every start of the worker: jobs of an earlier one are gone. */
+  #life = 0;
+  #stalled = false;
+  /** Jobs that could not be looked at. */
+  #waiting: Job[] = [];
+  #latest: Job | undefined;
+  #doubles = 0;
+  #putAside = 0;
+  #behaviour: ReceiverBehaviour | undefined;
+  readonly #log: Delivery[] = [];
+  readonly #acknowledged = new Map<string, string>();
+
+  constructor(ports: DeliveryPorts) {
+    this.#ports = ports;
+  }
+
+  /** Every try so far. */
+  log(): readonly Delivery[] {
+    return this.#log;
+  }
+
+  /** The type of every event that the receiver has acknowledged, in the order of the acknowledgements. */
+  delivered(): readonly string[] {
+    return [...this.#acknowledged.values()];
+  }
+
+  /** Deliveries that are not final. */
+  get outstanding(): number {
+    return this.#outstanding.size;
+  }
+
+  /** Jobs that made no sense. */
+  get putAside(): number {
+    return this.#putAside;
+  }
+
+  /** There is something new in the log, or the worker can go on. */
+  wake(): void {
+    if (!this.#canWork()) return;
+    for (const tenant of this.#ports.tenants()) this.#takeOn(tenant);
+    for (const job of this.#waiting.splice(0)) this.#look(job);
+  }
+
+  stall(stalled: boolean): void {
+    this.#stalled = stalled;
+    if (!stalled) this.wake();
+  }
+
+  behave(behaviour: ReceiverBehaviour | undefined): void {
+    this.#behaviour = behaviour;
+  }
+
+  /** A job is there twice: the latest one, or else the next. */
+  double(): void {
+    if (this.#latest !== undefined && this.#outstanding.get(this.#latest.key)?.tries === this.#latest.tries) {
+      this.#queue(this.#latest, 0);
+    } else this.#doubles += 1;
+  }
+
+  /** A job that names nothing. */
+  poison(): void {
+    this.#queue({ key: 'poison', tries: 0 }, 0);
+  }
+
+  /** The worker's life: its jobs are lost with it, and made again from what is outstanding. */
+  readonly life: Life = {
+    start: () => {
+      const { time } = this.#ports;
+      for (const [key, { tries, dueMs }] of this.#outstanding) this.#queue({ key, tries }, dueMs - time.nowMs());
+      this.wake();
+    },
+    crash: () => {
+      this.#life += 1;
+      this.#waiting = [];
+    },
+    pause: () => undefined,
+    resume: () => this.wake(),
+  };
+
+  snapshot(): DeliveriesSnapshot {
+    const outstanding = new Map([...this.#outstanding].map(([key, delivery]) => [key, { ...delivery }]));
+    return { cursors: new Map(this.#cursors), outstanding };
+  }
+
+  /** To be followed by a start of the worker. */
+  restore({ cursors, outstanding }: DeliveriesSnapshot): void {
+    this.#cursors = new Map(cursors);
+    this.#outstanding = new Map([...outstanding].map(([key, delivery]) => [key, { ...delivery }]));
+  }
+
+  #canWork(): boolean {
+    const { stateOf, isRedisUp } = this.#ports;
+    return stateOf('worker') === 'up' && !this.#stalled && isRedisUp();
+  }
+
+  #takeOn(tenant: string): void {
+    const events = this.#ports.events(tenant);
+    for (let cursor = this.#cursors.get(tenant) ?? 0; cursor < events.length; cursor += 1) {
+      const event = events[cursor]!;
+      const key = `${tenant}/${cursor + 1}`;
+      this.#cursors.set(tenant, cursor + 1);
+      this.#outstanding.set(key, { tenant, event, tries: 0, dueMs: this.#ports.time.nowMs() });
+      const job = { key, tries: 0 };
+      this.#queue(job, 0);
+      if (this.#doubles > 0) {
+        this.#doubles -= 1;
+        this.#queue(job, 0);
+      }
+    }
+  }
+
+  #queue(job: Job, delayMs: number): void {
+    const life = this.#life;
+    if (job.key !== 'poison') this.#latest = job;
+    this.#ports.time.after(delayMs, () => {
+      if (this.#life === life) this.#look(job);
+    });
+  }
+
+  #look(job: Job): void {
+    if (!this.#canWork()) {
+      this.#waiting.push(job);
+      return;
+    }
+    const delivery = this.#outstanding.get(job.key);
+    if (delivery === undefined && job.key === 'poison') this.#putAside += 1;
+    // Its try was made already.
+    if (delivery?.tries !== job.tries) return;
+    this.#try(job, delivery);
+  }
+
+  #try(job: Job, delivery: Outstanding): void {
+    const { time, stateOf } = this.#ports;
+    const life = this.#life;
+    time.after(latencyMs, () => {
+      const { status = 200, slowMs = 0, reset = false } = this.#behaviour ?? {};
+      const receiver = stateOf('receiver');
+      // Whoever does not answer in time has not answered.
+      const silent = receiver === 'paused' || slowMs >= deliveryTimeoutMs;
+      const given = receiver === 'down' || reset || silent ? 0 : status;
+      const tookMs = silent ? deliveryTimeoutMs : slowMs;
+      time.after(tookMs, () => {
+        const isFirst = this.#reached(delivery, given);
+        this.#ports.tried(delivery.tenant, delivery.event, given, job.tries, isFirst);
+        time.after(latencyMs, () => this.#record(job, delivery, given, life));
+      });
+    });
+  }
+
+  /** What the receiver knows of it. Returns whether it has acknowledged the event now, and not before. */
+  #reached({ tenant, event }: Outstanding, status: number): boolean {
+    const { time } = this.#ports;
+    const { id, type } = event;
+    this.#log.push({ eventId: id, type, tenant, status, atMs: time.nowMs() - time.beganMs });
+    if (status < 200 || status > 299 || this.#acknowledged.has(id)) return false;
+    this.#acknowledged.set(id, type);
+    return true;
+  }
+
+  #record(job: Job, delivery: Outstanding, status: number, life: number): void {
+    // A worker that died has recorded nothing; of two that made the same try, the first one's word counts.
+    if (this.#life !== life || this.#outstanding.get(job.key) !== delivery || delivery.tries !== job.tries) return;
+    if (!this.#canWork()) {
+      this.#waiting.push(job);
+      return;
+    }
+    const { time, random, scheduleMs } = this.#ports;
+    const [high = 0, low = 0] = random(2);
+    const chance = (high * 256 + low) / 65_536;
+    const next = afterTry({ status, retryAfter: undefined }, job.tries, time.nowMs(), chance, scheduleMs);
+    if (next.kind !== 'retry') {
+      this.#outstanding.delete(job.key);
+      return;
+    }
+    delivery.tries += 1;
+    delivery.dueMs = next.atMs;
+    this.#queue({ key: job.key, tries: delivery.tries }, next.atMs - time.nowMs());
+  }
+}

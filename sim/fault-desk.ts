@@ -1,0 +1,123 @@
+/**
+ * Between the fault engine and the world: shows it frames and writes, performs what it orders, and wakes it when it asked
+ * to be woken.
+ */
+import { targetsOf } from '../faults/engine/targets.ts';
+import type {
+  FaultEngine,
+  FaultStatus,
+  FrameInTransit,
+  FrameVerdict,
+  Order,
+  ProcessName,
+  WriteVerdict,
+} from '../faults/engine-contract.ts';
+import type { Fault, FaultKind } from '../faults/fault.ts';
+import type { Task, VirtualTime } from './virtual-time.ts';
+
+/** What the world shall do; the rest is for reports. */
+export type WorldOrder = Exclude<Order, { readonly id: string }>;
+
+export interface DeskPorts {
+  readonly time: VirtualTime;
+  readonly engine: FaultEngine;
+  /** Performs what concerns the world; `fired` and `ended` do not come here. */
+  readonly perform: (order: WorldOrder) => void;
+  readonly told: (
+    id: string,
+    fault: FaultKind,
+    targets: readonly ProcessName[],
+    what: 'armed' | 'fired' | 'ended',
+  ) => void;
+}
+
+export class FaultDesk {
+  readonly #ports: DeskPorts;
+  readonly #targets = new Map<string, readonly ProcessName[]>();
+  #wake: Task | undefined;
+  #wakeMs = Number.POSITIVE_INFINITY;
+
+  constructor(ports: DeskPorts) {
+    this.#ports = ports;
+  }
+
+  get isIdle(): boolean {
+    return this.#ports.engine.idle;
+  }
+
+  /** Throws FaultError. */
+  arm(fault: Fault): string {
+    const { engine, time, told } = this.#ports;
+    const { id, orders } = engine.arm(fault, time.nowMs());
+    this.#targets.set(id, targetsOf(fault));
+    told(id, fault.fault, targetsOf(fault), 'armed');
+    this.perform(orders);
+    return id;
+  }
+
+  /** Whether there was one of that id. */
+  disarm(id: string): boolean {
+    const orders = this.#ports.engine.disarm(id, this.#ports.time.nowMs());
+    if (orders !== undefined) this.perform(orders);
+    return orders !== undefined;
+  }
+
+  clear(): void {
+    this.perform(this.#ports.engine.clear(this.#ports.time.nowMs()));
+  }
+
+  list(): readonly FaultStatus[] {
+    return this.#ports.engine.list(this.#ports.time.nowMs());
+  }
+
+  step(name: string): void {
+    this.perform(this.#ports.engine.step(name, this.#ports.time.nowMs()));
+  }
+
+  /** Its orders are for the caller to perform, once the frame is on its way. */
+  frame(frame: FrameInTransit): FrameVerdict {
+    return this.#ports.engine.frame(frame, this.#ports.time.nowMs());
+  }
+
+  write(process: ProcessName): WriteVerdict | undefined {
+    const { engine, time } = this.#ports;
+    if (engine.idle) return undefined;
+    const verdict = engine.write(process, time.nowMs());
+    this.#rewake();
+    return verdict;
+  }
+
+  readsFail(process: ProcessName): boolean {
+    const { engine, time } = this.#ports;
+    return !engine.idle && engine.readsFail(process, time.nowMs());
+  }
+
+  linkDown(peer: ProcessName): void {
+    this.#ports.engine.linkDown(peer);
+  }
+
+  perform(orders: readonly Order[]): void {
+    for (const order of orders) {
+      if ('id' in order) this.#ports.told(order.id, order.fault, this.#targets.get(order.id) ?? [], order.kind);
+      else this.#ports.perform(order);
+    }
+    this.#rewake();
+  }
+
+  #rewake(): void {
+    const { engine, time } = this.#ports;
+    const nextMs = engine.nextWakeMs();
+    if (nextMs === this.#wakeMs) return;
+    if (this.#wake !== undefined) time.cancel(this.#wake);
+    this.#wake = undefined;
+    this.#wakeMs = nextMs;
+    if (nextMs === Number.POSITIVE_INFINITY) return;
+    this.#wake = time.schedule(nextMs - time.nowMs(), {
+      run: () => {
+        this.#wake = undefined;
+        this.#wakeMs = Number.POSITIVE_INFINITY;
+        this.perform(engine.wake(time.nowMs()));
+      },
+    });
+  }
+}

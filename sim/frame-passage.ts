@@ -1,0 +1,33 @@
+/**
+ * What becomes of a frame between its two ends: it is encoded and decoded, so that what arrives is complete and shares
+ * nothing with what was sent. Without the codec it is only made complete, which is cheaper: its bytes are then shared.
+ */
+import { create, type DescMessage } from '@bufbuild/protobuf';
+import { FrameSchema } from '../proto/gen/signmesh/wire/v1/frame_pb.ts';
+import { decodeFrames, encodeFrame, type ReceivedWireMessage, type WireEnvelope } from '../proto/wire.ts';
+
+export type Codec = 'bytes' | 'none';
+export type ReceivedEnvelope = WireEnvelope<ReceivedWireMessage>;
+
+const schemas: ReadonlyMap<string, DescMessage> = new Map(
+  (FrameSchema.oneofs[0]?.fields ?? []).flatMap((field): [string, DescMessage][] =>
+    field.fieldKind === 'message' ? [[field.localName, field.message]] : [],
+  ),
+);
+
+/** A frame as its receiver sees it; `bytes` only with the codec. Throws on what cannot be encoded. */
+export function passed(
+  envelope: WireEnvelope,
+  codec: Codec,
+): { readonly envelope: ReceivedEnvelope; readonly bytes: Uint8Array | undefined } {
+  if (codec === 'none') return { envelope: completed(envelope), bytes: undefined };
+  const bytes = encodeFrame(envelope);
+  return { envelope: decodeFrames(bytes)[0]!, bytes };
+}
+
+function completed(envelope: WireEnvelope): ReceivedEnvelope {
+  const { from, to, message, trace } = envelope;
+  const { tenant, session, attempt, body } = message;
+  const value = create(schemas.get(body.case)!, body.value as never);
+  return { from, to, message: { tenant, session, attempt, body: { case: body.case, value } as never }, trace };
+}

@@ -1,0 +1,364 @@
+/**
+ * The links of the simulated cluster, a star: one from each node and from the gateway to the coordinator.
+ *
+ * A link keeps the order of its frames in each direction, unless a fault says otherwise. It breaks when either end dies,
+ * when a frame arrives damaged, and when nothing came over it for as long as the heartbeats allow; what was on its way is
+ * then lost. A link that broke while both ends live comes back after a short pause, to the same boot. What an end that
+ * died had sent before still arrives: then the other end learns of it.
+ */
+import type { Envelope, RandomBytes, UndeliveredReason } from '../actors/contract.ts';
+import type { Arrival, ProcessName } from '../faults/engine-contract.ts';
+import type { WireMessage } from '../proto/wire.ts';
+import { type Codec, passed, type ReceivedEnvelope } from './frame-passage.ts';
+import type { Runnable, Task, VirtualTime } from './virtual-time.ts';
+
+/** From the peer's side: `out` leaves it, `in` goes to it. */
+export type Direction = 'in' | 'out';
+
+/** A frame that is about to leave: what becomes of it. */
+export interface Passage {
+  readonly arrivals: readonly (Arrival & {
+    /** Instead of what the link takes. */
+    readonly exactly?: boolean;
+  })[];
+  /** Ids of the faults that touched it. */
+  readonly faults: readonly string[];
+  /** To be done once the arrivals are on their way. */
+  readonly afterwards: (() => void) | undefined;
+}
+
+export interface NetworkPorts {
+  readonly time: VirtualTime;
+  readonly codec: Codec;
+  readonly latency: { readonly minMs: number; readonly maxMs: number };
+  /** Nothing came for so long: the link is dead. */
+  readonly linkTimeoutMs: number;
+  /** Before a link that broke comes back. */
+  readonly backOff: { readonly minMs: number; readonly maxMs: number };
+  /** Labelled chance. */
+  readonly random: (label: string) => RandomBytes;
+  /** undefined: it simply arrives. `envelope` as it was sent, `received` as it would arrive. */
+  readonly passage: (
+    peer: ProcessName,
+    direction: Direction,
+    envelope: Envelope<WireMessage>,
+    received: ReceivedEnvelope,
+  ) => Passage | undefined;
+  /** A frame has left: when it arrives, once a copy. `bytes` only with the codec. */
+  readonly left:
+    | ((
+        received: ReceivedEnvelope,
+        bytes: Uint8Array | undefined,
+        arrivesMs: number[],
+        passage: Passage | undefined,
+      ) => void)
+    | undefined;
+  /** A frame arrives at a process that takes it. */
+  readonly arrive: (peer: ProcessName, direction: Direction, envelope: ReceivedEnvelope) => void;
+  readonly stateOf: (process: ProcessName) => 'up' | 'paused' | 'down';
+  readonly onUp: (peer: ProcessName) => void;
+  /** `why`: for people. */
+  readonly onDown: (peer: ProcessName, why: string) => void;
+}
+
+class Line {
+  /** Frames of an earlier life of the line do not arrive. */
+  life = 0;
+  /** Frames on their way, those included that are about to leave or wait at a paused end. */
+  flying = 0;
+  lastArrivalMs = 0;
+  /** Arrived at an end that stands still. */
+  waiting: Flight[] = [];
+}
+
+class Link {
+  readonly peer: ProcessName;
+  readonly lines = { in: new Line(), out: new Line() };
+  readonly chance: RandomBytes;
+  up = false;
+  /** One end has died, and the other learns of it when all that was sent before, in this direction, has arrived. */
+  closing: Direction | undefined = undefined;
+  silent = false;
+  timeout: Task | undefined = undefined;
+  retry: Task | undefined = undefined;
+
+  constructor(peer: ProcessName, chance: RandomBytes) {
+    this.peer = peer;
+    this.chance = chance;
+  }
+}
+
+/** One frame on its way. */
+class Flight implements Runnable {
+  readonly network: Network;
+  readonly link: Link;
+  readonly direction: Direction;
+  readonly life: number;
+  readonly envelope: ReceivedEnvelope;
+  readonly damage: Arrival['damage'];
+
+  constructor(
+    network: Network,
+    link: Link,
+    direction: Direction,
+    life: number,
+    envelope: ReceivedEnvelope,
+    damage: Arrival['damage'],
+  ) {
+    this.network = network;
+    this.link = link;
+    this.direction = direction;
+    this.life = life;
+    this.envelope = envelope;
+    this.damage = damage;
+  }
+
+  run(): void {
+    this.network.land(this);
+  }
+}
+
+export class Network {
+  readonly #ports: NetworkPorts;
+  readonly #links = new Map<ProcessName, Link>();
+
+  constructor(ports: NetworkPorts, peers: readonly ProcessName[]) {
+    this.#ports = ports;
+    for (const peer of peers) this.#links.set(peer, new Link(peer, ports.random(`link/${peer}`)));
+  }
+
+  isUp(peer: ProcessName): boolean {
+    return this.#links.get(peer)?.up === true;
+  }
+
+  /** Puts a frame on its way, or says why not. */
+  send(peer: ProcessName, direction: Direction, envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
+    const link = this.#links.get(peer);
+    if (link === undefined || !link.up) return 'noRoute';
+    const line = link.lines[direction];
+    const { life } = line;
+    const { envelope: received, bytes } = passed(envelope, this.#ports.codec);
+    // It counts as on its way from now on: whoever dies over it has sent it.
+    line.flying += 1;
+    const passage = this.#ports.passage(peer, direction, envelope, received);
+    if (passage === undefined) {
+      const arrivesMs = this.#fly(link, direction, life, received);
+      this.#ports.left?.(received, bytes, [arrivesMs], undefined);
+    } else {
+      const arrivesMs: number[] = [];
+      for (const arrival of passage.arrivals) {
+        // What a fault or a hook put in its place is encoded too.
+        const { envelope: sent } =
+          arrival.envelope === received ? { envelope: received } : passed(arrival.envelope, this.#ports.codec);
+        arrivesMs.push(this.#fly(link, direction, life, sent, arrival));
+      }
+      this.#ports.left?.(received, bytes, arrivesMs, passage);
+      passage.afterwards?.();
+    }
+    if (line.life === life) line.flying -= 1;
+    this.#finishClosing(link);
+    return undefined;
+  }
+
+  /** Frames that were held go on their way, in order; a link that is down takes none. Returns when each arrives. */
+  deliver(peer: ProcessName, direction: Direction, envelopes: readonly Envelope<WireMessage>[]): number[] {
+    const link = this.#links.get(peer);
+    if (link === undefined || !link.up) return [];
+    const { life } = link.lines[direction];
+    return envelopes.map((envelope) => this.#fly(link, direction, life, passed(envelope, this.#ports.codec).envelope));
+  }
+
+  /** A frame arrives; called by its task alone. */
+  land(flight: Flight): void {
+    const { link, direction, envelope } = flight;
+    const line = link.lines[direction];
+    if (line.life !== flight.life) return;
+    const receiver = direction === 'in' ? link.peer : 'coordinator';
+    switch (this.#ports.stateOf(receiver)) {
+      case 'paused':
+        line.waiting.push(flight);
+        return;
+      case 'down':
+        break;
+      case 'up':
+        if (flight.damage !== undefined) {
+          this.cut(link.peer, `a frame was ${flight.damage === 'corrupt' ? 'corrupt' : 'cut short'}`);
+          return;
+        }
+        this.#ports.arrive(link.peer, direction, envelope);
+    }
+    if (line.life !== flight.life) return;
+    line.flying -= 1;
+    this.#finishClosing(link);
+  }
+
+  /** The link breaks now, for both ends. It comes back by itself if it can. */
+  cut(peer: ProcessName, why: string): void {
+    const link = this.#links.get(peer)!;
+    if (!link.up) return;
+    this.#down(link, why);
+    this.#comeBack(link);
+  }
+
+  // --- what happens to the ends ------------------------------------------------------------------------------------
+
+  /** A process has started: it is linked at once, or after a pause. */
+  started(process: ProcessName, atOnce: boolean): void {
+    for (const link of this.#linksOf(process)) {
+      // Whoever comes anew takes over what is left of the link of its predecessor.
+      if (link.up) this.#down(link, 'taken over');
+      if (atOnce) this.#connect(link);
+      else this.#comeBack(link);
+    }
+  }
+
+  crashed(process: ProcessName): void {
+    for (const link of this.#linksOf(process)) {
+      this.#watch(link);
+      if (!link.up) continue;
+      if (link.closing !== undefined) {
+        this.#down(link, 'both ends are gone');
+        continue;
+      }
+      // What was on its way to it arrives nowhere; what it had sent still arrives, unless the heartbeats end it first.
+      const [to, from] = process === 'coordinator' ? (['out', 'in'] as const) : (['in', 'out'] as const);
+      this.#empty(link.lines[to]);
+      link.closing = from;
+      this.#finishClosing(link);
+    }
+  }
+
+  paused(process: ProcessName): void {
+    for (const link of this.#linksOf(process)) this.#watch(link);
+  }
+
+  /** It takes what waited for it, in order, and its links come back. */
+  resumed(process: ProcessName): void {
+    const direction: Direction = process === 'coordinator' ? 'out' : 'in';
+    for (const link of this.#linksOf(process)) {
+      for (const flight of link.lines[direction].waiting.splice(0)) this.#ports.time.schedule(0, flight);
+      this.#watch(link);
+    }
+  }
+
+  /** From now on (or no more) the links of a process carry nothing, heartbeats neither. */
+  silence(process: ProcessName, on: boolean): void {
+    for (const link of this.#linksOf(process)) {
+      link.silent = on;
+      this.#watch(link);
+    }
+  }
+
+  // --- one link ----------------------------------------------------------------------------------------------------
+
+  #fly(
+    link: Link,
+    direction: Direction,
+    life: number,
+    envelope: ReceivedEnvelope,
+    arrival?: Passage['arrivals'][number],
+  ) {
+    const { time } = this.#ports;
+    const line = link.lines[direction];
+    const nowMs = time.nowMs();
+    const extraMs = arrival?.afterMs ?? 0;
+    let atMs = nowMs + extraMs + (arrival?.exactly === true ? 0 : this.#latencyMs(link));
+    if (arrival?.exactly !== true && arrival?.unordered !== true) {
+      if (atMs < line.lastArrivalMs) atMs = line.lastArrivalMs;
+      line.lastArrivalMs = atMs;
+    }
+    if (line.life === life) line.flying += 1;
+    time.schedule(atMs - nowMs, new Flight(this, link, direction, life, envelope, arrival?.damage));
+    return atMs;
+  }
+
+  #latencyMs(link: Link): number {
+    const { minMs, maxMs } = this.#ports.latency;
+    return minMs === maxMs ? minMs : between(minMs, maxMs, link.chance);
+  }
+
+  #linksOf(process: ProcessName): Link[] {
+    if (process === 'coordinator') return [...this.#links.values()];
+    const link = this.#links.get(process);
+    return link === undefined ? [] : [link];
+  }
+
+  #isMute(link: Link): boolean {
+    const { stateOf } = this.#ports;
+    return link.silent || stateOf(link.peer) !== 'up' || stateOf('coordinator') !== 'up';
+  }
+
+  /** What a link can do may have changed. */
+  #watch(link: Link): void {
+    if (this.#isMute(link)) {
+      if (link.retry !== undefined) this.#ports.time.cancel(link.retry);
+      link.retry = undefined;
+      if (link.up) this.#expectSilence(link);
+      return;
+    }
+    if (link.closing === undefined) this.#calm(link);
+    if (!link.up) this.#comeBack(link);
+  }
+
+  #expectSilence(link: Link): void {
+    if (link.timeout !== undefined) return;
+    link.timeout = this.#ports.time.schedule(this.#ports.linkTimeoutMs, {
+      run: () => {
+        link.timeout = undefined;
+        if (link.up) this.#down(link, 'no sign of life');
+        this.#watch(link);
+      },
+    });
+  }
+
+  #calm(link: Link): void {
+    if (link.timeout !== undefined) this.#ports.time.cancel(link.timeout);
+    link.timeout = undefined;
+  }
+
+  #finishClosing(link: Link): void {
+    if (link.closing === undefined || !link.up) return;
+    if (link.lines[link.closing].flying === 0) this.#down(link, 'the other end is gone');
+  }
+
+  #empty(line: Line): void {
+    line.life += 1;
+    line.flying = 0;
+    line.waiting = [];
+    line.lastArrivalMs = 0;
+  }
+
+  #down(link: Link, why: string): void {
+    link.up = false;
+    link.closing = undefined;
+    this.#calm(link);
+    this.#empty(link.lines.in);
+    this.#empty(link.lines.out);
+    this.#ports.onDown(link.peer, why);
+  }
+
+  #comeBack(link: Link): void {
+    if (link.retry !== undefined || this.#isMute(link)) return;
+    const { minMs, maxMs } = this.#ports.backOff;
+    link.retry = this.#ports.time.schedule(between(minMs, maxMs, link.chance), {
+      run: () => {
+        link.retry = undefined;
+        this.#connect(link);
+      },
+    });
+  }
+
+  #connect(link: Link): void {
+    if (link.up || this.#isMute(link)) return;
+    if (link.retry !== undefined) this.#ports.time.cancel(link.retry);
+    link.retry = undefined;
+    link.up = true;
+    this.#ports.onUp(link.peer);
+  }
+}
+
+/** A whole number, both ends included. */
+function between(min: number, max: number, chance: RandomBytes): number {
+  const [a = 0, b = 0, c = 0] = chance(3);
+  return min + Math.floor(((a * 65_536 + b * 256 + c) / 16_777_216) * (max - min + 1));
+}

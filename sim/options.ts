@@ -1,0 +1,63 @@
+/** What a simulated cluster can be told at its start. */
+import type { Envelope } from '../actors/contract.ts';
+import type { SessionConfig } from '../coordinator/config.ts';
+import type { CoordinatorWrite } from '../coordinator/messages.ts';
+import type { FaultEngine } from '../faults/engine-contract.ts';
+import type { Fault } from '../faults/fault.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import type { NodeWrite } from '../nodes/records.ts';
+import type { WireMessage } from '../proto/wire.ts';
+import type { Codec } from './frame-passage.ts';
+import type { WriteFate } from './memory-stores.ts';
+import type { Observation } from './observation.ts';
+
+export interface SimOptions {
+  readonly seed: string;
+  /** 5 by default. */
+  readonly nodes?: number;
+  readonly config?: Partial<Omit<SessionConfig, 'roster' | 'coordinatorBoot'>>;
+  /** Sees every frame to and from nodes, and to the gateway, and decides what becomes of it; before any fault does. */
+  readonly onFrame?: (envelope: Envelope<WireMessage>) => FrameFate;
+  /** What becomes of the coordinator's writes, and of a node's. */
+  readonly onCoordinatorWrite?: (write: CoordinatorWrite) => WriteFate;
+  readonly onNodeWrite?: (nodeId: number, write: NodeWrite) => WriteFate;
+
+  /** Armed when the cluster is up. */
+  readonly faults?: readonly Fault[];
+  /** Decides instead of the one of faults/engine.ts. */
+  readonly engine?: FaultEngine;
+  /** How long a frame takes; 1 ms by default. Drawn anew for each, in whole milliseconds. */
+  readonly latency?: { readonly minMs: number; readonly maxMs: number };
+  /** A silent link is dead after so long; 6,000 by default, as three heartbeats are. */
+  readonly linkTimeoutMs?: number;
+  /** A call without an answer fails after so long; by default it waits as long as its link lasts. */
+  readonly callTimeoutMs?: number;
+  /** The coordinator looks for sessions past their lifetime, every second as a live one. Off by default: see `sweep`. */
+  readonly sweeping?: boolean;
+  /** There is a receiver of webhooks, and a worker that delivers every event to it. */
+  readonly receiver?: boolean;
+  /** Pauses after the first, second, … failed try; 200, 1,000 and 5,000 ms by default. */
+  readonly deliveryScheduleMs?: readonly number[];
+  /** What an actor that throws does: end the run (default), or be noted and restart, as in the live world. */
+  readonly onBug?: 'throw' | 'record';
+
+  readonly observe?: (observation: Observation) => void;
+  readonly record?: (event: RunEvent) => void;
+  /** Whether `trace` and `events` are kept; true by default. */
+  readonly keepTrace?: boolean;
+  /** 'none': frames are passed on without being encoded, which is faster; 'bytes' by default. */
+  readonly codec?: Codec;
+}
+
+/** true: it arrives. false: it is lost. Otherwise what arrives in its place, each after a delay of its own. */
+export type FrameFate =
+  | boolean
+  | Envelope<WireMessage>
+  | readonly { readonly envelope: Envelope<WireMessage>; readonly afterMs: number }[];
+
+/** An actor threw. */
+export interface Bug {
+  readonly address: string;
+  /** Without anything that could be a secret. */
+  readonly text: string;
+}

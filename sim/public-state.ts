@@ -1,0 +1,107 @@
+/**
+ * What may be shown of an actor's state, for reports: phases, numbers, node ids. No share, nonce, token or key is in it,
+ * and nothing is read that could be secret.
+ *
+ * The states belong to their actors. What is read here is named once more, so that this file alone must follow when one
+ * of them changes.
+ */
+import type { Address } from '../actors/contract.ts';
+import type { DkgState as DkgSessionState } from '../coordinator/dkg/state.ts';
+import type { SigningState } from '../coordinator/signing/state.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import { attemptOf, type DkgState } from '../nodes/dkg/state.ts';
+import type { SignerState } from '../nodes/signer/signer-actor.ts';
+import { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+
+export type PublicState = Pick<Extract<RunEvent, { kind: 'state' }>, 'state' | 'fields'>;
+
+/** undefined: there is nothing to show of this actor. */
+export function publicState(address: Address, state: unknown): PublicState | undefined {
+  const [first = '', second, third] = address.split('/');
+  if (first === 'signing') return signingState(state as SigningState);
+  if (first === 'dkg') return dkgSessionState(state as DkgSessionState);
+  if (first === 'cluster') return clusterState(state as ClusterState);
+  if (first !== 'node' || second === undefined) return undefined;
+  return third === 'dkg' ? nodeDkgState(state as DkgState) : signerState(state as SignerState);
+}
+
+function signingState(state: SigningState): PublicState {
+  if (state.phase !== 'open') return { state: state.phase, fields: {} };
+  const { record, work } = state;
+  const { attempt } = work;
+  return {
+    state: ReceiptState[record.state],
+    fields: {
+      reason: record.reasonCode,
+      epoch: record.epoch,
+      attempt: attempt?.number ?? work.attempts,
+      signers: sorted(attempt?.nonces.map(({ nodeId }) => nodeId) ?? []),
+      asked: sorted(attempt?.asked ?? []),
+      partials: sorted(attempt?.partials.keys() ?? []),
+      silent: sorted(work.silent),
+      unable: sorted(work.unable),
+      excluded: sorted(record.ceremony.excluded),
+      calls: work.inbox.length + work.gathers.length + work.steps.size + work.offers.length,
+    },
+  };
+}
+
+function dkgSessionState(state: DkgSessionState): PublicState {
+  if (state.phase !== 'open') return { state: state.phase, fields: {} };
+  const { record, work } = state;
+  const { ceremony } = record;
+  return {
+    state: ReceiptState[record.state],
+    fields: {
+      reason: record.reasonCode,
+      epoch: record.epoch,
+      attempt: ceremony.attempt,
+      opened: sorted(work.openings.keys()),
+      boxes: work.boxes.size,
+      verified: work.verified.size,
+      pairs: ceremony.totalNodes * ceremony.totalNodes,
+      finished: sorted(work.finished.keys()),
+      confirmed: sorted(work.confirmed),
+      asked: [...work.flights].sort(),
+      played: sorted(Object.keys(ceremony.played).map(Number)),
+      calls: work.inbox.length + work.jobs.length,
+    },
+  };
+}
+
+/** What is read of the actor "cluster". */
+interface ClusterState {
+  readonly ready: ReadonlyMap<number, unknown>;
+  readonly pools: { readonly pools: ReadonlyMap<string, { readonly nonces: readonly unknown[] }> };
+  readonly draws: ReadonlyMap<Address, unknown>;
+  readonly storeReady: boolean;
+}
+
+function clusterState({ ready, pools, draws, storeReady }: ClusterState): PublicState {
+  const depths = [...pools.pools].map(([key, { nonces }]) => `${key}: ${nonces.length}`).sort();
+  return {
+    state: `${ready.size} ready`,
+    fields: { ready: sorted(ready.keys()), pools: depths, waiting: [...draws.keys()].sort(), store_ready: storeReady },
+  };
+}
+
+function nodeDkgState(state: DkgState): PublicState {
+  return { state: state.phase, fields: { attempt: attemptOf(state) } };
+}
+
+function signerState({ pools, waiting }: SignerState): PublicState {
+  return {
+    state: 'ready',
+    fields: {
+      mock_nonces: pools.waiting(Scheme.MOCK_ECDSA),
+      ed25519_nonces: pools.waiting(Scheme.FROST_ED25519),
+      bip340_nonces: pools.waiting(Scheme.FROST_BIP340),
+      requests_waiting: waiting.count,
+    },
+  };
+}
+
+function sorted(ids: Iterable<number>): number[] {
+  return [...ids].sort((a, b) => a - b);
+}

@@ -1,0 +1,197 @@
+/**
+ * Tells of what happens in the simulated world, to whoever looks: the trace in lines, observations for checkers, events
+ * for reports. What nobody looks at is not built.
+ *
+ * Times are those of the scenario, which begins at 0; the trace has the world's own.
+ */
+import type { ActorEvent, Address } from '../actors/contract.ts';
+import type { ProcessName } from '../faults/engine-contract.ts';
+import type { FaultKind } from '../faults/fault.ts';
+import { pointOf } from '../faults/points.ts';
+import type { RunEvent } from '../faults/recording.ts';
+import type { LoggedEvent } from '../proto/event-log.ts';
+import { encodeFrame, type WireEnvelope } from '../proto/wire.ts';
+import type { ReceivedEnvelope } from './frame-passage.ts';
+import type { Passage } from './network.ts';
+import type { Observation } from './observation.ts';
+import { publicState } from './public-state.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+export interface RecorderOptions {
+  readonly time: VirtualTime;
+  readonly trace: string[] | undefined;
+  readonly observe: ((observation: Observation) => void) | undefined;
+  readonly record: ((event: RunEvent) => void) | undefined;
+  readonly frameText: (envelope: WireEnvelope) => string;
+}
+
+export class Recorder {
+  readonly observe: ((observation: Observation) => void) | undefined;
+  readonly record: ((event: RunEvent) => void) | undefined;
+  readonly #options: RecorderOptions;
+  /** The last state shown of each actor, as text. */
+  readonly #shown = new Map<Address, string>();
+  /** Frames that did not arrive yet because a fault holds them: when they do, by the frame. */
+  readonly #held = new WeakMap<object, number[]>();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.observe = options.observe;
+    this.record = options.record;
+  }
+
+  /** Milliseconds since the scenario began. */
+  get atMs(): number {
+    const { time } = this.#options;
+    return time.nowMs() - time.beganMs;
+  }
+
+  /** Whether anybody wants to know of frames. */
+  get seesFrames(): boolean {
+    return this.#options.trace !== undefined || this.observe !== undefined || this.record !== undefined;
+  }
+
+  frame(
+    received: ReceivedEnvelope,
+    bytes: Uint8Array | undefined,
+    arrivesMs: readonly number[],
+    passage: Passage | undefined,
+  ): void {
+    const { trace, time } = this.#options;
+    const arrivals = passage?.arrivals;
+    if (trace !== undefined) this.#traceFrame(trace, received, bytes, arrivesMs, passage);
+    if (this.observe !== undefined) {
+      const { atMs } = this;
+      if (arrivals === undefined || arrivals.length === 0) {
+        this.observe({ kind: 'frame', atMs, envelope: received, touched: false });
+      } else {
+        for (const envelope of new Set(arrivals.map((arrival) => arrival.envelope))) {
+          this.observe({ kind: 'frame', atMs, envelope, touched: envelope !== received });
+        }
+      }
+    }
+    if (this.record === undefined) return;
+    const { from, to, message } = received;
+    const arrives = arrivesMs.map((ms) => ms - time.beganMs);
+    if (arrives.length === 0 && passage !== undefined && passage.faults.length > 0) this.#held.set(received, arrives);
+    this.record({
+      kind: 'frame',
+      atMs: this.atMs,
+      arrivesMs: arrives,
+      from,
+      to,
+      point: pointOf(message.body.case),
+      tenant: message.tenant,
+      session: message.session,
+      attempt: message.attempt,
+      bytes: (bytes ?? encodeFrame(received)).length,
+      text: this.#options.frameText(arrivals?.[0]?.envelope ?? received),
+      faults: passage?.faults ?? [],
+    });
+  }
+
+  /** A frame that was held is on its way now. Its event, which was told when it left, learns when it arrives. */
+  released(envelope: WireEnvelope, arrivesMs: number): void {
+    const { time, trace } = this.#options;
+    trace?.push(
+      `${time.nowMs()} ${envelope.from} > ${envelope.to} ${envelope.message.body.case} released +${arrivesMs - time.nowMs()}`,
+    );
+    this.#held.get(envelope)?.push(arrivesMs - time.beganMs);
+  }
+
+  emitted(process: ProcessName, address: Address, event: ActorEvent): void {
+    const { type, level, fields } = event;
+    this.#options.trace?.push(`${this.#options.time.nowMs()} ${address} ${type} ${JSON.stringify(fields)}`);
+    this.observe?.({ kind: 'emitted', atMs: this.atMs, process, address, event });
+    this.record?.({ kind: 'actor', atMs: this.atMs, address, type, level, fields });
+  }
+
+  /** An actor has taken a step; only to be called when `record` is set. */
+  stepped(address: Address, state: unknown): void {
+    const shown = publicState(address, state);
+    if (shown === undefined) return;
+    const text = JSON.stringify(shown);
+    if (this.#shown.get(address) === text) return;
+    this.#shown.set(address, text);
+    this.record?.({ kind: 'state', atMs: this.atMs, address, ...shown });
+  }
+
+  process(process: ProcessName, what: 'up' | 'down' | 'paused' | 'resumed', boot: string, storeLost: boolean): void {
+    this.#options.trace?.push(`${this.#options.time.nowMs()} ${process} ${what} ${boot}`);
+    // Whatever its actors were, they are no more.
+    if (what === 'down')
+      for (const address of this.#shown.keys()) if (livesIn(address, process)) this.#shown.delete(address);
+    this.observe?.({ kind: 'process', atMs: this.atMs, process, what, boot, storeLost });
+    this.record?.({
+      kind: 'process',
+      atMs: this.atMs,
+      process,
+      what,
+      text: storeLost ? `${boot}, its store is lost` : boot,
+    });
+  }
+
+  link(peer: ProcessName, what: 'linkUp' | 'linkDown', text: string): void {
+    this.#options.trace?.push(`${this.#options.time.nowMs()} ${peer} ${what} ${text}`);
+    this.record?.({ kind: 'process', atMs: this.atMs, process: peer, what, text });
+  }
+
+  clock(process: ProcessName, offsetMs: number): void {
+    this.#options.trace?.push(`${this.#options.time.nowMs()} ${process} clock ${offsetMs}`);
+    const text = `off by ${offsetMs} ms`;
+    this.record?.({ kind: 'process', atMs: this.atMs, process, what: 'clock', text });
+  }
+
+  fault(id: string, fault: FaultKind, targets: readonly ProcessName[], what: 'armed' | 'fired' | 'ended'): void {
+    this.#options.trace?.push(`${this.#options.time.nowMs()} fault ${id} ${fault} ${what} ${targets.join(',')}`);
+    this.observe?.({ kind: 'fault', atMs: this.atMs, id, fault, targets, what });
+    this.record?.({ kind: 'fault', atMs: this.atMs, id, fault, targets, what, text: `${fault} ${targets.join(', ')}` });
+  }
+
+  logged(tenant: string, event: LoggedEvent, sequence: number): void {
+    this.observe?.({ kind: 'logged', atMs: this.atMs, tenant, event, sequence });
+  }
+
+  /** A try to deliver an event has ended; `status` 0: without an answer. */
+  delivery(tenant: string, event: LoggedEvent, status: number, triesBefore: number, isFirst: boolean): void {
+    this.#options.trace?.push(`${this.#options.time.nowMs()} delivery ${event.id} ${event.type} ${status}`);
+    if (isFirst) this.observe?.({ kind: 'delivered', atMs: this.atMs, tenant, eventId: event.id });
+    const text = `try ${triesBefore + 1}: ${status === 0 ? 'no answer' : status}`;
+    this.record?.({ kind: 'delivery', atMs: this.atMs, event: event.type, session: event.resource.id, status, text });
+  }
+
+  bug(process: ProcessName, address: Address, text: string): void {
+    this.observe?.({ kind: 'bug', atMs: this.atMs, process, address, text });
+    this.#options.trace?.push(`${this.#options.time.nowMs()} ${address} bug ${text}`);
+    this.record?.({ kind: 'violation', atMs: this.atMs, invariant: 'no-bugs', text: `${address}: ${text}` });
+  }
+
+  #traceFrame(
+    trace: string[],
+    received: ReceivedEnvelope,
+    bytes: Uint8Array | undefined,
+    arrivesMs: readonly number[],
+    passage: Passage | undefined,
+  ): void {
+    const nowMs = this.#options.time.nowMs();
+    const { from, to, message } = received;
+    const after = arrivesMs.map((ms) => `+${ms - nowMs}`).join(',') || 'lost';
+    const why = passage === undefined || passage.faults.length === 0 ? '' : ` {${passage.faults.join(',')}}`;
+    const line = `${nowMs} ${from} > ${to} ${message.body.case} ${after}${why}`;
+    trace.push(`${line} ${base64(bytes ?? encodeFrame(received))}`);
+    if (passage === undefined) return;
+    for (const { envelope, damage } of passage.arrivals) {
+      if (damage !== undefined) trace.push(`${line} ${damage}`);
+      else if (envelope !== received) trace.push(`${line} instead ${base64(encodeFrame(envelope))}`);
+    }
+  }
+}
+
+function livesIn(address: Address, process: ProcessName): boolean {
+  if (process === 'coordinator') return !address.startsWith('node/');
+  return address === process || address.startsWith(`${process}/`);
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+}

@@ -1,0 +1,133 @@
+/**
+ * The way from a simulated process to its store: how long it takes, and what goes wrong on it. Redis as a process of its
+ * own, which may be away: commands wait for it as the live client keeps them waiting.
+ */
+import type { WriteOutcome } from '../actors/contract.ts';
+import type { WriteVerdict } from '../faults/engine-contract.ts';
+import type { Found, LaterStore, Unavailable } from './machine.ts';
+import { StoreUnavailable, type SyncStore } from './memory-stores.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** How long the live client waits for an answer (coordinator/store/redis-store.ts). */
+const commandTimeoutMs = 5_000;
+
+export interface StoreSideOptions<W, R> {
+  readonly time: VirtualTime;
+  readonly store: SyncStore<W, R>;
+  readonly latencyMs: number;
+  /** Whether the process that asks still lives: what it had not sent yet is lost with it. */
+  readonly isAlive: () => boolean;
+  /** The fate of a write; undefined: nothing is armed. */
+  readonly verdict: () => WriteVerdict | undefined;
+  readonly readsFail: () => boolean;
+  /** undefined: a store of its own, on its own disk. */
+  readonly redis: Redis | undefined;
+  /** Told of every write that took hold or was refused, when it was. */
+  readonly wrote: ((write: W, outcome: WriteOutcome<R>['kind']) => void) | undefined;
+}
+
+/** A store as a process sees it. */
+export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, R> {
+  const { time, store, latencyMs, isAlive, verdict, readsFail, redis, wrote } = options;
+  const reach = (perform: () => void, timedOut: () => void): void => {
+    if (redis === undefined || redis.isUp) perform();
+    else redis.wait(time, perform, timedOut);
+  };
+
+  function load(key: string, answer: (found: Found<R>) => void): void {
+    time.after(latencyMs, () => {
+      if (!isAlive()) return;
+      if (readsFail()) {
+        answer(unavailable('the read failed'));
+        return;
+      }
+      let isWaiting = true;
+      const perform = () => {
+        if (!isWaiting || !isAlive()) return;
+        let found: Found<R>;
+        try {
+          found = { record: store.loadNow(key) };
+        } catch (error) {
+          found = unavailableBy(error);
+        }
+        answer(found);
+      };
+      reach(perform, () => {
+        isWaiting = false;
+        answer(unavailable('the store does not answer'));
+      });
+    });
+  }
+
+  function write(write: W, answer: (outcome: WriteOutcome<R> | Unavailable) => void): void {
+    const drawn = verdict();
+    const fate = drawn?.fate ?? 'answered';
+    time.after(latencyMs / 2 + (drawn?.delayMs ?? 0), () => {
+      if (!isAlive()) return;
+      const later = (outcome: WriteOutcome<R> | Unavailable, afterMs = latencyMs / 2) =>
+        time.after(afterMs, () => answer(outcome));
+      if (fate === 'lost') {
+        // A store that fails says so. One that only loses a write keeps its writer waiting.
+        if (readsFail()) later(unavailable('the write failed'));
+        else later(unavailable('the write was lost'), commandTimeoutMs);
+        return;
+      }
+      let isWaiting = true;
+      const perform = () => {
+        if (!isAlive()) return;
+        let outcome: WriteOutcome<R> | Unavailable;
+        try {
+          outcome = store.writeNow(write);
+          wrote?.(write, outcome.kind);
+        } catch (error) {
+          outcome = unavailableBy(error);
+        }
+        // A command that nobody waits for any more is performed all the same.
+        if (!isWaiting) return;
+        if (fate === 'unanswered') later(unavailable('the answer was lost'), commandTimeoutMs);
+        else later(outcome);
+      };
+      reach(perform, () => {
+        isWaiting = false;
+        answer(unavailable('the store does not answer'));
+      });
+    });
+  }
+  return { load, write };
+}
+
+function unavailable(message: string): Unavailable {
+  return { kind: 'unavailable', message };
+}
+
+function unavailableBy(error: unknown): Unavailable {
+  if (!(error instanceof StoreUnavailable)) throw error;
+  return unavailable(error.message);
+}
+
+/** Whether Redis is there. What it held it still holds when it comes back. */
+export class Redis {
+  #up = true;
+  #waiting: (() => void)[] = [];
+
+  get isUp(): boolean {
+    return this.#up;
+  }
+
+  /** Returns whether that is a change. */
+  set(up: boolean): boolean {
+    if (this.#up === up) return false;
+    this.#up = up;
+    if (up) for (const perform of this.#waiting.splice(0)) perform();
+    return true;
+  }
+
+  /** Performs it when Redis is back; tells when that took too long, and performs it even so. */
+  wait(time: VirtualTime, perform: () => void, timedOut: () => void): void {
+    const cancel = time.after(commandTimeoutMs, timedOut);
+    this.#waiting.push(() => {
+      cancel();
+      perform();
+    });
+  }
+}

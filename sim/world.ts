@@ -1,0 +1,437 @@
+/**
+ * Puts the simulated world together: processes, links, stores, the gateway's calls, the webhooks' worker, and the fault
+ * engine whose orders it performs. sim/cluster.ts is what others see of it.
+ */
+import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
+import { noTrace } from '../actors/contract.ts';
+import { safeErrorText } from '../actors/live/supervision.ts';
+import type { SessionConfig } from '../coordinator/config.ts';
+import { clusterAddress, type LocalMessage } from '../coordinator/messages.ts';
+import { identityFromSeed } from '../crypto/identity.ts';
+import { faultEngine } from '../faults/engine.ts';
+import type { ProcessName } from '../faults/engine-contract.ts';
+import { frameText } from '../faults/frame-text.ts';
+import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../proto/limits.ts';
+import type { Roster } from '../proto/roster.ts';
+import type { WireMessage } from '../proto/wire.ts';
+import { Calls, type CallUnderWay } from './calls.ts';
+import { Deliveries } from './deliveries.ts';
+import { FaultDesk, type WorldOrder } from './fault-desk.ts';
+import type { ReceivedEnvelope } from './frame-passage.ts';
+import { answerError, type CoordinatorMachine, coordinatorMachine, type NodeMachine, nodeMachine } from './members.ts';
+import {
+  emptyCoordinatorSnapshot,
+  type MemoryCoordinatorStore,
+  type MemoryNodeStore,
+  memoryCoordinatorStore,
+  memoryNodeStore,
+  unreliableStore,
+} from './memory-stores.ts';
+import { type Direction, Network } from './network.ts';
+import type { Bug, SimOptions } from './options.ts';
+import { passages } from './passages.ts';
+import { type Life, Processes } from './processes.ts';
+import { randomStream } from './random.ts';
+import { Recorder } from './recorder.ts';
+import { Redis } from './store-side.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+const linkTimeoutDefaultMs = 6_000;
+const backOff = { minMs: 50, maxMs: 100 } as const;
+const deliveryScheduleDefaultMs: readonly number[] = [200, 1_000, 5_000];
+
+export class SimWorld {
+  readonly time = new VirtualTime();
+  readonly roster: Roster;
+  readonly trace: string[] = [];
+  readonly events: { readonly address: Address; readonly event: ActorEvent }[] = [];
+  readonly bugs: Bug[] = [];
+  readonly identities: readonly Uint8Array[];
+  readonly nodeStores: readonly MemoryNodeStore[];
+  readonly coordinatorStore: MemoryCoordinatorStore;
+  readonly recorder: Recorder;
+  readonly processes: Processes;
+  readonly network: Network;
+  readonly calls: Calls;
+  readonly desk: FaultDesk;
+  readonly deliveries: Deliveries | undefined;
+  readonly #options: SimOptions;
+  readonly #redis = new Redis();
+  readonly #nodes = new Map<number, NodeMachine>();
+  /** To whom each link leads. */
+  readonly #linked = new Map<ProcessName, { readonly address: Address; readonly boot: string }>();
+  #coordinator: CoordinatorMachine | undefined;
+
+  constructor(options: SimOptions) {
+    this.#options = options;
+    const { time } = this;
+    const seedOf = (label: string) => this.#random(`identity/${label}`)(32);
+    this.identities = Array.from({ length: options.nodes ?? 5 }, (_, index) => seedOf(`node/${index + 1}`));
+    this.roster = {
+      clusterId: `sim-${options.seed}`,
+      coordinator: identityFromSeed(seedOf('coordinator')).publicKey,
+      gateway: identityFromSeed(seedOf('gateway')).publicKey,
+      nodes: this.identities.map((seed, index) => ({ id: index + 1, publicKey: identityFromSeed(seed).publicKey })),
+    };
+    const trace = options.keepTrace === false ? undefined : this.trace;
+    this.recorder = new Recorder({ time, trace, observe: options.observe, record: options.record, frameText });
+    this.processes = new Processes({
+      time,
+      told: (process, what, boot, storeLost) => this.recorder.process(process, what, boot, storeLost),
+    });
+    this.nodeStores = this.identities.map(() => memoryNodeStore());
+    this.coordinatorStore = memoryCoordinatorStore((tenant, event, sequence) => {
+      this.recorder.logged(tenant, event, sequence);
+      if (this.deliveries) time.after(1, () => this.deliveries?.wake());
+    });
+    this.desk = this.#faultDesk();
+    this.calls = this.#gatewayCalls();
+    this.network = this.#links();
+    this.deliveries = options.receiver === true ? this.#webhooks() : undefined;
+    this.#addProcesses();
+    for (const process of this.processes.names()) this.processes.start(process, true);
+  }
+
+  get coordinator(): CoordinatorMachine | undefined {
+    return this.#coordinator;
+  }
+
+  #random(label: string) {
+    return randomStream(this.#options.seed, label);
+  }
+
+  // --- processes ---------------------------------------------------------------------------------------------------
+
+  #addProcesses(): void {
+    const { processes } = this;
+    processes.add('redis', {
+      start: () => this.#redisIs(true),
+      crash: () => this.#redisIs(false),
+      pause: () => this.#redis.set(false),
+      resume: () => this.#redisIs(true),
+    });
+    processes.add('coordinator', this.#coordinatorLife());
+    for (const { id } of this.roster.nodes) processes.add(nodeName(id), this.#nodeLife(id));
+    processes.add(
+      'gateway',
+      this.#linkedLife('gateway', {
+        start: () => undefined,
+        crash: () => this.calls.crashed(),
+        pause: () => undefined,
+        resume: () => this.calls.resumed(),
+      }),
+    );
+    if (!this.deliveries) return;
+    processes.add('worker', this.deliveries.life);
+    processes.add('receiver', {
+      start: () => undefined,
+      crash: () => undefined,
+      pause: () => undefined,
+      resume: () => undefined,
+    });
+  }
+
+  /** A process and its links. */
+  #linkedLife(process: ProcessName, life: Life): Life {
+    const { network } = this;
+    return {
+      start: (boot, atOnce) => {
+        life.start(boot, atOnce);
+        network.started(process, atOnce);
+      },
+      crash: (loseState) => {
+        life.crash(loseState);
+        network.crashed(process);
+      },
+      pause: () => {
+        life.pause();
+        network.paused(process);
+      },
+      resume: () => {
+        life.resume();
+        network.resumed(process);
+      },
+    };
+  }
+
+  #coordinatorLife(): Life {
+    return this.#linkedLife('coordinator', {
+      start: (boot) => {
+        this.#coordinator = this.#startCoordinator(boot);
+        if (!this.#redis.isUp) this.#tell({ kind: 'storeStatus', ready: false });
+      },
+      crash: (loseState) => {
+        this.#coordinator?.crash();
+        this.#coordinator = undefined;
+        if (loseState) this.coordinatorStore.restore(emptyCoordinatorSnapshot);
+      },
+      pause: () => this.#coordinator?.pause(),
+      resume: () => this.#coordinator?.resume(),
+    });
+  }
+
+  #startCoordinator(boot: string): CoordinatorMachine {
+    const config: SessionConfig = {
+      resumeKey: this.#random('resume-key')(32),
+      lifetimes: { signingMs: signingLifetimeMs, pendingMs: pendingLifetimeMs, dkgMs: dkgLifetimeMs },
+      nodesWaitMs,
+      partialTimeoutMs: 2000,
+      sandbox: true,
+      ...this.#options.config,
+      roster: this.roster,
+      coordinatorBoot: boot,
+    };
+    const { observe, onCoordinatorWrite = () => 'answered' } = this.#options;
+    const store = this.coordinatorStore.as(this.processes.startsOf('coordinator'));
+    return coordinatorMachine(config, this.#redis, {
+      ...this.#memberPorts('coordinator', boot),
+      store: this.#options.onCoordinatorWrite ? unreliableStore(store, onCoordinatorWrite) : store,
+      send: (envelope) => this.#fromCoordinator(envelope),
+      wrote:
+        observe &&
+        ((write, outcome) =>
+          observe({ kind: 'written', atMs: this.recorder.atMs, process: 'coordinator', write, outcome })),
+    });
+  }
+
+  #nodeLife(id: number): Life {
+    return this.#linkedLife(nodeName(id), {
+      start: (boot) => this.#nodes.set(id, this.#startNode(id, boot)),
+      crash: (loseState) => {
+        this.#nodes.get(id)?.crash();
+        this.#nodes.delete(id);
+        if (loseState) this.nodeStores[id - 1]!.restore(new Map());
+      },
+      pause: () => this.#nodes.get(id)?.pause(),
+      resume: () => this.#nodes.get(id)?.resume(),
+    });
+  }
+
+  #startNode(id: number, boot: string): NodeMachine {
+    const { observe, onNodeWrite } = this.#options;
+    const store = this.nodeStores[id - 1]!;
+    const identitySeed = this.identities[id - 1]!;
+    const process = `node/${id}` as const;
+    return nodeMachine(
+      { nodeId: id, boot, roster: this.roster, identitySeed, sandbox: undefined },
+      {
+        ...this.#memberPorts(process, boot),
+        store: onNodeWrite ? unreliableStore(store, (write) => onNodeWrite(id, write)) : store,
+        send: (envelope) => this.network.send(process, 'out', envelope),
+        wrote:
+          observe &&
+          ((write, outcome) => observe({ kind: 'written', atMs: this.recorder.atMs, process, write, outcome })),
+      },
+    );
+  }
+
+  #memberPorts(process: ProcessName, boot: string) {
+    const { recorder, desk } = this;
+    const keeps = this.#options.keepTrace !== false;
+    return {
+      time: this.time,
+      nowMs: () => this.processes.nowMs(process),
+      random: this.#random(boot),
+      observe: (address: Address, event: ActorEvent) => {
+        if (keeps) this.events.push({ address, event });
+        recorder.emitted(process, address, event);
+      },
+      stepped: recorder.record && ((address: Address, state: unknown) => recorder.stepped(address, state)),
+      bug:
+        this.#options.onBug === 'record'
+          ? (address: Address, error: unknown) => this.#bug(process, address, error)
+          : undefined,
+      verdict: () => desk.write(process),
+      readsFail: () => desk.readsFail(process),
+    };
+  }
+
+  #bug(process: ProcessName, address: Address, error: unknown): void {
+    const text = safeErrorText(error);
+    this.bugs.push({ address, text });
+    this.recorder.bug(process, address, text);
+  }
+
+  #redisIs(up: boolean): void {
+    if (this.#redis.set(up)) this.#tell({ kind: 'storeStatus', ready: up });
+    if (up) this.deliveries?.wake();
+  }
+
+  #tell(message: LocalMessage): void {
+    this.#coordinator?.deliver({ from: 'runtime', to: clusterAddress, message, trace: noTrace });
+  }
+
+  // --- links -------------------------------------------------------------------------------------------------------
+
+  #links(): Network {
+    const { codec = 'bytes', latency = { minMs: 1, maxMs: 1 }, linkTimeoutMs = linkTimeoutDefaultMs } = this.#options;
+    const { recorder } = this;
+    return new Network(
+      {
+        time: this.time,
+        codec,
+        latency,
+        linkTimeoutMs,
+        backOff,
+        random: (label) => this.#random(label),
+        passage: passages(this.desk, this.#options.onFrame),
+        left: recorder.seesFrames
+          ? (received, ...rest) => {
+              recorder.frame(received, ...rest);
+              this.#promised(received);
+            }
+          : undefined,
+        arrive: (peer, direction, envelope) => this.#arrive(peer, direction, envelope),
+        stateOf: (process) => this.processes.stateOf(process),
+        onUp: (peer) => this.#linkUp(peer),
+        onDown: (peer, why) => this.#linkDown(peer, why),
+      },
+      [...this.roster.nodes.map(({ id }) => nodeName(id)), 'gateway'],
+    );
+  }
+
+  #fromCoordinator(envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
+    const [role, id = ''] = envelope.to.split('/', 2);
+    if (role === 'node') return this.network.send(`node/${id}`, 'in', envelope);
+    return envelope.to === this.calls.address ? this.network.send('gateway', 'in', envelope) : 'noRoute';
+  }
+
+  #arrive(peer: ProcessName, direction: Direction, envelope: ReceivedEnvelope): void {
+    if (direction === 'in') {
+      if (peer === 'gateway') this.calls.arrived(envelope.to, envelope.message);
+      else this.#nodes.get(nodeIdOf(peer))?.deliver(envelope);
+    } else if (this.#coordinator?.deliver(envelope) !== undefined) {
+      const text = 'the coordinator has too many calls waiting: repeat later';
+      answerError((reply) => this.#fromCoordinator(reply), envelope, CallErrorCode.OVERLOADED, text);
+    }
+  }
+
+  #linkUp(peer: ProcessName): void {
+    const address = peer === 'gateway' ? this.calls.address : peer;
+    const linked = { address, boot: this.processes.bootOf(peer) };
+    this.#linked.set(peer, linked);
+    this.recorder.link(peer, 'linkUp', linked.boot);
+    this.#tellOfPeer('peerUp', peer);
+  }
+
+  #linkDown(peer: ProcessName, why: string): void {
+    this.recorder.link(peer, 'linkDown', why);
+    this.desk.linkDown(peer);
+    this.#tellOfPeer('peerDown', peer);
+    if (peer !== 'gateway') return;
+    this.calls.failAll('the link to the coordinator was lost; whether the call took effect is unknown');
+  }
+
+  #tellOfPeer(kind: 'peerUp' | 'peerDown', peer: ProcessName): void {
+    const nodeId = nodeIdOf(peer);
+    const role = nodeId === 0 ? 'gateway' : 'node';
+    this.#tell({ kind, ...this.#linked.get(peer)!, role, nodeId });
+  }
+
+  #promised({ message: { body } }: ReceivedEnvelope): void {
+    const { observe } = this.#options;
+    if (observe === undefined || body.case !== 'callReply' || body.value.outcome.case !== 'response') return;
+    const call = this.calls.find(body.value.callId);
+    if (call === undefined) return;
+    observe({ kind: 'promised', ...this.#about(call), response: call.decode(body.value.outcome.value) });
+  }
+
+  // --- calls, webhooks, faults -------------------------------------------------------------------------------------
+
+  #about({ tenant, callId, method, request }: CallUnderWay) {
+    return { atMs: this.recorder.atMs, tenant, callId, method, request } as const;
+  }
+
+  #gatewayCalls(): Calls {
+    const { observe, callTimeoutMs } = this.#options;
+    return new Calls({
+      time: this.time,
+      timeoutMs: callTimeoutMs,
+      send: (envelope) => this.network.send('gateway', 'out', envelope),
+      stateOf: () => this.processes.stateOf('gateway'),
+      called: observe && ((call) => observe({ kind: 'called', ...this.#about(call) })),
+      answered: observe && ((call, response) => observe({ kind: 'answered', ...this.#about(call), response })),
+      failed: observe && ((call, error) => observe({ kind: 'failed', ...this.#about(call), error })),
+    });
+  }
+
+  #webhooks(): Deliveries {
+    return new Deliveries({
+      time: this.time,
+      scheduleMs: this.#options.deliveryScheduleMs ?? deliveryScheduleDefaultMs,
+      random: this.#random('worker'),
+      events: (tenant) => this.coordinatorStore.events(tenant),
+      tenants: () => this.coordinatorStore.tenants(),
+      stateOf: (process) => this.processes.stateOf(process),
+      isRedisUp: () => this.#redis.isUp,
+      tried: (...of) => this.recorder.delivery(...of),
+    });
+  }
+
+  #faultDesk(): FaultDesk {
+    const { engine, linkTimeoutMs = linkTimeoutDefaultMs } = this.#options;
+    return new FaultDesk({
+      time: this.time,
+      engine:
+        engine ??
+        faultEngine({
+          nodesTotal: this.identities.length,
+          random: this.#random('faults'),
+          roster: this.roster,
+          identitySeed: (id) => this.identities[id - 1],
+          linkTimeoutMs,
+          world: 'simulated',
+        }),
+      perform: (order) => this.#perform(order),
+      told: (...of) => this.recorder.fault(...of),
+    });
+  }
+
+  #perform(order: WorldOrder): void {
+    const { processes, network, deliveries } = this;
+    switch (order.kind) {
+      case 'crash':
+        if (processes.has(order.process)) processes.crash(order.process, order.loseState, order.restartAfterMs);
+        return;
+      case 'pause':
+      case 'resume':
+        if (processes.has(order.process)) processes[order.kind](order.process);
+        return;
+      case 'silence':
+        network.silence(order.process, order.on);
+        return;
+      case 'deliver':
+        for (const [index, arrivesMs] of network.deliver(order.peer, order.direction, order.envelopes).entries()) {
+          this.recorder.released(order.envelopes[index]!, arrivesMs);
+        }
+        return;
+      case 'clock':
+        processes.setClock(order.process, order.offsetMs);
+        this.recorder.clock(order.process, processes.clockOffsetMs(order.process));
+        return;
+      case 'redis':
+        if (order.up) processes.start('redis', true);
+        else processes.crash('redis', false, null);
+        return;
+      case 'worker':
+        deliveries?.stall(order.stalled);
+        return;
+      case 'queue':
+        if (order.what === 'double_delivery') deliveries?.double();
+        else deliveries?.poison();
+        return;
+      case 'receiver':
+        deliveries?.behave(order.behaviour);
+    }
+  }
+}
+
+export function nodeName(id: number): `node/${number}` {
+  return `node/${id}`;
+}
+
+/** 0 for what is no node. */
+function nodeIdOf(process: ProcessName): number {
+  return process.startsWith('node/') ? Number(process.slice(5)) : 0;
+}
