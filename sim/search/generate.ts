@@ -8,7 +8,7 @@ import type { CheckedScenario, Step } from '../scenario/format.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import { randomFaults } from './random-faults.ts';
-import { ClientPlan, drawKeys, type KeyPlan } from './random-steps.ts';
+import { ClientPlan, deliveredMs, drawKeys, type KeyPlan } from './random-steps.ts';
 
 /** Faults begin before the end of their phase, and the last of them is over by then. */
 const breathMs = 50;
@@ -27,7 +27,12 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
     keys.forEach((key, at) => {
       if (at % swarm.clients === index - 1) plan.makeKey(key);
     });
-    for (let left = draw.int(1, 4); left > 0; left -= 1) plan.tell(draw.pick(swarm.stories), draw.pick(keys), intents);
+    for (let left = draw.int(1, 4); left > 0; left -= 1) {
+      // Its own keys stand already; those of others perhaps.
+      const own = keys.filter((_, at) => at % swarm.clients === index - 1);
+      const key = own.length > 0 && draw.chance(0.8) ? draw.pick(own) : draw.pick(keys);
+      plan.tell(draw.pick(swarm.stories), key, intents);
+    }
     plan.finish(healedMs);
     clients[plan.name] = plan.steps;
   }
@@ -85,6 +90,7 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
       insist: true,
       expect: { reason_code: 'SIGNATURE_COMPLETED', is_complete: true },
     },
+    { step: 'all-is-delivered', wait: { ms: deliveredMs } },
   );
   return steps;
 }

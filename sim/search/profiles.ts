@@ -106,7 +106,7 @@ export function drawSwarm(profile: Profile, draw: Draw): Swarm {
     faults: draw.int(profile === 'stormy' ? 2 : 0, faultsMax[profile]),
     clients: draw.pick([1, 1, 2, 2, 3]),
     stories: draw.swarm(stories, 0.5),
-    phaseMs: draw.pick([200, 1_000, 3_000, 8_000]),
+    phaseMs: draw.pick([60, 200, 1_000, 4_000]),
     byPoint: draw.pick([0.2, 0.5, 0.9]),
     losesState: hostile && draw.chance(0.15),
     clocksJump: hostile && draw.chance(0.3),

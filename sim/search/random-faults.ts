@@ -109,7 +109,7 @@ function faultOf(kind: FaultKind, swarm: Swarm, draw: Draw): Fault {
     case 'receiver_status':
       return { fault: kind, status: draw.pick([500, 503, 429, 302, 400]), for_ms: forMs(), ...timed(swarm, draw) };
     case 'receiver_slow':
-      return { fault: kind, by_ms: draw.pick([100, 5_000, 20_000]), for_ms: forMs(), ...timed(swarm, draw) };
+      return { fault: kind, by_ms: draw.pick([100, 1_000, 3_000]), for_ms: forMs(), ...timed(swarm, draw) };
     case 'receiver_reset':
       return { fault: kind, for_ms: forMs(), ...timed(swarm, draw) };
     case 'force_receipt': {
@@ -184,7 +184,9 @@ function pointsBy(target: string): readonly Point[] {
 }
 
 function timed({ phaseMs }: Swarm, draw: Draw): { at?: Trigger } {
-  return draw.chance(0.15) ? {} : { at: { after_ms: draw.int(0, phaseMs) } };
+  // Much happens at the beginning, when keys are made.
+  const before = draw.chance(0.4) ? Math.min(60, phaseMs) : phaseMs;
+  return draw.chance(0.15) ? {} : { at: { after_ms: draw.int(0, before) } };
 }
 
 function nodeId(target: string): number {

@@ -33,6 +33,9 @@ export function drawKeys(swarm: Swarm, draw: Draw): KeyPlan[] {
   });
 }
 
+/** Whatever happened last has reached the webhook receiver after so long. */
+export const deliveredMs = 10_000;
+
 export class ClientPlan {
   readonly name: string;
   readonly #swarm: Swarm;
@@ -189,13 +192,13 @@ export class ClientPlan {
 
   /** When all is healed: the client sees every session of its own through. */
   finish(healedMs: number): void {
-    if (this.#sessions.length === 0) return;
     this.#add({ wait: { ms: healedMs } });
     for (const { session, patient } of this.#sessions) {
       if (!patient) continue;
       this.#add({ call: 'resume_session', session, token: 'latest', witness: true, insist: true });
       this.#add({ call: 'submit_signature_share', session, insist: true });
     }
+    this.#add({ wait: { ms: deliveredMs } });
   }
 
   #add(wish: Wish<Step>): void {
@@ -226,6 +229,6 @@ export class ClientPlan {
       this.#add({ advance_ms: draw.pick([60_000, 700_000, 1_000_000]) });
       return;
     }
-    if (draw.chance(0.3)) this.#add({ wait: { ms: draw.pick([1, 20, 300, Math.floor(phaseMs / 2)]) } });
+    if (draw.chance(0.6)) this.#add({ wait: { ms: draw.pick([1, 5, 30, Math.floor(phaseMs / 4)]) } });
   }
 }
