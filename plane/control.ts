@@ -13,8 +13,9 @@ import {
   type NodeStatus,
   type SandboxControl,
 } from '../faults/control.ts';
-import { type FaultPlane, nowMs } from './fault-plane.ts';
+import type { FaultPlane } from './fault-plane.ts';
 import type { ProcessControl, SnapshotControl } from './ports.ts';
+import { nowMs } from './real-time.ts';
 
 export interface PlaneControlOptions {
   readonly plane: FaultPlane;
@@ -61,8 +62,11 @@ export class PlaneControl implements SandboxControl {
       },
       'processes.list': () => ({ processes: this.#list() }),
       'processes.act': (takes) => this.#inTurn(() => this.#act(takes)),
-      'transcript.get': ({ tenant, session, limit }) => plane.recording.transcript(tenant, session, limit),
-      'recording.read': ({ after, limit }) => ({ ...plane.recording.read(after, limit), beganMs: plane.beganMs }),
+      'transcript.get': ({ tenant, session, limit }) => plane.recorder.recording.transcript(tenant, session, limit),
+      'recording.read': ({ after, limit }) => ({
+        ...plane.recorder.recording.read(after, limit),
+        beganMs: plane.recorder.beganMs,
+      }),
       'receiver.get': () => ({ behaviour: plane.receiver }),
       'clock.get': () => this.#clock(),
       'clock.advance': ({ byMs }) => this.#inTurn(() => this.#advance(byMs)),

@@ -7,17 +7,17 @@
  * touch it.
  */
 import { type ArmedFault, ControlError } from '../faults/control.ts';
+import { describe, targetsOf } from '../faults/describe.ts';
 import type { FaultEngine, FrameVerdict, Order, ReceiverBehaviour } from '../faults/engine-contract.ts';
-import { type Fault, simulatedOnly } from '../faults/fault.ts';
-import type { RunEvent } from '../faults/recording.ts';
-import type { FrameHead } from './frame-scan.ts';
+import { type Fault, type FaultKind, simulatedOnly } from '../faults/fault.ts';
 import { LinkProxy } from './link-proxy.ts';
 import type { ProcessControl, QueueControl } from './ports.ts';
-import { Recording } from './recording.ts';
-import { frameWords } from './words.ts';
+import { nowMs } from './real-time.ts';
+import { Recorder } from './recorder.ts';
 
 export interface FaultPlaneOptions {
   readonly engine: FaultEngine;
+  readonly nodesTotal: number;
   readonly processes: ProcessControl;
   readonly queue: QueueControl;
   /** ws://host:port of the coordinator. */
@@ -28,19 +28,18 @@ export interface FaultPlaneOptions {
   readonly say: (line: string) => void;
 }
 
-type ProcessEvent = Extract<RunEvent, { kind: 'process' }>;
-
 /** Timers do not wait longer; then they look again. */
 const wakeWithinMs = 60_000;
+const targetsMax = 1_000;
 
 export class FaultPlane {
-  readonly recording = new Recording();
-  /** When the recording's time began. */
-  readonly beganMs = nowMs();
+  readonly recorder = new Recorder();
   readonly #options: FaultPlaneOptions;
   readonly #engine: FaultEngine;
   readonly #proxy: LinkProxy;
   readonly #expiries = new Map<string, { readonly expiresMs: number; readonly timer: NodeJS.Timeout }>();
+  /** Processes, by fault; of as many as the engine lists. */
+  readonly #targets = new Map<string, readonly string[]>();
   /** By process, beside the offset of all. */
   readonly #skews = new Map<string, number>();
   #clockOffsetMs = 0;
@@ -62,9 +61,14 @@ export class FaultPlane {
         perform: (orders) => this.#perform(orders),
       },
       watcher: {
-        frame: (head, afterMs, faults) => this.#frame(head, afterMs, faults),
+        passed: (head, message) => this.recorder.passed(head, message),
+        judged: (head, envelope, verdict) => {
+          this.recorder.judged(head, envelope, verdict);
+          // It may have set off what ends by itself.
+          this.#rearm();
+        },
         knock: (peer) => this.#knock(peer),
-        link: (peer, up, why) => this.note(peer, up ? 'linkUp' : 'linkDown', why),
+        link: (peer, up, why) => this.recorder.process(peer, up ? 'linkUp' : 'linkDown', why),
       },
     });
   }
@@ -106,11 +110,15 @@ export class FaultPlane {
   arm(fault: Fault, expiresInMs: number): ArmedFault {
     this.#refuseUnsupported(fault);
     const { id, orders } = this.#engine.arm(fault, nowMs());
+    // One of that id may be over and still listed.
+    this.#forget(id);
     const expiresMs = nowMs() + expiresInMs;
     const timer = setTimeout(() => this.disarm(id), expiresInMs);
     timer.unref();
     this.#expiries.set(id, { expiresMs, timer });
-    this.#recordFault(id, fault, 'armed');
+    this.#forgetTargets();
+    this.#targets.set(id, targetsOf(fault, this.#options.nodesTotal));
+    this.#recordFault(id, fault.fault, 'armed', describe(fault));
     this.#perform(orders);
     return this.list().find((armed) => armed.id === id)!;
   }
@@ -152,7 +160,7 @@ export class FaultPlane {
         .filter((process) => process !== 'redis')
         .map((process) => this.#options.processes.setClock(process, this.clockOffsetOf(process))),
     );
-    this.note('cluster', 'clock', `every clock is off by ${offsetMs} ms`);
+    this.recorder.process('cluster', 'clock', `every clock is off by ${offsetMs} ms`);
   }
 
   /** Clocks that jumped are right again. */
@@ -161,9 +169,10 @@ export class FaultPlane {
     await this.setClock(offsetMs);
   }
 
-  /** Of a process, for reports. */
-  note(process: string, what: ProcessEvent['what'], text: string): void {
-    this.recording.add({ kind: 'process', atMs: this.#atMs(), process, what, text });
+  #forgetTargets(): void {
+    if (this.#targets.size < targetsMax) return;
+    const listed = new Set(this.list().map(({ id }) => id));
+    for (const id of this.#targets.keys()) if (!listed.has(id)) this.#targets.delete(id);
   }
 
   #refuseUnsupported(fault: Fault): void {
@@ -175,8 +184,7 @@ export class FaultPlane {
         message: `${fault.fault} is for the simulator alone: ${reason}`,
       });
     }
-    const targets = targetsOf(fault);
-    if (!this.#options.ownsRedis && (fault.fault === 'redis_gone' || targets.includes('redis'))) {
+    if (!this.#options.ownsRedis && (fault.fault === 'redis_gone' || targetsOf(fault).includes('redis'))) {
       throw new ControlError({
         code: 'unsupported',
         field: fault.fault === 'redis_gone' ? 'fault' : 'target',
@@ -224,7 +232,7 @@ export class FaultPlane {
       case 'clock':
         this.#skews.set(order.process, order.offsetMs);
         this.#later(processes.setClock(order.process, this.clockOffsetOf(order.process)));
-        this.note(order.process, 'clock', `its clock is off by ${order.offsetMs} ms`);
+        this.recorder.process(order.process, 'clock', `its clock is off by ${order.offsetMs} ms`);
         return;
       case 'redis':
         if (order.up) this.#resume('redis');
@@ -242,15 +250,7 @@ export class FaultPlane {
         return;
       case 'fired':
       case 'ended':
-        this.recording.add({
-          kind: 'fault',
-          atMs: this.#atMs(),
-          id: order.id,
-          fault: order.fault,
-          targets: this.#targetsById(order.id),
-          what: order.kind,
-          text: '',
-        });
+        this.#recordFault(order.id, order.fault, order.kind, '');
         return;
     }
   }
@@ -283,26 +283,6 @@ export class FaultPlane {
     this.#wake.unref();
   }
 
-  #frame(head: FrameHead, afterMs: readonly number[], faults: readonly string[]): void {
-    const atMs = this.#atMs();
-    this.recording.add({
-      kind: 'frame',
-      atMs,
-      arrivesMs: afterMs.map((each) => atMs + each),
-      from: head.from,
-      to: head.to,
-      point: head.point,
-      tenant: head.tenant,
-      session: head.session,
-      attempt: head.attempt,
-      bytes: head.end - head.begin,
-      text: frameWords[head.point],
-      faults,
-    });
-    // A frame may have set off what ends by itself.
-    if (!this.#engine.idle) this.#rearm();
-  }
-
   /** What was held of the old link is lost with it, and a half-open one has been noticed. */
   #knock(peer: string): void {
     if (this.#engine.idle) return;
@@ -310,29 +290,9 @@ export class FaultPlane {
     this.#perform(this.#engine.wake(nowMs()));
   }
 
-  #recordFault(id: string, fault: Fault, what: 'armed'): void {
-    const targets = targetsOf(fault);
-    this.recording.add({ kind: 'fault', atMs: this.#atMs(), id, fault: fault.fault, targets, what, text: '' });
+  #recordFault(id: string, fault: FaultKind, what: 'armed' | 'fired' | 'ended', text: string): void {
+    this.recorder.fault(id, fault, this.#targets.get(id) ?? [], what, text);
   }
-
-  #targetsById(id: string): readonly string[] {
-    const armed = this.#engine.list(nowMs()).find((status) => status.id === id);
-    return armed === undefined ? [] : targetsOf(armed.fault);
-  }
-
-  #atMs(): number {
-    return Math.round((nowMs() - this.beganMs) * 1000) / 1000;
-  }
-}
-
-/** Milliseconds since the Unix epoch, never going back. */
-export function nowMs(): number {
-  return performance.timeOrigin + performance.now();
-}
-
-function targetsOf(fault: Fault): readonly string[] {
-  if (!('target' in fault)) return fault.fault === 'redis_gone' ? ['redis'] : [];
-  return typeof fault.target === 'string' ? [fault.target] : fault.target;
 }
 
 function textOf(error: unknown): string {

@@ -1,5 +1,6 @@
 /** What the proxy of links needs of others: who decides what becomes of frames, and who is told of what passes. */
 import type { FrameInTransit, FrameVerdict, Order } from '../faults/engine-contract.ts';
+import type { WireEnvelope } from '../proto/wire.ts';
 import type { FrameHead } from './frame-scan.ts';
 
 /** Who decides what becomes of frames. */
@@ -13,8 +14,10 @@ export interface FrameJudge {
 
 /** Who is told of what passes. None of these may throw. */
 export interface LinkWatcher {
-  /** `afterMs`: of each arrival; none: the frame is lost or held. */
-  frame(head: FrameHead, afterMs: readonly number[], faults: readonly string[]): void;
+  /** It passed as it was. `message`: the whole WebSocket message, lent for the moment. */
+  passed(head: FrameHead, message: Buffer): void;
+  /** It was judged. */
+  judged(head: FrameHead, envelope: WireEnvelope, verdict: FrameVerdict): void;
   /** A peer opens a link anew: it has given up the one before. */
   knock(peer: string): void;
   link(peer: string, up: boolean, why: string): void;

@@ -36,8 +36,6 @@ const upstreamRetryMs = 20;
 /** How long a close waits for delayed frames before it, and the closing handshake may take. */
 const closeGraceMs = 1_000;
 const roleNode = 1;
-const atOnce: readonly number[] = Object.freeze([0]);
-const untouched: readonly string[] = Object.freeze([]);
 
 export class ProxiedLink {
   /** "node/3", "gateway"; empty before its Hello. */
@@ -179,7 +177,7 @@ export class ProxiedLink {
     const heads = scanFrames(data);
     if (judge.idle || heads === undefined) {
       pipe.put(data);
-      for (const head of heads ?? []) watcher.frame(head, atOnce, untouched);
+      for (const head of heads ?? []) watcher.passed(head, data);
       return;
     }
     let envelopes: readonly WireEnvelope[];
@@ -200,12 +198,12 @@ export class ProxiedLink {
   #judged(direction: Direction, pipe: Pipe, head: FrameHead, envelope: WireEnvelope, bytes: Buffer): void {
     const { judge, watcher } = this.#options;
     const { point } = head;
-    const { arrivals, orders, faults } = judge.judge({ peer: this.peer, direction, point, envelope });
+    const verdict = judge.judge({ peer: this.peer, direction, point, envelope });
+    const { arrivals, orders } = verdict;
     for (const arrival of arrivals) {
       pipe.put(bytesOf(arrival, envelope, bytes), arrival.afterMs, arrival.unordered === true);
     }
-    const afterMs = arrivals.map((arrival) => arrival.afterMs);
-    watcher.frame(head, afterMs, faults);
+    watcher.judged(head, envelope, verdict);
     if (orders.length > 0) judge.perform(orders);
   }
 

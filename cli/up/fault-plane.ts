@@ -45,6 +45,7 @@ export class LivePlane {
     });
     this.#plane = new FaultPlane({
       engine,
+      nodesTotal: roster.nodes.length,
       processes: this.#later(),
       queue: this.#queue(redisUrl),
       coordinatorUrl: `ws://127.0.0.1:${coordinatorPort}`,
@@ -93,7 +94,7 @@ export class LivePlane {
   }
 
   #changed(process: string, what: 'up' | 'down' | 'paused' | 'resumed', why: string): void {
-    this.#plane.note(process, what, why);
+    this.#plane.recorder.process(process, what, why);
   }
 
   #answer(child: SupervisedChild, message: unknown): void {
