@@ -2,8 +2,9 @@
  * Receipts and checkpoints. The receipt describes the call, the checkpoint the session. Without a session (refused at
  * initiation, unknown, or another tenant's, which answer alike): epoch 0, no session id, no token, a fresh checkpoint id.
  */
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Context } from '../../actors/contract.ts';
+import { complete } from '../../proto/complete.ts';
 import { contractVersion } from '../../proto/contract-version.ts';
 import {
   ApprovalMode,
@@ -61,8 +62,8 @@ export function proofOf(
     backendRoute: record ? backendRoute(record) : 'm0/coordinator',
   };
   return {
-    receipt: create(DiagnosticReceiptSchema, receipt),
-    checkpoint: create(SessionCheckpointSchema, {
+    receipt: complete(DiagnosticReceiptSchema, receipt),
+    checkpoint: complete(SessionCheckpointSchema, {
       checkpointId,
       epoch,
       createdAtEpochMs: BigInt(record?.checkpointMs ?? nowMs),

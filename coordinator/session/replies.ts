@@ -1,5 +1,6 @@
 /** Answers on their way to the gateway: response messages of the contract, and errors where there is none. */
-import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { complete } from '../../proto/complete.ts';
 import { CallErrorCode, Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   DkgShareExchangeResponseSchema,
@@ -91,5 +92,5 @@ function encodeResponse(method: Method, { receipt, checkpoint }: Proof, result: 
 }
 
 function encode<D extends DescMessage>(schema: D, init: MessageInitShape<D>): Uint8Array {
-  return toBinary(schema, create(schema, init));
+  return toBinary(schema, complete(schema, init));
 }
