@@ -59,8 +59,9 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 /** "one of a, b"; with the nearest first when something like it was meant. */
 export function oneOf(allowed: readonly string[], meant: unknown): string {
   const near = typeof meant === 'string' ? nearest(allowed, meant) : undefined;
-  const list = allowed.length <= 45 ? `one of ${allowed.join(', ')}` : `one of ${allowed.length} names`;
-  return near === undefined ? list : `did you mean ${near}? ${list}`;
+  const list = `one of ${allowed.join(', ')}`;
+  if (near === undefined) return list;
+  return allowed.length > 12 ? `did you mean ${near}?` : `did you mean ${near}? ${list}`;
 }
 
 /** A caller's value inside a message: bounded. */
@@ -103,6 +104,8 @@ function explainList(
 
 function explainObject(schema: JsonSchema, value: Readonly<Record<string, unknown>>, path: Path): Fault[] {
   const { properties = {}, patternProperties = {}, required = [] } = schema;
+  // A schema that names no field takes any.
+  if (schema.properties === undefined && schema.patternProperties === undefined) return [];
   const patterns = Object.entries(patternProperties);
   const missing = required
     .filter((name) => !Object.hasOwn(value, name))
