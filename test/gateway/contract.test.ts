@@ -46,6 +46,28 @@ const promised = [
   'GET /v1/policies',
   'POST /v1/policies/:id/evaluate',
   'GET /v1/policies/:id/decisions',
+  'POST /v1/sandbox/faults',
+  'GET /v1/sandbox/faults',
+  'GET /v1/sandbox/faults/:id',
+  'DELETE /v1/sandbox/faults/:id',
+  'POST /v1/sandbox/faults/reset',
+  'POST /v1/sandbox/steps',
+  'GET /v1/sandbox/nodes',
+  'POST /v1/sandbox/nodes/:node/crash',
+  'POST /v1/sandbox/nodes/:node/restart',
+  'POST /v1/sandbox/nodes/:node/pause',
+  'POST /v1/sandbox/nodes/:node/resume',
+  'GET /v1/sandbox/sessions/:id',
+  'POST /v1/sandbox/sessions/:id/nodes/:node/partial',
+  'GET /v1/sandbox/clock',
+  'POST /v1/sandbox/clock',
+  'POST /v1/sandbox/snapshots',
+  'GET /v1/sandbox/snapshots',
+  'POST /v1/sandbox/snapshots/:id/restore',
+  'DELETE /v1/sandbox/snapshots/:id',
+  'POST /v1/sandbox/reset',
+  'GET /v1/sandbox/recording',
+  'GET /v1/sandbox/receiver',
   'POST /v1/dkg/initiate',
   'POST /v1/dkg/shares',
   'POST /v1/signing/initiate',
@@ -93,10 +115,11 @@ test('every route of the table is in the document, and the document has nothing 
   expect(documented().sort()).toEqual([...served(), ...beside].sort());
 });
 
-test('the reference page names every route with its scope', () => {
-  const page = readFileSync(join(root, 'docs/wallet-api.md'), 'utf8');
+test('the reference pages name every route with its scope', () => {
+  const read = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
+  const pages = { wallet: read('wallet-api.md'), sandbox: read('sandbox-api.md') };
   for (const { method, path, scope } of routeTable(service.api.routes)) {
-    const row = page
+    const row = pages[path.startsWith('/v1/sandbox/') ? 'sandbox' : 'wallet']
       .split('\n')
       .find((line) => line.startsWith(`| \`${method}`) && line.includes(`\`${method} ${path}\``));
     expect(row, `${method} ${path}`).toBeDefined();

@@ -8,12 +8,14 @@ import { newToken } from '../../../gateway/auth/token-format.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../gateway/deliveries/record.ts';
 import { eventTypes } from '../../../gateway/events/types.ts';
 import { create } from '../../../gateway/store/changes.ts';
+import { FakeSessions } from '../sandbox/support/fake-control.ts';
 import { startWalletService, type WalletService } from '../support/wallet-service.ts';
 import type { Document } from './support/document.ts';
 import { documentFaults } from './support/openapi-rules.ts';
 import { fuzzOperation, type Operation, operationsOf, walkTenants } from './walkers.ts';
 
 let service: WalletService;
+const sessions = new FakeSessions();
 let document: Document;
 /** Ids of the first tenant, by what they name. */
 const ids = {
@@ -27,6 +29,7 @@ const ids = {
   rule: '',
   report: '',
   delivery: '',
+  session: 'sig_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
 };
 let address: string;
 const tenant = 'tn_whole';
@@ -44,7 +47,8 @@ async function made(url: string, body: object): Promise<Record<string, string>> 
 }
 
 beforeAll(async () => {
-  service = await startWalletService();
+  service = await startWalletService({ sessions });
+  sessions.put(tenant, ids.session);
   service.tokens.put(owner.authorization.slice(7), { tenant, id: 'tok_owner' });
   document = (await service.http.inject({ url: '/v1/openapi.json' })).json();
   const connection = await made('/v1/providers/connect', { type: 'sandbox', name: 'mock', credentials: {} });
@@ -89,6 +93,8 @@ beforeAll(async () => {
   ids.list = (await made('/v1/compliance/lists', { name: 'bad', kind: 'deny', entries: [] })).id!;
   const screening = { subject: { type: 'address', address, network } };
   ids.report = (await made('/v1/compliance/screen', screening)).report_id!;
+  await made('/v1/sandbox/faults', { fault: 'drop', target: 'node/1', id: 'known' });
+  await made('/v1/sandbox/snapshots', { name: 'known' });
   ids.rule = (await made('/v1/risk/rules', { name: 'r', when: 'true', points: 1 })).id!;
 }, 60_000);
 afterAll(async () => {
@@ -108,9 +114,27 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
     ['/v1/compliance/reports/', ids.report],
     ['/v1/risk/rules/', ids.rule],
   ];
+  if (path.startsWith('/v1/sandbox/sessions/')) {
+    return { id: ids.session, ...(path.includes('{node}') ? { node: '2' } : {}) };
+  }
   if (path.startsWith('/v1/risk/scores/')) return { txId: ids.intent };
   const [, id] = kinds.find(([beginning]) => path.startsWith(beginning)) ?? [];
   return id === undefined ? undefined : { id };
+}
+
+/** Without what belongs to the whole sandbox. */
+function ofTenants(whole: Document): Document {
+  const paths = Object.entries(whole.paths as Document);
+  return {
+    ...whole,
+    paths: Object.fromEntries(paths.filter(([path]) => !/^\/v1\/sandbox\/(faults|nodes|snapshots)\//.test(path))),
+  };
+}
+
+/** Ids of the sandbox's own things, which no tenant owns. */
+function sandboxIds({ path }: Operation): Record<string, string> | undefined {
+  const [, kind = ''] = /^\/v1\/sandbox\/(\w+)\//.exec(path) ?? [];
+  return { faults: { id: 'known' }, nodes: { node: '2' }, snapshots: { id: 'snp-1' } }[kind];
 }
 
 describe('the whole wallet API', () => {
@@ -119,10 +143,12 @@ describe('the whole wallet API', () => {
   });
 
   it('hides everything from another tenant, and takes no id of another kind', async () => {
-    const walked = await walkTenants(document, {
+    const stranger = newToken('sandbox', systemRandom);
+    service.tokens.put(stranger, { tenant: 'tn_stranger', id: 'tok_stranger' });
+    const walked = await walkTenants(ofTenants(document), {
       app: service.http,
       owner,
-      stranger: bearer('svc_sk_test_somebodyelse0000'),
+      stranger: bearer(stranger),
       idsOf,
     });
     expect(walked.length).toBeGreaterThan(15);
@@ -137,7 +163,7 @@ describe('the whole wallet API', () => {
     });
     const stranger = bearer(limited);
     // Policies and lists belong to no connection, and decide on the intents of each.
-    const paths = Object.entries(document.paths as Document).filter(
+    const paths = Object.entries(ofTenants(document).paths as Document).filter(
       ([path]) => !/^\/v1\/(policies|compliance\/lists)\//.test(path),
     );
     await walkTenants(
@@ -168,12 +194,12 @@ describe('the whole wallet API', () => {
     };
     // What puts resources away comes last.
     const isLast = ({ method, path }: Operation): number =>
-      /archive|disconnect/.test(path) || method === 'DELETE' ? 1 : 0;
+      /archive|disconnect|sandbox.*(reset|restore)/.test(path) || method === 'DELETE' ? 1 : 0;
     const operations = [...operationsOf(document)].sort((one, other) => isLast(one) - isLast(other));
     const faults: string[] = [];
     const unreached: string[] = [];
     for (const operation of operations) {
-      const named = idsOf(operation) ?? {};
+      const named: Record<string, string> = idsOf(operation) ?? sandboxIds(operation) ?? {};
       const known = (_: Operation, name: string) => (named[name] === undefined ? [] : [named[name]]);
       const options = { app: service.http, headers: owner, runs: 200, hints, idsOf: known };
       const walk = fuzzOperation(operation, options);

@@ -10,17 +10,20 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
+import type { SandboxControl } from '../../../faults/control.ts';
 import { Admission } from '../../../gateway/auth/admission.ts';
 import { Authenticator } from '../../../gateway/auth/authenticator.ts';
 import type { TokenEnvironment } from '../../../gateway/auth/token-format.ts';
 import { buildHttp } from '../../../gateway/http/app.ts';
 import { ProviderUnavailable } from '../../../gateway/providers/port.ts';
 import { openRedis } from '../../../gateway/redis.ts';
+import type { SandboxSessions } from '../../../gateway/sandbox/sessions.ts';
 import type { ClusterSigner, Curve } from '../../../gateway/signing/cluster-signer.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { buildWalletApi, type WalletApi } from '../../../gateway/wallet-api.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
+import { FakeControl, FakeSessions } from '../sandbox/support/fake-control.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
 import { collectLog, type LogLine, MemoryTokens, tokenKey } from './gateway.ts';
 
@@ -103,6 +106,9 @@ export interface ServiceAnswer {
 export interface WalletServiceOptions {
   readonly environment?: TokenEnvironment;
   readonly chainBlockMs?: number;
+  /** Who runs the processes; false: nobody. */
+  readonly control?: SandboxControl | false;
+  readonly sessions?: SandboxSessions;
 }
 
 export const walletToken = 'svc_sk_test_walletServiceToken';
@@ -126,7 +132,8 @@ export async function startWalletService(options: WalletServiceOptions = {}): Pr
 }
 
 async function build(options: WalletServiceOptions, shared: Shared, owns: boolean): Promise<WalletService> {
-  const { environment = 'sandbox', chainBlockMs = 20 } = options;
+  const { environment = 'sandbox', chainBlockMs = 20, control = new FakeControl() } = options;
+  const { sessions = new FakeSessions() } = options;
   const { redisServer, folder, tokens, signer, clock } = shared;
   const { log, lines } = collectLog();
   const redis = openRedis(redisServer.url, log);
@@ -152,7 +159,17 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     credentialKeysDir: join(folder, 'keys'),
     chainBlockMs,
   };
-  const api = buildWalletApi({ config, redis, admission, signer, log, clock: time, checkResponses: true });
+  const sandbox = { control: control === false ? undefined : control, sessions };
+  const api = buildWalletApi({
+    config,
+    redis,
+    admission,
+    signer,
+    log,
+    clock: time,
+    checkResponses: true,
+    ...(environment === 'sandbox' && { sandbox }),
+  });
   const doors = { admission, log, ...room, wallets: api.store };
   const http = await buildHttp({ ...doors, environment, version: '0.0.0-test', rest: api });
   api.start();

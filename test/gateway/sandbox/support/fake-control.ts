@@ -1,0 +1,170 @@
+/** Whoever runs the processes, and the coordinator's knowledge of sessions, as tests have them: in memory. */
+import { create } from '@bufbuild/protobuf';
+import {
+  type ArmedFault,
+  ControlError,
+  type ControlFault,
+  type ControlGives,
+  type ControlMethod,
+  type ControlMethods,
+  type ControlTakes,
+  type NodeStatus,
+  type SandboxControl,
+  type SnapshotStatus,
+  type TranscriptFrame,
+} from '../../../../faults/control.ts';
+import { simulatedOnly } from '../../../../faults/fault.ts';
+import type { RunEvent } from '../../../../faults/recording.ts';
+import type { SandboxSessions } from '../../../../gateway/sandbox/sessions.ts';
+import {
+  type InspectSessionResponse,
+  InspectSessionResponseSchema,
+  PreviewPartialResponseSchema,
+} from '../../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ReceiptState } from '../../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+
+type Answers = { [M in ControlMethod]: (takes: ControlTakes<M>) => ControlMethods[M]['gives'] };
+
+export class FakeControl implements SandboxControl {
+  /** Everything that was asked, oldest first. */
+  readonly asked: { readonly method: ControlMethod; readonly takes: unknown }[] = [];
+  /** What the next question is refused with. */
+  refusal: ControlFault | undefined;
+  faults: ArmedFault[] = [];
+  snapshots: SnapshotStatus[] = [];
+  frames: TranscriptFrame[] = [];
+  events: RunEvent[] = [];
+  offsetMs = 0;
+  processes: NodeStatus[] = ['node/1', 'node/2', 'node/3', 'coordinator', 'gateway', 'worker', 'redis'].map(
+    (process) => ({
+      process,
+      state: 'running',
+      pid: 42,
+      restarts: 0,
+      startedMs: Date.now() - 5_000,
+      linked: process.startsWith('node/') ? true : null,
+      clockOffsetMs: 0,
+    }),
+  );
+
+  async ask<M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlGives<M>> {
+    this.asked.push({ method, takes });
+    const { refusal } = this;
+    this.refusal = undefined;
+    if (refusal !== undefined) throw new ControlError(refusal);
+    return this.#answers[method](takes);
+  }
+
+  /** The last question of a method. */
+  lastOf(method: ControlMethod): unknown {
+    return this.asked.findLast((question) => question.method === method)?.takes;
+  }
+
+  readonly #answers: Answers = {
+    'faults.create': ({ fault, expiresInMs }) => {
+      if (simulatedOnly[fault.fault] !== undefined)
+        throw new ControlError({ code: 'unsupported', message: 'not live' });
+      const id = fault.id ?? `flt-${this.faults.length + 1}`;
+      if (this.faults.some((one) => one.id === id)) {
+        throw new ControlError({ code: 'conflict', message: `there is a fault ${id}`, field: 'id' });
+      }
+      const armedMs = Date.now();
+      const expiresMs = armedMs + expiresInMs;
+      const made: ArmedFault = { id, fault, state: 'armed', strikes: 0, armedMs, endsMs: null, expiresMs };
+      this.faults.push(made);
+      return { fault: made };
+    },
+    'faults.list': () => ({ faults: this.faults }),
+    'faults.delete': ({ id }) => {
+      const fault = found(this.faults.find((one) => one.id === id));
+      this.faults = this.faults.filter((one) => one !== fault);
+      return { fault };
+    },
+    'faults.reset': () => ({ removed: this.faults.splice(0).length }),
+    'faults.step': () => ({}),
+    'processes.list': () => ({ processes: this.processes }),
+    'processes.act': ({ process, action }) => {
+      const index = this.processes.findIndex((one) => one.process === process);
+      const before = found(this.processes[index]);
+      const state = ({ crash: 'down', restart: 'running', pause: 'paused', resume: 'running' } as const)[action];
+      const after = { ...before, state, pid: state === 'down' ? null : before.pid };
+      this.processes[index] = after;
+      return { process: after };
+    },
+    'transcript.get': ({ session, limit }) => {
+      const frames = this.frames.filter((frame) => frame.session === session);
+      return { frames: frames.slice(-limit), truncated: frames.length > limit };
+    },
+    'recording.read': ({ after, limit }) => {
+      const events = this.events.slice(after, after + limit);
+      return { events, next: after + events.length, lost: false, beganMs: 1_700_000_000_000 };
+    },
+    'receiver.get': () => ({ behaviour: null }),
+    'clock.get': () => this.#clock(),
+    'clock.advance': ({ byMs }) => {
+      this.offsetMs += byMs;
+      return this.#clock();
+    },
+    'snapshots.take': ({ name }) => {
+      const snapshot = { id: `snp-${this.snapshots.length + 1}`, name, takenMs: Date.now(), bytes: 1_024 };
+      this.snapshots.push(snapshot);
+      return { snapshot };
+    },
+    'snapshots.list': () => ({ snapshots: this.snapshots }),
+    'snapshots.restore': ({ id }) => ({ snapshot: found(this.snapshots.find((one) => one.id === id)), tookMs: 12.5 }),
+    'snapshots.delete': ({ id }) => {
+      const snapshot = found(this.snapshots.find((one) => one.id === id));
+      this.snapshots = this.snapshots.filter((one) => one !== snapshot);
+      return { snapshot };
+    },
+    reset: () => ({ tookMs: 7 }),
+  };
+
+  #clock() {
+    return { offsetMs: this.offsetMs, nowMs: 1_700_000_000_000 + this.offsetMs };
+  }
+}
+
+function found<T>(one: T | undefined): T {
+  if (one === undefined) throw new ControlError({ code: 'not_found', message: 'there is none of that name' });
+  return one;
+}
+
+/** Sessions by "tenant/id". */
+export class FakeSessions implements SandboxSessions {
+  readonly known = new Map<string, InspectSessionResponse>();
+
+  put(tenant: string, sessionId: string): void {
+    const session = create(InspectSessionResponseSchema, {
+      found: true,
+      kind: 'signing',
+      state: ReceiptState.ACCEPTED,
+      reasonCode: 'SESSION_ACCEPTED',
+      message: 'it is accepted',
+      epoch: 1n,
+      keySession: 'k',
+      threshold: 3,
+      totalNodes: 5,
+      curve: 'secp256k1',
+      createdAtEpochMs: 1_700_000_000_000n,
+      expiresAtEpochMs: 1_700_000_900_000n,
+    });
+    this.known.set(`${tenant}/${sessionId}`, session);
+  }
+
+  async inspect({ tenant }: { readonly tenant: string }, sessionId: string) {
+    return this.known.get(`${tenant}/${sessionId}`) ?? create(InspectSessionResponseSchema, {});
+  }
+
+  async preview({ tenant }: { readonly tenant: string }, sessionId: string, nodeId: number) {
+    if (!this.known.has(`${tenant}/${sessionId}`)) {
+      return create(PreviewPartialResponseSchema, { reasonCode: 'SESSION_NOT_FOUND', message: 'unknown' });
+    }
+    if (nodeId > 5) {
+      const message = `node_id ${nodeId} is outside 1..5`;
+      return create(PreviewPartialResponseSchema, { reasonCode: 'NODE_NOT_PARTICIPANT', message });
+    }
+    const noncePoint = new Uint8Array(33).fill(2);
+    return create(PreviewPartialResponseSchema, { partial: new Uint8Array(32).fill(nodeId), noncePoint, attempt: 1 });
+  }
+}
