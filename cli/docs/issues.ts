@@ -54,6 +54,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   port_not_allowed: 'The URL names a port that is not called.',
   address_not_allowed: 'The URL points to an address that is not called.',
   event_not_kept: 'The event is older than what the log keeps.',
+  not_supported: 'This sandbox cannot do it; `message` says why.',
   name_not_resolved: 'The host of the URL is not known.',
 };
 
