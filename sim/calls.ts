@@ -197,6 +197,9 @@ export class SimCall<T> {
   /** Called when the answer comes, or the call fails; never from within the call that made it. */
   onDone(listener: (outcome: { readonly answer: T } | { readonly error: CallError }) => void): void {
     this.#onDone = listener;
+    // The gateway died of this very call.
+    const error = this.#error;
+    if (error) this.#time.after(0, () => listener({ error }));
   }
 
   answered(answer: T): void {

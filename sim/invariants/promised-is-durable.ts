@@ -49,6 +49,8 @@ export function promisedIsDurable(): Checker {
         return kept === hexOf(opening!.signature) ? undefined : missing('how it opens');
       }
       case 'dkgVerified': {
+        // Of a broken attempt the complaint is kept, and nothing that could still be used.
+        if (stored?.phase === 'broken') return undefined;
         const known = new Set(stored?.dealers?.map(({ dealer }) => dealer));
         const { verdicts, finished } = body.value as DkgVerified;
         if (verdicts.some(({ verified, dealer }) => verified && !known.has(dealer)))

@@ -8,7 +8,7 @@ import type { CheckedScenario, Step } from '../scenario/format.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import { randomFaults } from './random-faults.ts';
-import { ClientPlan, deliveredMs, drawKeys, type KeyPlan } from './random-steps.ts';
+import { ClientPlan, drawKeys, type KeyPlan } from './random-steps.ts';
 
 /** Faults begin before the end of their phase, and the last of them is over by then. */
 const breathMs = 50;
@@ -90,7 +90,6 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
       insist: true,
       expect: { reason_code: 'SIGNATURE_COMPLETED', is_complete: true },
     },
-    { step: 'all-is-delivered', wait: { ms: deliveredMs } },
   );
   return steps;
 }

@@ -33,9 +33,6 @@ export function drawKeys(swarm: Swarm, draw: Draw): KeyPlan[] {
   });
 }
 
-/** Whatever happened last has reached the webhook receiver after so long. */
-export const deliveredMs = 10_000;
-
 export class ClientPlan {
   readonly name: string;
   readonly #swarm: Swarm;
@@ -198,7 +195,6 @@ export class ClientPlan {
       this.#add({ call: 'resume_session', session, token: 'latest', witness: true, insist: true });
       this.#add({ call: 'submit_signature_share', session, insist: true });
     }
-    this.#add({ wait: { ms: deliveredMs } });
   }
 
   #add(wish: Wish<Step>): void {
