@@ -43,7 +43,7 @@ export class Recorder {
   /** Milliseconds since the scenario began. */
   get atMs(): number {
     const { time } = this.#options;
-    return time.nowMs() - time.beganMs;
+    return Math.floor(time.nowMs()) - time.beganMs;
   }
 
   /** Whether anybody wants to know of frames. */

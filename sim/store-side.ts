@@ -64,8 +64,9 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
     const fate = drawn?.fate ?? 'answered';
     time.after(latencyMs / 2 + (drawn?.delayMs ?? 0), () => {
       if (!isAlive()) return;
-      const later = (outcome: WriteOutcome<R> | Unavailable, afterMs = latencyMs / 2) =>
-        time.after(afterMs, () => answer(outcome));
+      // At a whole millisecond, whenever it was performed: what follows an answer has whole times.
+      const later = (outcome: WriteOutcome<R> | Unavailable, afterMs = 1) =>
+        time.after(Math.floor(time.nowMs()) + afterMs - time.nowMs(), () => answer(outcome));
       if (fate === 'lost') {
         // A store that fails says so. One that only loses a write keeps its writer waiting.
         if (readsFail()) later(unavailable('the write failed'));
