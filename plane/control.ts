@@ -26,6 +26,8 @@ export interface PlaneControlOptions {
 
 /** A process that is crashed and not told when to come back. */
 const restartAfterMs = 100;
+/** A node that cannot reach the coordinator (a fault may see to that) is up all the same. */
+const linkedWithinMs = 1000;
 /** What happens to the gateway that asks, happens when it has its answer. */
 const afterAnswerMs = 50;
 const clockMaxMs = 100 * 365 * 86_400_000;
@@ -169,6 +171,7 @@ export class PlaneControl implements SandboxControl {
       }
       case 'restart':
         await this.#processes.restart(process);
+        if (process.startsWith('node/')) await this.#plane.untilLinked([process], linkedWithinMs);
         return;
       case 'pause':
         if (status.state === 'down' || !this.#processes.pause(process)) {

@@ -30,7 +30,8 @@ export interface FaultPlaneOptions {
 
 /** Timers do not wait longer; then they look again. */
 const wakeWithinMs = 60_000;
-const targetsMax = 1_000;
+const linkPollMs = 2;
+const rememberedMax = 1_000;
 
 export class FaultPlane {
   readonly recorder = new Recorder();
@@ -38,7 +39,7 @@ export class FaultPlane {
   readonly #engine: FaultEngine;
   readonly #proxy: LinkProxy;
   readonly #expiries = new Map<string, { readonly expiresMs: number; readonly timer: NodeJS.Timeout }>();
-  /** Processes, by fault; of as many as the engine lists. */
+  /** Processes, by fault. */
   readonly #targets = new Map<string, readonly string[]>();
   /** By process, beside the offset of all. */
   readonly #skews = new Map<string, number>();
@@ -101,6 +102,14 @@ export class FaultPlane {
     return this.#proxy.isUp(process);
   }
 
+  /** Resolves when all of them have their link, or `withinMs` have passed. */
+  async untilLinked(processes: readonly string[], withinMs: number): Promise<void> {
+    const untilMs = performance.now() + withinMs;
+    while (!processes.every((process) => this.isLinked(process)) && performance.now() < untilMs) {
+      await new Promise((resolve) => setTimeout(resolve, linkPollMs));
+    }
+  }
+
   /** The process has died: its sockets are, too. */
   cut(process: string): void {
     this.#proxy.cut(process);
@@ -116,7 +125,7 @@ export class FaultPlane {
     const timer = setTimeout(() => this.disarm(id), expiresInMs);
     timer.unref();
     this.#expiries.set(id, { expiresMs, timer });
-    this.#forgetTargets();
+    this.#prune();
     this.#targets.set(id, targetsOf(fault, this.#options.nodesTotal));
     this.#recordFault(id, fault.fault, 'armed', describe(fault));
     this.#perform(orders);
@@ -169,10 +178,16 @@ export class FaultPlane {
     await this.setClock(offsetMs);
   }
 
-  #forgetTargets(): void {
-    if (this.#targets.size < targetsMax) return;
+  /** Forgets what the engine does not list any more. */
+  #prune(): void {
+    if (this.#expiries.size < rememberedMax) return;
     const listed = new Set(this.list().map(({ id }) => id));
-    for (const id of this.#targets.keys()) if (!listed.has(id)) this.#targets.delete(id);
+    for (const id of [...this.#expiries.keys()]) {
+      if (listed.has(id)) continue;
+      this.#forget(id);
+      this.#expiries.delete(id);
+      this.#targets.delete(id);
+    }
   }
 
   #refuseUnsupported(fault: Fault): void {
@@ -194,9 +209,9 @@ export class FaultPlane {
     }
   }
 
+  /** It will not expire by itself any more. */
   #forget(id: string): void {
     clearTimeout(this.#expiries.get(id)?.timer);
-    this.#expiries.delete(id);
   }
 
   #perform(orders: readonly Order[]): void {

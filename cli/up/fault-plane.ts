@@ -77,10 +77,7 @@ export class LivePlane {
   /** Resolves when nodes and gateway have their links again, or have not found them for too long. */
   async untilLinked(): Promise<void> {
     const linked = (this.#processes?.names ?? []).filter((name) => name === 'gateway' || name.startsWith('node/'));
-    const untilMs = performance.now() + linkedWithinMs;
-    while (!linked.every((name) => this.#plane.isLinked(name)) && performance.now() < untilMs) {
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
+    await this.#plane.untilLinked(linked, linkedWithinMs);
   }
 
   /** What stands still goes on; the links are cut when the processes have stopped. */
