@@ -50,6 +50,8 @@ interface ClusterState {
   readonly draws: Map<Address, Draw>;
   readonly watchers: Set<Address>;
   storeReady: boolean;
+  /** The recheck is on its way: later draws do not put it off. */
+  rechecking: boolean;
   /** Where the next draw begins, so that the load spreads. */
   turn: number;
 }
@@ -69,6 +71,7 @@ export function clusterBehaviour(
         draws: new Map(),
         watchers: new Set(),
         storeReady: true,
+        rechecking: false,
         turn: 0,
       },
       effects: [],
@@ -199,12 +202,16 @@ function serveDraws(state: ClusterState, config: ClusterConfig): CoordinatorEffe
     effects.push({ kind: 'send', to: session, message: { kind: 'drawn', ticket: draw.ticket, nonces } });
     for (const nodeId of chosen) effects.push(...refill(state, draw.scheme, nodeId, config));
   }
-  if (state.draws.size > 0) effects.push({ kind: 'startTimer', name: 'recheck', afterMs: recheckMs });
+  if (state.draws.size > 0 && !state.rechecking) {
+    state.rechecking = true;
+    effects.push({ kind: 'startTimer', name: 'recheck', afterMs: recheckMs });
+  }
   return effects;
 }
 
 /** Draws still wait: an answer may have been lost, so ask again. */
 function recheck(state: ClusterState, config: ClusterConfig): CoordinatorEffect[] {
+  state.rechecking = false;
   forgetAwaited(state.pools);
   return serveDraws(state, config);
 }
