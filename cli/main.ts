@@ -101,6 +101,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
     ['listen', 'print a tenant’s events as they happen, and forward them to a local URL', true],
     ['trigger', 'make an event happen for real', true],
     ['demo', 'a guided tour: two keys and two signatures, drawn message by message', true],
+    ['scenario', 'run fault scenarios, simulated or against real processes', true],
     ['sim', 'random clusters, work and faults in virtual time, every invariant checked', true],
     ['bench', 'measure signatures, keys and the wallet API on this machine', true],
     ['check', 'every check of this repository, then its tests', false],

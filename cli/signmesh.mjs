@@ -71,7 +71,9 @@ async function main() {
 
   await ensurePackages();
   await ensureBuild();
-  const needsRedis = development || (commandsWithRedis.includes(command) && !process.env.REDIS_URL);
+  // Scenarios against processes of their own: they start a private Redis whatever REDIS_URL says.
+  const live = command === 'scenario' && args.some((arg) => arg === '--live');
+  const needsRedis = development || live || (commandsWithRedis.includes(command) && !process.env.REDIS_URL);
   if (needsRedis && !args.includes('--help') && !args.includes('-h')) await ensureRedis();
 
   process.argv.splice(2, process.argv.length, ...args);

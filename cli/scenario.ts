@@ -1,0 +1,125 @@
+/**
+ * `signmesh scenario`: runs fault scenarios, simulated or live, checks their files, and lists them. Results go to standard
+ * output, problems to standard error. The exit code tells the worst verdict (sim/scenario/world.ts).
+ */
+import { Command, CommanderError, Option } from 'commander';
+import type { CheckedScenario } from '../sim/scenario/format.ts';
+import { runSimulated } from '../sim/scenario/simulated-world.ts';
+import { type Run, type Verdict, verdictExitCodes } from '../sim/scenario/world.ts';
+import { exitCodes, Failure } from './failure.ts';
+import { listed, readScenarios } from './scenario/files.ts';
+import { parseReport, type Report, RunReporter } from './scenario/reports.ts';
+
+interface RunFlags {
+  /** true: a cluster of its own; a text: the one there. */
+  readonly live?: string | true;
+  readonly token?: string;
+  readonly seed?: string;
+  readonly crypto?: 'real' | 'model';
+  readonly report: readonly Report[];
+}
+
+/** Resolves with an exit code. Throws a Failure for a wrong call or a scenario that cannot be used. */
+export async function run(args: readonly string[]): Promise<number> {
+  let exitCode: number = exitCodes.ok;
+  const command = makeCommand((code) => {
+    exitCode = code;
+  });
+  try {
+    await command.parseAsync([...args], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCodes.ok;
+    const text = error.message.replace(/^error: /, '').replace('\n(', ' (');
+    throw new Failure(text === '(outputHelp)' ? 'Say what to do: run, check or list.' : text, exitCodes.usage);
+  }
+}
+
+function makeCommand(end: (exitCode: number) => void): Command {
+  const command = new Command('signmesh scenario')
+    .description(
+      'Fault scenarios: what clients do, what goes wrong, and what is expected, in one file (docs/scenarios.md).',
+    )
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+  command
+    .command('run')
+    .description('run scenarios; in the simulated world unless told otherwise')
+    .argument('<file...>', 'scenario files, folders of them, or names of the scenarios that come with signmesh')
+    .option('--live [url]', 'against real processes: a cluster of its own, or the sandbox at this URL')
+    .option('--token <token>', 'with --live URL: a token with sandbox:admin; that of the sandbox here by default')
+    .option('--seed <text>', 'of the simulated world, instead of the scenario’s')
+    .addOption(
+      new Option('--crypto <kind>', 'of the simulated world').choices(['real', 'model']).default(undefined, 'real'),
+    )
+    .option('--report <format[=file]>', 'text, jsonl, junit or html; more than one may be said', collect, [])
+    .addHelpText(
+      'after',
+      `\nExit codes: ${Object.entries(verdictExitCodes)
+        .map(([kind, code]) => `${code} ${kind}`)
+        .join(', ')}; of several runs the worst.`,
+    )
+    .action(async (files: string[], flags: RunFlags) => end(await runAll(files, flags)));
+  command
+    .command('check')
+    .description('say what is wrong with scenario files, and run nothing')
+    .argument('<file...>')
+    .action((files: string[]) => {
+      const scenarios = readScenarios(files);
+      process.stdout.write(
+        `${scenarios.length} ${scenarios.length === 1 ? 'scenario is' : 'scenarios are'} as they should be\n`,
+      );
+    });
+  command
+    .command('list')
+    .description('the scenarios of a folder, or those that come with signmesh')
+    .argument('[folder]')
+    .action((folder: string | undefined) => {
+      process.stdout.write(listed(folder));
+    });
+  for (const sub of command.commands) sub.exitOverride().configureOutput({ writeErr: () => undefined });
+  return command;
+}
+
+function collect(text: string, before: readonly Report[]): readonly Report[] {
+  return [...before, parseReport(text)];
+}
+
+async function runAll(names: readonly string[], flags: RunFlags): Promise<number> {
+  // `--live FILE`: what is no address is the first file.
+  const isUrl = typeof flags.live === 'string' && /^https?:\/\//.test(flags.live);
+  const files = typeof flags.live === 'string' && !isUrl ? [flags.live, ...names] : names;
+  const scenarios = readScenarios(files);
+  const reporter = new RunReporter(flags.report, scenarios.length);
+  if (flags.live === undefined) {
+    if (flags.token !== undefined) throw new Failure('--token goes with --live.', exitCodes.usage);
+    for (const scenario of scenarios) reporter.add(...timed(() => simulated(scenario, flags)));
+  } else {
+    if (flags.seed !== undefined) throw new Failure('--seed is of the simulated world.', exitCodes.usage);
+    if (flags.crypto !== undefined) throw new Failure('--crypto is of the simulated world.', exitCodes.usage);
+    const { runLive } = await import('./scenario/live.ts');
+    const url = isUrl ? (flags.live as string) : undefined;
+    await runLive(scenarios, { url, token: flags.token }, (done, tookMs) => reporter.add(done, tookMs));
+  }
+  reporter.finish();
+  return worst(reporter.runs.map(({ verdict }) => verdict));
+}
+
+function simulated(scenario: CheckedScenario, { seed, crypto }: RunFlags): Run {
+  return runSimulated(scenario, { ...(seed !== undefined && { seed }), ...(crypto !== undefined && { crypto }) });
+}
+
+function timed(work: () => Run): [Run, number] {
+  const beganMs = performance.now();
+  const done = work();
+  return [done, performance.now() - beganMs];
+}
+
+/** From bad to good. */
+const order: readonly Verdict['kind'][] = ['violated', 'failed', 'stuck', 'unsupported', 'passed'];
+
+function worst(verdicts: readonly Verdict[]): number {
+  const kind = order.find((one) => verdicts.some((verdict) => verdict.kind === one)) ?? 'passed';
+  return verdictExitCodes[kind];
+}

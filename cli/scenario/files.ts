@@ -1,0 +1,83 @@
+/** Which scenario files a command means, and what is in them. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { CheckedScenario } from '../../sim/scenario/format.ts';
+import { loadScenario, ScenarioError } from '../../sim/scenario/load.ts';
+import { errorText, exitCodes, Failure } from '../failure.ts';
+
+/** The scenarios that come with signmesh: above both the sources and the build. */
+function ownFolder(): string {
+  const found = ['../../scenarios', '../../../scenarios']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find((path) => existsSync(path));
+  if (found === undefined) throw new Failure('The scenarios that come with signmesh are not here.');
+  return found;
+}
+
+/** Throws a Failure with every problem of every file. */
+export function readScenarios(names: readonly string[]): CheckedScenario[] {
+  const problems: string[] = [];
+  const scenarios = names.flatMap(filesOf).flatMap((file) => {
+    try {
+      return [readScenario(file)];
+    } catch (error) {
+      if (!(error instanceof ScenarioError)) throw error;
+      problems.push(error.message);
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new Failure(problems.join('\n'), exitCodes.usage);
+  return scenarios;
+}
+
+function readScenario(file: string): CheckedScenario {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Failure(`Cannot read ${file}: ${errorText(error)}`, exitCodes.usage);
+  }
+  return loadScenario(text, { file: shownPath(file) });
+}
+
+/** One line a scenario: name, worlds, and what it shows. */
+export function listed(folder: string = ownFolder()): string {
+  if (!isFolder(folder)) throw new Failure(`${folder} is no folder.`, exitCodes.usage);
+  const scenarios = readScenarios([folder]);
+  const width = Math.max(...scenarios.map(({ scenario }) => scenario.length));
+  return scenarios
+    .map(({ scenario, worlds, about }) => {
+      const first = /^[\s\S]*?[.:](?=\s|$)/.exec(about)?.[0] ?? about;
+      const where = worlds.length === 2 ? '' : `(${worlds[0]} only) `;
+      return `${scenario.padEnd(width)}  ${where}${first.replace(/\s+/g, ' ')}\n`;
+    })
+    .join('');
+}
+
+function filesOf(name: string): string[] {
+  if (isFolder(name)) {
+    const files = readdirSync(name)
+      .filter((file) => /\.ya?ml$/.test(file))
+      .sort();
+    if (files.length === 0) throw new Failure(`There is no scenario in ${name}.`, exitCodes.usage);
+    return files.map((file) => join(name, file));
+  }
+  if (existsSync(name) || name !== basename(name) || /\.ya?ml$/.test(name)) return [name];
+  const own = join(ownFolder(), `${name}.yaml`);
+  if (existsSync(own)) return [own];
+  throw new Failure(
+    `There is no file ${name}, and no scenario of that name: see "signmesh scenario list".`,
+    exitCodes.usage,
+  );
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** As seen from here, unless that is longer. */
+function shownPath(file: string): string {
+  const near = relative(process.cwd(), file);
+  return near.startsWith('..') ? file : near;
+}

@@ -1,0 +1,85 @@
+/**
+ * The invariants that a live run shows in its tenant's events: sessions move along the table and by epochs that rise, and
+ * blame falls on nobody but the nodes that the scenario makes lie. That signatures verify is the runner's own check.
+ */
+
+import { initialStates, mayFollow, type SessionState } from '../../coordinator/session/transitions.ts';
+import { targetsOf } from '../../faults/describe.ts';
+import type { Fault } from '../../faults/fault.ts';
+import type { LoggedEvent } from '../../proto/event-log.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Checker } from '../../sim/observation.ts';
+import type { CheckedScenario } from '../../sim/scenario/format.ts';
+
+export function liveCheckers(scenario: CheckedScenario): Checker[] {
+  return [honestNeverBlamed(scenario), transitionsOnTable()];
+}
+
+const lies: readonly Fault['fault'][] = [
+  'bad_share',
+  'bad_commitment',
+  'bad_proof',
+  'bad_partial',
+  'equivocate',
+  'stale_replay',
+  'false_report',
+];
+
+function honestNeverBlamed({ cluster, faults, clients }: CheckedScenario): Checker {
+  const injected = Object.values(clients)
+    .flat()
+    .flatMap((step) => ('inject' in step ? [step.inject] : []));
+  const liars = new Set(
+    [...faults, ...injected]
+      .filter(({ fault }) => lies.includes(fault))
+      .flatMap((fault) => targetsOf(fault, cluster.nodes)),
+  );
+  return {
+    invariant: 'honest-never-blamed',
+    observe: (observation) => {
+      if (observation.kind !== 'logged') return undefined;
+      const blamed = sessionOf(observation.event)?.culprits ?? [];
+      const honest = blamed.find((id) => !liars.has(`node/${id}`));
+      return honest === undefined
+        ? undefined
+        : `session ${observation.event.resource.id} blames node/${honest}, which is honest`;
+    },
+  };
+}
+
+function transitionsOnTable(): Checker {
+  const known = new Map<string, { readonly state: SessionState; readonly epoch: number }>();
+  return {
+    invariant: 'transitions-on-table',
+    observe: (observation) => {
+      if (observation.kind !== 'logged') return undefined;
+      const { event } = observation;
+      const session = sessionOf(event);
+      const state = session && stateOf(session.state);
+      if (session === undefined || state === undefined) return undefined;
+      const { id, version: epoch } = event.resource;
+      const before = known.get(id);
+      known.set(id, { state, epoch });
+      if (before === undefined) {
+        return initialStates.includes(state) ? undefined : `session ${id} begins as ${ReceiptState[state]}`;
+      }
+      if (epoch <= before.epoch) return `the epoch of session ${id} does not rise: ${before.epoch}, then ${epoch}`;
+      const isRight = mayFollow(before.state, state);
+      return isRight ? undefined : `session ${id} goes from ${ReceiptState[before.state]} to ${ReceiptState[state]}`;
+    },
+  };
+}
+
+interface SessionObject {
+  readonly state: string;
+  readonly culprits: readonly number[];
+}
+
+function sessionOf({ resource, object }: LoggedEvent): SessionObject | undefined {
+  return /^(dkg|signing)_session$/.test(resource.type) ? (object as SessionObject) : undefined;
+}
+
+function stateOf(name: string): SessionState | undefined {
+  const state = ReceiptState[name.replace('RECEIPT_STATE_', '') as keyof typeof ReceiptState];
+  return state === undefined ? undefined : (state as SessionState);
+}

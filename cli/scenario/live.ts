@@ -1,0 +1,133 @@
+/**
+ * Scenarios against real processes: a sandbox that runs already, or sandboxes of their own, one for all scenarios that
+ * want the same cluster. One scenario at a time, since faults and processes are the whole sandbox's.
+ */
+import type { CheckedScenario } from '../../sim/scenario/format.ts';
+import { runScenario } from '../../sim/scenario/run.ts';
+import type { Run, Verdict } from '../../sim/scenario/world.ts';
+import { startLiveProcess } from '../../testing/live-process.ts';
+import { LiveWorld } from '../../testing/live-world.ts';
+import { SandboxApi } from '../../testing/sandbox-api.ts';
+import { targetOf } from '../events/target.ts';
+import { liveCheckers } from './live-checkers.ts';
+
+export interface LiveTarget {
+  /** undefined: clusters of their own. */
+  readonly url: string | undefined;
+  readonly token: string | undefined;
+}
+
+/** Calls `done` with each run, as it ends; `tookMs` of real time. */
+export async function runLive(
+  scenarios: readonly CheckedScenario[],
+  target: LiveTarget,
+  done: (run: Run, tookMs: number) => void,
+): Promise<void> {
+  const { url } = target;
+  if (url !== undefined) {
+    const { token } = targetOf({ url, ...(target.token !== undefined && { token: target.token }) });
+    const api = new SandboxApi({ baseUrl: url, token });
+    for (const scenario of scenarios) await timed(() => runOn(api, scenario, `--live ${url}`), done);
+    return;
+  }
+  for (const alike of grouped(scenarios)) await onOwnCluster(alike, done);
+}
+
+async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: Run, tookMs: number) => void) {
+  const possible = scenarios.filter(({ worlds }) => worlds.includes('live'));
+  for (const scenario of scenarios) if (!possible.includes(scenario)) done(unsupported(scenario), 0);
+  const [first] = possible;
+  if (first === undefined) return;
+  const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
+  const own = await startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs });
+  try {
+    const api = new SandboxApi({ baseUrl: own.baseUrl, token: own.token });
+    for (const [index, scenario] of possible.entries()) {
+      await timed(() => runOn(api, scenario, '--live'), done);
+      if (index < possible.length - 1 && leavesTraces(scenario)) await api.reset();
+    }
+  } finally {
+    await own.stop();
+  }
+}
+
+/** Runs one scenario on a sandbox, and leaves that healed. */
+export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: string): Promise<Run> {
+  const nodes = (await api.processes()).filter(({ process }) => process.startsWith('node/')).length;
+  if (!scenario.worlds.includes('live')) return unsupported(scenario);
+  if (nodes !== scenario.cluster.nodes) {
+    return unsupported(scenario, `it wants ${scenario.cluster.nodes} nodes, and the cluster has ${nodes}`);
+  }
+  const world = await LiveWorld.open({
+    api,
+    nodes,
+    receiver: wantsReceiver(scenario),
+    checkers: liveCheckers(scenario),
+  });
+  try {
+    const judged = await new Promise<Verdict>((resolve, reject) => {
+      world.onFailure(reject);
+      runScenario(scenario, world, resolve);
+    });
+    const tookMs = world.nowMs();
+    const verdict = await withEvents(world, judged);
+    await world.readRecording();
+    return { ...describe(scenario, flags), verdict, tookMs, events: world.recording() };
+  } finally {
+    await world.close();
+  }
+}
+
+/** Every event of the run is looked at once more: what contradicts an invariant decides over expectations. */
+function withEvents(world: LiveWorld, verdict: Verdict): Promise<Verdict> {
+  return new Promise((resolve) => {
+    world.ask('events', {}, () => {
+      const [first] = world.violations();
+      resolve(first ? { kind: 'violated', invariant: first.invariant, cause: first.text } : verdict);
+    });
+  });
+}
+
+function describe({ scenario, about, cluster }: CheckedScenario, flags: string) {
+  const replay = `signmesh scenario run scenarios/${scenario}.yaml ${flags}`;
+  return { scenario, about, world: 'live', seed: '', nodes: cluster.nodes, replay } as const;
+}
+
+function unsupported(scenario: CheckedScenario, cause = 'it is for the simulated world alone'): Run {
+  return { ...describe(scenario, '--live'), verdict: { kind: 'unsupported', cause }, tookMs: 0, events: [] };
+}
+
+function wantsReceiver({ clients, expect, faults }: CheckedScenario): boolean {
+  const waits = Object.values(clients)
+    .flat()
+    .some((step) => 'wait' in step && step.wait.delivered !== undefined);
+  const strikes = faults.some(({ fault }) => /^(receiver_|worker_|double_delivery|poison_job)/.test(fault));
+  return waits || strikes || expect.some(({ delivered }) => delivered !== undefined);
+}
+
+/** What healing does not undo: clocks that are off, and stores that are lost. */
+function leavesTraces({ clients, faults }: CheckedScenario): boolean {
+  const steps = Object.values(clients).flat();
+  const all = [...faults, ...steps.flatMap((step) => ('inject' in step ? [step.inject] : []))];
+  return (
+    steps.some((step) => 'advance_ms' in step) ||
+    all.some((fault) => fault.fault === 'clock_jump' || (fault.fault === 'crash' && fault.lose_state === true))
+  );
+}
+
+/** Those that want the same cluster, in the order in which they came. */
+function grouped(scenarios: readonly CheckedScenario[]): readonly (readonly CheckedScenario[])[] {
+  const groups = new Map<string, CheckedScenario[]>();
+  for (const scenario of scenarios) {
+    const { nodes, partial_timeout_ms, nodes_wait_ms } = scenario.cluster;
+    const key = `${nodes} ${partial_timeout_ms} ${nodes_wait_ms}`;
+    groups.set(key, [...(groups.get(key) ?? []), scenario]);
+  }
+  return [...groups.values()];
+}
+
+async function timed(work: () => Promise<Run>, done: (run: Run, tookMs: number) => void): Promise<void> {
+  const beganMs = performance.now();
+  const run = await work();
+  done(run, performance.now() - beganMs);
+}

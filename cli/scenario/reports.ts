@@ -1,0 +1,102 @@
+/** What a command says of its runs: on standard output, and in files where it is told to. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { htmlPage } from '../../sim/report/html/page.ts';
+import { jsonLines } from '../../sim/report/json-lines.ts';
+import { junit } from '../../sim/report/junit.ts';
+import { textReport, verdictText } from '../../sim/report/text.ts';
+import type { Run } from '../../sim/scenario/world.ts';
+import { errorText, exitCodes, Failure } from '../failure.ts';
+
+const formats = ['text', 'jsonl', 'junit', 'html'] as const;
+type Format = (typeof formats)[number];
+
+export interface Report {
+  readonly format: Format;
+  /** undefined: standard output; of html a file named after the scenario. */
+  readonly file: string | undefined;
+}
+
+/** "html=page.html". Throws a Failure. */
+export function parseReport(text: string): Report {
+  const [name, ...rest] = text.split('=');
+  const format = formats.find((one) => one === name);
+  const file = rest.length === 0 ? undefined : rest.join('=');
+  if (format === undefined) throw new Failure(`--report takes ${formats.join(', ')}, not "${name}".`, exitCodes.usage);
+  if (file === '') throw new Failure(`--report ${format}= lacks the name of a file.`, exitCodes.usage);
+  return { format, file };
+}
+
+export class RunReporter {
+  readonly runs: Run[] = [];
+  readonly #reports: readonly Report[];
+  readonly #expected: number;
+  /** Who asks for a report on standard output wants nothing else there. */
+  readonly #isQuiet: boolean;
+
+  constructor(reports: readonly Report[], expected: number) {
+    this.#reports = reports;
+    this.#expected = expected;
+    this.#isQuiet = reports.some(({ format, file }) => file === undefined && format !== 'html');
+    if (reports.filter(({ format, file }) => file === undefined && format !== 'html').length > 1) {
+      throw new Failure('One report at most goes to standard output: give the others a file.', exitCodes.usage);
+    }
+  }
+
+  /** `tookMs`: of real time. */
+  add(run: Run, tookMs: number): void {
+    this.runs.push(run);
+    if (this.#isQuiet) return;
+    if (this.#expected === 1) process.stdout.write(verdictText(run, { colour: process.stdout.isTTY === true }));
+    else process.stdout.write(summary(run, tookMs));
+  }
+
+  finish(): void {
+    for (const report of this.#reports) this.#write(report);
+    if (this.#isQuiet || this.#expected === 1) return;
+    const passed = this.runs.filter(({ verdict }) => verdict.kind === 'passed').length;
+    process.stdout.write(`${passed} of ${this.runs.length} passed\n`);
+  }
+
+  #write({ format, file }: Report): void {
+    if (format === 'html') {
+      const isOne = this.runs.length === 1;
+      for (const run of this.runs) {
+        const path = isOne ? (file ?? `${run.scenario}.html`) : join(file ?? '.', `${run.scenario}.html`);
+        save(path, htmlPage(run));
+      }
+      return;
+    }
+    const text = textOf(format, this.runs);
+    if (file === undefined) process.stdout.write(text);
+    else save(file, text);
+  }
+}
+
+function textOf(format: Exclude<Format, 'html'>, runs: readonly Run[]): string {
+  if (format === 'junit') return junit(runs);
+  if (format === 'text') return runs.map((run) => textReport(run)).join('\n');
+  return runs.map((run) => [...jsonLines(run)].map((line) => `${line}\n`).join('')).join('');
+}
+
+/** "silent-node-replaced  simulated  passed       328 ms  (0.1 s)", and below a failure what it is. */
+function summary(run: Run, tookMs: number): string {
+  const { scenario, world, verdict } = run;
+  const time = `${Math.round(run.tookMs)} ms`.padStart(10);
+  const line = `${scenario.padEnd(34)}  ${world.padEnd(9)}  ${verdict.kind.padEnd(11)} ${time}  (${(tookMs / 1000).toFixed(1)} s)\n`;
+  if (verdict.kind === 'passed') return line;
+  const what = 'what' in verdict ? verdict.what : 'invariant' in verdict ? verdict.invariant : '';
+  return `${line}${[what, verdict.cause, run.replay]
+    .filter((text) => text !== '')
+    .map((text) => `    ${text}\n`)
+    .join('')}`;
+}
+
+function save(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  } catch (error) {
+    throw new Failure(`Cannot write ${path}: ${errorText(error)}`);
+  }
+}
