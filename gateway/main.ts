@@ -82,7 +82,7 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const grpc = buildGrpc(doors);
   const onRestored = async () => {
     authenticator.forget();
-    wallets.restored();
+    await wallets.restored();
     if (bannerToken) await registerSandboxToken(store, bannerToken, config.approverToken, log);
     log.info({ event: 'gateway.restored' }, 'what is stored is another: nothing that was remembered of it counts');
   };

@@ -74,7 +74,7 @@ export interface WalletApi {
   /** Begins the work that falls due. */
   start(): void;
   /** What is stored was put back to an earlier state: nothing that is remembered of it counts any more. */
-  restored(): void;
+  restored(): Promise<void>;
   /** Takes on nothing more and waits for what is in hand, up to a limit. */
   stop(): Promise<void>;
 }
@@ -139,13 +139,13 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     deps: { admission, store, environment, log, seal, hashKey: config.tokenKey, clock, random, checkResponses },
     store,
     start: () => driver.start(),
-    restored: () => {
+    restored: async () => {
       store.restored();
       forgetPolicies();
       forgetRiskRules();
       forgetLists();
-      driver.restored();
       feed.restored();
+      await driver.restored();
     },
     stop: () => {
       feed.stop();

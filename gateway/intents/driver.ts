@@ -126,11 +126,19 @@ export class IntentDriver implements IntentKick {
     clearTimeout(timer);
   }
 
-  /** The store is another: what is held in memory is not of it. What it has due is swept up as ever. */
-  restored(): void {
+  /**
+   * The store is another: what is held in memory is not of it. What was in somebody's hands there is in nobody's now, and
+   * is taken up without waiting for the end of its lease. Never rejects; what it misses falls due.
+   */
+  async restored(): Promise<void> {
     for (const held of this.#held.values()) held.dropped = true;
     this.#held.clear();
     this.#jobFailures.clear();
+    try {
+      for (const tenant of await this.#deps.store.dueTenants()) await this.#sweepTenant(tenant, this.#leaseMs);
+    } catch (error) {
+      this.#log.warn({ reason: reasonOf(error) }, 'what is due could not be taken up at once; it is when it falls due');
+    }
   }
 
   /** Takes on whatever is due by now, of any tenant. Runs by itself; resolves when the work is queued. */
@@ -167,13 +175,14 @@ export class IntentDriver implements IntentKick {
     }
   }
 
-  async #sweepTenant(tenant: string): Promise<void> {
+  /** `aheadMs`: what falls due within this time is taken up already. */
+  async #sweepTenant(tenant: string, aheadMs = 0): Promise<void> {
     const { store, clock } = this.#deps;
     const room = Math.min(sweptPerTenantMax, this.#heldMax - this.#held.size);
     if (room <= 0) return;
     const nowMs = clock.nowMs();
     const dueAtMs = nowMs + this.#leaseMs;
-    const members = await store.takeDue(tenant, nowMs, this.#leaseMs, room);
+    const members = await store.takeDue(tenant, nowMs + aheadMs, this.#leaseMs, room);
     for (const member of members) this.#startJob(tenant, member);
     const ids = members
       .filter((member) => member.startsWith(duePrefix))

@@ -1,0 +1,112 @@
+/** The sandbox's sessions on a whole simulated cluster: a caller plays nodes through the two APIs, as its users do. */
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Admission } from '../../../gateway/auth/admission.ts';
+import { Authenticator } from '../../../gateway/auth/authenticator.ts';
+import { buildHttp } from '../../../gateway/http/app.ts';
+import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
+import { sandboxSessions } from '../../../gateway/sandbox/sessions.ts';
+import { connectSigning } from '../../../gateway/signing/connect.ts';
+import type { TenantStore } from '../../../gateway/store/contract.ts';
+import { SimCluster } from '../../../sim/cluster.ts';
+import { SimLink } from '../signing/sim-link.ts';
+import { collectLog, MemoryTokens, tokenKey } from '../support/gateway.ts';
+
+const token = 'svc_sk_test_playsTheNodes0000';
+const headers = { authorization: `Bearer ${token}` };
+const tenant = 'tn_player';
+let cluster: SimCluster;
+let http: FastifyInstance;
+
+beforeEach(async () => {
+  cluster = new SimCluster({ seed: 'sandbox sessions', nodes: 3 });
+  const { log } = collectLog();
+  const room = connectSigning({ link: new SimLink(cluster), log });
+  const tokens = new MemoryTokens();
+  tokens.put(token, { tenant });
+  const environment = 'sandbox';
+  const authenticator = new Authenticator({ environment, acceptAnyTestToken: true, tokenKey, store: tokens, log });
+  const admission = new Admission(authenticator, undefined);
+  const seal = { seal: (plain: string) => plain, open: (sealed: string) => sealed };
+  // These routes write nothing.
+  const store = {} as TenantStore;
+  const deps = { admission, store, environment, log, seal, hashKey: tokenKey, checkResponses: true } as const;
+  const routes = sandboxRoutes({ control: undefined, sessions: sandboxSessions(room) });
+  http = await buildHttp({ environment, version: '0.0.0-test', admission, log, ...room, rest: { routes, deps } });
+});
+afterEach(() => http.close());
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came back
+async function call(method: 'GET' | 'POST', url: string, payload?: object): Promise<{ status: number; body: any }> {
+  const answer = await http.inject({ method, url, headers, ...(payload && { payload }) });
+  return { status: answer.statusCode, body: answer.json() };
+}
+
+async function begin(curve: string): Promise<string> {
+  const derivation = { curve };
+  await call('POST', '/v1/dkg/initiate', { session_id: 'k', threshold: 2, total_nodes: 3, derivation });
+  const made = await call('POST', '/v1/dkg/shares', { session_id: 'k' });
+  expect(made.body.verified).toBe(true);
+  const message_hash = Buffer.alloc(32, 7).toString('base64');
+  const intent = { transaction_intent_id: 'intent', wallet_id: 'k', message_hash };
+  const begun = await call('POST', '/v1/signing/initiate', intent);
+  expect(begun.body.receipt.reason_code).toBe('SESSION_ACCEPTED');
+  return begun.body.signing_session_id;
+}
+
+const preview = (id: string, node: number) => call('POST', `/v1/sandbox/sessions/${id}/nodes/${node}/partial`);
+
+describe.each(['secp256k1', 'ed25519'])('a session on %s', (curve) => {
+  it('is played by a caller: a byte is changed, the right ones count, one is replayed, the rest is signed', async () => {
+    const id = await begin(curve);
+    // The second look may begin the attempt in which both nodes are.
+    await preview(id, 1);
+    const two = (await preview(id, 2)).body;
+    const one = (await preview(id, 1)).body;
+    expect(one.attempt).toBe(two.attempt);
+    const submit = async (node_id: number, partial: Buffer) => {
+      const body = { signing_session_id: id, node_id, partial_signature: partial.toString('base64') };
+      const answer = await call('POST', '/v1/signing/share', { ...body, ephemeral_public_key: one.nonce_point });
+      return [answer.body.receipt.reason_code, answer.body.is_complete];
+    };
+    const right = Buffer.from(one.partial, 'base64');
+    const wrong = Buffer.from(right);
+    wrong[31]! ^= 1;
+    expect(await submit(1, wrong)).toEqual(['INVALID_PARTIAL_SIGNATURE', false]);
+    expect(await submit(1, right)).toEqual(['SHARE_ACCEPTED', false]);
+    expect(await submit(1, right)).toEqual(['DUPLICATE_SHARE', false]);
+    const seen = await call('GET', `/v1/sandbox/sessions/${id}`);
+    expect(seen.body).toMatchObject({ submitted: [1], given: [1], culprits: [], epoch: 2, threshold: 2, curve });
+    expect(await submit(2, Buffer.from(two.partial, 'base64'))).toEqual(['SIGNATURE_COMPLETED', true]);
+    expect((await call('GET', `/v1/sandbox/sessions/${id}`)).body).toMatchObject({
+      state: 'RECEIPT_STATE_BACKEND_COMPLETED',
+      reason_code: 'SIGNATURE_COMPLETED',
+      submitted: [1, 2],
+    });
+    expect(await preview(id, 3)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'conflict', details: [{ issue: 'signature_completed' }] } },
+    });
+  });
+});
+
+describe('what is not there', () => {
+  it('is said with its reason', async () => {
+    const id = await begin('secp256k1');
+    expect((await preview(id, 4)).body.error.details).toMatchObject([{ issue: 'node_not_participant' }]);
+    cluster.crashNode(3);
+    expect((await preview(id, 3)).body.error).toMatchObject({ details: [{ issue: 'nodes_unavailable' }] });
+    expect((await preview('sig_unknown', 1)).status).toBe(404);
+    expect((await call('GET', '/v1/sandbox/sessions/nothing')).status).toBe(404);
+  });
+
+  it('is a key’s public key until it is made', async () => {
+    await call('POST', '/v1/dkg/initiate', { session_id: 'k', threshold: 2, total_nodes: 3 });
+    expect((await call('GET', '/v1/sandbox/sessions/k')).body).toMatchObject({ kind: 'dkg', public_key: null });
+    const made = await call('POST', '/v1/dkg/shares', { session_id: 'k' });
+    const { body } = await call('GET', '/v1/sandbox/sessions/k');
+    expect(made.body.receipt.message).toContain(body.public_key);
+    expect(body.verified_pairs).toHaveLength(9);
+    expect(body.key_session).toBe(null);
+  });
+});
