@@ -74,7 +74,7 @@ export class LiveWorld implements ScenarioWorld {
       await world.#heal();
       const { now } = await options.api.request<{ now: string }>('GET', '/v1/sandbox/clock');
       world.#since = now;
-      world.#recordingFrom = (await options.api.recording(Number.MAX_SAFE_INTEGER)).next;
+      world.#recordingFrom = await options.api.recordingEnd();
       if (receiver) {
         const body = { url: receiver.url, events: ['*'] };
         world.#webhook = (await options.api.request<{ id: string }>('POST', '/v1/webhooks', body)).id;

@@ -187,6 +187,12 @@ export class SandboxApi {
     return { ...page, events: page.events.map(runEventOf) };
   }
 
+  /** Where the recording ends now. */
+  async recordingEnd(): Promise<number> {
+    // Beyond the end there is the end.
+    return (await this.recording(999_999_999_999_999)).next;
+  }
+
   /** Every event of the tenant after a sequence, oldest first. */
   async events(afterSequence: number): Promise<readonly EventView[]> {
     const events: EventView[] = [];
