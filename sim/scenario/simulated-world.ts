@@ -22,6 +22,8 @@ const callTimeoutMs = 30_000;
 /** When a run has passed, what must come about in the end is given so long. */
 const settleMs = 60_000;
 const tasksMax = 20_000_000;
+/** A run signs a few times: nobody has to deal hundreds of nonces first. They are dealt anew when few are left. */
+const nonceBatchFirst = 4;
 
 export interface SimulatedOptions extends RunOptions {
   /** Instead of the scenario's. */
@@ -60,7 +62,7 @@ class SimulatedRun {
     this.#cluster = new SimCluster({
       seed: this.#seed,
       nodes,
-      config: { partialTimeoutMs, nodesWaitMs },
+      config: { partialTimeoutMs, nodesWaitMs, nonceBatchFirst },
       callTimeoutMs,
       sweeping: true,
       receiver: true,

@@ -27,7 +27,7 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
     keys.forEach((key, at) => {
       if (at % swarm.clients === index - 1) plan.makeKey(key);
     });
-    for (let left = draw.int(1, 4); left > 0; left -= 1) {
+    for (let left = draw.int(1, 3); left > 0; left -= 1) {
       // Its own keys stand already; those of others perhaps.
       const own = keys.filter((_, at) => at % swarm.clients === index - 1);
       const key = own.length > 0 && draw.chance(0.8) ? draw.pick(own) : draw.pick(keys);

@@ -104,7 +104,7 @@ export function drawSwarm(profile: Profile, draw: Draw): Swarm {
     lies: liars.length > 0 ? draw.swarm(lies, 0.35) : [],
     kinds: draw.swarm(kindsOf[profile], 0.35),
     faults: draw.int(profile === 'stormy' ? 2 : 0, faultsMax[profile]),
-    clients: draw.pick([1, 1, 2, 2, 3]),
+    clients: draw.pick([1, 1, 2]),
     stories: draw.swarm(stories, 0.5),
     phaseMs: draw.pick([60, 200, 1_000, 4_000]),
     byPoint: draw.pick([0.2, 0.5, 0.9]),

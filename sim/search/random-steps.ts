@@ -20,7 +20,7 @@ export interface KeyPlan {
 
 export function drawKeys(swarm: Swarm, draw: Draw): KeyPlan[] {
   const liars = swarm.liars.length;
-  return Array.from({ length: draw.pick([1, 1, 2, 3]) }, (_, index) => {
+  return Array.from({ length: draw.pick([1, 1, 1, 2]) }, (_, index) => {
     const totalNodes = draw.int(Math.max(2 + liars, 2), swarm.nodes);
     const ids = Array.from({ length: totalNodes }, (__, at) => at + 1);
     return {
