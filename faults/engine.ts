@@ -314,7 +314,7 @@ class Engine implements FaultEngine {
     let arrivals = arrivalsOf(envelopes);
     for (const kinds of [losing, holding, changing]) {
       for (const armed of looking) {
-        if (!kinds.includes(armed.fault.fault) || exempt === armed || !this.#touches(armed, frame)) continue;
+        if (!kinds.includes(armed.fault.fault) || exempt.has(armed) || !this.#touches(armed, frame)) continue;
         touched.add(armed.id);
         if (kinds === holding) keep(armed);
         orders.push(...this.#struck(armed, nowMs));
@@ -325,10 +325,10 @@ class Engine implements FaultEngine {
     return arrivals;
   }
 
-  /** Faults that wait for this frame strike. `exempt`: one that begins only after it. */
+  /** Faults that wait for this frame strike. `exempt`: those that begin only after it. */
   #trigger(frame: FrameInTransit, looking: readonly ArmedFault[], nowMs: number, orders: Order[]) {
     let fate: { readonly kind: 'lost' | 'held'; readonly by: ArmedFault } | undefined;
-    let exempt: ArmedFault | undefined;
+    const exempt = new Set<ArmedFault>();
     const sender = senderOf(frame);
     for (const armed of looking) {
       if (armed.phase !== 'watching' || !this.#counts(armed, frame)) continue;
@@ -336,7 +336,7 @@ class Engine implements FaultEngine {
       orders.push(...this.#strike(armed, victims, nowMs));
       this.#refresh();
       const { fault } = armed;
-      if (fault.at?.phase === 'after') exempt = armed;
+      if (fault.at?.phase === 'after') exempt.add(armed);
       else if (fault.fault === 'crash' && (victims.includes(frame.peer) || victims.includes('coordinator'))) {
         fate ??= { kind: 'lost', by: armed };
       } else if (fault.fault === 'pause' && victims.includes(sender)) fate ??= { kind: 'held', by: armed };
@@ -373,6 +373,7 @@ class Engine implements FaultEngine {
   #touches(armed: ArmedFault, frame: FrameInTransit): boolean {
     if (armed.phase !== 'holding') return false;
     if (armed.nature === 'frames') return this.#counts(armed, frame);
+    if (armed.fault.fault === 'pause') return armed.held.some((one) => isSameLink(one, frame));
     return looksAt(armed, frame.peer, frame.direction, frame.point);
   }
 
@@ -469,10 +470,13 @@ function firedOrder({ id, fault }: ArmedFault): Order {
 
 /** Whether another fault keeps a frame that is set free. */
 function keepsFrame(armed: ArmedFault, frame: HeldFrame): boolean {
-  if (armed.fault.fault === 'pause') return armed.phase === 'holding' && armed.on.includes(senderOf(frame));
   if (!holding.includes(armed.fault.fault)) return false;
   if (!looksAt(armed, frame.peer, frame.direction, frame.point)) return false;
-  return armed.nature === 'window' || isOfSession(armed, frame);
+  return armed.nature !== 'frames' || isOfSession(armed, frame);
+}
+
+function isSameLink(a: FrameInTransit, b: FrameInTransit): boolean {
+  return a.peer === b.peer && a.direction === b.direction;
 }
 
 function deliveries(held: readonly HeldFrame[]): Order[] {

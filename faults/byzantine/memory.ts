@@ -106,8 +106,9 @@ export class Memory {
 
   #noteSent(peer: ProcessName, point: Point, envelope: WireEnvelope): void {
     const key = `${peer} ${point}`;
-    const sent = this.#sent.get(key) ?? [];
-    this.#sent.set(key, [...sent.slice(1 - sentMax), envelope]);
+    const sent = this.#sent.get(key);
+    if (sent === undefined) this.#sent.set(key, [envelope]);
+    else if (sent.push(envelope) > sentMax) sent.shift();
   }
 
   #noteOpenings(envelope: WireEnvelope, openings: readonly DkgOpening[]): void {

@@ -14,7 +14,7 @@ import type { Fault } from '../fault.ts';
 import type { Point } from '../points.ts';
 import { isFrameless } from './checks.ts';
 import { isLie, liePoints, type Nature, natures } from './kinds.ts';
-import { passesBy, targetsOf } from './targets.ts';
+import { passesBy, senderOf, targetsOf } from './targets.ts';
 
 /** A frame that waits. Numbers rise with every frame that is held, so that those of two faults can be put in order. */
 export interface HeldFrame extends FrameInTransit {
@@ -89,6 +89,8 @@ export function looksAt(armed: ArmedFault, peer: ProcessName, direction: 'in' | 
   const { fault, phase } = armed;
   if (phase === 'watching') return isTrigger(armed, peer, direction, point);
   if (phase !== 'holding') return false;
+  // Whether it keeps them back is another matter: only what would overtake a frame that it holds.
+  if (fault.fault === 'pause') return armed.on.includes(senderOf({ peer, direction }));
   if (fault.fault === 'partition' || fault.fault === 'half_open') {
     const wanted = fault.fault === 'partition' ? fault.direction : 'both';
     return !armed.noticed.has(peer) && armed.on.some((name) => passesBy(name, peer, direction, wanted));

@@ -7,7 +7,7 @@ import { unitOf } from './options.ts';
 
 /** Kinds that lose a frame, that keep it back, and that change how it arrives: in this order each frame meets them. */
 export const losing: readonly string[] = ['drop', 'half_open'];
-export const holding: readonly string[] = ['hold', 'partition'];
+export const holding: readonly string[] = ['hold', 'partition', 'pause'];
 export const changing: readonly string[] = ['duplicate', 'corrupt', 'truncate', 'delay', 'slow', 'reorder'];
 
 export function arrivalsOf(envelopes: readonly WireEnvelope[]): Arrival[] {

@@ -368,6 +368,19 @@ describe('what holds frames', () => {
     expect(engine.frame(frameAt('dkg_open', 'node/1'), 110).arrivals).toHaveLength(1);
   });
 
+  test('what a process says after a frame that a pause keeps does not overtake it', () => {
+    const engine = engineOf();
+    engine.arm({ fault: 'pause', target: 'coordinator', for_ms: 50, at: { point: 'dkg_open', of: 'node/1' } }, 0);
+    const frames = [frameAt('dkg_open', 'node/1'), frameAt('dkg_seal', 'node/1')];
+    for (const frame of frames) expect(engine.frame(frame, 10)).toMatchObject({ arrivals: [], faults: ['flt_1'] });
+    expect(engine.frame(frameAt('dkg_seal', 'node/2'), 10).arrivals).toHaveLength(1);
+    expect(engine.frame(frameAt('dkg_opened', 'node/1'), 10).arrivals).toHaveLength(1);
+    expect(deeds(engine.wake(60))).toEqual([
+      { kind: 'resume', process: 'coordinator' },
+      { kind: 'deliver', peer: 'node/1', direction: 'in', envelopes: frames.map(({ envelope }) => envelope) },
+    ]);
+  });
+
   test('two pauses of one process end with the later one', () => {
     const engine = engineOf();
     engine.arm({ fault: 'pause', target: 'node/1', for_ms: 50 }, 0);

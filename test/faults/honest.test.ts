@@ -1,0 +1,81 @@
+/** Whatever lies some nodes tell on whatever links: an honest node is never named, and a released signature verifies. */
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type LieKind, liePoints } from '../../faults/engine/kinds.ts';
+import type { Fault } from '../../faults/fault.ts';
+import { blamed, codeOf, digest, groupKey, tokenOf } from '../coordinator/support/world.ts';
+import { Theatre } from './support/theatre.ts';
+
+const lie = fc.record(
+  {
+    fault: fc.constantFrom(...(Object.keys(liePoints) as LieKind[])),
+    target: fc.constantFrom('node/2', 'node/3'),
+    probability: fc.constantFrom(0.5, 1),
+    count: fc.integer({ min: 1, max: 3 }),
+  },
+  { requiredKeys: ['fault', 'target'] },
+);
+const weather = fc.constantFrom<Fault>(
+  { fault: 'duplicate', target: 'node/*', probability: 0.3 },
+  { fault: 'reorder', target: 'node/*', within_ms: 30 },
+  { fault: 'drop', target: 'node/*', probability: 0.05 },
+  { fault: 'delay', target: 'node/*', max_ms: 500, probability: 0.2 },
+  { fault: 'slow', target: 'node/1', by_ms: 100 },
+);
+
+test('honest nodes are never named, and what is signed verifies', () => {
+  let named = 0;
+  let signed = 0;
+  fc.assert(
+    fc.property(
+      fc.constantFrom('secp256k1', 'ed25519'),
+      fc.array(lie, { minLength: 1, maxLength: 3 }),
+      fc.array(weather, { maxLength: 2 }),
+      fc.nat(),
+      fc.boolean(),
+      (curve, lies, links, seed, crashes) => {
+        const theatre = new Theatre(`honest ${seed}`, 4, { partialTimeoutMs: 300, nodesWaitMs: 3000 });
+        const { cluster } = theatre;
+        for (const fault of [...lies, ...links]) theatre.arm(fault as Fault);
+        const sessionId = 's';
+        cluster.initiateDkg({ sessionId, threshold: 2, totalNodes: 4, derivation: { curve } }).result();
+        let made = cluster.exchangeDkgShares({ sessionId }).result();
+        for (let attempt = 1; codeOf(made) !== 'DKG_COMPLETED'; attempt += 1) {
+          if (crashes && attempt === 1) {
+            cluster.crashCoordinator();
+            cluster.startCoordinator();
+          }
+          if (attempt === 3) theatre.engine.clear(cluster.time.nowMs());
+          // Whether a key comes of it at last is not asked here.
+          if (attempt === 5) break;
+          expect(made.receipt!.resumable).toBe(true);
+          cluster.resumeSession({ sessionId, resumeToken: tokenOf(made) }).result();
+          made = cluster.exchangeDkgShares({ sessionId }).result();
+        }
+        const liars = lies.map(({ target }) => Number(target.slice(5)));
+        const strangers = () => blamed(cluster).filter((id) => !liars.includes(id));
+        expect(strangers()).toEqual([]);
+        if (blamed(cluster).length > 0) named += 1;
+        if (codeOf(made) !== 'DKG_COMPLETED') return;
+        const begun = cluster
+          .initiateSigning({ transactionIntentId: 't', walletId: sessionId, messageHash: digest })
+          .result();
+        const { signingSessionId } = begun;
+        const done = cluster.submitSignatureShare({ signingSessionId }).result();
+        expect(strangers()).toEqual([]);
+        if (!done.isComplete) return;
+        signed += 1;
+        const publicKey = groupKey(made.receipt!.message);
+        const right =
+          curve === 'ed25519'
+            ? ed25519.verify(done.fullSignature, digest, publicKey)
+            : secp256k1.verify(done.fullSignature, digest, publicKey, { prehash: false });
+        expect(right).toBe(true);
+      },
+    ),
+    { numRuns: 15 },
+  );
+  expect(Math.min(named, signed)).toBeGreaterThan(0);
+});
