@@ -15,7 +15,7 @@ import { frameWords } from './words.ts';
 type ProcessEvent = Extract<RunEvent, { kind: 'process' }>;
 
 /** At about 15 µs each. */
-const wordsPerSecondMax = 1_000;
+const wordsPerSecondMax = 300;
 const atOnce: readonly number[] = Object.freeze([0]);
 const none: readonly string[] = Object.freeze([]);
 
