@@ -1,4 +1,8 @@
 /** The sandbox's sessions on a whole simulated cluster: a caller plays nodes through the two APIs, as its users do. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Admission } from '../../../gateway/auth/admission.ts';
@@ -9,10 +13,13 @@ import { sandboxSessions } from '../../../gateway/sandbox/sessions.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import type { TenantStore } from '../../../gateway/store/contract.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
+import { root } from '../../cli/support/up-process.ts';
 import { SimLink } from '../signing/sim-link.ts';
 import { collectLog, MemoryTokens, tokenKey } from '../support/gateway.ts';
+import { FakeControl } from './support/fake-control.ts';
 
-const token = 'svc_sk_test_playsTheNodes0000';
+/** The one of the page. */
+const token = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
 const headers = { authorization: `Bearer ${token}` };
 const tenant = 'tn_player';
 let cluster: SimCluster;
@@ -31,7 +38,7 @@ beforeEach(async () => {
   // These routes write nothing.
   const store = {} as TenantStore;
   const deps = { admission, store, environment, log, seal, hashKey: tokenKey, checkResponses: true } as const;
-  const routes = sandboxRoutes({ control: undefined, sessions: sandboxSessions(room) });
+  const routes = sandboxRoutes({ control: new FakeControl(), sessions: sandboxSessions(room) });
   http = await buildHttp({ environment, version: '0.0.0-test', admission, log, ...room, rest: { routes, deps } });
 });
 afterEach(() => http.close());
@@ -108,5 +115,24 @@ describe('what is not there', () => {
     expect(made.body.receipt.message).toContain(body.public_key);
     expect(body.verified_pairs).toHaveLength(9);
     expect(body.key_session).toBe(null);
+  });
+});
+
+describe('docs/sandbox-api.md', () => {
+  it('has commands that do what it says', async () => {
+    const page = readFileSync(join(root, 'docs/sandbox-api.md'), 'utf8');
+    const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block!);
+    expect(blocks.length).toBeGreaterThan(4);
+    const SESSION = await begin('secp256k1');
+    const url = await http.listen({ host: '127.0.0.1', port: 0 });
+    // The status of each answer goes to the other stream.
+    const curl = `curl() { command curl --no-progress-meter -w '%{stderr}%{http_code}\\n' "$@"; }\n`;
+    const script = curl + blocks.join('\n').replace('http://127.0.0.1:8080', url);
+    const env = { ...process.env, SESSION };
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-eu', '-c', script], { env });
+    const statuses = stderr.trim().split('\n');
+    expect(statuses.length).toBe([...script.matchAll(/\bcurl -s/g)].length);
+    expect(statuses.filter((status) => !status.startsWith('2'))).toEqual([]);
+    expect(stdout).toContain('"reason_code":"SHARE_ACCEPTED"');
   });
 });
