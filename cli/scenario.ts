@@ -46,7 +46,7 @@ function makeCommand(end: (exitCode: number) => void): Command {
   command
     .command('run')
     .description('run scenarios; in the simulated world unless told otherwise')
-    .argument('<file...>', 'scenario files, folders of them, or names of the scenarios that come with signmesh')
+    .argument('[file...]', 'scenario files, folders of them, or names of the scenarios that come with signmesh')
     .option('--live [url]', 'against real processes: a cluster of its own, or the sandbox at this URL')
     .option('--token <token>', 'with --live URL: a token with sandbox:admin; that of the sandbox here by default')
     .option('--seed <text>', 'of the simulated world, instead of the scenario’s')
@@ -90,6 +90,7 @@ async function runAll(names: readonly string[], flags: RunFlags): Promise<number
   // `--live FILE`: what is no address is the first file.
   const isUrl = typeof flags.live === 'string' && /^https?:\/\//.test(flags.live);
   const files = typeof flags.live === 'string' && !isUrl ? [flags.live, ...names] : names;
+  if (files.length === 0) throw new Failure('Say which scenario: a file, a folder or a name.', exitCodes.usage);
   const scenarios = readScenarios(files);
   const reporter = new RunReporter(flags.report, scenarios.length);
   if (flags.live === undefined) {
