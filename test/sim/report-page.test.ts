@@ -136,7 +136,13 @@ describe('the run as the page reads it', () => {
   });
 
   test('shows no state of actors whose process has gone down since', () => {
-    const state = (address: string, atMs: number): RunEvent => ({ kind: 'state', atMs, address, state: 's', fields: {} });
+    const state = (address: string, atMs: number): RunEvent => ({
+      kind: 'state',
+      atMs,
+      address,
+      state: 's',
+      fields: {},
+    });
     const process = { kind: 'process', atMs: 2, process: 'coordinator', what: 'down', text: '' } as const;
     const spans = findSpans(modelOf([state('cluster', 0), state('node/1', 1), process, state('cluster', 3)]));
     expect([0, 1, 2, 3].map((event) => [...spans.statesAt(event)])).toEqual([

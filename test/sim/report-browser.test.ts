@@ -1,0 +1,270 @@
+/**
+ * The page of a run in a real browser: it draws, tells, finds and filters, and asks nobody for anything. Needs a Chromium
+ * (SIGNMESH_CHROMIUM says where); without one these tests are skipped.
+ */
+import { accessSync, constants, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RunEvent } from '../../faults/recording.ts';
+import { SimCluster } from '../../sim/cluster.ts';
+import { makeLayout } from '../../sim/report/html/browser/layout.ts';
+import { makeMargins } from '../../sim/report/html/browser/margins.ts';
+import { readModel } from '../../sim/report/html/browser/model.ts';
+import { findSpans } from '../../sim/report/html/browser/spans.ts';
+import { encodeRun } from '../../sim/report/html/encode.ts';
+import { htmlPage } from '../../sim/report/html/page.ts';
+import type { Run } from '../../sim/scenario/world.ts';
+import { temporaryFolder } from '../cli/support/temporary.ts';
+import { hostileRun, hostileTexts, manySessions, oneOfEach, runOf } from './report-sample.ts';
+
+const executablePath = findChromium();
+
+function findChromium(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
+  const candidates = [
+    process.env.SIGNMESH_CHROMIUM,
+    '/usr/bin/chromium',
+    ...['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) => folders.map((folder) => join(folder, name))),
+  ];
+  return candidates.find((candidate) => {
+    if (candidate === undefined || candidate === '') return false;
+    try {
+      accessSync(candidate, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+if (executablePath === undefined)
+  test.skip('no Chromium is here to open the page in: install chromium, or say where it is with SIGNMESH_CHROMIUM', () => {});
+
+/** A key and three signatures in the simulated world, while a node dies, one lies and one is slow. */
+function simulatedRun(): Run {
+  const events: RunEvent[] = [];
+  const cluster = new SimCluster({
+    seed: 'page',
+    receiver: true,
+    record: (event) => events.push(event),
+    faults: [
+      { fault: 'crash', id: 'dies', target: 'node/2', at: { point: 'partial_request' }, restart_after_ms: 100 },
+      { fault: 'bad_partial', id: 'liar', target: 'node/4' },
+      { fault: 'delay', id: 'slow', target: 'node/1', by_ms: 20 },
+    ],
+  });
+  const messageHash = new Uint8Array(32).fill(7);
+  cluster.initiateDkg({ sessionId: 'k', derivation: { curve: 'secp256k1' } }).result();
+  cluster.exchangeDkgShares({ sessionId: 'k' }).result();
+  for (const transactionIntentId of ['t1', 't2', 't3']) {
+    const begun = cluster.initiateSigning({ transactionIntentId, walletId: 'k', messageHash }).result();
+    cluster.submitSignatureShare({ signingSessionId: begun.signingSessionId }).result();
+  }
+  return runOf(events, {
+    verdict: { kind: 'failed', what: 'node 4 is honest', cause: 'its partial was wrong (liar)' },
+  });
+}
+
+describe.skipIf(executablePath === undefined)('the page in a browser', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      ...(executablePath === undefined ? {} : { executablePath }),
+      args: ['--headless', '--no-sandbox', '--disable-gpu'],
+    });
+  });
+  afterAll(() => browser?.close());
+
+  /** Opens the page of a run; `wrong` collects what must not be: errors, and requests to anywhere. */
+  async function open(run: Run): Promise<{ readonly page: Page; readonly wrong: readonly string[] }> {
+    const file = join(temporaryFolder(), 'run.html');
+    writeFileSync(file, htmlPage(run));
+    const url = pathToFileURL(file).href;
+    const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+    const wrong: string[] = [];
+    page.on('console', (message) => wrong.push(`console: ${message.text()}`));
+    page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
+    page.on('request', (request) => {
+      if (request.url() !== url) wrong.push(`request: ${request.url()}`);
+    });
+    await page.goto(url);
+    await page.waitForSelector('body[data-ready=yes]', { timeout: 25_000 });
+    return { page, wrong };
+  }
+
+  /** How many different colours are on the canvas. */
+  const colourCount = `(() => {
+    const canvas = document.getElementById('diagram');
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const seen = new Set();
+    for (let at = 0; at < data.length; at += 4) seen.add(data[at] * 65536 + data[at + 1] * 256 + data[at + 2]);
+    return seen.size;
+  })()`;
+
+  const statesShown = async (page: Page) =>
+    new Map(
+      await page
+        .locator('#states [data-address]')
+        .evaluateAll((rows) =>
+          (rows as unknown as { dataset: Record<string, string> }[]).map(
+            ({ dataset }) => [dataset.address!, dataset.state!] as const,
+          ),
+        ),
+    );
+
+  /** The last state of each actor whose process has not gone down since. */
+  const statesOf = (events: readonly RunEvent[]) => {
+    const states = new Map<string, string>();
+    for (const event of events) {
+      if (event.kind === 'state') states.set(event.address, event.state);
+      if (event.kind !== 'process' || event.what !== 'down') continue;
+      for (const address of states.keys()) {
+        const process = address.startsWith('node/') ? address.split('/').slice(0, 2).join('/') : 'coordinator';
+        if (process === event.process) states.delete(address);
+      }
+    }
+    return states;
+  };
+
+  test('shows a simulated run: verdict, diagram, details of what is clicked, states at any moment', async () => {
+    const run = simulatedRun();
+    const { page, wrong } = await open(run);
+    expect(await page.locator('#verdict strong').textContent()).toBe('failed: node 4 is honest');
+    expect(await page.locator('#cause').textContent()).toBe('its partial was wrong (liar)');
+    expect(await page.locator('#replay').textContent()).toBe(run.replay);
+    expect(await page.locator('#count').textContent()).toBe(`${run.events.length} events`);
+    expect(await page.locator('#marks li strong').allTextContents()).toEqual(['crash', 'bad_partial', 'delay']);
+    await page.waitForSelector('#diagram[data-first="0"]');
+    expect(await page.evaluate(colourCount)).toBeGreaterThan(20);
+
+    // A frame in sight, where the layout says that it is.
+    const model = readModel(JSON.stringify(encodeRun(run)));
+    const spans = findSpans(model);
+    const everything = { words: '', without: new Set<string>(), actor: '', session: '', fault: '' };
+    const layout = makeLayout(model, spans, everything, { ordinal: true, zoom: 1, apart: false });
+    const width = (await page.evaluate(`document.getElementById('scroller').clientWidth`)) as number;
+    const { xOf, head, pad } = makeMargins().geometry(layout, spans, width);
+    const index = run.events.findIndex((event) => event.kind === 'frame');
+    const frame = run.events[index] as Extract<RunEvent, { kind: 'frame' }>;
+    const position = {
+      x: xOf(layout.columnOf(frame.from)),
+      y: layout.yOfRank(model.startRank[index]!) + head + pad,
+    };
+    await page.locator('#diagram').click({ position });
+    expect(await page.locator('#details strong').textContent()).toBe(frame.point);
+    expect(await page.locator('#details .pairs').first().textContent()).toContain(frame.text);
+    expect(await page.locator('#said').textContent()).toContain(`${frame.from} to ${frame.to}`);
+
+    // The keyboard goes on from there.
+    await page.keyboard.press('ArrowDown');
+    expect(await page.locator('#details .number').textContent()).toBe(`${index + 2} of ${run.events.length}`);
+
+    const moments = [0, 0.4, 0.6, 0.8, 1].map((part) => Math.round(part * (run.events.length - 1)));
+    for (const moment of moments) {
+      await page.locator('#moment').fill(String(moment));
+      expect(await statesShown(page)).toEqual(statesOf(run.events.slice(0, moment + 1)));
+    }
+    expect(statesOf(run.events).size).toBeGreaterThan(5);
+
+    await page.locator('#proportional').click();
+    await page.locator('#apart').click();
+    await page.locator('#scroller').press('Home');
+    await page.waitForSelector('#diagram[data-first="0"]');
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  test('shows what the filters leave, and goes from fault to fault', async () => {
+    const run = manySessions(40);
+    const { page, wrong } = await open(run);
+    const countOf = (keep: (event: RunEvent) => boolean) =>
+      `${run.events.filter(keep).length} of ${run.events.length} events`;
+    const count = page.locator('#count');
+    await page.getByRole('button', { name: 'frame', exact: true }).click();
+    expect(await count.textContent()).toBe(countOf(({ kind }) => kind !== 'frame'));
+    await page.locator('#everything').click();
+    expect(await count.textContent()).toBe(`${run.events.length} events`);
+    await page.locator('#session').fill('sig_00000c');
+    const session = (event: RunEvent) => JSON.stringify(event).includes('sig_00000c');
+    await page.getByText(countOf(session), { exact: true }).waitFor();
+    await page.locator('#everything').click();
+    await page.locator('#words').fill('partial_reply node/3');
+    const words = (event: RunEvent) => event.kind === 'frame' && event.from === 'node/3';
+    await page.getByText(countOf(words), { exact: true }).waitFor();
+    await page.locator('#everything').click();
+    await page.locator('#fault').selectOption('slow-3');
+    const fault = (event: RunEvent) =>
+      (event.kind === 'fault' && event.id === 'slow-3') || (event.kind === 'frame' && event.faults.includes('slow-3'));
+    expect(await count.textContent()).toBe(countOf(fault));
+    await page.locator('#next-fault').click();
+    expect(await page.locator('#details strong').textContent()).toBe('delay armed');
+    await page.locator('#scroller').press('f');
+    expect(await page.locator('#details .pairs').textContent()).toContain('slow-3');
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  test('leads to a violation', async () => {
+    const violation: RunEvent = {
+      kind: 'violation',
+      atMs: 95,
+      invariant: 'a nonce signs once',
+      text: 'n_1 signed twice',
+    };
+    const { events } = manySessions(20);
+    const { page, wrong } = await open(runOf([...events, violation]));
+    expect(await page.locator('#details strong').textContent()).toBe('a nonce signs once');
+    await page.locator('#scroller').press('Home');
+    await page.locator('#marks .jump.bad').click();
+    expect(await page.locator('#details .pairs').textContent()).toContain('n_1 signed twice');
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  test('takes hostile texts for texts', async () => {
+    const events = hostileTexts.flatMap(oneOfEach);
+    const { page, wrong } = await open({ ...hostileRun(hostileTexts.join(' ')), events });
+    expect(await page.locator('#count').textContent()).toBe(`${events.length} events`);
+    await page.locator('#apart').click();
+    await page.locator('#scroller').press('Home');
+    for (let event = 1; event < events.length; event += 1) await page.locator('#scroller').press('ArrowDown');
+    expect(await page.locator('#details .number').textContent()).toBe(`${events.length} of ${events.length}`);
+    expect(await page.title()).not.toBe('owned');
+    expect(await page.locator('b').count()).toBe(0);
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  test('loads 100,000 events within seconds, and draws the last of them', async () => {
+    const run = manySessions(5300);
+    const last = run.events.length - 1;
+    expect(last).toBeGreaterThan(100_000);
+    const before = performance.now();
+    const { page, wrong } = await open(run);
+    expect(performance.now() - before).toBeLessThan(15_000);
+    await page.evaluate(`document.getElementById('scroller').scrollTop = 1e9`);
+    await page.waitForSelector(`#diagram[data-last="${last}"]`);
+    expect(await page.evaluate(colourCount)).toBeGreaterThan(20);
+    // Anywhere in between, one drawing takes less than a screen's patience.
+    const slowest = (await page.evaluate(`(async () => {
+      const scroller = document.getElementById('scroller');
+      let slowest = 0;
+      for (let part = 0; part <= 20; part += 1) {
+        scroller.scrollTop = (scroller.scrollHeight * part) / 20;
+        await new Promise(requestAnimationFrame);
+        const began = performance.now();
+        await new Promise(requestAnimationFrame);
+        slowest = Math.max(slowest, performance.now() - began);
+      }
+      return slowest;
+    })()`)) as number;
+    expect(slowest).toBeLessThan(1000);
+    await page.locator('#moment').fill(String(last));
+    expect(await page.locator('#details .number').textContent()).toBe(`${last + 1} of ${last + 1}`);
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+});
