@@ -142,11 +142,11 @@ class Engine implements FaultEngine {
     return { arrivals, orders, faults: touched.size === 0 ? none : [...touched] };
   }
 
-  write(process: ProcessName, nowMs: number): WriteVerdict {
+  write(name: ProcessName, nowMs: number): WriteVerdict {
     this.#latestMs = nowMs;
     let fate: WriteVerdict['fate'] = 'answered';
     let delayMs = 0;
-    for (const armed of this.#stores(process)) {
+    for (const armed of this.#stores(name)) {
       const { fault } = armed;
       if (fate !== 'answered' && fault.fault !== 'store_slow') continue;
       if (!this.#strikesStore(armed, nowMs)) continue;
@@ -156,9 +156,9 @@ class Engine implements FaultEngine {
     return { fate, delayMs };
   }
 
-  readsFail(process: ProcessName, nowMs: number): boolean {
+  readsFail(name: ProcessName, nowMs: number): boolean {
     this.#latestMs = nowMs;
-    const failing = this.#stores(process).filter(({ fault }) => fault.fault === 'store_failing');
+    const failing = this.#stores(name).filter(({ fault }) => fault.fault === 'store_failing');
     return failing.some((armed) => this.#strikesStore(armed, nowMs));
   }
 
@@ -401,9 +401,9 @@ class Engine implements FaultEngine {
     return orders;
   }
 
-  #stores(process: ProcessName): readonly ArmedFault[] {
+  #stores(name: ProcessName): readonly ArmedFault[] {
     return this.#live.filter(
-      ({ phase, fault, on }) => phase === 'holding' && fault.fault.startsWith('store_') && on.includes(process),
+      ({ phase, fault, on }) => phase === 'holding' && fault.fault.startsWith('store_') && on.includes(name),
     );
   }
 

@@ -36,19 +36,19 @@ export class Conditions {
     return [orderOf(condition, false)];
   }
 
-  jump(process: ProcessName, byMs: number): readonly Order[] {
-    this.#jumps.set(process, (this.#jumps.get(process) ?? 0) + byMs);
-    return [this.#clock(process)];
+  jump(name: ProcessName, byMs: number): readonly Order[] {
+    this.#jumps.set(name, (this.#jumps.get(name) ?? 0) + byMs);
+    return [this.#clock(name)];
   }
 
-  skew(process: ProcessName, id: string, byMs: number): readonly Order[] {
-    const skews = this.#skews.get(process) ?? new Map<string, number>();
-    this.#skews.set(process, skews.set(id, byMs));
-    return [this.#clock(process)];
+  skew(name: ProcessName, id: string, byMs: number): readonly Order[] {
+    const skews = this.#skews.get(name) ?? new Map<string, number>();
+    this.#skews.set(name, skews.set(id, byMs));
+    return [this.#clock(name)];
   }
 
-  unskew(process: ProcessName, id: string): readonly Order[] {
-    return this.#skews.get(process)?.delete(id) ? [this.#clock(process)] : [];
+  unskew(name: ProcessName, id: string): readonly Order[] {
+    return this.#skews.get(name)?.delete(id) ? [this.#clock(name)] : [];
   }
 
   receiver(id: string, fault: Fault): readonly Order[] {
@@ -62,10 +62,10 @@ export class Conditions {
     return this.#receiver.delete(id) ? [this.#behaviour()] : [];
   }
 
-  #clock(process: ProcessName): Order {
-    const skews = [...(this.#skews.get(process)?.values() ?? [])];
-    const offsetMs = skews.reduce((sum, one) => sum + one, this.#jumps.get(process) ?? 0);
-    return { kind: 'clock', process, offsetMs };
+  #clock(name: ProcessName): Order {
+    const skews = [...(this.#skews.get(name)?.values() ?? [])];
+    const offsetMs = skews.reduce((sum, one) => sum + one, this.#jumps.get(name) ?? 0);
+    return { kind: 'clock', process: name, offsetMs };
   }
 
   /** Of two faults that say the same thing about it, the later one counts. */

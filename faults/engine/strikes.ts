@@ -18,17 +18,19 @@ export function strikeOrders(
   switch (fault.fault) {
     case 'crash': {
       const { restart_after_ms: restartAfterMs = restartAfterMsDefault, lose_state: loseState = false } = fault;
-      return victims.map((process): Order => ({ kind: 'crash', process, loseState, restartAfterMs }));
+      return victims.map((victim): Order => ({ kind: 'crash', process: victim, loseState, restartAfterMs }));
     }
     case 'pause':
-      return victims.flatMap((process) => conditions.begin({ kind: 'pause', process }, id));
+      return victims.flatMap((victim) => conditions.begin({ kind: 'pause', process: victim }, id));
     case 'partition':
     case 'half_open':
-      return peersOf(victims, nodesTotal).flatMap((process) => conditions.begin({ kind: 'silence', process }, id));
+      return peersOf(victims, nodesTotal).flatMap((victim) =>
+        conditions.begin({ kind: 'silence', process: victim }, id),
+      );
     case 'clock_jump':
-      return victims.flatMap((process) => conditions.jump(process, fault.by_ms));
+      return victims.flatMap((victim) => conditions.jump(victim, fault.by_ms));
     case 'clock_skew':
-      return victims.flatMap((process) => conditions.skew(process, id, fault.by_ms));
+      return victims.flatMap((victim) => conditions.skew(victim, id, fault.by_ms));
     case 'redis_gone':
       return conditions.begin({ kind: 'redis' }, id);
     case 'worker_stalled':
@@ -53,12 +55,12 @@ export function healingOrders(
 ): readonly Order[] {
   switch (fault.fault) {
     case 'pause':
-      return on.flatMap((process) => conditions.end({ kind: 'pause', process }, id));
+      return on.flatMap((victim) => conditions.end({ kind: 'pause', process: victim }, id));
     case 'partition':
     case 'half_open':
-      return peersOf(on, nodesTotal).flatMap((process) => conditions.end({ kind: 'silence', process }, id));
+      return peersOf(on, nodesTotal).flatMap((victim) => conditions.end({ kind: 'silence', process: victim }, id));
     case 'clock_skew':
-      return on.flatMap((process) => conditions.unskew(process, id));
+      return on.flatMap((victim) => conditions.unskew(victim, id));
     case 'redis_gone':
       return conditions.end({ kind: 'redis' }, id);
     case 'worker_stalled':

@@ -26,8 +26,8 @@ export function nodeName(id: number): ProcessName {
 }
 
 /** 0 for what is no node, and for node/*. */
-export function nodeIdOf(process: ProcessName): number {
-  return process.startsWith('node/') ? Number(process.slice(5)) || 0 : 0;
+export function nodeIdOf(name: ProcessName): number {
+  return name.startsWith('node/') ? Number(name.slice(5)) || 0 : 0;
 }
 
 /**
@@ -51,8 +51,8 @@ export function processesOf(
 /** The peers whose links lead to these processes: every link leads to the coordinator. */
 export function peersOf(processes: readonly ProcessName[], nodesTotal: number): readonly ProcessName[] {
   const peers = new Set<ProcessName>();
-  for (const process of processes) {
-    if (process !== 'coordinator') peers.add(process);
+  for (const one of processes) {
+    if (one !== 'coordinator') peers.add(one);
     else for (const peer of [...processesOf(['node/*'], nodesTotal), 'gateway']) peers.add(peer);
   }
   return [...peers];
