@@ -6,7 +6,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { CryptoError } from './errors.ts';
-import { sha256 } from './hashing.ts';
+import { sha256Of } from './hashing.ts';
 
 /** A source of random bytes, handed in by the caller. Must return exactly `length` fresh bytes; it owns nothing after. */
 export type RandomBytes = (length: number) => Uint8Array;
@@ -33,23 +33,45 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
 
 /** Whether both are the same bytes. Constant time in the content; the lengths are public. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
+  const { length } = a;
+  if (length !== b.length) return false;
+  // For what is as short as a point or a signature, the native function costs more to call than the work is.
+  if (length > 128) return timingSafeEqual(a, b);
+  let difference = 0;
+  for (let index = 0; index < length; index += 1) difference |= a[index]! ^ b[index]!;
+  return difference === 0;
 }
+
+/**
+ * Where short bytes and texts are turned into each other. A short array lives in JavaScript's heap until somebody takes a
+ * view of it or hands it to a native function; copying it here is several times cheaper.
+ */
+const desk = Buffer.alloc(4096);
+const deskBytes = new Uint8Array(desk.buffer, desk.byteOffset, desk.length);
+const encoder = new TextEncoder();
 
 /** Lowercase hex, two characters a byte. */
 export function toHex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+  const { length } = bytes;
+  if (length > desk.length) return Buffer.from(bytes).toString('hex');
+  desk.set(bytes);
+  return desk.toString('hex', 0, length);
 }
 
 /** The bytes of an even-length hex string of either case. Anything else: CryptoError INVALID_BYTES. */
 export function fromHex(hex: string): Uint8Array {
   if (hex.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(hex)) throw new CryptoError('INVALID_BYTES', 'not a hex string');
-  return new Uint8Array(Buffer.from(hex, 'hex'));
+  const length = hex.length / 2;
+  if (length > desk.length) return new Uint8Array(Buffer.from(hex, 'hex'));
+  desk.write(hex, 0, 'hex');
+  return deskBytes.slice(0, length);
 }
 
 /** UTF-8 bytes of a string. */
 export function utf8(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text, 'utf8'));
+  // A character of UTF-16 takes three bytes at most.
+  if (text.length * 3 > desk.length) return encoder.encode(text);
+  return deskBytes.slice(0, desk.write(text, 0, 'utf8'));
 }
 
 /** Four bytes, big-endian; `value` is an integer in [0, 2^32), else INVALID_BYTES. */
@@ -149,9 +171,6 @@ function writeLength(target: Uint8Array, at: number, length: number): void {
   target[at + 3] = length;
 }
 
-/** Transcripts are put together in it, one at a time; few are longer, and those get an array of their own. */
-const shortTranscript = Buffer.alloc(4096);
-
 /**
  * SHA-256 over `tag` and all parts, each with its length in front.
  *
@@ -161,9 +180,9 @@ const shortTranscript = Buffer.alloc(4096);
 export function transcriptHash(tag: string, ...parts: readonly Uint8Array[]): Uint8Array {
   let length = 4 + tag.length;
   for (const part of parts) length += 4 + part.length;
-  const transcript = length <= shortTranscript.length ? shortTranscript : Buffer.alloc(length);
+  const transcript = length <= desk.length ? desk : Buffer.alloc(length);
   writeLength(transcript, 0, tag.length);
   transcript.write(tag, 4, 'latin1');
   writeParts(transcript, 4 + tag.length, parts);
-  return sha256(transcript.subarray(0, length));
+  return sha256Of(transcript, length);
 }

@@ -12,7 +12,7 @@ import { concatBytes, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { assertValidPoint, type Curve, groupOf } from './group.ts';
 import { hmacSha512 } from './hashing.ts';
-import { integerFromBigEndian } from './scalar.ts';
+import { integerAt } from './scalar.ts';
 
 const HARDENED_FROM = 0x80000000;
 const DEPTH_MAX = 255;
@@ -92,7 +92,7 @@ export function deriveTweak(input: {
 /** CKDpub, BIP-32: I = HMAC-SHA-512(c, ser_P(K) ‖ ser_32(i)); the tweak is I_L, which must be below the order. */
 function bip32Step(parent: DerivedKey, index: number): { tweak: bigint; chainCode: Uint8Array } {
   const digest = hmacSha512(parent.chainCode, parent.publicKey, u32be(index));
-  const tweak = integerFromBigEndian(digest.subarray(0, 32));
+  const tweak = integerAt(digest, 0);
   if (tweak >= groupOf('secp256k1').order) throw invalidPath(`index ${index} has no child: take the next one`);
   return { tweak, chainCode: digest.slice(32) };
 }

@@ -11,8 +11,8 @@ import { CryptoError } from './errors.ts';
 
 /** The functions behind this file; each takes whole byte strings and returns fresh ones. */
 export interface HashFunctions {
-  /** 32 bytes. */
-  sha256(input: Uint8Array): Uint8Array;
+  /** 32 bytes, of the first `length` bytes of the input. */
+  sha256(input: Uint8Array, length: number): Uint8Array;
   /** 64 bytes. */
   sha512(input: Uint8Array): Uint8Array;
   /** 64 bytes. */
@@ -22,9 +22,9 @@ export interface HashFunctions {
 }
 
 const realHashes: HashFunctions = {
-  sha256(input) {
+  sha256(input, length) {
     const digest = new Uint8Array(32);
-    sodium.crypto_hash_sha256(digest, input);
+    sodium.crypto_hash_sha256(digest, length === input.length ? input : input.subarray(0, length));
     return digest;
   },
   sha512(input) {
@@ -41,7 +41,13 @@ export const hashes = new Variant<HashFunctions>(realHashes);
 
 /** SHA-256 of the joined parts: 32 bytes. */
 export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
-  return hashes.current.sha256(join(parts));
+  const input = join(parts);
+  return hashes.current.sha256(input, input.length);
+}
+
+/** SHA-256 of the first `length` bytes. */
+export function sha256Of(input: Uint8Array, length: number): Uint8Array {
+  return hashes.current.sha256(input, length);
 }
 
 /** SHA-512 of the joined parts: 64 bytes. */

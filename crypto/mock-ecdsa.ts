@@ -15,7 +15,7 @@ import { type EcdsaChecks, secp256k1Ecdsa } from './ecdsa-secp256k1.ts';
 import { CryptoError } from './errors.ts';
 import { groupOf } from './group.ts';
 import { lagrangeCoefficients } from './polynomial.ts';
-import { bigEndian32, integerFromBigEndian, invert } from './scalar.ts';
+import { bigEndian32, integerAt, integerFromBigEndian, invert } from './scalar.ts';
 
 /** The checks in use. */
 export const ecdsaChecks = new Variant<EcdsaChecks>(secp256k1Ecdsa);
@@ -60,7 +60,7 @@ export function combineMockNonces(contributions: readonly bigint[]): MockNonce {
   }
   if (k === 0n) throw new CryptoError('INVALID_NONCE', 'the nonces cancel each other out');
   const R = groupOf('secp256k1').baseMultiply(k);
-  const r = integerFromBigEndian(R.subarray(1)) % q;
+  const r = integerAt(R, 1) % q;
   if (r === 0n) throw new CryptoError('INVALID_NONCE', 'r is zero');
   return { kInverse: invert(k, q), R, r };
 }
@@ -89,7 +89,7 @@ export function verifyMockEcdsaPartial(
   const { R, r, digest, verificationShare, partial } = input;
   if (partial <= 0n || partial >= q || R.length !== 33 || digest.length !== 32) return false;
   if (R[0] !== 2 && R[0] !== 3) return false;
-  const abscissa = integerFromBigEndian(R.subarray(1));
+  const abscissa = integerAt(R, 1);
   if (r <= 0n || abscissa % q !== r) return false;
   const recoveryId = (R[0]! & 1) | (abscissa >= q ? 2 : 0);
   const signature = concatBytes(bigEndian32(r), bigEndian32(partial));
@@ -123,7 +123,7 @@ export function aggregateMockEcdsa(input: {
   if (s === 0n) throw new CryptoError('AGGREGATE_INVALID', 'the partials add up to zero');
   // Negating s stands for the nonce −k, whose point has the other parity.
   const flipped = s > q / 2n;
-  const abscissa = integerFromBigEndian(R.subarray(1));
+  const abscissa = integerAt(R, 1);
   const recoveryId = ((R[0]! & 1) ^ (flipped ? 1 : 0)) | (abscissa >= q ? 2 : 0);
   return { signature: concatBytes(bigEndian32(r), bigEndian32(flipped ? q - s : s)), recoveryId };
 }

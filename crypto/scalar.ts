@@ -34,31 +34,37 @@ export function invert(value: bigint, order: bigint): bigint {
   return modulo(y, order);
 }
 
+/** The unsigned integer that 32 big-endian bytes from `offset` on stand for; there must be as many. */
+export function integerAt(bytes: Uint8Array, offset: number): bigint {
+  // Copied one by one: a view of a short array costs more than its bytes, since it takes the array out of the heap.
+  for (let index = 0; index < 32; index += 1) scratch[index] = bytes[offset + index]!;
+  const high = (words.getBigUint64(0) << 64n) | words.getBigUint64(8);
+  const low = (words.getBigUint64(16) << 64n) | words.getBigUint64(24);
+  return (high << 128n) | low;
+}
+
+/** As `integerAt`, of little-endian bytes. */
+export function littleEndianIntegerAt(bytes: Uint8Array, offset: number): bigint {
+  for (let index = 0; index < 32; index += 1) scratch[index] = bytes[offset + index]!;
+  const high = (words.getBigUint64(24, true) << 64n) | words.getBigUint64(16, true);
+  const low = (words.getBigUint64(8, true) << 64n) | words.getBigUint64(0, true);
+  return (high << 128n) | low;
+}
+
 /** The unsigned integer that big-endian bytes of any length stand for. */
 export function integerFromBigEndian(bytes: Uint8Array): bigint {
   const { length } = bytes;
-  if (length === 32) {
-    scratch.set(bytes);
-    const high = (words.getBigUint64(0) << 64n) | words.getBigUint64(8);
-    return (high << 128n) | (words.getBigUint64(16) << 64n) | words.getBigUint64(24);
-  }
-  if (length === 64)
-    return (integerFromBigEndian(bytes.subarray(0, 32)) << 256n) | integerFromBigEndian(bytes.subarray(32));
+  if (length === 32) return integerAt(bytes, 0);
+  if (length === 64) return (integerAt(bytes, 0) << 256n) | integerAt(bytes, 32);
   if (length === 0) return 0n;
-  return BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, length).toString('hex')}`);
+  return BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 }
 
 /** The unsigned integer that little-endian bytes of any length stand for. */
 export function integerFromLittleEndian(bytes: Uint8Array): bigint {
   const { length } = bytes;
-  if (length === 32) {
-    scratch.set(bytes);
-    const high = (words.getBigUint64(24, true) << 64n) | words.getBigUint64(16, true);
-    return (high << 128n) | (words.getBigUint64(8, true) << 64n) | words.getBigUint64(0, true);
-  }
-  if (length === 64) {
-    return (integerFromLittleEndian(bytes.subarray(32)) << 256n) | integerFromLittleEndian(bytes.subarray(0, 32));
-  }
+  if (length === 32) return littleEndianIntegerAt(bytes, 0);
+  if (length === 64) return (littleEndianIntegerAt(bytes, 32) << 256n) | littleEndianIntegerAt(bytes, 0);
   if (length === 0) return 0n;
   return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
 }

@@ -8,6 +8,8 @@ import { type Curve, groupOf } from '../crypto/group.ts';
 import type { KeyPackage } from '../crypto/key-package.ts';
 import type { NodeRecord } from './records.ts';
 
+const decoder = new TextDecoder();
+
 /** The JSON form of a key package. */
 export interface KeyPackageJson {
   readonly curve: Curve;
@@ -62,7 +64,7 @@ export function decodeKeyRecord(record: NodeRecord): KeyPackage {
 export function parseRecord(record: NodeRecord, kind: string): Record<string, unknown> {
   let json: unknown;
   try {
-    json = JSON.parse(new TextDecoder().decode(record));
+    json = JSON.parse(decoder.decode(record));
   } catch {
     throw new Error(`a ${kind} record is not JSON`);
   }

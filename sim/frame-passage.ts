@@ -2,7 +2,8 @@
  * What becomes of a frame between its two ends: it is encoded and decoded, so that what arrives is complete and shares
  * nothing with what was sent. Without the codec it is only made complete, which is cheaper: its bytes are then shared.
  */
-import { create, type DescMessage } from '@bufbuild/protobuf';
+import type { DescMessage } from '@bufbuild/protobuf';
+import { complete } from '../proto/complete.ts';
 import { FrameSchema } from '../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import { decodeFrames, encodeFrame, type ReceivedWireMessage, type WireEnvelope } from '../proto/wire.ts';
 
@@ -28,6 +29,6 @@ export function passed(
 function completed(envelope: WireEnvelope): ReceivedEnvelope {
   const { from, to, message, trace } = envelope;
   const { tenant, session, attempt, body } = message;
-  const value = create(schemas.get(body.case)!, body.value as never);
+  const value = complete(schemas.get(body.case)!, body.value as never);
   return { from, to, message: { tenant, session, attempt, body: { case: body.case, value } as never }, trace };
 }

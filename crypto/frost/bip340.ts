@@ -24,13 +24,13 @@ export function verifyBip340(signature: Uint8Array, message: Uint8Array, publicK
   const group = groupOf('secp256k1');
   const publicKey = concatBytes(Uint8Array.of(2), publicKeyX);
   if (!group.isValidPoint(publicKey)) return false;
-  const Rx = signature.subarray(0, 32);
+  const Rx = signature.slice(0, 32);
   try {
-    const s = group.decodeScalar(signature.subarray(32));
+    const s = group.decodeScalar(signature.slice(32));
     const e = bip340Challenge(Rx, publicKeyX, message);
     const R = group.linearCombination(s, [[(group.order - e) % group.order, publicKey]]);
     // The prefix 2 says that y is even; an infinite R or an s out of range has thrown.
-    return R[0] === 2 && equalBytes(R.subarray(1), Rx);
+    return R[0] === 2 && equalBytes(R.slice(1), Rx);
   } catch (error) {
     if (error instanceof CryptoError) return false;
     throw error;

@@ -73,7 +73,7 @@ function secp256k1Suite(suite: Exclude<AnyFrostSuite, 'FROST-ED25519-SHA512-v1'>
     bindingHash: (...parts) => hashToField(rho, concatBytes(...parts)),
     challenge: (R, publicKey, message) =>
       xOnly
-        ? bip340Challenge(R.subarray(1), publicKey.subarray(1), message)
+        ? bip340Challenge(R.slice(1), publicKey.slice(1), message)
         : hashToField(chal, concatBytes(R, publicKey, message)),
     nonceHash: (...parts) => hashToField(nonce, concatBytes(...parts)),
     messageHash: (message) => sha256(msg, message),
@@ -91,7 +91,7 @@ function hashToField(domain: Uint8Array, message: Uint8Array): bigint {
     Uint8Array.of(2),
     domainPrime,
   );
-  return integerFromBigEndian(concatBytes(block1, block2.subarray(0, 16))) % groupOf('secp256k1').order;
+  return integerFromBigEndian(concatBytes(block1, block2.slice(0, 16))) % groupOf('secp256k1').order;
 }
 
 const suites: Readonly<Record<AnyFrostSuite, Ciphersuite>> = {

@@ -16,7 +16,7 @@
 import { CryptoError } from '../errors.ts';
 import { assertScalar, scalarCodec } from '../group-scalars.ts';
 import type { Curve, Group } from '../prime-order-group.ts';
-import { bigEndian32, integerFromBigEndian, integerFromLittleEndian, littleEndian32 } from '../scalar.ts';
+import { bigEndian32, integerAt, littleEndian32, littleEndianIntegerAt } from '../scalar.ts';
 
 /** How elements of [1, order) are written. `read` gives undefined for what is no element. */
 interface Encoding {
@@ -42,7 +42,7 @@ function secp256k1Encoding(order: bigint): Encoding {
     read(bytes) {
       const prefix = bytes[0];
       if (bytes.length !== 33 || (prefix !== 2 && prefix !== 3)) return undefined;
-      const abscissa = integerFromBigEndian(bytes.subarray(1));
+      const abscissa = integerAt(bytes, 1);
       if (abscissa === 0n || abscissa > half) return undefined;
       return prefix === 2 ? abscissa : order - abscissa;
     },
@@ -61,7 +61,7 @@ function ed25519Encoding(order: bigint): Encoding {
   return {
     read(bytes) {
       if (bytes.length !== 32 || (bytes[31]! & ed25519Mark) === 0) return undefined;
-      const element = integerFromLittleEndian(bytes) - mark;
+      const element = littleEndianIntegerAt(bytes, 0) - mark;
       return element > 0n && element < order ? element : undefined;
     },
     write: (element) => littleEndian32(element + mark),

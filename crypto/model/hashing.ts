@@ -21,15 +21,20 @@ function stir(value: number): number {
   return h ^ (h >>> 16);
 }
 
-/** @param length of the output, a multiple of 4; another length gives an unrelated output */
-function scatter(input: Uint8Array, length: number): Uint8Array {
-  const padded = (input.length + 15) & ~15;
+/** Where the output is put together; nobody asks for more. */
+const spread = new Int32Array(8160 / 4 + 4);
+const spreadBytes = new Uint8Array(spread.buffer);
+
+/** Another length of the output gives an unrelated one. */
+function scatter(input: Uint8Array, size: number, length: number): Uint8Array {
+  const padded = (size + 15) & ~15;
   if (padded > block.length) {
     block = new Uint8Array(padded * 2);
     words = new Int32Array(block.buffer);
   }
-  block.set(input);
-  block.fill(0, input.length, padded);
+  if (size === input.length) block.set(input);
+  else for (let index = 0; index < size; index += 1) block[index] = input[index]!;
+  for (let index = size; index < padded; index += 1) block[index] = 0;
 
   let a = length;
   let b = 0;
@@ -45,15 +50,12 @@ function scatter(input: Uint8Array, length: number): Uint8Array {
     d ^= Math.imul(rotate(Math.imul(words[at + 3]!, 0xa1e38b93), 18), 0x239b961b);
     d = (Math.imul((rotate(d, 13) + a) | 0, 5) + 0x32ac3b17) | 0;
   }
-  const size = input.length;
   a = stir((a ^ size) + (b ^ size) + (c ^ size) + (d ^ size));
   b = stir((b ^ size) + a);
   c = stir((c ^ size) + b);
   d = stir((d ^ size) + c);
 
-  const output = new Uint8Array(length);
-  const spread = new Int32Array(output.buffer);
-  for (let at = 0; at < spread.length; at += 4) {
+  for (let at = 0; at < (length + 3) >> 2; at += 4) {
     a = stir((a + 0x9e3779b9) ^ d);
     b = stir((b + 0x9e3779b9) ^ a);
     c = stir((c + 0x9e3779b9) ^ b);
@@ -63,7 +65,7 @@ function scatter(input: Uint8Array, length: number): Uint8Array {
     spread[at + 2] = c;
     spread[at + 3] = d;
   }
-  return output;
+  return spreadBytes.slice(0, length);
 }
 
 /** The key and the input, told apart by a length in front. */
@@ -72,9 +74,14 @@ function keyed(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array {
 }
 
 export const modelHashes: HashFunctions = {
-  sha256: (input) => scatter(input, 32),
-  sha512: (input) => scatter(input, 64),
-  hmacSha512: (key, input) => scatter(keyed(key, input), 64),
-  hkdfSha256: (inputKey, salt, info, length) =>
-    scatter(keyed(inputKey, keyed(salt, info)), (length + 15) & ~15).slice(0, length),
+  sha256: (input, length) => scatter(input, length, 32),
+  sha512: (input) => scatter(input, input.length, 64),
+  hmacSha512(key, input) {
+    const whole = keyed(key, input);
+    return scatter(whole, whole.length, 64);
+  },
+  hkdfSha256(inputKey, salt, info, length) {
+    const whole = keyed(inputKey, keyed(salt, info));
+    return scatter(whole, whole.length, length);
+  },
 };

@@ -9,6 +9,6 @@ import type { IdentityScheme } from '../identity-ed25519.ts';
 export const modelIdentities: IdentityScheme = {
   publicKeyOf: (seed) => transcriptHash('signmesh/model/identity', seed),
   // A public key has 32 bytes, so the two parts need no lengths.
-  sign: (secretKey, message) => sha512(secretKey.subarray(32), message),
+  sign: (secretKey, message) => sha512(secretKey.slice(32), message),
   verify: (publicKey, message, signature) => equalBytes(sha512(publicKey, message), signature),
 };

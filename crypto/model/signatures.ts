@@ -3,7 +3,7 @@
  * nonce's element. Written without division where it can be, since an inverse costs more than all the rest.
  */
 import type { EcdsaChecks } from '../ecdsa-secp256k1.ts';
-import { integerFromBigEndian, integerFromLittleEndian, invert, modulo } from '../scalar.ts';
+import { integerAt, integerFromBigEndian, invert, littleEndianIntegerAt, modulo } from '../scalar.ts';
 import type { ModelGroup } from './group.ts';
 
 export function modelEcdsa(group: ModelGroup): EcdsaChecks {
@@ -12,8 +12,8 @@ export function modelEcdsa(group: ModelGroup): EcdsaChecks {
 
   /** The nonce's element that r and the recovery id name, and s; undefined when they name none. */
   function parse(signature: Uint8Array, recoveryId: number): { R: bigint; r: bigint; s: bigint } | undefined {
-    const r = integerFromBigEndian(signature.subarray(0, 32));
-    const s = integerFromBigEndian(signature.subarray(32));
+    const r = integerAt(signature, 0);
+    const s = integerAt(signature, 32);
     // An abscissa is at most half the order here: recovery ids above 1 name nothing.
     if (r === 0n || r > order >> 1n || s === 0n || s >= order || (recoveryId !== 0 && recoveryId !== 1))
       return undefined;
@@ -54,8 +54,8 @@ export function modelEd25519Check(
   challenge: (R: Uint8Array, publicKey: Uint8Array, message: Uint8Array) => bigint,
 ): (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean {
   return (publicKey, message, signature) => {
-    const R = signature.subarray(0, 32);
-    const z = integerFromLittleEndian(signature.subarray(32));
+    const R = signature.slice(0, 32);
+    const z = littleEndianIntegerAt(signature, 32);
     if (z >= group.order || !group.isValidPoint(publicKey) || !group.isValidPoint(R)) return false;
     const c = challenge(R, publicKey, message);
     const expected = z * group.generatorElement - c * group.elementOf(publicKey);

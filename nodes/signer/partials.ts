@@ -91,7 +91,7 @@ function mockEcdsa(request: PartialRequest, key: SigningKey): PartialOutcome {
   const group = groupOf('secp256k1');
   const { noncePoint, mockNonceInverse, message } = request;
   if (!group.isValidPoint(noncePoint)) return { kind: 'fault', message: 'R is not a point' };
-  const r = group.reduce(noncePoint.subarray(1));
+  const r = group.reduce(noncePoint.slice(1));
   if (r === 0n) return { kind: 'fault', message: 'R has no r' };
   const kInverse = group.decodeNonZeroScalar(mockNonceInverse);
   const partial = mockEcdsaPartial({ kInverse, r, digest: message, signingShare: key.signingShare });
