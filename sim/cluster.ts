@@ -260,8 +260,10 @@ export class SimCluster {
 
   /** It does not count as something left to happen: see virtual-time.ts. */
   #sweepForEver(): void {
+    const { coordinatorStore, processes } = this.#world;
     const again = () => {
-      this.sweep();
+      // A look that would find nothing changes nothing, and a world may be at rest for days.
+      if (coordinatorStore.nextEndMs() <= processes.nowMs('coordinator')) this.sweep();
       this.time.after(sweepEveryMs, again, true);
     };
     this.time.after(sweepEveryMs, again, true);

@@ -65,8 +65,8 @@ export class Deliveries {
   /** Rises with every start of the worker: jobs of an earlier one are gone. */
   #life = 0;
   #stalled = false;
-  /** Jobs that could not be looked at. */
-  #waiting: Job[] = [];
+  /** What the worker has to do when it can work again. */
+  #waiting: (() => void)[] = [];
   #latest: Job | undefined;
   #doubles = 0;
   #putAside = 0;
@@ -102,7 +102,7 @@ export class Deliveries {
   wake(): void {
     if (!this.#canWork()) return;
     for (const tenant of this.#ports.tenants()) this.#takeOn(tenant);
-    for (const job of this.#waiting.splice(0)) this.#look(job);
+    for (const act of this.#waiting.splice(0)) act();
   }
 
   stall(stalled: boolean): void {
@@ -183,7 +183,7 @@ export class Deliveries {
 
   #look(job: Job): void {
     if (!this.#canWork()) {
-      this.#waiting.push(job);
+      this.#waiting.push(() => this.#look(job));
       return;
     }
     const delivery = this.#outstanding.get(job.key);
@@ -225,7 +225,7 @@ export class Deliveries {
     // A worker that died has recorded nothing; of two that made the same try, the first one's word counts.
     if (this.#life !== life || this.#outstanding.get(job.key) !== delivery || delivery.tries !== job.tries) return;
     if (!this.#canWork()) {
-      this.#waiting.push(job);
+      this.#waiting.push(() => this.#record(job, delivery, status, life));
       return;
     }
     const { time, random, scheduleMs } = this.#ports;

@@ -2,7 +2,7 @@
  * Between the fault engine and the world: shows it frames and writes, performs what it orders, and wakes it when it asked
  * to be woken.
  */
-import { targetsOf } from '../faults/engine/targets.ts';
+import { describe, targetsOf } from '../faults/describe.ts';
 import type {
   FaultEngine,
   FaultStatus,
@@ -28,12 +28,14 @@ export interface DeskPorts {
     fault: FaultKind,
     targets: readonly ProcessName[],
     what: 'armed' | 'fired' | 'ended',
+    /** In words. */
+    text: string,
   ) => void;
 }
 
 export class FaultDesk {
   readonly #ports: DeskPorts;
-  readonly #targets = new Map<string, readonly ProcessName[]>();
+  readonly #known = new Map<string, { readonly targets: readonly ProcessName[]; readonly text: string }>();
   #wake: Task | undefined;
   #wakeMs = Number.POSITIVE_INFINITY;
 
@@ -49,8 +51,9 @@ export class FaultDesk {
   arm(fault: Fault): string {
     const { engine, time, told } = this.#ports;
     const { id, orders } = engine.arm(fault, time.nowMs());
-    this.#targets.set(id, targetsOf(fault));
-    told(id, fault.fault, targetsOf(fault), 'armed');
+    const known = { targets: targetsOf(fault), text: describe(fault) };
+    this.#known.set(id, known);
+    told(id, fault.fault, known.targets, 'armed', known.text);
     this.perform(orders);
     return id;
   }
@@ -98,8 +101,10 @@ export class FaultDesk {
 
   perform(orders: readonly Order[]): void {
     for (const order of orders) {
-      if ('id' in order) this.#ports.told(order.id, order.fault, this.#targets.get(order.id) ?? [], order.kind);
-      else this.#ports.perform(order);
+      if ('id' in order) {
+        const { targets, text } = this.#known.get(order.id) ?? { targets: [], text: order.fault };
+        this.#ports.told(order.id, order.fault, targets, order.kind, text);
+      } else this.#ports.perform(order);
     }
     this.#rewake();
   }

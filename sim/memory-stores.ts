@@ -84,6 +84,8 @@ export interface MemoryCoordinatorStore {
   events(tenant: string): readonly LoggedEvent[];
   /** Tenants that have a log, sorted. */
   tenants(): string[];
+  /** When the next session's lifetime ends that has not ended; Infinity: none is open. */
+  nextEndMs(): number;
   /** All that it holds. */
   snapshot(): CoordinatorSnapshot;
   /** What it shall hold. Fences stay as they are, so that whoever was fenced stays so. */
@@ -117,6 +119,8 @@ export function memoryCoordinatorStore(
   let open = new Map<string, Map<string, number>>();
   let closed = new Set<string>();
   let events = new Map<string, LoggedEvent[]>();
+  /** See `nextEndMs`; undefined: to be found anew. */
+  let nextEndMs: number | undefined;
   const keyOf = ({ tenant, ceremony }: SessionRecord) =>
     openSessionsKey(tenant, ceremony.kind === 'signing' ? ceremony.facts.keyId : '');
   const session = (tenant: string, id: string): SessionRecord | undefined => {
@@ -124,6 +128,7 @@ export function memoryCoordinatorStore(
     return record?.kind === 'session' ? record.session : undefined;
   };
   const put = (value: SessionRecord, event: LoggedEvent | undefined) => {
+    nextEndMs = undefined;
     const copy = structuredClone(value);
     records.set(sessionKey(value.tenant, value.sessionId), { kind: 'session', session: copy });
     if (!event) return;
@@ -208,6 +213,13 @@ export function memoryCoordinatorStore(
   return {
     events: (tenant) => events.get(tenant) ?? [],
     tenants: () => [...events.keys()].sort(),
+    nextEndMs: () => {
+      nextEndMs ??= [...records.values()].reduce((soonest, record) => {
+        if (record.kind !== 'session' || endingOf(record.session) === '') return soonest;
+        return Math.min(soonest, record.session.expiresMs);
+      }, Number.POSITIVE_INFINITY);
+      return nextEndMs;
+    },
     // What stands in the maps is replaced, never changed in place: copies of the maps are enough.
     snapshot: () => ({
       records: new Map(records),
@@ -217,6 +229,7 @@ export function memoryCoordinatorStore(
       events: new Map([...events].map(([tenant, log]) => [tenant, [...log]])),
     }),
     restore: (snapshot) => {
+      nextEndMs = undefined;
       records = new Map(snapshot.records);
       intents = new Map(snapshot.intents);
       open = new Map([...snapshot.open].map(([key, listed]) => [key, new Map(listed)]));

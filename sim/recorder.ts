@@ -142,10 +142,16 @@ export class Recorder {
     this.record?.({ kind: 'process', atMs: this.atMs, process, what: 'clock', text });
   }
 
-  fault(id: string, fault: FaultKind, targets: readonly ProcessName[], what: 'armed' | 'fired' | 'ended'): void {
+  fault(
+    id: string,
+    fault: FaultKind,
+    targets: readonly ProcessName[],
+    what: 'armed' | 'fired' | 'ended',
+    text: string,
+  ): void {
     this.#options.trace?.push(`${this.#options.time.nowMs()} fault ${id} ${fault} ${what} ${targets.join(',')}`);
     this.observe?.({ kind: 'fault', atMs: this.atMs, id, fault, targets, what });
-    this.record?.({ kind: 'fault', atMs: this.atMs, id, fault, targets, what, text: `${fault} ${targets.join(', ')}` });
+    this.record?.({ kind: 'fault', atMs: this.atMs, id, fault, targets, what, text });
   }
 
   logged(tenant: string, event: LoggedEvent, sequence: number): void {

@@ -2,6 +2,7 @@
  * Puts the simulated world together: processes, links, stores, the gateway's calls, the webhooks' worker, and the fault
  * engine whose orders it performs. sim/cluster.ts is what others see of it.
  */
+import { peerOf } from '../actors/address.ts';
 import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
 import { safeErrorText } from '../actors/live/supervision.ts';
@@ -165,7 +166,9 @@ export class SimWorld {
       crash: (loseState) => {
         this.#coordinator?.crash();
         this.#coordinator = undefined;
-        if (loseState) this.coordinatorStore.restore(emptyCoordinatorSnapshot);
+        if (!loseState) return;
+        this.coordinatorStore.restore(emptyCoordinatorSnapshot);
+        this.deliveries?.restore({ cursors: new Map(), outstanding: new Map() });
       },
       pause: () => this.#coordinator?.pause(),
       resume: () => this.#coordinator?.resume(),
@@ -179,6 +182,8 @@ export class SimWorld {
       nodesWaitMs,
       partialTimeoutMs: 2000,
       sandbox: true,
+      // Few, since most worlds live for a handful of signatures.
+      nonceBatchFirst: 1,
       ...this.#options.config,
       roster: this.roster,
       coordinatorBoot: boot,
@@ -293,9 +298,9 @@ export class SimWorld {
   }
 
   #fromCoordinator(envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
-    const [role, id = ''] = envelope.to.split('/', 2);
-    if (role === 'node') return this.network.send(`node/${id}`, 'in', envelope);
-    return envelope.to === this.calls.address ? this.network.send('gateway', 'in', envelope) : 'noRoute';
+    const { to } = envelope;
+    if (to.startsWith('node/')) return this.network.send(peerOf(to), 'in', envelope);
+    return to === this.calls.address ? this.network.send('gateway', 'in', envelope) : 'noRoute';
   }
 
   #arrive(peer: ProcessName, direction: Direction, envelope: ReceivedEnvelope): void {

@@ -227,6 +227,17 @@ describe('the end of everything', () => {
     expect(cluster.scenarioMs).toBe(restMs);
   });
 
+  test('days go by in a world at rest, and a session says in its time that it has expired', () => {
+    const { cluster } = watched({ sweeping: true });
+    makeKey(cluster);
+    const sessionId = begin(cluster, 't');
+    const began = cluster.time.tasksRun;
+    cluster.time.advance(2 * day);
+    expect(cluster.storedSession(tenant, sessionId)?.reasonCode).toBe('SESSION_EXPIRED');
+    // One look a second, and next to nothing else.
+    expect(cluster.time.tasksRun - began).toBeLessThan((2 * day) / 1_000 + 200);
+  });
+
   test('a snapshot brings back what was durable; what was in memory is void', () => {
     const { cluster, observations } = watched({ receiver: true });
     makeKey(cluster);

@@ -1,8 +1,11 @@
-/** A simulated cluster whose run is recorded, and the small steps that its tests share. */
+/** A simulated cluster whose run is recorded, and the small steps that its tests share; with model cryptography. */
+import { useModelCryptography } from '../../../crypto/model/switch.ts';
 import type { RunEvent } from '../../../faults/recording.ts';
 import { SimCluster, type SimOptions } from '../../../sim/cluster.ts';
 import type { Observation } from '../../../sim/observation.ts';
 import { codeOf, digest } from '../../coordinator/support/world.ts';
+
+useModelCryptography();
 
 export interface Watched {
   readonly cluster: SimCluster;
@@ -14,7 +17,7 @@ export interface Watched {
   toldMore(process: string): string[];
 }
 
-/** Three nodes, with few nonces dealt ahead: real ones take time. */
+/** Three nodes, with few nonces dealt ahead. */
 export function watched(options: Partial<SimOptions> = {}): Watched {
   const events: RunEvent[] = [];
   const observations: Observation[] = [];
