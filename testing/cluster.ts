@@ -237,7 +237,10 @@ export class TestCluster {
     return this.#ports.recording();
   }
 
-  /** What contradicted an invariant so far. Nothing ever should. */
+  /**
+   * What contradicted an invariant so far. Nothing ever should. A simulated cluster checks them all, until a snapshot is
+   * restored; a live one those that answers and events show.
+   */
   violations(): readonly Violation[] {
     return this.#world.violations();
   }

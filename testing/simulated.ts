@@ -4,9 +4,14 @@
  */
 import type { RunEvent } from '../faults/recording.ts';
 import { SimCluster } from '../sim/cluster.ts';
+import { allCheckers } from '../sim/invariants/checkers.ts';
+import type { Checker, Violation } from '../sim/observation.ts';
 import { simulatedWorld } from '../sim/scenario/simulated-world.ts';
 import type { ScenarioWorld } from '../sim/scenario/world.ts';
 import { TestCluster } from './cluster.ts';
+
+/** A call without an answer is lost after so long, as a live client's is. */
+const callTimeoutMs = 35_000;
 
 export interface SimulatedClusterOptions {
   readonly nodes: number;
@@ -18,15 +23,30 @@ export interface SimulatedClusterOptions {
 
 export function simulatedCluster(options: SimulatedClusterOptions): TestCluster {
   const { nodes, seed, partialTimeoutMs, nodesWaitMs, receiver } = options;
-  const recorded: RunEvent[] = [];
+  const events: RunEvent[] = [];
+  const violations: Violation[] = [];
+  let checkers = checkersOf(receiver);
   const cluster = new SimCluster({
     seed,
     nodes,
     receiver,
     config: { partialTimeoutMs, nodesWaitMs },
-    record: (event) => recorded.push(event),
+    callTimeoutMs,
+    sweeping: true,
+    onBug: 'record',
+    keepTrace: false,
+    record: (event) => events.push(event),
+    observe: (observation) => {
+      for (const checker of checkers) {
+        const text = checker.observe(observation);
+        if (text === undefined) continue;
+        const atMs = cluster.scenarioMs;
+        violations.push({ invariant: checker.invariant, text, atMs });
+        events.push({ kind: 'violation', atMs, invariant: checker.invariant, text });
+      }
+    },
   });
-  const world = new Driven(cluster, simulatedWorld(cluster));
+  const world = new Driven(cluster, simulatedWorld(cluster, { events, violations, recordsSteps: true }));
   const restore = async (snapshot: unknown) => {
     cluster.restore(snapshot as ReturnType<SimCluster['snapshot']>);
     await world.settle();
@@ -36,14 +56,23 @@ export function simulatedCluster(options: SimulatedClusterOptions): TestCluster 
     nodes,
     drive: () => world.drive(),
     takeSnapshot: async () => cluster.snapshot(),
-    restoreSnapshot: restore,
-    reset: async () => {
-      cluster.heal();
-      await restore(fresh);
+    restoreSnapshot: (snapshot) => {
+      // Checkers remember what has now never happened: from here on nobody looks.
+      checkers = [];
+      return restore(snapshot);
     },
-    recording: async () => recorded,
+    reset: () => {
+      checkers = checkersOf(receiver);
+      cluster.heal();
+      return restore(fresh);
+    },
+    recording: async () => events,
     stop: async () => undefined,
   });
+}
+
+function checkersOf(delivers: boolean): readonly Checker[] {
+  return allCheckers({ delivers });
 }
 
 /** A simulated world that knows how many answers are awaited. */

@@ -1,0 +1,128 @@
+/** The library for tests of one's own: a simulated cluster and a live one do the same, and say the same. */
+import { spawnSync } from 'node:child_process';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { CallFailed, CeremonyFailed, cluster, type TestCluster } from '../../testing/index.ts';
+import { root } from '../cli/support/up-process.ts';
+
+describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
+  let custody: TestCluster;
+  beforeAll(async () => {
+    custody = await cluster({ live: kind === 'live', receiver: true });
+  });
+  afterEach(() => custody.heal());
+  afterAll(() => custody.stop());
+
+  test('makes keys and signatures that another library verifies', async () => {
+    expect([custody.world, custody.nodes]).toEqual([kind, 5]);
+    const key = await custody.makeKey({ threshold: 2, totalNodes: 4 });
+    const ecdsa = await custody.sign(key, 'one');
+    expect(secp256k1.verify(ecdsa.signature, ecdsa.signed, key.publicKey, { prehash: false })).toBe(true);
+    const bip340 = await custody.sign(key, 'two', { keystore: 'MPC_FROST' });
+    expect(schnorr.verify(bip340.signature, bip340.signed, key.publicKey.subarray(1))).toBe(true);
+    const edwards = await custody.makeKey({ curve: 'ed25519' });
+    const { signature, signed } = await custody.sign(edwards, 'three');
+    expect(ed25519.verify(signature, signed, edwards.publicKey)).toBe(true);
+  });
+
+  test('replaces a signer that dies before it answers', async () => {
+    const key = await custody.makeKey();
+    const crash = await custody.crash('node/*', { at: { point: 'partial_reply' } });
+    const { signature } = await custody.sign(key, 'pay');
+    expect([signature.length, await crash.strikes()]).toEqual([64, 1]);
+  });
+
+  test('names a signer that lies, by its session and by its events', async () => {
+    const key = await custody.makeKey();
+    await custody.inject({ fault: 'bad_partial', target: 'node/2' });
+    const sessions = await Promise.all([1, 2, 3, 4, 5].map((count) => custody.sign(key, `payment ${count}`)));
+    const facts = await Promise.all(sessions.map(({ sessionId }) => custody.session(sessionId)));
+    expect(new Set(facts.flatMap((one) => one?.culprits ?? []))).toEqual(new Set([2]));
+    const events = await custody.events();
+    const blamed = events.flatMap(({ object }) => ('culprits' in object ? (object.culprits as number[]) : []));
+    expect(new Set(blamed)).toEqual(new Set([2]));
+  });
+
+  test('tells what a node would submit, and does not submit it', async () => {
+    const key = await custody.makeKey({ threshold: 2, totalNodes: 3 });
+    const signing = { transactionIntentId: 'played', walletId: key.id, messageHash: new Uint8Array(32).fill(9) };
+    const { signingSessionId } = await custody.initiateSigning(signing);
+    const right = await custody.previewPartial(signingSessionId, 2);
+    const wrong = Uint8Array.from(right, (byte, index) => (index === 31 ? byte ^ 1 : byte));
+    const codes: string[] = [];
+    for (const partialSignature of [wrong, right, right]) {
+      const answer = await custody.submitSignatureShare({ signingSessionId, nodeId: 2, partialSignature });
+      codes.push(answer.receipt!.reasonCode);
+    }
+    expect(codes).toEqual(['INVALID_PARTIAL_SIGNATURE', 'SHARE_ACCEPTED', 'DUPLICATE_SHARE']);
+    expect((await custody.submitSignatureShare({ signingSessionId })).isComplete).toBe(true);
+  });
+
+  test('lets a session expire by the clock', async () => {
+    const key = await custody.makeKey();
+    const signing = { transactionIntentId: 'late', walletId: key.id, messageHash: new Uint8Array(32).fill(7) };
+    const { signingSessionId } = await custody.initiateSigning(signing);
+    await custody.advance(16 * 60_000);
+    const late = await custody.submitSignatureShare({ signingSessionId });
+    expect(late.receipt?.reasonCode).toBe('SESSION_EXPIRED');
+  });
+
+  test('says why a ceremony did not come to its end', async () => {
+    const key = await custody.makeKey({ threshold: 4, totalNodes: 5 });
+    await custody.inject({ fault: 'crash', target: ['node/1', 'node/2'], restart_after_ms: null });
+    const refused: unknown = await custody.sign(key, 'pay').catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(CeremonyFailed);
+    expect((refused as CeremonyFailed).receipt.reasonCode).toBe('QUORUM_UNAVAILABLE');
+    await expect(custody.inject({ fault: 'bad_partial', target: 'node/77' })).rejects.toThrow(/node\/77/);
+  });
+
+  // A live client waits for half a minute before it gives a call up; the deadline is tested at the gateway.
+  test.runIf(kind === 'simulated')('a call without an answer is told apart from a refusal', async () => {
+    await custody.inject({ fault: 'drop', target: 'gateway', at: { point: 'call' }, count: 1 });
+    const lost: unknown = await custody.initiateDkg({ sessionId: 'lost' }).catch((error: unknown) => error);
+    expect(lost).toBeInstanceOf(CallFailed);
+  });
+
+  test('a snapshot brings back what was there, and the nonces of then are void', async () => {
+    const key = await custody.makeKey();
+    const snapshot = await custody.takeSnapshot();
+    const later = await custody.makeKey();
+    const { sessionId } = await custody.sign(key, 'forgotten');
+    await custody.restoreSnapshot(snapshot);
+    expect([await custody.session(sessionId), await custody.session(later.id)]).toEqual([undefined, undefined]);
+    const again = await custody.sign(key, 'forgotten');
+    expect(secp256k1.verify(again.signature, again.signed, key.publicKey, { prehash: false })).toBe(true);
+  });
+
+  test('delivers its events to a receiver, and contradicts nothing', async () => {
+    await custody.inject({ fault: 'receiver_status', status: 503, for_ms: 300 });
+    await custody.makeKey();
+    const types = await custody.until(async () => {
+      const delivered = await custody.delivered();
+      return delivered.includes('dkg.session.completed') ? delivered : undefined;
+    });
+    expect(types).toContain('dkg.session.accepted');
+    expect(custody.violations()).toEqual([]);
+    expect((await custody.recording()).length).toBeGreaterThan(20);
+  });
+
+  test('a reset leaves nothing behind', async () => {
+    const key = await custody.makeKey();
+    await custody.reset();
+    expect(await custody.session(key.id)).toBeUndefined();
+    await custody.sign(await custody.makeKey(), 'afresh');
+  });
+});
+
+test('refuses options that contradict each other, by their names', async () => {
+  await expect(cluster({ nodes: 1 })).rejects.toThrow(/nodes/);
+  await expect(cluster({ token: 'svc_sk_test_x' })).rejects.toThrow(/token/);
+  await expect(cluster({ live: 'http://127.0.0.1:1' })).rejects.toThrow(/token/);
+});
+
+test('serves node:test as it serves vitest', () => {
+  const args = ['--test', 'examples/testing/snapshot.node-test.mjs'];
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/# pass 2/)]);
+});
