@@ -153,6 +153,15 @@ describe('the run as the page reads it', () => {
     ]);
   });
 
+  test('tells what an actor’s state was before', () => {
+    const state = (atMs: number, address: string, epoch: number): RunEvent => {
+      return { kind: 'state', atMs, address, state: `s${epoch}`, fields: { epoch } };
+    };
+    const spans = findSpans(modelOf([state(0, 'a', 1), state(1, 'b', 5), state(2, 'a', 2)]));
+    expect([0, 1].map((event) => spans.stateBefore(event))).toEqual([undefined, undefined]);
+    expect(spans.stateBefore(2)).toEqual({ state: 's1', fields: new Map([['epoch', '1']]) });
+  });
+
   test('tells which process was down when', () => {
     const { events } = manySessions(30);
     const spans = findSpans(modelOf(events));

@@ -173,7 +173,13 @@ export function makeDrawing(margins: Margins): Drawing {
     const { kind, x, y, arrows } = shapeOf(scene, geo, event);
     const ink = inkOf(scene, event);
     const colour = scene.colour(ink === 'line' ? 'muted' : ink);
-    const text = model.title(event);
+    let text = model.title(event);
+    const before = kind === 'state' ? scene.spans.stateBefore(event) : undefined;
+    if (before?.state === text) {
+      // The same state again: what is new in it says more.
+      const news = model.fields(event).filter(([name, value]) => before.fields.get(name) !== value);
+      text = news.map(([name, value]) => `${name} ${value || 'none'}`).join(', ') || text;
+    }
     pen.globalAlpha = isFaded(scene, event) ? 0.25 : 1;
     const arrow = arrows[0];
     if (arrow) {

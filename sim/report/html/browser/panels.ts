@@ -69,7 +69,12 @@ export function makePanels(browser: Browser, model: Model, spans: Spans): Panels
       make('strong', '', model.title(event) || kind),
       make('span', 'number', `${event + 1} of ${model.count}`),
     );
-    const fields = model.fields(event);
+    const before = spans.stateBefore(event);
+    const fields = model.fields(event).map(([name, value]) => {
+      const was = before?.fields.get(name);
+      const old = was === undefined || was === value ? '' : ` (was ${was || 'none'})`;
+      return [name, `${value || 'none'}${old}`] as const;
+    });
     into.replaceChildren(head, pairs(rows), ...(fields.length === 0 ? [] : [make('h3', '', 'Fields'), pairs(fields)]));
   };
 
@@ -108,7 +113,7 @@ export function makePanels(browser: Browser, model: Model, spans: Spans): Panels
                 make('span', 'state', state),
                 make('span', 'since', `since ${ms(model.at[actor.event]!)}`),
               ),
-              pairs(model.fields(actor.event)),
+              pairs(model.fields(actor.event).map(([name, value]) => [name, value || 'none'] as const)),
             );
             row.dataset.address = actor.address;
             row.dataset.state = state;

@@ -51,6 +51,8 @@ export interface Spans {
    */
   statesAt(event: number): Int32Array;
   processAt(process: string, event: number): string;
+  /** Of a `state` event: what its actor had before; undefined: nothing that was seen. */
+  stateBefore(event: number): { readonly state: string; readonly fields: ReadonlyMap<string, string> } | undefined;
 }
 
 export function findSpans(model: Model): Spans {
@@ -83,6 +85,7 @@ export function findSpans(model: Model): Spans {
   const processEvents = new Map<string, number[]>();
   const downEvents = new Map<string, number[]>();
   const processOfActor: string[] = [];
+  const previous = new Map<number, number>();
   const touched = new Uint8Array(model.count).fill(255);
   /** The last span of a fault, by its id. */
   const spanOfFault = new Map<string, FaultSpan>();
@@ -190,6 +193,8 @@ export function findSpans(model: Model): Spans {
           processOfActor.push(processOf(address));
           actorIndex.set(address, actor);
         }
+        const before = stateEvents[actor]!.at(-1);
+        if (before !== undefined) previous.set(event, before);
         stateEvents[actor]!.push(event);
       }
     }
@@ -233,6 +238,11 @@ export function findSpans(model: Model): Spans {
         const last = lastUpTo(events, event);
         return last < (downs.get(processOfActor[actor]!) ?? -1) ? -1 : last;
       });
+    },
+    stateBefore: (event) => {
+      const before = previous.get(event);
+      if (before === undefined) return undefined;
+      return { state: model.text(before, 'state'), fields: new Map(model.fields(before)) };
     },
     processAt: (process, event) => {
       const last = lastUpTo(processEvents.get(process) ?? [], event);
