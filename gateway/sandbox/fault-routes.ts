@@ -5,8 +5,8 @@ import { type Route, route } from '../rest/route.ts';
 import { Closed, PathId } from '../rest/schema-kit.ts';
 import { noSuch } from '../rest/visibility.ts';
 import { act, ask } from './control.ts';
+import type { SandboxDeps } from './deps.ts';
 import { FaultBody, FaultList, FaultView, faultLifetime, faultView } from './fault-schemas.ts';
-import type { SandboxDeps } from './routes.ts';
 import { common, wholeList } from './shared.ts';
 
 const params = Closed({ id: PathId('fault id') });

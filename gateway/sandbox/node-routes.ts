@@ -7,7 +7,7 @@ import { type Answer, type RequestContext, type Route, route } from '../rest/rou
 import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
 import { noSuch } from '../rest/visibility.ts';
 import { act, ask } from './control.ts';
-import type { SandboxDeps } from './routes.ts';
+import type { SandboxDeps } from './deps.ts';
 import { common, isoTimeOrNull, wholeList } from './shared.ts';
 
 /** What is done to this very gateway waits so long, for its answer to leave. */

@@ -4,8 +4,8 @@ import { runEventJson } from '../../faults/recording-json.ts';
 import { type Route, route } from '../rest/route.ts';
 import { Closed, Nullable } from '../rest/schema-kit.ts';
 import { ask } from './control.ts';
+import type { SandboxDeps } from './deps.ts';
 import { EventView } from './event-schemas.ts';
-import type { SandboxDeps } from './routes.ts';
 import { common, isoTime } from './shared.ts';
 
 const eventsMax = 10_000;

@@ -6,20 +6,13 @@
  * alone are the caller's tenant's), and are counted by no rate limit. None takes an Idempotency-Key: its answers would be
  * kept in the very Redis that these routes stop, restore and empty.
  */
-import type { SandboxControl } from '../../faults/control.ts';
 import type { Route } from '../rest/route.ts';
+import type { SandboxDeps } from './deps.ts';
 import { faultRoutes } from './fault-routes.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { recordingRoutes } from './recording-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
-import type { SandboxSessions } from './sessions.ts';
 import { timeRoutes } from './time-routes.ts';
-
-export interface SandboxDeps {
-  /** undefined: nobody who could do anything is connected. */
-  readonly control: SandboxControl | undefined;
-  readonly sessions: SandboxSessions;
-}
 
 export function sandboxRoutes(deps: SandboxDeps): readonly Route[] {
   return [

@@ -10,8 +10,8 @@ import { type Route, route } from '../rest/route.ts';
 import { Closed, Nullable, OneOf, PathId, Timestamp } from '../rest/schema-kit.ts';
 import { noSuch } from '../rest/visibility.ts';
 import { ask, whoDid } from './control.ts';
+import type { SandboxDeps } from './deps.ts';
 import { FrameView } from './event-schemas.ts';
-import type { SandboxDeps } from './routes.ts';
 import { common, isoTime } from './shared.ts';
 
 const framesMax = 1_000;

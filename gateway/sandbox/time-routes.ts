@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { type Route, route } from '../rest/route.ts';
 import { Closed, ListOf, Name, PathId, Timestamp } from '../rest/schema-kit.ts';
 import { act, ask } from './control.ts';
-import type { SandboxDeps } from './routes.ts';
+import type { SandboxDeps } from './deps.ts';
 import { common, isoTime, wholeList } from './shared.ts';
 
 /** A year. */

@@ -56,6 +56,16 @@ const event = fc.oneof(
       given: fc.boolean(),
     }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('preview' as const),
+      session: fc.nat(5),
+      nodeId: fc.constantFrom(1, 1, 2, 2, 3, 3, 0, 4),
+      use: fc.constantFrom('nothing', 'submit', 'change'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('inspect' as const), session: fc.nat(5) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crashNode' as const), node: fc.constantFrom(1, 2, 3) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crashCoordinator' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweep' as const) }) },
@@ -156,6 +166,33 @@ class World {
             ...given,
           }),
         );
+        return;
+      }
+      case 'preview': {
+        const signingSessionId = this.#session(one.session);
+        const { nodeId } = one;
+        const call = cluster.previewPartial({ sessionId: signingSessionId, nodeId });
+        this.#pending.push(call);
+        call.onAnswer(({ partial, noncePoint, reasonCode }) => {
+          expect([partial.length, reasonCode !== '']).toEqual(reasonCode === '' ? [32, false] : [0, true]);
+          if (one.use === 'nothing' || partial.length === 0) return;
+          const partialSignature = Uint8Array.from(partial);
+          if (one.use === 'change') partialSignature[31]! ^= 1;
+          const given = { signingSessionId, nodeId, partialSignature, ephemeralPublicKey: noncePoint };
+          this.#hear(cluster.submitSignatureShare(given), ({ receipt }) => {
+            if (one.use === 'change') expect(receipt!.reasonCode).not.toBe('SHARE_ACCEPTED');
+          });
+        });
+        return;
+      }
+      case 'inspect': {
+        const sessionId = one.session === 5 ? 'd' : this.#session(one.session);
+        const call = cluster.inspectSession({ sessionId });
+        this.#pending.push(call);
+        call.onAnswer(({ found, epoch, culprits }) => {
+          expect([found, culprits]).toEqual([sessionId !== 'sig_unknown', []]);
+          if (found) expect(epoch >= 1n).toBe(true);
+        });
         return;
       }
       case 'crashNode':

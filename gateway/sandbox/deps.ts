@@ -1,0 +1,9 @@
+/** What the sandbox's routes stand on. */
+import type { SandboxControl } from '../../faults/control.ts';
+import type { SandboxSessions } from './sessions.ts';
+
+export interface SandboxDeps {
+  /** undefined: nobody who could do anything is connected. */
+  readonly control: SandboxControl | undefined;
+  readonly sessions: SandboxSessions;
+}
