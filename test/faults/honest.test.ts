@@ -36,11 +36,11 @@ test('honest nodes are never named, and what is signed verifies', () => {
       fc.nat(),
       fc.boolean(),
       (curve, lies, links, seed, crashes) => {
-        const theatre = new Theatre(`honest ${seed}`, 4, { partialTimeoutMs: 300, nodesWaitMs: 3000 });
+        const theatre = new Theatre(`honest ${seed}`, 3, { partialTimeoutMs: 300, nodesWaitMs: 3000 });
         const { cluster } = theatre;
         for (const fault of [...lies, ...links]) theatre.arm(fault as Fault);
         const sessionId = 's';
-        cluster.initiateDkg({ sessionId, threshold: 2, totalNodes: 4, derivation: { curve } }).result();
+        cluster.initiateDkg({ sessionId, threshold: 2, totalNodes: 3, derivation: { curve } }).result();
         let made = cluster.exchangeDkgShares({ sessionId }).result();
         for (let attempt = 1; codeOf(made) !== 'DKG_COMPLETED'; attempt += 1) {
           if (crashes && attempt === 1) {
@@ -75,7 +75,7 @@ test('honest nodes are never named, and what is signed verifies', () => {
         expect(right).toBe(true);
       },
     ),
-    { numRuns: 15 },
+    { numRuns: 8 },
   );
   expect(Math.min(named, signed)).toBeGreaterThan(0);
 });
