@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Environment, loadSettings, required, type Variable, variables } from '../../cli/config.ts';
+import { type Environment, faultsOn, loadSettings, required, type Variable, variables } from '../../cli/config.ts';
 import { Failure } from '../../cli/failure.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 
@@ -90,5 +90,20 @@ describe('the environment', () => {
     expect(settings.SIGNMESH_RATE_LIMIT_READS).toBe(rateLimitDefaults.reads);
     expect(settings.SIGNMESH_RATE_LIMIT_WRITES).toBe(rateLimitDefaults.writes);
     expect(settings.SIGNMESH_RATE_LIMIT_SIGNING).toBe(rateLimitDefaults.signing);
+  });
+
+  test.each([
+    [{}, true],
+    [{ SIGNMESH_FAULTS: 'off' }, false],
+    [{ SIGNMESH_FAULTS: 'on' }, true],
+    [{ SIGNMESH_ENVIRONMENT: 'production' }, false],
+    [{ SIGNMESH_ENVIRONMENT: 'production', SIGNMESH_FAULTS: 'off' }, false],
+  ])('%o: whether faults can be had is %s', (environment, expected) => {
+    expect(faultsOn(loadSettings(environment).settings)).toBe(expected);
+  });
+
+  test('production that asks for faults is refused by name', () => {
+    const { settings } = loadSettings({ SIGNMESH_ENVIRONMENT: 'production', SIGNMESH_FAULTS: 'on' });
+    expect(() => faultsOn(settings)).toThrow(/SIGNMESH_FAULTS is for a sandbox alone/);
   });
 });

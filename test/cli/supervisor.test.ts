@@ -142,4 +142,76 @@ describe('a supervised child', () => {
     await eventually('the warning', () => lines.includes('child: warn  link lost'));
     expect(readFileSync(logFile, 'utf8')).toContain('all is well');
   });
+
+  test('that is crashed stays down for as long as it is told, loses what it shall lose, and is no failure of its own', async () => {
+    const { child, lines } = supervise(untilTold + ready);
+    await child.whenReady;
+    const before = child.pid;
+    let wasAlive: boolean | undefined;
+    await child.crash(30, () => {
+      wasAlive = isAlive(before!);
+    });
+    expect(wasAlive).toBe(false);
+    expect(child.isAlive).toBe(false);
+    await child.whenBack();
+    expect(child.pid).not.toBe(before);
+    expect(lines.some((line) => line.includes('died'))).toBe(false);
+    expect(child.restarts).toBe(1);
+  });
+
+  test('that is held down comes back when it is restarted, and not before', async () => {
+    const { child, lines } = supervise(untilTold + ready);
+    await child.whenReady;
+    await child.crash(null, () => undefined);
+    // What is down may be told to lose its state, and when to come back.
+    let lost = false;
+    await child.crash(null, () => {
+      lost = true;
+    });
+    expect(lost).toBe(true);
+    expect(lines).toContain('child is down until it is restarted');
+    expect(child.isAlive).toBe(false);
+    await child.restart(1000);
+    expect(child.state).toBe('running');
+    const before = child.pid;
+    await child.restart(1000);
+    expect(child.pid).not.toBe(before);
+    expect(child.restarts).toBe(2);
+  });
+
+  test('that stands still is not forgotten when it is stopped, and goes on in between', async () => {
+    const changes: string[] = [];
+    const { child, lines } = supervise(`${untilTold}${ready} setInterval(() => process.send({ kind: 'beat' }), 1)`);
+    let beats = 0;
+    child.watch({
+      message: () => {
+        beats += 1;
+      },
+      changed: (what) => changes.push(what),
+    });
+    await child.whenReady;
+    expect(child.pause()).toBe(true);
+    await eventually('it stands still', () => child.standsStill);
+    child.freeze();
+    child.resume();
+    // Another has a reason too.
+    expect(child.standsStill).toBe(true);
+    child.thaw();
+    const before = beats;
+    await eventually('it goes on', () => beats > before);
+    child.pause();
+    child.expectStop();
+    await child.stop(5000);
+    expect(changes.filter((what) => what !== 'up')).toEqual(['paused', 'resumed', 'paused', 'resumed', 'down']);
+    expect(lines.some((line) => line.includes('does not stop'))).toBe(false);
+  });
+
+  test('that came back from a crash dies like any other', async () => {
+    const { child, lines } = supervise(untilTold + ready);
+    await child.whenReady;
+    await child.crash(0, () => undefined);
+    await child.whenBack();
+    process.kill(child.pid!, 'SIGKILL');
+    await eventually('its death is news', () => lines.some((line) => line.startsWith('child died (SIGKILL)')));
+  });
 });

@@ -1,0 +1,197 @@
+/** Faults in real processes, asked for by API as a user asks for them. One cluster for the whole file. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RunEventJson } from '../../faults/recording-json.ts';
+import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({
+    environment: { SIGNMESH_NODES_WAIT_MS: '400', SIGNMESH_PARTIAL_TIMEOUT_MS: '400' },
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await cluster.stop();
+});
+
+interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, looked at by the tests.
+  readonly body: any;
+}
+
+async function api(method: string, path: string, body?: object): Promise<Answer> {
+  const response = await fetch(`${cluster.httpUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${cluster.token}`, 'content-type': 'application/json' },
+    ...(method !== 'GET' && { body: JSON.stringify(body ?? {}) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+const sandbox = async (method: string, path: string, body?: object) => {
+  const answer = await api(method, `/v1/sandbox${path}`, body);
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+  return answer.body;
+};
+const node = async (id: string) =>
+  (await sandbox('GET', '/nodes')).nodes.find((each: { id: string }) => each.id === id);
+
+let intents = 0;
+const messageHash = Buffer.alloc(32, 7).toString('base64');
+
+async function initiate(walletId = 'sandbox-secp256k1'): Promise<string> {
+  intents += 1;
+  const body = { transaction_intent_id: `i-${intents}`, wallet_id: walletId, message_hash: messageHash };
+  const { body: answer } = await api('POST', '/v1/signing/initiate', body);
+  expect(answer.receipt, JSON.stringify(answer)).toMatchObject({ state: 'RECEIPT_STATE_ACCEPTED' });
+  return answer.signing_session_id;
+}
+
+const share = async (session: string) => (await api('POST', '/v1/signing/share', { signing_session_id: session })).body;
+
+async function sign(): Promise<string> {
+  const session = await initiate();
+  const answer = await share(session);
+  expect(answer, JSON.stringify(answer)).toMatchObject({ is_complete: true });
+  return session;
+}
+
+const recordedOf = async (session: string): Promise<readonly Extract<RunEventJson, { kind: 'frame' }>[]> => {
+  const { events } = await sandbox('GET', '/recording?limit=10000');
+  return events.filter((event: RunEventJson) => event.kind === 'frame' && event.session === session);
+};
+
+describe.sequential('faults by API', () => {
+  test('a node that crashes before its partial leaves is replaced, and comes back', async () => {
+    const { id } = await sandbox('POST', '/faults', {
+      ...{ fault: 'crash', target: 'node/*', at: { point: 'partial_reply', phase: 'before' }, count: 1 },
+    });
+    const session = await sign();
+    const lost = (await recordedOf(session)).filter(
+      ({ point, arrives_ms }) => point === 'partial_reply' && arrives_ms.length === 0,
+    );
+    expect(lost).toHaveLength(1);
+    expect(lost[0]?.faults).toEqual([id]);
+    const crashed = String(lost[0]?.from).split('/')[1]!;
+    const back = await until(async () => {
+      const now = await node(crashed);
+      return now.linked && now;
+    }, 'the node is back');
+    expect(back).toMatchObject({ state: 'running', restarts: 1 });
+    expect((await sandbox('GET', '/faults')).faults[0]).toMatchObject({ id, state: 'over', strikes: 1 });
+  });
+
+  test('paused nodes stand still, the others sign, and they go on', async () => {
+    await sandbox('POST', '/nodes/1/pause');
+    const { pid } = await sandbox('POST', '/nodes/2/pause');
+    expect(await node('1')).toMatchObject({ state: 'paused' });
+    await sign();
+    await sandbox('POST', '/nodes/1/resume');
+    expect(await sandbox('POST', '/nodes/2/resume')).toMatchObject({ state: 'running', pid });
+  });
+
+  test('frames that are damaged break a link, which comes back', async () => {
+    await sandbox('POST', '/faults', { fault: 'corrupt', target: 'node/3', direction: 'out', count: 1 });
+    await sign();
+    await until(
+      async () => (await sandbox('GET', '/faults')).faults.at(-1).strikes === 1 || sign().then(() => false),
+      'the strike',
+    );
+    await until(async () => (await node('3')).linked, 'the link');
+    await until(() => cluster.records('coordinator', 'the peer broke the wire protocol').length > 0, 'the complaint');
+  });
+
+  test('nodes that lost their stores cannot sign, until a snapshot is restored: keys and sessions are as they were, nonces are void', async () => {
+    // FROST: its nonces are in the nodes' memory.
+    const open = await initiate('sandbox-ed25519');
+    const { body: first } = await api('POST', '/v1/signing/share', { signing_session_id: open, node_id: 1 });
+    expect(first.receipt.message).toContain('the partial of node 1 is in');
+    const done = await sign();
+    const { body: before } = await api('POST', '/v1/signing/share', { signing_session_id: done });
+    const snapshot = await sandbox('POST', '/snapshots', { name: 'with a key' });
+    expect(snapshot.bytes).toBeGreaterThan(1000);
+
+    for (const id of ['1', '2', '3']) {
+      await sandbox('POST', `/nodes/${id}/crash`, { lose_state: true, restart_after_ms: null });
+      expect(await node(id)).toMatchObject({ state: 'down', linked: false });
+      expect(readdirSync(join(cluster.dataDir, `node-${id}`))).not.toContain('store');
+      expect(await sandbox('POST', `/nodes/${id}/restart`)).toMatchObject({ state: 'running', linked: true });
+    }
+    const since = await initiate();
+    expect((await share(since)).is_complete).toBe(false);
+
+    const { took_ms: tookMs } = await sandbox('POST', `/snapshots/${snapshot.id}/restore`);
+    expect(tookMs).toBeLessThan(10_000);
+    // The session that was open then is open now, and its nonces are of an earlier life of the nodes.
+    const completed = await share(open);
+    expect(completed, JSON.stringify(completed)).toMatchObject({ is_complete: true });
+    const asked = (await recordedOf(open)).filter(({ point, to }) => point === 'partial_request' && to === 'node/1');
+    expect(new Set(asked.map(({ attempt }) => attempt)).size).toBe(2);
+    // What was done is done; what came after the snapshot never was.
+    expect((await share(done)).full_signature).toBe(before.full_signature);
+    expect((await share(since)).receipt.reason_code).toBe('SESSION_NOT_FOUND');
+    await sign();
+  });
+
+  test('time that is advanced ends a session without waiting', async () => {
+    const session = await initiate();
+    const { now } = await sandbox('POST', '/clock', { advance_s: 3600 });
+    expect(Date.parse(now)).toBeGreaterThan(Date.now() + 3_590_000);
+    const answer = await share(session);
+    expect(answer.receipt.state, JSON.stringify(answer)).toBe('RECEIPT_STATE_EXPIRED');
+    // Whoever starts again starts at that time.
+    await sandbox('POST', '/nodes/4/restart');
+    expect(await node('4')).toMatchObject({ clock_offset_ms: 3_600_000 });
+    await sign();
+  });
+
+  test('Redis goes away and comes back with what it had', async () => {
+    const session = await initiate();
+    await sandbox('POST', '/faults', { fault: 'redis_gone', for_ms: 300 });
+    expect(await node('redis')).toMatchObject({ state: 'paused' });
+    await until(async () => (await node('redis')).state === 'running', 'Redis is back');
+    expect(await share(session)).toMatchObject({ is_complete: true });
+  });
+
+  test('a fault left behind expires by itself', async () => {
+    const { id } = await sandbox('POST', '/faults', { fault: 'drop', target: 'node/*', expires_in_s: 1 });
+    await until(async () => {
+      const { faults } = await sandbox('GET', '/faults');
+      return faults.find((fault: { id: string; state: string }) => fault.id === id).state === 'over';
+    }, 'its end');
+    await sign();
+  });
+
+  test('a reset leaves what a first start leaves: the ready-made keys, the tokens, the right time, and the snapshots', async () => {
+    const session = await sign();
+    await sandbox('POST', '/nodes/5/crash', { restart_after_ms: null });
+    await sandbox('POST', '/faults', { fault: 'pause', target: 'node/1', for_ms: 60_000 });
+    await sandbox('POST', '/reset');
+    const { nodes } = await sandbox('GET', '/nodes');
+    expect(
+      nodes.every(
+        ({ state, clock_offset_ms }: Record<string, unknown>) => state === 'running' && clock_offset_ms === 0,
+      ),
+    ).toBe(true);
+    expect((await share(session)).receipt.reason_code).toBe('SESSION_NOT_FOUND');
+    expect((await sandbox('GET', '/snapshots')).snapshots).toHaveLength(1);
+    const { body: keys } = await api('POST', '/v1/dkg/shares', { session_id: 'sandbox-secp256k1' });
+    expect(keys.receipt.message).toContain(cluster.ready.keys[0]!.public_key);
+    await sign();
+  });
+
+  test('a cluster with processes that stand still or are held down stops cleanly', async () => {
+    await sandbox('POST', '/nodes/2/pause');
+    await sandbox('POST', '/nodes/3/crash', { restart_after_ms: null });
+    await sandbox('POST', '/faults', { fault: 'pause', target: 'coordinator', for_ms: 60_000 });
+    await cluster.end();
+    expect(cluster.output).toContain('All processes have stopped');
+    expect(cluster.output).not.toContain('does not stop');
+  });
+});
