@@ -2,7 +2,7 @@
  * The page of a run in a real browser: it draws, tells, finds and filters, and asks nobody for anything. Needs a Chromium
  * (SIGNMESH_CHROMIUM says where); without one these tests are skipped.
  */
-import { accessSync, constants, writeFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -15,8 +15,11 @@ import { readModel } from '../../sim/report/html/browser/model.ts';
 import { findSpans } from '../../sim/report/html/browser/spans.ts';
 import { encodeRun } from '../../sim/report/html/encode.ts';
 import { htmlPage } from '../../sim/report/html/page.ts';
+import { loadScenario } from '../../sim/scenario/load.ts';
+import { runSimulated } from '../../sim/scenario/simulated-world.ts';
 import type { Run } from '../../sim/scenario/world.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
+import { root } from '../cli/support/up-process.ts';
 import { hostileRun, hostileTexts, manySessions, oneOfEach, runOf } from './report-sample.ts';
 
 const executablePath = findChromium();
@@ -173,6 +176,21 @@ describe.skipIf(executablePath === undefined)('the page in a browser', () => {
     await page.locator('#apart').click();
     await page.locator('#scroller').press('Home');
     await page.waitForSelector('#diagram[data-first="0"]');
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  test('shows the run of a scenario', async () => {
+    const file = join(root, 'scenarios/coordinator-crash-during-round.yaml');
+    const run = runSimulated(loadScenario(readFileSync(file, 'utf8'), { file }));
+    const { page, wrong } = await open(run);
+    expect(await page.locator('h1').textContent()).toBe('coordinator-crash-during-round');
+    expect(await page.locator('#verdict').getAttribute('class')).toContain(run.verdict.kind);
+    expect(run.events.some(({ kind }) => kind === 'step')).toBe(true);
+    const down = run.events.findIndex((event) => event.kind === 'process' && event.what === 'down');
+    await page.locator('#moment').fill(String(down));
+    expect(await page.locator('#states .health.down').count()).toBe(1);
+    expect(await statesShown(page)).toEqual(statesOf(run.events.slice(0, down + 1)));
     expect(wrong).toEqual([]);
     await page.close();
   });
