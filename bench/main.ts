@@ -33,6 +33,7 @@ import type {
   SigningPhase,
   WalletPhase,
 } from './results.ts';
+import { type SimulationRate, simulationRates } from './simulation/rates.ts';
 import { tableOf } from './table.ts';
 import { targetsOf } from './targets.ts';
 import { verifyAll } from './verify.ts';
@@ -62,6 +63,22 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
   const startedAt = new Date().toISOString();
   const beganMs = performance.now();
   const where = environment();
+  const base = { schema: 'signmesh-bench/1', startedAt, model, options, environment: where } as const;
+  if (options.parts.every((part) => part === 'simulation')) {
+    const simulation = simulationRates(options.referenceMs, say);
+    const none = { signing: [], dkg: [], wallet: [], events: [], deliveries: undefined, bare: undefined, memory: {} };
+    return {
+      ...base,
+      ...none,
+      tookSeconds: (performance.now() - beganMs) / 1000,
+      loadavgAfter: loadAverages(),
+      references: undefined,
+      simulation,
+      memoryIdle: {},
+      correctness: { ...withoutCluster, holds: allVerify(simulation) },
+      targets: targetsOf({ ...none, simulation }),
+    };
+  }
   say('bench: starting a cluster of its own …');
   const cluster = await BenchCluster.start(options.profileFolder);
   const interrupt = () => void cluster.stop().then(() => process.exit(exitCodes.interrupted));
@@ -78,6 +95,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const correctness = await bench.verdict();
     await cluster.stop();
     const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
+    const simulation = options.parts.includes('simulation') ? simulationRates(options.referenceMs, say) : [];
     const {
       signingPhases: signing,
       dkgPhases: dkg,
@@ -87,12 +105,8 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       bare,
     } = bench;
     return {
-      schema: 'signmesh-bench/1',
-      startedAt,
+      ...base,
       tookSeconds: (performance.now() - beganMs) / 1000,
-      model,
-      options,
-      environment: where,
       loadavgAfter: loadAverages(),
       signing,
       dkg,
@@ -101,15 +115,28 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       deliveries,
       bare,
       references,
+      simulation,
       memoryIdle,
       memory: memoryAfter,
-      correctness,
-      targets: targetsOf({ signing, dkg, wallet, events, deliveries, bare, memory: memoryAfter }),
+      correctness: { ...correctness, holds: correctness.holds && allVerify(simulation) },
+      targets: targetsOf({ signing, dkg, wallet, events, deliveries, bare, simulation, memory: memoryAfter }),
     };
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
     await cluster.stop();
   }
+}
+
+const withoutCluster: Omit<Correctness, 'holds'> = {
+  verdict: verifyAll([]),
+  errors: 0,
+  healthAfter: '',
+  lost: [],
+  walletFaults: [],
+};
+
+function allVerify(simulation: readonly SimulationRate[]): boolean {
+  return simulation.every(({ signatures, verified }) => signatures > 0 && verified === signatures);
 }
 
 class Bench {

@@ -6,7 +6,7 @@ import { type DoorName, doorNames } from './doors/door.ts';
 
 export const signingSchemes = { ecdsa: 'secp256k1', ed25519: 'ed25519' } as const;
 export type SigningScheme = keyof typeof signingSchemes;
-export const partNames = ['sign', 'dkg', 'wallet', 'events', 'reference'] as const;
+export const partNames = ['sign', 'dkg', 'wallet', 'events', 'reference', 'simulation'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {

@@ -10,6 +10,7 @@ import type { BareRates } from './reference/bare.ts';
 import type { BullmqRate } from './reference/bullmq.ts';
 import type { CryptographyRates } from './reference/cryptography.ts';
 import type { NobleRates } from './reference/noble.ts';
+import type { SimulationRate } from './simulation/rates.ts';
 import type { Verdict } from './verify.ts';
 
 /** One phase of load, and what it cost: per process, and "load", which is the bench itself. */
@@ -62,7 +63,7 @@ export interface Correctness {
   readonly verdict: Verdict;
   /** Calls that failed, over all phases. */
   readonly errors: number;
-  /** "ok" when every process is still there and every node ready after the load. */
+  /** "ok" when every process is still there and every node ready after the load; empty when there was no cluster. */
   readonly healthAfter: string;
   /** Processes of the start that are gone. */
   readonly lost: readonly string[];
@@ -87,6 +88,8 @@ export interface Results {
   /** What the wallet API is compared with; undefined when it was not measured. */
   readonly bare: BareRates | undefined;
   readonly references: References | undefined;
+  /** Empty when it was not measured. */
+  readonly simulation: readonly SimulationRate[];
   readonly memoryIdle: Readonly<Record<string, Memory>>;
   readonly memory: Readonly<Record<string, Memory>>;
   readonly correctness: Correctness;

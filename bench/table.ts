@@ -78,7 +78,8 @@ export function tableOf(results: Results): string {
     );
   }
   if (results.references !== undefined) lines.push(...referenceLines(results.references));
-  lines.push(...processLines(results));
+  if (results.simulation.length > 0) lines.push(...simulationLines(results.simulation));
+  if (Object.keys(results.memory).length > 0) lines.push(...processLines(results));
   lines.push('', 'Aims', '');
   lines.push(
     ...grid(
@@ -91,7 +92,7 @@ export function tableOf(results: Results): string {
     '',
     `Correctness: ${correctness.holds ? 'holds' : 'DOES NOT HOLD'}. ${verdict.verified} of ${verdict.signatures} signatures verify` +
       ` (OpenSSL; ${verdict.sampled} of them by @noble/curves as well), ${correctness.errors} failed calls,` +
-      ` health afterwards ${correctness.healthAfter}.`,
+      ` health afterwards ${correctness.healthAfter || 'not asked (no cluster)'}.`,
     ...verdict.faults.map((fault) => `  ${fault}`),
     ...correctness.walletFaults.map((fault) => `  ${fault}`),
     ...correctness.lost.map((name) => `  ${name} has died`),
@@ -128,6 +129,43 @@ function referenceLines({ noble, cryptography, webSocket }: NonNullable<Results[
     ...grid(
       ['bare WebSocket round trips', ...loadHeads],
       webSocket.map((result) => ['', ...loadCells(result)]),
+    ),
+  ];
+}
+
+/** Medians over the runs, and in brackets the slowest and the fastest. */
+function simulationLines(simulation: Results['simulation']): string[] {
+  const spread = ({ median, min, max }: { median: number; min: number; max: number }) =>
+    `${whole(median)} (${whole(min)} - ${whole(max)})`;
+  return [
+    '',
+    'Simulation, one thread: scenarios of 5 nodes, one key (3 of 5) and 5 signatures; the median of ' +
+      `${simulation[0]?.runs} runs (slowest - fastest)`,
+    'An event is one task of virtual time: an actor takes an input, a frame arrives, the store answers, a timer is due.',
+    '',
+    ...grid(
+      [
+        'cryptography',
+        'pauses',
+        'n',
+        'events each',
+        'scenarios/s',
+        'events/s',
+        'virtual:wall',
+        'CPU ms each',
+        'verify',
+      ],
+      simulation.map((rate) => [
+        rate.cryptography,
+        rate.pauseMs === 0 ? 'none' : `${rate.pauseMs / 1000} s`,
+        String(rate.scenarios),
+        whole(rate.eventsPerScenario),
+        spread(rate.scenariosPerSecond),
+        spread(rate.eventsPerSecond),
+        spread(rate.virtualToWall),
+        spread(rate.cpuMsPerScenario),
+        `${rate.verified} of ${rate.signatures}`,
+      ]),
     ),
   ];
 }

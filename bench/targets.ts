@@ -4,10 +4,14 @@ import type { Results, Target } from './results.ts';
 
 const mib = 1024 * 1024;
 
-type Measured = Pick<Results, 'signing' | 'dkg' | 'wallet' | 'events' | 'deliveries' | 'bare' | 'memory'>;
+type Measured = Pick<
+  Results,
+  'signing' | 'dkg' | 'wallet' | 'events' | 'deliveries' | 'bare' | 'simulation' | 'memory'
+>;
 
 /** Those that this run has measured. */
-export function targetsOf({ signing, dkg, wallet, events, deliveries, bare, memory }: Measured): Target[] {
+export function targetsOf(measured: Measured): Target[] {
+  const { signing, dkg, wallet, events, deliveries, bare, simulation, memory } = measured;
   const targets: Target[] = [];
   const find = (scheme: string, inFlight: number) =>
     signing.find((phase) => phase.door === 'rest' && phase.scheme === scheme && phase.inFlight === inFlight);
@@ -28,7 +32,7 @@ export function targetsOf({ signing, dkg, wallet, events, deliveries, bare, memo
     });
   }
   rate('DKG, best phase', dkg.length === 0 ? undefined : Math.max(...dkg.map((phase) => phase.perSecond)), 100);
-  targets.push(...walletTargets(wallet, bare), ...eventTargets(events, deliveries));
+  targets.push(...walletTargets(wallet, bare), ...eventTargets(events, deliveries), ...simulationTargets(simulation));
   const nodes = Object.entries(memory).filter(([name]) => name.startsWith('node-'));
   if (nodes.length > 0) {
     const largest = Math.max(...nodes.map(([, { rss }]) => rss)) / mib;
@@ -40,6 +44,23 @@ export function targetsOf({ signing, dkg, wallet, events, deliveries, bare, memo
     });
   }
   return targets;
+}
+
+/** Of one core, with the model of cryptography. */
+function simulationTargets(simulation: Results['simulation']): Target[] {
+  const [busy, waiting] = simulation.filter(({ cryptography }) => cryptography === 'model');
+  if (busy === undefined || waiting === undefined) return [];
+  const target = (name: string, got: number, least: number, unit: string): Target => ({
+    name,
+    aim: `${least}${unit} or more`,
+    got: `${Math.round(got)}${unit}`,
+    met: got >= least,
+  });
+  return [
+    target('simulated events, model, one core', busy.eventsPerSecond.median, 200_000, '/s'),
+    target('simulated scenarios, model, one core', busy.scenariosPerSecond.median, 1_000, '/s'),
+    target('virtual to wall time, mostly waiting', waiting.virtualToWall.median, 10_000, ':1'),
+  ];
 }
 
 /** Reads beside the bare route of the same number of callers; lists beside each other. */

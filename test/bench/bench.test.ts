@@ -57,6 +57,17 @@ test('a tiny run through every door is correct, and leaves nothing behind', { ti
   expect(results.references?.webSocket[0]?.completed).toBeGreaterThan(0);
   expect(results.bare?.fastify[0]?.completed).toBeGreaterThan(0);
   expect(results.bare?.redis[0]?.completed).toBeGreaterThan(0);
+  expect(results.simulation.map(({ cryptography, pauseMs }) => `${cryptography} ${pauseMs}`)).toEqual([
+    'real 0',
+    'model 0',
+    'model 60000',
+  ]);
+  for (const { eventsPerScenario, scenarios, signatures, verified } of results.simulation) {
+    expect(scenarios).toBeGreaterThan(0);
+    expect(eventsPerScenario).toBeGreaterThan(100);
+    expect(verified).toBe(signatures);
+    expect(signatures).toBe(15);
+  }
   expect(stderr).toContain('Correctness: holds.');
   expect(leftBehind()).toEqual(before);
 });
