@@ -68,6 +68,8 @@ test('no nonce, share or seed is in an event or an answer, and none in a frame b
   const frames: Uint8Array[] = [];
   const cluster = new SimCluster({
     seed: 'secrets',
+    // As many dealt ahead as by a live coordinator.
+    config: { nonceBatchFirst: 32 },
     onFrame: (envelope) => {
       frames.push(encodeFrame(envelope));
       return true;
