@@ -123,8 +123,9 @@ export function falseResults(turn: DkgTurn): number[] {
 }
 
 /**
- * This attempt is over: its shares and packages are discarded everywhere; a resume begins the next one. Once a node has
- * confirmed, its key is final: then the attempt stays, and a resume asks the others again.
+ * This attempt is over: its shares and packages are discarded everywhere; a resume begins the next one. Once nodes were
+ * asked to confirm, a key may be final, whether its node has said so or not: then the attempt stays, and a resume asks the
+ * others again.
  */
 export function failAttempt(turn: DkgTurn, culprits: readonly number[], detail: string): void {
   const { record, work } = turn.state;
@@ -132,9 +133,9 @@ export function failAttempt(turn: DkgTurn, culprits: readonly number[], detail: 
   const reason: ReasonCode = culprits.length > 0 ? 'DEALER_MISBEHAVED' : 'TRANSCRIPT_MISMATCH';
   const text = culprits.length > 0 ? `${nodeList(culprits)} broke the protocol: ${detail}` : detail;
   const failed = { ...answer(reason, text), state: ReceiptState.BACKEND_FAILED as const };
-  if (work.confirmed.size > 0) {
-    const verified = sortedPairs(work.verified);
-    concludeDkg(turn, advance(record, failed, turn.context, { verified, culprits }), { culprits });
+  if (work.confirming || work.confirmed.size > 0) {
+    const kept = { verified: sortedPairs(work.verified), mayBeFinal: true, culprits };
+    concludeDkg(turn, advance(record, failed, turn.context, kept), { culprits });
     return;
   }
   const { attempt } = record.ceremony;

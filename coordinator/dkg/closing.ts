@@ -44,7 +44,10 @@ export function giveUpDkg(turn: DkgTurn): void {
     return;
   }
   const failed = { ...answer('NODES_UNAVAILABLE', text), state: ReceiptState.BACKEND_FAILED as const };
-  concludeDkg(turn, advance(record, failed, turn.context, { verified: sortedPairs(work.verified) }));
+  concludeDkg(
+    turn,
+    advance(record, failed, turn.context, { verified: sortedPairs(work.verified), mayBeFinal: work.confirming }),
+  );
 }
 
 function isWanted(turn: DkgTurn, id: number): boolean {

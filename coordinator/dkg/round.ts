@@ -169,6 +169,7 @@ function finishRound(turn: DkgTurn): void {
     return;
   }
   const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
+  work.confirming = true;
   for (const id of unconfirmed) ask(turn, id, { case: 'dkgConfirm', value: { results } });
   if (unconfirmed.length === 0) completeDkg(turn, results[0]!);
 }

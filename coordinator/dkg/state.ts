@@ -46,6 +46,8 @@ export interface DkgWork extends Waiting {
   readonly verified: Set<Pair>;
   readonly finished: Map<number, DkgFinished>;
   readonly confirmed: Set<number>;
+  /** See `mayBeFinal` of the record. */
+  confirming: boolean;
   /** Requests under way, "node/kind". */
   readonly flights: Set<string>;
   /** Real dealers of whom a share went to a recipient: they cannot be played any more. */
@@ -82,6 +84,7 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
     verified: new Set(record.ceremony.verified as readonly Pair[]),
     finished: new Map(),
     confirmed: new Set(),
+    confirming: record.ceremony.mayBeFinal === true,
     flights: new Set(),
     dealt: new Set(),
     offered: new Set(),

@@ -44,6 +44,8 @@ export interface DkgRecord {
   readonly attempt: number;
   /** No node was asked for anything in this attempt yet: true from a discarded one until the resume. */
   readonly fresh: boolean;
+  /** Nodes were asked to confirm this attempt: some may hold the final key. Then it is never given up for another. */
+  readonly mayBeFinal?: boolean;
   /** Played dealers' commitments; a dealer not named is still open or real. */
   readonly played: Readonly<Record<number, readonly string[]>>;
   /** Verified ordered pairs as "dealer>recipient", sorted. */
