@@ -48,14 +48,15 @@ function failureOf(verdict: Verdict): string {
     case 'violated':
       return `violated ${verdict.invariant}`;
     case 'failed':
+      return `failed ${verdict.what}`;
     case 'stuck':
-      return `${verdict.kind} ${stepIn(verdict.what)}`;
+      return `stuck ${stepIn(verdict.what)}`;
     case 'unsupported':
       return `unsupported ${verdict.cause}`;
   }
 }
 
-/** A failure that names a step is one of that step. */
+/** Of a step that is stuck, what it heard last may differ. */
 function stepIn(what: string): string {
   return /^step \S+/.exec(what)?.[0].replace(/:$/, '') ?? what;
 }

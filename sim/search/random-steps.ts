@@ -174,7 +174,8 @@ export class ClientPlan {
         submit({ node: draw.pick([99, key.totalNodes + 1, 1]) });
         resume('wrong', false);
         if (draw.chance(0.5)) {
-          this.#add({ call: 'exchange_dkg_shares', session: key.session, sender: 1, recipient: 1, play: 'right' });
+          // A right one would make this dealer a played one, if the key is not made yet, and owe the others.
+          this.#add({ call: 'exchange_dkg_shares', session: key.session, sender: 1, recipient: 1, play: 'wrong' });
         }
         break;
       case 'repeats':
