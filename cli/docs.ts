@@ -4,6 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configurationPage } from './docs/configuration.ts';
+import { faultsPage } from './docs/faults.ts';
 import { reasonCodesPage } from './docs/reason-codes.ts';
 import { sandboxApiPage } from './docs/sandbox-api.ts';
 import { signingApiPage } from './docs/signing-api.ts';
@@ -20,6 +21,7 @@ interface Page {
 
 const generatedPages: readonly Page[] = [
   { path: 'docs/configuration.md', render: configurationPage },
+  { path: 'docs/faults.md', render: faultsPage },
   { path: 'docs/reason-codes.md', render: reasonCodesPage },
   { path: 'docs/sandbox-api.md', render: sandboxApiPage },
   { path: 'docs/signing-api.md', render: signingApiPage },
