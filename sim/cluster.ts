@@ -42,7 +42,7 @@ import type { ProcessState } from './processes.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { nodeName, SimWorld } from './world.ts';
 
-export { SimCall, type SimCaller } from './calls.ts';
+export { SimCall } from './calls.ts';
 export type { Delivery } from './deliveries.ts';
 export type { Bug, FrameFate, SimOptions } from './options.ts';
 export type { ProcessState } from './processes.ts';

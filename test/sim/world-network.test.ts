@@ -70,7 +70,8 @@ function world(options: { readonly latency?: { minMs: number; maxMs: number }; r
     states.set(process, state);
     how();
   };
-  return { time, network, seen, arrived, send, become };
+  const stateOf = (process: string) => states.get(process);
+  return { time, network, seen, arrived, send, become, stateOf };
 }
 
 describe('a link', () => {
@@ -248,5 +249,66 @@ describe('a link', () => {
     network.cut('node/1', 'cut');
     expect(network.deliver('node/1', 'in', [frame(10)])).toEqual([]);
     expect(seen).toEqual(['in 8', 'in 9', 'down: cut']);
+  });
+
+  const operations = [
+    'send in',
+    'send out',
+    'damaged in',
+    'late out',
+    'crash node/1',
+    'crash coordinator',
+    'start node/1',
+    'start coordinator',
+    'pause node/1',
+    'pause coordinator',
+    'resume node/1',
+    'resume coordinator',
+    'silence',
+    'speak',
+  ] as const;
+
+  test('whatever happens to its ends, is up in the end when both are, goes up and down in turn, and keeps the order', () => {
+    const step = fc.record({ what: fc.constantFrom(...operations), waitMs: fc.constantFrom(0, 1, 5, 80, 7_000) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const { time, network, seen, arrived, send, become, stateOf } = world();
+        const act = (what: (typeof operations)[number]): unknown => {
+          const [verb, name = ''] = what.split(' ') as [string, string?];
+          const state = stateOf(name);
+          if (verb === 'send') return send(name as Direction);
+          if (verb === 'damaged') return send('in', [{ damage: 'corrupt' }]);
+          if (verb === 'late') return send('out', [{ afterMs: 500 }]);
+          if (verb === 'crash' && state !== 'down') become(name, 'down', () => network.crashed(name));
+          if (verb === 'start' && state === 'down') become(name, 'up', () => network.started(name, false));
+          if (verb === 'pause' && state === 'up') become(name, 'paused', () => network.paused(name));
+          if (verb === 'resume' && state === 'paused') become(name, 'up', () => network.resumed(name));
+          if (verb === 'silence' || verb === 'speak') network.silence('node/1', verb === 'silence');
+          return undefined;
+        };
+        for (const { what, waitMs } of steps) {
+          act(what);
+          time.advance(waitMs);
+        }
+        for (const name of ['node/1', 'coordinator'] as const) {
+          act(`resume ${name}`);
+          act(`start ${name}`);
+        }
+        act('speak');
+        time.runUntil(() => false);
+        expect(network.isUp('node/1')).toBe(true);
+        const changes = seen.filter((one) => one === 'up' || one.startsWith('down')).map((one) => one.split(':')[0]);
+        expect(changes).toEqual(changes.map((_, index) => (index % 2 === 0 ? 'down' : 'up')));
+        for (const direction of ['in', 'out']) {
+          const attempts = arrived.filter((one) => one.direction === direction).map(({ attempt }) => attempt);
+          expect(attempts).toEqual([...attempts].sort((a, b) => a - b));
+        }
+        const before = seen.length;
+        expect([send('in'), send('out')]).toEqual([undefined, undefined]);
+        time.advance(5);
+        expect(seen.slice(before)).toHaveLength(2);
+      }),
+      { numRuns: 400 },
+    );
   });
 });
