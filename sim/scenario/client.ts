@@ -19,6 +19,8 @@ export type Ended =
 
 /** A client that insists waits so long before it asks again. */
 const pauseMs = 100;
+/** It asks so often at least: two calls that nobody answers take a minute alone. */
+const attemptsMin = 4;
 
 export class Caller {
   readonly #world: ScenarioWorld;
@@ -117,11 +119,13 @@ export class Caller {
   #insist(step: CallStep, request: () => Call, end: (ended: Ended) => void): void {
     const { insist = false, session } = step;
     const beganMs = this.#world.nowMs();
-    const attempt = () =>
+    let attempts = 0;
+    const attempt = () => {
+      attempts += 1;
       this.#call(session, step, request(), (outcome) => {
         const next = insist ? whatHelps(outcome) : 'done';
         if (next === 'done') return end({ kind: 'answered', outcome });
-        if (this.#world.nowMs() - beganMs >= this.#insistMs) {
+        if (attempts >= attemptsMin && this.#world.nowMs() - beganMs >= this.#insistMs) {
           return end({ kind: 'stuck', waitsFor: `${outcome.call} of ${session} to come to an end`, outcome });
         }
         if (next === 'repeat') return pause();
@@ -130,6 +134,7 @@ export class Caller {
           else end({ kind: 'answered', outcome: resumed });
         });
       });
+    };
     const pause = () => this.#world.ask('wait', { ms: pauseMs }, attempt);
     attempt();
   }

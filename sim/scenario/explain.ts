@@ -171,12 +171,12 @@ function range(min: number | undefined, max: number | undefined): string {
   return min === undefined ? '' : ` of at least ${min}`;
 }
 
-/** The name that was likely meant: at most two letters off, or one within the other. */
+/** The name that was likely meant: off by a third of its letters at most. */
 function nearest(names: readonly string[], meant: string): string | undefined {
   const text = meant.toLowerCase();
   const ranked = names.map((name) => ({ name, off: distance(name.toLowerCase(), text) })).sort((a, b) => a.off - b.off);
   const best = ranked[0];
-  return best !== undefined && best.off <= Math.max(1, Math.floor(text.length / 3)) ? best.name : undefined;
+  return best !== undefined && best.off <= Math.ceil(text.length / 3) ? best.name : undefined;
 }
 
 /** Levenshtein 1966; texts are cut, so that it stays cheap. */

@@ -55,7 +55,7 @@ export function loadScenario(text: string, { file }: { readonly file: string }):
     throw whole('the file is too large', `a scenario has at most ${scenarioBytesMax} bytes`);
   }
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, stringKeys: true, logLevel: 'silent' });
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, stringKeys: true, logLevel: 'error' });
   const problems: ScenarioProblem[] = [];
   const add = (offset: number, field: string, message: string, remedy = '') => {
     const { line, col } = lines.linePos(offset);

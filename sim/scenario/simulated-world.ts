@@ -122,7 +122,7 @@ class SimulatedRun {
     time.runUntil(() => isOver || time.nowMs() >= untilMs, tasksMax);
     for (const checker of this.#checkers) {
       const text = checker.finish?.();
-      if (text !== undefined) this.#violate(checker.invariant, text);
+      if (text !== undefined) this.#violate(checker.invariant, text, this.#cluster.scenarioMs);
     }
     const [first] = this.#violations;
     return first === undefined
@@ -133,12 +133,11 @@ class SimulatedRun {
   #observe(observation: Observation): void {
     for (const checker of this.#checkers) {
       const text = checker.observe(observation);
-      if (text !== undefined) this.#violate(checker.invariant, text);
+      if (text !== undefined) this.#violate(checker.invariant, text, observation.atMs);
     }
   }
 
-  #violate(invariant: string, text: string): void {
-    const atMs = this.#cluster.scenarioMs;
+  #violate(invariant: string, text: string, atMs: number): void {
     this.#violations.push({ invariant, text, atMs });
     if (this.#options.record !== false) this.#events.push({ kind: 'violation', atMs, invariant, text });
   }

@@ -1,0 +1,224 @@
+/** The runner in the simulated world: every scenario passes, runs are the same twice, and verdicts say what was wrong. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { CheckedScenario } from '../../sim/scenario/format.ts';
+import { loadScenario } from '../../sim/scenario/load.ts';
+import { runSimulated } from '../../sim/scenario/simulated-world.ts';
+import type { Verdict } from '../../sim/scenario/world.ts';
+import { root } from '../cli/support/up-process.ts';
+
+const folder = join(root, 'scenarios');
+const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'));
+
+function read(file: string): CheckedScenario {
+  return loadScenario(readFileSync(join(folder, file), 'utf8'), { file });
+}
+
+function scenario(steps: readonly string[], more: readonly string[] = []): CheckedScenario {
+  const lines = ['scenario: x', 'about: a', ...more, 'steps:', ...steps.map((step) => `  - ${step}`)];
+  return loadScenario(lines.join('\n'), { file: 'x.yaml' });
+}
+
+function verdictOf(steps: readonly string[], more: readonly string[] = []): Verdict {
+  return runSimulated(scenario(steps, more), { crypto: 'model' }).verdict;
+}
+
+const key = '{ step: key, call: make_key, session: k }';
+const sign = '{ step: pay, call: sign, session: tx, key: k }';
+
+describe.each(files)('%s', (file) => {
+  test('passes with real cryptography and with the model, the same twice', () => {
+    const real = runSimulated(read(file));
+    expect(real.verdict).toEqual({ kind: 'passed' });
+    const first = runSimulated(read(file), { crypto: 'model' });
+    expect(first.verdict).toEqual({ kind: 'passed' });
+    expect(JSON.stringify(runSimulated(read(file), { crypto: 'model' }))).toBe(JSON.stringify(first));
+  });
+});
+
+describe('a run', () => {
+  test('does not depend on whether it is recorded', () => {
+    const one = read('crash-before-partial.yaml');
+    const { verdict, tookMs, events } = runSimulated(one, { crypto: 'model', record: false });
+    expect([verdict, events]).toEqual([{ kind: 'passed' }, []]);
+    expect(tookMs).toBe(runSimulated(one, { crypto: 'model' }).tookMs);
+  });
+
+  test('tells of its steps, faults and processes', () => {
+    const { events, replay, seed } = runSimulated(read('crash-before-partial.yaml'), { seed: "it's" });
+    const steps = events.filter((event) => event.kind === 'step').map(({ step, what }) => `${step} ${what}`);
+    expect(steps).toEqual(['key began', 'key ended', 'payment began', 'payment ended']);
+    expect(events.some((event) => event.kind === 'fault' && event.id === 'dies' && event.what === 'fired')).toBe(true);
+    expect(events.some((event) => event.kind === 'process' && event.what === 'down')).toBe(true);
+    expect(seed).toBe("it's");
+    expect(replay).toBe(`signmesh scenario run scenarios/crash-before-partial.yaml --seed 'it'\\''s'`);
+  });
+
+  test('with another seed is another run', () => {
+    const one = scenario([key]);
+    const runs = ['a', 'b'].map((seed) => JSON.stringify(runSimulated(one, { seed, crypto: 'model' }).events));
+    expect(runs[0]).not.toBe(runs[1]);
+  });
+});
+
+describe('a verdict', () => {
+  test.each([
+    ['state', '{ state: DENIED }', 'step pay: expect.state is DENIED, found BACKEND_COMPLETED'],
+    [
+      'reason_code',
+      '{ reason_code: [SHARE_ACCEPTED, MOCK_FORCED_DENIED] }',
+      'SHARE_ACCEPTED or MOCK_FORCED_DENIED, found SIGNATURE_COMPLETED',
+    ],
+    ['message_names', '{ message_names: nowhere }', 'expect.message_names is "nowhere", found BACKEND_COMPLETED'],
+    ['is_complete', '{ is_complete: false }', 'expect.is_complete is false, found true'],
+    ['resumable', '{ resumable: true }', 'expect.resumable is true, found false'],
+    ['error', '{ error: any }', 'expect.error is any, found BACKEND_COMPLETED SIGNATURE_COMPLETED'],
+    ['at_least_ms', '{ at_least_ms: 5000 }', 'expect.at_least_ms is 5000 ms or more, found 10 ms'],
+    ['within_ms', '{ within_ms: 1 }', 'expect.within_ms is 1 ms or less, found 10 ms'],
+  ])('names the field of a step that is not as expected: %s', (_, expectation, what) => {
+    const verdict = verdictOf([key, sign.replace(' }', `, expect: ${expectation} }`)]);
+    expect(verdict.kind).toBe('failed');
+    expect('what' in verdict && verdict.what.replace(/\d+ ms$/, '10 ms')).toContain(what.replace(/\d+ ms$/, '10 ms'));
+  });
+
+  test.each([
+    ['{ session: tx, state: EXPIRED }', 'expect[0]: state of tx is EXPIRED, found BACKEND_COMPLETED'],
+    [
+      '{ session: tx, reason_code: SESSION_EXPIRED }',
+      'reason_code of tx is SESSION_EXPIRED, found SIGNATURE_COMPLETED',
+    ],
+    ['{ session: tx, attempts: 3 }', 'attempts of tx is 3, found 1'],
+    ['{ session: tx, culprits: [2] }', 'culprits of tx is node 2, found nobody'],
+    ['{ culprits: [1] }', 'culprits is node 1, found nobody'],
+    ['{ signatures: 2 }', 'signatures is 2, found 1'],
+    ['{ delivered: [wallet.created] }', 'delivered is wallet.created, found dkg.session.accepted'],
+    ['{ fired: never }', 'strikes of the fault never is at least 1, found 0'],
+    ['{ fired: never, strikes: 2 }', 'strikes of the fault never is 2, found 0'],
+  ])('names what is not so at the end: %s', (expectation, what) => {
+    const faults = 'faults: [{ id: never, fault: drop, target: node/1, at: { point: dkg_refused } }]';
+    const verdict = verdictOf([key, sign], [faults, `expect: [${expectation}]`]);
+    expect(verdict.kind).toBe('failed');
+    expect('what' in verdict && verdict.what).toContain(what);
+  });
+
+  test('says what the session’s record says, and which faults struck', () => {
+    const faults = 'faults: [{ fault: bad_share, target: node/2 }]';
+    const verdict = verdictOf(['{ step: key, call: make_key, session: k, expect: { verified: true } }'], [faults]);
+    expect(verdict).toEqual({
+      kind: 'failed',
+      what: 'step key: expect.verified is true, found false',
+      cause: expect.stringMatching(
+        /BACKEND_FAILED DEALER_MISBEHAVED: .*node 2.*session k is BACKEND_FAILED DEALER_MISBEHAVED.*struck: bad_share of node\/2 at/,
+      ),
+    });
+  });
+
+  test('is stuck when a client insists in vain, after a minute and not before', () => {
+    const faults =
+      'faults: [{ fault: crash, target: [node/1, node/2, node/3], restart_after_ms: null, at: { step: pay } }]';
+    const one = scenario([key, sign.replace(' }', ', insist: true }')], [faults]);
+    const { verdict, tookMs } = runSimulated(one, { crypto: 'model' });
+    expect(verdict.kind).toBe('stuck');
+    expect('what' in verdict && verdict.what).toMatch(
+      /step pay waits for submitSignatureShare of tx .* QUORUM_UNAVAILABLE/,
+    );
+    expect(tookMs).toBeGreaterThan(60_000);
+    expect(tookMs).toBeLessThan(70_000);
+  });
+
+  test('is stuck when what is waited for does not come', () => {
+    const verdict = verdictOf([key, '{ step: w, wait: { session: k, state: EXPIRED, within_ms: 700 } }']);
+    expect(verdict).toMatchObject({
+      kind: 'stuck',
+      what: 'step w: session k in state EXPIRED is waited for since 700 ms, found BACKEND_COMPLETED',
+    });
+  });
+
+  test('says that a world cannot run a scenario', () => {
+    expect(verdictOf([key], ['worlds: [live]'])).toMatchObject({ kind: 'unsupported' });
+  });
+
+  test('is a violation when a signature does not verify, whatever was expected', () => {
+    const one = scenario([key, sign]);
+    expect(runSimulated(one, { verify: () => false, checkers: [] }).verdict).toEqual({
+      kind: 'violated',
+      invariant: 'signature-verifies',
+      cause: 'the signature of session tx does not verify for what was to be signed',
+    });
+  });
+
+  test('is a violation when a checker says so, also over a failure', () => {
+    const checker = { invariant: 'nothing-happens', observe: () => 'something happened' };
+    const one = scenario([key.replace(' }', ', expect: { state: DENIED } }')]);
+    const { verdict, events } = runSimulated(one, { crypto: 'model', checkers: [checker] });
+    expect(verdict).toEqual({ kind: 'violated', invariant: 'nothing-happens', cause: 'something happened' });
+    expect(events.some((event) => event.kind === 'violation')).toBe(true);
+  });
+
+  test('is a violation when what must come about in the end does not', () => {
+    const checker = { invariant: 'ends-well', observe: () => undefined, finish: () => 'it did not' };
+    expect(runSimulated(scenario([key]), { crypto: 'model', checkers: [checker] }).verdict.kind).toBe('violated');
+  });
+});
+
+describe('a client', () => {
+  test('that insists finds the session whose making was not answered', () => {
+    const lost =
+      'faults: [{ fault: drop, target: gateway, direction: in, at: { point: call_reply }, count: 1 }, { fault: drop, target: gateway, direction: in, at: { point: call_reply, step: pay }, count: 1 }]';
+    const insisting = [key, sign].map((step) =>
+      step.replace(' }', ', insist: true, expect: { state: BACKEND_COMPLETED } }'),
+    );
+    const { verdict, tookMs } = runSimulated(scenario(insisting, [lost, 'expect: [{ signatures: 1 }]']), {
+      crypto: 'model',
+    });
+    expect(verdict).toEqual({ kind: 'passed' });
+    expect(tookMs).toBeGreaterThan(30_000);
+  });
+
+  test('that does not insist is told that there is no answer', () => {
+    const lost = 'faults: [{ fault: drop, target: gateway, direction: in, at: { point: call_reply }, count: 1 }]';
+    expect(verdictOf([key.replace(' }', ', expect: { error: DEADLINE_EXCEEDED } }')], [lost])).toEqual({
+      kind: 'passed',
+    });
+  });
+
+  test('that insists gives no approval in a human’s place', () => {
+    const pending =
+      '{ step: pay, call: sign, session: tx, key: k, approval: HUMAN_REQUIRED, insist: true, expect: { state: PENDING_HUMAN_APPROVAL } }';
+    expect(verdictOf([key, pending])).toEqual({ kind: 'passed' });
+  });
+
+  test('signs under a path, on every scheme', () => {
+    const steps = [
+      key,
+      '{ step: ed, call: make_key, session: e, curve: ed25519, threshold: 2, total_nodes: 3 }',
+      '{ step: a, call: sign, session: a, key: k, path: m/0/1, message: hello }',
+      '{ step: b, call: sign, session: b, key: k, path: m/5, keystore: MPC_FROST }',
+      '{ step: c, call: sign, session: c, key: e, path: m/1 }',
+      '{ step: d, call: sign, session: d, key: e }',
+    ];
+    const one = scenario(steps, ['expect: [{ signatures: 4 }]']);
+    expect(runSimulated(one).verdict).toEqual({ kind: 'passed' });
+    expect(runSimulated(one, { crypto: 'model' }).verdict).toEqual({ kind: 'passed' });
+  });
+
+  test('finds a fault on a signing session armed when the session has its id', () => {
+    const faults =
+      'faults: [{ id: mute, fault: withhold, target: node/*, count: 1, at: { point: partial_reply, session: b } }]';
+    const steps = [
+      key,
+      '{ step: a, call: sign, session: a, key: k }',
+      '{ step: b, call: sign, session: b, key: k, expect: { at_least_ms: 300 } }',
+    ];
+    expect(verdictOf(steps, [faults, 'expect: [{ fired: mute, strikes: 1 }]'])).toEqual({ kind: 'passed' });
+  });
+
+  test('does not wait for another that is elsewhere', () => {
+    const text = `scenario: x\nabout: a\nclients:\n  a: [${key}]\n  b: [{ step: w, wait: { session: k, state: BACKEND_COMPLETED } }, { step: s, call: sign, session: t, key: k }]`;
+    const { events, verdict } = runSimulated(loadScenario(text, { file: 'x' }), { crypto: 'model' });
+    expect(verdict).toEqual({ kind: 'passed' });
+    const began = events.filter((event) => event.kind === 'step' && event.what === 'began');
+    expect(began.slice(0, 2).map(({ atMs }) => atMs)).toEqual([0, 0]);
+  });
+});
