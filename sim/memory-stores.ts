@@ -15,6 +15,7 @@ import { changeOf, endingOf, openingOf } from '../coordinator/store/layout.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
 import type { LoggedEvent } from '../proto/event-log.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { copyOf } from './copy.ts';
 
 /** The store cannot be reached; of a write, whether it took hold is unknown. */
 export class StoreUnavailable extends Error {
@@ -129,11 +130,11 @@ export function memoryCoordinatorStore(
   };
   const put = (value: SessionRecord, event: LoggedEvent | undefined) => {
     nextEndMs = undefined;
-    const copy = structuredClone(value);
+    const copy = copyOf(value);
     records.set(sessionKey(value.tenant, value.sessionId), { kind: 'session', session: copy });
     if (!event) return;
     const log = events.get(value.tenant) ?? [];
-    const logged = structuredClone(event);
+    const logged = copyOf(event);
     log.push(logged);
     events.set(value.tenant, log);
     onEvent?.(value.tenant, logged, log.length);
@@ -141,7 +142,7 @@ export function memoryCoordinatorStore(
   const conflict = (code: string, current?: SessionRecord): WriteOutcome<CoordinatorRecord> => ({
     kind: 'conflict',
     code,
-    current: current && { kind: 'session', session: structuredClone(current) },
+    current: current && { kind: 'session', session: copyOf(current) },
   });
 
   function create(write: Extract<CoordinatorWrite, { kind: 'create' }>): WriteOutcome<CoordinatorRecord> {
@@ -191,7 +192,7 @@ export function memoryCoordinatorStore(
     if ((change === 'goesOn' || change === 'completes') && closed.has(keyOf(next))) return conflict('KEY_CLOSED');
     if (change === 'goesOn') open.get(keyOf(next))?.set(next.sessionId, next.expiresMs);
     else if (change !== '') open.get(keyOf(next))?.delete(next.sessionId);
-    if (key) records.set(keyKey(key.tenant, key.keyId), { kind: 'key', key: structuredClone(key) });
+    if (key) records.set(keyKey(key.tenant, key.keyId), { kind: 'key', key: copyOf(key) });
     put(next, write.event);
     return { kind: 'written' };
   }
@@ -207,7 +208,7 @@ export function memoryCoordinatorStore(
   function load(key: string): CoordinatorRecord | undefined {
     if (key.startsWith('overdue/')) return overdue(Number(key.slice('overdue/'.length)));
     if (key.startsWith('open/')) return { kind: 'openSessions', sessionIds: [...(open.get(key)?.keys() ?? [])] };
-    return structuredClone(records.get(key));
+    return copyOf(records.get(key));
   }
 
   return {
