@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { Client, credentials, status } from '@grpc/grpc-js';
+import { Redis } from 'ioredis';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Envelope } from '../../actors/contract.ts';
@@ -129,6 +130,9 @@ async function start(changes: Partial<GatewayConfig> = {}): Promise<RunningGatew
   return gateway;
 }
 
+/** Of a production. */
+const withoutBanner = { bannerToken: undefined } as unknown as Partial<GatewayConfig>;
+
 async function health(gateway: RunningGateway): Promise<{ code: number; status: string; coordinator: string }> {
   const { statusCode, body } = await request(`http://${gateway.httpAddress}/v1/health`);
   return { code: statusCode, ...((await body.json()) as { status: string; coordinator: string }) };
@@ -162,6 +166,29 @@ describe('a gateway process', () => {
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBe('1');
     expect(await answer.body.json()).toMatchObject({ error: { code: 'provider_unavailable' } });
+  });
+
+  it('knows its banner’s token at once in a state that was put back or emptied', async () => {
+    const gateway = await start();
+    await untilHealthy(gateway);
+    await expect.poll(async () => (await post(gateway)).statusCode, { timeout: 5_000 }).toBe(200);
+    const client = new Redis(redis.url);
+    cleanUps.push(async () => client.disconnect());
+    await client.flushall();
+    await gateway.onRestored();
+    expect((await post(gateway)).statusCode).toBe(200);
+    expect(await client.keys('*')).not.toEqual([]);
+  });
+
+  it('has the sandbox’s routes without anybody who runs its processes, and says so', async () => {
+    const gateway = await start();
+    await untilHealthy(gateway);
+    const path = `http://${gateway.httpAddress}/v1/sandbox/nodes`;
+    await expect.poll(async () => (await request(path, { headers })).statusCode, { timeout: 5_000 }).toBe(503);
+    const production = await start({ environment: 'production', acceptAnyTestToken: false, ...withoutBanner });
+    expect((await request(path.replace(gateway.httpAddress, production.httpAddress), { headers })).statusCode).toBe(
+      404,
+    );
   });
 
   it('finds the coordinator again after it was away', async () => {
