@@ -1,9 +1,12 @@
 /**
  * Nodes that finish a DKG agree on what came of it: the key records that they store name the same group key, verification
  * shares and chain code, each share belongs to its verification share, and the coordinator's key and message say the same.
+ * And a key is made only of what every node has reported alike, lies included: that is the echo.
  */
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import type { NodeWrite } from '../../nodes/records.ts';
+import type { DkgFinished, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireEnvelope } from '../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
 import { type KeyRecordJson, keyRecordsIn } from './node-records.ts';
@@ -19,6 +22,27 @@ interface Agreed {
 export function groupKeyAgreed(): Checker {
   /** By "tenant/session". */
   const keys = new Map<string, Agreed>();
+  /** By "tenant/session/attempt": what each node has reported, whatever became of the frame. */
+  const reports = new Map<string, Map<number, Set<string>>>();
+
+  function reported({ message }: WireEnvelope): void {
+    if (message.body.case !== 'dkgVerified') return;
+    const { recipient, finished } = message.body.value as DkgVerified;
+    if (!finished) return;
+    const name = `${message.tenant}/${message.session}/${message.attempt}`;
+    const byNode = reports.get(name) ?? new Map<number, Set<string>>();
+    reports.set(name, byNode);
+    byNode.set(recipient, (byNode.get(recipient) ?? new Set()).add(resultText(finished)));
+  }
+
+  /** A node may have reported several results, and the one that counted is among them. */
+  function echoFault(name: string, keyId: string, totalNodes: number): string | undefined {
+    const byNode = [...(reports.get(name)?.values() ?? [])];
+    if (byNode.length < totalNodes)
+      return `the key ${keyId} was made, and ${byNode.length} of ${totalNodes} nodes reported a result`;
+    const common = [...(byNode[0] ?? [])].some((result) => byNode.every((results) => results.has(result)));
+    return common ? undefined : `the key ${keyId} was made of results that are not the same`;
+  }
 
   function say(name: string, by: string, said: string, publicKey: string): string | undefined {
     const first = keys.get(name);
@@ -40,6 +64,10 @@ export function groupKeyAgreed(): Checker {
   return {
     invariant: 'group-key-agreed',
     observe(observation: Observation) {
+      if (observation.kind === 'frame') {
+        reported(observation.envelope);
+        return undefined;
+      }
       if (observation.kind === 'promised') {
         const { receipt } = proofIn(observation.response) ?? {};
         if (receipt?.reasonCode !== 'DKG_COMPLETED') return undefined;
@@ -54,7 +82,8 @@ export function groupKeyAgreed(): Checker {
       const { tenant, keyId, curve, threshold, totalNodes, publicKey, chainCode, verificationShares } = write.key;
       const said = [curve, threshold, totalNodes, publicKey, chainCode, ...verificationShares].join(' ');
       if (!keys.has(`${tenant}/${keyId}`)) return `the coordinator has a key ${keyId} that no node has made final`;
-      return say(`${tenant}/${keyId}`, 'coordinator', said, publicKey);
+      const attempt = `${tenant}/${keyId}/${write.session.ceremony.attempt}`;
+      return say(`${tenant}/${keyId}`, 'coordinator', said, publicKey) ?? echoFault(attempt, keyId, totalNodes);
     },
   };
 }
@@ -70,4 +99,8 @@ function ownShareFault(process: string, name: string, key: KeyRecordJson): strin
   const share = group.decodeScalar(Buffer.from(key.signing_share, 'hex'));
   if (hexOf(group.baseMultiply(share)) === key.verification_shares[key.node_id - 1]) return undefined;
   return `${process} made the key ${name} final with a share that is not the one of its verification share`;
+}
+
+function resultText({ publicKey, chainCode, transcriptDigest, verificationShares }: DkgFinished): string {
+  return [publicKey, chainCode, transcriptDigest, ...verificationShares].map(hexOf).join(' ');
 }

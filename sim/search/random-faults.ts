@@ -59,7 +59,10 @@ function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
   // A dealer that always lies stops every key: most lie a few times.
   const common = { target, ...(at && { at }), ...(draw.chance(0.8) && { count: draw.int(1, 4) }) };
   if (lie === 'bad_share' && draw.chance(0.5)) return { fault: lie, ...common, for: [draw.pick(others)] };
-  if (lie === 'false_report' && draw.chance(0.5)) return { fault: lie, ...common, about: draw.pick(others) };
+  if (lie === 'false_report' && draw.chance(0.5)) {
+    // Of a node that has no part in the key nothing can be said: then it reports another key.
+    return { fault: lie, ...common, about: draw.chance(0.5) ? draw.pick(others) : Math.max(...others) };
+  }
   return { fault: lie, ...common } as Fault;
 }
 

@@ -117,8 +117,29 @@ describe('group-key-agreed', () => {
   const made = (more = {}) =>
     keyMade(keyRecord(publicKey, { verificationShares: shares.map(({ point }) => point), ...more }));
 
+  const report = (recipient: number, digestByte = 1) => {
+    const finished = {
+      nodeId: recipient,
+      publicKey,
+      verificationShares: [],
+      chainCode: secret,
+      transcriptDigest: new Uint8Array(32).fill(digestByte),
+      signature: secret,
+    };
+    const value = { recipient, verdicts: [], finished };
+    return frame(`node/${recipient}/dkg/${tenant}/k`, `dkg/${tenant}/k`, { case: 'dkgVerified', value }, 'k');
+  };
+  const reports = [report(1), report(2), report(3)];
+
   test('lets nodes and coordinator agree', () => {
-    expect(says('group-key-agreed', [record(1), record(2), made()])).toBeUndefined();
+    expect(says('group-key-agreed', [...reports, record(1), record(2), made()])).toBeUndefined();
+    // One that told two things, of which one was the truth.
+    expect(says('group-key-agreed', [report(2, 9), ...reports, record(1), made()])).toBeUndefined();
+  });
+  test('finds a key that was made of different results, or without one of a node', () => {
+    const lies = [report(1), report(2, 9), report(3), record(1), made()];
+    expect(says('group-key-agreed', lies)).toContain('results that are not the same');
+    expect(says('group-key-agreed', [report(1), report(2), record(1), made()])).toContain('2 of 3 nodes');
   });
   test('finds nodes that hold different keys', () => {
     const other = record(2, { public_key: shares[0]!.point });
