@@ -21,6 +21,8 @@ import { bigEndian32, integerAt, littleEndian32, littleEndianIntegerAt } from '.
 /** How elements of [1, order) are written. `read` gives undefined for what is no element. */
 interface Encoding {
   read(bytes: Uint8Array): bigint | undefined;
+  /** Whether `read` finds an element, mostly from the first bytes alone. */
+  holds(bytes: Uint8Array): boolean;
   write(element: bigint): Uint8Array;
 }
 
@@ -38,13 +40,23 @@ const ed25519Mark = 0x40;
 
 function secp256k1Encoding(order: bigint): Encoding {
   const half = order >> 1n;
+
+  function read(bytes: Uint8Array): bigint | undefined {
+    const prefix = bytes[0];
+    if (bytes.length !== 33 || (prefix !== 2 && prefix !== 3)) return undefined;
+    const abscissa = integerAt(bytes, 1);
+    if (abscissa === 0n || abscissa > half) return undefined;
+    return prefix === 2 ? abscissa : order - abscissa;
+  }
+
   return {
-    read(bytes) {
+    read,
+    holds(bytes) {
       const prefix = bytes[0];
-      if (bytes.length !== 33 || (prefix !== 2 && prefix !== 3)) return undefined;
-      const abscissa = integerAt(bytes, 1);
-      if (abscissa === 0n || abscissa > half) return undefined;
-      return prefix === 2 ? abscissa : order - abscissa;
+      if (bytes.length !== 33 || (prefix !== 2 && prefix !== 3)) return false;
+      const first = bytes[1]!;
+      // Half of the order begins with 7f.
+      return first > 0 && first < 0x7f ? true : read(bytes) !== undefined;
     },
     write(element) {
       const odd = element > half;
@@ -58,11 +70,20 @@ function secp256k1Encoding(order: bigint): Encoding {
 
 function ed25519Encoding(order: bigint): Encoding {
   const mark = BigInt(ed25519Mark) << 248n;
+
+  function read(bytes: Uint8Array): bigint | undefined {
+    if (bytes.length !== 32 || (bytes[31]! & ed25519Mark) === 0) return undefined;
+    const element = littleEndianIntegerAt(bytes, 0) - mark;
+    return element > 0n && element < order ? element : undefined;
+  }
+
   return {
-    read(bytes) {
-      if (bytes.length !== 32 || (bytes[31]! & ed25519Mark) === 0) return undefined;
-      const element = littleEndianIntegerAt(bytes, 0) - mark;
-      return element > 0n && element < order ? element : undefined;
+    read,
+    holds(bytes) {
+      if (bytes.length !== 32) return false;
+      const last = bytes[31]!;
+      // The order begins with 10, and the mark stands above it.
+      return last > ed25519Mark && last < ed25519Mark + 0x10 ? true : read(bytes) !== undefined;
     },
     write: (element) => littleEndian32(element + mark),
   };
@@ -70,7 +91,7 @@ function ed25519Encoding(order: bigint): Encoding {
 
 function modelGroup(curve: Curve, order: bigint, generator: bigint): ModelGroup {
   const big = curve === 'secp256k1';
-  const { read, write } = big ? secp256k1Encoding(order) : ed25519Encoding(order);
+  const { read, holds, write } = big ? secp256k1Encoding(order) : ed25519Encoding(order);
 
   function elementOf(point: Uint8Array): bigint {
     const element = read(point);
@@ -98,7 +119,7 @@ function modelGroup(curve: Curve, order: bigint, generator: bigint): ModelGroup 
     generatorElement: generator,
     elementOf,
     pointOf,
-    isValidPoint: (bytes) => read(bytes) !== undefined,
+    isValidPoint: holds,
     baseMultiply(scalar) {
       assertScalar(scalar, order);
       return pointOf((scalar * generator) % order);

@@ -80,6 +80,19 @@ describe.each(CURVES)('the model of %s', (curve) => {
     expectRefusal('INVALID_SCALAR', () => group.baseMultiply(group.order));
   });
 
+  test('what is a point is read as one, and what is not is refused, wherever the bytes are changed', () => {
+    const group = groupOf(curve);
+    fc.assert(
+      fc.property(scalar, fc.nat({ max: group.pointBytes - 1 }), fc.nat({ max: 255 }), (a, at, byte) => {
+        const changed = group.baseMultiply(a);
+        changed[at] = byte;
+        if (group.isValidPoint(changed)) expect(group.negate(group.negate(changed))).toEqual(changed);
+        else expectRefusal('INVALID_POINT', () => group.negate(changed));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   test('knows its points: one encoding each, and no scalar, real point or other length is one', () => {
     const group = groupOf(curve);
     const random = seededRandom(`points ${curve}`);
