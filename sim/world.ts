@@ -5,36 +5,34 @@
 import { peerOf } from '../actors/address.ts';
 import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
-import { safeErrorText } from '../actors/live/supervision.ts';
-import type { SessionConfig } from '../coordinator/config.ts';
 import { clusterAddress, type LocalMessage } from '../coordinator/messages.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
 import { faultEngine } from '../faults/engine.ts';
 import type { ProcessName } from '../faults/engine-contract.ts';
 import { frameText } from '../faults/frame-text.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../proto/limits.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { Calls, type CallUnderWay } from './calls.ts';
 import { Deliveries } from './deliveries.ts';
-import { FaultDesk, type WorldOrder } from './fault-desk.ts';
+import { FaultDesk } from './fault-desk.ts';
 import type { ReceivedEnvelope } from './frame-passage.ts';
-import { answerError, type CoordinatorMachine, coordinatorMachine, type NodeMachine, nodeMachine } from './members.ts';
+import { answerError, type CoordinatorMachine, type NodeMachine } from './members.ts';
 import {
   emptyCoordinatorSnapshot,
   type MemoryCoordinatorStore,
   type MemoryNodeStore,
   memoryCoordinatorStore,
   memoryNodeStore,
-  unreliableStore,
 } from './memory-stores.ts';
 import { type Direction, Network } from './network.ts';
 import type { Bug, SimOptions } from './options.ts';
+import { performOrder } from './orders.ts';
 import { passages } from './passages.ts';
 import { type Life, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import { Recorder } from './recorder.ts';
+import { Starts } from './starts.ts';
 import { Redis } from './store-side.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -59,6 +57,7 @@ export class SimWorld {
   readonly deliveries: Deliveries | undefined;
   readonly #options: SimOptions;
   readonly #redis = new Redis();
+  readonly #starts: Starts;
   readonly #nodes = new Map<number, NodeMachine>();
   /** To whom each link leads. */
   readonly #linked = new Map<ProcessName, { readonly address: Address; readonly boot: string }>();
@@ -91,6 +90,7 @@ export class SimWorld {
     this.calls = this.#gatewayCalls();
     this.network = this.#links();
     this.deliveries = options.receiver === true ? this.#webhooks() : undefined;
+    this.#starts = new Starts(options, this, this.#redis);
     this.#addProcesses();
     for (const process of this.processes.names()) this.processes.start(process, true);
   }
@@ -160,7 +160,7 @@ export class SimWorld {
   #coordinatorLife(): Life {
     return this.#linkedLife('coordinator', {
       start: (boot) => {
-        this.#coordinator = this.#startCoordinator(boot);
+        this.#coordinator = this.#starts.coordinator(boot, (envelope) => this.#fromCoordinator(envelope));
         if (!this.#redis.isUp) this.#tell({ kind: 'storeStatus', ready: false });
       },
       crash: (loseState) => {
@@ -175,35 +175,9 @@ export class SimWorld {
     });
   }
 
-  #startCoordinator(boot: string): CoordinatorMachine {
-    const config: SessionConfig = {
-      resumeKey: this.#random('resume-key')(32),
-      lifetimes: { signingMs: signingLifetimeMs, pendingMs: pendingLifetimeMs, dkgMs: dkgLifetimeMs },
-      nodesWaitMs,
-      partialTimeoutMs: 2000,
-      sandbox: true,
-      // Few, since most worlds live for a handful of signatures.
-      nonceBatchFirst: 1,
-      ...this.#options.config,
-      roster: this.roster,
-      coordinatorBoot: boot,
-    };
-    const { observe, onCoordinatorWrite = () => 'answered' } = this.#options;
-    const store = this.coordinatorStore.as(this.processes.startsOf('coordinator'));
-    return coordinatorMachine(config, this.#redis, {
-      ...this.#memberPorts('coordinator', boot),
-      store: this.#options.onCoordinatorWrite ? unreliableStore(store, onCoordinatorWrite) : store,
-      send: (envelope) => this.#fromCoordinator(envelope),
-      wrote:
-        observe &&
-        ((write, outcome) =>
-          observe({ kind: 'written', atMs: this.recorder.atMs, process: 'coordinator', write, outcome })),
-    });
-  }
-
   #nodeLife(id: number): Life {
     return this.#linkedLife(nodeName(id), {
-      start: (boot) => this.#nodes.set(id, this.#startNode(id, boot)),
+      start: (boot) => this.#nodes.set(id, this.#starts.node(id, boot)),
       crash: (loseState) => {
         this.#nodes.get(id)?.crash();
         this.#nodes.delete(id);
@@ -212,51 +186,6 @@ export class SimWorld {
       pause: () => this.#nodes.get(id)?.pause(),
       resume: () => this.#nodes.get(id)?.resume(),
     });
-  }
-
-  #startNode(id: number, boot: string): NodeMachine {
-    const { observe, onNodeWrite } = this.#options;
-    const store = this.nodeStores[id - 1]!;
-    const identitySeed = this.identities[id - 1]!;
-    const process = `node/${id}` as const;
-    return nodeMachine(
-      { nodeId: id, boot, roster: this.roster, identitySeed, sandbox: undefined },
-      {
-        ...this.#memberPorts(process, boot),
-        store: onNodeWrite ? unreliableStore(store, (write) => onNodeWrite(id, write)) : store,
-        send: (envelope) => this.network.send(process, 'out', envelope),
-        wrote:
-          observe &&
-          ((write, outcome) => observe({ kind: 'written', atMs: this.recorder.atMs, process, write, outcome })),
-      },
-    );
-  }
-
-  #memberPorts(process: ProcessName, boot: string) {
-    const { recorder, desk } = this;
-    const keeps = this.#options.keepTrace !== false;
-    return {
-      time: this.time,
-      nowMs: () => this.processes.nowMs(process),
-      random: this.#random(boot),
-      observe: (address: Address, event: ActorEvent) => {
-        if (keeps) this.events.push({ address, event });
-        recorder.emitted(process, address, event);
-      },
-      stepped: recorder.record && ((address: Address, state: unknown) => recorder.stepped(address, state)),
-      bug:
-        this.#options.onBug === 'record'
-          ? (address: Address, error: unknown) => this.#bug(process, address, error)
-          : undefined,
-      verdict: () => desk.write(process),
-      readsFail: () => desk.readsFail(process),
-    };
-  }
-
-  #bug(process: ProcessName, address: Address, error: unknown): void {
-    const text = safeErrorText(error);
-    this.bugs.push({ address, text });
-    this.recorder.bug(process, address, text);
   }
 
   #redisIs(up: boolean): void {
@@ -389,47 +318,9 @@ export class SimWorld {
           linkTimeoutMs,
           world: 'simulated',
         }),
-      perform: (order) => this.#perform(order),
+      perform: (order) => performOrder(order, this),
       told: (...of) => this.recorder.fault(...of),
     });
-  }
-
-  #perform(order: WorldOrder): void {
-    const { processes, network, deliveries } = this;
-    switch (order.kind) {
-      case 'crash':
-        if (processes.has(order.process)) processes.crash(order.process, order.loseState, order.restartAfterMs);
-        return;
-      case 'pause':
-      case 'resume':
-        if (processes.has(order.process)) processes[order.kind](order.process);
-        return;
-      case 'silence':
-        network.silence(order.process, order.on);
-        return;
-      case 'deliver':
-        for (const [index, arrivesMs] of network.deliver(order.peer, order.direction, order.envelopes).entries()) {
-          this.recorder.released(order.envelopes[index]!, arrivesMs);
-        }
-        return;
-      case 'clock':
-        processes.setClock(order.process, order.offsetMs);
-        this.recorder.clock(order.process, processes.clockOffsetMs(order.process));
-        return;
-      case 'redis':
-        if (order.up) processes.start('redis', true);
-        else processes.crash('redis', false, null);
-        return;
-      case 'worker':
-        deliveries?.stall(order.stalled);
-        return;
-      case 'queue':
-        if (order.what === 'double_delivery') deliveries?.double();
-        else deliveries?.poison();
-        return;
-      case 'receiver':
-        deliveries?.behave(order.behaviour);
-    }
   }
 }
 

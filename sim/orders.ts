@@ -1,0 +1,52 @@
+/** Performs what the fault engine orders, on the parts of the simulated world. */
+import type { Deliveries } from './deliveries.ts';
+import type { WorldOrder } from './fault-desk.ts';
+import type { Network } from './network.ts';
+import type { Processes } from './processes.ts';
+import type { Recorder } from './recorder.ts';
+
+/** What orders are about. A world without a receiver has no deliveries. */
+export interface OrderedParts {
+  readonly processes: Processes;
+  readonly network: Network;
+  readonly recorder: Recorder;
+  readonly deliveries: Deliveries | undefined;
+}
+
+export function performOrder(order: WorldOrder, parts: OrderedParts): void {
+  const { processes, network, recorder, deliveries } = parts;
+  switch (order.kind) {
+    case 'crash':
+      if (processes.has(order.process)) processes.crash(order.process, order.loseState, order.restartAfterMs);
+      return;
+    case 'pause':
+    case 'resume':
+      if (processes.has(order.process)) processes[order.kind](order.process);
+      return;
+    case 'silence':
+      network.silence(order.process, order.on);
+      return;
+    case 'deliver':
+      for (const [index, arrivesMs] of network.deliver(order.peer, order.direction, order.envelopes).entries()) {
+        recorder.released(order.envelopes[index]!, arrivesMs);
+      }
+      return;
+    case 'clock':
+      processes.setClock(order.process, order.offsetMs);
+      recorder.clock(order.process, processes.clockOffsetMs(order.process));
+      return;
+    case 'redis':
+      if (order.up) processes.start('redis', true);
+      else processes.crash('redis', false, null);
+      return;
+    case 'worker':
+      deliveries?.stall(order.stalled);
+      return;
+    case 'queue':
+      if (order.what === 'double_delivery') deliveries?.double();
+      else deliveries?.poison();
+      return;
+    case 'receiver':
+      deliveries?.behave(order.behaviour);
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Every start of a process with actors: its configuration, its stream of randomness, its store with what may go wrong on
+ * the way to it, and whom it tells of what it does.
+ */
+import type { ActorEvent, Address } from '../actors/contract.ts';
+import { safeErrorText } from '../actors/live/supervision.ts';
+import type { SessionConfig } from '../coordinator/config.ts';
+import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/messages.ts';
+import type { ProcessName } from '../faults/engine-contract.ts';
+import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../proto/limits.ts';
+import type { Roster } from '../proto/roster.ts';
+import type { FaultDesk } from './fault-desk.ts';
+import {
+  type CoordinatorMachine,
+  coordinatorMachine,
+  type MemberPorts,
+  type NodeMachine,
+  nodeMachine,
+} from './members.ts';
+import { type MemoryCoordinatorStore, type MemoryNodeStore, unreliableStore } from './memory-stores.ts';
+import type { Network } from './network.ts';
+import type { Bug, SimOptions } from './options.ts';
+import type { Processes } from './processes.ts';
+import { randomStream } from './random.ts';
+import type { Recorder } from './recorder.ts';
+import type { Redis } from './store-side.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+type CoordinatorPorts = MemberPorts<CoordinatorWrite, CoordinatorRecord>;
+
+/** The parts of the world that a process is put into. */
+export interface StartParts {
+  readonly time: VirtualTime;
+  readonly roster: Roster;
+  readonly identities: readonly Uint8Array[];
+  readonly nodeStores: readonly MemoryNodeStore[];
+  readonly coordinatorStore: MemoryCoordinatorStore;
+  readonly recorder: Recorder;
+  readonly processes: Processes;
+  readonly network: Network;
+  readonly desk: FaultDesk;
+  readonly events: { readonly address: Address; readonly event: ActorEvent }[];
+  readonly bugs: Bug[];
+}
+
+export class Starts {
+  readonly #options: SimOptions;
+  readonly #parts: StartParts;
+  readonly #redis: Redis;
+
+  constructor(options: SimOptions, parts: StartParts, redis: Redis) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#redis = redis;
+  }
+
+  coordinator(boot: string, send: CoordinatorPorts['send']): CoordinatorMachine {
+    const config: SessionConfig = {
+      resumeKey: this.#random('resume-key')(32),
+      lifetimes: { signingMs: signingLifetimeMs, pendingMs: pendingLifetimeMs, dkgMs: dkgLifetimeMs },
+      nodesWaitMs,
+      partialTimeoutMs: 2000,
+      sandbox: true,
+      // Few, since most worlds live for a handful of signatures.
+      nonceBatchFirst: 1,
+      ...this.#options.config,
+      roster: this.#parts.roster,
+      coordinatorBoot: boot,
+    };
+    const { observe, onCoordinatorWrite = () => 'answered' } = this.#options;
+    const store = this.#parts.coordinatorStore.as(this.#parts.processes.startsOf('coordinator'));
+    return coordinatorMachine(config, this.#redis, {
+      ...this.#ports('coordinator', boot),
+      store: this.#options.onCoordinatorWrite ? unreliableStore(store, onCoordinatorWrite) : store,
+      send,
+      wrote:
+        observe &&
+        ((write, outcome) =>
+          observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process: 'coordinator', write, outcome })),
+    });
+  }
+
+  node(id: number, boot: string): NodeMachine {
+    const { observe, onNodeWrite } = this.#options;
+    const store = this.#parts.nodeStores[id - 1]!;
+    const identitySeed = this.#parts.identities[id - 1]!;
+    const process = `node/${id}` as const;
+    return nodeMachine(
+      { nodeId: id, boot, roster: this.#parts.roster, identitySeed, sandbox: undefined },
+      {
+        ...this.#ports(process, boot),
+        store: onNodeWrite ? unreliableStore(store, (write) => onNodeWrite(id, write)) : store,
+        send: (envelope) => this.#parts.network.send(process, 'out', envelope),
+        wrote:
+          observe &&
+          ((write, outcome) => observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process, write, outcome })),
+      },
+    );
+  }
+
+  #ports(process: ProcessName, boot: string) {
+    const { recorder, desk, processes, events } = this.#parts;
+    const keeps = this.#options.keepTrace !== false;
+    return {
+      time: this.#parts.time,
+      nowMs: () => processes.nowMs(process),
+      random: this.#random(boot),
+      observe: (address: Address, event: ActorEvent) => {
+        if (keeps) events.push({ address, event });
+        recorder.emitted(process, address, event);
+      },
+      stepped: recorder.record && ((address: Address, state: unknown) => recorder.stepped(address, state)),
+      bug:
+        this.#options.onBug === 'record'
+          ? (address: Address, error: unknown) => this.#bug(process, address, error)
+          : undefined,
+      verdict: () => desk.write(process),
+      readsFail: () => desk.readsFail(process),
+    };
+  }
+
+  #bug(process: ProcessName, address: Address, error: unknown): void {
+    const text = safeErrorText(error);
+    this.#parts.bugs.push({ address, text });
+    this.#parts.recorder.bug(process, address, text);
+  }
+
+  #random(label: string) {
+    return randomStream(this.#options.seed, label);
+  }
+}
