@@ -7,6 +7,7 @@ import { configurationPage } from './docs/configuration.ts';
 import { faultsPage } from './docs/faults.ts';
 import { reasonCodesPage } from './docs/reason-codes.ts';
 import { sandboxApiPage } from './docs/sandbox-api.ts';
+import { scenarioSchemaFile, scenariosPage } from './docs/scenarios.ts';
 import { signingApiPage } from './docs/signing-api.ts';
 import { walletApiPage } from './docs/wallet-api.ts';
 import { exitCodes } from './failure.ts';
@@ -24,8 +25,10 @@ const generatedPages: readonly Page[] = [
   { path: 'docs/faults.md', render: faultsPage },
   { path: 'docs/reason-codes.md', render: reasonCodesPage },
   { path: 'docs/sandbox-api.md', render: sandboxApiPage },
+  { path: 'docs/scenarios.md', render: scenariosPage },
   { path: 'docs/signing-api.md', render: signingApiPage },
   { path: 'docs/wallet-api.md', render: walletApiPage },
+  { path: 'scenarios/schema.json', render: scenarioSchemaFile },
 ];
 
 /** The paths of the pages that differ from what the code says. */

@@ -1,0 +1,82 @@
+/** The made parts of docs/scenarios.md, from the format itself; and scenarios/schema.json, for editors. */
+import type { TSchema } from 'typebox';
+import {
+  Cluster,
+  Expectation,
+  Scenario,
+  StepExpectation,
+  type StepKind,
+  stepSchemas,
+} from '../../sim/scenario/format.ts';
+import { scenarioJsonSchema } from '../../sim/scenario/json-schema.ts';
+import { type Verdict, verdictExitCodes } from '../../sim/scenario/world.ts';
+import { requestTable } from './schemas.ts';
+import { code, table, withSections } from './sections.ts';
+
+/** The page as it must be, from the page as it is: what is written by hand stays. */
+export function scenariosPage(page: string): string {
+  return withSections(
+    page,
+    new Map([
+      ['a file', requestTable(Scenario)],
+      ['cluster', requestTable(Cluster)],
+      ['common fields of steps', requestTable(only(stepSchemas.initiate_dkg, [...common]))],
+      ['calls', calls.map(callSection).join('\n\n')],
+      ['waits', requestTable(member(stepSchemas.wait, 'wait'))],
+      ['expectations of a step', requestTable(StepExpectation)],
+      ['expectations at the end', requestTable(Expectation)],
+      ['verdicts', table(['Verdict', 'Exit code', 'Meaning'], verdicts())],
+    ]),
+  );
+}
+
+/** scenarios/schema.json, whole. */
+export function scenarioSchemaFile(): string {
+  return `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`;
+}
+
+const common = ['step', 'expect', 'insist'] as const;
+const calls = (Object.keys(stepSchemas) as StepKind[]).filter((kind) => 'call' in propertiesOf(stepSchemas[kind]));
+
+const meanings: Readonly<Record<Verdict['kind'], string>> = {
+  passed: 'all that was expected came to pass',
+  failed: 'an expectation does not hold: which, and what was there instead',
+  violated: 'an invariant does not hold, whatever the scenario expects',
+  stuck: 'what must happen did not, in its time',
+  unsupported: 'this world cannot run the scenario, and why',
+};
+
+function callSection(kind: StepKind): string {
+  const schema = stepSchemas[kind];
+  const names = Object.keys(propertiesOf(schema)).filter((name) => name !== 'call' && !isCommon(name));
+  const { description } = schema as { readonly description?: string };
+  const sentence = description === undefined ? '' : `\n\nBoth calls, one after the other: ${description}.`;
+  return `### ${kind}${sentence}\n\n${requestTable(only(schema, names))}`;
+}
+
+function verdicts(): string[][] {
+  return (Object.keys(meanings) as Verdict['kind'][]).map((kind) => [
+    code(kind),
+    String(verdictExitCodes[kind]),
+    meanings[kind],
+  ]);
+}
+
+function isCommon(name: string): boolean {
+  return (common as readonly string[]).includes(name);
+}
+
+function propertiesOf(schema: TSchema): Readonly<Record<string, TSchema>> {
+  return (schema as unknown as { readonly properties: Readonly<Record<string, TSchema>> }).properties;
+}
+
+function member(schema: TSchema, name: string): TSchema {
+  return propertiesOf(schema)[name]!;
+}
+
+/** The same object with these fields alone. */
+function only(schema: TSchema, names: readonly string[]): TSchema {
+  const properties = Object.fromEntries(names.map((name) => [name, member(schema, name)]));
+  const { required = [] } = schema as { readonly required?: readonly string[] };
+  return { properties, required } as unknown as TSchema;
+}
