@@ -8,9 +8,7 @@
  */
 import { prefixTable } from '../actors/address.ts';
 import type {
-  ActorEvent,
   Address,
-  Behaviour,
   Effect,
   Envelope,
   Input,
@@ -23,95 +21,20 @@ import type {
 } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
 import { defaultRestartPolicy, RestartPacer } from '../actors/live/supervision.ts';
-import { Mailbox } from '../actors/mailbox.ts';
 import { persistOf } from '../actors/step.ts';
-import type { Runnable, Task, VirtualTime } from './virtual-time.ts';
+import { type AnyBehaviour, Cell, Timer } from './cell.ts';
+import type { DeadCause, Found, LaterStore, Unavailable, World } from './machine-ports.ts';
+import type { Runnable } from './virtual-time.ts';
 
 /** As the live runtime has them. */
 const loadAttemptsMax = 4;
 const loadRetryMinMs = 50;
 const loadRetryMaxMs = 2_000;
 
-// biome-ignore lint/suspicious/noExplicitAny: behaviours of different states in one list
-type AnyBehaviour<M, W, R> = Behaviour<any, M, W, R>;
-
-export type Unavailable = Extract<Refusal<never>, { kind: 'unavailable' }>;
-
-/** What a read found, or why it found nothing out. */
-export type Found<R> = { readonly record: R | undefined } | Unavailable;
-
-/** A store that answers later, in virtual time; to a process that is gone it may answer, and nobody listens. */
-export interface LaterStore<W, R> {
-  load(key: string, answer: (found: Found<R>) => void): void;
-  write(write: W, answer: (outcome: WriteOutcome<R> | Unavailable) => void): void;
-}
-
-/** Why an input was given up: its actor threw, or its durable record could not be read. */
-export type DeadCause = 'bug' | 'unavailable';
-
-/** What the machine asks of the world. */
-export interface World<M> {
-  readonly time: VirtualTime;
-  /** This process's clock. */
-  nowMs(): number;
-  /** Takes a message to another machine; undefined: it is on its way. */
-  carry(envelope: Envelope<M>): UndeliveredReason | undefined;
-  observe(address: Address, event: ActorEvent): void;
-  /** After every step, with the actor's new state; only if somebody looks. */
-  readonly stepped: ((address: Address, state: unknown) => void) | undefined;
-  /** An actor threw. undefined: the world throws too. */
-  readonly bug: ((address: Address, error: unknown) => void) | undefined;
-  /** A message that no actor will take any more. */
-  deadLetter(envelope: Envelope<M>, cause: DeadCause): void;
-}
-
 export interface MachineOptions<M, W, R> {
   readonly behaviours: readonly AnyBehaviour<M, W, R>[];
   readonly store: LaterStore<W, R>;
   readonly random: RandomBytes;
-}
-
-/** One actor. It is its own task: "give it its next input". */
-class Cell<M, W, R> implements Runnable {
-  readonly machine: Machine<M, W, R>;
-  readonly address: Address;
-  readonly behaviour: AnyBehaviour<M, W, R>;
-  readonly mailbox = new Mailbox<Input<M, W, R>>();
-  phase: 'unstarted' | 'loading' | 'idle' | 'persisting' | 'backingOff' | 'gone' = 'unstarted';
-  queued = false;
-  /** Rises with every (re)start and stop: what was asked for by an earlier life is not answered to a later one. */
-  life = 0;
-  state: unknown = undefined;
-  record: R | undefined = undefined;
-  /** The message that is being handled, also while its write is under way and refused. */
-  origin: { readonly from: Address; readonly trace: Trace } | undefined = undefined;
-  timers: Map<string, Task> | undefined = undefined;
-  restarts: RestartPacer | undefined = undefined;
-  /** It was running when it failed: it restarts even if no message waits, for its timers' sake. */
-  mustStart = false;
-  failedLoads = 0;
-
-  constructor(machine: Machine<M, W, R>, address: Address, behaviour: AnyBehaviour<M, W, R>) {
-    this.machine = machine;
-    this.address = address;
-    this.behaviour = behaviour;
-  }
-
-  run(): void {
-    this.machine.turn(this);
-  }
-}
-
-class Timer<M, W, R> implements Runnable {
-  readonly #cell: Cell<M, W, R>;
-  readonly #name: string;
-  constructor(cell: Cell<M, W, R>, name: string) {
-    this.#cell = cell;
-    this.#name = name;
-  }
-  run(): void {
-    this.#cell.machine.fire(this.#cell, this.#name, this);
-  }
 }
 
 export class Machine<M, W, R> {

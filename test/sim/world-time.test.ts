@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Behaviour, Effect, Input } from '../../actors/contract.ts';
-import { type DeadCause, type LaterStore, Machine } from '../../sim/machine.ts';
+import { Machine } from '../../sim/machine.ts';
+import type { DeadCause, LaterStore } from '../../sim/machine-ports.ts';
 import { randomStream } from '../../sim/random.ts';
 import { VirtualTime } from '../../sim/virtual-time.ts';
 
