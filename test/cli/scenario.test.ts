@@ -1,0 +1,129 @@
+/** `signmesh scenario` as a person calls it: exit codes by verdict, reports, and what is said of wrong files. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { run } from '../../cli/scenario.ts';
+import { root } from './support/up-process.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'signmesh-scenario-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let written = '';
+beforeEach(() => {
+  written = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    written += String(text);
+    return true;
+  });
+  return () => vi.restoreAllMocks();
+});
+
+function file(name: string, ...lines: string[]): string {
+  const path = join(folder, `${name}.yaml`);
+  writeFileSync(path, [`scenario: ${name}`, 'about: A test.', ...lines].join('\n'));
+  return path;
+}
+
+const key = (more = '') => `  - { step: key, call: make_key, session: k${more} }`;
+const passes = file('passes', 'steps:', key());
+const fails = file('fails', 'steps:', key(', expect: { state: DENIED }'));
+const sticks = file('sticks', 'steps:', '  - { step: w, wait: { nodes_ready: 3, within_ms: 100 } }');
+const liveOnly = file('live-only', 'worlds: [live]', 'steps:', key());
+
+describe('signmesh scenario run', () => {
+  test.each([
+    [[passes], 0],
+    [[fails], 10],
+    [[sticks], 12],
+    [[liveOnly], 13],
+    [[passes, liveOnly, sticks, fails], 10],
+    [[passes, liveOnly, sticks], 12],
+  ])('ends with the exit code of the worst verdict: %#', async (files, code) => {
+    expect(await run(['run', '--crypto', 'model', ...files])).toBe(code);
+  });
+
+  test('says of one run what became of it, and of several one line each', async () => {
+    await run(['run', '--crypto', 'model', fails]);
+    expect(written).toContain('verdict   failed: step key: expect.state is DENIED, found BACKEND_COMPLETED');
+    expect(written).toContain('replay    signmesh scenario run scenarios/fails.yaml --seed fails --crypto model');
+    written = '';
+    await run(['run', '--crypto', 'model', passes, fails]);
+    expect(written).toMatch(/^passes +simulated +passed +\d+ ms {2}\(\d+\.\d s\)\nfails +simulated +failed/);
+    expect(written).toMatch(/1 of 2 passed\n$/);
+  });
+
+  test('runs the scenarios that come with signmesh by their names, with a seed', async () => {
+    expect(await run(['run', '--seed', 'other', 'silent-node-replaced'])).toBe(0);
+    expect(written).toContain('--seed other');
+  });
+
+  test('writes every report that it is asked for, and nothing else on standard output', async () => {
+    const out = join(folder, 'out');
+    const reports = [
+      `junit=${join(out, 'j.xml')}`,
+      `html=${join(out, 'h.html')}`,
+      `text=${join(out, 't.txt')}`,
+      'jsonl',
+    ];
+    const flags = reports.flatMap((report) => ['--report', report]);
+    expect(await run(['run', '--crypto', 'model', ...flags, fails])).toBe(10);
+    expect(readdirSync(out).sort()).toEqual(['h.html', 'j.xml', 't.txt']);
+    expect(readFileSync(join(out, 'j.xml'), 'utf8')).toContain('<failure');
+    expect(readFileSync(join(out, 'h.html'), 'utf8')).toContain('<!doctype html>');
+    const lines = written
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string });
+    expect([lines[0]?.type, lines.at(-1)]).toEqual([
+      'run',
+      expect.objectContaining({ verdict: 'failed', exit_code: 10 }),
+    ]);
+  });
+
+  test('writes a page a run into a folder', async () => {
+    const out = join(folder, 'pages');
+    await run(['run', '--crypto', 'model', '--report', `html=${out}`, passes, fails]);
+    expect(readdirSync(out).sort()).toEqual(['fails.html', 'passes.html']);
+  });
+
+  test.each([
+    [['run'], /Say which scenario/],
+    [['run', 'no-such-scenario'], /no scenario of that name: see "signmesh scenario list"/],
+    [['run', join(folder, 'gone.yaml')], /Cannot read .*gone\.yaml/],
+    [['run', '--crypto', 'good', passes], /--crypto/],
+    [['run', '--report', 'pdf', passes], /--report takes text, jsonl, junit, html, not "pdf"/],
+    [['run', '--report', 'html=', passes], /lacks the name of a file/],
+    [['run', '--report', 'text', '--report', 'jsonl', passes], /One report at most/],
+    [['run', '--token', 't', passes], /--token goes with --live/],
+    [['run', '--live', '--seed', 's', passes], /--seed is of the simulated world/],
+    [['run', '--live', 'http://127.0.0.1:1', '--crypto', 'model', passes], /--crypto is of the simulated world/],
+    [['run', '--what', passes], /unknown option '--what'/],
+    [['what'], /what/],
+    [[], /Say what to do: run, check or list/],
+  ])('is a wrong call: %#', async (args, said) => {
+    await expect(run(args)).rejects.toMatchObject({
+      name: 'Failure',
+      exitCode: 2,
+      message: expect.stringMatching(said),
+    });
+  });
+});
+
+test('signmesh scenario check says every problem of every file, and runs nothing', async () => {
+  const bad = file('bad', 'steps: []');
+  const worse = file('worse', 'steps:', '  - { step: a, call: sing }');
+  await expect(run(['check', passes, bad, worse])).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(/bad\.yaml:3:8 steps: .*\n.*worse\.yaml:4:22 steps\[0\]\.call: /),
+  });
+  expect(await run(['check', join(root, 'scenarios')])).toBe(0);
+  expect(written).toMatch(/^\d+ scenarios are as they should be\n$/);
+});
+
+test('signmesh scenario list names each with what it shows', async () => {
+  expect(await run(['list'])).toBe(0);
+  expect(written).toMatch(/^silent-node-replaced +A node takes the request for its partial and says nothing\.$/m);
+  expect(written).toMatch(/^store-answer-lost +\(simulated only\) /m);
+  expect(written.split('\n').length).toBeGreaterThan(30);
+});
