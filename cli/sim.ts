@@ -6,7 +6,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { eventLine } from '../sim/report/text.ts';
 import { verdictExitCodes } from '../sim/scenario/world.ts';
-import { runSeed } from '../sim/search/campaign.ts';
+import { failureOf, runSeed } from '../sim/search/campaign.ts';
 import { type Profile, profiles } from '../sim/search/profiles.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { explainFailure, verdictLine } from './sim/failures.ts';
@@ -110,7 +110,7 @@ async function search(flags: Flags): Promise<number> {
     const { verdict } = one;
     if (verdict.kind === 'passed') return true;
     if (exitCode === exitCodes.ok) exitCode = verdictExitCodes[verdict.kind];
-    const kind = verdict.kind === 'violated' ? verdict.invariant : verdict.kind;
+    const kind = failureOf(verdict);
     if (!seen.has(kind)) {
       seen.add(kind);
       progress.clear();

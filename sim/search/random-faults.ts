@@ -51,11 +51,11 @@ export function randomFaults(swarm: Swarm, draw: Draw): Fault[] {
 function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
   const target = `node/${liar}`;
   const others = Array.from({ length: swarm.nodes }, (_, index) => index + 1).filter((id) => id !== liar);
-  const at: Trigger | undefined = draw.chance(0.4)
+  const at: Trigger | undefined = draw.chance(0.3)
     ? { point: draw.pick(lieAt[lie]), nth: draw.int(1, 3) }
-    : draw.chance(0.5)
+    : draw.chance(0.7)
       ? undefined
-      : { after_ms: draw.int(0, swarm.phaseMs) };
+      : { after_ms: draw.int(0, Math.min(100, swarm.phaseMs)) };
   // A dealer that always lies stops every key: most lie a few times.
   const common = { target, ...(at && { at }), ...(draw.chance(0.8) && { count: draw.int(1, 4) }) };
   if (lie === 'bad_share' && draw.chance(0.5)) return { fault: lie, ...common, for: [draw.pick(others)] };

@@ -1,15 +1,13 @@
 /**
- * Known flaws, planted into the compiled program: each replaces one piece of text in one file, and names the invariants of
- * which at least one must be found violated, within so many seeds of all profiles. docs/simulation.md has the same table.
+ * Known flaws, planted into the compiled program: each replaces pieces of text in compiled files, and names the invariants
+ * of which one must be found violated, within so many seeds. docs/simulation.md has the same table.
  */
 export interface PlantedFlaw {
   readonly name: string;
-  /** What is wrong with the program, for whoever reads the failure. */
+  /** What is wrong with the program then. */
   readonly flaw: string;
-  /** In dist/. */
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
+  /** Files in dist/. A guard behind the one that is left out goes, too: otherwise the flaw would do no harm. */
+  readonly edits: readonly { readonly file: string; readonly from: string; readonly to: string }[];
   /** One of these is violated. */
   readonly invariants: readonly string[];
   readonly profile: 'calm' | 'stormy' | 'hostile';
@@ -20,22 +18,154 @@ export interface PlantedFlaw {
 export const plantedFlaws: readonly PlantedFlaw[] = [
   {
     name: 'nonce-kept',
-    flaw: 'a node keeps a nonce after it has signed with it',
-    file: 'nodes/signer/nonce-pools.js',
-    from: 'pool?.delete(number);',
-    to: '',
+    flaw: 'a node keeps its nonce after signing with it',
+    edits: [{ file: 'nodes/signer/nonce-pools.js', from: 'pool?.delete(number);', to: '' }],
     invariants: ['nonce-signs-once'],
     profile: 'stormy',
     seeds: 60,
   },
   {
     name: 'share-unverified',
-    flaw: 'a recipient takes a share without checking it against its dealer’s commitments',
-    file: 'crypto/dkg-transcripts.js',
-    from: 'TODO',
-    to: '',
+    flaw: 'a node takes a dealer’s share without verifying it, and makes its key of it',
+    edits: [
+      {
+        file: 'crypto/dkg-transcripts.js',
+        from: 'share !== undefined && verifyShare(terms.curve, share, sealed.recipient, commitments)',
+        to: 'share !== undefined',
+      },
+      {
+        file: 'crypto/key-package.js',
+        from: '|| !equalBytes(group.baseMultiply(signingShare), shared.verificationShares[nodeId - 1])',
+        to: '',
+      },
+    ],
     invariants: ['group-key-agreed'],
     profile: 'hostile',
+    seeds: 80,
+  },
+  {
+    name: 'culprit-wrong',
+    flaw: 'a wrong partial is blamed on the node with the next id',
+    edits: [
+      {
+        file: 'coordinator/signing/partials.js',
+        from: '.map(([id]) => id);\n        if (culprits.length === 0)',
+        to: '.map(([id]) => (id % work.key.totalNodes) + 1);\n        if (culprits.length === 0)',
+      },
+    ],
+    invariants: ['honest-never-blamed'],
+    profile: 'hostile',
+    seeds: 80,
+  },
+  {
+    name: 'persist-after-send',
+    flaw: 'answers leave before the write that they depend on',
+    edits: [
+      {
+        file: 'sim/machine.js',
+        from: 'const { write } = persist;',
+        to: `const { write } = persist;
+        const isWord = ({ kind }) => kind === 'send' || kind === 'reply';
+        for (const effect of step.effects.filter(isWord)) this.#perform(cell, effect);
+        step = { ...step, effects: step.effects.filter((effect) => !isWord(effect)) };`,
+      },
+    ],
+    invariants: ['promised-is-durable'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'stale-attempt',
+    flaw: 'a partial of an earlier attempt is taken for one of this attempt',
+    edits: [{ file: 'coordinator/signing/partials.js', from: 'said.attemptTag !== attempt.tag || ', to: '' }],
+    invariants: ['honest-never-blamed'],
+    profile: 'stormy',
     seeds: 60,
+  },
+  {
+    name: 'off-the-table',
+    flaw: 'a resumed session is ACCEPTED again',
+    edits: [
+      {
+        file: 'coordinator/signing/calls.js',
+        from: '{ ...resumed, state: ReceiptState.RESUMED }',
+        to: '{ ...resumed, state: ReceiptState.ACCEPTED }',
+      },
+      {
+        file: 'coordinator/session/record.js',
+        from: 'if (!mayFollow(record.state, outcome.state)) {',
+        to: 'if (outcome.state === undefined) {',
+      },
+    ],
+    invariants: ['transitions-on-table'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'echo-skipped',
+    flaw: 'nobody compares what the nodes report of a key',
+    edits: [
+      {
+        file: 'coordinator/dkg/round.js',
+        from: 'if (!results.every((result) => sameResult(result, results[0]))) {',
+        to: 'if (results.length === 0) {',
+      },
+      { file: 'nodes/dkg/confirming.js', from: 'if (different.length > 0) {', to: 'if (different.length < 0) {' },
+    ],
+    invariants: ['group-key-agreed'],
+    profile: 'hostile',
+    seeds: 30,
+  },
+  {
+    name: 'token-not-consumed',
+    flaw: 'a resume does not keep that its token was used',
+    edits: [
+      {
+        file: 'coordinator/signing/calls.js',
+        from: 'usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],',
+        to: 'usedResumeEpochs: record.usedResumeEpochs,',
+      },
+    ],
+    invariants: ['token-used-once'],
+    profile: 'calm',
+    seeds: 10,
+  },
+  {
+    name: 'late-partial-counted-twice',
+    flaw: 'a node’s partial that comes again counts again',
+    edits: [
+      {
+        file: 'coordinator/signing/partials.js',
+        from: 'said.attemptTag !== attempt.tag || attempt.partials.has(nodeId))\n        return;',
+        to: 'said.attemptTag !== attempt.tag)\n        return;\n    attempt.counted = (attempt.counted ?? 0) + 1;',
+      },
+      {
+        file: 'coordinator/signing/partials.js',
+        from: 'if (attempt.partials.size >= threshold) {',
+        to: 'if (Math.max(attempt.partials.size, attempt.counted ?? 0) >= threshold) {',
+      },
+    ],
+    invariants: ['no-bugs', 'quorum-signed'],
+    profile: 'stormy',
+    seeds: 60,
+  },
+  {
+    name: 'epoch-not-raised',
+    flaw: 'a step within a state does not raise the epoch, and the store lets it pass',
+    edits: [
+      {
+        file: 'coordinator/session/record.js',
+        from: 'return next(record, moment, changes, {});',
+        to: 'return { ...next(record, moment, changes, {}), epoch: record.epoch };',
+      },
+      {
+        file: 'sim/memory-stores.js',
+        from: 'if ((standing?.epoch ?? -1) !== next.epoch - 1)',
+        to: 'if (standing === undefined)',
+      },
+    ],
+    invariants: ['transitions-on-table'],
+    profile: 'calm',
+    seeds: 10,
   },
 ];
