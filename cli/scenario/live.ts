@@ -9,6 +9,7 @@ import { startLiveProcess } from '../../testing/live-process.ts';
 import { LiveWorld } from '../../testing/live-world.ts';
 import { SandboxApi } from '../../testing/sandbox-api.ts';
 import { targetOf } from '../events/target.ts';
+import { errorText, Failure } from '../failure.ts';
 import { liveCheckers } from './live-checkers.ts';
 
 export interface LiveTarget {
@@ -39,12 +40,16 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   const [first] = possible;
   if (first === undefined) return;
   const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
-  const own = await startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs });
+  const own = await startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs }).catch((error: unknown) => {
+    throw new Failure(`The cluster for ${first.scenario} does not start: ${errorText(error).trim()}`);
+  });
   try {
     const api = new SandboxApi({ baseUrl: own.baseUrl, token: own.token });
-    for (const [index, scenario] of possible.entries()) {
+    let mayReset = false;
+    for (const scenario of possible) {
+      if (mayReset) await api.reset();
       await timed(() => runOn(api, scenario, '--live'), done);
-      if (index < possible.length - 1 && leavesTraces(scenario)) await api.reset();
+      mayReset = leavesTraces(scenario);
     }
   } finally {
     await own.stop();
@@ -106,7 +111,7 @@ function wantsReceiver({ clients, expect, faults }: CheckedScenario): boolean {
 }
 
 /** What healing does not undo: clocks that are off, and stores that are lost. */
-function leavesTraces({ clients, faults }: CheckedScenario): boolean {
+export function leavesTraces({ clients, faults }: CheckedScenario): boolean {
   const steps = Object.values(clients).flat();
   const all = [...faults, ...steps.flatMap((step) => ('inject' in step ? [step.inject] : []))];
   return (

@@ -1,0 +1,86 @@
+/**
+ * Scenarios against real processes: one sandbox for all of them, one after the other. Every scenario that can be live has
+ * the verdict that it has in the simulated world.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { leavesTraces, runOn } from '../../cli/scenario/live.ts';
+import { run } from '../../cli/scenario.ts';
+import { loadScenario } from '../../sim/scenario/load.ts';
+import { runSimulated } from '../../sim/scenario/simulated-world.ts';
+import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
+import { SandboxApi } from '../../testing/sandbox-api.ts';
+import { root } from './support/up-process.ts';
+
+const folder = join(root, 'scenarios');
+const scenarios = readdirSync(folder)
+  .filter((file) => file.endsWith('.yaml'))
+  .map((file) => loadScenario(readFileSync(join(folder, file), 'utf8'), { file }));
+const live = scenarios.filter(({ worlds }) => worlds.includes('live'));
+
+let sandbox: LiveProcess;
+let api: SandboxApi;
+beforeAll(async () => {
+  sandbox = await startLiveProcess();
+  api = new SandboxApi({ baseUrl: sandbox.baseUrl, token: sandbox.token });
+}, 120_000);
+afterAll(() => sandbox?.stop());
+
+test('nearly all scenarios can be live', () => {
+  expect(live.length).toBeGreaterThanOrEqual(30);
+  for (const { worlds, about } of scenarios) if (!worlds.includes('live')) expect(about).toMatch(/simulated\s+alone/i);
+});
+
+describe.each(live.map((scenario) => [scenario.scenario, scenario] as const))('%s', (_, scenario) => {
+  test('has the same verdict live as simulated', { timeout: 90_000 }, async () => {
+    const { verdict, events } = await runOn(api, scenario, '--live');
+    if (leavesTraces(scenario)) await api.reset();
+    expect(verdict).toEqual(runSimulated(scenario, { crypto: 'model', record: false }).verdict);
+    expect(events.some(({ kind }) => kind === 'frame')).toBe(true);
+  });
+});
+
+describe('a verdict', () => {
+  const failing = (steps: string) => loadScenario(`scenario: x\nabout: a\nsteps:\n${steps}`, { file: 'x.yaml' });
+
+  test.each([
+    ['failed', '  - { step: key, call: make_key, session: k, expect: { verified: false } }'],
+    ['stuck', '  - { step: w, wait: { nodes_ready: 3, within_ms: 300 } }'],
+  ])('that is %s says the same live as simulated', async (kind, steps) => {
+    const { verdict } = await runOn(api, failing(steps), '--live');
+    const expected = runSimulated(failing(steps)).verdict;
+    expect(verdict.kind).toBe(kind);
+    expect('what' in verdict && verdict.what).toBe('what' in expected && expected.what);
+  });
+
+  test('that this sandbox cannot give says why', async () => {
+    const scenario = { ...live[0]!, cluster: { ...live[0]!.cluster, nodes: 7 } };
+    const { verdict } = await runOn(api, scenario, '--live');
+    expect(verdict).toEqual({ kind: 'unsupported', cause: 'it wants 7 nodes, and the cluster has 5' });
+  });
+});
+
+test('signmesh scenario run --live URL runs on a sandbox that is there', async () => {
+  const out = mkdtempSync(join(tmpdir(), 'signmesh-live-'));
+  const path = join(out, 'fails.yaml');
+  writeFileSync(
+    path,
+    'scenario: fails\nabout: a\nsteps: [{ step: key, call: make_key, session: k, expect: { state: DENIED } }]',
+  );
+  let written = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    written += String(text);
+    return true;
+  });
+  try {
+    expect(await run(['run', '--live', sandbox.baseUrl, '--token', sandbox.token, path, 'forced-denied'])).toBe(10);
+    expect(written).toMatch(/^fails +live +failed/);
+    expect(written).toMatch(/\nforced-denied +live +passed/);
+    expect(written).not.toContain(sandbox.token);
+  } finally {
+    vi.restoreAllMocks();
+    rmSync(out, { recursive: true });
+  }
+});
