@@ -6,7 +6,7 @@
  * then the call.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ed25519 } from '@noble/curves/ed25519.js';
@@ -196,6 +196,17 @@ describe('README.md', () => {
     expect(answer.isComplete).toBe(true);
     const signature = Buffer.from(answer.fullSignature, 'base64');
     expect(ed25519.verify(signature, Buffer.from('hello'), keyOf('sandbox-ed25519'))).toBe(true);
+  });
+
+  test('its scenario gives the verdict that it tells of, and its lines for scenarios run', async () => {
+    const section = readFileSync(join(root, 'README.md'), 'utf8').split(/^## Something goes wrong, on purpose$/m)[1]!;
+    const file = join(temporaryFolder(), 'a-lying-signer.yaml');
+    writeFileSync(file, /^```yaml\n(.*?)^```$/ms.exec(section)![1]!);
+    const own = await run(process.execPath, ['cli/signmesh.mjs', 'scenario', 'run', file]);
+    expect([own.exitCode, own.stdout]).toEqual([0, expect.stringContaining('passed')]);
+    const script = shellBlocks('README.md', '## Something goes wrong, on purpose');
+    const { exitCode, stdout } = await run('sh', ['-euc', script]);
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('nothing found')]);
   });
 
   test('its clients are those of examples/', () => {

@@ -18,6 +18,11 @@ const written = [
   'docs/signing-api.md',
   'docs/wallet-api.md',
   'docs/wallet-guide.md',
+  'docs/scenarios.md',
+  'docs/simulation.md',
+  'docs/sandbox-api.md',
+  'docs/testing.md',
+  'docs/reports.md',
 ];
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
@@ -47,7 +52,8 @@ describe.each(documents)('%s', (path) => {
 
 describe.each(written)('%s', (path) => {
   const text = read(path);
-  const rooms = /^(proto|crypto|actors|nodes|coordinator|gateway|sim|cli|bench|examples|test|docs)\//;
+  const rooms =
+    /^(proto|crypto|actors|faults|nodes|coordinator|gateway|sim|plane|testing|scenarios|cli|bench|examples|test|docs)\//;
 
   test('names files that exist', () => {
     const named = [...text.matchAll(/`([^`\s]+)`/g)].map(([, name]) => name!);

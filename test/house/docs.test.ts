@@ -15,9 +15,13 @@ test('the generated pages are what the code says ("npm run docs" writes them)', 
 test('a page that is missing or old is found', () => {
   expect(stalePages(temporaryFolder())).toEqual([
     'docs/configuration.md',
+    'docs/faults.md',
     'docs/reason-codes.md',
+    'docs/sandbox-api.md',
+    'docs/scenarios.md',
     'docs/signing-api.md',
     'docs/wallet-api.md',
+    'scenarios/schema.json',
   ]);
 });
 

@@ -1,6 +1,6 @@
 /**
  * The page of a run in a real browser: it draws, tells, finds and filters, and asks nobody for anything. Needs a Chromium
- * (SIGNMESH_CHROMIUM says where); without one these tests are skipped.
+ * (CHROMIUM_PATH says where); without one these tests are skipped.
  */
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const executablePath = findChromium();
 function findChromium(): string | undefined {
   const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
   const candidates = [
-    process.env.SIGNMESH_CHROMIUM,
+    process.env.CHROMIUM_PATH,
     '/usr/bin/chromium',
     ...['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) => folders.map((folder) => join(folder, name))),
   ];
@@ -43,7 +43,7 @@ function findChromium(): string | undefined {
 }
 
 if (executablePath === undefined)
-  test.skip('no Chromium is here to open the page in: install chromium, or say where it is with SIGNMESH_CHROMIUM', () => {});
+  test.skip('no Chromium is here to open the page in: install chromium, or say where it is with CHROMIUM_PATH', () => {});
 
 /** A key and three signatures in the simulated world, while a node dies, one lies and one is slow. */
 function simulatedRun(): Run {
