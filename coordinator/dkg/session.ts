@@ -302,7 +302,8 @@ function refused(turn: DkgTurn, nodeId: number, { code, message }: DkgRefused): 
   const { work, record } = turn.state;
   const said = quotedText(message);
   if (code === 'ALREADY_FINAL' && work.flights.has(`${nodeId}/dkgSeal`)) {
-    // A coordinator before this one got as far as the echo: every node has its result.
+    // A coordinator before this one got as far as the echo: every node has its result, and some have their key.
+    work.confirming = true;
     askForResults(turn, nodeIds(record));
     return;
   }

@@ -6,7 +6,7 @@
 import type { FaultKind } from '../../faults/fault.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
-import { DurableSessions, isSigning } from './sessions.ts';
+import { DurableSessions } from './sessions.ts';
 
 const byzantine: ReadonlySet<FaultKind> = new Set([
   'bad_share',
@@ -55,8 +55,9 @@ export function honestNeverBlamed(): Checker {
         }
         case 'written':
           for (const { record } of sessions.take(observation)) {
-            if (!isSigning(record)) continue;
-            const wrong = complaint(`session ${record.sessionId}`, record.ceremony.excluded);
+            const { ceremony } = record;
+            const named = ceremony.kind === 'signing' ? ceremony.excluded : (ceremony.culprits ?? []);
+            const wrong = complaint(`session ${record.sessionId}`, named);
             if (wrong) return wrong;
           }
           return undefined;
