@@ -32,7 +32,11 @@ export async function runRole(role: RoleName, nodeId: number, settings: Settings
   const wasSupervised = process.send !== undefined;
   if (wasSupervised && process.connected) process.send?.(readyMessage);
   if (!wasSupervised || process.connected) await asked;
-  return stop(running);
+  const exitCode = await stop(running);
+  // `up` is gone, and with it whoever read our output: at an ordinary exit the log would try for ever to write its last
+  // lines. Everything has stopped in order; nothing is lost but those.
+  if (wasSupervised && !process.connected) process.kill(process.pid, 'SIGKILL');
+  return exitCode;
 }
 
 async function start(role: RoleName, nodeId: number, settings: Settings): Promise<Running> {
