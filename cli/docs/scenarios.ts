@@ -18,7 +18,7 @@ export function scenariosPage(page: string): string {
   return withSections(
     page,
     new Map([
-      ['a file', requestTable(Scenario)],
+      ['a file', requestTable(Scenario).replace('map of strings', 'map of lists')],
       ['cluster', requestTable(Cluster)],
       ['common fields of steps', requestTable(only(stepSchemas.initiate_dkg, [...common]))],
       ['calls', calls.map(callSection).join('\n\n')],
