@@ -9,7 +9,7 @@ import { startLiveProcess } from '../../testing/live-process.ts';
 import { LiveWorld } from '../../testing/live-world.ts';
 import { SandboxApi } from '../../testing/sandbox-api.ts';
 import { targetOf } from '../events/target.ts';
-import { errorText, Failure } from '../failure.ts';
+import { errorText } from '../failure.ts';
 import { liveCheckers } from './live-checkers.ts';
 
 export interface LiveTarget {
@@ -41,8 +41,11 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   if (first === undefined) return;
   const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
   const own = await startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs }).catch((error: unknown) => {
-    throw new Failure(`The cluster for ${first.scenario} does not start: ${errorText(error).trim()}`);
+    // Others may want another cluster, which does start.
+    const cause = `its cluster does not start: ${errorText(error).trim()}`;
+    for (const scenario of possible) done(unsupported(scenario, cause), 0);
   });
+  if (!own) return;
   try {
     const api = new SandboxApi({ baseUrl: own.baseUrl, token: own.token });
     let mayReset = false;
