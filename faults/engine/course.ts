@@ -97,12 +97,18 @@ export class Course {
     armed.on = [];
     armed.held = [];
     if (held.length === 0) return orders;
-    const free = held.filter((frame) => {
+    const free: HeldFrame[] = [];
+    const heirs = new Set<ArmedFault>();
+    for (const frame of held) {
       const next = this.#roll.live.find((other) => other !== armed && keepsFrame(other, frame));
-      if (next === undefined) return true;
-      next.held = [...next.held, frame].sort((a, b) => a.number - b.number);
-      return false;
-    });
+      if (next === undefined) {
+        free.push(frame);
+        continue;
+      }
+      heirs.add(next);
+      next.held.push(frame);
+    }
+    for (const heir of heirs) heir.held.sort((a, b) => a.number - b.number);
     return [...orders, ...deliveries(free)];
   }
 
@@ -163,7 +169,9 @@ export function deliveries(held: readonly HeldFrame[]): Order[] {
   const byLink = new Map<string, HeldFrame[]>();
   for (const frame of held) {
     const key = `${frame.peer} ${frame.direction}`;
-    byLink.set(key, [...(byLink.get(key) ?? []), frame]);
+    const frames = byLink.get(key);
+    if (frames === undefined) byLink.set(key, [frame]);
+    else frames.push(frame);
   }
   return [...byLink.values()].map((frames): Order => {
     const { peer, direction } = frames[0]!;

@@ -10,6 +10,9 @@ export const losing: readonly string[] = ['drop', 'half_open'];
 export const holding: readonly string[] = ['hold', 'partition', 'pause'];
 export const changing: readonly string[] = ['duplicate', 'corrupt', 'truncate', 'delay', 'slow', 'reorder'];
 
+/** Arrivals of one frame: copies of copies of copies are still not without bound. */
+const arrivalsMax = 1_000;
+
 export function arrivalsOf(envelopes: readonly WireEnvelope[]): Arrival[] {
   return envelopes.map((envelope) => ({ envelope, afterMs: 0 }));
 }
@@ -18,7 +21,7 @@ export function arrivalsOf(envelopes: readonly WireEnvelope[]): Arrival[] {
 export function changed(fault: Fault, arrivals: readonly Arrival[], random: RandomBytes): Arrival[] {
   switch (fault.fault) {
     case 'duplicate':
-      return arrivals.flatMap((arrival) => Array.from({ length: 1 + (fault.copies ?? 1) }, () => arrival));
+      return copied(arrivals, 1 + (fault.copies ?? 1));
     case 'corrupt':
     case 'truncate': {
       const damage = fault.fault;
@@ -36,6 +39,11 @@ export function changed(fault: Fault, arrivals: readonly Arrival[], random: Rand
     default:
       return [...arrivals];
   }
+}
+
+function copied(arrivals: readonly Arrival[], times: number): Arrival[] {
+  const length = Math.max(arrivals.length, Math.min(arrivalsMax, arrivals.length * times));
+  return Array.from({ length }, (_, index) => arrivals[Math.floor((index * arrivals.length) / length)]!);
 }
 
 function later(arrival: Arrival, byMs: number): Arrival {

@@ -230,6 +230,14 @@ describe('a link fault', () => {
     else expect(Math.abs(mean - 20)).toBeLessThan(3);
   });
 
+  test('copies of copies of copies are bounded', () => {
+    const engine = engineOf();
+    for (let each = 0; each < 5; each += 1) engine.arm({ fault: 'duplicate', target: 'node/1', copies: 100 }, 0);
+    const arrivals = engine.frame(frameAt('dkg_open', 'node/1'), 1).arrivals.length;
+    expect(arrivals).toBeGreaterThan(101);
+    expect(arrivals).toBeLessThanOrEqual(1_000);
+  });
+
   test('adds up with others', () => {
     const engine = engineOf();
     engine.arm({ fault: 'delay', target: 'node/1', by_ms: 5 }, 0);
@@ -242,6 +250,20 @@ describe('a link fault', () => {
 });
 
 describe('what holds frames', () => {
+  test('hands many on to the next that keeps them, in order and in no time', () => {
+    const engine = engineOf();
+    engine.arm({ fault: 'hold', target: 'node/1', id: 'first' }, 0);
+    engine.arm({ fault: 'hold', target: 'node/1', id: 'second' }, 0);
+    const sent = Array.from({ length: 20_000 }, () => frameAt('dkg_open', 'node/1'));
+    for (const frame of sent) engine.frame(frame, 1);
+    const beganMs = performance.now();
+    expect(engine.disarm('first', 2)).toEqual([{ kind: 'ended', id: 'first', fault: 'hold' }]);
+    const [delivery] = engine.disarm('second', 3)!;
+    expect(performance.now() - beganMs).toBeLessThan(4_000);
+    const arrived = delivery?.kind === 'deliver' ? delivery.envelopes : [];
+    expect(arrived.length === sent.length && arrived.every((one, at) => one === sent[at]?.envelope)).toBe(true);
+  });
+
   const held = (engine: ReturnType<typeof engineOf>, at: number, peer = 'node/1') => {
     const frame = frameAt('dkg_open', peer);
     expect(engine.frame(frame, at).arrivals).toEqual([]);
