@@ -59,7 +59,7 @@ async function inThreads(tasks: readonly SeedTask[], { crypto, jobs, finished }:
   };
   const thread = () =>
     new Promise<void>((resolve, reject) => {
-      const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { crypto } });
+      const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { crypto }, execArgv: [] });
       let from = 0;
       const give = () => {
         if (isOver || nextTask >= tasks.length) {

@@ -43,6 +43,8 @@ export function randomFaults(swarm: Swarm, draw: Draw): Fault[] {
   for (let left = swarm.faults; left > 0; left -= 1) {
     const kind = draw.pick(swarm.kinds);
     if (kind === 'clock_jump' && !swarm.clocksJump) continue;
+    // A job that is there twice is a try before its time: with a receiver that fails, one of its few tries is wasted.
+    if (kind === 'double_delivery' && swarm.kinds.some((other) => other.startsWith('receiver_'))) continue;
     add(faultOf(kind, swarm, draw));
   }
   return faults;
@@ -146,12 +148,17 @@ function faultOf(kind: FaultKind, swarm: Swarm, draw: Draw): Fault {
 
 /** Faults that touch frames one by one. */
 function frameFault(kind: FaultKind, target: string, swarm: Swarm, draw: Draw): Fault {
-  const about = trigger(target, swarm, draw, false);
+  // A link that is bad all the time, a little, touches whatever passes; the others strike somewhere, hard.
+  const always = draw.chance(0.4);
+  const about = always ? {} : trigger(target, swarm, draw, false);
   const pointed = about.at?.point !== undefined;
-  const limit =
-    pointed || draw.chance(0.3) ? { count: draw.int(1, 5) } : { for_ms: draw.pick([50, 500, swarm.phaseMs]) };
+  const limit = always
+    ? { for_ms: swarm.phaseMs }
+    : pointed || draw.chance(0.3)
+      ? { count: draw.int(1, 5) }
+      : { for_ms: draw.pick([50, 500, swarm.phaseMs]) };
   const way = pointed || draw.chance(0.5) ? {} : { direction: draw.pick(['in', 'out'] as const) };
-  const odds = draw.chance(0.5) ? {} : { probability: draw.pick([0.1, 0.3, 0.7]) };
+  const odds = !always && draw.chance(0.5) ? {} : { probability: draw.pick([0.1, 0.3, 0.7]) };
   const common = { target, ...about, ...limit, ...odds };
   switch (kind) {
     case 'slow':

@@ -21,8 +21,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a node keeps its nonce after signing with it',
     edits: [{ file: 'nodes/signer/nonce-pools.js', from: 'pool?.delete(number);', to: '' }],
     invariants: ['nonce-signs-once'],
-    profile: 'stormy',
-    seeds: 60,
+    profile: 'calm',
+    seeds: 80,
   },
   {
     name: 'share-unverified',
@@ -55,7 +55,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     ],
     invariants: ['honest-never-blamed'],
     profile: 'hostile',
-    seeds: 80,
+    seeds: 60,
   },
   {
     name: 'persist-after-send',
@@ -79,8 +79,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a partial of an earlier attempt is taken for one of this attempt',
     edits: [{ file: 'coordinator/signing/partials.js', from: 'said.attemptTag !== attempt.tag || ', to: '' }],
     invariants: ['honest-never-blamed'],
-    profile: 'stormy',
-    seeds: 60,
+    profile: 'calm',
+    seeds: 200,
   },
   {
     name: 'off-the-table',
@@ -146,8 +146,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
       },
     ],
     invariants: ['no-bugs', 'quorum-signed'],
-    profile: 'stormy',
-    seeds: 60,
+    profile: 'calm',
+    seeds: 30,
   },
   {
     name: 'epoch-not-raised',
