@@ -111,6 +111,8 @@ export interface FaultEngine {
   /** When it wants to be woken, in ms of the clock that is handed in; Infinity: not at all. */
   nextWakeMs(): number;
   wake(nowMs: number): readonly Order[];
+  /** Clocks that jumped are right again: whoever calls has set them himself. */
+  rightClocks(): void;
   /** A link came up anew: what was held of the old one is lost. */
   linkDown(peer: ProcessName): void;
 }

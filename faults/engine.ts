@@ -151,6 +151,10 @@ class Engine implements FaultEngine {
     return orders;
   }
 
+  rightClocks(): void {
+    this.#course.rightClocks();
+  }
+
   linkDown(peer: ProcessName): void {
     for (const armed of this.#roll.live) {
       this.#pending.push(...this.#course.linkDown(armed, peer, this.#latestMs));

@@ -32,6 +32,8 @@ export interface FaultPlaneOptions {
 const wakeWithinMs = 60_000;
 const linkPollMs = 2;
 const rememberedMax = 1_000;
+/** What they made late would keep a link from healing for as long as a day. */
+const lateKinds: readonly FaultKind[] = ['delay', 'slow', 'reorder'];
 
 export class FaultPlane {
   readonly recorder = new Recorder();
@@ -145,6 +147,7 @@ export class FaultPlane {
     const orders = this.#engine.disarm(id, nowMs());
     this.#forget(id);
     if (orders !== undefined) this.#perform(orders);
+    if (before !== undefined && before.state !== 'over' && lateKinds.includes(before.fault.fault)) this.#proxy.hurry();
     return before && (this.list().find((armed) => armed.id === id) ?? { ...before, state: 'over' });
   }
 
@@ -152,6 +155,8 @@ export class FaultPlane {
   clear(): number {
     const removed = this.list().filter(({ state }) => state !== 'over').length;
     for (const id of [...this.#expiries.keys()]) this.#forget(id);
+    // What is late was sent before what is held.
+    this.#proxy.hurry();
     this.#perform(this.#engine.clear(nowMs()));
     return removed;
   }
@@ -175,6 +180,7 @@ export class FaultPlane {
   /** Clocks that jumped are right again. */
   async rightClocks(offsetMs = 0): Promise<void> {
     this.#skews.clear();
+    this.#engine.rightClocks();
     await this.setClock(offsetMs);
   }
 
@@ -197,6 +203,13 @@ export class FaultPlane {
         code: 'unsupported',
         field: 'fault',
         message: `${fault.fault} is for the simulator alone: ${reason}`,
+      });
+    }
+    if (fault.fault === 'crash' && fault.restart_after_ms === null && targetsOf(fault).includes('gateway')) {
+      throw new ControlError({
+        code: 'unsupported',
+        field: 'restart_after_ms',
+        message: 'the gateway answers this API: down for good, nobody could restart it. Say when it comes back',
       });
     }
     if (!this.#options.ownsRedis && (fault.fault === 'redis_gone' || targetsOf(fault).includes('redis'))) {

@@ -79,6 +79,11 @@ export class LinkProxy {
     for (const envelope of envelopes) link?.deliver(direction, envelope);
   }
 
+  /** What is late on any link arrives now, in order. */
+  hurry(): void {
+    for (const link of this.#links) link.hurry();
+  }
+
   #accept(ws: WebSocket): void {
     const { upstreamUrl, judge, watcher } = this.#options;
     const link: ProxiedLink = new ProxiedLink(ws, upstreamUrl, {

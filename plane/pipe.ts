@@ -7,6 +7,8 @@ import type { WebSocket } from 'ws';
 /** Bytes waiting in a socket: above the first its source is paused, below the second it goes on. */
 const bufferedHighBytes = 4 * 1024 * 1024;
 const bufferedLowBytes = 1024 * 1024;
+/** A timer that waits longer does not wait at all. */
+const timerMaxMs = 2 ** 31 - 1;
 const sendOptions = Object.freeze({ binary: true, compress: false, fin: true });
 
 interface Waiting {
@@ -19,7 +21,7 @@ export class Pipe {
   readonly #to: WebSocket;
   /** In order; the due times never fall. */
   readonly #queue: Waiting[] = [];
-  readonly #overtaking = new Set<NodeJS.Timeout>();
+  readonly #overtaking = new Map<NodeJS.Timeout, () => void>();
   #timer: NodeJS.Timeout | undefined;
   #paused = false;
   #ended = false;
@@ -36,11 +38,12 @@ export class Pipe {
 
   put(bytes: Uint8Array, afterMs = 0, unordered = false): void {
     if (unordered && afterMs > 0) {
-      const timer = setTimeout(() => {
+      const leave = () => {
         this.#overtaking.delete(timer);
         this.#send(bytes);
-      }, afterMs);
-      this.#overtaking.add(timer);
+      };
+      const timer = setTimeout(leave, Math.min(timerMaxMs, afterMs));
+      this.#overtaking.set(timer, leave);
     } else this.#wait(afterMs, () => this.#send(bytes));
   }
 
@@ -62,11 +65,20 @@ export class Pipe {
     });
   }
 
+  /** What waits leaves at once, in order. */
+  hurry(): void {
+    for (const waiting of this.#queue.splice(0)) waiting.leave();
+    for (const [timer, leave] of [...this.#overtaking]) {
+      clearTimeout(timer);
+      leave();
+    }
+  }
+
   /** What waits is lost. Repeatable. */
   end(): void {
     this.#ended = true;
     clearTimeout(this.#timer);
-    for (const timer of this.#overtaking) clearTimeout(timer);
+    for (const timer of this.#overtaking.keys()) clearTimeout(timer);
     this.#overtaking.clear();
     this.#queue.length = 0;
   }
@@ -96,7 +108,7 @@ export class Pipe {
         }
         this.#arm();
       },
-      Math.max(0, next.dueMs - performance.now()),
+      Math.min(timerMaxMs, Math.max(0, next.dueMs - performance.now())),
     );
   }
 

@@ -104,6 +104,12 @@ export class ProxiedLink {
     this.#pipe(direction)?.put(encodeFrame(envelope));
   }
 
+  /** What is late arrives now. */
+  hurry(): void {
+    this.#in?.hurry();
+    this.#out?.hurry();
+  }
+
   get #isSilent(): boolean {
     return this.#options.isSilent(this.peer);
   }

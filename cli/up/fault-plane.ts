@@ -96,7 +96,11 @@ export class LivePlane {
 
   #answer(child: SupervisedChild, message: unknown): void {
     if (child.name !== 'gateway' || !isControlRequest(message) || this.#control === undefined || this.#stopping) return;
-    this.#control.answer(message).then((answer) => child.send(answer));
+    // The next process of its name counts its questions anew: it would take the answer for its own.
+    const { pid } = child;
+    this.#control.answer(message).then((answer) => {
+      if (child.pid === pid) child.send(answer);
+    });
   }
 
   /** The children are there before the first order: those come from what is armed through the gateway. */

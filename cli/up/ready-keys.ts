@@ -4,6 +4,7 @@
  * answers what it answered before.
  */
 import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../gateway/registry/addresses.ts';
+import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';
 import { errorText, Failure } from '../failure.ts';
 import { sandboxSessions } from '../sandbox.ts';
 
@@ -29,16 +30,22 @@ interface DkgAnswer {
 }
 
 /** Throws a Failure that carries the service's own words when a key cannot be made. */
-export async function readyKeys(baseUrl: string, token: string): Promise<ReadyKey[]> {
+export async function readyKeys(baseUrl: string, token: string, nodes: number): Promise<ReadyKey[]> {
   return Promise.all([
-    readyKey(baseUrl, token, 'secp256k1', sandboxSessions.secp256k1),
-    readyKey(baseUrl, token, 'ed25519', sandboxSessions.ed25519),
+    readyKey(baseUrl, token, nodes, 'secp256k1', sandboxSessions.secp256k1),
+    readyKey(baseUrl, token, nodes, 'ed25519', sandboxSessions.ed25519),
   ]);
 }
 
-async function readyKey(baseUrl: string, token: string, curve: ReadyKey['curve'], session: string): Promise<ReadyKey> {
+async function readyKey(
+  baseUrl: string,
+  token: string,
+  nodes: number,
+  curve: ReadyKey['curve'],
+  session: string,
+): Promise<ReadyKey> {
   const call = (path: string, body: object) => post(`${baseUrl}${path}`, token, body);
-  const opened = await call('/v1/dkg/initiate', { session_id: session, derivation: { curve } });
+  const opened = await call('/v1/dkg/initiate', { session_id: session, derivation: { curve }, ...sharing(nodes) });
   const known = opened.receipt?.reason_code === 'DUPLICATE_SESSION';
   if (!known && opened.receipt?.state !== 'RECEIPT_STATE_ACCEPTED') throw refused(session, opened);
   let round = await call('/v1/dkg/shares', { session_id: session });
@@ -52,6 +59,11 @@ async function readyKey(baseUrl: string, token: string, curve: ReadyKey['curve']
   if (round.receipt?.state !== 'RECEIPT_STATE_BACKEND_COMPLETED' || publicKey === undefined)
     throw refused(session, round);
   return { walletId: session, curve, publicKey, addresses: addressesOf(curve, Buffer.from(publicKey, 'hex')) };
+}
+
+/** 3 of 5, the default; a cluster of fewer nodes shares among those that it has. */
+function sharing(nodes: number): object {
+  return nodes < defaultTotalNodes ? { threshold: Math.min(defaultThreshold, nodes), total_nodes: nodes } : {};
 }
 
 function addressesOf(curve: ReadyKey['curve'], publicKey: Uint8Array): ReadyKey['addresses'] {

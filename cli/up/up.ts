@@ -137,7 +137,7 @@ class Run {
     if (this.#stopping) return;
     this.#cluster = cluster;
     await this.#startProcesses(cluster, roster.clusterId, roster.nodes.length);
-    const keys = await this.#makeKeys(sandbox);
+    const keys = await this.#makeKeys(sandbox, roster.nodes.length);
     if (this.#stopping) return;
     cluster.showWarnings();
     this.#announce(sandbox, keys, performance.now() - beganMs);
@@ -184,7 +184,7 @@ class Run {
             redisUrl,
             processes,
             untilLinked: () => plane.untilLinked(),
-            makeReadyKeys: () => readyKeys(this.#httpUrl, sandbox.token),
+            makeReadyKeys: () => readyKeys(this.#httpUrl, sandbox.token, roster.nodes.length),
           }),
     );
     return cluster;
@@ -244,11 +244,11 @@ class Run {
     }
   }
 
-  async #makeKeys(sandbox: Sandbox | undefined): Promise<readonly ReadyKey[]> {
+  async #makeKeys(sandbox: Sandbox | undefined, nodes: number): Promise<readonly ReadyKey[]> {
     if (sandbox === undefined || this.#stopping) return [];
     return this.#screen.step(
       'keys',
-      () => readyKeys(this.#httpUrl, sandbox.token),
+      () => readyKeys(this.#httpUrl, sandbox.token, nodes),
       (keys) => (keys ? `${keys.length} ready-made` : 'making the ready-made ones'),
     );
   }

@@ -41,6 +41,11 @@ export class Conditions {
     return [this.#clock(name)];
   }
 
+  /** Jumps are forgotten; nothing is ordered. */
+  rightClocks(): void {
+    this.#jumps.clear();
+  }
+
   skew(name: ProcessName, id: string, byMs: number): readonly Order[] {
     const skews = this.#skews.get(name) ?? new Map<string, number>();
     this.#skews.set(name, skews.set(id, byMs));

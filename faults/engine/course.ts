@@ -136,6 +136,10 @@ export class Course {
     return orders;
   }
 
+  rightClocks(): void {
+    this.#conditions.rightClocks();
+  }
+
   /** The link of a peer is gone, and what was held of it with it; a half-open link was noticed, and the next is whole. */
   linkDown(armed: ArmedFault, peer: ProcessName, nowMs: number): Order[] {
     const orders: Order[] = [];

@@ -184,3 +184,16 @@ describe.sequential('signmesh up', () => {
     expect(result.stderr.trim().split('\n')).toEqual([expect.stringContaining('was made with the public seed')]);
   });
 });
+
+test('a cluster of fewer nodes than five shares its ready-made keys among those', async () => {
+  const place = await newPlace(temporaryFolder());
+  const up = new UpProcess(place, undefined, { SIGNMESH_NODES: '3', SIGNMESH_WORKERS: '1' });
+  try {
+    const ready = await up.ready();
+    expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
+    expect(pasteBannerLines(ready).is_complete).toBe(true);
+  } finally {
+    up.child.kill('SIGTERM');
+    await up.exit();
+  }
+});
