@@ -150,10 +150,16 @@ async function toThisGateway(
   takes: ControlTakes<'processes.act'>,
 ): Promise<Answer> {
   if (takes.action === 'pause') {
-    const message = 'a paused gateway cannot be resumed through itself: use the fault `pause`, which ends by itself';
-    throw new ServiceError('providerRejected', message, {
-      details: [{ field: 'node', issue: 'not_supported', message }],
-    });
+    throw notSupported(
+      'node',
+      'a paused gateway cannot be resumed through itself: use the fault `pause`, which ends by itself',
+    );
+  }
+  if (takes.action === 'crash' && takes.restartAfterMs === null) {
+    throw notSupported(
+      'restart_after_ms',
+      'a gateway that stays down cannot be restarted through itself: say when it comes back',
+    );
   }
   const { list, realMs } = await processes(context, control);
   const now = list.find(({ process }) => process === takes.process);
@@ -165,6 +171,10 @@ async function toThisGateway(
     .then(() => act(context, control, 'processes.act', takes))
     .catch(() => {});
   return { status: 202, body: nodeView(now, realMs) };
+}
+
+function notSupported(field: string, message: string): ServiceError {
+  return new ServiceError('providerRejected', message, { details: [{ field, issue: 'not_supported', message }] });
 }
 
 /** All processes, and the machine's time: this gateway's own clock may have been moved. */

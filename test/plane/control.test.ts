@@ -159,6 +159,9 @@ describe('faults', () => {
     expect(await create({ fault: 'store_slow', target: 'node/1', by_ms: 5 })).toMatchObject({
       ...{ code: 'unsupported', field: 'fault' },
     });
+    expect(await create({ fault: 'crash', target: ['node/1', 'gateway'], restart_after_ms: null })).toMatchObject({
+      ...{ code: 'unsupported', field: 'restart_after_ms' },
+    });
     expect(await create({ fault: 'drop', target: 'node/9' })).toMatchObject({ code: 'invalid' });
     await arm({ fault: 'drop', target: 'node/1', id: 'x' });
     expect(await create({ fault: 'drop', target: 'node/1', id: 'x' })).toMatchObject({ code: 'conflict', field: 'id' });

@@ -144,6 +144,25 @@ describe('a frame that is judged', () => {
     expect(sessions(server.received)).toEqual(names(5));
   });
 
+  test('that is late arrives at once when nothing is to be late any more, in order, and the link is free', async () => {
+    const { server, plane, node } = await linked();
+    const dayMs = 86_400_000;
+    plane.fate.of = ({ envelope }) => {
+      const { session } = envelope.message;
+      // Beyond what a timer can wait.
+      if (session === 's1') return { arrivals: [{ envelope, afterMs: 30 * dayMs }] };
+      return session === 's3' ? { arrivals: [{ envelope, afterMs: 30 * dayMs, unordered: true }] } : undefined;
+    };
+    for (const name of names(5)) node.client.send(toCoordinator(name));
+    await until(() => plane.seen.length === 5, 'all have passed');
+    plane.fate.of = undefined;
+    expect(sessions(server.received)).toEqual(['s0']);
+    plane.proxy.hurry();
+    node.client.send(toCoordinator('s5'));
+    await until(() => server.received.length === 6, 'all');
+    expect(sessions(server.received)).toEqual(['s0', 's1', 's2', 's4', 's3', 's5']);
+  });
+
   test('may be overtaken, may come twice, may be lost', async () => {
     const { server, plane, node } = await linked();
     plane.fate.of = ({ envelope }) => {

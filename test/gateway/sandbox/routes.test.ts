@@ -160,6 +160,7 @@ describe('nodes', () => {
     expect(control.lastOf('processes.act')).not.toMatchObject({ process: 'gateway' });
     await until(() => control.processes.find(({ process }) => process === 'gateway')?.state === 'down', 'the crash');
     expect((await call('POST', 'nodes/gateway/pause')).status).toBe(422);
+    expect((await call('POST', 'nodes/gateway/crash', { restart_after_ms: null })).status).toBe(422);
   });
 
   it.each([{ lose_state: 'yes' }, { restart_after_ms: -1 }, { when: 'now' }])('refuses the crash %j', async (body) => {
