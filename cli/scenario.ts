@@ -3,11 +3,11 @@
  * output, problems to standard error. The exit code tells the worst verdict (sim/scenario/world.ts).
  */
 import { Command, CommanderError, Option } from 'commander';
-import type { CheckedScenario } from '../sim/scenario/format.ts';
 import { runSimulated } from '../sim/scenario/simulated-world.ts';
 import { type Run, type Verdict, verdictExitCodes } from '../sim/scenario/world.ts';
 import { exitCodes, Failure } from './failure.ts';
-import { listed, readScenarios } from './scenario/files.ts';
+import { commandName } from './invocation.ts';
+import { type FoundScenario, listed, readScenarios } from './scenario/files.ts';
 import { parseReport, type Report, RunReporter } from './scenario/reports.ts';
 
 interface RunFlags {
@@ -107,8 +107,14 @@ async function runAll(names: readonly string[], flags: RunFlags): Promise<number
   return worst(reporter.runs.map(({ verdict }) => verdict));
 }
 
-function simulated(scenario: CheckedScenario, { seed, crypto }: RunFlags): Run {
-  return runSimulated(scenario, { ...(seed !== undefined && { seed }), ...(crypto !== undefined && { crypto }) });
+function simulated(scenario: FoundScenario, { seed, crypto }: RunFlags): Run {
+  const { file } = scenario;
+  const again = { file, command: commandName() };
+  return runSimulated(scenario, {
+    ...again,
+    ...(seed !== undefined && { seed }),
+    ...(crypto !== undefined && { crypto }),
+  });
 }
 
 function timed(work: () => Run): [Run, number] {

@@ -15,8 +15,13 @@ function ownFolder(): string {
   return found;
 }
 
+/** A scenario, and where it was found. */
+export interface FoundScenario extends CheckedScenario {
+  readonly file: string;
+}
+
 /** Throws a Failure with every problem of every file. */
-export function readScenarios(names: readonly string[]): CheckedScenario[] {
+export function readScenarios(names: readonly string[]): FoundScenario[] {
   const problems: string[] = [];
   const scenarios = names.flatMap(filesOf).flatMap((file) => {
     try {
@@ -31,14 +36,15 @@ export function readScenarios(names: readonly string[]): CheckedScenario[] {
   return scenarios;
 }
 
-function readScenario(file: string): CheckedScenario {
+function readScenario(path: string): FoundScenario {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new Failure(`Cannot read ${file}: ${errorText(error)}`, exitCodes.usage);
+    throw new Failure(`Cannot read ${path}: ${errorText(error)}`, exitCodes.usage);
   }
-  return loadScenario(text, { file: shownPath(file) });
+  const file = shownPath(path);
+  return { ...loadScenario(text, { file }), file };
 }
 
 /** One line a scenario: name, worlds, and what it shows. */

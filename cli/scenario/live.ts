@@ -10,6 +10,8 @@ import { LiveWorld } from '../../testing/live-world.ts';
 import { SandboxApi } from '../../testing/sandbox-api.ts';
 import { targetOf } from '../events/target.ts';
 import { errorText } from '../failure.ts';
+import { commandName } from '../invocation.ts';
+import type { FoundScenario } from './files.ts';
 import { liveCheckers } from './live-checkers.ts';
 
 export interface LiveTarget {
@@ -96,8 +98,8 @@ function withEvents(world: LiveWorld, verdict: Verdict): Promise<Verdict> {
   });
 }
 
-function describe({ scenario, about, cluster }: CheckedScenario, flags: string) {
-  const replay = `signmesh scenario run scenarios/${scenario}.yaml ${flags}`;
+function describe({ scenario, about, cluster, file }: CheckedScenario & Partial<FoundScenario>, flags: string) {
+  const replay = `${commandName()} scenario run ${file ?? `scenarios/${scenario}.yaml`} ${flags}`;
   return { scenario, about, world: 'live', seed: '', nodes: cluster.nodes, replay } as const;
 }
 

@@ -6,6 +6,7 @@ import { toYaml } from '../../sim/scenario/to-yaml.ts';
 import type { Verdict } from '../../sim/scenario/world.ts';
 import { shrinkFailure } from '../../sim/search/campaign.ts';
 import { randomScenario } from '../../sim/search/generate.ts';
+import { commandName } from '../invocation.ts';
 import type { Finished } from './runs.ts';
 
 /** Making a failure smaller takes no longer than this. */
@@ -26,7 +27,7 @@ export function explainFailure({ seed, profile, verdict }: Finished, options: Ex
   const { crypto, shrinkRuns, out, note } = options;
   const line = (label: string, text: string) => process.stdout.write(`  ${label.padEnd(8)} ${text}\n`);
   process.stdout.write(`seed ${seed}, profile ${profile}: ${verdictLine(verdict)}\n`);
-  line('replay', `signmesh sim --seed ${seed} --profile ${profile} --crypto ${crypto} --trace`);
+  line('replay', `${commandName()} sim --seed ${seed} --profile ${profile} --crypto ${crypto} --trace`);
   const whole = randomScenario(seed, profile);
   let smallest = whole;
   if (shrinkRuns > 0) {
@@ -41,7 +42,7 @@ export function explainFailure({ seed, profile, verdict }: Finished, options: Ex
   const path = join(out, `${whole.scenario}.yaml`);
   writeFileSync(path, toYaml(smallest));
   line('file', path);
-  line('again', `signmesh scenario run ${path} --crypto ${crypto}`);
+  line('again', `${commandName()} scenario run ${path} --crypto ${crypto}`);
 }
 
 /** "violated transitions-on-table: …" */

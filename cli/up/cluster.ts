@@ -79,6 +79,11 @@ export class Cluster {
     return [this.#coordinator, ...this.#nodes, this.#gateway, ...this.#workers];
   }
 
+  /** With its password: secret. */
+  get redisUrl(): string {
+    return this.#options.redisUrl;
+  }
+
   get pids(): Readonly<Record<string, number>> {
     const entries = this.children.flatMap(({ name, pid }) => (pid === undefined ? [] : [[name, pid] as const]));
     return Object.fromEntries(entries);

@@ -6,10 +6,11 @@
  * roles let go of everything, and start again on it: with new boot ids, so that no nonce of before is worth anything.
  * The gateway stays up throughout.
  *
- * Invariant: a snapshot is whole or not there.
+ * Invariants: a snapshot is whole or not there; what is restored is what was taken, or nothing changes
+ * (state-change.ts).
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { cp, rm } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemRandom } from '../../actors/live/ports.ts';
 import { ControlError, type SnapshotStatus } from '../../faults/control.ts';
@@ -17,7 +18,8 @@ import type { SnapshotControl } from '../../plane/ports.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import { makeDirectory } from '../files.ts';
 import { type Processes, storeFolder } from './processes.ts';
-import { clearRedis, dumpRedis, restoreRedis } from './redis-state.ts';
+import { dumpRedis } from './redis-state.ts';
+import { DamagedSnapshot, digestOf, prepareChange, redisFile, snapshotsFolder, type Target } from './state-change.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 export interface SnapshotOptions {
@@ -32,6 +34,8 @@ export interface SnapshotOptions {
 
 interface Meta extends SnapshotStatus {
   readonly clockOffsetMs: number;
+  /** Of its files. */
+  readonly digest: string;
 }
 
 const snapshotsMax = 20;
@@ -46,7 +50,7 @@ export class Snapshots implements SnapshotControl {
 
   constructor(options: SnapshotOptions) {
     this.#options = options;
-    this.#folder = join(options.dataDir, 'snapshots');
+    this.#folder = snapshotsFolder(options.dataDir);
     if (!existsSync(this.#folder)) return;
     // What an earlier start began and did not finish.
     for (const name of readdirSync(this.#folder)) {
@@ -68,10 +72,11 @@ export class Snapshots implements SnapshotControl {
     try {
       await this.#standingStill(async () => {
         const [redis] = await Promise.all([dumpRedis(this.#options.redisUrl), this.#copyStores(part)]);
-        writeFileSync(join(part, 'redis.bin'), redis, { mode: 0o600 });
+        writeFileSync(join(part, redisFile), redis, { mode: 0o600 });
       });
       const status = { id, name, takenMs: Date.now(), bytes: sizeOf(part) };
-      writeFileSync(join(part, 'meta.json'), JSON.stringify({ ...status, clockOffsetMs } satisfies Meta));
+      const meta: Meta = { ...status, clockOffsetMs, digest: digestOf(part) };
+      writeFileSync(join(part, 'meta.json'), JSON.stringify(meta), { mode: 0o600 });
       renameSync(part, join(this.#folder, id));
       return status;
     } catch (error) {
@@ -81,30 +86,36 @@ export class Snapshots implements SnapshotControl {
   }
 
   list(): readonly SnapshotStatus[] {
-    return this.#metas().map(({ clockOffsetMs: _, ...status }) => status);
+    return this.#metas().map(statusOf);
   }
 
   async restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }> {
-    const { clockOffsetMs, ...snapshot } = this.#find(id);
-    const from = join(this.#folder, id);
-    await this.#startedAnew(async () => {
-      const redis = restoreRedis(this.#options.redisUrl, readFileSync(join(from, 'redis.bin')));
-      await Promise.all([redis, ...this.#nodeIds.map((node) => this.#putStore(from, node))]);
-    });
-    return { snapshot, clockOffsetMs };
+    const meta = this.#find(id);
+    await this.#becomes({ id, digest: meta.digest });
+    return { snapshot: statusOf(meta), clockOffsetMs: meta.clockOffsetMs };
   }
 
   delete(id: string): SnapshotStatus {
-    const { clockOffsetMs: _, ...snapshot } = this.#find(id);
+    const snapshot = statusOf(this.#find(id));
     rmSync(join(this.#folder, id), { recursive: true, force: true });
     return snapshot;
   }
 
   async reset(): Promise<void> {
-    await this.#startedAnew(async () => {
-      await Promise.all([clearRedis(this.#options.redisUrl), ...this.#nodeIds.map((node) => this.#emptyStore(node))]);
-    });
+    await this.#becomes(null);
     await this.#options.makeReadyKeys();
+  }
+
+  async #becomes(target: Target): Promise<void> {
+    const change = await prepareChange(this.#options, target).catch((error: unknown) => {
+      if (error instanceof DamagedSnapshot) throw new ControlError({ code: 'conflict', message: error.message });
+      throw error;
+    });
+    try {
+      await this.#startedAnew(() => change.perform());
+    } finally {
+      change.discard();
+    }
   }
 
   get #nodeIds(): readonly number[] {
@@ -139,30 +150,24 @@ export class Snapshots implements SnapshotControl {
     }
   }
 
-  /** Brings up what is away, makes every role let go, lets `change` change the state, and starts the roles on it. */
+  /** Makes every role let go, lets `change` change the state, and starts the roles on it, those too that were away. */
   async #startedAnew(change: () => Promise<void>): Promise<void> {
     const { processes, untilLinked } = this.#options;
     for (const process of processes.names) processes.resume(process);
-    const down = processes.list().filter(({ state }) => state !== 'running');
-    await Promise.all(
-      down.map(({ process, state }) =>
-        state === 'starting' ? whenBack(processes.of(process)) : processes.restart(process),
-      ),
-    );
+    await Promise.all(['redis', 'gateway'].flatMap((name) => processes.of(name)).map(bringUp));
     const roles = this.#roles;
     await Promise.all(roles.map((child) => this.#quiesce(child)));
-    try {
-      await change();
-    } finally {
-      await Promise.all(roles.map((child) => this.#resume(child)));
-    }
+    const changed = await settled(change());
+    const back = await Promise.all(roles.map((child) => settled(this.#resume(child))));
+    for (const outcome of [changed, ...back]) if (outcome.status === 'rejected') throw outcome.reason;
     await Promise.all(processes.of('gateway').map((child) => processes.order(child, { kind: 'restored' })));
     await untilLinked();
   }
 
-  /** One that does not let go in time is ended: it starts again as a new process. */
+  /** One that does not let go in time, or does not serve yet, is ended: it starts again as a new process. */
   async #quiesce(child: SupervisedChild): Promise<void> {
     try {
+      if (child.state !== 'running') throw new Error('it has nothing to let go of in order');
       await this.#options.processes.order(child, { kind: 'quiesce' }, quiesceWithinMs);
     } catch {
       await child.crash(null, () => undefined);
@@ -184,16 +189,6 @@ export class Snapshots implements SnapshotControl {
         if (existsSync(store)) await cp(store, join(into, `node-${node}`), { recursive: true });
       }),
     );
-  }
-
-  async #putStore(from: string, node: number): Promise<void> {
-    await this.#emptyStore(node);
-    const copy = join(from, `node-${node}`);
-    if (existsSync(copy)) await cp(copy, storeFolder(this.#options.dataDir, node), { recursive: true });
-  }
-
-  async #emptyStore(node: number): Promise<void> {
-    await rm(storeFolder(this.#options.dataDir, node), { recursive: true, force: true });
   }
 
   #find(id: string): Meta {
@@ -218,8 +213,19 @@ export class Snapshots implements SnapshotControl {
   }
 }
 
-async function whenBack(children: readonly SupervisedChild[]): Promise<void> {
-  await Promise.all(children.map((child) => child.whenBack()));
+async function bringUp(child: SupervisedChild): Promise<void> {
+  if (child.state === 'running') return;
+  if (child.state === 'starting') await child.whenBack();
+  else await child.restart(quiesceWithinMs);
+}
+
+async function settled(work: Promise<void>): Promise<PromiseSettledResult<void>> {
+  const [outcome] = await Promise.allSettled([work]);
+  return outcome;
+}
+
+function statusOf({ id, name, takenMs, bytes }: Meta): SnapshotStatus {
+  return { id, name, takenMs, bytes };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

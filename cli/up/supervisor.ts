@@ -13,7 +13,7 @@
  * standing still when it is stopped.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { exitCodes } from '../failure.ts';
+import { exitCodes, Failure } from '../failure.ts';
 import { ChildLog } from './child-log.ts';
 import { identify, isStopped, removeRecord, writeRecord } from './process-identity.ts';
 
@@ -49,6 +49,9 @@ export interface ChildWatcher {
   message(message: unknown): void;
   changed(what: 'up' | 'down' | 'paused' | 'resumed', why: string): void;
 }
+
+/** Longer than a start takes on a busy machine; whoever asks through the gateway waits 30 s. */
+const backWithinMs = 15_000;
 
 /** The message a role process sends through its channel when it serves. */
 export const readyMessage = 'ready';
@@ -173,10 +176,21 @@ export class SupervisedChild {
     return child.send(message, ignore);
   }
 
-  /** Resolves when it is ready the next time, at once if it is. */
-  whenBack(): Promise<void> {
+  /** Resolves when it is ready the next time, at once if it is. Rejects when it is not for too long: it dies, or hangs. */
+  whenBack(withinMs = backWithinMs): Promise<void> {
     if (this.#state === 'running') return Promise.resolve();
-    return new Promise((resolve) => this.#waiting.add(resolve));
+    return new Promise((resolve, reject) => {
+      const back = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(back);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(back);
+        reject(new Failure(`${this.name} is not ready within ${withinMs / 1000} s: see ${this.log.path}`));
+      }, withinMs);
+      this.#waiting.add(back);
+    });
   }
 
   /**
@@ -195,7 +209,7 @@ export class SupervisedChild {
     await this.#exited;
   }
 
-  /** Ends what runs, in order, and starts it again. Resolves when it is ready. */
+  /** Ends what runs, in order, and starts it again. Resolves when it is ready; rejects like `whenBack`. */
   async restart(graceMs: number): Promise<void> {
     if (this.#state === 'stopping' || this.#stopExpected) return;
     clearTimeout(this.#timer);
@@ -255,7 +269,7 @@ export class SupervisedChild {
     const wasAlive = child !== undefined && this.#state !== 'waiting' && this.#state !== 'stopped';
     this.#state = 'stopping';
     this.#rejectReady(new Error(`${this.name} was stopped`));
-    for (const resolve of this.#waiting) resolve();
+    for (const resolve of [...this.#waiting]) resolve();
     if (wasAlive) {
       // What stands still hears nothing.
       this.thaw();
@@ -284,8 +298,7 @@ export class SupervisedChild {
     this.#state = 'running';
     this.#wasReady = true;
     this.#resolveReady();
-    for (const resolve of this.#waiting) resolve();
-    this.#waiting.clear();
+    for (const resolve of [...this.#waiting]) resolve();
     this.#changed('up', `process ${child.pid}`);
     if (this.#restarts > 0) this.#say(`${this.name} is back`);
   }

@@ -21,6 +21,7 @@ import { privateRedis } from './private-redis.ts';
 import { type ReadyKey, readyKeys } from './ready-keys.ts';
 import { duration, Screen } from './screen.ts';
 import { Snapshots } from './snapshots.ts';
+import { completeChange } from './state-change.ts';
 
 export interface UpOptions {
   readonly settings: Settings;
@@ -191,11 +192,14 @@ class Run {
   }
 
   async #startProcesses(cluster: Cluster, clusterId: string, nodes: number): Promise<void> {
-    const { REDIS_URL: redisUrl } = this.#options.settings;
+    const { REDIS_URL: redisUrl, SIGNMESH_DATA_DIR: dataDir } = this.#options.settings;
     if (redisUrl === undefined) {
       await this.#screen.step(
         'redis',
-        () => cluster.startRedis(),
+        async () => {
+          await cluster.startRedis();
+          await completeChange({ dataDir, nodes, redisUrl: cluster.redisUrl }, (line) => this.#screen.notice(line));
+        },
         () => 'private, append-only file on',
       );
     } else {

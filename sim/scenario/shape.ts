@@ -37,8 +37,8 @@ export function shapeFaults(value: unknown): Fault[] {
   return found;
 }
 
-/** A fault of any kind. */
-function faultFaults(value: unknown, path: Path): Fault[] {
+/** Every fault of the shape of an injected fault, whatever its kind. */
+export function faultFaults(value: unknown, path: Path): Fault[] {
   if (!isRecord(value)) return explain({ type: 'object' }, value, path);
   const names = faultKinds as readonly string[];
   if (!Object.hasOwn(value, 'fault')) {

@@ -28,6 +28,9 @@ const nonceBatchFirst = 4;
 export interface SimulatedOptions extends RunOptions {
   /** Instead of the scenario's. */
   readonly seed?: string;
+  /** For the command that runs it again: where the scenario stands, and how signmesh is called. */
+  readonly file?: string;
+  readonly command?: string;
   /** Real curves by default. */
   readonly crypto?: 'real' | 'model';
   /** Whether what is seen is kept for reports; true by default. */
@@ -79,6 +82,7 @@ class SimulatedRun {
     const tookMs = this.#cluster.scenarioMs;
     const verdict = judged.kind === 'passed' ? this.#settle() : judged;
     const crypto = this.#options.crypto === 'model' ? ' --crypto model' : '';
+    const { file = `scenarios/${scenario}.yaml`, command = 'signmesh' } = this.#options;
     return {
       scenario,
       about,
@@ -87,7 +91,7 @@ class SimulatedRun {
       nodes: cluster.nodes,
       verdict,
       tookMs,
-      replay: `signmesh scenario run scenarios/${scenario}.yaml --seed ${shellWord(this.#seed)}${crypto}`,
+      replay: `${command} scenario run ${shellWord(file)} --seed ${shellWord(this.#seed)}${crypto}`,
       events: this.#events,
     };
   }

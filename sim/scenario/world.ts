@@ -86,6 +86,8 @@ export interface ScenarioWorld {
     question: Q,
     asks: Questions[Q]['asks'],
     gets: (answer: Questions[Q]['gets']) => void,
+    /** Live: the sandbox refuses the question, or does not answer. Without it the whole run has failed. */
+    fails?: (error: Error) => void,
   ): void;
   /** What is seen of the run, so far. */
   recording(): readonly RunEvent[];

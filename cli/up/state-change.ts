@@ -1,0 +1,129 @@
+/**
+ * The stored state of a cluster becomes another: Redis and the stores of the nodes, that of a snapshot or an empty one.
+ *
+ * Everything that can fail for want of space or of a whole snapshot is done before anything is changed. What is under way
+ * is written down, and the next start completes it: whoever is killed in the middle leaves no state that never was.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { readIfThere, replaceFile } from '../files.ts';
+import { storeFolder } from './processes.ts';
+import { clearRedis, restoreRedis } from './redis-state.ts';
+
+export interface StatePlace {
+  readonly dataDir: string;
+  readonly nodes: number;
+  readonly redisUrl: string;
+}
+
+/** What the state becomes; null: as after the first start. */
+export type Target = { readonly id: string; readonly digest: string } | null;
+
+export interface StateChange {
+  /** Nobody may use Redis or the stores meanwhile. */
+  perform(): Promise<void>;
+  /** It is not to be. */
+  discard(): void;
+}
+
+/** What a snapshot is that is not as it was taken. */
+export class DamagedSnapshot extends Error {}
+
+export const redisFile = 'redis.bin';
+const metaFile = 'meta.json';
+
+export function snapshotsFolder(dataDir: string): string {
+  return join(dataDir, 'snapshots');
+}
+
+/** Of every file of a snapshot, its description left out. */
+export function digestOf(folder: string): string {
+  const hash = createHash('sha256');
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((file) => file !== metaFile)
+    .sort();
+  for (const file of files) {
+    const bytes = readFileSync(join(folder, file));
+    hash.update(`${file}\0${bytes.length}\0`).update(bytes);
+  }
+  return hash.digest('hex');
+}
+
+/** Throws DamagedSnapshot. Nothing has changed when it rejects. */
+export async function prepareChange(place: StatePlace, target: Target): Promise<StateChange> {
+  const { dataDir, redisUrl } = place;
+  const nodes = Array.from({ length: place.nodes }, (_, index) => index + 1);
+  const discard = () => {
+    for (const node of nodes) rmSync(nextStore(dataDir, node), { recursive: true, force: true });
+  };
+  discard();
+  let redis: Buffer | undefined;
+  if (target !== null) {
+    const from = join(snapshotsFolder(dataDir), target.id);
+    if (!isWhole(from, target.digest)) {
+      throw new DamagedSnapshot(`the files of snapshot ${target.id} are not as they were taken: delete it`);
+    }
+    redis = readFileSync(join(from, redisFile));
+    try {
+      for (const node of nodes) {
+        const copy = join(from, `node-${node}`);
+        if (existsSync(copy)) await cp(copy, nextStore(dataDir, node), { recursive: true });
+      }
+    } catch (error) {
+      discard();
+      throw error;
+    }
+  }
+  const perform = async () => {
+    replaceFile(underwayFile(dataDir), `${JSON.stringify({ target })}\n`);
+    if (redis === undefined) await clearRedis(redisUrl);
+    else await restoreRedis(redisUrl, redis);
+    for (const node of nodes) {
+      const store = storeFolder(dataDir, node);
+      rmSync(store, { recursive: true, force: true });
+      if (existsSync(nextStore(dataDir, node))) renameSync(nextStore(dataDir, node), store);
+    }
+    rmSync(underwayFile(dataDir), { force: true });
+  };
+  return { perform, discard };
+}
+
+/** Completes what an earlier start began, over a Redis that answers and before anybody uses it. */
+export async function completeChange(place: StatePlace, say: (line: string) => void): Promise<void> {
+  const path = underwayFile(place.dataDir);
+  const text = readIfThere(path);
+  if (text === undefined) return;
+  const { target } = JSON.parse(text) as { readonly target: Target };
+  say(
+    target === null
+      ? 'a reset was interrupted; completing it'
+      : `restoring ${target.id} was interrupted; completing it`,
+  );
+  try {
+    await (await prepareChange(place, target)).perform();
+  } catch (error) {
+    if (!(error instanceof DamagedSnapshot)) throw error;
+    say(`${error.message}. What is stored is partly of before: reset the sandbox`);
+    rmSync(path, { force: true });
+  }
+}
+
+function isWhole(folder: string, digest: string): boolean {
+  try {
+    return digestOf(folder) === digest;
+  } catch {
+    return false;
+  }
+}
+
+function underwayFile(dataDir: string): string {
+  return join(dataDir, 'run', 'state-change.json');
+}
+
+function nextStore(dataDir: string, node: number): string {
+  return `${storeFolder(dataDir, node)}.next`;
+}
