@@ -19,6 +19,7 @@ import {
   SignatureShareRequestSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Violation } from '../sim/observation.ts';
+import { faultFaults } from '../sim/scenario/shape.ts';
 import type {
   CallName,
   CallTypes,
@@ -83,6 +84,11 @@ export interface InjectedFault {
   readonly id: string;
   /** How often it has struck. */
   strikes(): Promise<number>;
+}
+
+function checkMs(name: string, ms: number): void {
+  if (!Number.isSafeInteger(ms) || ms < 0)
+    throw new RangeError(`${name} must be a whole number of milliseconds, 0 or more`);
 }
 
 export class TestCluster {
@@ -160,8 +166,18 @@ export class TestCluster {
     return found.partial;
   }
 
-  /** Injects a fault of the vocabulary (docs/scenarios.md). It ends by `heal`, or as it says itself. */
+  /**
+   * Injects a fault of the vocabulary (docs/faults.md). It ends by `heal`, or as it says itself. Rejects with a TypeError
+   * that names the field.
+   */
   async inject(fault: Fault): Promise<InjectedFault> {
+    // Tests in JavaScript have no compiler that would find a wrong field, and a live sandbox words it in its own way.
+    const wrong = faultFaults(fault, []).map(({ path, message, remedy }) =>
+      [...(path.length > 0 ? [`${path.join('.')}: `] : []), message, ...(remedy === '' ? [] : [`; ${remedy}`])].join(
+        '',
+      ),
+    );
+    if (wrong.length > 0) throw new TypeError(wrong.join('\n'));
     const injected = await this.#ask('inject', { fault });
     if ('failure' in injected) throw new Error(injected.failure);
     const { id } = injected;
@@ -178,13 +194,15 @@ export class TestCluster {
     await this.#ask('heal', {});
   }
 
-  /** Every clock goes forward, at once. */
+  /** Every clock goes forward, at once. Milliseconds, a whole number; rejects with a RangeError for any other. */
   async advance(byMs: number): Promise<void> {
+    checkMs('byMs', byMs);
     await this.#ask('advance', { byMs });
   }
 
   /** Lets time pass: virtual time passes at once. */
   async wait(ms: number): Promise<void> {
+    checkMs('ms', ms);
     await this.#ask('wait', { ms });
   }
 
@@ -260,8 +278,8 @@ export class TestCluster {
   }
 
   #ask<Q extends QuestionName>(question: Q, asks: Questions[Q]['asks']): Promise<Questions[Q]['gets']> {
-    return new Promise((resolve) => {
-      this.#world.ask(question, asks, resolve);
+    return new Promise((resolve, reject) => {
+      this.#world.ask(question, asks, resolve, reject);
       this.#ports.drive();
     });
   }

@@ -36,6 +36,24 @@ export interface ClusterOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
+const optionNames: Readonly<Record<keyof ClusterOptions, true>> = {
+  live: true,
+  token: true,
+  nodes: true,
+  seed: true,
+  partialTimeoutMs: true,
+  nodesWaitMs: true,
+  receiver: true,
+  environment: true,
+};
+
+/** A misspelt option would be a cluster of another kind, without a word. */
+function checkNames(options: object): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
+  if (unknown === undefined) return;
+  throw new TypeError(`there is no option ${unknown}; one of ${Object.keys(optionNames).join(', ')}`);
+}
+
 /**
  * A running cluster. Whoever takes one stops it, or lets `await using` do so.
  *
@@ -43,6 +61,7 @@ export interface ClusterOptions {
  */
 export async function cluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const { live = false, token, nodes = 5, seed = 'test', environment } = options;
+  checkNames(options);
   const { partialTimeoutMs = 300, nodesWaitMs = 2000, receiver = false } = options;
   if (!Number.isInteger(nodes) || nodes < 2 || nodes > 100)
     throw new TypeError('nodes must be a whole number from 2 to 100');

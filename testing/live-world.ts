@@ -113,11 +113,14 @@ export class LiveWorld implements ScenarioWorld {
     question: Q,
     asks: Questions[Q]['asks'],
     gets: (answer: Questions[Q]['gets']) => void,
+    fails?: (error: Error) => void,
   ): void {
     const handler = this.#handlers[question] as (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']>;
-    handler(asks).then(gets, (error: unknown) => {
+    handler(asks).then(gets, (cause: unknown) => {
+      const error = cause instanceof Error ? cause : new Error(String(cause));
+      if (fails) return fails(error);
       // The sandbox itself does not answer: nothing can be said about the scenario.
-      this.#failed ??= error instanceof Error ? error : new Error(String(error));
+      this.#failed ??= error;
       this.#onFailure?.(this.#failed);
     });
   }
@@ -204,7 +207,8 @@ export class LiveWorld implements ScenarioWorld {
     },
     heal: () => this.#heal(),
     advance: async ({ byMs }) => {
-      await this.#api.advance(byMs);
+      // The sandbox takes no step of nothing.
+      if (byMs > 0) await this.#api.advance(byMs);
       return undefined;
     },
     step: async (step) => {

@@ -47,19 +47,28 @@ export function simulatedCluster(options: SimulatedClusterOptions): TestCluster 
     },
   });
   const world = new Driven(cluster, simulatedWorld(cluster, { events, violations, recordsSteps: true }));
-  const restore = async (snapshot: unknown) => {
-    cluster.restore(snapshot as ReturnType<SimCluster['snapshot']>);
+  type Snapshot = ReturnType<SimCluster['snapshot']>;
+  const taken = new WeakSet<Snapshot>();
+  const take = () => {
+    const snapshot = cluster.snapshot();
+    taken.add(snapshot);
+    return snapshot;
+  };
+  const restore = async (snapshot: Snapshot) => {
+    cluster.restore(snapshot);
     await world.settle();
   };
-  const fresh = cluster.snapshot();
+  const fresh = take();
   return new TestCluster(world, {
     nodes,
     drive: () => world.drive(),
-    takeSnapshot: async () => cluster.snapshot(),
-    restoreSnapshot: (snapshot) => {
+    takeSnapshot: async () => take(),
+    restoreSnapshot: async (snapshot) => {
+      if (!taken.has(snapshot as Snapshot))
+        throw new TypeError('this is no snapshot of this cluster: see takeSnapshot');
       // Checkers remember what has now never happened: from here on nobody looks.
       checkers = [];
-      return restore(snapshot);
+      await restore(snapshot as Snapshot);
     },
     reset: () => {
       checkers = checkersOf(receiver);

@@ -107,6 +107,22 @@ describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
     expect((await custody.recording()).length).toBeGreaterThan(20);
   });
 
+  test('refuses what makes no sense, with the same words in both worlds', async () => {
+    const fault = (fields: object) => custody.inject(fields as Parameters<typeof custody.inject>[0]);
+    await expect(fault({ fault: 'bad_parital', target: 'node/1' })).rejects.toThrow('did you mean bad_partial?');
+    await expect(fault({ fault: 'pause', target: 'node/1' })).rejects.toThrow(/^for_ms is missing/);
+    await expect(fault({ fault: 'crash', target: 'node/1', restartAfterMs: 5 })).rejects.toThrow(
+      /^restartAfterMs: there is no field "restartAfterMs" here; did you mean restart_after_ms\?/,
+    );
+    await expect(custody.advance(-1)).rejects.toThrow(RangeError);
+    await expect(custody.wait(0.5)).rejects.toThrow(RangeError);
+    await expect(custody.restoreSnapshot('none')).rejects.toThrow(/snapshot/);
+    // What the sandbox refuses is an answer too, and no test waits for ever.
+    if (kind === 'live') await expect(custody.advance(1e15)).rejects.toThrow(/advance_ms/);
+    await custody.advance(0);
+    await custody.sign(await custody.makeKey(), 'unharmed');
+  });
+
   test('a reset leaves nothing behind', async () => {
     const key = await custody.makeKey();
     await custody.reset();
@@ -116,6 +132,7 @@ describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
 });
 
 test('refuses options that contradict each other, by their names', async () => {
+  await expect(cluster({ lives: true } as object)).rejects.toThrow(/no option lives; one of live, token/);
   await expect(cluster({ nodes: 1 })).rejects.toThrow(/nodes/);
   await expect(cluster({ token: 'svc_sk_test_x' })).rejects.toThrow(/token/);
   await expect(cluster({ live: 'http://127.0.0.1:1' })).rejects.toThrow(/token/);
