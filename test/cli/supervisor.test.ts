@@ -179,6 +179,12 @@ describe('a supervised child', () => {
     expect(child.restarts).toBe(2);
   });
 
+  test('that does not come back is not waited for without end', async () => {
+    const { child } = supervise('process.exit(3)');
+    await expect(child.whenBack(60)).rejects.toThrow('child is not ready within 0.06 s');
+    await eventually('another restart', () => child.restarts >= 1);
+  });
+
   test('that stands still is not forgotten when it is stopped, and goes on in between', async () => {
     const changes: string[] = [];
     const { child, lines } = supervise(`${untilTold}${ready} setInterval(() => process.send({ kind: 'beat' }), 1)`);
