@@ -8,6 +8,7 @@
  * The mark is `*` for a fault and what it touched, `!` for a violation. Times are milliseconds of scenario time. An
  * address too long for its column keeps its beginning and its end; the session is whole in the text.
  */
+import { natures } from '../../faults/engine/kinds.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import type { Run } from '../scenario/world.ts';
 import { fieldsInWords, plain } from './plain.ts';
@@ -84,17 +85,30 @@ function labelled(label: string, text: string, painted = (words: string) => word
   return `${label.padEnd(10)}${painted(plain(text))}`;
 }
 
-/** Each fault of the run in the order of its first appearance, and how often it struck. */
+/**
+ * Each fault of the run in the order of its first appearance, and how often it struck: as `strikes` counts it, so of a
+ * fault that touches frames one by one, each frame.
+ */
 function faultTallies(events: readonly RunEvent[]): string[] {
-  const tallies = new Map<string, { readonly words: string; fired: number }>();
+  const tallies = new Map<string, { readonly words: string; readonly isOfFrames: boolean; fired: number }>();
+  const frames = new Map<string, number>();
   for (const event of events) {
+    if (event.kind === 'frame') for (const id of event.faults) frames.set(id, (frames.get(id) ?? 0) + 1);
     if (event.kind !== 'fault') continue;
     const words = `${event.id}: ${event.fault} of ${event.targets.join(', ')}`;
-    const tally = tallies.get(event.id) ?? { words, fired: 0 };
+    const tally = tallies.get(event.id) ?? { words, isOfFrames: natureOf(event.fault) === 'frames', fired: 0 };
     if (event.what === 'fired') tally.fired += 1;
     tallies.set(event.id, tally);
   }
-  return [...tallies.values()].map(({ words, fired }) => `${words}, struck ${fired === 1 ? 'once' : `${fired} times`}`);
+  return [...tallies].map(([id, { words, isOfFrames, fired }]) => {
+    // Only the first of its strikes is an event of its own.
+    const strikes = isOfFrames ? Math.max(fired, frames.get(id) ?? 0) : fired;
+    return `${words}, struck ${strikes === 1 ? 'once' : `${strikes} times`}`;
+  });
+}
+
+function natureOf(fault: string): string | undefined {
+  return Object.hasOwn(natures, fault) ? natures[fault as keyof typeof natures] : undefined;
 }
 
 function columnsOf(event: RunEvent): Columns {

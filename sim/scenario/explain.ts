@@ -58,6 +58,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 
 /** "one of a, b"; with the nearest first when something like it was meant. */
 export function oneOf(allowed: readonly string[], meant: unknown): string {
+  if (allowed.length === 0) return 'there is none';
   const near = typeof meant === 'string' ? nearest(allowed, meant) : undefined;
   const list = `one of ${allowed.join(', ')}`;
   if (near === undefined) return list;
@@ -149,7 +150,9 @@ function words(schema: JsonSchema): string {
   if (schema.enum !== undefined) return oneOf(schema.enum.map(String), undefined);
   switch (schema.type) {
     case 'string':
-      return schema.pattern === undefined ? `a text${range(schema.minLength, schema.maxLength)}` : 'a text';
+      return schema.pattern === undefined
+        ? `a text${counted(range(schema.minLength, schema.maxLength), 'characters')}`
+        : 'a text';
     case 'integer':
       return `a whole number${range(schema.minimum, schema.maximum)}`;
     case 'number':
@@ -157,12 +160,16 @@ function words(schema: JsonSchema): string {
     case 'boolean':
       return 'true or false';
     case 'array':
-      return `a list${range(schema.minItems, schema.maxItems)}`;
+      return `a list${counted(range(schema.minItems, schema.maxItems), 'items')}`;
     case 'null':
       return 'null';
     default:
       return 'a mapping';
   }
+}
+
+function counted(bounds: string, of: string): string {
+  return bounds === '' ? '' : `${bounds} ${of}`;
 }
 
 function range(min: number | undefined, max: number | undefined): string {

@@ -4,7 +4,7 @@
  * what it says and stays small.
  */
 
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import { type ErrorCode, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import type { Path } from './explain.ts';
 import type { CheckedScenario, Step } from './format.ts';
 import { meaningFaults } from './meaning.ts';
@@ -16,6 +16,13 @@ export const scenarioBytesMax = 1024 * 1024;
 const problemsMax = 50;
 /** The client of a scenario that has `steps`. */
 export const oneClient = 'client';
+
+/** What YAML’s own words leave unclear. */
+const syntaxFaults: Readonly<Partial<Record<ErrorCode, readonly [message: string, remedy: string]>>> = {
+  DUPLICATE_KEY: ['this field is there already', 'each field stands once'],
+  MULTIPLE_DOCS: ['a file holds one scenario', 'put the other into a file of its own'],
+  TAB_AS_INDENT: ['a tab does not indent', 'use spaces'],
+};
 
 export interface ScenarioProblem {
   readonly file: string;
@@ -61,8 +68,13 @@ export function loadScenario(text: string, { file }: { readonly file: string }):
     const { line, col } = lines.linePos(offset);
     problems.push({ file, line: Math.max(1, line), column: Math.max(1, col), field, message, remedy });
   };
-  for (const { pos, message } of [...document.errors, ...document.warnings]) {
-    add(pos[0], '', message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''));
+  for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
+    // What follows in the same line follows from it.
+    const line = Math.max(1, lines.linePos(pos[0]).line);
+    if (problems.some((problem) => problem.line === line)) continue;
+    const own = syntaxFaults[code];
+    if (own) add(pos[0], '', ...own);
+    else add(pos[0], '', message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''));
   }
   visit(document, {
     Node: (_, node) => {

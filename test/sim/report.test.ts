@@ -102,7 +102,8 @@ describe('the text of a run', () => {
       '',
       'verdict   failed: the signature verifies',
       'cause     no signature came',
-      'fault     x: drop of x, struck 0 times',
+      // A fault that touches frames strikes with each.
+      'fault     x: drop of x, struck once',
       'took      7.000 ms of scenario time, 8 events',
       'replay    signmesh scenario run a-crash.yaml --seed 7',
       '',
