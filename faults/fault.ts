@@ -185,6 +185,18 @@ export type FaultOf<K extends FaultKind> = Static<(typeof faultSchemas)[K]>;
 export type Fault = { [K in FaultKind]: FaultOf<K> }[FaultKind];
 export const faultKinds = Object.keys(faultSchemas) as readonly FaultKind[];
 
+/** What byzantine nodes do: of these alone a node may be blamed. */
+export const byzantineKinds = [
+  'bad_share',
+  'bad_commitment',
+  'bad_proof',
+  'bad_partial',
+  'equivocate',
+  'withhold',
+  'stale_replay',
+  'false_report',
+] as const satisfies readonly FaultKind[];
+
 /** Kinds that only the simulated world has, and why. */
 export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_lost: 'a live store cannot be made to lose one write and say nothing',

@@ -5,7 +5,7 @@
 
 import { initialStates, mayFollow, type SessionState } from '../../coordinator/session/transitions.ts';
 import { targetsOf } from '../../faults/describe.ts';
-import type { Fault } from '../../faults/fault.ts';
+import { byzantineKinds, type FaultKind } from '../../faults/fault.ts';
 import type { LoggedEvent } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker } from '../../sim/observation.ts';
@@ -15,15 +15,7 @@ export function liveCheckers(scenario: CheckedScenario): Checker[] {
   return [honestNeverBlamed(scenario), transitionsOnTable()];
 }
 
-const lies: readonly Fault['fault'][] = [
-  'bad_share',
-  'bad_commitment',
-  'bad_proof',
-  'bad_partial',
-  'equivocate',
-  'stale_replay',
-  'false_report',
-];
+const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);
 
 function honestNeverBlamed({ cluster, faults, clients }: CheckedScenario): Checker {
   const injected = Object.values(clients)
@@ -31,7 +23,7 @@ function honestNeverBlamed({ cluster, faults, clients }: CheckedScenario): Check
     .flatMap((step) => ('inject' in step ? [step.inject] : []));
   const liars = new Set(
     [...faults, ...injected]
-      .filter(({ fault }) => lies.includes(fault))
+      .filter(({ fault }) => byzantine.has(fault))
       .flatMap((fault) => targetsOf(fault, cluster.nodes)),
   );
   return {

@@ -7,9 +7,9 @@ import { runScenario } from '../../sim/scenario/run.ts';
 import type { Run, Verdict } from '../../sim/scenario/world.ts';
 import { startLiveProcess } from '../../testing/live-process.ts';
 import { LiveWorld } from '../../testing/live-world.ts';
-import { SandboxApi } from '../../testing/sandbox-api.ts';
+import { ApiError, SandboxApi } from '../../testing/sandbox-api.ts';
 import { targetOf } from '../events/target.ts';
-import { errorText } from '../failure.ts';
+import { errorText, exitCodes, Failure } from '../failure.ts';
 import { commandName } from '../invocation.ts';
 import type { FoundScenario } from './files.ts';
 import { liveCheckers } from './live-checkers.ts';
@@ -28,8 +28,12 @@ export async function runLive(
 ): Promise<void> {
   const { url } = target;
   if (url !== undefined) {
-    const { token } = targetOf({ url, ...(target.token !== undefined && { token: target.token }) });
+    const token = target.token ?? ownToken(url);
     const api = new SandboxApi({ baseUrl: url, token });
+    // Whether it is a sandbox at all, and the token one of it, is the caller's doing.
+    await api.processes().catch((error: unknown) => {
+      throw error instanceof ApiError ? new Failure(`No scenario can run at ${url}: ${error.message}.`) : error;
+    });
     for (const scenario of scenarios) await timed(() => runOn(api, scenario, `--live ${url}`), done);
     return;
   }
@@ -38,14 +42,14 @@ export async function runLive(
 
 async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: Run, tookMs: number) => void) {
   const possible = scenarios.filter(({ worlds }) => worlds.includes('live'));
-  for (const scenario of scenarios) if (!possible.includes(scenario)) done(unsupported(scenario), 0);
+  for (const scenario of scenarios) if (!possible.includes(scenario)) done(unsupported(scenario, '--live'), 0);
   const [first] = possible;
   if (first === undefined) return;
   const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
   const own = await startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs }).catch((error: unknown) => {
     // Others may want another cluster, which does start.
     const cause = `its cluster does not start: ${errorText(error).trim()}`;
-    for (const scenario of possible) done(unsupported(scenario, cause), 0);
+    for (const scenario of possible) done(unsupported(scenario, '--live', cause), 0);
   });
   if (!own) return;
   try {
@@ -61,12 +65,25 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   }
 }
 
+/** Of the sandbox that runs here. Throws a Failure. */
+function ownToken(url: string): string {
+  try {
+    return targetOf({ url }).token;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw new Failure(
+      `Say --token, with sandbox:admin: no sandbox runs here whose token could be taken.`,
+      exitCodes.usage,
+    );
+  }
+}
+
 /** Runs one scenario on a sandbox, and leaves that healed. */
 export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: string): Promise<Run> {
   const nodes = (await api.processes()).filter(({ process }) => process.startsWith('node/')).length;
-  if (!scenario.worlds.includes('live')) return unsupported(scenario);
+  if (!scenario.worlds.includes('live')) return unsupported(scenario, flags);
   if (nodes !== scenario.cluster.nodes) {
-    return unsupported(scenario, `it wants ${scenario.cluster.nodes} nodes, and the cluster has ${nodes}`);
+    return unsupported(scenario, flags, `it wants ${scenario.cluster.nodes} nodes, and the cluster has ${nodes}`);
   }
   const world = await LiveWorld.open({
     api,
@@ -103,8 +120,8 @@ function describe({ scenario, about, cluster, file }: CheckedScenario & Partial<
   return { scenario, about, world: 'live', seed: '', nodes: cluster.nodes, replay } as const;
 }
 
-function unsupported(scenario: CheckedScenario, cause = 'it is for the simulated world alone'): Run {
-  return { ...describe(scenario, '--live'), verdict: { kind: 'unsupported', cause }, tookMs: 0, events: [] };
+function unsupported(scenario: CheckedScenario, flags: string, cause = 'it is for the simulated world alone'): Run {
+  return { ...describe(scenario, flags), verdict: { kind: 'unsupported', cause }, tookMs: 0, events: [] };
 }
 
 function wantsReceiver({ clients, expect, faults }: CheckedScenario): boolean {

@@ -61,9 +61,15 @@ export class RunReporter {
   #write({ format, file }: Report): void {
     if (format === 'html') {
       const isOne = this.runs.length === 1;
+      const taken = new Map<string, number>();
       for (const run of this.runs) {
-        const path = isOne ? (file ?? `${run.scenario}.html`) : join(file ?? '.', `${run.scenario}.html`);
+        // Of two runs of one name, each has its page.
+        const times = (taken.get(run.scenario) ?? 0) + 1;
+        taken.set(run.scenario, times);
+        const name = times === 1 ? `${run.scenario}.html` : `${run.scenario}-${times}.html`;
+        const path = isOne ? (file ?? name) : join(file ?? '.', name);
         save(path, htmlPage(run));
+        if (file === undefined && !this.#isQuiet) process.stdout.write(`page      ${path}\n`);
       }
       return;
     }

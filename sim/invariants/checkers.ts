@@ -17,7 +17,7 @@ import { quorumSigned } from './quorum-signed.ts';
 import { signatureVerifies } from './signature-verifies.ts';
 import { tokenUsedOnce } from './token-used-once.ts';
 import { transitionsOnTable } from './transitions-on-table.ts';
-import { nobleVerifier, type SignatureVerifier } from './verifier.ts';
+import { releasedVerifier, type SignatureVerifier } from './verifier.ts';
 
 /** What the checkers of one run are told of it. */
 export interface CheckContext {
@@ -31,7 +31,7 @@ export interface CheckContext {
 
 /** New checkers for one run, in the order of their names. */
 export function allCheckers({
-  verify = nobleVerifier,
+  verify = releasedVerifier,
   secrets = () => [],
   delivers = false,
 }: CheckContext = {}): Checker[] {

@@ -3,21 +3,12 @@
  * byzantine fault has fired. One that lost its store may be named too, in a DKG: it deals anew what it has dealt, and by
  * what it signed it cannot be told from a node that equivocates.
  */
-import type { FaultKind } from '../../faults/fault.ts';
+import { byzantineKinds, type FaultKind } from '../../faults/fault.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
 import { DurableSessions } from './sessions.ts';
 
-const byzantine: ReadonlySet<FaultKind> = new Set([
-  'bad_share',
-  'bad_commitment',
-  'bad_proof',
-  'bad_partial',
-  'equivocate',
-  'withhold',
-  'stale_replay',
-  'false_report',
-]);
+const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);
 /** How messages name whom they blame: coordinator/dkg/blame.ts, coordinator/signing/partials.ts. */
 const blaming = /(nodes? [\d, ]+) broke the protocol|the partial that (nodes? [\d, ]+) made does not verify/g;
 

@@ -6,7 +6,7 @@
  * is one) decides over all expectations.
  */
 import type { Fault } from '../../faults/fault.ts';
-import { nobleVerifier, type SignatureVerifier } from '../invariants/verifier.ts';
+import { releasedVerifier, type SignatureVerifier } from '../invariants/verifier.ts';
 import { Caller, type Ended, endedText } from './client.ts';
 import { mismatchText, stepMismatch } from './expectations.ts';
 import { finalMismatch } from './final.ts';
@@ -54,7 +54,7 @@ class ScenarioRun {
   constructor(scenario: CheckedScenario, world: ScenarioWorld, done: (verdict: Verdict) => void, options: RunOptions) {
     this.#scenario = scenario;
     this.#done = done;
-    this.#options = { verify: nobleVerifier, insistMs: 60_000, settleMs: 10_000, passesOver: false, ...options };
+    this.#options = { verify: releasedVerifier, insistMs: 60_000, settleMs: 10_000, passesOver: false, ...options };
     // After the verdict nothing that was asked for is listened to.
     this.#world = {
       kind: world.kind,

@@ -10,7 +10,7 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SimCall } from '../calls.ts';
 import { SimCluster } from '../cluster.ts';
 import { allCheckers } from '../invariants/checkers.ts';
-import { currentVerifier, nobleVerifier } from '../invariants/verifier.ts';
+import { releasedVerifier } from '../invariants/verifier.ts';
 import type { Checker, Observation, Violation } from '../observation.ts';
 import type { CheckedScenario } from './format.ts';
 import { type RunOptions, runScenario } from './run.ts';
@@ -59,7 +59,7 @@ class SimulatedRun {
     this.#scenario = scenario;
     this.#options = options;
     this.#seed = options.seed ?? scenario.cluster.seed;
-    this.#verify = options.verify ?? (options.crypto === 'model' ? currentVerifier : nobleVerifier);
+    this.#verify = options.verify ?? releasedVerifier;
     this.#checkers = options.checkers ?? allCheckers({ verify: this.#verify, delivers: true });
     const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = scenario.cluster;
     this.#cluster = new SimCluster({

@@ -5,7 +5,6 @@
  */
 import { withCryptography } from '../../crypto/model/switch.ts';
 import { allCheckers } from '../invariants/checkers.ts';
-import { currentVerifier, nobleVerifier } from '../invariants/verifier.ts';
 import type { CheckedScenario } from '../scenario/format.ts';
 import { runSimulated } from '../scenario/simulated-world.ts';
 import type { Run, Verdict } from '../scenario/world.ts';
@@ -22,11 +21,10 @@ export interface SearchOptions {
 /** One run of a scenario with every invariant checked at every event. */
 export function runChecked(scenario: CheckedScenario, { crypto, record }: SearchOptions): Run {
   return withCryptography(crypto, () => {
-    const verify = crypto === 'real' ? nobleVerifier : currentVerifier;
     return runSimulated(scenario, {
       crypto,
       record,
-      checkers: allCheckers({ verify, delivers: true }),
+      checkers: allCheckers({ delivers: true }),
       passesOver: true,
     });
   });

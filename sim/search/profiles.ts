@@ -7,22 +7,11 @@
  * - stormy: processes die and stand still, links break, the store fails; every node is honest.
  * - hostile: all of that, up to n − t byzantine nodes, nodes that lose their store, clocks that jump.
  */
-import type { FaultKind } from '../../faults/fault.ts';
+import { byzantineKinds, type FaultKind } from '../../faults/fault.ts';
 import type { Draw } from './draw.ts';
 
 export const profiles = ['calm', 'stormy', 'hostile'] as const;
 export type Profile = (typeof profiles)[number];
-
-export const lies = [
-  'bad_share',
-  'bad_commitment',
-  'bad_proof',
-  'bad_partial',
-  'equivocate',
-  'withhold',
-  'stale_replay',
-  'false_report',
-] as const satisfies readonly FaultKind[];
 
 const network = ['delay', 'drop', 'duplicate', 'reorder', 'slow'] as const;
 const storm = [
@@ -76,7 +65,7 @@ export interface Swarm {
   readonly nodes: number;
   /** Byzantine ones: so many at most as every key of the run can do without. */
   readonly liars: readonly number[];
-  readonly lies: readonly (typeof lies)[number][];
+  readonly lies: readonly (typeof byzantineKinds)[number][];
   readonly kinds: readonly FaultKind[];
   readonly faults: number;
   readonly clients: number;
@@ -101,7 +90,7 @@ export function drawSwarm(profile: Profile, draw: Draw): Swarm {
     profile,
     nodes,
     liars,
-    lies: liars.length > 0 ? draw.swarm(lies, 0.35) : [],
+    lies: liars.length > 0 ? draw.swarm(byzantineKinds, 0.35) : [],
     kinds: draw.swarm(kindsOf[profile], 0.35),
     faults: draw.int(profile === 'stormy' ? 2 : 0, faultsMax[profile]),
     clients: draw.pick([1, 1, 2]),

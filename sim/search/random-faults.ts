@@ -1,10 +1,10 @@
 /** Random faults that make sense: what faults/engine would refuse is never drawn. */
-import type { Fault, FaultKind, Trigger } from '../../faults/fault.ts';
+import type { byzantineKinds, Fault, FaultKind, Trigger } from '../../faults/fault.ts';
 import { type Point, points } from '../../faults/points.ts';
 import type { Draw } from './draw.ts';
-import type { lies, Swarm } from './profiles.ts';
+import type { Swarm } from './profiles.ts';
 
-type Lie = (typeof lies)[number];
+type Lie = (typeof byzantineKinds)[number];
 
 const toNode: readonly Point[] = [
   'deal_nonces',

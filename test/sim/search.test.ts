@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { run as runCommand } from '../../cli/sim.ts';
 import { faultEngine } from '../../faults/engine.ts';
+import { byzantineKinds } from '../../faults/fault.ts';
 import type { CheckedScenario } from '../../sim/scenario/format.ts';
 import { loadScenario } from '../../sim/scenario/load.ts';
 import { toYaml } from '../../sim/scenario/to-yaml.ts';
 import type { Verdict } from '../../sim/scenario/world.ts';
 import { failsAlike, runChecked, runSeed, shrinkFailure } from '../../sim/search/campaign.ts';
 import { randomScenario } from '../../sim/search/generate.ts';
-import { lies, profiles } from '../../sim/search/profiles.ts';
+import { profiles } from '../../sim/search/profiles.ts';
 import { shrink } from '../../sim/search/shrink.ts';
 import { simpler } from '../../sim/search/simpler.ts';
 
@@ -41,7 +42,7 @@ describe('random scenarios', () => {
       const kinds = new Set(
         seeds(150).flatMap((seed) => randomScenario(seed, profile).faults.map(({ fault }) => fault)),
       );
-      for (const lie of lies) expect(kinds.has(lie), `${lie} in ${profile}`).toBe(profile === 'hostile');
+      for (const lie of byzantineKinds) expect(kinds.has(lie), `${lie} in ${profile}`).toBe(profile === 'hostile');
       expect(kinds.has('clock_jump')).toBe(profile === 'hostile');
       expect(kinds.has('redis_gone')).toBe(profile !== 'calm');
     }
@@ -49,7 +50,7 @@ describe('random scenarios', () => {
       const { faults, clients } = randomScenario(seed, 'hostile');
       const liars = new Set(
         faults.flatMap((fault) =>
-          (lies as readonly string[]).includes(fault.fault) && 'target' in fault ? [fault.target] : [],
+          (byzantineKinds as readonly string[]).includes(fault.fault) && 'target' in fault ? [fault.target] : [],
         ),
       );
       for (const step of Object.values(clients).flat()) {
