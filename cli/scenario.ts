@@ -67,8 +67,9 @@ function makeCommand(end: (exitCode: number) => void): Command {
     .argument('<file...>')
     .action((files: string[]) => {
       const scenarios = readScenarios(files);
+      const { length } = scenarios;
       process.stdout.write(
-        `${scenarios.length} ${scenarios.length === 1 ? 'scenario is' : 'scenarios are'} as they should be\n`,
+        length === 1 ? '1 scenario is as it should be\n' : `${length} scenarios are as they should be\n`,
       );
     });
   command

@@ -85,6 +85,16 @@ describe('signmesh scenario run', () => {
     const out = join(folder, 'pages');
     await run(['run', '--crypto', 'model', '--report', `html=${out}`, passes, fails]);
     expect(readdirSync(out).sort()).toEqual(['fails.html', 'passes.html']);
+    await run(['run', '--crypto', 'model', '--report', `html=${out}`, passes, passes]);
+    expect(readdirSync(out).sort()).toEqual(['fails.html', 'passes-2.html', 'passes.html']);
+  });
+
+  test('says in one line why no scenario can run at an address', async () => {
+    const nowhere = ['run', '--live', 'http://127.0.0.1:1', '--token', 'svc_sk_test_x', passes];
+    await expect(run(nowhere)).rejects.toMatchObject({
+      name: 'Failure',
+      message: expect.stringMatching(/^No scenario can run at http:\/\/127\.0\.0\.1:1: GET .*\.$/),
+    });
   });
 
   test.each([
@@ -119,6 +129,9 @@ test('signmesh scenario check says every problem of every file, and runs nothing
   });
   expect(await run(['check', join(root, 'scenarios')])).toBe(0);
   expect(written).toMatch(/^\d+ scenarios are as they should be\n$/);
+  written = '';
+  await run(['check', passes]);
+  expect(written).toBe('1 scenario is as it should be\n');
 });
 
 test('signmesh scenario list names each with what it shows', async () => {
