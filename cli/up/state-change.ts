@@ -57,9 +57,7 @@ export function digestOf(folder: string): string {
 export async function prepareChange(place: StatePlace, target: Target): Promise<StateChange> {
   const { dataDir, redisUrl } = place;
   const nodes = Array.from({ length: place.nodes }, (_, index) => index + 1);
-  const discard = () => {
-    for (const node of nodes) rmSync(nextStore(dataDir, node), { recursive: true, force: true });
-  };
+  const discard = () => discardNext(place);
   discard();
   let redis: Buffer | undefined;
   if (target !== null) {
@@ -96,7 +94,10 @@ export async function prepareChange(place: StatePlace, target: Target): Promise<
 export async function completeChange(place: StatePlace, say: (line: string) => void): Promise<void> {
   const path = underwayFile(place.dataDir);
   const text = readIfThere(path);
-  if (text === undefined) return;
+  if (text === undefined) {
+    discardNext(place);
+    return;
+  }
   const { target } = JSON.parse(text) as { readonly target: Target };
   say(
     target === null
@@ -110,6 +111,10 @@ export async function completeChange(place: StatePlace, say: (line: string) => v
     say(`${error.message}. What is stored is partly of before: reset the sandbox`);
     rmSync(path, { force: true });
   }
+}
+
+function discardNext({ dataDir, nodes }: StatePlace): void {
+  for (let node = 1; node <= nodes; node += 1) rmSync(nextStore(dataDir, node), { recursive: true, force: true });
 }
 
 function isWhole(folder: string, digest: string): boolean {

@@ -54,11 +54,14 @@ async function place() {
 }
 
 describe('the stored state', () => {
-  test('becomes that of a snapshot, and an empty one', async () => {
-    const { at, target, stored, nextStart, said } = await place();
-    const change = await prepareChange(at(), target);
+  test('becomes that of a snapshot, and an empty one; what was only prepared is forgotten', async () => {
+    const { at, target, stored, nextStart, said, store } = await place();
+    await prepareChange(at(), target);
+    expect(existsSync(`${store(1)}.next`)).toBe(true);
     expect(await stored()).toEqual(['now', 'now', 'now']);
-    await change.perform();
+    await nextStart();
+    expect(existsSync(`${store(1)}.next`)).toBe(false);
+    await (await prepareChange(at(), target)).perform();
     expect(await stored()).toEqual(['then', 'then', 'then']);
     await (await prepareChange(at(), null)).perform();
     expect(await stored()).toEqual([null, false, false]);
