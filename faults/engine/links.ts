@@ -10,8 +10,8 @@ export const losing: readonly string[] = ['drop', 'half_open'];
 export const holding: readonly string[] = ['hold', 'partition', 'pause'];
 export const changing: readonly string[] = ['duplicate', 'corrupt', 'truncate', 'delay', 'slow', 'reorder'];
 
-/** Arrivals of one frame: copies of copies of copies are still not without bound. */
-const arrivalsMax = 1_000;
+/** Arrivals of one frame: copies of copies are no more than one fault may make. */
+const arrivalsMax = 101;
 
 export function arrivalsOf(envelopes: readonly WireEnvelope[]): Arrival[] {
   return envelopes.map((envelope) => ({ envelope, afterMs: 0 }));
