@@ -126,7 +126,7 @@ export class Caller {
         const next = insist ? whatHelps(outcome) : 'done';
         if (next === 'done') return end({ kind: 'answered', outcome });
         if (attempts >= attemptsMin && this.#world.nowMs() - beganMs >= this.#insistMs) {
-          return end({ kind: 'stuck', waitsFor: `${outcome.call} of ${session} to come to an end`, outcome });
+          return end({ kind: 'stuck', waitsFor: `${inFile(outcome.call)} of ${session} to come to an end`, outcome });
         }
         if (next === 'repeat') return pause();
         return this.#resume(step, outcome, (resumed) => {
@@ -170,4 +170,9 @@ function whatHelps({ call, answer, failure }: Outcome): 'done' | 'repeat' | 'res
 export function endedText(ended: Ended): string {
   if (ended.kind === 'answered') return outcomeText(ended.outcome);
   return ended.kind === 'stuck' ? `stuck: ${outcomeText(ended.outcome)}` : ended.why;
+}
+
+/** A call as scenario files name it. */
+function inFile(call: string): string {
+  return call.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

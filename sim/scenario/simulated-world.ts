@@ -245,8 +245,7 @@ function factsOf(cluster: SimCluster, sessionId: string): SessionFacts | undefin
     reasonCode,
     epoch,
     attempt: ceremony.attempt,
-    // A key's record names nobody: the events of the session do.
-    culprits: ceremony.kind === 'dkg' ? [] : ceremony.excluded,
+    culprits: ceremony.kind === 'dkg' ? (ceremony.culprits ?? []) : ceremony.excluded,
     publicKey: ceremony.kind === 'dkg' ? ceremony.publicKey : '',
   };
 }

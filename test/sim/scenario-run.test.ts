@@ -121,7 +121,7 @@ describe('a verdict', () => {
     const { verdict, tookMs } = runSimulated(one, { crypto: 'model' });
     expect(verdict.kind).toBe('stuck');
     expect('what' in verdict && verdict.what).toMatch(
-      /step pay waits for submitSignatureShare of tx .* QUORUM_UNAVAILABLE/,
+      /step pay waits for submit_signature_share of tx .* QUORUM_UNAVAILABLE/,
     );
     expect(tookMs).toBeGreaterThan(60_000);
     expect(tookMs).toBeLessThan(70_000);
@@ -159,6 +159,14 @@ describe('a verdict', () => {
   test('is a violation when what must come about in the end does not', () => {
     const checker = { invariant: 'ends-well', observe: () => undefined, finish: () => 'it did not' };
     expect(runSimulated(scenario([key]), { crypto: 'model', checkers: [checker] }).verdict.kind).toBe('violated');
+  });
+});
+
+test('a key that failed says whom it blames', () => {
+  const liar = 'faults: [{ fault: bad_share, target: node/2 }]';
+  expect(verdictOf([key.replace(' }', ', expect: { state: BACKEND_COMPLETED } }')], [liar])).toMatchObject({
+    kind: 'failed',
+    cause: expect.stringMatching(/session k is BACKEND_FAILED DEALER_MISBEHAVED, attempt 2, and blames node 2/),
   });
 });
 
