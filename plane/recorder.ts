@@ -23,7 +23,7 @@ export class Recorder {
   readonly recording: Recording;
   /** When the recording's time began. */
   readonly beganMs = nowMs();
-  #wordsSecond = 0;
+  #wordsSecond = -1;
   #wordsLeft = 0;
 
   constructor(recording = new Recording()) {
