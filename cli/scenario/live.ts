@@ -5,7 +5,7 @@
 import type { CheckedScenario } from '../../sim/scenario/format.ts';
 import { runScenario } from '../../sim/scenario/run.ts';
 import type { Run, Verdict } from '../../sim/scenario/world.ts';
-import { startLiveProcess } from '../../testing/live-process.ts';
+import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
 import { LiveWorld } from '../../testing/live-world.ts';
 import { ApiError, SandboxApi } from '../../testing/sandbox-api.ts';
 import { targetOf } from '../events/target.ts';
@@ -46,7 +46,24 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   const [first] = possible;
   if (first === undefined) return;
   const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
-  const own = await startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs }).catch((error: unknown) => {
+  const starting = startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs });
+  // Ctrl-C leaves nothing behind; a second one is not waited for.
+  const interrupt = () =>
+    void starting.then((cluster) => cluster.stop()).finally(() => process.exit(exitCodes.interrupted));
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  try {
+    await runAlike(possible, starting, done);
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
+}
+
+async function runAlike(
+  possible: readonly CheckedScenario[],
+  starting: Promise<LiveProcess>,
+  done: (run: Run, tookMs: number) => void,
+): Promise<void> {
+  const own = await starting.catch((error: unknown) => {
     // Others may want another cluster, which does start.
     const cause = `its cluster does not start: ${errorText(error).trim()}`;
     for (const scenario of possible) done(unsupported(scenario, '--live', cause), 0);

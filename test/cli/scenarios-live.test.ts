@@ -2,7 +2,8 @@
  * Scenarios against real processes: one sandbox for all of them, one after the other. Every scenario that can be live has
  * the verdict that it has in the simulated world.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -12,6 +13,7 @@ import { loadScenario } from '../../sim/scenario/load.ts';
 import { runSimulated } from '../../sim/scenario/simulated-world.ts';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
 import { SandboxApi } from '../../testing/sandbox-api.ts';
+import { until } from '../support/until.ts';
 import { root } from './support/up-process.ts';
 
 const folder = join(root, 'scenarios');
@@ -82,5 +84,23 @@ test('signmesh scenario run --live URL runs on a sandbox that is there', async (
   } finally {
     vi.restoreAllMocks();
     rmSync(out, { recursive: true });
+  }
+});
+
+test('Ctrl-C in a live run ends its cluster, and leaves no data behind', { timeout: 60_000 }, async () => {
+  const out = mkdtempSync(join(tmpdir(), 'signmesh-live-'));
+  const path = join(out, 'waits.yaml');
+  writeFileSync(path, 'scenario: waits\nabout: a\nsteps: [{ step: w, wait: { ms: 600000, within_ms: 600000 } }]');
+  const args = [join(root, 'cli', 'signmesh.mjs'), 'scenario', 'run', '--live', path];
+  const command = spawn(process.execPath, args, { env: { ...process.env, TMPDIR: out }, stdio: 'ignore' });
+  const ended = new Promise((resolve) => command.once('exit', resolve));
+  const dataDirs = () => readdirSync(out).filter((name) => name.startsWith('signmesh-'));
+  try {
+    await until(() => dataDirs().some((name) => existsSync(join(out, name, 'run', 'ready.json'))), 'a cluster', 50_000);
+    command.kill('SIGINT');
+    expect([await ended, dataDirs()]).toEqual([130, []]);
+  } finally {
+    command.kill('SIGKILL');
+    rmSync(out, { recursive: true, force: true });
   }
 });
