@@ -16,6 +16,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { exitCodes, Failure } from '../failure.ts';
 import { ChildLog } from './child-log.ts';
 import { identify, isStopped, removeRecord, writeRecord } from './process-identity.ts';
+import { dismiss, watchman } from './watchman.ts';
 
 export interface ChildSpec {
   /** As in messages, and in the names of the log and of the record: "node-3". */
@@ -76,6 +77,8 @@ export class SupervisedChild {
   #wasReady = false;
   #paused = false;
   #frozen = false;
+  /** Lets it go on if we die while it is paused. */
+  #watchman: ChildProcess | undefined;
   #startedMs: number | undefined;
   /** It was killed on purpose, and what is to follow; undefined: a death is news. */
   #crash: { readonly restartAfterMs: number | null; readonly whileDown: () => void } | undefined;
@@ -227,15 +230,17 @@ export class SupervisedChild {
   /** SIGSTOP. False: there is no process. */
   pause(): boolean {
     if (!this.isAlive || this.#process?.kill('SIGSTOP') !== true) return false;
-    if (!this.#paused) this.#changed('paused', 'SIGSTOP');
+    if (this.#paused) return true;
+    this.#changed('paused', 'SIGSTOP');
     this.#paused = true;
+    this.#watchman = watchman(this.#process.pid!);
     return true;
   }
 
   /** SIGCONT, if it was paused. */
   resume(): void {
     if (!this.#paused) return;
-    this.#paused = false;
+    this.#unpaused();
     if (!this.#frozen) this.#process?.kill('SIGCONT');
     this.#changed('resumed', 'SIGCONT');
   }
@@ -305,7 +310,7 @@ export class SupervisedChild {
 
   #onExit(how: string, code: number | null, upMs: number): void {
     removeRecord(this.#spec.recordFile);
-    this.#paused = false;
+    this.#unpaused();
     this.#frozen = false;
     this.#startedMs = undefined;
     this.#changed('down', how);
@@ -348,6 +353,12 @@ export class SupervisedChild {
   #startAgain(): void {
     this.#restarts += 1;
     this.start();
+  }
+
+  #unpaused(): void {
+    this.#paused = false;
+    dismiss(this.#watchman);
+    this.#watchman = undefined;
   }
 
   #changed(what: 'up' | 'down' | 'paused' | 'resumed', why: string): void {

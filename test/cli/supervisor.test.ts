@@ -2,7 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { isStopped } from '../../cli/up/process-identity.ts';
 import { type BackOff, SupervisedChild } from '../../cli/up/supervisor.ts';
+import { watchman } from '../../cli/up/watchman.ts';
 import { eventually, isAlive } from './support/eventually.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
@@ -177,6 +179,17 @@ describe('a supervised child', () => {
     await child.restart(1000);
     expect(child.pid).not.toBe(before);
     expect(child.restarts).toBe(2);
+  });
+
+  test('that stands still when its supervisor dies goes on, to its own end', async () => {
+    const { child } = supervise(untilTold + ready);
+    await child.whenReady;
+    const { pid } = child;
+    process.kill(pid!, 'SIGSTOP');
+    await eventually('it stands still', () => isStopped(pid!));
+    // What the death of a supervisor does to the watchman's input.
+    watchman(pid!).stdin?.destroy();
+    await eventually('it goes on', () => !isStopped(pid!));
   });
 
   test('that does not come back is not waited for without end', async () => {
