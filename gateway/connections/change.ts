@@ -1,12 +1,9 @@
 /** What every change of a connection consists of: its next version, and the event that says so. */
-import { eventOf } from '../events/event.ts';
-import type { RequestContext } from '../rest/route.ts';
+import { eventOf, type Reporter } from '../events/event.ts';
 import { create, update } from '../store/changes.ts';
 import type { Change, NewEvent } from '../store/contract.ts';
 import { type ConnectionRecord, connectionType } from './record.ts';
 import { connectionView } from './view.ts';
-
-type Reporter = Pick<RequestContext, 'newId' | 'nowMs' | 'requestId'>;
 
 export function connectionCreated(reporter: Reporter, connection: ConnectionRecord): Change {
   return {

@@ -2,10 +2,12 @@
  * A new connection: credentials are checked with the provider before anything is written, then record, test wallets and
  * their events are one change. Everything asked of the provider is idempotent by id, so a repeat does no harm.
  */
+
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { adapterOf, metaOf } from '../providers/calling.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
-import type { CallMeta, ProviderAdapter, ProviderInfo, WalletOrder } from '../providers/port.ts';
+import type { ProviderAdapter, ProviderInfo, WalletOrder } from '../providers/port.ts';
 import { askingProvider } from '../providers/refusals.ts';
 import type { Answer, RequestContext } from '../rest/route.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
@@ -88,16 +90,6 @@ async function assertRoom({ store, tenant }: RequestContext): Promise<void> {
   throw new ServiceError('conflict', `a tenant has at most ${connectionsMax} provider connections`, {
     details: [{ field: 'provider', issue: 'too_many', message: `at most ${connectionsMax}: disconnect one first` }],
   });
-}
-
-export function adapterOf({ adapters }: ConnectionDeps, provider: ProviderKind): ProviderAdapter {
-  const adapter = adapters.get(provider);
-  if (adapter === undefined) throw new Error(`there is no adapter for ${provider}`);
-  return adapter;
-}
-
-export function metaOf({ tenant, nowMs, requestId, traceparent }: RequestContext): CallMeta {
-  return { tenant, nowMs, correlationId: requestId, traceparent };
 }
 
 interface MadeWallet {

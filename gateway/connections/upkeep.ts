@@ -1,11 +1,12 @@
 /** What happens to a connection after its making: new credentials, a check with the provider, the end. */
 import { ServiceError } from '../errors/service-error.ts';
+import { adapterOf, metaOf } from '../providers/calling.ts';
 import { ProviderRejected, ProviderUnavailable } from '../providers/port.ts';
 import { askingProvider } from '../providers/refusals.ts';
 import type { Answer, RequestContext } from '../rest/route.ts';
 import { EnvelopeBroken } from '../secrets/envelope.ts';
 import { connectionChanged } from './change.ts';
-import { adapterOf, type ConnectionDeps, metaOf } from './connect.ts';
+import type { ConnectionDeps } from './connect.ts';
 import { type Credentials, checkCredentials, fingerprintOf, openCredentials, sealCredentials } from './credentials.ts';
 import { type ConnectionRecord, type ConnectionStatus, openIntentsOfConnectionIndex } from './record.ts';
 import { readConnection } from './usable.ts';

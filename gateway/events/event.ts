@@ -18,7 +18,10 @@ export interface EventAbout {
   readonly correlationId?: string;
 }
 
-export function eventOf(context: Pick<RequestContext, 'newId' | 'nowMs' | 'requestId'>, about: EventAbout): NewEvent {
+/** What an event needs of the request, or of whoever stands in for one. */
+export type Reporter = Pick<RequestContext, 'newId' | 'nowMs' | 'requestId'>;
+
+export function eventOf(context: Reporter, about: EventAbout): NewEvent {
   return {
     id: context.newId('evt'),
     type: about.type,

@@ -47,9 +47,3 @@ export interface IntentKick {
   /** There is work: the intent as it was just committed. Returns at once. */
   kick(tenant: string, intent: IntentRecord, wallet: WalletRecord): void;
 }
-
-export function adapterOf({ adapters }: Pick<IntentDependencies, 'adapters'>, kind: ProviderKind): ProviderAdapter {
-  const adapter = adapters.get(kind);
-  if (adapter === undefined) throw new Error(`there is no adapter for ${kind}`);
-  return adapter;
-}

@@ -2,8 +2,7 @@
  * The change that a move of an intent is written with: the record, its events, its balances and the time at which
  * somebody must look at it next. What a particular way needs beside it (numbers, guards) is merged in by the caller.
  */
-import { eventOf } from '../events/event.ts';
-import type { RequestContext } from '../rest/route.ts';
+import { eventOf, type Reporter } from '../events/event.ts';
 import { create, update } from '../store/changes.ts';
 import type { Change, DueEntry, NewEvent } from '../store/contract.ts';
 import { ledgerOf } from './ledger.ts';
@@ -11,9 +10,6 @@ import { lastOf, type Move } from './machine.ts';
 import { type IntentRecord, intentType } from './record.ts';
 import { isFinal } from './states.ts';
 import { intentView } from './view.ts';
-
-/** Who reports, when, and where event ids come from: a request's context, or the driver's. */
-export type Reporter = Pick<RequestContext, 'newId' | 'nowMs' | 'requestId'>;
 
 /** How long the gateway that made an intent has it for itself, before any other may go on with it. */
 export const handoverMs = 2_000;

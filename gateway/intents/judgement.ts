@@ -5,7 +5,8 @@
 import { actorOf } from '../auth/principal.ts';
 import { type ConnectionRecord, connectionType } from '../connections/record.ts';
 import { type FieldIssue, ServiceError } from '../errors/service-error.ts';
-import type { CallMeta, Quote } from '../providers/port.ts';
+import { adapterOf, metaOf } from '../providers/calling.ts';
+import type { Quote } from '../providers/port.ts';
 import { addressProblem, canonicalAddress } from '../registry/addresses.ts';
 import { formatAmount, parseAmount } from '../registry/amounts.ts';
 import { type Asset, assetOf, assetsOn } from '../registry/assets.ts';
@@ -13,7 +14,7 @@ import type { RequestContext } from '../rest/route.ts';
 import { merge } from '../store/changes.ts';
 import type { Balances, Change } from '../store/contract.ts';
 import type { WalletRecord } from '../wallets/record.ts';
-import { adapterOf, type IntentDependencies } from './dependencies.ts';
+import type { IntentDependencies } from './dependencies.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
 import type { FoundWallet } from './lookup.ts';
 
@@ -184,8 +185,4 @@ function addressOn({ id, network, addresses }: WalletRecord): string {
   const found = addresses.find((entry) => entry.network === network);
   if (found === undefined) throw new Error(`wallet ${id} has no address on its network`);
   return found.address;
-}
-
-function metaOf({ tenant, nowMs, requestId, traceparent }: RequestContext): CallMeta {
-  return { tenant, nowMs, correlationId: requestId, traceparent };
 }

@@ -6,6 +6,8 @@
  * try the same step one wins; the other drops the intent.
  */
 import { newId } from '../../proto/ids.ts';
+import type { Reporter } from '../events/event.ts';
+import { adapterOf } from '../providers/calling.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
 import {
   type CallMeta,
@@ -20,8 +22,8 @@ import type { Change } from '../store/contract.ts';
 import { creditDeposit } from '../wallets/deposits.ts';
 import { type WalletRecord, walletType } from '../wallets/record.ts';
 import { retryDelayMs } from './backoff.ts';
-import { adapterOf, type IntentDependencies } from './dependencies.ts';
-import { changeOf, dueOf, handoverMs, type Reporter } from './effects.ts';
+import type { IntentDependencies } from './dependencies.ts';
+import { changeOf, dueOf, handoverMs } from './effects.ts';
 import { mayBeSubmitted, noFee, rejection, stayedAway } from './failures.ts';
 import {
   advanceIntent,

@@ -1,13 +1,9 @@
 /** What every change of a wallet consists of: its next version, and the event that says so. */
-import { eventOf } from '../events/event.ts';
-import type { RequestContext } from '../rest/route.ts';
+import { eventOf, type Reporter } from '../events/event.ts';
 import { update } from '../store/changes.ts';
 import type { Balances, Change, NewEvent } from '../store/contract.ts';
 import { type WalletRecord, walletType } from './record.ts';
 import { type WalletView, walletView } from './view.ts';
-
-/** Who reports, when, and where event ids come from: a request's context, or a background job's. */
-export type Reporter = Pick<RequestContext, 'newId' | 'nowMs' | 'requestId'>;
 
 export type WalletHappening = 'created' | 'updated' | 'frozen' | 'unfrozen' | 'archived' | 'deposit_received';
 

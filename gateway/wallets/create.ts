@@ -4,9 +4,9 @@
  * is idempotent by the wallet's id, so a repeat under the same idempotency key finds what it made before.
  */
 import type { Static } from 'typebox';
-import { metaOf } from '../connections/connect.ts';
 import { unchangedConnection, usableConnection } from '../connections/usable.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { metaOf } from '../providers/calling.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
 import type { ProviderAdapter, ProviderInfo } from '../providers/port.ts';
 import { askingProvider } from '../providers/refusals.ts';

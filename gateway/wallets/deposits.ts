@@ -1,10 +1,11 @@
 /** Money that arrives at a wallet. One transaction credits one wallet once, whoever reports it and however often. */
 import type { IdPrefix } from '../../proto/ids.ts';
+import type { Reporter } from '../events/event.ts';
 import { formatAmount } from '../registry/amounts.ts';
 import { assetOf } from '../registry/assets.ts';
 import { update } from '../store/changes.ts';
 import type { Balance, Balances, Change, TenantStore } from '../store/contract.ts';
-import { type Reporter, walletEvent } from './change.ts';
+import { walletEvent } from './change.ts';
 import type { WalletRead } from './read.ts';
 import { type WalletRecord, walletType } from './record.ts';
 import { walletView } from './view.ts';

@@ -4,11 +4,12 @@
  */
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import type { ConnectionRecord } from '../connections/record.ts';
+import type { Reporter } from '../events/event.ts';
 import type { NewBalance, ProviderWallet } from '../providers/port.ts';
 import type { NetworkId } from '../registry/networks.ts';
 import { create } from '../store/changes.ts';
 import type { Balances, Change, LedgerEntry } from '../store/contract.ts';
-import { type Reporter, walletEvent } from './change.ts';
+import { walletEvent } from './change.ts';
 import { type SigningApiMode, type WalletApprovalMode, type WalletRecord, walletType } from './record.ts';
 import { walletView } from './view.ts';
 
