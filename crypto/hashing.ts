@@ -13,8 +13,8 @@ import { CryptoError } from './errors.ts';
 export interface HashFunctions {
   /** 32 bytes, of the first `length` bytes of the input. */
   sha256(input: Uint8Array, length: number): Uint8Array;
-  /** 64 bytes. */
-  sha512(input: Uint8Array): Uint8Array;
+  /** 64 bytes, of the first `length` bytes of the input. */
+  sha512(input: Uint8Array, length: number): Uint8Array;
   /** 64 bytes. */
   hmacSha512(key: Uint8Array, input: Uint8Array): Uint8Array;
   /** `length` bytes, 1 to 8,160. */
@@ -27,14 +27,19 @@ const realHashes: HashFunctions = {
     sodium.crypto_hash_sha256(digest, length === input.length ? input : input.subarray(0, length));
     return digest;
   },
-  sha512(input) {
+  sha512(input, length) {
     const digest = new Uint8Array(64);
-    sodium.crypto_hash_sha512(digest, input);
+    sodium.crypto_hash_sha512(digest, length === input.length ? input : input.subarray(0, length));
     return digest;
   },
   hmacSha512: (key, input) => new Uint8Array(createHmac('sha512', key).update(input).digest()),
   hkdfSha256: realHkdf,
 };
+
+/** SHA-256 whatever cryptography is chosen, for what must not depend on the choice. 32 bytes. */
+export function realSha256(input: Uint8Array): Uint8Array {
+  return realHashes.sha256(input, input.length);
+}
 
 /** The functions in use. */
 export const hashes = new Variant<HashFunctions>(realHashes);
@@ -42,7 +47,7 @@ export const hashes = new Variant<HashFunctions>(realHashes);
 /** SHA-256 of the joined parts: 32 bytes. */
 export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
   const input = join(parts);
-  return hashes.current.sha256(input, input.length);
+  return hashes.current.sha256(input, joinedBytes);
 }
 
 /** SHA-256 of the first `length` bytes. */
@@ -52,12 +57,14 @@ export function sha256Of(input: Uint8Array, length: number): Uint8Array {
 
 /** SHA-512 of the joined parts: 64 bytes. */
 export function sha512(...parts: readonly Uint8Array[]): Uint8Array {
-  return hashes.current.sha512(join(parts));
+  const input = join(parts);
+  return hashes.current.sha512(input, joinedBytes);
 }
 
 /** HMAC-SHA-512 (RFC 2104) of the joined parts: 64 bytes. */
 export function hmacSha512(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array {
-  return hashes.current.hmacSha512(key, join(parts));
+  const input = join(parts);
+  return hashes.current.hmacSha512(key, input.subarray(0, joinedBytes));
 }
 
 /**
@@ -88,6 +95,20 @@ function realHkdf(inputKey: Uint8Array, salt: Uint8Array, info: Uint8Array, leng
   return output;
 }
 
+/** Where short parts are put together, so that a hash makes no array but its own. */
+const joined = new Uint8Array(1024);
+/** Of what `join` gave last, so many bytes count. */
+let joinedBytes = 0;
+
 function join(parts: readonly Uint8Array[]): Uint8Array {
-  return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+  joinedBytes = 0;
+  for (const part of parts) joinedBytes += part.length;
+  if (parts.length === 1) return parts[0]!;
+  if (joinedBytes > joined.length) return Buffer.concat(parts);
+  let offset = 0;
+  for (const part of parts) {
+    joined.set(part, offset);
+    offset += part.length;
+  }
+  return joined;
 }

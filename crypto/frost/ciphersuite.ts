@@ -9,7 +9,7 @@
 import { concatBytes, utf8 } from '../bytes.ts';
 import { type Curve, type Group, groupOf } from '../group.ts';
 import { sha256, sha512 } from '../hashing.ts';
-import { integerFromBigEndian } from '../scalar.ts';
+import { integerAt } from '../scalar.ts';
 import { bip340Challenge } from './bip340.ts';
 
 /** The suites that the service signs with. */
@@ -62,7 +62,8 @@ function ed25519Suite(): Ciphersuite {
 function secp256k1Suite(suite: Exclude<AnyFrostSuite, 'FROST-ED25519-SHA512-v1'>): Ciphersuite {
   const xOnly = suite === 'FROST-secp256k1-SHA256-TR-v1';
   const tag = (name: string) => utf8(suite + name);
-  const [rho, chal, nonce, msg, com] = [tag('rho'), tag('chal'), tag('nonce'), tag('msg'), tag('com')];
+  const [rho, chal, nonce] = [domainOf(tag('rho')), domainOf(tag('chal')), domainOf(tag('nonce'))];
+  const [msg, com] = [tag('msg'), tag('com')];
   return {
     suite,
     curve: 'secp256k1',
@@ -70,28 +71,42 @@ function secp256k1Suite(suite: Exclude<AnyFrostSuite, 'FROST-ED25519-SHA512-v1'>
       return groupOf('secp256k1');
     },
     xOnly,
-    bindingHash: (...parts) => hashToField(rho, concatBytes(...parts)),
+    bindingHash: (...parts) => hashToField(rho, ...parts),
     challenge: (R, publicKey, message) =>
-      xOnly
-        ? bip340Challenge(R.slice(1), publicKey.slice(1), message)
-        : hashToField(chal, concatBytes(R, publicKey, message)),
-    nonceHash: (...parts) => hashToField(nonce, concatBytes(...parts)),
+      xOnly ? bip340Challenge(R.slice(1), publicKey.slice(1), message) : hashToField(chal, R, publicKey, message),
+    nonceHash: (...parts) => hashToField(nonce, ...parts),
     messageHash: (message) => sha256(msg, message),
     commitmentHash: (list) => sha256(com, list),
   };
 }
 
-/** hash_to_field (RFC 9380 §5.2) into the scalar field, with expand_message_xmd (§5.3.1), SHA-256 and L = 48. */
-function hashToField(domain: Uint8Array, message: Uint8Array): bigint {
-  const domainPrime = concatBytes(domain, Uint8Array.of(domain.length));
-  const first = sha256(new Uint8Array(64), message, Uint8Array.of(0, 48, 0), domainPrime);
-  const block1 = sha256(first, Uint8Array.of(1), domainPrime);
-  const block2 = sha256(
-    first.map((byte, index) => byte ^ block1[index]!),
-    Uint8Array.of(2),
-    domainPrime,
-  );
-  return integerFromBigEndian(concatBytes(block1, block2.slice(0, 16))) % groupOf('secp256k1').order;
+/** How the inputs of the three hashes of `hashToField` end. */
+interface Domain {
+  readonly first: Uint8Array;
+  readonly second: Uint8Array;
+  readonly third: Uint8Array;
+}
+
+function domainOf(tag: Uint8Array): Domain {
+  const prime = concatBytes(tag, Uint8Array.of(tag.length));
+  return {
+    first: concatBytes(Uint8Array.of(0, 48, 0), prime),
+    second: concatBytes(Uint8Array.of(1), prime),
+    third: concatBytes(Uint8Array.of(2), prime),
+  };
+}
+
+const zeroBlock = new Uint8Array(64);
+
+/**
+ * hash_to_field (RFC 9380 §5.2) into the scalar field, with expand_message_xmd (§5.3.1), SHA-256 and L = 48.
+ */
+function hashToField({ first: firstEnd, second, third }: Domain, ...message: readonly Uint8Array[]): bigint {
+  const first = sha256(zeroBlock, ...message, firstEnd);
+  const block1 = sha256(first, second);
+  for (let index = 0; index < first.length; index += 1) first[index]! ^= block1[index]!;
+  const block2 = sha256(first, third);
+  return ((integerAt(block1, 0) << 128n) | (integerAt(block2, 0) >> 128n)) % groupOf('secp256k1').order;
 }
 
 const suites: Readonly<Record<AnyFrostSuite, Ciphersuite>> = {

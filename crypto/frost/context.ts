@@ -132,10 +132,19 @@ function bindingFactorsOf(
   message: Uint8Array,
   commitments: readonly FrostCommitment[],
 ): Map<number, bigint> {
-  const identifiers = commitments.map(({ nodeId }) => group.encodeScalar(BigInt(nodeId)));
-  const encoded = commitments.flatMap(({ hiding, binding }, index) => [identifiers[index]!, hiding, binding]);
+  const identifiers: Uint8Array[] = [];
+  const encoded: Uint8Array[] = [];
+  for (const { nodeId, hiding, binding } of commitments) {
+    const identifier = group.encodeScalar(BigInt(nodeId));
+    identifiers.push(identifier);
+    encoded.push(identifier, hiding, binding);
+  }
   const prefix = concatBytes(publicKey, messageHash(message), commitmentHash(concatBytes(...encoded)));
-  return new Map(commitments.map(({ nodeId }, index) => [nodeId, bindingHash(prefix, identifiers[index]!)]));
+  const factors = new Map<number, bigint>();
+  for (let index = 0; index < commitments.length; index += 1) {
+    factors.set(commitments[index]!.nodeId, bindingHash(prefix, identifiers[index]!));
+  }
+  return factors;
 }
 
 /** BIP-340 takes the group key for the point with an even y. */

@@ -96,7 +96,7 @@ export function frostPartial(
   if (!sameCommitment(announced, own)) {
     throw new CryptoError('INVALID_NONCE', 'the round does not hold the commitments of these nonces');
   }
-  const context = contextOf(input, { nodeId, ...nonces });
+  const context = contextOf(input, { nodeId, hiding: nonces.hiding, binding: nonces.binding });
   const nonce = nonces.hiding + context.bindingFactors.get(nodeId)! * nonces.binding;
   const signedNonce = context.negateNonces ? -nonce : nonce;
   const partial = (signedNonce + shareFactor(context, nodeId) * signingShare) % group.order;

@@ -7,11 +7,15 @@
  */
 import type { HashFunctions } from '../hashing.ts';
 
-/** The input, in whole blocks of 16 bytes. Grows to the longest ever seen. */
-let block = new Uint8Array(4096);
-let words = new Int32Array(block.buffer);
+/** The end of an input, filled up with zeros. */
+const tail = new Uint8Array(16);
 
 const rotate = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
+
+/** Four bytes, little-endian. */
+function wordAt(bytes: Uint8Array, at: number): number {
+  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+}
 
 /** MurmurHash3's finalizer: every bit of the input moves every bit of the output. */
 function stir(value: number): number {
@@ -27,27 +31,25 @@ const spreadBytes = new Uint8Array(spread.buffer);
 
 /** Another length of the output gives an unrelated one. */
 function scatter(input: Uint8Array, size: number, length: number): Uint8Array {
-  const padded = (size + 15) & ~15;
-  if (padded > block.length) {
-    block = new Uint8Array(padded * 2);
-    words = new Int32Array(block.buffer);
-  }
-  if (size === input.length) block.set(input);
-  else for (let index = 0; index < size; index += 1) block[index] = input[index]!;
-  for (let index = size; index < padded; index += 1) block[index] = 0;
-
   let a = length;
   let b = 0;
   let c = 0;
   let d = 0;
-  for (let at = 0; at < padded >> 2; at += 4) {
-    a ^= Math.imul(rotate(Math.imul(words[at]!, 0x239b961b), 15), 0xab0e9789);
+  for (let at = 0; at < size; at += 16) {
+    let block = input;
+    let from = at;
+    if (at + 16 > size) {
+      for (let index = 0; index < 16; index += 1) tail[index] = at + index < size ? input[at + index]! : 0;
+      block = tail;
+      from = 0;
+    }
+    a ^= Math.imul(rotate(Math.imul(wordAt(block, from), 0x239b961b), 15), 0xab0e9789);
     a = (Math.imul((rotate(a, 19) + b) | 0, 5) + 0x561ccd1b) | 0;
-    b ^= Math.imul(rotate(Math.imul(words[at + 1]!, 0xab0e9789), 16), 0x38b34ae5);
+    b ^= Math.imul(rotate(Math.imul(wordAt(block, from + 4), 0xab0e9789), 16), 0x38b34ae5);
     b = (Math.imul((rotate(b, 17) + c) | 0, 5) + 0x0bcaa747) | 0;
-    c ^= Math.imul(rotate(Math.imul(words[at + 2]!, 0x38b34ae5), 17), 0xa1e38b93);
+    c ^= Math.imul(rotate(Math.imul(wordAt(block, from + 8), 0x38b34ae5), 17), 0xa1e38b93);
     c = (Math.imul((rotate(c, 15) + d) | 0, 5) + 0x96cd1c35) | 0;
-    d ^= Math.imul(rotate(Math.imul(words[at + 3]!, 0xa1e38b93), 18), 0x239b961b);
+    d ^= Math.imul(rotate(Math.imul(wordAt(block, from + 12), 0xa1e38b93), 18), 0x239b961b);
     d = (Math.imul((rotate(d, 13) + a) | 0, 5) + 0x32ac3b17) | 0;
   }
   a = stir((a ^ size) + (b ^ size) + (c ^ size) + (d ^ size));
@@ -68,20 +70,37 @@ function scatter(input: Uint8Array, size: number, length: number): Uint8Array {
   return spreadBytes.slice(0, length);
 }
 
-/** The key and the input, told apart by a length in front. */
-function keyed(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array {
-  return Buffer.concat([Uint8Array.of(key.length & 255, key.length >> 8), key, ...parts]);
+/** Where keys and inputs are put together. Grows to the longest ever seen. */
+let desk = new Uint8Array(1024);
+
+/** Writes the parts from the desk's beginning on, each but the last with its length in front; returns how many bytes. */
+function keyed(parts: readonly Uint8Array[]): number {
+  let needed = 0;
+  for (const part of parts) needed += 2 + part.length;
+  if (needed > desk.length) desk = new Uint8Array(2 * needed);
+  let at = 0;
+  for (let index = 0; index < parts.length; index += 1) {
+    const part = parts[index]!;
+    if (index < parts.length - 1) {
+      desk[at] = part.length;
+      desk[at + 1] = part.length >> 8;
+      at += 2;
+    }
+    desk.set(part, at);
+    at += part.length;
+  }
+  return at;
 }
 
 export const modelHashes: HashFunctions = {
   sha256: (input, length) => scatter(input, length, 32),
-  sha512: (input) => scatter(input, input.length, 64),
+  sha512: (input, length) => scatter(input, length, 64),
   hmacSha512(key, input) {
-    const whole = keyed(key, input);
-    return scatter(whole, whole.length, 64);
+    const size = keyed([key, input]);
+    return scatter(desk, size, 64);
   },
   hkdfSha256(inputKey, salt, info, length) {
-    const whole = keyed(inputKey, keyed(salt, info));
-    return scatter(whole, whole.length, length);
+    const size = keyed([inputKey, salt, info]);
+    return scatter(desk, size, length);
   },
 };
