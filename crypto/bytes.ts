@@ -46,7 +46,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
  * Where short bytes and texts are turned into each other. A short array lives in JavaScript's heap until somebody takes a
  * view of it or hands it to a native function; copying it here is several times cheaper.
  */
-const desk = Buffer.alloc(4096);
+const desk = Buffer.alloc(32 * 1024);
 const deskBytes = new Uint8Array(desk.buffer, desk.byteOffset, desk.length);
 const encoder = new TextEncoder();
 
@@ -65,6 +65,16 @@ export function fromHex(hex: string): Uint8Array {
   if (length > desk.length) return new Uint8Array(Buffer.from(hex, 'hex'));
   desk.write(hex, 0, 'hex');
   return deskBytes.slice(0, length);
+}
+
+/** The parts one after the other, a character a byte: a key for a map. At most 32 KiB. */
+export function latin1(...parts: readonly Uint8Array[]): string {
+  let length = 0;
+  for (const part of parts) {
+    desk.set(part, length);
+    length += part.length;
+  }
+  return desk.toString('latin1', 0, length);
 }
 
 /** UTF-8 bytes of a string. */

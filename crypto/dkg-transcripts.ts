@@ -16,7 +16,7 @@
  * 1991, Feldman 1987; Komlo and Goldberg 2020 ("FROST"), figure 1, for the proof of possession.
  */
 import { Variant } from './backend.ts';
-import { concatBytes, equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
+import { equalBytes, latin1, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
 import { verify } from './identity.ts';
@@ -92,10 +92,29 @@ export function sessionContext(terms: DkgTerms): Uint8Array {
   return context;
 }
 
-/** What a dealer signs of its opening; the signature itself is not part of it. */
-export function openingTranscript(context: Uint8Array, opening: Omit<DealerOpening, 'signature'>): Uint8Array {
-  const none = new Uint8Array(0);
-  return transcriptHash(
+type UnsignedOpening = Omit<DealerOpening, 'signature'>;
+
+interface TranscriptInContext {
+  readonly context: Uint8Array;
+  readonly transcript: Uint8Array;
+}
+
+/** Whoever checks an opening asks for its transcript several times. */
+const openingTranscripts = new Variant(
+  new WeakMap<UnsignedOpening, TranscriptInContext>(),
+  new WeakMap<UnsignedOpening, TranscriptInContext>(),
+);
+
+const none = new Uint8Array(0);
+
+/**
+ * What a dealer signs of its opening; the signature itself is not part of it. The opening must never change afterwards;
+ * treat the result as read-only.
+ */
+export function openingTranscript(context: Uint8Array, opening: UnsignedOpening): Uint8Array {
+  const known = openingTranscripts.current.get(opening);
+  if (known !== undefined && equalBytes(known.context, context)) return known.transcript;
+  const transcript = transcriptHash(
     'signmesh/dkg/opening/v1',
     context,
     u32be(opening.dealer),
@@ -105,6 +124,8 @@ export function openingTranscript(context: Uint8Array, opening: Omit<DealerOpeni
     u32be(opening.commitments.length),
     ...opening.commitments,
   );
+  openingTranscripts.current.set(opening, { context, transcript });
+  return transcript;
 }
 
 /** The associated data of the box that carries `sender`'s share for `recipient`. */
@@ -127,7 +148,7 @@ export function sealedShareTranscript(context: Uint8Array, share: Omit<SealedDkg
 export function finishDigest(
   context: Uint8Array,
   input: Pick<FinishedDkg, 'publicKey' | 'verificationShares' | 'chainCode'> & {
-    readonly openings: readonly Omit<DealerOpening, 'signature'>[];
+    readonly openings: readonly UnsignedOpening[];
   },
 ): Uint8Array {
   const openings = [...input.openings].sort((a, b) => a.dealer - b.dealer);
@@ -168,6 +189,8 @@ export function verifyOpening(
     return 'OPENING_INVALID';
   }
   if (!opening.played && !isSignedOpening(terms, opening, identityKey)) return 'OPENING_INVALID';
+  const name = opening.played ? '' : openingName(terms, opening, identityKey);
+  if (name !== '' && goodOpenings.current.get(name) === 'proven') return undefined;
   try {
     validateCommitments(terms.curve, opening.commitments, terms.threshold);
   } catch (error) {
@@ -182,20 +205,32 @@ export function verifyOpening(
     proof: opening.possession,
     publicKey: opening.commitments[0]!,
   });
-  return proven ? undefined : 'POSSESSION_INVALID';
+  if (!proven) return 'POSSESSION_INVALID';
+  goodOpenings.current.set(name, 'proven');
+  return undefined;
 }
 
-/** Openings come twice to every node, with the request to seal and with the one to verify: those found good. */
-const signedOpenings = new Variant(new BoundedMemo<string, true>(1024), new BoundedMemo<string, true>(1024));
+/** Openings come several times, with the request to seal and with those to verify: those found good, and how good. */
+const goodOpenings = new Variant(newGoodOpenings(), newGoodOpenings());
+
+function newGoodOpenings(): BoundedMemo<string, 'signed' | 'proven'> {
+  return new BoundedMemo(1024);
+}
+
+/** Names all that a real dealer's opening is judged by: the dealer's key, the whole opening in its context, its signature. */
+function openingName(terms: DkgTerms, opening: DealerOpening, identityKey: Uint8Array): string {
+  const transcript = openingTranscript(sessionContext(terms), opening);
+  return latin1(identityKey, transcript, opening.signature);
+}
 
 /** Whether a real dealer's opening has a sealing key and its dealer's signature: all that a sealing dealer asks of it. */
 export function isSignedOpening(terms: DkgTerms, opening: DealerOpening, identityKey: Uint8Array): boolean {
   if (opening.played || opening.sealingKey.length !== 32 || opening.signature.length !== 64) return false;
+  const name = openingName(terms, opening, identityKey);
+  if (goodOpenings.current.get(name) !== undefined) return true;
   const transcript = openingTranscript(sessionContext(terms), opening);
-  const key = Buffer.from(concatBytes(identityKey, transcript, opening.signature)).toString('latin1');
-  if (signedOpenings.current.get(key)) return true;
   if (!verify(identityKey, transcript, opening.signature)) return false;
-  signedOpenings.current.set(key, true);
+  goodOpenings.current.set(name, 'signed');
   return true;
 }
 
