@@ -124,14 +124,21 @@ function route(
     return errorEffect(facts, CallErrorCode.MALFORMED, 'the request does not decode');
   }
   const orchestration = client.request.context;
-  const call: ClientCall = {
-    ...facts,
+  // Field by field, as everything that is made for every call: objects that are spread together share no layout, and each
+  // is then read the slow way. That method and request belong together a literal cannot say.
+  const call = {
+    callId: facts.callId,
+    gateway,
+    tenant,
     clientName: orchestration?.client?.clientName.slice(0, identifierCharsMax) ?? '',
     clientVersion: orchestration?.client?.clientVersion.slice(0, identifierCharsMax) ?? '',
     correlationId: orchestration?.correlationId.slice(0, identifierCharsMax) ?? '',
+    walletService: facts.walletService,
+    walletTerms: facts.walletTerms,
     fault: contextFault(orchestration),
-    ...client,
-  };
+    method: client.method,
+    request: client.request,
+  } as ClientCall;
   const refuse = (given: Answer): CoordinatorEffect =>
     replyEffect(call, proofOf(call, given, undefined, config.resumeKey, context));
   return dispatch(call, refuse, context);

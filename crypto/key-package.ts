@@ -96,7 +96,18 @@ export function finishDkg(
   if (signingShare <= 0n || !equalBytes(group.baseMultiply(signingShare), shared.verificationShares[nodeId - 1]!)) {
     throw new CryptoError('INVALID_SHARE', 'the sum of the shares does not fit the commitments');
   }
-  return { ...shared, nodeId, signingShare };
+  const { threshold, publicKey, verificationShares, chainCode, groupCommitments } = shared;
+  return {
+    curve,
+    threshold,
+    totalNodes,
+    publicKey,
+    verificationShares,
+    chainCode,
+    groupCommitments,
+    nodeId,
+    signingShare,
+  };
 }
 
 /** Drops the secret half of a key package. */

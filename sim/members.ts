@@ -27,7 +27,7 @@ import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { Machine } from './machine.ts';
-import type { DeadCause } from './machine-ports.ts';
+import type { DeadCause, LaterStore } from './machine-ports.ts';
 import type { SyncStore } from './memory-stores.ts';
 import { type Redis, storeSide } from './store-side.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -59,7 +59,7 @@ export function nodeMachine(identity: NodeIdentity, ports: MemberPorts<NodeWrite
   const machine: NodeMachine = new Machine(world, {
     behaviours: [signer, dkg],
     random,
-    store: storeSide({ ...ports, latencyMs: storeLatencyMs, redis: undefined, isAlive: () => machine.isAlive }),
+    store: storeOf(ports, undefined, () => machine.isAlive),
   });
   return machine;
 }
@@ -90,9 +90,14 @@ export function coordinatorMachine(
   const machine: CoordinatorMachine = new Machine(world, {
     behaviours: coordinatorBehaviours(config, 'simulated'),
     random,
-    store: storeSide({ ...ports, latencyMs: storeLatencyMs, redis, isAlive: () => machine.isAlive }),
+    store: storeOf(ports, redis, () => machine.isAlive),
   });
   return machine;
+}
+
+function storeOf<W, R>(ports: MemberPorts<W, R>, redis: Redis | undefined, isAlive: () => boolean): LaterStore<W, R> {
+  const { time, store, verdict, readsFail, wrote } = ports;
+  return storeSide({ time, store, latencyMs: storeLatencyMs, isAlive, verdict, readsFail, redis, wrote });
 }
 
 /** Tells a gateway that its call has no response; other messages have nobody to tell. */

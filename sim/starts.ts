@@ -2,13 +2,15 @@
  * Every start of a process with actors: its configuration, its stream of randomness, its store with what may go wrong on
  * the way to it, and whom it tells of what it does.
  */
-import type { ActorEvent, Address } from '../actors/contract.ts';
+import type { ActorEvent, Address, Envelope, WriteOutcome } from '../actors/contract.ts';
 import { safeErrorText } from '../actors/live/supervision.ts';
 import type { SessionConfig } from '../coordinator/config.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/messages.ts';
 import type { ProcessName } from '../faults/engine-contract.ts';
+import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
 import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../proto/limits.ts';
 import type { Roster } from '../proto/roster.ts';
+import type { WireMessage } from '../proto/wire.ts';
 import type { FaultDesk } from './fault-desk.ts';
 import {
   type CoordinatorMachine,
@@ -69,15 +71,15 @@ export class Starts {
     };
     const { observe, onCoordinatorWrite = () => 'answered' } = this.#options;
     const store = this.#parts.coordinatorStore.as(this.#parts.processes.startsOf('coordinator'));
-    return coordinatorMachine(config, this.#redis, {
-      ...this.#ports('coordinator', boot),
+    const ports = this.#ports('coordinator', boot, {
       store: this.#options.onCoordinatorWrite ? unreliableStore(store, onCoordinatorWrite) : store,
       send,
       wrote:
         observe &&
-        ((write, outcome) =>
+        ((write: CoordinatorWrite, outcome: WriteOutcome<CoordinatorRecord>['kind']) =>
           observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process: 'coordinator', write, outcome })),
     });
+    return coordinatorMachine(config, this.#redis, ports);
   }
 
   node(id: number, boot: string): NodeMachine {
@@ -85,20 +87,22 @@ export class Starts {
     const store = this.#parts.nodeStores[id - 1]!;
     const identitySeed = this.#parts.identities[id - 1]!;
     const process = `node/${id}` as const;
-    return nodeMachine(
-      { nodeId: id, boot, roster: this.#parts.roster, identitySeed, sandbox: undefined },
-      {
-        ...this.#ports(process, boot),
-        store: onNodeWrite ? unreliableStore(store, (write) => onNodeWrite(id, write)) : store,
-        send: (envelope) => this.#parts.network.send(process, 'out', envelope),
-        wrote:
-          observe &&
-          ((write, outcome) => observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process, write, outcome })),
-      },
-    );
+    const ports = this.#ports(process, boot, {
+      store: onNodeWrite ? unreliableStore(store, (write) => onNodeWrite(id, write)) : store,
+      send: (envelope: Envelope<WireMessage>) => this.#parts.network.send(process, 'out', envelope),
+      wrote:
+        observe &&
+        ((write: NodeWrite, outcome: WriteOutcome<NodeRecord>['kind']) =>
+          observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process, write, outcome })),
+    });
+    return nodeMachine({ nodeId: id, boot, roster: this.#parts.roster, identitySeed, sandbox: undefined }, ports);
   }
 
-  #ports(process: ProcessName, boot: string) {
+  #ports<W, R>(
+    process: ProcessName,
+    boot: string,
+    own: Pick<MemberPorts<W, R>, 'store' | 'send' | 'wrote'>,
+  ): MemberPorts<W, R> {
     const { recorder, desk, processes, events } = this.#parts;
     const keeps = this.#options.keepTrace !== false;
     return {
@@ -116,6 +120,9 @@ export class Starts {
           : undefined,
       verdict: () => desk.write(process),
       readsFail: () => desk.readsFail(process),
+      store: own.store,
+      send: own.send,
+      wrote: own.wrote,
     };
   }
 

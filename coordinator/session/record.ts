@@ -130,11 +130,20 @@ export interface Outcome {
 
 type Fresh = Omit<SessionRecord, 'epoch' | 'checkpointId' | 'checkpointMs' | 'createdMs' | 'usedResumeEpochs'>;
 
-/** A session at epoch 1. */
+/** A session at epoch 1. Its fields are named one by one, here and below, so that all records have one layout in memory. */
 export function openRecord<R extends Fresh>(fresh: R, moment: Moment): SessionOf<R['ceremony']> {
   if (!initialStates.includes(fresh.state)) throw new Error(`a session cannot begin in state ${fresh.state}`);
   return {
-    ...fresh,
+    tenant: fresh.tenant,
+    sessionId: fresh.sessionId,
+    state: fresh.state,
+    reasonCode: fresh.reasonCode,
+    message: fresh.message,
+    expiresMs: fresh.expiresMs,
+    correlationId: fresh.correlationId,
+    approvalMode: fresh.approvalMode,
+    keystoreType: fresh.keystoreType,
+    ceremony: fresh.ceremony,
     epoch: 1,
     checkpointId: newId('ckp', moment.nowMs, moment.random),
     checkpointMs: moment.nowMs,
@@ -172,11 +181,20 @@ function next<C extends SessionRecord['ceremony']>(
   outcome: Partial<Outcome>,
 ): SessionOf<C> {
   return {
-    ...record,
-    ...outcome,
+    tenant: record.tenant,
+    sessionId: record.sessionId,
+    state: outcome.state ?? record.state,
+    reasonCode: outcome.reasonCode ?? record.reasonCode,
+    message: outcome.message ?? record.message,
+    expiresMs: record.expiresMs,
+    correlationId: record.correlationId,
+    approvalMode: record.approvalMode,
+    keystoreType: record.keystoreType,
+    ceremony: { ...record.ceremony, ...changes },
     epoch: record.epoch + 1,
     checkpointId: newId('ckp', moment.nowMs, moment.random),
     checkpointMs: moment.nowMs,
-    ceremony: { ...record.ceremony, ...changes },
+    createdMs: record.createdMs,
+    usedResumeEpochs: record.usedResumeEpochs,
   };
 }

@@ -55,10 +55,10 @@ function outcomeEffect(call: CallFacts, outcome: OutcomeInit): CoordinatorEffect
 
 function encodeResponse(method: Method, { receipt, checkpoint }: Proof, result: StepResult): Uint8Array {
   const sessionId = receipt.sessionId;
-  const states = { state: receipt.state, epoch: receipt.epoch, receipt, checkpoint };
+  const { state, epoch } = receipt;
   switch (method) {
     case Method.INITIATE_DKG:
-      return encode(InitiateDkgResponseSchema, { sessionId, ...states });
+      return encode(InitiateDkgResponseSchema, { sessionId, state, epoch, receipt, checkpoint });
     case Method.EXCHANGE_DKG_SHARES:
       return encode(DkgShareExchangeResponseSchema, {
         sessionId,
@@ -68,7 +68,7 @@ function encodeResponse(method: Method, { receipt, checkpoint }: Proof, result: 
         checkpoint,
       });
     case Method.INITIATE_SIGNING:
-      return encode(InitiateSigningResponseSchema, { signingSessionId: sessionId, ...states });
+      return encode(InitiateSigningResponseSchema, { signingSessionId: sessionId, state, epoch, receipt, checkpoint });
     case Method.SUBMIT_SIGNATURE_SHARE:
     case Method.SIGN:
       return encode(SignatureShareResponseSchema, {
@@ -80,7 +80,7 @@ function encodeResponse(method: Method, { receipt, checkpoint }: Proof, result: 
         checkpoint,
       });
     case Method.RESUME_SESSION:
-      return encode(ResumeSessionResponseSchema, { sessionId, ...states });
+      return encode(ResumeSessionResponseSchema, { sessionId, state, epoch, receipt, checkpoint });
     case Method.CLOSE_KEY:
       throw new Error('a closed key has no session to tell of');
     case Method.INSPECT_SESSION:

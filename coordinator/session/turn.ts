@@ -7,6 +7,7 @@
  * ever left without an answer.
  */
 import type { Context } from '../../actors/contract.ts';
+import type { LoggedEvent } from '../../proto/event-log.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { SessionConfig } from '../config.ts';
 import { type ClientCall, type CoordinatorEffect, clusterAddress, sessionKey } from '../messages.ts';
@@ -76,7 +77,12 @@ export function commit<R extends SessionRecord, W extends Waiting>(
   const { key, culprits } = more;
   // A step within a state is not worth an event.
   const event = record.state === before.state ? undefined : changeEvent(record, turn.context, culprits);
-  const write = { kind: 'update', session: record, ...(event && { event }), ...(key && { key }) } as const;
+  const write: { kind: 'update'; session: R; event?: LoggedEvent; key?: KeyRecord } = {
+    kind: 'update',
+    session: record,
+  };
+  if (event) write.event = event;
+  if (key) write.key = key;
   turn.effects.push({ kind: 'persist', write });
   turn.state = { phase: 'open', record, work: { ...work, unsaid: [] } };
   turn.effects.push(observation(record, before.state, culprits));

@@ -167,7 +167,16 @@ export function verifyPartial(task: SigningTask, attempt: Attempt, nodeId: numbe
     return verifyMockEcdsaPartial({ R, r, digest: message, verificationShare, partial });
   }
   if (!isSigner(attempt, nodeId)) return false;
-  return verifyFrostPartial({ ...frostRound(task, attempt), nodeId, verificationShare, partial });
+  return verifyFrostPartial({
+    suite: suiteOf(task.scheme),
+    groupPublicKey: derived.publicKey,
+    message,
+    commitments: attempt.nonces,
+    context: attempt.frost,
+    nodeId,
+    verificationShare,
+    partial,
+  });
 }
 
 export interface FullSignature {
@@ -193,7 +202,14 @@ export function aggregate(task: SigningTask, attempt: Attempt): FullSignature | 
       const holds = verifyEcdsa({ signature: made.signature, digest: message, publicKey: derived.publicKey });
       return holds ? made : undefined;
     }
-    const signature = frostAggregate({ ...frostRound(task, attempt), partials });
+    const signature = frostAggregate({
+      suite: suiteOf(task.scheme),
+      groupPublicKey: derived.publicKey,
+      message,
+      commitments: attempt.nonces,
+      context: attempt.frost,
+      partials,
+    });
     const holds = verifySchnorr(suiteOf(task.scheme), signature, message, derived.publicKey);
     return holds ? { signature, recoveryId: -1 } : undefined;
   } catch {
@@ -217,16 +233,6 @@ export function isNoncePoint(attempt: Attempt, bytes: Uint8Array): boolean {
   const R = noncePointOf(attempt);
   const same = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0;
   return same(R, bytes) || (R.length === 33 && bytes.length === 32 && same(R.subarray(1), bytes));
-}
-
-function frostRound(task: SigningTask, attempt: Attempt) {
-  return {
-    suite: suiteOf(task.scheme),
-    groupPublicKey: task.derived.publicKey,
-    message: task.message,
-    commitments: attempt.nonces,
-    context: attempt.frost,
-  };
 }
 
 function suiteOf(scheme: Scheme): 'FROST-ED25519-SHA512-v1' | 'FROST-secp256k1-SHA256-TR-v1' {

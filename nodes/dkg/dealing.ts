@@ -50,7 +50,11 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
   }
   if (party.nodeId > totalNodes) return refused('REQUEST_INVALID', `node ${party.nodeId} is outside the session`);
   if (state.phase === 'final' && name.attempt !== attemptOf(state)) return refused('ALREADY_FINAL');
-  if (name.attempt > attemptOf(state)) return deal({ ...name, curve, threshold, totalNodes }, world);
+  if (name.attempt > attemptOf(state)) {
+    const { tenant, session, attempt } = name;
+    const { rosterDigest } = party;
+    return deal({ tenant, session, attempt, rosterDigest, curve, threshold, totalNodes }, world);
+  }
 
   switch (state.phase) {
     case 'unopened':
@@ -81,11 +85,11 @@ function opened(opening: DealerOpening): Outcome {
 
 /** The wire's form, whose arrays are mutable. */
 export function wireOpening(opening: DealerOpening) {
-  return { ...opening, commitments: [...opening.commitments] };
+  const { dealer, commitments, possession, sealingKey, signature, played } = opening;
+  return { dealer, commitments: [...commitments], possession, sealingKey, signature, played };
 }
 
-function deal(about: Omit<DkgTerms, 'rosterDigest'>, world: DkgWorld): Outcome {
-  const terms: DkgTerms = { ...about, rosterDigest: world.party.rosterDigest };
+function deal(terms: DkgTerms, world: DkgWorld): Outcome {
   const dealing = dealingOf(terms, world);
   return {
     kind: 'advanced',
@@ -99,15 +103,17 @@ function dealingOf(terms: DkgTerms, { party, random }: DkgWorld): Dealing {
   const context = sessionContext(terms);
   const polynomial = polynomialOf(terms, party.sandbox, party.nodeId, random);
   const sealingSeed = takeRandom(random, 32);
-  const unsigned = {
-    dealer: party.nodeId,
-    commitments: commitTo(curve, polynomial),
-    possession: provePossession({ curve, secret: polynomial[0]!, context, dealerId: party.nodeId, random }),
-    sealingKey: sealingKeyPair(sealingSeed).publicKey,
-    played: false,
-  };
-  const signature = sign(party.secretKey, openingTranscript(context, unsigned));
-  return { polynomial, sealingSeed, boxSeed: takeRandom(random, 32), opening: { ...unsigned, signature } };
+  const dealer = party.nodeId;
+  const commitments = commitTo(curve, polynomial);
+  const possession = provePossession({ curve, secret: polynomial[0]!, context, dealerId: dealer, random });
+  const sealingKey = sealingKeyPair(sealingSeed).publicKey;
+  const played = false;
+  const signature = sign(
+    party.secretKey,
+    openingTranscript(context, { dealer, commitments, possession, sealingKey, played }),
+  );
+  const opening = { dealer, commitments, possession, sealingKey, signature, played };
+  return { polynomial, sealingSeed, boxSeed: takeRandom(random, 32), opening };
 }
 
 function polynomialOf(
@@ -154,8 +160,9 @@ export function sealShares(state: DealingState | Provisional, request: DkgSeal, 
       random: (length) => hkdfSha256(dealing.boxSeed, new Uint8Array(0), info, length),
     });
     if (box === undefined) return refused('OPENING_INVALID', `the sealing key of node ${recipientId}`, [recipientId]);
-    const share = { dealer: party.nodeId, recipient: recipientId, box };
-    shares.push({ ...share, signature: sign(party.secretKey, sealedShareTranscript(context, share)) });
+    const dealer = party.nodeId;
+    const signature = sign(party.secretKey, sealedShareTranscript(context, { dealer, recipient: recipientId, box }));
+    shares.push({ dealer, recipient: recipientId, box, signature });
   }
   return { kind: 'answered', body: { case: 'dkgSealed', value: { shares } } };
 }

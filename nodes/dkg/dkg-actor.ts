@@ -167,5 +167,12 @@ function event(
   context: Context,
   fields: EventFields,
 ): Extract<NodeEffect, { kind: 'emit' }> {
-  return { kind: 'emit', event: { type, level, fields: { ...fields, ...sessionOf(context.self) } } };
+  // Added one by one: two objects spread into one take many times as long.
+  const all: Record<string, string | number> = { ...fields };
+  const name = sessionOf(context.self);
+  if (name !== undefined) {
+    all.tenant = name.tenant;
+    all.session = name.session;
+  }
+  return { kind: 'emit', event: { type, level, fields: all } };
 }

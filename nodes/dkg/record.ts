@@ -162,12 +162,12 @@ export function decodeDkgRecord(record: NodeRecord): RecordedDkgState {
 const scalarToJson = (curve: Curve, scalar: bigint): string => toHex(groupOf(curve).encodeScalar(scalar));
 const scalarFromJson = (curve: Curve, hex: string): bigint => groupOf(curve).decodeNonZeroScalar(fromHex(hex));
 
-function termsToJson({ rosterDigest, totalNodes, ...terms }: DkgTerms): TermsJson {
-  return { ...terms, roster: toHex(rosterDigest), total_nodes: totalNodes };
+function termsToJson({ tenant, session, attempt, curve, threshold, rosterDigest, totalNodes }: DkgTerms): TermsJson {
+  return { tenant, session, attempt, curve, threshold, roster: toHex(rosterDigest), total_nodes: totalNodes };
 }
 
-function termsFromJson({ roster, total_nodes, ...terms }: TermsJson): DkgTerms {
-  return { ...terms, rosterDigest: fromHex(roster), totalNodes: total_nodes };
+function termsFromJson({ tenant, session, attempt, curve, threshold, roster, total_nodes }: TermsJson): DkgTerms {
+  return { tenant, session, attempt, curve, threshold, rosterDigest: fromHex(roster), totalNodes: total_nodes };
 }
 
 function openingToJson(opening: DealerOpening): OpeningJson {

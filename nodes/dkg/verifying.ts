@@ -76,10 +76,15 @@ export function complainAgain(state: Broken, party: DkgParty): Outcome {
 }
 
 function answer(party: DkgParty, verdicts: readonly Verdict[], finished: Provisional['finished'] | undefined) {
-  const value = { recipient: party.nodeId, verdicts: [...verdicts] };
-  if (finished === undefined) return { case: 'dkgVerified', value } as const satisfies WireBodyInit;
-  const result = { ...finished, verificationShares: [...finished.verificationShares] };
-  return { case: 'dkgVerified', value: { ...value, finished: result } } as const satisfies WireBodyInit;
+  const recipient = party.nodeId;
+  if (finished === undefined) {
+    return { case: 'dkgVerified', value: { recipient, verdicts: [...verdicts] } } as const satisfies WireBodyInit;
+  }
+  const { nodeId, publicKey, chainCode, transcriptDigest, signature } = finished;
+  const verificationShares = [...finished.verificationShares];
+  const result = { nodeId, publicKey, verificationShares, chainCode, transcriptDigest, signature };
+  const value = { recipient, verdicts: [...verdicts], finished: result };
+  return { case: 'dkgVerified', value } as const satisfies WireBodyInit;
 }
 
 /** The request's exchanges, ascending by dealer, or what is wrong with it. A real dealer here needs no box of its own. */
