@@ -30,10 +30,14 @@ export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) 
   return `${prefix}_${uuidV7(nowMs, random)}`;
 }
 
+const hexOfByte: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 /** Lowercase, with hyphens. `nowMs` below 2^48; takes 10 random bytes. */
 export function uuidV7(nowMs: number, random: (length: number) => Uint8Array): string {
   const time = nowMs.toString(16).padStart(12, '0');
-  const hex = Buffer.from(random(10)).toString('hex');
+  const bytes = random(10);
+  let hex = '';
+  for (let index = 0; index < 10; index += 1) hex += hexOfByte[bytes[index]!]!;
   const variant = ((Number.parseInt(hex[3]!, 16) & 0x3) | 0x8).toString(16);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`;
 }

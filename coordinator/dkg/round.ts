@@ -78,6 +78,7 @@ function advanceJob(turn: DkgTurn, job: Job): void {
   const recipients = [...new Set(missing.map(([, recipient]) => recipient))];
   if (!openNodes(turn, [...new Set([...dealers, ...recipients])])) return;
   for (const dealer of dealers) {
+    if (work.flights.has(`${dealer}/dkgSeal`)) continue;
     const unsealed = missing
       .filter(([from, to]) => from === dealer && to !== dealer && !work.boxes.has(pair(from, to)))
       .map(([, to]) => work.openings.get(to)!);

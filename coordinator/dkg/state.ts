@@ -8,6 +8,7 @@ import type { Step } from '../../actors/contract.ts';
 import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
 import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { nodesMax } from '../../proto/limits.ts';
 import { rosterDigest } from '../../proto/roster.ts';
 import type { SessionConfig } from '../config.ts';
 import { type ClientCall, type CoordinatorMessage, type CoordinatorWrite, clusterAddress } from '../messages.ts';
@@ -22,8 +23,16 @@ export type ExchangeCall = Extract<ClientCall, { method: Method.EXCHANGE_DKG_SHA
 /** An ordered pair, "dealer>recipient". */
 export type Pair = `${number}>${number}`;
 
+/** Names of pairs, by dealer and recipient: a round asks for each of them hundreds of times. */
+const pairNames: Pair[][] = [];
+
 export function pair(dealer: number, recipient: number): Pair {
-  return `${dealer}>${recipient}`;
+  // Whoever names a node that cannot be makes nothing stay here.
+  if (!(dealer >= 0 && dealer <= nodesMax && recipient >= 0 && recipient <= nodesMax)) return `${dealer}>${recipient}`;
+  pairNames[dealer] ??= [];
+  const names = pairNames[dealer];
+  names[recipient] ??= `${dealer}>${recipient}`;
+  return names[recipient];
 }
 
 /** One call in hand. */
@@ -113,12 +122,11 @@ export function isComplete(record: DkgSession, work: DkgWork): boolean {
 }
 
 export function sortedPairs(pairs: ReadonlySet<Pair>): Pair[] {
-  const order = (one: Pair) => one.split('>').map(Number) as [number, number];
-  return [...pairs].sort((a, b) => {
-    const [aDealer, aRecipient] = order(a);
-    const [bDealer, bRecipient] = order(b);
-    return aDealer - bDealer || aRecipient - bRecipient;
+  const placed = Array.from(pairs, (name) => {
+    const [dealer, recipient] = name.split('>');
+    return { name, place: Number(dealer) * (nodesMax + 1) + Number(recipient) };
   });
+  return placed.sort((a, b) => a.place - b.place).map(({ name }) => name);
 }
 
 export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
