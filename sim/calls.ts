@@ -12,6 +12,7 @@ import {
 } from '@bufbuild/protobuf';
 import type { Envelope, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
+import { complete } from '../proto/complete.ts';
 import {
   type CallError,
   CallErrorCode,
@@ -86,7 +87,7 @@ export class Calls {
     const call = new SimCall<MessageShape<A>>(time);
     this.#last += 1n;
     const callId = this.#last;
-    const request = create(schema, init);
+    const request = complete(schema, init);
     const waiting: Waiting = {
       tenant,
       callId,

@@ -5,20 +5,29 @@
  * sfc32 (Chris Doty-Humphrey, PractRand), its state from SHA-256 over seed and label: even and quick, and
  * nobody in a simulation tries to guess. Bytes are written in one order on every machine.
  */
-import { createHash } from 'node:crypto';
 import type { RandomBytes } from '../actors/contract.ts';
+import { utf8 } from '../crypto/bytes.ts';
+import { realSha256 } from '../crypto/hashing.ts';
 
 /** Rounds after which the state's words no longer resemble what they began with. */
 const roundsBefore = 12;
 
 export function randomStream(seed: string, label: string): RandomBytes {
-  const key = createHash('sha256')
-    .update(JSON.stringify(['signmesh/sim', seed, label]))
-    .digest();
-  let a = key.readInt32LE(0);
-  let b = key.readInt32LE(4);
-  let c = key.readInt32LE(8);
+  let a = 0;
+  let b = 0;
+  let c = 0;
   let counter = 1;
+  let begun = false;
+
+  function begin(): void {
+    const key = realSha256(utf8(JSON.stringify(['signmesh/sim', seed, label])));
+    const wordAt = (at: number) => key[at]! | (key[at + 1]! << 8) | (key[at + 2]! << 16) | (key[at + 3]! << 24);
+    a = wordAt(0);
+    b = wordAt(4);
+    c = wordAt(8);
+    begun = true;
+    for (let round = 0; round < roundsBefore; round += 1) word();
+  }
 
   function word(): number {
     const sum = (((a + b) | 0) + counter) | 0;
@@ -28,9 +37,10 @@ export function randomStream(seed: string, label: string): RandomBytes {
     c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return sum;
   }
-  for (let round = 0; round < roundsBefore; round += 1) word();
 
   return (length) => {
+    // Many streams of a world are never drawn from: their hash waits until somebody does.
+    if (!begun) begin();
     const bytes = new Uint8Array(length);
     for (let at = 0; at < length; at += 4) {
       const four = word();
