@@ -13,8 +13,20 @@ export interface Roster {
   readonly gateway: Uint8Array;
 }
 
-/** 32 bytes over the cluster id and every public key, in order. Bound into what nodes sign and seal. */
+/** A roster is pinned, and never changes: every DKG session asks for its digest many times. */
+const digests = new WeakMap<Roster, Uint8Array>();
+
+/** 32 bytes over the cluster id and every public key, in order. Bound into what nodes sign and seal. Read-only. */
 export function rosterDigest(roster: Roster): Uint8Array {
+  let digest = digests.get(roster);
+  if (digest === undefined) {
+    digest = digestOf(roster);
+    digests.set(roster, digest);
+  }
+  return digest;
+}
+
+function digestOf(roster: Roster): Uint8Array {
   const hash = createHash('sha256').update('signmesh/roster/v1\0').update(roster.clusterId).update('\0');
   hash.update(roster.coordinator).update(roster.gateway);
   for (const node of roster.nodes) {
