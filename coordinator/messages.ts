@@ -96,6 +96,14 @@ export type LocalMessage =
     }
   | { readonly kind: 'drawn'; readonly ticket: number; readonly nonces: readonly DrawnNonce[] }
   | { readonly kind: 'withdraw' }
+  /** Session to cluster: this node does not know a nonce that it dealt. */
+  | {
+      readonly kind: 'nonceForgotten';
+      readonly scheme: Scheme;
+      readonly nodeId: number;
+      readonly nodeBoot: string;
+      readonly number: bigint;
+    }
   /** Session to cluster: tell me who is ready, now and at every change. */
   | { readonly kind: 'watch' }
   | { readonly kind: 'unwatch' }

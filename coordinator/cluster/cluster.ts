@@ -25,7 +25,18 @@ import {
   receivedBody,
   wire,
 } from '../messages.ts';
-import { depth, drop, forgetAwaited, type NoncePools, noNoncePools, put, shortage, take } from './nonce-pools.ts';
+import {
+  awaited,
+  depth,
+  drop,
+  forgetAwaited,
+  forgotten,
+  type NoncePools,
+  noNoncePools,
+  put,
+  shortage,
+  take,
+} from './nonce-pools.ts';
 
 const schemes = [Scheme.MOCK_ECDSA, Scheme.FROST_ED25519, Scheme.FROST_BIP340] as const;
 
@@ -52,6 +63,8 @@ interface ClusterState {
   storeReady: boolean;
   /** The recheck is on its way: later draws do not put it off. */
   rechecking: boolean;
+  /** Requests for nonces so far. */
+  requests: bigint;
   /** Where the next draw begins, so that the load spreads. */
   turn: number;
 }
@@ -72,6 +85,7 @@ export function clusterBehaviour(
         watchers: new Set(),
         storeReady: true,
         rechecking: false,
+        requests: 0n,
         turn: 0,
       },
       effects: [],
@@ -95,6 +109,10 @@ function receive(state: ClusterState, input: CoordinatorInput, config: ClusterCo
     case 'withdraw':
       state.draws.delete(from);
       return [];
+    case 'nonceForgotten':
+      if (state.ready.get(message.nodeId)?.boot !== message.nodeBoot) return [];
+      forgotten(state.pools, message.scheme, message.nodeId, message.number);
+      return refill(state, message.scheme, message.nodeId, config);
     case 'watch':
       state.watchers.add(from);
       return [{ kind: 'send', to: from, message: { kind: 'nodesChanged', ready: readyNodes(state) } }];
@@ -144,7 +162,8 @@ function noncesDealt(
   const nodeId = Number(from.split('/')[1]);
   const { scheme } = dealt;
   if (state.ready.get(nodeId)?.boot !== dealt.nodeBoot || dealt.coordinatorBoot !== config.coordinatorBoot) return [];
-  const nonces = dealt.nonces.map(
+  // A batch that nobody asked for (a frame that came twice, a node that floods) is not even looked at.
+  const nonces = dealt.nonces.slice(0, awaited(state.pools, scheme, nodeId)).map(
     (nonce): DrawnNonce => ({
       nodeId,
       nodeBoot: dealt.nodeBoot,
@@ -234,11 +253,13 @@ function refill(state: ClusterState, scheme: Scheme, nodeId: number, config: Clu
   const count = shortage(state.pools, scheme, nodeId);
   if (count === 0) return [];
   const { coordinatorBoot } = config;
+  state.requests += 1n;
+  const value = { scheme, count, coordinatorBoot, request: state.requests };
   return [
     {
       kind: 'send',
       to: nodeAddress(nodeId),
-      message: wire({}, { case: 'dealNonces', value: { scheme, count, coordinatorBoot } }),
+      message: wire({}, { case: 'dealNonces', value }),
     },
   ];
 }

@@ -2,9 +2,13 @@
  * Nonces that nodes dealt ahead, waiting to be drawn. A pool belongs to one scheme, one node and one boot of it: a
  * node's restart voids what it dealt before. Memory only.
  *
- * Invariant: a nonce enters its pool at most once, and leaves it once. Numbers rise within a boot of the node, so what is
- * not above the highest seen is a frame delivered twice, or late, and is left out; that outlives a dropped pool, since a
- * link may come back to the same boot.
+ * Invariants
+ * - A nonce enters its pool at most once, and leaves it once. Numbers rise within a boot of the node, so what is not above
+ *   the highest seen is a frame delivered twice, or late, and is left out; that outlives a dropped pool, since a link may
+ *   come back to the same boot.
+ * - Nothing enters that was not asked for: a node cannot fill this process's memory, nor its time.
+ * - A node forgets its oldest nonces first: one that it does not know any more takes those before it along, and those that
+ *   were dealt with it.
  *
  * The pools are owned by the cluster actor and change in place.
  */
@@ -14,11 +18,11 @@ import type { DrawnNonce } from '../messages.ts';
 /** Where the size of a pool's batches begins, and the most that it asks for at once. */
 const batchFirst = 32;
 const batchMax = 512;
-/** What a pool holds at most. */
-const poolMax = 2 * batchMax;
 
 interface Pool {
   readonly nonces: DrawnNonce[];
+  /** The first number of each batch that has nonces here, rising. */
+  begins: bigint[];
   /** Nonces asked for and not dealt yet. */
   awaited: number;
   /** The size of the next batch; doubles when the pool runs low before the batch arrives. */
@@ -45,19 +49,43 @@ export function take(state: NoncePools, scheme: Scheme, nodeId: number): DrawnNo
   return state.pools.get(poolKey(scheme, nodeId))?.nonces.shift();
 }
 
+/** Nonces that this node was asked for and has not dealt yet. */
+export function awaited(state: NoncePools, scheme: Scheme, nodeId: number): number {
+  return state.pools.get(poolKey(scheme, nodeId))?.awaited ?? 0;
+}
+
+/** One batch, of which no more counts than is awaited. */
 export function put(state: NoncePools, scheme: Scheme, nodeId: number, nonces: readonly DrawnNonce[]): void {
   const pool = poolOf(state, scheme, nodeId);
-  pool.awaited = Math.max(0, pool.awaited - nonces.length);
+  const wanted = nonces.slice(0, pool.awaited);
+  pool.awaited -= wanted.length;
   const key = poolKey(scheme, nodeId);
-  for (const nonce of nonces) {
+  let isFirst = true;
+  for (const nonce of wanted) {
     const { nodeBoot, number } = nonce;
     const highest = state.highest.get(key);
     if (highest?.nodeBoot === nodeBoot && number <= highest.number) continue;
-    // More than was ever asked for: a node cannot fill this process's memory.
-    if (pool.nonces.length >= poolMax) return;
     state.highest.set(key, { nodeBoot, number });
+    if (isFirst) beginBatch(pool, number);
+    isFirst = false;
     pool.nonces.push(nonce);
   }
+}
+
+function beginBatch(pool: Pool, number: bigint): void {
+  const [oldest] = pool.nonces;
+  // The last batch that begins at or before the oldest nonce is the first that still has any.
+  while (pool.begins.length > 1 && (oldest === undefined || pool.begins[1]! <= oldest.number)) pool.begins.shift();
+  pool.begins.push(number);
+}
+
+/** The node does not know this nonce of its present boot any more, nor those that it dealt before. */
+export function forgotten(state: NoncePools, scheme: Scheme, nodeId: number, number: bigint): void {
+  const pool = poolOf(state, scheme, nodeId);
+  const next = pool.begins.find((begin) => begin > number);
+  const kept = next === undefined ? [] : pool.nonces.filter((nonce) => nonce.number >= next);
+  pool.nonces.splice(0, pool.nonces.length, ...kept);
+  pool.begins = pool.begins.filter((begin) => begin > number);
 }
 
 /** How many nonces to ask this node for now; they count as awaited. 0: the pool is deep enough. */
@@ -83,7 +111,7 @@ function poolOf(state: NoncePools, scheme: Scheme, nodeId: number): Pool {
   const key = poolKey(scheme, nodeId);
   let pool = state.pools.get(key);
   if (!pool) {
-    pool = { nonces: [], awaited: 0, batch: state.batchFirst };
+    pool = { nonces: [], begins: [], awaited: 0, batch: state.batchFirst };
     state.pools.set(key, pool);
   }
   return pool;

@@ -6,6 +6,7 @@
  */
 import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { clusterAddress } from '../messages.ts';
 import { type Answer, answer } from '../session/answers.ts';
 import { advance, progress } from '../session/record.ts';
 import { commit, reply } from '../session/turn.ts';
@@ -136,6 +137,16 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
   };
   turn.effects.push({ kind: 'emit', event: { type: 'signing.node_refused', level: 'warn', fields } });
 
+  const unknown = attempt.nonces.find((nonce) => nonce.nodeId === nodeId);
+  if (refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && unknown && work.task) {
+    const { nodeBoot, number } = unknown;
+    const { scheme } = work.task;
+    turn.effects.push({
+      kind: 'send',
+      to: clusterAddress,
+      message: { kind: 'nonceForgotten', scheme, nodeId, nodeBoot, number },
+    });
+  }
   const times = (work.forgot.get(nodeId) ?? 0) + 1;
   const forgot = refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && times <= forgottenMax;
   if (forgot) {

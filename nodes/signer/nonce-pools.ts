@@ -7,6 +7,7 @@
  * - Numbers rise from 1 and never repeat within a boot of the node, over all schemes and also after a restart of the
  *   actor: the counter is handed in and outlives the pools.
  * - Nonces are in memory only. A new boot of the coordinator voids the pools of the one before.
+ * - A request for nonces is followed once: one that came twice would deal nonces that nobody takes, and push out others.
  * - A pool holds `poolNoncesMax` at most; what is dealt beyond pushes out the oldest, which are then void.
  *
  * RFC 9591 §5.1 allows nonces to be dealt ahead; §4.1's hedge with the key share is impossible then, since the key is not
@@ -58,6 +59,8 @@ export class NoncePools {
   readonly #numbers: NonceNumbers;
   readonly #hedge: Uint8Array;
   readonly #pools = new Map<SigningScheme, Map<bigint, TakenNonce>>();
+  /** The last request of each scheme that was followed. */
+  readonly #requests = new Map<SigningScheme, bigint>();
   #coordinatorBoot = '';
 
   /** @param hedge 32 secret bytes of this boot */
@@ -66,11 +69,25 @@ export class NoncePools {
     this.#hedge = hedge;
   }
 
-  /** Deals `count` nonces, at most `noncesDealtMax`, to a boot of the coordinator. */
-  deal(scheme: SigningScheme, coordinatorBoot: string, count: number, random: RandomBytes): DealtNonce[] {
+  /**
+   * Deals `count` nonces, at most `noncesDealtMax`, to a boot of the coordinator. Undefined: this request, or a later one,
+   * was followed already (0 is never).
+   */
+  deal(
+    scheme: SigningScheme,
+    coordinatorBoot: string,
+    count: number,
+    random: RandomBytes,
+    request = 0n,
+  ): DealtNonce[] | undefined {
     if (coordinatorBoot !== this.#coordinatorBoot) {
       this.#pools.clear();
+      this.#requests.clear();
       this.#coordinatorBoot = coordinatorBoot;
+    }
+    if (request !== 0n) {
+      if (request <= (this.#requests.get(scheme) ?? 0n)) return undefined;
+      this.#requests.set(scheme, request);
     }
     let pool = this.#pools.get(scheme);
     if (pool === undefined) {

@@ -124,12 +124,13 @@ function handle(
 function dealNonces(
   { boot }: SignerIdentity,
   { pools }: SignerState,
-  { scheme, count, coordinatorBoot }: DealNonces,
+  { scheme, count, coordinatorBoot, request }: DealNonces,
   { message: { tenant, session, attempt } }: NodeMessageInput,
   context: Context,
 ): NodeEffect[] {
   const possible = isSigningScheme(scheme) && coordinatorBoot !== '';
-  const nonces = possible ? pools.deal(scheme, coordinatorBoot, count, context.random) : [];
+  const nonces = possible ? pools.deal(scheme, coordinatorBoot, count, context.random, request) : [];
+  if (nonces === undefined) return [];
   const body: WireBodyInit = { case: 'noncesDealt', value: { scheme, nodeBoot: boot, coordinatorBoot, nonces } };
   return [
     { kind: 'reply', message: { tenant, session, attempt, body } },

@@ -25,6 +25,7 @@ const parts = [
   'cli/sim',
   'cli/sim.js',
   'cli/failure.js',
+  'cli/invocation.js',
   'gateway/deliveries/schedule.js',
 ];
 

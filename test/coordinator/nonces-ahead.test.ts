@@ -1,0 +1,70 @@
+/** Nonces that were dealt ahead: whatever became of their frames, signing goes on. */
+import { describe, expect, test } from 'vitest';
+import { awaited, depth, forgotten, noNoncePools, put, shortage, take } from '../../coordinator/cluster/nonce-pools.ts';
+import type { DrawnNonce } from '../../coordinator/messages.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { SimCluster } from '../../sim/cluster.ts';
+import { begin, codeOf, makeKey } from './support/world.ts';
+
+const scheme = Scheme.FROST_ED25519;
+const none = new Uint8Array();
+
+function batch(first: number, count: number, nodeBoot = 'a'): DrawnNonce[] {
+  return Array.from({ length: count }, (_, index) => {
+    const number = BigInt(first + index);
+    return { nodeId: 1, nodeBoot, number, hiding: none, binding: none, mockNonce: none };
+  });
+}
+
+describe('a pool of nonces', () => {
+  test('takes what was asked for, once, and nothing else', () => {
+    const pools = noNoncePools(4);
+    put(pools, scheme, 1, batch(1, 100));
+    expect(depth(pools, scheme, 1)).toBe(0);
+    const asked = shortage(pools, scheme, 1);
+    put(pools, scheme, 1, batch(1, 100));
+    expect([depth(pools, scheme, 1), awaited(pools, scheme, 1)]).toEqual([asked, 0]);
+    put(pools, scheme, 1, batch(1, 100));
+    put(pools, scheme, 1, batch(500, 100));
+    expect(depth(pools, scheme, 1)).toBe(asked);
+  });
+
+  test('goes on behind the batch of a nonce that its node forgot', () => {
+    const pools = noNoncePools(4);
+    const filled = (first: number) => {
+      const asked = shortage(pools, scheme, 1);
+      put(pools, scheme, 1, batch(first, asked));
+      return asked;
+    };
+    const first = filled(1);
+    for (let count = 0; count < first - 1; count += 1) take(pools, scheme, 1);
+    filled(101);
+    const known = take(pools, scheme, 1)!.number;
+    expect(known).toBe(BigInt(first));
+    const unknown = take(pools, scheme, 1)!.number;
+    expect(unknown).toBe(101n);
+    const left = depth(pools, scheme, 1);
+    forgotten(pools, scheme, 1, known);
+    expect(depth(pools, scheme, 1)).toBe(left);
+    forgotten(pools, scheme, 1, unknown);
+    expect(depth(pools, scheme, 1)).toBe(0);
+    expect(shortage(pools, scheme, 1)).toBeGreaterThan(0);
+  });
+});
+
+test('frames about nonces that come twenty times leave signing as it was', () => {
+  const cluster = new SimCluster({ seed: 'nonces', nodes: 3, config: { nonceBatchFirst: 256 } });
+  for (const point of ['deal_nonces', 'nonces_dealt'] as const) {
+    cluster.arm({ fault: 'duplicate', target: 'node/*', copies: 20, at: { point } });
+  }
+  for (const node of [1, 2, 3]) {
+    cluster.crashNode(node);
+    cluster.startNode(node);
+  }
+  makeKey(cluster, 'k', 'ed25519');
+  for (let count = 0; count < 5; count += 1) {
+    const { signingSessionId } = begin(cluster, `intent-${count}`);
+    const signed = cluster.submitSignatureShare({ signingSessionId }).result();
+    expect([codeOf(signed), signed.isComplete]).toEqual(['SIGNATURE_COMPLETED', true]);
+  }
+});
