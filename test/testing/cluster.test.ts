@@ -77,13 +77,6 @@ describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
     await expect(custody.inject({ fault: 'bad_partial', target: 'node/77' })).rejects.toThrow(/node\/77/);
   });
 
-  // A live client waits for half a minute before it gives a call up; the deadline is tested at the gateway.
-  test.runIf(kind === 'simulated')('a call without an answer is told apart from a refusal', async () => {
-    await custody.inject({ fault: 'drop', target: 'gateway', at: { point: 'call' }, count: 1 });
-    const lost: unknown = await custody.initiateDkg({ sessionId: 'lost' }).catch((error: unknown) => error);
-    expect(lost).toBeInstanceOf(CallFailed);
-  });
-
   test('a snapshot brings back what was there, and the nonces of then are void', async () => {
     const key = await custody.makeKey();
     const snapshot = await custody.takeSnapshot();
@@ -129,6 +122,14 @@ describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
     expect(await custody.session(key.id)).toBeUndefined();
     await custody.sign(await custody.makeKey(), 'afresh');
   });
+});
+
+// A live client waits for half a minute before it gives a call up; the deadline itself is tested at the gateway.
+test('a call without an answer is told apart from a refusal', async () => {
+  const custody = await cluster();
+  await custody.inject({ fault: 'drop', target: 'gateway', at: { point: 'call' }, count: 1 });
+  const lost: unknown = await custody.initiateDkg({ sessionId: 'lost' }).catch((error: unknown) => error);
+  expect(lost).toBeInstanceOf(CallFailed);
 });
 
 test('refuses options that contradict each other, by their names', async () => {
