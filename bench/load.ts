@@ -4,7 +4,8 @@
  * service's rate would queue without end; this does not show that.)
  *
  * Every phase warms up, then counts for a fixed time. What ends within that time is counted; what is under way when it
- * is over is waited for and not counted. Latencies are of whole ceremonies, in an HDR histogram of microseconds.
+ * is over is waited for and not counted. A phase in which nothing has ended by then goes on until something has: a short
+ * one on a busy machine would measure nothing. Latencies are of whole ceremonies, in an HDR histogram of microseconds.
  */
 import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 
@@ -60,6 +61,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   let completed = 0;
   let counting = false;
   let over = false;
+  let ended = (): void => undefined;
+  const firstEnded = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
 
   async function worker(): Promise<void> {
     while (!over) {
@@ -68,12 +73,14 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
         await ceremony();
       } catch (error) {
         errors += 1;
+        if (counting) ended();
         if (errorTexts.size < errorTextsMax) errorTexts.add(error instanceof Error ? error.message : String(error));
         await sleep(afterErrorMs);
         continue;
       }
       if (!counting) continue;
       completed += 1;
+      ended();
       histogram.recordValue(Math.max(1, Math.round((performance.now() - beganMs) * 1000)));
     }
   }
@@ -84,6 +91,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   counting = true;
   const beganMs = performance.now();
   await sleep(countMs);
+  await firstEnded;
   counting = false;
   over = true;
   const seconds = (performance.now() - beganMs) / 1000;

@@ -94,6 +94,7 @@ export function tableOf(results: Results): string {
       ` (OpenSSL; ${verdict.sampled} of them by @noble/curves as well), ${correctness.errors} failed calls,` +
       ` health afterwards ${correctness.healthAfter || 'not asked (no cluster)'}.`,
     ...verdict.faults.map((fault) => `  ${fault}`),
+    ...idle(results),
     ...correctness.walletFaults.map((fault) => `  ${fault}`),
     ...correctness.lost.map((name) => `  ${name} has died`),
     ...new Set(
@@ -244,4 +245,10 @@ function grid(heads: readonly string[], rows: readonly (readonly string[])[]): s
   return all.map((row) =>
     `  ${row.map((cell, column) => (isNumber[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ')}`.trimEnd(),
   );
+}
+
+/** Phases in which nothing was completed: what was measured says nothing then. */
+function idle({ signing, dkg, wallet, events }: Results): string[] {
+  const phases = [...signing, ...dkg, ...wallet, ...events].filter(({ completed }) => completed === 0);
+  return phases.length === 0 ? [] : [`  nothing was completed in ${phases.length} of the phases`];
 }
