@@ -1,6 +1,6 @@
 /**
  * A test of your own with vitest: a cluster, a fault, and what your client sees. This one runs simulated, so that it takes
- * milliseconds; `cluster({ live: true })` runs the same against real processes.
+ * about a second; `cluster({ live: true })` runs the same against real processes.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { CeremonyFailed, cluster, type Key, type TestCluster } from 'signmesh/testing';
