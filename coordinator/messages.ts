@@ -104,10 +104,17 @@ export type LocalMessage =
       readonly nodeBoot: string;
       readonly number: bigint;
     }
+  /** Session to cluster: this node was silent for a whole timeout, or its partial is wrong. */
+  | { readonly kind: 'nodeFault'; readonly nodeId: number; readonly reason: 'silent' | 'bad_partial' }
   /** Session to cluster: tell me who is ready, now and at every change. */
   | { readonly kind: 'watch' }
   | { readonly kind: 'unwatch' }
-  | { readonly kind: 'nodesChanged'; readonly ready: readonly number[] }
+  /** `suspects`: nodes that draws take last at this time. */
+  | {
+      readonly kind: 'nodesChanged';
+      readonly ready: readonly number[];
+      readonly suspects: readonly number[];
+    }
   /** A session to itself: go on after a write. */
   | { readonly kind: 'continue' }
   /** The runtime to the cluster. */
@@ -222,6 +229,14 @@ export function nodeAddress(nodeId: number): Address {
 
 export function nodeDkgAddress(nodeId: number, tenant: string, sessionId: string): Address {
   return `node/${nodeId}/dkg/${tenant}/${sessionId}`;
+}
+
+/** To the cluster: see `nodeFault` above. */
+export function nodeFault(
+  nodeId: number,
+  reason: 'silent' | 'bad_partial',
+): Effect<CoordinatorMessage, CoordinatorWrite> {
+  return { kind: 'send', to: clusterAddress, message: { kind: 'nodeFault', nodeId, reason } };
 }
 
 /** Store keys as the Store port takes them. */

@@ -4,9 +4,11 @@
  * Sessions draw nonces from it and may watch who is ready; gateways hear of every change of the cluster's status. The
  * first nonces of a scheme are asked for when a node arrives, so that signing costs one round trip.
  *
+ * Sessions report nodes that were silent or wrong; draws take those last for a while (suspects.ts).
+ *
  * Its state is volatile (all of it comes back with the links), owned by this actor alone, and changes in place.
  */
-import type { Address, Behaviour } from '../../actors/contract.ts';
+import type { Address, Behaviour, Context } from '../../actors/contract.ts';
 import { CryptoError } from '../../crypto/errors.ts';
 import { isValidFrostCommitment } from '../../crypto/frost/context.ts';
 import { groupOf } from '../../crypto/group.ts';
@@ -37,6 +39,7 @@ import {
   shortage,
   take,
 } from './nonce-pools.ts';
+import { isSuspect, restarted, type Suspects, type SuspicionReason, suspect, suspectNodes } from './suspects.ts';
 
 const schemes = [Scheme.MOCK_ECDSA, Scheme.FROST_ED25519, Scheme.FROST_BIP340] as const;
 
@@ -60,6 +63,7 @@ interface ClusterState {
   /** One pending draw a session, oldest first. */
   readonly draws: Map<Address, Draw>;
   readonly watchers: Set<Address>;
+  readonly suspects: Suspects;
   storeReady: boolean;
   /** The recheck is on its way: later draws do not put it off. */
   rechecking: boolean;
@@ -83,6 +87,7 @@ export function clusterBehaviour(
         pools: noNoncePools(config.nonceBatchFirst),
         draws: new Map(),
         watchers: new Set(),
+        suspects: new Map(),
         storeReady: true,
         rechecking: false,
         requests: 0n,
@@ -90,22 +95,29 @@ export function clusterBehaviour(
       },
       effects: [],
     }),
-    receive: (state, input) => ({ state, effects: receive(state, input, config) }),
+    receive: (state, input, context) => ({ state, effects: receive(state, input, context, config) }),
   };
 }
 
-function receive(state: ClusterState, input: CoordinatorInput, config: ClusterConfig): CoordinatorEffect[] {
-  if (input.kind === 'timer') return recheck(state, config);
+function receive(
+  state: ClusterState,
+  input: CoordinatorInput,
+  { nowMs }: Pick<Context, 'nowMs'>,
+  config: ClusterConfig,
+): CoordinatorEffect[] {
+  if (input.kind === 'timer') return recheck(state, nowMs, config);
   if (input.kind !== 'message') return [];
   const { message, from } = input;
   if (!isLocal(message)) {
     const body = receivedBody(message);
-    return body.case === 'noncesDealt' ? noncesDealt(state, from, body.value, config) : [];
+    return body.case === 'noncesDealt' ? noncesDealt(state, from, body.value, nowMs, config) : [];
   }
   switch (message.kind) {
     case 'draw':
       state.draws.set(from, message);
-      return serveDraws(state, config);
+      return serveDraws(state, nowMs, config);
+    case 'nodeFault':
+      return suspected(state, message.nodeId, message.reason, nowMs);
     case 'withdraw':
       state.draws.delete(from);
       return [];
@@ -115,7 +127,7 @@ function receive(state: ClusterState, input: CoordinatorInput, config: ClusterCo
       return refill(state, message.scheme, message.nodeId, config);
     case 'watch':
       state.watchers.add(from);
-      return [{ kind: 'send', to: from, message: { kind: 'nodesChanged', ready: readyNodes(state) } }];
+      return [{ kind: 'send', to: from, message: nodesChanged(state, nowMs) }];
     case 'unwatch':
       state.watchers.delete(from);
       return [];
@@ -125,11 +137,12 @@ function receive(state: ClusterState, input: CoordinatorInput, config: ClusterCo
         return [sendStatus(message.address, state, config)];
       }
       drop(state.pools, message.nodeId);
+      if (state.ready.get(message.nodeId)?.boot !== message.boot) restarted(state.suspects, message.nodeId);
       state.ready.set(message.nodeId, { boot: message.boot });
       return [
         { kind: 'emit', event: { type: 'node.ready', level: 'info', fields: { node: message.nodeId } } },
         ...schemes.flatMap((scheme) => refill(state, scheme, message.nodeId, config)),
-        ...tellAll(state, config),
+        ...tellAll(state, nowMs, config),
       ];
     case 'peerDown':
       if (message.role === 'gateway') {
@@ -142,7 +155,7 @@ function receive(state: ClusterState, input: CoordinatorInput, config: ClusterCo
       drop(state.pools, message.nodeId);
       return [
         { kind: 'emit', event: { type: 'node.away', level: 'warn', fields: { node: message.nodeId } } },
-        ...tellAll(state, config),
+        ...tellAll(state, nowMs, config),
       ];
     case 'storeStatus':
       if (state.storeReady === message.ready) return [];
@@ -157,6 +170,7 @@ function noncesDealt(
   state: ClusterState,
   from: Address,
   dealt: NoncesDealt,
+  nowMs: number,
   config: ClusterConfig,
 ): CoordinatorEffect[] {
   const nodeId = Number(from.split('/')[1]);
@@ -176,10 +190,13 @@ function noncesDealt(
   // Checked here, off the signing path: every received point must be one, every scalar in its range.
   if (!nonces.every((nonce) => isWellFormed(scheme, nonce))) {
     const fields = { node: nodeId, culprits: [nodeId] };
-    return [{ kind: 'emit', event: { type: 'node.nonces_malformed', level: 'error', fields } }];
+    return [
+      { kind: 'emit', event: { type: 'node.nonces_malformed', level: 'error', fields } },
+      ...suspected(state, nodeId, 'bad_nonces', nowMs),
+    ];
   }
   put(state.pools, scheme, nodeId, nonces);
-  return serveDraws(state, config);
+  return serveDraws(state, nowMs, config);
 }
 
 function isWellFormed(scheme: Scheme, nonce: DrawnNonce): boolean {
@@ -205,11 +222,15 @@ function isNonZeroScalar(bytes: Uint8Array): boolean {
   }
 }
 
-/** Answers every pending draw that can be answered, oldest first, and refills what ran low. */
-function serveDraws(state: ClusterState, config: ClusterConfig): CoordinatorEffect[] {
+/**
+ * Answers every pending draw that can be answered, oldest first, and refills what ran low.
+ *
+ * @param anybody draws have waited for nonces of unsuspected nodes long enough: take what there is
+ */
+function serveDraws(state: ClusterState, nowMs: number, config: ClusterConfig, anybody = false): CoordinatorEffect[] {
   const effects: CoordinatorEffect[] = [];
   for (const [session, draw] of state.draws) {
-    const chosen = choose(state, draw);
+    const chosen = choose(state, draw, nowMs, anybody);
     if (!chosen) {
       for (const nodeId of draw.candidates) {
         if (state.ready.has(nodeId)) effects.push(...refill(state, draw.scheme, nodeId, config));
@@ -229,24 +250,48 @@ function serveDraws(state: ClusterState, config: ClusterConfig): CoordinatorEffe
 }
 
 /** Draws still wait: an answer may have been lost, so ask again. */
-function recheck(state: ClusterState, config: ClusterConfig): CoordinatorEffect[] {
+function recheck(state: ClusterState, nowMs: number, config: ClusterConfig): CoordinatorEffect[] {
   state.rechecking = false;
   forgetAwaited(state.pools);
-  return serveDraws(state, config);
+  return serveDraws(state, nowMs, config, true);
 }
 
-/** The signers of a draw, ascending, or undefined while too few ready nodes have a nonce. */
-function choose(state: ClusterState, draw: Draw): number[] | undefined {
+/**
+ * The signers of a draw, ascending: the preferred ones, then unsuspected ones in turn, then suspects. Undefined while too
+ * few ready nodes have a nonce. While enough unsuspected nodes are ready, a suspect does not stand in for one whose nonces
+ * are on their way, unless `anybody`.
+ */
+function choose(state: ClusterState, draw: Draw, nowMs: number, anybody: boolean): number[] | undefined {
+  const { candidates, preferred } = draw;
   const able = (nodeId: number) => state.ready.has(nodeId) && depth(state.pools, draw.scheme, nodeId) > 0;
-  const chosen = draw.preferred.filter(able).slice(0, draw.count);
-  const { candidates } = draw;
-  for (let step = 0; step < candidates.length && chosen.length < draw.count; step += 1) {
-    const nodeId = candidates[(state.turn + step) % candidates.length]!;
-    if (!chosen.includes(nodeId) && able(nodeId)) chosen.push(nodeId);
+  const trusted = (nodeId: number) => !isSuspect(state.suspects, nodeId, nowMs);
+  const chosen = preferred.filter(able).slice(0, draw.count);
+  const inTurn = candidates
+    .map((_, step) => candidates[(state.turn + step) % candidates.length]!)
+    .filter((nodeId) => !chosen.includes(nodeId));
+  const waits = !anybody && enoughTrusted(state, draw, trusted);
+  for (const wanted of waits ? [trusted] : [trusted, (nodeId: number) => !trusted(nodeId)]) {
+    for (const nodeId of inTurn) {
+      if (chosen.length < draw.count && wanted(nodeId) && able(nodeId)) chosen.push(nodeId);
+    }
   }
   if (chosen.length < draw.count) return undefined;
   state.turn = (state.turn + 1) % 65_536;
   return chosen.sort((a, b) => a - b);
+}
+
+/** Whether ready nodes that are not suspect can fill what the preferred ones leave open. */
+function enoughTrusted(state: ClusterState, draw: Draw, trusted: (nodeId: number) => boolean): boolean {
+  const { candidates, preferred, count } = draw;
+  const counts = (nodeId: number) => preferred.includes(nodeId) || trusted(nodeId);
+  return candidates.filter((nodeId) => state.ready.has(nodeId) && counts(nodeId)).length >= count;
+}
+
+function suspected(state: ClusterState, nodeId: number, reason: SuspicionReason, nowMs: number): CoordinatorEffect[] {
+  const untilMs = suspect(state.suspects, nodeId, reason, nowMs);
+  if (untilMs === undefined) return [];
+  const fields = { node: nodeId, reason, for_ms: untilMs - nowMs };
+  return [{ kind: 'emit', event: { type: 'node.suspected', level: 'warn', fields } }];
 }
 
 function refill(state: ClusterState, scheme: Scheme, nodeId: number, config: ClusterConfig): CoordinatorEffect[] {
@@ -268,12 +313,14 @@ function readyNodes(state: ClusterState): number[] {
   return [...state.ready.keys()].sort((a, b) => a - b);
 }
 
-function tellAll(state: ClusterState, config: ClusterConfig): CoordinatorEffect[] {
-  const ready = readyNodes(state);
+function nodesChanged(state: ClusterState, nowMs: number): LocalMessage {
+  return { kind: 'nodesChanged', ready: readyNodes(state), suspects: suspectNodes(state.suspects, nowMs) };
+}
+
+function tellAll(state: ClusterState, nowMs: number, config: ClusterConfig): CoordinatorEffect[] {
+  const message = nodesChanged(state, nowMs);
   return [
-    ...[...state.watchers]
-      .sort()
-      .map((watcher): CoordinatorEffect => ({ kind: 'send', to: watcher, message: { kind: 'nodesChanged', ready } })),
+    ...[...state.watchers].sort().map((watcher): CoordinatorEffect => ({ kind: 'send', to: watcher, message })),
     ...[...state.gateways].sort().map((gateway) => sendStatus(gateway, state, config)),
   ];
 }

@@ -6,7 +6,7 @@
  */
 import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { clusterAddress } from '../messages.ts';
+import { clusterAddress, nodeFault } from '../messages.ts';
 import { type Answer, answer } from '../session/answers.ts';
 import { advance, progress } from '../session/record.ts';
 import { commit, reply } from '../session/turn.ts';
@@ -247,6 +247,7 @@ function exclude(turn: Turn, culprits: readonly number[]): void {
   const excluded = [...new Set([...record.ceremony.excluded, ...culprits])].sort((a, b) => a - b);
   const changes = { attempt: work.attempts, excluded, ...partialsOf(next) };
   commit(turn, progress(record, turn.context, changes), next, { culprits: [...culprits].sort((a, b) => a - b) });
+  for (const id of culprits) turn.effects.push(nodeFault(id, 'bad_partial'));
   if (!isBusy(next)) leaveRound(turn);
   const text = `the partial that ${nodeList(culprits)} made does not verify; excluded from this session`;
   for (const call of told) reply(turn, call, answer('INVALID_PARTIAL_SIGNATURE', text));

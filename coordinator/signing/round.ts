@@ -4,7 +4,7 @@
  * Every input ends in `pump`, which does whatever can be done now for the calls that wait.
  */
 import { CryptoError } from '../../crypto/errors.ts';
-import { clusterAddress, type DrawnNonce, nodeAddress, wire } from '../messages.ts';
+import { clusterAddress, type DrawnNonce, nodeAddress, nodeFault, wire } from '../messages.ts';
 import { answer } from '../session/answers.ts';
 import { isOpen } from '../session/transitions.ts';
 import { reply } from '../session/turn.ts';
@@ -135,7 +135,11 @@ function ask(turn: Turn, attempt: Attempt): void {
 export function replaceSilent(turn: Turn): void {
   const { work } = turn.state;
   if (!isBusy(work) || !work.key) return;
-  for (const id of work.attempt?.asked ?? []) work.silent.add(id);
+  for (const id of work.attempt?.asked ?? []) {
+    if (work.silent.has(id)) continue;
+    work.silent.add(id);
+    turn.effects.push(nodeFault(id, 'silent'));
+  }
   failPreviewsOf(work, work.silent, (id) => `node ${id} did not answer within ${turn.config.partialTimeoutMs} ms`);
   redrawAgain(work);
   if (healthyNodes(turn.state).length < work.key.threshold) {
@@ -147,8 +151,11 @@ export function replaceSilent(turn: Turn): void {
   pump(turn);
 }
 
-/** Who is ready has changed. */
-export function nodesChanged(turn: Turn, ready: readonly number[]): void {
+/**
+ * Who is ready has changed. Nodes that another session found silent are not waited for, if enough others are there and
+ * no call names them: this session may have drawn its nonces before that was known.
+ */
+export function nodesChanged(turn: Turn, ready: readonly number[], suspects: readonly number[]): void {
   const { work } = turn.state;
   if (!work.watching) {
     turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });
@@ -159,7 +166,15 @@ export function nodesChanged(turn: Turn, ready: readonly number[]): void {
   // Somebody who came back is not silent any more.
   for (const id of ready) if (before?.has(id) === false) work.silent.delete(id);
   for (const id of [...(work.attempt?.asked ?? [])]) if (!work.ready.has(id)) work.attempt?.asked.delete(id);
+  if (before === undefined) passOver(turn, suspects);
   pump(turn);
+}
+
+function passOver(turn: Turn, suspects: readonly number[]): void {
+  const { work } = turn.state;
+  const others = healthyNodes(turn.state).filter((id) => !suspects.includes(id));
+  if (others.length < work.key!.threshold || previewedNodes(work).length > 0) return;
+  for (const id of suspects) if (!work.steps.has(id) && !work.attempt?.partials.has(id)) work.silent.add(id);
 }
 
 /** Refuses the calls in the round that name another nonce point than this attempt's. */

@@ -189,7 +189,7 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
       pump(turn);
       return;
     case 'nodesChanged':
-      nodesChanged(turn, said.ready);
+      nodesChanged(turn, said.ready, said.suspects);
       return;
     case 'expire':
       expire(turn);
