@@ -195,6 +195,11 @@ export const variables = {
     ['up', 'gateway'],
     'Whether faults can be put into a sandbox that `signmesh up` runs, and its state be taken and restored (`/v1/sandbox/…`). Unset: on in a sandbox. Off saves the hop that every message between the processes takes for it: for load tests. Production has none of it.',
   ),
+  SIGNMESH_ALLOW_CLIENT_DEALERS: optional(
+    onOff(),
+    ['up', 'node'],
+    'Whether a node takes dealers whose commitments and shares a client supplies in key generation; never for a wallet’s key. For a sandbox alone. Unset: on in a sandbox that `signmesh up` runs, off in a node started by itself.',
+  ),
   SIGNMESH_LOG_LEVEL: variable(
     choice('debug', 'info', 'warn', 'error', 'silent'),
     'info',
@@ -247,6 +252,17 @@ export function faultsOn({ SIGNMESH_FAULTS: asked, SIGNMESH_ENVIRONMENT: environ
   if (environment === 'sandbox') return asked ?? true;
   if (asked !== true) return false;
   throw new Failure('SIGNMESH_FAULTS is for a sandbox alone: unset it in production.', exitCodes.usage);
+}
+
+/**
+ * Whether a node takes client-supplied dealers; `unset`: what an unset variable means to the role that asks. Throws a
+ * Failure (exit 2) when production asks for them.
+ */
+export function clientDealersAllowed(settings: Settings, unset: boolean): boolean {
+  const { SIGNMESH_ALLOW_CLIENT_DEALERS: asked, SIGNMESH_ENVIRONMENT: environment } = settings;
+  if (environment === 'sandbox') return asked ?? unset;
+  if (asked !== true) return false;
+  throw new Failure('SIGNMESH_ALLOW_CLIENT_DEALERS is for a sandbox alone: unset it in production.', exitCodes.usage);
 }
 
 function unknownVariables(environment: Environment): string[] {

@@ -8,7 +8,7 @@ import type { SandboxControl } from '../faults/control.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
 import { credentialKeysDir, readRoster, readSecret, secretFiles } from './cluster-material.ts';
-import { required, type Settings } from './config.ts';
+import { clientDealersAllowed, required, type Settings } from './config.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { readSandbox, sandboxSessions, sandboxTenant } from './sandbox.ts';
 
@@ -57,6 +57,7 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
     coordinatorUrl,
     storeDir: join(dataDir, `node-${nodeId}`, 'store'),
     storageKey: readSecret(dataDir, secretFiles.nodeStorage(nodeId)),
+    allowClientDealers: clientDealersAllowed(settings, false),
     sandbox: sandbox && { seed: sandbox.seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };

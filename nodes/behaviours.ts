@@ -19,6 +19,8 @@ export interface NodeIdentity {
   readonly roster: Roster;
   /** Secret, 32 bytes. */
   readonly identitySeed: Uint8Array;
+  /** Whether clients may supply dealers of keys that are not wallets'. */
+  readonly allowClientDealers: boolean;
   readonly sandbox?: SandboxKeys | undefined;
 }
 
@@ -33,12 +35,14 @@ export function nodeBehaviours(identity: NodeIdentity): NodeBehaviours {
 }
 
 /** What a node is in every DKG. */
-export function dkgPartyOf({ nodeId, roster, identitySeed, sandbox }: Omit<NodeIdentity, 'boot'>): DkgParty {
+export function dkgPartyOf(identity: Omit<NodeIdentity, 'boot'>): DkgParty {
+  const { nodeId, roster, identitySeed, allowClientDealers, sandbox } = identity;
   return {
     nodeId,
     identityKeys: roster.nodes.map(({ publicKey }) => publicKey),
     secretKey: identityFromSeed(identitySeed).secretKey,
     rosterDigest: rosterDigest(roster),
+    allowClientDealers,
     sandbox,
   };
 }

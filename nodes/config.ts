@@ -22,6 +22,11 @@ export interface NodeConfig {
   readonly storeDir: string;
   /** Secret, 32 bytes: encrypts the store. Losing it loses the key shares. */
   readonly storageKey: Uint8Array;
+  /**
+   * Whether clients may supply dealers' shares of keys that are not wallets'. Off unless this node's own configuration says
+   * so: a party that supplies all dealers knows the key.
+   */
+  readonly allowClientDealers: boolean;
   /** The ready-made keys of a sandbox; none in production. */
   readonly sandbox?: SandboxKeys | undefined;
   /** A level of pino: "debug", "info", "warn", "error", "silent". */

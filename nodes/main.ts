@@ -38,13 +38,13 @@ export interface RunningNode {
  */
 export async function runNode(config: NodeConfig): Promise<RunningNode> {
   checkNodeConfig(config);
-  const { nodeId, roster, identitySeed, sandbox } = config;
+  const { nodeId, roster, identitySeed, allowClientDealers, sandbox } = config;
   const boot = randomUUID();
   const log = pino({ level: config.logLevel, base: { role: 'node', node_id: nodeId } });
   const { storeDir, storageKey } = config;
   const store = await KeyStore.open({ storeDir, nodeId, storageKey, random: systemRandom });
 
-  const { signer, dkg } = nodeBehaviours({ nodeId, boot, roster, identitySeed, sandbox });
+  const { signer, dkg } = nodeBehaviours({ nodeId, boot, roster, identitySeed, allowClientDealers, sandbox });
   const system = new LiveSystem<WireMessage, NodeWrite, NodeRecord>({
     behaviours: [signer, dkg],
     store,

@@ -109,6 +109,11 @@ export const reasonCodes = {
     text: 'The commitments are not those this dealer gave before, or the dealer is a real node in this session.',
     helps: 'correctedCall',
   },
+  CLIENT_DEALERS_NOT_ALLOWED: {
+    state: S.DENIED,
+    text: 'The key is a wallet’s, or the recipient node’s configuration takes no client-supplied shares.',
+    helps: 'never',
+  },
   INVALID_PARTIAL_SIGNATURE: {
     state: S.DENIED,
     text: 'The partial signature does not verify under the node’s verification share.',

@@ -6,8 +6,8 @@
 import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { noTrace } from '../actors/contract.ts';
 import { sweepEveryMs } from '../coordinator/expiry.ts';
-import { expiryAddress, sessionKey } from '../coordinator/messages.ts';
-import type { SessionRecord } from '../coordinator/session/record.ts';
+import { expiryAddress, keyKey, sessionKey } from '../coordinator/messages.ts';
+import type { KeyRecord, SessionRecord } from '../coordinator/session/record.ts';
 import type { FaultStatus, ProcessName } from '../faults/engine-contract.ts';
 import type { Fault } from '../faults/fault.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
@@ -202,6 +202,12 @@ export class SimCluster {
   storedSession(tenant: string, sessionId: string): SessionRecord | undefined {
     const record = this.#world.coordinatorStore.as(Number.MAX_SAFE_INTEGER).loadNow(sessionKey(tenant, sessionId));
     return record?.kind === 'session' ? record.session : undefined;
+  }
+
+  /** What is durable of a key. */
+  storedKey(tenant: string, keyId: string): KeyRecord | undefined {
+    const record = this.#world.coordinatorStore.as(Number.MAX_SAFE_INTEGER).loadNow(keyKey(tenant, keyId));
+    return record?.kind === 'key' ? record.key : undefined;
   }
 
   /** The tenant's event log, oldest first: an event's sequence is its place, counted from 1. */

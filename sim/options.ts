@@ -15,6 +15,8 @@ export interface SimOptions {
   readonly seed: string;
   /** 5 by default. */
   readonly nodes?: number;
+  /** Whether a node takes client-supplied dealers; all do by default, as the nodes of a sandbox. */
+  readonly clientDealers?: (nodeId: number) => boolean;
   readonly config?: Partial<Omit<SessionConfig, 'roster' | 'coordinatorBoot'>>;
   /** Sees every frame to and from nodes, and to the gateway, and decides what becomes of it; before any fault does. */
   readonly onFrame?: (envelope: Envelope<WireMessage>) => FrameFate;

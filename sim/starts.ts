@@ -95,7 +95,9 @@ export class Starts {
         ((write: NodeWrite, outcome: WriteOutcome<NodeRecord>['kind']) =>
           observe({ kind: 'written', atMs: this.#parts.recorder.atMs, process, write, outcome })),
     });
-    return nodeMachine({ nodeId: id, boot, roster: this.#parts.roster, identitySeed, sandbox: undefined }, ports);
+    const { roster } = this.#parts;
+    const allowClientDealers = this.#options.clientDealers?.(id) ?? true;
+    return nodeMachine({ nodeId: id, boot, roster, identitySeed, allowClientDealers, sandbox: undefined }, ports);
   }
 
   #ports<W, R>(

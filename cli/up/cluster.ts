@@ -36,6 +36,8 @@ export interface ClusterOptions {
   /** undefined: the Redis is not ours to start. */
   readonly redis: ChildSpec | undefined;
   readonly environment: Environment;
+  /** Whether the nodes take client-supplied dealers. */
+  readonly clientDealers: boolean;
   readonly say: (line: string) => void;
 }
 
@@ -62,9 +64,12 @@ export class Cluster {
       SIGNMESH_COORDINATOR_HOST: '127.0.0.1',
       SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
     });
-    this.#nodes = ids.map((id) =>
-      role(`node-${id}`, ['node', String(id)], { ...nodeMemory, SIGNMESH_COORDINATOR_URL: coordinatorUrl }, nodeFlags),
-    );
+    const ofNodes = {
+      ...nodeMemory,
+      SIGNMESH_COORDINATOR_URL: coordinatorUrl,
+      SIGNMESH_ALLOW_CLIENT_DEALERS: options.clientDealers ? 'on' : 'off',
+    };
+    this.#nodes = ids.map((id) => role(`node-${id}`, ['node', String(id)], ofNodes, nodeFlags));
     this.#gateway = role('gateway', ['gateway'], { REDIS_URL: redisUrl, SIGNMESH_COORDINATOR_URL: coordinatorUrl });
     this.#workers = Array.from({ length: options.workers }, (_, index) =>
       role(index === 0 ? 'worker' : `worker-${index + 1}`, ['worker'], { REDIS_URL: redisUrl }),

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { Roster } from '../../proto/roster.ts';
 import { ensureClusterMaterial } from '../cluster-material.ts';
-import { type Environment, faultsOn, type Settings } from '../config.ts';
+import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../config.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { makeDirectory, replaceFile } from '../files.ts';
 import { claimRedis } from '../redis-owner.ts';
@@ -121,6 +121,7 @@ class Run {
     const { settings, seed, nodes } = this.#options;
     const beganMs = performance.now();
     const faults = faultsOn(settings);
+    const clientDealers = clientDealersAllowed(settings, true);
     const dataDir = settings.SIGNMESH_DATA_DIR;
     const say = (line: string) => this.#screen.notice(line);
 
@@ -134,7 +135,7 @@ class Run {
     const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
     const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES);
 
-    const cluster = await this.#makeCluster(roster, sandbox, faults);
+    const cluster = await this.#makeCluster(roster, sandbox, faults, clientDealers);
     if (this.#stopping) return;
     this.#cluster = cluster;
     await this.#startProcesses(cluster, roster.clusterId, roster.nodes.length);
@@ -144,7 +145,12 @@ class Run {
     this.#announce(sandbox, keys, performance.now() - beganMs);
   }
 
-  async #makeCluster(roster: Roster, sandbox: Sandbox | undefined, faults: boolean): Promise<Cluster> {
+  async #makeCluster(
+    roster: Roster,
+    sandbox: Sandbox | undefined,
+    faults: boolean,
+    clientDealers: boolean,
+  ): Promise<Cluster> {
     const say = (line: string) => this.#screen.notice(line);
     const { settings, environment } = this.#options;
     const dataDir = settings.SIGNMESH_DATA_DIR;
@@ -174,6 +180,7 @@ class Run {
       redisUrl,
       redis: redis?.spec,
       environment,
+      clientDealers,
       say,
     });
     plane?.govern(cluster, (processes) =>

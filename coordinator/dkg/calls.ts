@@ -10,7 +10,7 @@ import { CryptoError } from '../../crypto/errors.ts';
 import { validateCommitments, verifyShare } from '../../crypto/vss.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { scalarBytes } from '../../proto/limits.ts';
+import { isWalletKey, scalarBytes } from '../../proto/limits.ts';
 import type { ClientCall } from '../messages.ts';
 import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
 import { advance } from '../session/record.ts';
@@ -121,6 +121,9 @@ function shapeFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefine
 /** A dealer is played or real from its first verified exchange, and always with the same commitments. */
 function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
   const { record, work } = turn.state;
+  if (isWalletKey(record.sessionId)) {
+    return answer('CLIENT_DEALERS_NOT_ALLOWED', 'encrypted_share: the key of a wallet takes no client-supplied shares');
+  }
   const { senderNodeId: dealer } = request;
   const known = record.ceremony.played[dealer];
   if (!known) {

@@ -10,7 +10,7 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { clusterAddress, nodeDkgAddress, wire } from '../messages.ts';
 import { answer } from '../session/answers.ts';
-import { advance, type KeyRecord, progress } from '../session/record.ts';
+import { advance, clientSuppliedDealers, type KeyRecord, progress } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
 import { failAttempt, falseResults } from './blame.ts';
@@ -196,6 +196,7 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
     publicKey,
     chainCode: hex(result.chainCode),
     verificationShares: result.verificationShares.map(hex),
+    clientSuppliedDealers: clientSuppliedDealers(record.ceremony),
     createdMs: turn.context.nowMs,
   };
   concludeDkg(turn, next, { key });

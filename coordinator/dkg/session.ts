@@ -307,17 +307,27 @@ function refused(turn: DkgTurn, nodeId: number, { code, message }: DkgRefused): 
     askForResults(turn, nodeIds(record));
     return;
   }
-  const job = code === 'FINISH_FAILED' ? work.jobs.find((one) => one.offer?.recipient === nodeId) : undefined;
-  if (job) {
+  const reason = offerRefusals.get(code);
+  const job = reason && work.jobs.find((one) => one.offer?.recipient === nodeId);
+  if (reason && job) {
     work.flights.delete(`${nodeId}/dkgVerify`);
     work.jobs.splice(work.jobs.indexOf(job), 1);
-    reply(turn, job.call, answer('SHARE_VERIFICATION_FAILED', `encrypted_share: ${said}`));
+    const text = reason === 'CLIENT_DEALERS_NOT_ALLOWED' ? `node ${nodeId} refuses it: ${said}` : said;
+    reply(turn, job.call, answer(reason, `encrypted_share: ${text}`));
     return;
   }
+  // The node refuses a share that its caller was answered for already: nothing changed.
+  if (code === 'CLIENT_DEALERS_NOT_ALLOWED') return;
   // All results were found signed and equal here before anybody was asked to confirm them.
   const lies = code === 'TRANSCRIPT_MISMATCH' || code === 'SIGNATURE_INVALID';
   failAttempt(turn, lies ? [nodeId] : [], `node ${nodeId} refused: ${quotedText(code)} (${said})`);
 }
+
+/** Why a node does not take a client-supplied share, and what its caller is told: the session is as it was. */
+const offerRefusals: ReadonlyMap<string, 'SHARE_VERIFICATION_FAILED' | 'CLIENT_DEALERS_NOT_ALLOWED'> = new Map([
+  ['FINISH_FAILED', 'SHARE_VERIFICATION_FAILED'],
+  ['CLIENT_DEALERS_NOT_ALLOWED', 'CLIENT_DEALERS_NOT_ALLOWED'],
+] as const);
 
 /** What of a node's own words goes into a message. */
 function quotedText(text: string): string {

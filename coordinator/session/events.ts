@@ -16,7 +16,7 @@ import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
 import type { CoordinatorEffect } from '../messages.ts';
-import type { Moment, SessionRecord } from './record.ts';
+import { clientSuppliedDealers, type Moment, type SessionRecord } from './record.ts';
 import type { SessionState } from './transitions.ts';
 
 const names: Readonly<Record<SessionState, string>> = {
@@ -94,6 +94,7 @@ function view(record: SessionRecord, culprits: readonly number[]): object {
           total_nodes: ceremony.totalNodes,
           network_id: ceremony.networkId,
           public_key: ceremony.publicKey === '' ? null : ceremony.publicKey,
+          client_supplied_dealers: clientSuppliedDealers(ceremony),
         }
       : {
           transaction_intent_id: bounded(ceremony.facts.intentId),

@@ -114,7 +114,16 @@ export interface KeyRecord {
   readonly publicKey: string;
   readonly chainCode: string;
   readonly verificationShares: readonly string[];
+  /** Dealers whose shares a client supplied, ascending; records of before have none. */
+  readonly clientSuppliedDealers?: readonly number[];
   readonly createdMs: number;
+}
+
+/** Dealers whose shares a client supplied, ascending. */
+export function clientSuppliedDealers({ played }: DkgRecord): number[] {
+  return Object.keys(played)
+    .map(Number)
+    .sort((a, b) => a - b);
 }
 
 export interface Moment {

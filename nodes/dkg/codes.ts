@@ -17,6 +17,7 @@ export const dkgRefusals = {
   FINISH_FAILED: 'the verified shares do not add up to a key',
   SIGNATURE_INVALID: 'a result is not signed by its node',
   TRANSCRIPT_MISMATCH: 'the nodes’ results are not all equal',
+  CLIENT_DEALERS_NOT_ALLOWED: 'this node takes no client-supplied dealer in this session',
 } as const;
 
 export type DkgRefusalCode = keyof typeof dkgRefusals;

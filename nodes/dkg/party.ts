@@ -4,6 +4,7 @@
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
+import { isWalletKey } from '../../proto/limits.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { type DkgRefusalCode, dkgRefusals } from './codes.ts';
 import type { DkgState } from './state.ts';
@@ -27,7 +28,14 @@ export interface DkgParty {
   /** This node's Ed25519 secret key, 64 bytes. Secret. */
   readonly secretKey: Uint8Array;
   readonly rosterDigest: Uint8Array;
+  /** Whether a client may supply a dealer's commitments and shares here; never for a wallet's key. */
+  readonly allowClientDealers: boolean;
   readonly sandbox?: SandboxKeys | undefined;
+}
+
+/** Whether this node consents to client-supplied dealers in a session. */
+export function allowsClientDealers({ allowClientDealers }: DkgParty, session: string): boolean {
+  return allowClientDealers && !isWalletKey(session);
 }
 
 /** What a step needs of the world. */

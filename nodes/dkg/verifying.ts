@@ -9,6 +9,8 @@
  * - A complaint is made only about a box that its dealer signed: a relay that changes boxes learns no sealing key. The
  *   signature is evidence and nothing else: a share that verifies needs none.
  * - A fault in a played share changes nothing: the right one can still follow.
+ * - A client-supplied dealer proves nothing and signs nothing, so the node takes part in one only by its own configuration,
+ *   and never for a wallet's key. All of them supplied by one party would give that party the key.
  *
  * Feldman 1987; Pedersen 1991; Komlo and Goldberg 2020 ("FROST"), figure 1, round 2.
  */
@@ -33,7 +35,7 @@ import type { DkgOpening, DkgVerify, SealedShare } from '../../proto/gen/signmes
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { ownCopy } from '../messages.ts';
 import { type DkgFaultCode, dkgFaults } from './codes.ts';
-import { type DkgParty, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
+import { allowsClientDealers, type DkgParty, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
 import type { Broken, DealerMark, DealingState, Final, Provisional, Verdict, VerifiedDealer } from './state.ts';
 import { marksOf } from './state.ts';
 
@@ -53,6 +55,11 @@ interface Examined {
 
 /** DkgVerify in an attempt that goes on or is done. */
 export function verifyShares(state: DealingState | Provisional | Final, request: DkgVerify, party: DkgParty): Outcome {
+  const supplied = request.played.length > 0 || request.dealers.some(({ played }) => played);
+  if (supplied && !allowsClientDealers(party, state.terms.session)) {
+    const why = party.allowClientDealers ? 'the key is a wallet’s' : 'its configuration does not allow it';
+    return refused('CLIENT_DEALERS_NOT_ALLOWED', why);
+  }
   const exchanges = exchangesOf(state.terms, request, party.nodeId);
   if (typeof exchanges === 'string') return refused('REQUEST_INVALID', exchanges);
   const examined = exchanges.map((exchange) => examine(state, exchange, party));

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { type Environment, faultsOn, loadSettings, required, type Variable, variables } from '../../cli/config.ts';
+import {
+  clientDealersAllowed,
+  type Environment,
+  faultsOn,
+  loadSettings,
+  required,
+  type Variable,
+  variables,
+} from '../../cli/config.ts';
 import { Failure } from '../../cli/failure.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 
@@ -105,5 +113,21 @@ describe('the environment', () => {
   test('production that asks for faults is refused by name', () => {
     const { settings } = loadSettings({ SIGNMESH_ENVIRONMENT: 'production', SIGNMESH_FAULTS: 'on' });
     expect(() => faultsOn(settings)).toThrow(/SIGNMESH_FAULTS is for a sandbox alone/);
+  });
+
+  test.each([
+    [{}, false, false],
+    [{}, true, true],
+    [{ SIGNMESH_ALLOW_CLIENT_DEALERS: 'on' }, false, true],
+    [{ SIGNMESH_ALLOW_CLIENT_DEALERS: 'off' }, true, false],
+    [{ SIGNMESH_ENVIRONMENT: 'production' }, true, false],
+  ])('%o, unset meaning %s: whether clients may supply dealers is %s', (environment, unset, expected) => {
+    expect(clientDealersAllowed(loadSettings(environment).settings, unset)).toBe(expected);
+  });
+
+  test('production that asks for client-supplied dealers is refused by name', () => {
+    const environment = { SIGNMESH_ENVIRONMENT: 'production', SIGNMESH_ALLOW_CLIENT_DEALERS: 'on' };
+    const { settings } = loadSettings(environment);
+    expect(() => clientDealersAllowed(settings, false)).toThrow(/SIGNMESH_ALLOW_CLIENT_DEALERS is for a sandbox alone/);
   });
 });

@@ -139,6 +139,68 @@ describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
   });
 });
 
+describe('without a node’s consent', () => {
+  const alone = { threshold: 2, totalNodes: 3 };
+
+  test('a client-supplied share is denied by that node, the session is unchanged, and the node deals itself', () => {
+    const cluster = new SimCluster({ seed: 'no consent', nodes: 3, clientDealers: (nodeId) => nodeId !== 2 });
+    cluster.initiateDkg({ sessionId: 'k', ...alone }).result();
+    const secret = randomPolynomial('secp256k1', 2, randomStream('no consent', 'a'));
+    const play = (recipientNodeId: number) =>
+      cluster
+        .exchangeDkgShares({
+          sessionId: 'k',
+          senderNodeId: 1,
+          recipientNodeId,
+          encryptedShare: groupOf('secp256k1').encodeScalar(shareFor('secp256k1', secret, recipientNodeId)),
+          commitments: commitTo('secp256k1', secret),
+        })
+        .result();
+    const refused = play(2);
+    expect([codeOf(refused), refused.verified, refused.receipt!.state]).toEqual([
+      'CLIENT_DEALERS_NOT_ALLOWED',
+      false,
+      ReceiptState.DENIED,
+    ]);
+    expect(refused.errorMessage).toContain('node 2 refuses it');
+    expect(cluster.storedSession(tenant, 'k')).toMatchObject({ epoch: 1, ceremony: { played: {} } });
+    expect(codeOf(cluster.exchangeDkgShares({ sessionId: 'k' }).result())).toBe('DKG_COMPLETED');
+  });
+
+  test('a wallet’s key takes none, whatever the nodes allow', () => {
+    const cluster = new SimCluster({ seed: 'wallet', nodes: 3 });
+    const service = { walletService: true };
+    cluster.initiateDkg({ sessionId: 'wal_1', ...alone }, tenant, service).result();
+    const secret = randomPolynomial('secp256k1', 2, randomStream('wallet', 'a'));
+    const share = {
+      sessionId: 'wal_1',
+      senderNodeId: 1,
+      recipientNodeId: 2,
+      encryptedShare: groupOf('secp256k1').encodeScalar(shareFor('secp256k1', secret, 2)),
+      commitments: commitTo('secp256k1', secret),
+    };
+    const asked = () => cluster.trace.filter((line) => /dkgVerify/i.test(line)).length;
+    expect(codeOf(cluster.exchangeDkgShares(share, tenant, service).result())).toBe('CLIENT_DEALERS_NOT_ALLOWED');
+    expect(asked()).toBe(0);
+    const made = cluster.exchangeDkgShares({ sessionId: 'wal_1' }, tenant, service).result();
+    expect(codeOf(made)).toBe('DKG_COMPLETED');
+    expect(asked()).toBeGreaterThan(0);
+  });
+});
+
+test('the key’s record and its events list the dealers that a client supplied', () => {
+  const { cluster, polynomial, exchange, play } = session('secp256k1', 'listed');
+  const secret = polynomial('a');
+  for (const recipient of [1, 2, 3]) play(secret, 3, recipient);
+  expect(codeOf(exchange(0, 0))).toBe('DKG_COMPLETED');
+  expect(cluster.eventLog(tenant).at(-1)).toMatchObject({
+    type: 'dkg.session.completed',
+    object: { client_supplied_dealers: [3] },
+  });
+  expect(cluster.eventLog(tenant)[0]).toMatchObject({ object: { client_supplied_dealers: [] } });
+  expect(cluster.storedKey(tenant, 'k')).toMatchObject({ clientSuppliedDealers: [3] });
+});
+
 test('a played share for a node that is away leaves the session as it was', () => {
   const { cluster, polynomial, play, stored } = session('secp256k1', 'away');
   cluster.crashNode(2);

@@ -146,6 +146,30 @@ describe.each(curves)('a key generation on %s', (curve) => {
     expect(ceremony.keyPackages()[0]!.publicKey).toEqual(groupOf(curve).sum(commitments));
   });
 
+  it.each([
+    ['its configuration does not allow it', false, 'key-1'],
+    ['the key is a wallet’s', true, 'wal_1'],
+  ])('refuses all five client-supplied dealers and stays as it was: %s', (why, allowClientDealers, session) => {
+    const roster = rosterOf(5);
+    const nodes = roster.nodes.map(({ id }) => new TestNode(id, roster, { allowClientDealers }));
+    const names = { tenant: 'acme', session, attempt: 1 };
+    const ceremony = new Ceremony({ curve, threshold: 3, totalNodes: 5, names, nodes });
+    ceremony.openAll();
+    const before = nodes.map((node) => text(node, dkgRecordKey('acme', session)));
+    const supplied = [1, 2, 3, 4, 5].map((dealer) => playedDealer(curve, 3, dealer, `client ${dealer}`));
+    for (const node of nodes) {
+      const dealers = supplied.map(({ opening }) => opening);
+      const played = supplied.map(({ share }) => share(node.nodeId));
+      const value = { dealers, sealed: [], played };
+      const refused = only(node.dkg(names, { case: 'dkgVerify', value }), 'dkgRefused');
+      expect(refused).toMatchObject({ code: 'CLIENT_DEALERS_NOT_ALLOWED', culprits: [] });
+      expect(refused.message).toContain(why);
+    }
+    expect(nodes.map((node) => text(node, dkgRecordKey('acme', session)))).toEqual(before);
+    // The attempt goes on with the nodes' own dealers.
+    expect(ceremony.run()).toHaveLength(5);
+  });
+
   it('keeps a wrong played share out, changes nothing, and takes the right one after', () => {
     const ceremony = new Ceremony({ curve, threshold: 2, totalNodes: 3 });
     ceremony.openAll();

@@ -85,15 +85,21 @@ export class TestNode {
   readonly #heldLoads: { readonly address: Address; readonly key: string }[] = [];
   readonly #roster: Roster;
   readonly #sandbox: SandboxKeys | undefined;
+  readonly #allowClientDealers: boolean;
   readonly #random: RandomBytes;
   #boots = 0;
   #behaviours: readonly AnyBehaviour[] = [];
   #actors = new Map<Address, { readonly behaviour: AnyBehaviour; state: unknown }>();
 
-  constructor(nodeId: number, roster: Roster, options: { sandbox?: SandboxKeys; label?: string } = {}) {
+  constructor(
+    nodeId: number,
+    roster: Roster,
+    options: { sandbox?: SandboxKeys; label?: string; allowClientDealers?: boolean } = {},
+  ) {
     this.nodeId = nodeId;
     this.#roster = roster;
     this.#sandbox = options.sandbox;
+    this.#allowClientDealers = options.allowClientDealers ?? true;
     this.#random = seededRandom(options.label ?? `node ${nodeId}`);
     this.crash();
   }
@@ -114,6 +120,7 @@ export class TestNode {
       boot,
       roster: this.#roster,
       identitySeed,
+      allowClientDealers: this.#allowClientDealers,
       sandbox: this.#sandbox,
     });
     this.#behaviours = [dkg, signer];

@@ -211,6 +211,7 @@ describe('a configuration that cannot work', () => {
     coordinatorUrl: 'ws://127.0.0.1:1',
     storeDir: '/nowhere',
     storageKey: new Uint8Array(32),
+    allowClientDealers: false,
     logLevel: 'silent',
   };
 

@@ -12,6 +12,7 @@ const node = await runNode({
   joinSecret: new Uint8Array(32).fill(9),
   coordinatorUrl: coordinatorUrl!,
   storeDir: storeDir!,
+  allowClientDealers: false,
   storageKey: new Uint8Array(32).fill(7),
   logLevel: 'debug',
 });
