@@ -117,7 +117,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
   });
   const feed = new LiveFeed(redis, store, log, options.streams?.limits);
   const routes = [
-    ...connectionRoutes({ adapters, ring, fingerprintKey: config.tokenKey, environment, addressBook }),
+    ...connectionRoutes({ adapters, ring, fingerprintKey: config.tokenKey, addressBook }),
     ...walletRoutes({
       adapters,
       addressBook,

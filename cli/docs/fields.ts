@@ -121,7 +121,7 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
   ClientVersionInfo: {
     client_name: `Comes back in the receipt. ${chars}`,
     client_version: `Comes back in the receipt. ${chars}`,
-    contract_version: `\`MAJOR.MINOR[.PATCH]\`, optional leading \`v\`. Empty: ${contractVersion}. See Contract versions.`,
+    contract_version: `\`MAJOR[.MINOR[.PATCH]]\`, optional leading \`v\`; \`1\` is 1.0. Empty: ${contractVersion}. See Contract versions.`,
   },
   DiagnosticReceipt: {
     receipt_id: 'A new `rcp_…` for every answer.',

@@ -16,8 +16,10 @@ import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 import { defaultRules } from '../../gateway/policies/default-policy.ts';
 import * as policySchemas from '../../gateway/policies/schemas.ts';
 import { magicAmounts, magicCredentials } from '../../gateway/providers/magic.ts';
+import type { CredentialField } from '../../gateway/providers/port.ts';
 import { assets } from '../../gateway/registry/assets.ts';
 import { networkOf, networks } from '../../gateway/registry/networks.ts';
+import { metadataLimits } from '../../gateway/rest/metadata.ts';
 import type { Route } from '../../gateway/rest/route.ts';
 import { isIdempotent } from '../../gateway/rest/route-table.ts';
 import { builtInFactors } from '../../gateway/risk/factors.ts';
@@ -97,14 +99,21 @@ function scopesTable(routes: readonly Route[]): string {
 }
 
 function providersTable(): string {
-  const rows = providerInfos().map(({ kind, displayName, environments, credentialFields, capabilities }) => [
-    code(kind),
-    displayName,
-    environments.map(code).join(', '),
-    credentialFields.map(({ name, required }) => (required ? `**${code(name)}**` : code(name))).join(', ') || 'none',
-    capabilities.map(code).join(', '),
-  ]);
+  const rows = providerInfos().map(
+    ({ kind, displayName, environments, credentialFields, capabilities, takesAnyCredentials }) => [
+      code(kind),
+      displayName,
+      environments.map(code).join(', '),
+      takesAnyCredentials ? 'any' : credentialFields.map(credentialWords).join(', ') || 'none',
+      capabilities.map(code).join(', '),
+    ],
+  );
   return table(['Kind', 'What it is', 'Environments', 'Credentials (required in bold)', 'Capabilities'], rows);
+}
+
+function credentialWords({ name, aliases = [], required }: CredentialField): string {
+  const word = required ? `**${code(name)}**` : code(name);
+  return aliases.length === 0 ? word : `${word} (or ${aliases.map(code).join(', ')})`;
 }
 
 function networksTable(): string {
@@ -241,6 +250,7 @@ function limitsTable(): string {
   const { windowS, reads, writes } = rateLimitDefaults;
   const { policies, lists, riskRules } = catalogLimits;
   const { entriesMax } = complianceSchemas;
+  const { keysMax, depthMax, bytesMax } = metadataLimits;
   return table(
     ['What', 'Limit'],
     [
@@ -249,7 +259,7 @@ function limitsTable(): string {
       ['body', `${httpBodyBytesMax} bytes`],
       ['page of a list', '1 to 100; 50 by default'],
       ['name', '1 to 100 characters'],
-      ['metadata', '50 keys of 40 characters, values of 500'],
+      ['metadata', `any JSON object of ${keysMax} keys, ${depthMax} levels, ${bytesMax} bytes`],
       ['idempotency key', '1 to 255 visible ASCII characters, kept 24 h'],
       ['rule', `${ruleLimits.charsMax} characters, ${ruleLimits.nodesMax} nodes, ${ruleLimits.depthMax} levels`],
       ['events', '30 days, or 1,000,000 a tenant'],

@@ -9,6 +9,7 @@ import { adapterOf, metaOf } from '../providers/calling.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
 import type { ProviderAdapter, ProviderInfo, WalletOrder } from '../providers/port.ts';
 import { askingProvider } from '../providers/refusals.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
 import type { Answer, RequestContext } from '../rest/route.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
 import { merge } from '../store/changes.ts';
@@ -17,16 +18,14 @@ import { defaultSigningApi, walletCreatedChange, walletFrom } from '../wallets/m
 import type { WalletRecord } from '../wallets/record.ts';
 import { connectionCreated } from './change.ts';
 import { type Credentials, checkCredentials, fingerprintOf, sealCredentials } from './credentials.ts';
-import type { ConnectionRecord } from './record.ts';
-import { connectionView, environmentsHere } from './view.ts';
+import { asServedBy, type ConnectionRecord } from './record.ts';
+import { connectionView } from './view.ts';
 
 export interface ConnectionDeps {
   readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
   readonly ring: KeyRing;
   /** 32 secret bytes, the same for ever: keys the fingerprints of credentials. The installation's token key serves. */
   readonly fingerprintKey: Uint8Array;
-  /** What this installation is. */
-  readonly environment: TokenEnvironment;
   readonly addressBook: AddressBook;
 }
 
@@ -35,7 +34,7 @@ export interface ConnectionOrder {
   readonly name?: string | undefined;
   readonly credentials?: Credentials | undefined;
   readonly environment?: TokenEnvironment | undefined;
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly metadata?: MetadataValue | undefined;
 }
 
 /** Connections of a tenant that are not disconnected, give or take those that are being made at the same moment. */
@@ -51,7 +50,7 @@ export async function connect(
   const { tenant, nowMs } = context;
   const { provider } = order;
   const adapter = adapterOf(deps, provider);
-  const environment = chooseEnvironment(adapter.info, deps.environment, order.environment);
+  const environment = chooseEnvironment(adapter.info, order.environment);
   const credentials = checkCredentials(adapter.info, order.credentials ?? {});
   await assertRoom(context);
   const id = context.newId('pcn');
@@ -72,7 +71,8 @@ export async function connect(
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   };
-  const made = await makeTestWallets(deps, context, connection, testWallets);
+  const served = asServedBy(context.principal.environment, connection);
+  const made = await makeTestWallets(deps, context, served, testWallets);
   const body = {
     ...connectionView(connection),
     ...(withWallets && { test_wallets: made.map(({ wallet }) => testWalletView(wallet)) }),
@@ -125,14 +125,9 @@ function testWalletView({ id, name, network, addresses }: WalletRecord): object 
   return { id, name, network, address: addresses[0]?.address ?? '' };
 }
 
-function chooseEnvironment(
-  info: ProviderInfo,
-  installation: TokenEnvironment,
-  asked: TokenEnvironment = 'sandbox',
-): TokenEnvironment {
-  const possible = environmentsHere(info, installation);
-  if (possible.includes(asked)) return asked;
-  throw new ServiceError('invalidRequest', `${info.kind} cannot be connected for ${asked} here`, {
-    details: [{ field: 'environment', issue: 'not_allowed_value', message: `takes ${possible.join(', ')}` }],
+function chooseEnvironment(info: ProviderInfo, asked: TokenEnvironment = 'sandbox'): TokenEnvironment {
+  if (info.environments.includes(asked)) return asked;
+  throw new ServiceError('invalidRequest', `${info.kind} cannot be connected for ${asked}`, {
+    details: [{ field: 'environment', issue: 'not_allowed_value', message: `takes ${info.environments.join(', ')}` }],
   });
 }

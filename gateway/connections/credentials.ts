@@ -6,7 +6,8 @@ import { createHmac } from 'node:crypto';
 import { encodeParts, utf8 } from '../../crypto/bytes.ts';
 import { type FieldIssue, ServiceError } from '../errors/service-error.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
-import type { ProviderInfo } from '../providers/port.ts';
+import type { CredentialField, ProviderInfo } from '../providers/port.ts';
+import { joinField } from '../rest/schema-words.ts';
 import { open, type SealAbout, seal } from '../secrets/envelope.ts';
 import type { KeyRing } from '../secrets/key-ring.ts';
 import { connectionType } from './record.ts';
@@ -17,25 +18,85 @@ export type Credentials = Readonly<Record<string, string>>;
 /** A private key in PEM of 4096 bits has about 3,300 characters. */
 export const credentialCharsMax = 16_384;
 
-/** The credentials as they were given. Throws ServiceError 400 that names every missing, empty and unknown field. */
+/**
+ * The credentials under the provider's own names. Throws ServiceError 400 that names every missing, empty, unknown and
+ * twofold field, and all names that the provider takes.
+ */
 export function checkCredentials(info: ProviderInfo, given: Credentials): Credentials {
-  const known = info.credentialFields.map(({ name }) => name);
   const details: FieldIssue[] = [];
-  for (const { name, required, description } of info.credentialFields) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
-    const field = `credentials.${name}`;
-    if (value === undefined && required) details.push({ field, issue: 'missing_required', message: description });
-    if (value?.trim() === '') details.push({ field, issue: 'too_short', message: description });
+  const taken: [string, string][] = [];
+  for (const field of info.credentialFields) {
+    const { name, required } = field;
+    const [said, ...more] = namesOf(field).filter((each) => Object.hasOwn(given, each));
+    const message = describeCredential(field);
+    for (const again of more) details.push({ field: fieldOf(again), issue: 'duplicate_field', message });
+    if (said === undefined) {
+      if (required) details.push({ field: fieldOf(name), issue: 'missing_required', message });
+    } else if (given[said]!.trim() === '' && !info.takesAnyCredentials)
+      details.push({ field: fieldOf(said), issue: 'too_short', message });
+    else taken.push([name, given[said]!]);
   }
+  const known = info.credentialFields.flatMap(namesOf);
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
-    const message = known.length === 0 ? `${info.kind} takes no credentials` : `${info.kind} takes ${known.join(', ')}`;
-    details.push({ field: `credentials.${name}`, issue: 'unknown_field', message });
+    if (info.takesAnyCredentials) taken.push([name, given[name]!]);
+    else details.push({ field: fieldOf(name), issue: 'unknown_field', message: takes(info) });
   }
-  if (details.length === 0) return given;
-  throw new ServiceError('invalidRequest', `these are not the credentials that ${info.kind} takes`, {
+  if (details.length === 0) return Object.fromEntries(taken);
+  throw new ServiceError('invalidRequest', `these are not the credentials that ${info.kind} takes: it ${takes(info)}`, {
     details: details.slice(0, 20),
   });
+}
+
+function namesOf({ name, aliases = [] }: CredentialField): readonly string[] {
+  return [name, ...aliases];
+}
+
+/** The caller's text is cut short. */
+function fieldOf(name: string): string {
+  return joinField('credentials', name);
+}
+
+function describeCredential(field: CredentialField): string {
+  return `${namesOf(field).join(' or ')}: ${field.description}`;
+}
+
+/** e.g. "takes api_key, private_key (or secret, api_secret), workspace_id (or workspace; optional)". */
+function takes({ credentialFields }: ProviderInfo): string {
+  if (credentialFields.length === 0) return 'takes no credentials';
+  const words = credentialFields.map(({ name, aliases = [], required }) => {
+    const notes = [aliases.length === 0 ? '' : `or ${aliases.join(', ')}`, required ? '' : 'optional'];
+    const said = notes.filter((note) => note !== '').join('; ');
+    return said === '' ? name : `${name} (${said})`;
+  });
+  return `takes ${words.join(', ')}`;
+}
+
+/** JSON Schema 2020-12 of what `checkCredentials` takes. */
+export function credentialSchema({ credentialFields, takesAnyCredentials = false }: ProviderInfo): object {
+  const text = { type: 'string', maxLength: credentialCharsMax };
+  const aliased = credentialFields.filter(({ aliases }) => aliases !== undefined);
+  const notBlank = takesAnyCredentials ? {} : { pattern: '\\S' };
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      credentialFields.flatMap((field) =>
+        namesOf(field).map((name) => [
+          name,
+          { ...text, ...notBlank, description: describeCredential(field), writeOnly: field.secret },
+        ]),
+      ),
+    ),
+    additionalProperties: takesAnyCredentials ? text : false,
+    required: credentialFields.filter((field) => field.required && !field.aliases).map(({ name }) => name),
+    ...(aliased.length > 0 && { allOf: aliased.map(oneOfItsNames) }),
+  };
+}
+
+/** A field with aliases stands there under one of its names; under none if it is optional. */
+function oneOfItsNames(field: CredentialField): object {
+  const named = namesOf(field).map((name) => ({ required: [name] }));
+  return { oneOf: field.required ? named : [...named, { not: { anyOf: named } }] };
 }
 
 /** What the envelope of a connection's credentials is sealed for. */

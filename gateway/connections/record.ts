@@ -1,6 +1,7 @@
 /** A provider connection as the store keeps it. Its credentials are sealed; nothing here is shown that is secret. */
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
 import type { RecordType, Versioned } from '../store/contract.ts';
 
 export const connectionStatuses = ['connected', 'degraded', 'error', 'disconnected'] as const;
@@ -16,7 +17,7 @@ export interface ConnectionRecord extends Versioned {
   readonly credentials: string;
   /** Short, stable, tells two sets of credentials apart and nothing else. */
   readonly credentialFingerprint: string;
-  readonly metadata: Readonly<Record<string, string>>;
+  readonly metadata: MetadataValue;
   readonly lastSyncedAtMs: number | null;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -35,4 +36,12 @@ export const connectionType: RecordType<ConnectionRecord> = {
 /** While intents of a connection's wallets are open, they stand in this index: the connection cannot be disconnected. */
 export function openIntentsOfConnectionIndex(connectionId: string): string {
   return `intents:open:${connectionId}`;
+}
+
+/**
+ * The connection as its wallets are made with it. A connection of a sandbox may say `production`, which is recorded and
+ * shown; its wallets are a sandbox's all the same, with test money and magic amounts.
+ */
+export function asServedBy(installation: TokenEnvironment, connection: ConnectionRecord): ConnectionRecord {
+  return installation === 'sandbox' ? { ...connection, environment: 'sandbox' } : connection;
 }

@@ -77,7 +77,7 @@ function readingRoutes(deps: ConnectionDeps): readonly Route[] {
         const providers = providerKinds.flatMap((kind) => {
           const info = deps.adapters.get(kind)?.info;
           const connections = items.filter(({ provider }) => provider === kind);
-          return info === undefined ? [] : [providerView(info, deps.environment, connections)];
+          return info === undefined ? [] : [providerView(info, connections)];
         });
         return { status: 200, body: { providers } };
       },

@@ -1,18 +1,8 @@
 /** Request and response schemas of connections and providers. */
 import Type from 'typebox';
 import { providerKinds } from '../providers/kinds.ts';
-import {
-  Closed,
-  Id,
-  ListOf,
-  Metadata,
-  Name,
-  Nullable,
-  OneOf,
-  PathId,
-  pageQuery,
-  Timestamp,
-} from '../rest/schema-kit.ts';
+import { Metadata } from '../rest/metadata.ts';
+import { Closed, Id, ListOf, Name, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../rest/schema-kit.ts';
 import { credentialCharsMax } from './credentials.ts';
 import { connectionStatuses } from './record.ts';
 
@@ -26,18 +16,19 @@ const custodyKinds = [
 ] as const satisfies (typeof providerKinds)[number][];
 
 const CredentialsBody = Type.Record(
-  Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,39}$' }),
+  Type.String({ pattern: '^[\\s\\S]{1,100}$' }),
   Type.String({ maxLength: credentialCharsMax }),
   {
-    maxProperties: 20,
+    maxProperties: 50,
     additionalProperties: false,
-    description: 'an object of strings: the fields that `credential_schema` of GET /v1/providers names; never returned',
+    description:
+      'an object of strings: the fields that `credential_schema` of GET /v1/providers names; `sandbox` takes any. Never returned',
     examples: [{ api_key: '…', private_key: '…' }],
   },
 );
 
 const environmentField = OneOf(environments, {
-  description: 'by default `sandbox`; a sandbox installation takes nothing else',
+  description: 'by default `sandbox`; the custodians are simulated either way',
 });
 
 export const NewConnection = Closed({

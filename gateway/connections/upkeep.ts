@@ -3,6 +3,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { adapterOf, metaOf } from '../providers/calling.ts';
 import { ProviderRejected, ProviderUnavailable } from '../providers/port.ts';
 import { askingProvider } from '../providers/refusals.ts';
+import { type MetadataValue, sameMetadata } from '../rest/metadata.ts';
 import type { Answer, RequestContext } from '../rest/route.ts';
 import { EnvelopeBroken } from '../secrets/envelope.ts';
 import { connectionChanged } from './change.ts';
@@ -14,7 +15,7 @@ import { connectionView } from './view.ts';
 
 export interface Patch {
   readonly name?: string;
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: MetadataValue;
   /** New credentials of the custodian: checked with it, and then the only ones. They also revive what was disconnected. */
   readonly credentials?: Credentials;
   readonly expected_version?: number;
@@ -50,13 +51,8 @@ function assertVersion({ version }: ConnectionRecord, expected: number | undefin
 function isSame(record: ConnectionRecord, { name, metadata, credentials }: Patch): boolean {
   if (credentials !== undefined) return false;
   return (
-    (name === undefined || name === record.name) && (metadata === undefined || sameEntries(record.metadata, metadata))
+    (name === undefined || name === record.name) && (metadata === undefined || sameMetadata(record.metadata, metadata))
   );
-}
-
-function sameEntries(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
-  const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
 
 async function renewed(

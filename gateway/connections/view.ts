@@ -1,7 +1,7 @@
 /** Connections and providers as the API and its events show them. Never a credential, sealed or not. */
-import type { TokenEnvironment } from '../auth/token-format.ts';
 import type { ProviderInfo } from '../providers/port.ts';
-import { credentialCharsMax } from './credentials.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
+import { credentialSchema } from './credentials.ts';
 import type { ConnectionRecord } from './record.ts';
 
 export interface ConnectionView {
@@ -12,7 +12,7 @@ export interface ConnectionView {
   readonly status: string;
   readonly capabilities: readonly string[];
   readonly credential_fingerprint: string;
-  readonly metadata: Readonly<Record<string, string>>;
+  readonly metadata: MetadataValue;
   readonly version: number;
   readonly last_synced_at: string | null;
   readonly created_at: string;
@@ -36,41 +36,16 @@ export function connectionView(connection: ConnectionRecord): ConnectionView {
   };
 }
 
-/** `installation`: what this installation is; a sandbox shows what can be connected in a sandbox. */
-export function providerView(
-  info: ProviderInfo,
-  installation: TokenEnvironment,
-  connections: readonly ConnectionRecord[],
-): object {
+export function providerView(info: ProviderInfo, connections: readonly ConnectionRecord[]): object {
   return {
     kind: info.kind,
     display_name: info.displayName,
     hosting: info.hosting,
-    environments: environmentsHere(info, installation),
+    environments: info.environments,
     capabilities: info.capabilities,
     networks: info.networks,
     credential_schema: credentialSchema(info),
     connections: connections.map(connectionView),
-  };
-}
-
-/** Production takes a provider's sandbox too, as custodians' test workspaces are used; a sandbox takes nothing else. */
-export function environmentsHere(info: ProviderInfo, installation: TokenEnvironment): readonly TokenEnvironment[] {
-  return info.environments.filter((environment) => installation === 'production' || environment === 'sandbox');
-}
-
-/** JSON Schema 2020-12 of the `credentials` that the provider takes. */
-function credentialSchema({ credentialFields }: ProviderInfo): object {
-  return {
-    type: 'object',
-    additionalProperties: false,
-    required: credentialFields.filter(({ required }) => required).map(({ name }) => name),
-    properties: Object.fromEntries(
-      credentialFields.map(({ name, secret, description }) => [
-        name,
-        { type: 'string', minLength: 1, maxLength: credentialCharsMax, description, writeOnly: secret },
-      ]),
-    ),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import type { ProviderKind } from '../providers/kinds.ts';
 import type { NetworkId } from '../registry/networks.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
 
 export interface TransactionFacts {
   /** The intent's id; on routes that evaluate a bare transaction, a fresh id. */
@@ -28,7 +29,7 @@ export interface TransactionFacts {
   readonly wantsHuman?: boolean;
   /** Who asks: see `actorOf`. */
   readonly initiator: string;
-  readonly metadata: Readonly<Record<string, string>>;
+  readonly metadata: MetadataValue;
   /** Counted by the caller from the store. */
   readonly history: {
     readonly intentsLastHour: number;

@@ -10,6 +10,7 @@ import type { Quote } from '../providers/port.ts';
 import { addressProblem, canonicalAddress } from '../registry/addresses.ts';
 import { formatAmount, parseAmount } from '../registry/amounts.ts';
 import { type Asset, assetOf, assetsOn } from '../registry/assets.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
 import type { RequestContext } from '../rest/route.ts';
 import { merge } from '../store/changes.ts';
 import type { Balances, Change } from '../store/contract.ts';
@@ -23,7 +24,7 @@ export interface TransferRequest {
   readonly amount: string;
   readonly destination: { readonly address: string };
   readonly policy?: string | undefined;
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly metadata?: MetadataValue | undefined;
 }
 
 export interface Judgement {

@@ -2,6 +2,7 @@
 import { openIntentsOfConnectionIndex } from '../connections/record.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
 import type { NetworkId } from '../registry/networks.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
 import type { RecordType, Versioned } from '../store/contract.ts';
 import { openIntentsIndex } from '../wallets/record.ts';
 import { type IntentStatus, isFinal, isSubmitted } from './states.ts';
@@ -63,7 +64,7 @@ export interface IntentRecord extends Versioned {
    */
   readonly gap?: 'open' | 'filled';
   readonly cancellation?: { readonly by: string; readonly reason: string | null; readonly atMs: number };
-  readonly metadata: Readonly<Record<string, string>>;
+  readonly metadata: MetadataValue;
   readonly correlationId: string;
   readonly statusHistory: readonly StatusChange[];
   readonly createdAtMs: number;

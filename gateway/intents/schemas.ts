@@ -3,13 +3,13 @@ import Type from 'typebox';
 import { providerKinds } from '../providers/kinds.ts';
 import { assets } from '../registry/assets.ts';
 import { networkIds } from '../registry/networks.ts';
+import { Metadata } from '../rest/metadata.ts';
 import { createdQuery } from '../rest/pages.ts';
 import {
   Closed,
   DecimalText,
   Id,
   ListOf,
-  Metadata,
   Name,
   Nullable,
   OneOf,

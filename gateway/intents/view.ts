@@ -1,6 +1,7 @@
 /** Intents as the API and its events show them: the fields of the contract first. */
 import { formatAmount } from '../registry/amounts.ts';
 import { assetOf } from '../registry/assets.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
 import type { IntentRecord } from './record.ts';
 
 export interface IntentView {
@@ -39,7 +40,7 @@ export interface IntentView {
     readonly signing_session_ids: readonly string[];
   } | null;
   readonly cancellation: { readonly by: string; readonly reason: string | null; readonly at: string } | null;
-  readonly metadata: Readonly<Record<string, string>>;
+  readonly metadata: MetadataValue;
   readonly status_history: readonly {
     readonly status: string;
     readonly sub_status: string | null;

@@ -17,6 +17,8 @@ export type { ProviderKind } from './kinds.ts';
 
 export interface CredentialField {
   readonly name: string;
+  /** Other names that it is taken under, and stored under `name`: what other custodians call the same. */
+  readonly aliases?: readonly string[];
   readonly required: boolean;
   readonly secret: boolean;
   readonly description: string;
@@ -30,6 +32,8 @@ export interface ProviderInfo {
   /** e.g. "wallets:create", "transfers", "policy_receipts". */
   readonly capabilities: readonly string[];
   readonly credentialFields: readonly CredentialField[];
+  /** Any other names are taken as well. */
+  readonly takesAnyCredentials?: boolean;
   readonly networks: readonly NetworkId[];
 }
 

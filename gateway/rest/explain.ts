@@ -116,6 +116,9 @@ function explainObject(schema: JsonSchema, object: object, field: string): Field
     });
   }
   for (const [key, value] of entries) issues.push(...explainMember(schema, key, value, field));
+  for (const { check, error } of schema['~refine'] ?? []) {
+    if (!check(object)) issues.push({ field, issue: error(object), message });
+  }
   return issues;
 }
 

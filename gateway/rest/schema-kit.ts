@@ -39,17 +39,6 @@ export const DecimalText = Type.String({
 
 export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
 
-/** Up to 50 keys of up to 40 characters, values up to 500. */
-export const Metadata = Type.Record(
-  Type.String({ pattern: '^[A-Za-z0-9_.-]{1,40}$' }),
-  Type.String({ maxLength: 500 }),
-  {
-    maxProperties: 50,
-    additionalProperties: false,
-    description: 'up to 50 keys of A-Z a-z 0-9 _ . - (40 characters), values up to 500 characters',
-  },
-);
-
 export function Nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }

@@ -32,6 +32,8 @@ export interface JsonSchema {
   readonly exclusiveMinimum?: number;
   readonly exclusiveMaximum?: number;
   readonly multipleOf?: number;
+  /** What JSON Schema cannot say of an object; `error` names the issue. TypeBox's own property, no part of the document. */
+  readonly '~refine'?: readonly { check(value: unknown): boolean; error(value: unknown): string }[];
 }
 
 /** Keys are the caller's text: they are cut short. */

@@ -33,8 +33,8 @@ export function compileSchema(schema: TSchema): Validate {
 }
 
 /**
- * What no schema says of a body: keys named `__proto__`, numbers that a double does not hold exactly, and (where the text
- * had \\ud… escapes) strings with half of a surrogate pair.
+ * What no schema says of a body: numbers that a double does not hold exactly, and (where the text had \\ud… escapes)
+ * strings with half of a surrogate pair.
  */
 export function scanJson(value: unknown, mayHoldHalfPairs: boolean): FieldIssue[] {
   const issues: FieldIssue[] = [];
@@ -56,8 +56,7 @@ function scan(value: unknown, field: string, halfPairs: boolean, issues: FieldIs
   } else if (value !== null && typeof value === 'object') {
     for (const [key, item] of Object.entries(value)) {
       const path = joinField(field, key);
-      if (key === '__proto__') issues.push({ field: path, issue: 'unknown_field' });
-      else if (halfPairs && hasHalfPair(key)) issues.push({ field: path, issue: 'invalid_utf8' });
+      if (halfPairs && hasHalfPair(key)) issues.push({ field: path, issue: 'invalid_utf8' });
       else scan(item, path, halfPairs, issues);
     }
   }

@@ -7,8 +7,9 @@ import { intentType } from '../intents/record.ts';
 import { addressProblem, canonicalAddress } from '../registry/addresses.ts';
 import { formatAmount, parseAmount } from '../registry/amounts.ts';
 import { assetOf } from '../registry/assets.ts';
+import { Metadata } from '../rest/metadata.ts';
 import type { RequestContext } from '../rest/route.ts';
-import { Closed, DecimalText, Id, Metadata } from '../rest/schema-kit.ts';
+import { Closed, DecimalText, Id } from '../rest/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../rest/visibility.ts';
 import { type WalletRecord, walletType } from '../wallets/record.ts';
 

@@ -7,8 +7,10 @@
  * with a checksummed address and a transaction written in lowercase still meet.
  */
 import { Environment } from '@marcbachmann/cel-js';
+import type { MetadataValue } from '../rest/metadata.ts';
 import { addressKey } from './address-key.ts';
 import { Address, addExactTypes, Units } from './exact-types.ts';
+import { subjectUnitsMax } from './pattern.ts';
 
 /** The objects that rules see; the classes name them in error messages. */
 class Transaction {
@@ -56,7 +58,8 @@ export const variables: readonly Variable[] = [
       {
         name: 'metadata',
         type: 'map<string, string>',
-        meaning: 'of the intent; test a key with `"key" in tx.metadata`',
+        meaning:
+          'of the intent; test a key with `"key" in tx.metadata`. What is not text stands as its JSON text; a rule that reads a value of more than 1,000 characters cannot be evaluated',
       },
       { name: 'initiator', type: 'string', meaning: 'who asks: a token id' },
     ],
@@ -124,6 +127,12 @@ export function makeEnvironment(scope: RuleScope): Environment {
   return environment.registerVariable('now', 'google.protobuf.Timestamp');
 }
 
+/** A value of the metadata as rules see it; null, which no rule can read, where a pattern would work on it too long. */
+function ruleText(value: unknown): string | null {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > subjectUnitsMax ? null : text;
+}
+
 /** What rules are evaluated on. Made once per transaction, and shared by all of its rules. */
 export interface RuleInput {
   readonly tx: object;
@@ -145,7 +154,7 @@ export interface RuleFacts {
     readonly from: string;
     readonly wallet_id: string;
     readonly wallet_name: string;
-    readonly metadata: Readonly<Record<string, string>>;
+    readonly metadata: MetadataValue;
     readonly initiator: string;
     /** Of the asset; not a variable, `units()` needs it. */
     readonly decimals: number;
@@ -169,7 +178,7 @@ export function makeRuleInput({ tx, compliance, risk, history, nowMs }: RuleFact
       to: new Address(addressKey(tx.to)),
       from: new Address(addressKey(tx.from)),
       // A map, so that no key of a caller can reach an object's own properties.
-      metadata: new Map(Object.entries(tx.metadata)),
+      metadata: new Map(Object.entries(tx.metadata).map(([key, value]) => [key, ruleText(value)])),
     }),
     compliance: new Compliance({ decision: compliance.decision, risk_score: BigInt(compliance.risk_score) }),
     history: new History({

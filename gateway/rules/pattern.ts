@@ -5,8 +5,8 @@
  * each way to come to it. Pure.
  */
 
-/** UTF-16 units of any text that a pattern is tried on: fields have up to 500 characters, of up to two units each. */
-const subjectUnitsMax = 1_000;
+/** UTF-16 units of any text that a pattern is tried on; longer metadata is kept from rules. */
+export const subjectUnitsMax = 1_000;
 /** Steps of one pattern at most; the costs of a rule and of a policy bound them further. */
 const patternStepsMax = 100_000;
 

@@ -4,6 +4,7 @@
  * is idempotent by the wallet's id, so a repeat under the same idempotency key finds what it made before.
  */
 import type { Static } from 'typebox';
+import { asServedBy } from '../connections/record.ts';
 import { unchangedConnection, usableConnection } from '../connections/usable.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { metaOf } from '../providers/calling.ts';
@@ -34,6 +35,7 @@ export async function createWallet(
 ): Promise<Answer> {
   const { tenant, nowMs } = context;
   const connection = await usableConnection(context, body.provider_connection_id);
+  const served = asServedBy(context.principal.environment, connection);
   const { provider } = connection;
   const adapter = deps.adapters.get(provider);
   if (adapter === undefined) throw new Error(`there is no adapter for ${provider}`);
@@ -43,7 +45,7 @@ export async function createWallet(
   const id = context.newId('wal');
   const { name, network } = body;
   const made = await askingProvider(provider, () =>
-    adapter.createWallet(metaOf(context), connection, { walletId: id, name, network }),
+    adapter.createWallet(metaOf(context), served, { walletId: id, name, network }),
   );
   for (const held of made.addresses) {
     await deps.addressBook.register(held.network, held.address, { tenant, walletId: id });
@@ -51,7 +53,7 @@ export async function createWallet(
   const wallet = walletFrom({
     id,
     name,
-    connection,
+    connection: served,
     network,
     made,
     nowMs,

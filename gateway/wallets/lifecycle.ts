@@ -6,6 +6,7 @@
  */
 import type { Static } from 'typebox';
 import { ServiceError } from '../errors/service-error.ts';
+import { sameMetadata } from '../rest/metadata.ts';
 import type { Answer, RequestContext } from '../rest/route.ts';
 import type { Change } from '../store/contract.ts';
 import { walletChanged } from './change.ts';
@@ -128,10 +129,5 @@ function isSame(record: WalletRecord, wanted: Partial<WalletRecord>): boolean {
   const { metadata, ...plain } = wanted;
   const words = Object.entries(plain) as [keyof WalletRecord, unknown][];
   if (words.some(([field, value]) => record[field] !== value)) return false;
-  return metadata === undefined || sameEntries(record.metadata, metadata);
-}
-
-function sameEntries(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): boolean {
-  const entries = Object.entries(left);
-  return entries.length === Object.keys(right).length && entries.every(([key, value]) => right[key] === value);
+  return metadata === undefined || sameMetadata(record.metadata, metadata);
 }

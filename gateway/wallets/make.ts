@@ -7,6 +7,7 @@ import type { ConnectionRecord } from '../connections/record.ts';
 import type { Reporter } from '../events/event.ts';
 import type { NewBalance, ProviderWallet } from '../providers/port.ts';
 import type { NetworkId } from '../registry/networks.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
 import { create } from '../store/changes.ts';
 import type { Balances, Change, LedgerEntry } from '../store/contract.ts';
 import { walletEvent } from './change.ts';
@@ -28,7 +29,7 @@ export interface NewWallet {
   readonly approvalMode?: WalletApprovalMode | undefined;
   readonly signingApi: SigningApiMode;
   readonly externalId?: string | null | undefined;
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly metadata?: MetadataValue | undefined;
 }
 
 /** Of a wallet whose maker does not say: in production the signing API is no way round its policy. */

@@ -2,6 +2,7 @@
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
 import type { NetworkId } from '../registry/networks.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
 import type { RecordType, Versioned } from '../store/contract.ts';
 
 export const walletStatuses = ['active', 'frozen', 'archived'] as const;
@@ -29,7 +30,7 @@ export interface WalletRecord extends Versioned {
   /** Name of a policy, or null: the tenant's default. */
   readonly policy: string | null;
   readonly externalId: string | null;
-  readonly metadata: Readonly<Record<string, string>>;
+  readonly metadata: MetadataValue;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   readonly archivedAtMs: number | null;

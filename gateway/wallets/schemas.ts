@@ -3,18 +3,8 @@ import Type from 'typebox';
 import { providerKinds } from '../providers/kinds.ts';
 import { assets } from '../registry/assets.ts';
 import { networkIds } from '../registry/networks.ts';
-import {
-  Closed,
-  Id,
-  ListOf,
-  Metadata,
-  Name,
-  Nullable,
-  OneOf,
-  PathId,
-  pageQuery,
-  Timestamp,
-} from '../rest/schema-kit.ts';
+import { Metadata } from '../rest/metadata.ts';
+import { Closed, Id, ListOf, Name, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../rest/schema-kit.ts';
 import { approvalModes, signingApiModes, walletStatuses } from './record.ts';
 
 const Network = OneOf(networkIds, { description: 'CAIP-2 id of the network' });

@@ -2,6 +2,7 @@
 import { formatAmount } from '../registry/amounts.ts';
 import { assetOf } from '../registry/assets.ts';
 import type { NetworkId } from '../registry/networks.ts';
+import type { MetadataValue } from '../rest/metadata.ts';
 import type { Balance, Balances } from '../store/contract.ts';
 import type { WalletRecord } from './record.ts';
 
@@ -32,7 +33,7 @@ export interface WalletView {
   readonly signing_api: string;
   readonly policy: string | null;
   readonly external_id: string | null;
-  readonly metadata: Readonly<Record<string, string>>;
+  readonly metadata: MetadataValue;
   readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;

@@ -69,7 +69,7 @@ describe('the orchestration context', () => {
       'INVALID_REQUEST',
       'context.client.client_version',
     ],
-    ...['2.0', '1.1', '0.9', 'x', '1', 'v1.0.0.0', ' 1.0', '1.0-beta', long, '99999999999.0'].map(
+    ...['2.0', '1.1', '0.9', 'x', '2', 'v', '1.', 'v1.0.0.0', ' 1.0', '1.0-beta', long, '99999999999.0'].map(
       (contractVersion): Row => [
         `the contract version ${contractVersion.slice(0, 16)}`,
         { client: { ...client, contractVersion } },
@@ -105,7 +105,7 @@ describe('the orchestration context', () => {
     },
   );
 
-  test.each(['', '1.0', 'v1.0', '1.0.7', 'v1.0.0'])(
+  test.each(['', '1', 'v1', '1.0', 'v1.0', '1.0.0', '1.0.7', 'v1.0.0'])(
     'serves contract version "%s" and echoes the client',
     (contractVersion) => {
       const context = { correlationId: 'c-1', client: { ...client, contractVersion } };

@@ -18,9 +18,27 @@ const info: ProviderInfo = {
   environments: hostedEnvironments,
   capabilities: [...hostedCapabilities, 'provider_approvals'],
   credentialFields: [
-    { name: 'api_key', required: true, secret: true, description: 'long-lived access token' },
-    { name: 'enterprise_id', required: false, secret: false, description: 'enterprise that owns the wallets' },
-    { name: 'wallet_passphrase', required: false, secret: true, description: 'passphrase of the wallets’ user keys' },
+    {
+      name: 'api_key',
+      aliases: ['access_token'],
+      required: true,
+      secret: true,
+      description: 'long-lived access token',
+    },
+    {
+      name: 'enterprise_id',
+      aliases: ['workspace_id', 'workspace'],
+      required: false,
+      secret: false,
+      description: 'enterprise that owns the wallets',
+    },
+    {
+      name: 'wallet_passphrase',
+      aliases: ['secret', 'api_secret', 'private_key'],
+      required: false,
+      secret: true,
+      description: 'passphrase of the wallets’ user keys',
+    },
   ],
   networks: networkIds,
 };

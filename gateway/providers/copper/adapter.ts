@@ -19,8 +19,20 @@ const info: ProviderInfo = {
   capabilities: [...hostedCapabilities, 'provider_approvals'],
   credentialFields: [
     { name: 'api_key', required: true, secret: true, description: 'API key' },
-    { name: 'api_secret', required: true, secret: true, description: 'secret that signs the requests' },
-    { name: 'organization_id', required: false, secret: false, description: 'organization that owns the portfolios' },
+    {
+      name: 'api_secret',
+      aliases: ['secret', 'private_key'],
+      required: true,
+      secret: true,
+      description: 'secret that signs the requests',
+    },
+    {
+      name: 'organization_id',
+      aliases: ['workspace_id', 'workspace'],
+      required: false,
+      secret: false,
+      description: 'organization that owns the portfolios',
+    },
   ],
   networks: networkIds,
 };

@@ -28,11 +28,18 @@ const info: ProviderInfo = {
     { name: 'api_key', required: true, secret: true, description: 'API key of the API user' },
     {
       name: 'private_key',
+      aliases: ['secret', 'api_secret'],
       required: true,
       secret: true,
       description: 'the key that signs the requests of the API user (RSA, PEM)',
     },
-    { name: 'workspace_id', required: false, secret: false, description: 'workspace of the API user' },
+    {
+      name: 'workspace_id',
+      aliases: ['workspace'],
+      required: false,
+      secret: false,
+      description: 'workspace of the API user',
+    },
   ],
   networks: networkIds,
 };

@@ -33,6 +33,7 @@ const info: ProviderInfo = {
       description: 'anything; some texts have magic effects',
     },
   ],
+  takesAnyCredentials: true,
   networks: networkIds,
 };
 

@@ -116,8 +116,8 @@ describe('POST /v1/provider-connections', () => {
     [{ provider: 'bitgo', name: 'x', credentials: { api_key: 5 } }, ['credentials.api_key']],
     [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k'.repeat(16_385) } }, ['credentials.api_key']],
     [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k' }, environment: 'staging' }, ['environment']],
-    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k' }, environment: 'production' }, ['environment']],
-    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k' }, metadata: { a: 1 } }, ['metadata.a']],
+    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k' }, metadata: [] }, ['metadata']],
+    [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k', access_token: 'k' } }, ['credentials.access_token']],
     [{ provider: 'bitgo', name: 'x', credentials: { api_key: 'k' }, extra: true }, ['extra']],
     [{ provider: 'self_hosted', name: 'x', credentials: { api_key: 'k' } }, ['credentials.api_key']],
   ])('refuses %j', async (body, fields) => {
@@ -177,6 +177,113 @@ it('takes as many connections as a tenant may have, and one more once another ha
   expect(refused.body.error.details).toMatchObject([{ issue: 'too_many' }]);
   await caller.call('POST', `/v1/provider-connections/${first.body.id}/disconnect`);
   expect((await caller.call('POST', '/v1/providers/connect', body)).status).toBe(201);
+});
+
+/** The names that the contract speaks of: API key, secret or private key, workspace. */
+const contractNames = [
+  { api_key: 'k-1', secret: 's-1', workspace: 'w-1' },
+  { api_key: 'k-1', secret: 's-1', workspace_id: 'w-1' },
+  { api_key: 'k-1', private_key: 's-1', workspace_id: 'w-1' },
+  { api_key: 'k-1', api_secret: 's-1' },
+];
+
+describe('credentials', () => {
+  it.each(hosted.flatMap((provider) => contractNames.map((credentials) => [provider, credentials] as const)))(
+    'of %s may stand under the names %j',
+    async (provider, credentials) => {
+      const body = { provider, name: 'x', credentials };
+      expect((await world.caller().call('POST', '/v1/provider-connections', body)).status).toBe(201);
+    },
+  );
+
+  it('are the same under any of their names', async () => {
+    const caller = world.caller();
+    const prints = new Set<string>();
+    for (const credentials of contractNames.slice(0, 3)) {
+      const made = await caller.call('POST', '/v1/provider-connections', {
+        provider: 'copper',
+        name: 'x',
+        credentials,
+      });
+      prints.add(made.body.credential_fingerprint);
+    }
+    expect(prints.size).toBe(1);
+  });
+
+  it.each(hosted)(
+    'that %s does not know are answered with the names that it takes, as the schema has them',
+    async (provider) => {
+      const caller = world.caller();
+      const body = { provider, name: 'x', credentials: { apiKey: 'k' } };
+      const refused = await caller.call('POST', '/v1/provider-connections', body);
+      expect(refused.status).toBe(400);
+      const { body: listed } = await caller.call('GET', '/v1/providers');
+      const { credential_schema: schema } = listed.providers.find(({ kind }: { kind: string }) => kind === provider);
+      const names = Object.keys(schema.properties);
+      expect(names).toEqual(expect.arrayContaining(['api_key', 'secret', 'private_key', 'workspace_id', 'workspace']));
+      for (const name of names) expect(refused.body.error.message).toContain(name);
+      const unknown = refused.body.error.details.find(({ issue }: { issue: string }) => issue === 'unknown_field');
+      for (const name of names) expect(unknown.message).toContain(name);
+    },
+  );
+
+  it.each([
+    { api_key: 'your-api-key', private_key: '-----BEGIN PRIVATE KEY-----' },
+    { 'API Key': 'x', секрет: '', constructor: ' ' },
+    JSON.parse('{"__proto__": "x", "toString": "y"}') as object,
+  ])('of a sandbox are any strings under any names: %j', async (credentials) => {
+    const caller = world.caller();
+    const made = await caller.call('POST', '/v1/providers/connect', { type: 'sandbox', name: 'Play', credentials });
+    expect(made.status).toBe(201);
+    const record = await world.store.read(caller.tenant, connectionType, made.body.id);
+    const kept = openCredentials(world.ring, caller.tenant, made.body.id, (record as ConnectionRecord).credentials);
+    expect(JSON.stringify(kept)).toBe(JSON.stringify(credentials));
+  });
+
+  it.each([{ api_key: 1 }, { api_key: null }, { api_key: { a: 'b' } }, ['k'], 'k'])(
+    'of a sandbox are strings: not %j',
+    async (credentials) => {
+      const body = { type: 'sandbox', credentials };
+      expect((await world.caller().call('POST', '/v1/providers/connect', body)).status).toBe(400);
+    },
+  );
+});
+
+it('gives metadata back as it came, whatever it holds, in answers, later reads and events', async () => {
+  const caller = world.caller();
+  const text =
+    '{"__proto__":{"admin":true},"constructor":{"prototype":[]},"":null,"a b":[1,-0.5,1e-7,"x",[],{}],"ключ":"значение 💥","\\u0000":{"b":{"c":{"d":{}}}}}';
+  const metadata = JSON.parse(text) as object;
+  const key = { 'idempotency-key': 'metadata-1' };
+  const body = { type: 'sandbox', name: 'Play', metadata };
+  const made = await caller.call('POST', '/v1/providers/connect', body, key);
+  expect(made.status).toBe(201);
+  const again = await caller.call('POST', '/v1/providers/connect', body, key);
+  expect(again.headers['idempotent-replayed']).toBe('true');
+  const path = `/v1/provider-connections/${made.body.id}`;
+  const renamed = await caller.call('PATCH', path, { name: 'New', metadata });
+  expect(renamed.body.version).toBe(2);
+  const same = await caller.call('PATCH', path, { metadata });
+  expect(same.body.version).toBe(2);
+  const read = await caller.call('GET', path);
+  const { events } = await world.store.events(caller.tenant, { afterSequence: 0, limit: 10, types: [] });
+  const told = events.filter(({ type }) => type.startsWith('provider_connection.')).map(({ object }) => object);
+  expect(told).toHaveLength(2);
+  for (const seen of [made.body, again.body, renamed.body, same.body, read.body, ...told]) {
+    expect(JSON.stringify((seen as { metadata: object }).metadata)).toBe(JSON.stringify(metadata));
+  }
+});
+
+it('records that a connection of a sandbox says production, and simulates it all the same', async () => {
+  const caller = world.caller();
+  for (const provider of hosted) {
+    const body = { provider, name: 'x', credentials: goodCredentials[provider], environment: 'production' };
+    const made = await caller.call('POST', '/v1/provider-connections', body);
+    expect(made.status).toBe(201);
+    expect(made.body.environment).toBe('production');
+    const read = await caller.call('GET', `/v1/provider-connections/${made.body.id}`);
+    expect(read.body.environment).toBe('production');
+  }
 });
 
 describe('POST /v1/providers/connect', () => {
@@ -265,6 +372,7 @@ it('leaves no credential in clear in Redis, in the log or in an answer', async (
     ...Object.values(goodCredentials).flatMap((credentials) => Object.values(credentials)),
     'invalid-key-8842',
     'top-secret-value',
+    'your-api-key',
   ];
   const everything = {
     redis: await world.dump(),

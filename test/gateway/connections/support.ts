@@ -67,7 +67,7 @@ export async function startWorld(environment: TokenEnvironment = 'sandbox'): Pro
   const addressBook = new RedisAddressBook(redis);
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
   const adapters = new Map(providerAdapters({ selfHosted, redis, sleep: async () => {} }));
-  const routes = connectionRoutes({ adapters, ring, fingerprintKey: randomBytes(32), environment, addressBook });
+  const routes = connectionRoutes({ adapters, ring, fingerprintKey: randomBytes(32), addressBook });
   const { app, tokens, lines } = await restApp({ routes, store, environment, seal: answerSeal(ring) });
   const answers: string[] = [];
   let callers = 0;

@@ -52,11 +52,14 @@ describe('GET /v1/providers', () => {
     const [copper] = body.providers.filter(({ kind }: { kind: string }) => kind === 'copper');
     expect(copper).toMatchObject({
       hosting: 'hosted',
-      environments: ['sandbox'],
+      environments: ['sandbox', 'production'],
       credential_schema: {
         type: 'object',
         additionalProperties: false,
-        required: ['api_key', 'api_secret'],
+        required: ['api_key'],
+        allOf: expect.arrayContaining([
+          { oneOf: [{ required: ['api_secret'] }, { required: ['secret'] }, { required: ['private_key'] }] },
+        ]),
         properties: { api_secret: { type: 'string', writeOnly: true } },
       },
       connections: [{ id }],

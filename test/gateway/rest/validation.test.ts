@@ -4,7 +4,8 @@ import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../gateway/rest/explain.ts';
-import { Closed, Id, Metadata, Name, Nullable, OneOf, Timestamp } from '../../../gateway/rest/schema-kit.ts';
+import { Metadata } from '../../../gateway/rest/metadata.ts';
+import { Closed, Id, Name, Nullable, OneOf, Timestamp } from '../../../gateway/rest/schema-kit.ts';
 import type { JsonSchema } from '../../../gateway/rest/schema-words.ts';
 import { compileSchema, issuesMax, scanJson } from '../../../gateway/rest/validate.ts';
 import { hostile, spoiled, valid } from './support/arbitraries.ts';
@@ -17,6 +18,7 @@ function faults(schema: TSchema, json: string): string[] | 'right' {
 const nested = Closed({
   rules: Type.Array(Closed({ when: Type.String({ minLength: 1 }), n: Type.Optional(Type.Integer()) }), { maxItems: 2 }),
 });
+const Words = Type.Record(Type.String({ pattern: '^[a-z]+$' }), Type.String(), { additionalProperties: false });
 const tagged = Type.Union([
   Closed({ kind: Type.Literal('raw'), bytes: Type.String() }),
   Closed({ kind: Type.Literal('digest'), digest: Type.String({ minLength: 2 }) }),
@@ -66,7 +68,7 @@ describe('every keyword', () => {
     [nested, '{"rules":[1,2,3]}', ['rules too_many_items']],
     [Closed({ a: Type.Array(Type.String(), { minItems: 1 }) }), '{"a":[]}', ['a too_few_items']],
     [Closed({ a: Type.Array(Type.String(), { uniqueItems: true }) }), '{"a":["x","y","x"]}', ['a[2] duplicate_item']],
-    [Closed({ m: Metadata }), '{"m":{"a b":"x","ok":"y","n":1}}', ['m.a b invalid_format', 'm.n wrong_type']],
+    [Closed({ m: Words }), '{"m":{"a b":"x","ok":"y","n":1}}', ['m.a b invalid_format', 'm.n wrong_type']],
     [Closed({ a: Type.Optional(Type.String()) }, { minProperties: 1 }), '{}', [' too_few_items']],
     [Closed({ t: tagged }), '{"t":{"kind":"digest","digest":"x"}}', ['t.digest too_short']],
     [Closed({ t: tagged }), '{"t":{"kind":"raw"}}', ['t.bytes missing_required']],
@@ -79,11 +81,6 @@ describe('every keyword', () => {
   it('lists 20 faults at most', () => {
     const body = JSON.stringify(Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`f${at}`, 1])));
     expect(faults(Closed({}), body)).toHaveLength(issuesMax);
-  });
-
-  it('refuses maps of more than fifty keys', () => {
-    const metadata = Object.fromEntries(Array.from({ length: 51 }, (_, at) => [`k${at}`, 'x']));
-    expect(faults(Closed({ m: Metadata }), JSON.stringify({ m: metadata }))).toEqual(['m too_many_items']);
   });
 
   it('says what a field takes, and never what was sent', () => {
@@ -107,7 +104,6 @@ describe('every keyword', () => {
 
 describe('what no schema says', () => {
   it.each([
-    ['{"a":{"__proto__":{}}}', ['a.__proto__ unknown_field']],
     ['{"a":[9007199254740992]}', ['a[0] too_large']],
     ['{"a":-1e300}', ['a too_small']],
     ['{"a":1e999}', ['a too_large']],

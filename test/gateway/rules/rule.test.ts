@@ -120,6 +120,15 @@ describe('what a rule can say', () => {
     expect(compileRule('compliance.decision == "review"', 'risk', 'when').evaluate(input())).toBe(false);
   });
 
+  it('reads metadata that is no text as its JSON text, and nothing of what is too long for a pattern', () => {
+    const metadata = { n: 7, b: true, z: null, o: { a: [1] }, long: 'x'.repeat(1_001), longest: 'x'.repeat(1_000) };
+    const texts = 'tx.metadata.n == "7" && tx.metadata.b == "true" && tx.metadata.z == "null"';
+    expect(value(`${texts} && tx.metadata.o == "{\\"a\\":[1]}"`, { metadata })).toBe(true);
+    expect(value('"long" in tx.metadata && tx.metadata.longest.startsWith("x")', { metadata })).toBe(true);
+    expect(value('tx.metadata.long.startsWith("x")', { metadata })).toEqual({ failure: expect.any(String) });
+    expect(value('tx.metadata.long == "x"', { metadata })).toEqual({ failure: expect.any(String) });
+  });
+
   it('takes no key of the metadata for a property of an object', () => {
     const metadata = JSON.parse('{"__proto__": "x", "constructor": "y"}');
     expect(value('tx.metadata["__proto__"] == "x" && tx.metadata.constructor == "y"', { metadata })).toBe(true);

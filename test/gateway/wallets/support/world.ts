@@ -23,6 +23,8 @@ export const fresh = (prefix: IdPrefix) => newId(prefix, Date.now(), (length) =>
 /** A provider in memory: one address and these balances for every wallet, or whatever `next` says. */
 export class FakeProvider {
   readonly orders: WalletOrder[] = [];
+  /** The connections that they were asked for with. */
+  readonly connections: ConnectionRecord[] = [];
   balances: readonly NewBalance[] = [{ asset: 'ETH', units: 1_500_000_000_000_000_000n }];
   /** Runs inside every createWallet. */
   next: (order: WalletOrder) => void | Promise<void> = () => undefined;
@@ -40,7 +42,8 @@ export class FakeProvider {
         networks,
       },
       connect: unused,
-      createWallet: async (_meta, _connection, order) => {
+      createWallet: async (_meta, connection, order) => {
+        this.connections.push(connection);
         this.orders.push(order);
         await this.next(order);
         return {

@@ -1,0 +1,47 @@
+/**
+ * Metadata: a JSON object of the caller's, stored and shown as it came. The service reads nothing in it; rules may. Any
+ * name may be a key, `__proto__` and `constructor` among them: JSON.parse makes plain own properties of them, and no code
+ * copies single entries of metadata into other objects.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import Type from 'typebox';
+
+export type MetadataValue = Readonly<Record<string, unknown>>;
+
+export const metadataLimits = {
+  /** Keys of the object itself. */
+  keysMax: 50,
+  /** Objects and lists within each other, the metadata itself among them. */
+  depthMax: 8,
+  /** Of its shortest JSON text in UTF-8. */
+  bytesMax: 16 * 1024,
+} as const;
+
+const { keysMax, depthMax, bytesMax } = metadataLimits;
+
+/** In the schema of a body or an answer. What JSON Schema cannot say stands in refinements: `error` names the issue. */
+export const Metadata = Type.Refine(
+  Type.Refine(
+    Type.Unsafe<MetadataValue>({
+      type: 'object',
+      maxProperties: keysMax,
+      additionalProperties: true,
+      description: `a JSON object of up to ${keysMax} keys, ${depthMax} levels and ${bytesMax} bytes`,
+      examples: [{ team: 'treasury', cost_center: 4711, tags: ['payroll', 'monthly'] }],
+    }),
+    (value) => depthWithin(value, depthMax),
+    () => 'too_deep',
+  ),
+  (value) => Buffer.byteLength(JSON.stringify(value)) <= bytesMax,
+  () => 'too_large',
+);
+
+function depthWithin(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return true;
+  return levels > 0 && Object.values(value).every((part) => depthWithin(part, levels - 1));
+}
+
+/** The order of the keys does not count. */
+export function sameMetadata(one: MetadataValue, other: MetadataValue): boolean {
+  return isDeepStrictEqual(one, other);
+}
