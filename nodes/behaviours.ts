@@ -10,6 +10,7 @@ import { dkgBehaviour } from './dkg/dkg-actor.ts';
 import type { DkgParty, SandboxKeys } from './dkg/party.ts';
 import type { DkgState } from './dkg/state.ts';
 import type { NodeBehaviour } from './messages.ts';
+import { nonceHedge } from './signer/nonce-hedge.ts';
 import { type SignerState, signerBehaviour } from './signer/signer-actor.ts';
 
 export interface NodeIdentity {
@@ -30,8 +31,9 @@ export interface NodeBehaviours {
 }
 
 export function nodeBehaviours(identity: NodeIdentity): NodeBehaviours {
-  const { nodeId, boot } = identity;
-  return { signer: signerBehaviour({ nodeId, boot }), dkg: dkgBehaviour(dkgPartyOf(identity)) };
+  const { nodeId, boot, identitySeed } = identity;
+  const hedge = nonceHedge(identitySeed, boot);
+  return { signer: signerBehaviour({ nodeId, boot, hedge }), dkg: dkgBehaviour(dkgPartyOf(identity)) };
 }
 
 /** What a node is in every DKG. */

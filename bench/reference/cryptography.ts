@@ -78,9 +78,9 @@ function signEcdsa(keys: readonly KeyPackage[]): void {
 
 function signEd25519(keys: readonly KeyPackage[]): void {
   const message = randomBytes(32);
-  const hedge = randomBytes(32);
+  const hedges = { hiding: randomBytes(32), binding: randomBytes(32) };
   const quorum = keys.slice(0, threshold);
-  const dealt = quorum.map(() => dealFrostNonce({ suite, random: randomBytes, hedge }));
+  const dealt = quorum.map(() => dealFrostNonce({ suite, random: randomBytes, hedges }));
   const commitments = dealt.map((deal, index) => ({ nodeId: quorum[index]!.nodeId, ...deal.commitments }));
   if (!commitments.every((commitment) => isValidFrostCommitment(suite, commitment))) throw new Error('a bad nonce');
   const round = { suite, groupPublicKey: keys[0]!.publicKey, message, commitments } as const;

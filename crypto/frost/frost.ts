@@ -47,19 +47,23 @@ export const ed25519Check = new Variant(ed25519Identities.verify);
  * Deals one pair of nonces: RFC 9591 §4.1 nonce_generate, H3(32 random bytes ‖ secret).
  *
  * The RFC hashes the signer's key share in as a hedge against a bad random source. Nonces here are dealt before it is
- * known which key they will sign for, so a long-lived secret of the node takes the share's place.
+ * known which key they will sign for, so bytes derived from a long-lived secret of the node take the share's place.
  *
- * @param hedge 32 secret bytes of the node
+ * @param hedges 32 secret bytes for each nonce of the pair; different for every nonce, so that a random source that
+ *   repeats itself repeats no nonce
  */
 export function dealFrostNonce(input: {
   readonly suite: AnyFrostSuite;
   readonly random: RandomBytes;
-  readonly hedge: Uint8Array;
+  readonly hedges: { readonly hiding: Uint8Array; readonly binding: Uint8Array };
 }): { nonces: FrostNonces; commitments: Omit<FrostCommitment, 'nodeId'> } {
   const { group, nonceHash } = ciphersuite(input.suite);
-  if (input.hedge.length !== 32) throw new CryptoError('INVALID_BYTES', 'the hedge is 32 bytes');
-  const hiding = nonceHash(takeRandom(input.random, 32), input.hedge);
-  const binding = nonceHash(takeRandom(input.random, 32), input.hedge);
+  const { hedges } = input;
+  if (hedges.hiding.length !== 32 || hedges.binding.length !== 32) {
+    throw new CryptoError('INVALID_BYTES', 'each hedge is 32 bytes');
+  }
+  const hiding = nonceHash(takeRandom(input.random, 32), hedges.hiding);
+  const binding = nonceHash(takeRandom(input.random, 32), hedges.binding);
   // A nonce of zero (chance 2^-252) throws here, since its commitment would be the identity.
   const commitments = { hiding: group.baseMultiply(hiding), binding: group.baseMultiply(binding) };
   const nonces = Object.freeze({ hiding, binding });

@@ -11,7 +11,7 @@
  * - A pool holds `poolNoncesMax` at most; what is dealt beyond pushes out the oldest, which are then void.
  *
  * RFC 9591 §5.1 allows nonces to be dealt ahead; §4.1's hedge with the key share is impossible then, since the key is not
- * known yet: a secret of the node's boot stands in for it. A mock nonce is the coordinator's once it is dealt; here only
+ * known yet: nonce-hedge.ts stands in for it. A mock nonce is the coordinator's once it is dealt; here only
  * its number is kept, so that it counts once.
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
@@ -19,6 +19,7 @@ import { dealFrostNonce, type FrostNonces } from '../../crypto/frost/frost.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { dealMockNonce } from '../../crypto/mock-ecdsa.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { NonceHedge } from './nonce-hedge.ts';
 import { type FrostScheme, type SigningScheme, schemes } from './schemes.ts';
 
 /** Nonces in one answer, at most. */
@@ -41,6 +42,12 @@ export type TakenNonce =
   | { readonly kind: 'mock' }
   | { readonly kind: 'frost'; readonly scheme: FrostScheme; readonly nonces: FrostNonces };
 
+/** What dealing takes from the actor's context. */
+interface DealContext {
+  readonly random: RandomBytes;
+  readonly nowMs: number;
+}
+
 /** Gives 1, 2, 3, … for as long as the node's boot lasts. */
 export class NonceNumbers {
   #last = 0n;
@@ -57,14 +64,13 @@ const none = new Uint8Array(0);
 /** Mutable, and owned by one actor state: a batch of a thousand is not copied for every nonce that leaves it. */
 export class NoncePools {
   readonly #numbers: NonceNumbers;
-  readonly #hedge: Uint8Array;
+  readonly #hedge: NonceHedge;
   readonly #pools = new Map<SigningScheme, Map<bigint, TakenNonce>>();
   /** The last request of each scheme that was followed. */
   readonly #requests = new Map<SigningScheme, bigint>();
   #coordinatorBoot = '';
 
-  /** @param hedge 32 secret bytes of this boot */
-  constructor(numbers: NonceNumbers, hedge: Uint8Array) {
+  constructor(numbers: NonceNumbers, hedge: NonceHedge) {
     this.#numbers = numbers;
     this.#hedge = hedge;
   }
@@ -77,7 +83,7 @@ export class NoncePools {
     scheme: SigningScheme,
     coordinatorBoot: string,
     count: number,
-    random: RandomBytes,
+    { random, nowMs }: DealContext,
     request = 0n,
   ): DealtNonce[] | undefined {
     if (coordinatorBoot !== this.#coordinatorBoot) {
@@ -96,7 +102,7 @@ export class NoncePools {
     }
     const dealt: DealtNonce[] = [];
     for (let left = Math.min(count, noncesDealtMax); left > 0; left -= 1) {
-      dealt.push(this.#dealOne(scheme, pool, random));
+      dealt.push(this.#dealOne(scheme, pool, random, nowMs));
       if (pool.size > poolNoncesMax) this.#dropOldest(pool);
     }
     return dealt;
@@ -116,7 +122,7 @@ export class NoncePools {
     return this.#pools.get(scheme)?.size ?? 0;
   }
 
-  #dealOne(scheme: SigningScheme, pool: Map<bigint, TakenNonce>, random: RandomBytes): DealtNonce {
+  #dealOne(scheme: SigningScheme, pool: Map<bigint, TakenNonce>, random: RandomBytes, nowMs: number): DealtNonce {
     const number = this.#numbers.next();
     if (scheme === Scheme.MOCK_ECDSA) {
       pool.set(number, mockTaken);
@@ -124,7 +130,8 @@ export class NoncePools {
       return { number, hiding: none, binding: none, mockNonce };
     }
     const { suite } = schemes[scheme];
-    const { nonces, commitments } = dealFrostNonce({ suite, random, hedge: this.#hedge });
+    const hedges = this.#hedge(scheme, number, nowMs);
+    const { nonces, commitments } = dealFrostNonce({ suite, random, hedges });
     const { hiding, binding } = commitments;
     pool.set(number, { kind: 'frost', scheme, nonces });
     return { number, hiding, binding, mockNonce: none };

@@ -28,6 +28,7 @@ import { decodeKeyRecord } from '../key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
 import { receivedBody } from '../messages.ts';
 import { keyRecordKey, type NodeRecord } from '../records.ts';
+import type { NonceHedge } from './nonce-hedge.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
 import { isSigningScheme } from './schemes.ts';
@@ -40,6 +41,7 @@ export interface SignerIdentity {
   readonly nodeId: number;
   /** A fresh id for every start of the process; part of every nonce's id. */
   readonly boot: string;
+  readonly hedge: NonceHedge;
 }
 
 /** A request on its way to an answer. */
@@ -66,9 +68,9 @@ export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerS
     prefix: `node/${identity.nodeId}`,
     mailboxMax: signerMailboxMax,
     durableKey: () => undefined,
-    start: (_record, context) => ({
+    start: () => ({
       state: {
-        pools: new NoncePools(numbers, context.random(32)),
+        pools: new NoncePools(numbers, identity.hedge),
         keys: new SigningKeys(),
         waiting: new WaitingRequests(),
       },
@@ -129,7 +131,7 @@ function dealNonces(
   context: Context,
 ): NodeEffect[] {
   const possible = isSigningScheme(scheme) && coordinatorBoot !== '';
-  const nonces = possible ? pools.deal(scheme, coordinatorBoot, count, context.random, request) : [];
+  const nonces = possible ? pools.deal(scheme, coordinatorBoot, count, context, request) : [];
   if (nonces === undefined) return [];
   const body: WireBodyInit = { case: 'noncesDealt', value: { scheme, nodeBoot: boot, coordinatorBoot, nonces } };
   return [

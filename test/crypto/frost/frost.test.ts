@@ -20,7 +20,10 @@ const random = seededRandom('frost');
 /** One round of the given signers under the key, or under a child of it. */
 function startRound(suite: FrostSuite, keys: readonly KeyPackage[], signers: readonly number[], tweak = 0n) {
   const { curve } = ciphersuite(suite);
-  const dealt = signers.map((nodeId) => ({ nodeId, ...dealFrostNonce({ suite, random, hedge: random(32) }) }));
+  const dealt = signers.map((nodeId) => ({
+    nodeId,
+    ...dealFrostNonce({ suite, random, hedges: { hiding: random(32), binding: random(32) } }),
+  }));
   const round = {
     suite,
     groupPublicKey: tweakPoint(curve, keys[0]!.publicKey, tweak),
@@ -138,7 +141,7 @@ describe.each(CURVES)('FROST on %s', (curve) => {
 
   it('refuses to sign a round that does not hold the own commitments', () => {
     const { round, dealt, share } = startRound(suite, keys, [1, 2, 3]);
-    const other = dealFrostNonce({ suite, random, hedge: random(32) });
+    const other = dealFrostNonce({ suite, random, hedges: { hiding: random(32), binding: random(32) } });
     const signer = { nodeId: 1, signingShare: share(1) };
     expectRefusal('INVALID_NONCE', () => frostPartial({ ...round, ...signer, nonces: other.nonces }));
     expectRefusal('INVALID_NODE_ID', () => frostPartial({ ...round, ...signer, nodeId: 4, nonces: dealt[0]!.nonces }));
@@ -212,10 +215,20 @@ describe.each(CURVES)('FROST on %s', (curve) => {
 
   it('deals different nonces even from a random source that repeats itself, when the hedge differs', () => {
     const stuck = (length: number) => new Uint8Array(length);
-    const one = dealFrostNonce({ suite, random: stuck, hedge: new Uint8Array(32).fill(1) });
-    const two = dealFrostNonce({ suite, random: stuck, hedge: new Uint8Array(32).fill(2) });
+    const one = dealFrostNonce({
+      suite,
+      random: stuck,
+      hedges: { hiding: new Uint8Array(32).fill(1), binding: new Uint8Array(32).fill(1) },
+    });
+    const two = dealFrostNonce({
+      suite,
+      random: stuck,
+      hedges: { hiding: new Uint8Array(32).fill(2), binding: new Uint8Array(32).fill(2) },
+    });
     expect(one.nonces.hiding).not.toBe(two.nonces.hiding);
-    expectRefusal('INVALID_BYTES', () => dealFrostNonce({ suite, random, hedge: new Uint8Array(31) }));
+    expectRefusal('INVALID_BYTES', () =>
+      dealFrostNonce({ suite, random, hedges: { hiding: new Uint8Array(31), binding: new Uint8Array(31) } }),
+    );
   });
 });
 

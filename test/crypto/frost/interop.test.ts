@@ -36,7 +36,10 @@ describe.each(SUITES)('%s beside @noble/curves', (suite, theirs) => {
       const keys = generateKey(curve, 3, 4, random);
       const shared = keys[0]!;
       const message = random(32);
-      const dealt = SIGNERS.map((nodeId) => ({ nodeId, ...dealFrostNonce({ suite, random, hedge: random(32) }) }));
+      const dealt = SIGNERS.map((nodeId) => ({
+        nodeId,
+        ...dealFrostNonce({ suite, random, hedges: { hiding: random(32), binding: random(32) } }),
+      }));
       const commitments = dealt.map((entry) => ({ nodeId: entry.nodeId, ...entry.commitments }));
       const round = { suite, groupPublicKey: shared.publicKey, message, commitments };
       const partials = dealt.map(({ nodeId, nonces }) => ({

@@ -129,7 +129,11 @@ describe.each(VECTORS)('RFC 9591 vectors of $suite', (vector) => {
   it('deal the published nonces from the published randomness, the share standing for the hedge', () => {
     for (const signer of vector.signers) {
       const answers = [fromHex(signer.hidingRandomness), fromHex(signer.bindingRandomness)];
-      const dealt = dealFrostNonce({ suite, random: () => answers.shift()!, hedge: fromHex(signer.share) });
+      const dealt = dealFrostNonce({
+        suite,
+        random: () => answers.shift()!,
+        hedges: { hiding: fromHex(signer.share), binding: fromHex(signer.share) },
+      });
       expect(dealt.nonces).toEqual({ hiding: scalar(signer.hidingNonce), binding: scalar(signer.bindingNonce) });
       expect(toHex(dealt.commitments.hiding)).toBe(signer.hiding);
       expect(toHex(dealt.commitments.binding)).toBe(signer.binding);

@@ -127,7 +127,10 @@ function frostRound(curve: Curve, suite: FrostSuite, label: string) {
   const random = seededRandom(label);
   const keys = generateKey(curve, 3, 5, random);
   const signers = [keys[0]!, keys[2]!, keys[4]!];
-  const dealt = signers.map(({ nodeId }) => ({ nodeId, ...dealFrostNonce({ suite, random, hedge: random(32) }) }));
+  const dealt = signers.map(({ nodeId }) => ({
+    nodeId,
+    ...dealFrostNonce({ suite, random, hedges: { hiding: random(32), binding: random(32) } }),
+  }));
   const commitments = dealt.map(({ nodeId, commitments: made }) => ({ nodeId, ...made }));
   const { publicKey } = keys[0]!;
   const input = { suite, groupPublicKey: publicKey, message: digest, commitments };
