@@ -1,5 +1,5 @@
 /**
- * What is told of a session's changes. Never a secret: no share, nonce, token or witness; no signature either.
+ * What is told of a session's changes. Never a secret: no share, nonce, token or witness (a hash of it alone); no signature either.
  *
  * - An observation of every change, also of a step within a state, for logs and checkers.
  * - An event of every change of state, for the tenant's event log, where clients read it. It is written in the same step
@@ -101,6 +101,8 @@ function view(record: SessionRecord, culprits: readonly number[]): object {
           wallet_id: bounded(ceremony.facts.keyId),
           curve: ceremony.curve === '' ? null : ceremony.curve,
           network_id: bounded(ceremony.facts.networkId),
+          policy_approval_token_sha256: ceremony.policyApprovalTokenSha256 || null,
+          human_approval_witness_sha256: ceremony.witnessSha256 || null,
         }),
     keystore_type: KeystoreTypeSchema.value[record.keystoreType]?.name ?? null,
     approval_mode: ApprovalModeSchema.value[record.approvalMode]?.name ?? null,

@@ -63,6 +63,9 @@ export interface SigningRecord {
   readonly curve: Curve | '';
   /** A witness is needed and was not given yet. */
   readonly witnessMissing: boolean;
+  /** SHA-256 of what the caller gave as evidence, lowercase hex; empty: nothing was given. The bytes are not stored. */
+  readonly policyApprovalTokenSha256: string;
+  readonly witnessSha256: string;
   /** The highest attempt at the time of the last change. */
   readonly attempt: number;
   /** Nodes whose partial a caller was told to be in. */

@@ -18,7 +18,7 @@ import { expire } from './closing.ts';
 import { duplicateShare } from './partials.ts';
 import { noncePointFault, pump, requestDraw } from './round.ts';
 import { type ResumeCall, type SubmitCall, signatureResult, type Turn } from './state.ts';
-import { effectiveKeystore, requestFault, withKey } from './validation.ts';
+import { effectiveKeystore, evidenceSha256, requestFault, withKey } from './validation.ts';
 
 /** Looks at the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
 export function takeCalls(turn: Turn): void {
@@ -109,7 +109,14 @@ function resume(turn: Turn, call: ResumeCall): void {
     return;
   }
   const resumed = answer('SESSION_RESUMED');
-  const changes = { witnessMissing: false, curve: work.key!.curve, submitted: [], given: [] };
+  const { humanApprovalWitness } = request;
+  const changes = {
+    witnessMissing: false,
+    ...(humanApprovalWitness.length > 0 && { witnessSha256: evidenceSha256(humanApprovalWitness) }),
+    curve: work.key!.curve,
+    submitted: [],
+    given: [],
+  };
   const next = {
     ...advance(record, { ...resumed, state: ReceiptState.RESUMED }, turn.context, changes),
     expiresMs: turn.context.nowMs + turn.config.lifetimes.signingMs,

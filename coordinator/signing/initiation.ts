@@ -38,7 +38,15 @@ import {
   stepOf,
   type Turn,
 } from './state.ts';
-import { directiveFault, effectiveKeystore, factsOf, opaqueFault, requestFault, withKey } from './validation.ts';
+import {
+  directiveFault,
+  effectiveKeystore,
+  evidenceSha256,
+  factsOf,
+  opaqueFault,
+  requestFault,
+  withKey,
+} from './validation.ts';
 
 const forced: Readonly<Partial<Record<MockDirective, ReasonCode>>> = {
   [MockDirective.FORCE_DENIED]: 'MOCK_FORCED_DENIED',
@@ -191,6 +199,8 @@ function openSession(
         facts: { ...facts, messageHash: Buffer.from(facts.messageHash).toString('hex') },
         curve,
         witnessMissing: needsWitness(facts) && call.request.humanApprovalWitness.length === 0,
+        policyApprovalTokenSha256: evidenceSha256(call.request.policyApprovalToken),
+        witnessSha256: evidenceSha256(call.request.humanApprovalWitness),
         attempt: 0,
         submitted: [],
         given: [],

@@ -5,8 +5,10 @@
  * mock directive failed before either ran goes through both at its resume.
  */
 
+import { toHex } from '../../crypto/bytes.ts';
 import { parsePath } from '../../crypto/derivation.ts';
 import { CryptoError } from '../../crypto/errors.ts';
+import { realSha256 } from '../../crypto/hashing.ts';
 import {
   ApprovalMode,
   type InitiateSigningRequest,
@@ -66,6 +68,11 @@ export function opaqueFault(request: InitiateSigningRequest): Answer | undefined
       return answer('INVALID_REQUEST', `${field} is longer than ${opaqueBytesMax} bytes`);
   }
   return undefined;
+}
+
+/** What a session and its events show of a policy token or a witness: lowercase hex; empty for no bytes. */
+export function evidenceSha256(evidence: Uint8Array): string {
+  return evidence.length === 0 ? '' : toHex(realSha256(evidence));
 }
 
 /** What can be said without the key. */

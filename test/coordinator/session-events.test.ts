@@ -1,4 +1,5 @@
 /** The events of sessions in the tenant's log: what they show, and that an end is told of that nobody came to see. */
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
@@ -54,6 +55,8 @@ describe('the event of a session', () => {
         wallet_id: 'k',
         curve: 'secp256k1',
         network_id: 'eip155:1',
+        policy_approval_token_sha256: null,
+        human_approval_witness_sha256: null,
         keystore_type: 'KEYSTORE_TYPE_MOCK_THRESHOLD',
         approval_mode: 'DIRECT_ALLOWED',
         attempt: 1,
@@ -67,7 +70,7 @@ describe('the event of a session', () => {
     for (const text of [signature.toString('hex'), signature.toString('base64'), signature.toString('hex', 0, 32)]) {
       expect(JSON.stringify(cluster.eventLog(tenant))).not.toContain(text);
     }
-    expect(JSON.stringify(event).length).toBeLessThan(1_000);
+    expect(JSON.stringify(event).length).toBeLessThan(1_100);
   });
 
   test('of a key shows what was made', () => {
@@ -78,6 +81,27 @@ describe('the event of a session', () => {
     expect(accepted).toMatchObject({ type: 'dkg.session.accepted', resource: { type: 'dkg_session', id: 'k' } });
     expect(accepted!.object).toMatchObject({ curve: 'ed25519', threshold: 2, total_nodes: 3, public_key: null });
     expect(completed).toMatchObject({ type: 'dkg.session.completed', object: { kind: 'dkg', public_key: publicKey } });
+  });
+
+  test('shows the SHA-256 of a policy token and of the witness that was given', () => {
+    const cluster = world();
+    const policyApprovalToken = Buffer.from('a policy said yes');
+    const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+    const asked = { walletId: 'k', messageHash: digest, approvalMode: 2, policyApprovalToken };
+    const pending = cluster.initiateSigning({ ...asked, transactionIntentId: 't' }).result();
+    const { signingSessionId: sessionId } = pending;
+    cluster.resumeSession({ sessionId, resumeToken: tokenOf(pending), humanApprovalWitness: witness }).result();
+    cluster.initiateSigning({ ...asked, transactionIntentId: 'u', humanApprovalWitness: witness }).result();
+    const shown = cluster.eventLog(tenant).map(({ object }) => object as Record<string, unknown>);
+    const signing = shown.filter(({ kind }) => kind === 'signing');
+    expect(signing.map((object) => object.policy_approval_token_sha256)).toEqual(
+      Array(3).fill(sha256(policyApprovalToken)),
+    );
+    expect(signing.map((object) => object.human_approval_witness_sha256)).toEqual([
+      null,
+      sha256(witness),
+      sha256(witness),
+    ]);
   });
 
   test('never shows a token or a witness', () => {

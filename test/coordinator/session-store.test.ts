@@ -53,6 +53,8 @@ function session(
     },
     curve: 'secp256k1',
     witnessMissing: false,
+    policyApprovalTokenSha256: '',
+    witnessSha256: '',
     attempt: 0,
     submitted: [],
     given: [],

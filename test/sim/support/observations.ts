@@ -69,6 +69,8 @@ export function signing({ ceremony = {}, ...more }: SigningRecordInit = {}): Ses
       kind: 'signing',
       curve: 'secp256k1',
       witnessMissing: false,
+      policyApprovalTokenSha256: '',
+      witnessSha256: '',
       attempt: 1,
       submitted: [],
       given: [],
