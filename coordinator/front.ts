@@ -30,6 +30,7 @@ import {
   opaqueBytesMax,
   reservedSessionPrefixes,
   sessionIdPattern,
+  signingIdPattern,
 } from '../proto/limits.ts';
 import {
   type CallFacts,
@@ -105,6 +106,8 @@ function route(
     correlationId: '',
     walletService: frame.walletService,
     walletTerms: frame.walletTerms,
+    order: frame.order,
+    witnessMacs: frame.witnessMacs,
     fault: undefined,
   };
   if (frame.method === Method.CLOSE_KEY) return closeKey(facts, frame.request);
@@ -135,6 +138,8 @@ function route(
     correlationId: orchestration?.correlationId.slice(0, identifierCharsMax) ?? '',
     walletService: facts.walletService,
     walletTerms: facts.walletTerms,
+    order: facts.order,
+    witnessMacs: facts.witnessMacs,
     fault: contextFault(orchestration),
     method: client.method,
     request: client.request,
@@ -144,7 +149,7 @@ function route(
   return dispatch(call, refuse, context);
 }
 
-/** To the actor of the session; a new session gets its id here. */
+/** To the actor of the session. */
 function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect, context: Context): CoordinatorEffect {
   const { tenant } = call;
   const handOver = (to: Address, fresh: boolean): CoordinatorEffect => ({
@@ -157,7 +162,7 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
     case Method.INITIATE_SIGNING:
     case Method.SIGN:
       if (call.fault) return refuse(call.fault);
-      return handOver(signingAddress(tenant, newId('sig', context.nowMs, context.random)), true);
+      return beginSigning(call.order?.sessionId);
     case Method.INITIATE_DKG: {
       if (call.fault) return refuse(call.fault);
       const sessionId = call.request.sessionId || newId('dkg', context.nowMs, context.random);
@@ -176,6 +181,13 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
       return toSession('signing_session_id', call.request.signingSessionId, (id) => signingAddress(tenant, id));
     case Method.RESUME_SESSION:
       return toSession('session_id', call.request.sessionId, (id) => sessionAddress(tenant, id));
+  }
+
+  /** The gateway names the session, so that its order can. Without an order no node signs; the call is answered all the same. */
+  function beginSigning(named: string | undefined): CoordinatorEffect {
+    const sessionId = named ?? newId('sig', context.nowMs, context.random);
+    if (signingIdPattern.test(sessionId)) return handOver(signingAddress(tenant, sessionId), true);
+    return errorEffect(call, CallErrorCode.MALFORMED, 'the order names no signing session');
   }
 
   function toSession(field: string, sessionId: string, address: (id: string) => Address): CoordinatorEffect {

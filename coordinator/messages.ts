@@ -3,7 +3,7 @@
  */
 import type { Address, Effect, Input } from '../actors/contract.ts';
 import type { LoggedEvent } from '../proto/event-log.ts';
-import type { Method, WalletTerms } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Method, SigningOrder, WalletTerms } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type {
   DkgShareExchangeRequest,
@@ -37,6 +37,10 @@ export interface CallFacts {
   readonly walletService: boolean;
   /** A client's call about a wallet: what the wallet asks for. */
   readonly walletTerms: WalletTerms | undefined;
+  /** InitiateSigning and Sign: what its gateway orders of the nodes. */
+  readonly order: SigningOrder | undefined;
+  /** Of a call with a witness: its gateway's order for that; else empty. */
+  readonly witnessMacs: Uint8Array;
   /** What the door found wrong with the call: its session changes nothing, and adds its checkpoint to the answer. */
   readonly fault: Answer | undefined;
 }

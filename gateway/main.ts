@@ -22,6 +22,7 @@ import { openRedis } from './redis.ts';
 import { sandboxSessions } from './sandbox/sessions.ts';
 import { connectSigning } from './signing/connect.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
+import { orderOffice } from './signing/orders.ts';
 import { packageVersion } from './version.ts';
 import { buildWalletApi } from './wallet-api.ts';
 
@@ -63,7 +64,8 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
     boot: uuidV7(systemClock.nowMs(), systemRandom),
     log,
   });
-  const { calls, cluster } = connectSigning({ link, log });
+  const orders = orderOffice({ roster: config.roster, identitySeed: config.identitySeed, random: systemRandom });
+  const { calls, cluster } = connectSigning({ link, orders, log });
   const { environment, acceptAnyTestToken, tokenKey } = config;
   const authenticator = new Authenticator({ environment, acceptAnyTestToken, tokenKey, store, log });
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, log);

@@ -5,6 +5,7 @@
  * Made once for each start of a node process, live or simulated: the boot id must be fresh then.
  */
 import { identityFromSeed } from '../crypto/identity.ts';
+import { nodeOrderKey } from '../crypto/orders.ts';
 import { type Roster, rosterDigest } from '../proto/roster.ts';
 import { dkgBehaviour } from './dkg/dkg-actor.ts';
 import type { DkgParty, SandboxKeys } from './dkg/party.ts';
@@ -31,9 +32,10 @@ export interface NodeBehaviours {
 }
 
 export function nodeBehaviours(identity: NodeIdentity): NodeBehaviours {
-  const { nodeId, boot, identitySeed } = identity;
+  const { nodeId, boot, roster, identitySeed } = identity;
   const hedge = nonceHedge(identitySeed, boot);
-  return { signer: signerBehaviour({ nodeId, boot, hedge }), dkg: dkgBehaviour(dkgPartyOf(identity)) };
+  const orderKey = nodeOrderKey(roster, nodeId, identityFromSeed(identitySeed).secretKey);
+  return { signer: signerBehaviour({ nodeId, boot, hedge, orderKey }), dkg: dkgBehaviour(dkgPartyOf(identity)) };
 }
 
 /** What a node is in every DKG. */

@@ -10,6 +10,9 @@ export const sessionIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Session ids that only the service makes. */
 export const reservedSessionPrefixes: readonly string[] = ['wal_', 'sig_'];
 
+/** What a gateway calls a signing session that it orders. */
+export const signingIdPattern = /^sig_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** The key of a wallet is named by the wallet: only the wallet service makes such keys, and only they can be closed. */
 export function isWalletKey(keyId: string): boolean {
   return keyId.startsWith('wal_');
@@ -38,5 +41,7 @@ export const pendingLifetimeMs = 24 * 3_600_000;
 export const dkgLifetimeMs = 10 * 60_000;
 /** Terminal sessions and intent guards are kept as long as events are. */
 export const retentionMs = 30 * 24 * 3_600_000;
+/** How long an order of a gateway counts: as long as the guard of its intent may stand. */
+export const orderLifetimeMs = retentionMs + pendingLifetimeMs;
 /** How long a call waits for nodes that are away. */
 export const nodesWaitMs = 10_000;

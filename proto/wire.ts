@@ -11,7 +11,7 @@ import { type Frame, FrameSchema } from './gen/signmesh/wire/v1/frame_pb.ts';
 import { type Handshake, HandshakeSchema } from './gen/signmesh/wire/v1/handshake_pb.ts';
 
 /** The wire protocol versions that this build speaks, best first. */
-export const wireProtocolVersions: readonly number[] = [1];
+export const wireProtocolVersions: readonly number[] = [2];
 
 export class WireError extends Error {
   override readonly name = 'WireError';

@@ -20,11 +20,19 @@ import {
   type CallSchema,
   type Method,
 } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ApprovalMode } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { CallOrders, OrderedCall } from '../proto/orders.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** In whose name the gateway asks: a client's unless told otherwise. */
-export type SimCaller = Pick<MessageInitShape<typeof CallSchema>, 'walletService' | 'walletTerms'>;
+export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'walletService'> {
+  readonly walletTerms?: {
+    readonly intentsOnly?: boolean;
+    readonly approvalMode?: ApprovalMode;
+    readonly archived?: boolean;
+  };
+}
 
 /** What is known of a call under way. */
 export interface CallUnderWay {
@@ -45,6 +53,8 @@ export interface CallPorts {
   /** undefined: a call waits for its answer for as long as its link lasts. */
   readonly timeoutMs: number | undefined;
   readonly send: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
+  /** What the gateway orders of the nodes with a call. */
+  readonly orders: (call: OrderedCall) => CallOrders;
   readonly stateOf: () => 'up' | 'paused' | 'down';
   readonly called: ((call: CallUnderWay) => void) | undefined;
   readonly answered: ((call: CallUnderWay, response: unknown) => void) | undefined;
@@ -111,7 +121,10 @@ export class Calls {
     const send = () => {
       if (!this.#waiting.has(callId)) return;
       this.#ports.called?.(waiting);
-      const value = { callId, method, request: toBinary(schema, request), ...caller };
+      const { walletService = false, walletTerms } = caller;
+      const terms = walletTerms && { approvalMode: ApprovalMode.APPROVAL_MODE_UNSPECIFIED, ...walletTerms };
+      const orders = this.#ports.orders({ tenant, method, request, walletService, walletTerms: terms });
+      const value = { callId, method, request: toBinary(schema, request), ...caller, ...orders };
       const message: WireMessage = { tenant, session: '', attempt: 0, body: { case: 'call', value } };
       const undelivered = this.#ports.send({ from: this.address, to: 'coordinator', message, trace: noTrace });
       if (undelivered === 'noRoute') this.#failSoon(callId, CallErrorCode.UNAVAILABLE, 'no coordinator is connected');

@@ -7,10 +7,12 @@ import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors
 import { noTrace } from '../actors/contract.ts';
 import { clusterAddress, type LocalMessage } from '../coordinator/messages.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
+import { gatewayMacs } from '../crypto/orders.ts';
 import { faultEngine } from '../faults/engine.ts';
 import type { ProcessName } from '../faults/engine-contract.ts';
 import { frameText } from '../faults/frame-text.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ordersOf } from '../proto/orders.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { Calls, type CallUnderWay } from './calls.ts';
@@ -68,10 +70,11 @@ export class SimWorld {
     const { time } = this;
     const seedOf = (label: string) => this.#random(`identity/${label}`)(32);
     this.identities = Array.from({ length: options.nodes ?? 5 }, (_, index) => seedOf(`node/${index + 1}`));
+    const gateway = identityFromSeed(seedOf('gateway'));
     this.roster = {
       clusterId: `sim-${options.seed}`,
       coordinator: identityFromSeed(seedOf('coordinator')).publicKey,
-      gateway: identityFromSeed(seedOf('gateway')).publicKey,
+      gateway: gateway.publicKey,
       nodes: this.identities.map((seed, index) => ({ id: index + 1, publicKey: identityFromSeed(seed).publicKey })),
     };
     const trace = options.keepTrace === false ? undefined : this.trace;
@@ -87,7 +90,7 @@ export class SimWorld {
       if (this.deliveries) time.after(Math.floor(time.nowMs()) + 2 - time.nowMs(), () => this.deliveries?.wake());
     });
     this.desk = this.#faultDesk();
-    this.calls = this.#gatewayCalls();
+    this.calls = this.#gatewayCalls(gateway.secretKey);
     this.network = this.#links();
     this.deliveries = options.receiver === true ? this.#webhooks() : undefined;
     this.#starts = new Starts(options, this, this.#redis);
@@ -278,12 +281,15 @@ export class SimWorld {
     return { atMs: this.recorder.atMs, tenant, callId, method, request } as const;
   }
 
-  #gatewayCalls(): Calls {
+  #gatewayCalls(secretKey: Uint8Array): Calls {
     const { observe, callTimeoutMs } = this.#options;
+    const macs = gatewayMacs(this.roster, secretKey);
+    const random = this.#random('gateway');
     return new Calls({
       time: this.time,
       timeoutMs: callTimeoutMs,
       send: (envelope) => this.network.send('gateway', 'out', envelope),
+      orders: (call) => ordersOf(call, macs, { nowMs: this.processes.nowMs('gateway'), random }),
       stateOf: () => this.processes.stateOf('gateway'),
       called: observe && ((call) => observe({ kind: 'called', ...this.#about(call) })),
       answered: observe && ((call, response) => observe({ kind: 'answered', ...this.#about(call), response })),

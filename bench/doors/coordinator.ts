@@ -3,27 +3,35 @@
  * between. What is left is the wire, the coordinator, the nodes and Redis.
  */
 import { randomUUID } from 'node:crypto';
-import { silentLog } from '../../actors/live/ports.ts';
+import { fromBinary } from '@bufbuild/protobuf';
+import { silentLog, systemRandom } from '../../actors/live/ports.ts';
 import { readRoster, readSecret, secretFiles } from '../../cli/cluster-material.ts';
 import { sandboxTenant } from '../../cli/sandbox.ts';
 import { LiveCoordinatorLink } from '../../gateway/coordinator-link.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
 import { signingMethods } from '../../gateway/signing/methods.ts';
+import { orderOffice } from '../../gateway/signing/orders.ts';
 import type { Door } from './door.ts';
 import { protobufDoor } from './messages.ts';
 
 const connectWithinMs = 10_000;
 
 export async function coordinatorDoor(url: string, dataDir: string): Promise<Door> {
+  const roster = readRoster(dataDir);
+  const identitySeed = readSecret(dataDir, secretFiles.gatewayIdentity);
   const link = new LiveCoordinatorLink({
     url,
-    roster: readRoster(dataDir),
-    identitySeed: readSecret(dataDir, secretFiles.gatewayIdentity),
+    roster,
+    identitySeed,
     joinSecret: readSecret(dataDir, secretFiles.join),
     boot: randomUUID(),
     log: silentLog,
   });
-  const { calls, cluster } = connectSigning({ link, log: silentLog });
+  const { calls, cluster } = connectSigning({
+    link,
+    orders: orderOffice({ roster, identitySeed, random: systemRandom }),
+    log: silentLog,
+  });
   link.start();
   const giveUpMs = performance.now() + connectWithinMs;
   while (!cluster.coordinatorConnected) {
@@ -35,8 +43,16 @@ export async function coordinatorDoor(url: string, dataDir: string): Promise<Doo
     'coordinator',
     (rpc, request) =>
       new Promise((resolve, reject) => {
+        const method = methods.get(rpc)!;
         calls.start(
-          { method: methods.get(rpc)!, request, tenant: sandboxTenant, correlationId: '', traceparent: '' },
+          {
+            method,
+            request,
+            message: fromBinary(method.request, request),
+            tenant: sandboxTenant,
+            correlationId: '',
+            traceparent: '',
+          },
           ({ response, failure }) => (response === undefined ? reject(failure) : resolve(response)),
         );
       }),

@@ -66,6 +66,8 @@ export interface SigningRecord {
   /** SHA-256 of what the caller gave as evidence, lowercase hex; empty: nothing was given. The bytes are not stored. */
   readonly policyApprovalTokenSha256: string;
   readonly witnessSha256: string;
+  /** What the nodes want to see; a completed session needs it no more. */
+  readonly order?: OrderRecord | undefined;
   /** The highest attempt at the time of the last change. */
   readonly attempt: number;
   /** Nodes whose partial a caller was told to be in. */
@@ -80,6 +82,16 @@ export interface SigningRecord {
   readonly signature: string;
   /** Mock ECDSA: 0..3; otherwise -1. */
   readonly recoveryId: number;
+}
+
+/** A gateway's order as it was given; what it is about stands in the facts. */
+export interface OrderRecord {
+  readonly expiresMs: number;
+  readonly needsWitness: boolean;
+  /** Base64, 16 bytes for each node of the roster, ascending. */
+  readonly macs: string;
+  /** The same of the gateway that admitted the witness; empty: none was. */
+  readonly witnessMacs: string;
 }
 
 /** What InitiateSigning asks for. */

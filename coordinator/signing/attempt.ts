@@ -24,14 +24,13 @@ import type { PartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/sign
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { DrawnNonce } from '../messages.ts';
-import type { KeyRecord } from '../session/record.ts';
+import type { KeyRecord, SigningRecord } from '../session/record.ts';
+import { nodeOrder } from './orders.ts';
 
 /** What is signed, and with which key; the same in every attempt of a session. */
 export interface SigningTask {
   readonly scheme: Scheme;
   readonly key: KeyRecord;
-  /** Non-hardened indices below the key. */
-  readonly path: readonly number[];
   readonly message: Uint8Array;
   readonly derived: DerivedKey;
 }
@@ -79,7 +78,7 @@ export function signingTask(
     chainCode: Buffer.from(key.chainCode, 'hex'),
     path,
   });
-  return { scheme: schemeOf(key.curve, keystoreType), key, path, message, derived };
+  return { scheme: schemeOf(key.curve, keystoreType), key, message, derived };
 }
 
 /** Throws CryptoError if the nonces do not make a round (only a node that lies about them can cause it). */
@@ -123,19 +122,21 @@ export function isSigner(attempt: Attempt, nodeId: number): boolean {
   return attempt.nonces.some((nonce) => nonce.nodeId === nodeId);
 }
 
-/** What to ask a node. */
+/** What to ask a node, for a session of this ceremony. */
 export function partialRequest(
   task: SigningTask,
   attempt: Attempt,
   nodeId: number,
+  ceremony: SigningRecord,
 ): MessageInitShape<typeof PartialRequestSchema> {
   const own = attempt.nonces.find((entry) => entry.nodeId === nodeId);
   const nonce = attempt.nonceless.has(nodeId) ? undefined : own;
   const { mock } = attempt;
+  const order = nodeOrder(ceremony, nodeId);
   return {
     scheme: task.scheme,
     keySession: task.key.keyId,
-    derivationPath: [...task.path],
+    derivationPath: ceremony.facts.derivationPath,
     message: task.message,
     nonceNumber: nonce?.number ?? 0n,
     nodeBoot: nonce?.nodeBoot ?? '',
@@ -144,6 +145,7 @@ export function partialRequest(
     noncePoint: mock?.R ?? new Uint8Array(),
     mockNonceInverse: mock ? groupOf('secp256k1').encodeScalar(mock.kInverse) : new Uint8Array(),
     attemptTag: attempt.tag,
+    ...(order && { order }),
   };
 }
 

@@ -15,6 +15,7 @@ import { commit, reply } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { signingTask } from './attempt.ts';
 import { expire } from './closing.ts';
+import { namedTwice, withWitness } from './orders.ts';
 import { duplicateShare } from './partials.ts';
 import { noncePointFault, pump, requestDraw } from './round.ts';
 import { type ResumeCall, type SubmitCall, signatureResult, type Turn } from './state.ts';
@@ -28,6 +29,7 @@ export function takeCalls(turn: Turn): void {
     if (call.fault) reply(turn, call, call.fault);
     else if (call.method === Method.RESUME_SESSION) resume(turn, call);
     else if (call.method === Method.SUBMIT_SIGNATURE_SHARE) submit(turn, call);
+    else turn.effects.push(namedTwice(call));
   }
   pump(turn);
 }
@@ -112,6 +114,7 @@ function resume(turn: Turn, call: ResumeCall): void {
   const { humanApprovalWitness } = request;
   const changes = {
     witnessMissing: false,
+    order: withWitness(ceremony.order, call),
     ...(humanApprovalWitness.length > 0 && { witnessSha256: evidenceSha256(humanApprovalWitness) }),
     curve: work.key!.curve,
     submitted: [],

@@ -18,7 +18,7 @@ import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 import type { SessionConfig } from '../config.ts';
-import { type CoordinatorEffect, type CoordinatorInput, type CoordinatorWrite, keyKey } from '../messages.ts';
+import { type CoordinatorEffect, type CoordinatorInput, type CoordinatorWrite, isLocal, keyKey } from '../messages.ts';
 import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
 import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
@@ -27,6 +27,7 @@ import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
 import { beginTurn, idleMs, isOverdue, reply } from '../session/turn.ts';
 import { signingTask } from './attempt.ts';
+import { namedTwice, orderOf } from './orders.ts';
 import { requestDraw } from './round.ts';
 import {
   type InitiateCall,
@@ -86,6 +87,9 @@ export function continueOpening(
   const { call } = opening;
   switch (input.kind) {
     case 'message':
+      if (isLocal(input.message) && input.message.kind === 'clientCall') {
+        return { state: opening, effects: [namedTwice(input.message.call)] };
+      }
       if (!isForced(call)) return { state: opening, effects: [] };
       return openForced(opening, true, context, config);
     case 'loaded':
@@ -201,6 +205,7 @@ function openSession(
         witnessMissing: needsWitness(facts) && call.request.humanApprovalWitness.length === 0,
         policyApprovalTokenSha256: evidenceSha256(call.request.policyApprovalToken),
         witnessSha256: evidenceSha256(call.request.humanApprovalWitness),
+        order: orderOf(call),
         attempt: 0,
         submitted: [],
         given: [],

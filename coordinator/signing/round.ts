@@ -125,7 +125,7 @@ function ask(turn: Turn, attempt: Attempt): void {
   const about = { tenant: record.tenant, session: record.sessionId, attempt: attempt.number };
   for (const id of wanted) {
     attempt.asked.add(id);
-    const value = partialRequest(work.task!, attempt, id);
+    const value = partialRequest(work.task!, attempt, id, record.ceremony);
     turn.effects.push({ kind: 'send', to: nodeAddress(id), message: wire(about, { case: 'partialRequest', value }) });
   }
   turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });

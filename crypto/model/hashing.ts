@@ -99,6 +99,10 @@ export const modelHashes: HashFunctions = {
     const size = keyed([key, input]);
     return scatter(desk, size, 64);
   },
+  mac(key, input) {
+    const size = keyed([key, input]);
+    return scatter(desk, size, 16);
+  },
   hkdfSha256(inputKey, salt, info, length) {
     const size = keyed([inputKey, salt, info]);
     return scatter(desk, size, length);

@@ -60,9 +60,11 @@ async function call<Q extends DescMessage, A extends DescMessage>(
   { method, request, response }: Exchange<Q, A>,
   init: MessageInitShape<Q>,
 ): Promise<MessageShape<A>> {
+  const asked = create(request, init);
   const outcome = await calls.call({
     method: { method },
-    request: toBinary(request, create(request, init)),
+    request: toBinary(request, asked),
+    message: asked,
     tenant,
     correlationId: requestId,
     traceparent,

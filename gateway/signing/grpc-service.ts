@@ -93,9 +93,9 @@ function submit(
   const deadline = call.getDeadline();
   const cancel = startClientCall(
     deps,
-    message,
     {
       method,
+      message,
       request: call.request,
       tenant,
       correlationId: trace.correlationId,

@@ -39,9 +39,9 @@ function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyRep
   const trace = callTrace(message, headerOf(request, 'traceparent'), request.id);
   const cancel = startClientCall(
     deps,
-    message,
     {
       method,
+      message,
       request: toBinary(method.request, message),
       tenant: principalOf(request).tenant,
       correlationId: trace.correlationId,

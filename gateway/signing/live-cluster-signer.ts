@@ -166,21 +166,23 @@ async function ask<Q extends DescMessage, A extends DescMessage>(
   init: MessageInitShape<Q>,
 ): Promise<MessageShape<A>> {
   const { tenant, correlationId, traceparent } = meta;
+  const message = create(request, init);
   const outcome = await calls.call({
     method: { method },
-    request: toBinary(request, create(request, init)),
+    request: toBinary(request, message),
+    message,
     tenant,
     correlationId,
     traceparent,
     walletService: true,
   });
   if (outcome.failure === undefined) return fromBinary(response, outcome.response);
-  const { kind, message, retryAfterS } = outcome.failure;
+  const { kind, message: text, retryAfterS } = outcome.failure;
   switch (kind) {
     case 'unavailable':
     case 'overloaded':
     case 'deadlineExceeded':
-      throw new ProviderUnavailable(`the signer cluster: ${message}`, (retryAfterS ?? 1) * 1_000);
+      throw new ProviderUnavailable(`the signer cluster: ${text}`, (retryAfterS ?? 1) * 1_000);
     default:
       throw outcome.failure;
   }

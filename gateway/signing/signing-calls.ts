@@ -15,6 +15,7 @@ import type { ErrorKind } from '../errors/kinds.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
 import type { SigningMethod } from './methods.ts';
+import type { OrderOffice } from './orders.ts';
 
 /** How long a call waits when its caller names no deadline. */
 export const callDeadlineDefaultMs = 30_000;
@@ -33,6 +34,8 @@ export interface SigningCall {
   readonly method: Pick<SigningMethod, 'method'>;
   /** The request message, protobuf-encoded; it has been decoded once already. */
   readonly request: Uint8Array;
+  /** The same, decoded: what the call orders of the nodes is read from it. */
+  readonly message: object;
   readonly tenant: string;
   readonly correlationId: string;
   /** W3C traceparent, or empty. */
@@ -58,6 +61,7 @@ interface Waiting {
 
 export interface SigningCallsOptions {
   readonly link: CoordinatorLink;
+  readonly orders: OrderOffice;
   readonly inFlightMax?: number;
   readonly clock?: Clock;
   readonly log?: Log;
@@ -67,6 +71,7 @@ const nothing = (): void => {};
 
 export class SigningCalls {
   readonly #link: CoordinatorLink;
+  readonly #orders: OrderOffice;
   readonly #inFlightMax: number;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -77,6 +82,7 @@ export class SigningCalls {
 
   constructor(options: SigningCallsOptions) {
     this.#link = options.link;
+    this.#orders = options.orders;
     this.#inFlightMax = options.inFlightMax ?? inFlightDefaultMax;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLog;
@@ -116,7 +122,7 @@ export class SigningCalls {
         tenant: call.tenant,
         session: '',
         attempt: 0,
-        body: { case: 'call', value: frameOf(callId, call) },
+        body: { case: 'call', value: this.#frameOf(callId, call, nowMs) },
       },
       { correlationId: call.correlationId, traceparent: call.traceparent, deadlineMs },
     );
@@ -175,6 +181,24 @@ export class SigningCalls {
     }
   }
 
+  #frameOf(callId: bigint, call: SigningCall, nowMs: number) {
+    const { request, tenant, walletService = false, walletTerms } = call;
+    const { method } = call.method;
+    const { order, witnessMacs } = this.#orders(
+      { tenant, method, request: call.message, walletService, walletTerms },
+      nowMs,
+    );
+    return {
+      callId,
+      method,
+      request,
+      walletService,
+      ...(walletTerms && { walletTerms }),
+      ...(order && { order }),
+      ...(witnessMacs && { witnessMacs }),
+    };
+  }
+
   #take(callId: bigint): Waiting | undefined {
     const waiting = this.#waiting.get(callId);
     if (waiting === undefined) return undefined;
@@ -194,10 +218,6 @@ export class SigningCalls {
       this.#log.error({ reason: error instanceof Error ? error.stack : String(error) }, 'an answer could not be given');
     }
   }
-}
-
-function frameOf(callId: bigint, { method, request, walletService = false, walletTerms }: SigningCall) {
-  return { callId, method: method.method, request, walletService, ...(walletTerms && { walletTerms }) };
 }
 
 function deadlineOf(call: SigningCall, nowMs: number): number {

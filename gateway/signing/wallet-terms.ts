@@ -31,16 +31,15 @@ const approvalModeOf: Readonly<Record<WalletApprovalMode, ApprovalMode>> = {
 };
 
 /**
- * As `SigningCalls.start`, for a client: `message` is its decoded request. When the store of the wallets does not answer,
+ * As `SigningCalls.start`, for a client. When the store of the wallets does not answer,
  * the outcome is 503 and nothing was sent.
  */
 export function startClientCall(
   { calls, wallets, log }: ClientCallDeps,
-  message: object,
   call: SigningCall,
   done: (outcome: CallOutcome) => void,
 ): () => void {
-  const walletId = walletOf(call, message);
+  const walletId = walletOf(call);
   if (walletId === undefined || wallets === undefined) return calls.start(call, done);
   let cancelled = false;
   let cancel = (): void => {
@@ -62,7 +61,7 @@ export function startClientCall(
   return () => cancel();
 }
 
-function walletOf({ method }: SigningCall, message: object): string | undefined {
+function walletOf({ method, message }: SigningCall): string | undefined {
   if (method.method !== Method.INITIATE_SIGNING) return undefined;
   const { walletId } = message as InitiateSigningRequest;
   return walletIdPattern.test(walletId) ? walletId : undefined;

@@ -13,14 +13,11 @@ import { frostPartial } from '../../crypto/frost/frost.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
 import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { nodesMax } from '../../proto/limits.ts';
+import { derivationPathCharsMax, nodesMax } from '../../proto/limits.ts';
 import { isRecordName } from '../records.ts';
 import type { TakenNonce } from './nonce-pools.ts';
 import { isSigningScheme, schemes } from './schemes.ts';
 import type { SigningKey } from './signing-keys.ts';
-
-const hardenedFrom = 0x8000_0000;
-const pathIndicesMax = 255;
 
 /** What is wrong with a request whatever the key is, or undefined. Public text. */
 export function requestFault(request: PartialRequest, tenant: string, nodeId: number): string | undefined {
@@ -31,8 +28,8 @@ export function requestFault(request: PartialRequest, tenant: string, nodeId: nu
   if (message.length < messageBytesMin || message.length > messageBytesMax) {
     return `the message is not ${messageBytesMin} to ${messageBytesMax} bytes`;
   }
-  if (derivationPath.length > pathIndicesMax) return `the path has more than ${pathIndicesMax} indices`;
-  if (derivationPath.some((index) => index >= hardenedFrom)) return 'an index of the path is not below 2^31';
+  if (derivationPath.length > derivationPathCharsMax)
+    return `the path is longer than ${derivationPathCharsMax} characters`;
   if (scheme === Scheme.MOCK_ECDSA) return undefined;
   if (nonceNumber === 0n) return 'a FROST partial needs a nonce';
   return signersFault(request, nodeId);

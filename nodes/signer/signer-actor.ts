@@ -3,7 +3,7 @@
  *
  * Theory of operation
  * - DealNonces fills a pool bound to the coordinator's boot; the first one of a new boot voids everything before.
- * - PartialRequest: the request is checked by itself, its key is found or loaded (others for that key wait meanwhile), it
+ * - PartialRequest: the request is checked by itself and against the gateway's order for it, its key is found or loaded (others for that key wait meanwhile), it
  *   is checked against the key, its nonce is taken out of the pool, and only then something is computed. So a nonce is
  *   forgotten before anything that depends on it exists, and a duplicate finds NONCE_UNKNOWN.
  * - A request that is refused for any other reason burns the nonce that it names: it will not be asked for in good faith.
@@ -30,6 +30,7 @@ import { receivedBody } from '../messages.ts';
 import { keyRecordKey, type NodeRecord } from '../records.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';
+import { orderFault } from './orders.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
 import { isSigningScheme } from './schemes.ts';
 import { type SigningKey, SigningKeys } from './signing-keys.ts';
@@ -42,6 +43,8 @@ export interface SignerIdentity {
   /** A fresh id for every start of the process; part of every nonce's id. */
   readonly boot: string;
   readonly hedge: NonceHedge;
+  /** Secret, 32 bytes: shared with the gateways, whose orders it proves. */
+  readonly orderKey: Uint8Array;
 }
 
 /** A request on its way to an answer. */
@@ -116,7 +119,7 @@ function handle(
       return dealNonces(identity, state, body.value, input, context);
     case 'partialRequest': {
       const { from, trace } = input;
-      return partialRequested(identity, state, { from, trace, tenant, session, attempt, request: body.value });
+      return partialRequested(identity, state, { from, trace, tenant, session, attempt, request: body.value }, context);
     }
     default:
       return [event('signer.message.unexpected', 'warn', { from: input.from, message: body.case })];
@@ -140,12 +143,14 @@ function dealNonces(
   ];
 }
 
-function partialRequested(identity: SignerIdentity, state: SignerState, asked: Asked): NodeEffect[] {
+function partialRequested(identity: SignerIdentity, state: SignerState, asked: Asked, context: Context): NodeEffect[] {
   const { request, tenant } = asked;
   const fault = requestFault(request, tenant, identity.nodeId);
   if (fault !== undefined) {
     return refuseAndBurn(identity, state, asked, PartialRefusalCode.REQUEST_INVALID, fault);
   }
+  const unordered = orderFault(request, asked, identity.orderKey, context.nowMs);
+  if (unordered !== undefined) return refuseAndBurn(identity, state, asked, unordered.code, unordered.message);
   const recordKey = keyRecordKey(tenant, request.keySession);
   if (state.keys.has(recordKey)) return answer(identity, state, asked, recordKey);
   switch (state.waiting.add(recordKey, asked, request.message.length)) {

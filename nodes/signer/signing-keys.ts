@@ -4,7 +4,7 @@
  * A child costs one HMAC and one point addition an index, so that the children that are asked for again and again are
  * kept: the derived share and public key, ready to sign with. Secret, in memory only.
  */
-import { deriveTweak, tweakShare } from '../../crypto/derivation.ts';
+import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';
 import type { Curve } from '../../crypto/group.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
 import { BoundedCache } from './bounded-cache.ts';
@@ -42,17 +42,20 @@ export class SigningKeys {
   }
 
   /**
-   * The key at a path. Its parent must be at hand (`has`).
+   * The key at a path as orders write it: its hardened components name the account and derive nothing. Its parent must be
+   * at hand (`has`).
    *
-   * @throws CryptoError INVALID_PATH for an index without a child
+   * @throws CryptoError INVALID_PATH for what is no path, or an index without a child
    */
-  find(key: string, path: readonly number[]): SigningKey {
+  find(key: string, derivationPath: string): SigningKey {
     const parent = this.#parents.get(key);
     if (parent === undefined) throw new Error('the parent key is not at hand');
-    if (path.length === 0) return parent;
-    const childKey = `${key}/${path.join('/')}`;
+    if (derivationPath === '') return parent;
+    const childKey = `${key} ${derivationPath}`;
     const known = this.#children.get(childKey);
     if (known !== undefined) return known;
+    const path = parsePath(derivationPath).normal;
+    if (path.length === 0) return parent;
     const { curve, threshold, totalNodes, publicKey, chainCode } = parent;
     const derived = deriveTweak({ curve, publicKey, chainCode, path });
     const child: SigningKey = {

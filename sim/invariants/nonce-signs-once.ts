@@ -64,5 +64,5 @@ export function nonceSignsOnce(): Checker {
 /** What a request asks to sign, and with which key: all that makes a second signature with its nonce another one. */
 function contentOf({ keySession, derivationPath, message, signers }: PartialRequest, tenant: string): string {
   const set = signers.map(({ nodeId, hiding, binding }) => `${nodeId}:${hexOf(hiding)}:${hexOf(binding)}`);
-  return `${tenant} ${keySession} ${derivationPath.join('/')} ${hexOf(message)} ${set.join(' ')}`;
+  return `${tenant} ${keySession} ${derivationPath} ${hexOf(message)} ${set.join(' ')}`;
 }

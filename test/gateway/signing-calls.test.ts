@@ -9,6 +9,7 @@ import {
   type SigningCall,
 } from '../../gateway/signing/signing-calls.ts';
 import { CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { unheededOrders } from '../support/orders.ts';
 import { FakeCoordinator, proof } from './support/fake-coordinator.ts';
 import { collectLog } from './support/gateway.ts';
 
@@ -20,7 +21,7 @@ beforeEach(() => {
   coordinator = new FakeCoordinator();
   const collected = collectLog();
   lines = collected.lines;
-  room = connectSigning({ link: coordinator, log: collected.log });
+  room = connectSigning({ link: coordinator, orders: unheededOrders(), log: collected.log });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -29,6 +30,7 @@ afterEach(() => {
 const aCall = (deadlineEpochMs?: number): SigningCall => ({
   method: signingMethods[0]!,
   request: new Uint8Array(),
+  message: {},
   tenant: 'acme',
   correlationId: 'c',
   traceparent: '',

@@ -18,6 +18,7 @@ import {
   type WireBodyInit,
   type WireCase,
 } from '../../proto/wire.ts';
+import { type OrderWish, orderFor } from '../support/orders.ts';
 
 /** Deterministic bytes: SHA-256 in counter mode over a label. */
 export function seededRandom(label: string): RandomBytes {
@@ -33,6 +34,7 @@ export function seededRandom(label: string): RandomBytes {
   };
 }
 
+const gatewayIdentity = 202;
 export const identitySeedOf = (nodeId: number): Uint8Array => new Uint8Array(32).fill(nodeId);
 
 export function rosterOf(nodes: number): Roster {
@@ -41,7 +43,7 @@ export function rosterOf(nodes: number): Roster {
     clusterId: 'cl_test',
     nodes: Array.from({ length: nodes }, (_, index) => ({ id: index + 1, publicKey: identity(index + 1) })),
     coordinator: identity(201),
-    gateway: identity(202),
+    gateway: identity(gatewayIdentity),
   };
 }
 
@@ -149,6 +151,12 @@ export class TestNode {
     const trace = { correlationId: 'c', traceparent: '', deadlineMs: 0 };
     const [envelope] = decodeFrames(encodeFrame({ from, to, message: { ...names, body }, trace }));
     return this.#feed(to, { kind: 'message', from, message: envelope!.message, trace });
+  }
+
+  /** A gateway's order for this node. */
+  order(names: FrameNames, request: Parameters<typeof orderFor>[3], wish?: OrderWish): ReturnType<typeof orderFor> {
+    const gateway = { roster: this.#roster, gatewaySeed: identitySeedOf(gatewayIdentity) };
+    return orderFor(gateway, this.nodeId, names, request, wish);
   }
 
   fireTimer(address: Address, name: string): void {

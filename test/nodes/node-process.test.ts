@@ -26,6 +26,7 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../../proto/wire.ts';
+import { orderFor } from '../support/orders.ts';
 import { identitySeedOf, rosterOf } from './harness.ts';
 
 const roster = rosterOf(3);
@@ -179,7 +180,9 @@ describe('node processes', () => {
       noncePoint: nonce.R,
       mockNonceInverse: group.encodeScalar(nonce.kInverse),
     };
-    const reply = await ask(1, { case: 'partialRequest', value: request }, 'partialReply', false);
+    const gateway = { roster: rosterOf(3), gatewaySeed: identitySeedOf(202) };
+    const order = orderFor(gateway, 1, names, request);
+    const reply = await ask(1, { case: 'partialRequest', value: { ...request, order } }, 'partialReply', false);
     const partial = group.decodeScalar(reply.outcome.value as Uint8Array);
     const verificationShare = results[0]!.verificationShares[0]!;
     expect(verifyMockEcdsaPartial({ ...nonce, digest, verificationShare, partial })).toBe(true);

@@ -46,8 +46,10 @@ function deal(node: TestNode, scheme: Scheme, count = 1, boot = coordinatorBoot)
   return only(node.signer({ ...names, tenant: '', session: '' }, { case: 'dealNonces', value }), 'noncesDealt').nonces;
 }
 
+/** With a gateway's order for exactly this, unless the request has another. */
 function ask(node: TestNode, request: Request): Sent[] {
-  const value = { keySession: 'key-1', nodeBoot: node.boot, coordinatorBoot, attemptTag: 77n, ...request };
+  const asked = { keySession: 'key-1', nodeBoot: node.boot, coordinatorBoot, attemptTag: 77n, ...request };
+  const value = { order: node.order(names, asked), ...asked };
   return node.signer(names, { case: 'partialRequest', value });
 }
 
@@ -92,13 +94,14 @@ function frostRound(nodes: readonly TestNode[], scheme: FrostScheme) {
 
 describe('mock ECDSA', () => {
   it.each([[[]], [[0, 5]]])('signs under the key at path %j, dealers of nonces or not', (path) => {
+    const derivationPath = ['m', ...path].join('/');
     const { nodes, packages } = nodesWithKey('secp256k1');
     const { dealt, nonce, request } = mockRound(nodes.slice(0, 2));
     const derived = deriveTweak({ ...packages[0]!, path });
     const digest = request.message!;
     const partials = [1, 3].map((nodeId) => {
       const nonceNumber = nodeId === 3 ? 0n : dealt[0]!.number;
-      const sent = ask(nodes[nodeId - 1]!, { ...request, derivationPath: path, nonceNumber });
+      const sent = ask(nodes[nodeId - 1]!, { ...request, derivationPath, nonceNumber });
       expect(only(sent, 'partialReply')).toMatchObject({ nodeId, attemptTag: 77n });
       const partial = groupOf('secp256k1').decodeScalar(partialOf(sent));
       const share = packages[0]!.verificationShares[nodeId - 1]!;
@@ -140,6 +143,7 @@ describe.each([Scheme.FROST_ED25519, Scheme.FROST_BIP340] as const)('FROST, sche
   const { curve, suite } = schemes[scheme];
 
   it.each([[[]], [[1, 2, 3]]])('signs under the key at path %j', (path) => {
+    const derivationPath = ["m/44'", ...path].join('/');
     const { nodes, packages } = nodesWithKey(curve);
     const signing = [nodes[0]!, nodes[2]!];
     const { dealt, signers, request } = frostRound(signing, scheme);
@@ -148,7 +152,7 @@ describe.each([Scheme.FROST_ED25519, Scheme.FROST_BIP340] as const)('FROST, sche
     const round = { suite, groupPublicKey: derived.publicKey, message, commitments: signers };
     const partials = signing.map((node, index) => {
       const nonceNumber = dealt[index]!.number;
-      const bytes = partialOf(ask(node, { ...request, derivationPath: path, nonceNumber }));
+      const bytes = partialOf(ask(node, { ...request, derivationPath, nonceNumber }));
       const partial = groupOf(curve).decodeScalar(bytes);
       const share = packages[0]!.verificationShares[node.nodeId - 1]!;
       const verificationShare = tweakPoint(curve, share, derived.tweak);
@@ -177,8 +181,8 @@ describe.each([Scheme.FROST_ED25519, Scheme.FROST_BIP340] as const)('FROST, sche
       }),
       () => ({ message: new Uint8Array(0) }),
       () => ({ message: new Uint8Array(65_537) }),
-      () => ({ derivationPath: [2 ** 31] }),
-      () => ({ derivationPath: new Array(256).fill(0) }),
+      () => ({ derivationPath: 'm/2147483648' }),
+      () => ({ derivationPath: `m${'/0'.repeat(256)}` }),
       () => ({ keySession: 'a/b' }),
       () => ({ keySession: '' }),
     ];
@@ -234,10 +238,10 @@ describe('keys', () => {
     const { nodes } = nodesWithKey('secp256k1');
     const { request } = mockRound(nodes.slice(0, 2));
     expect(refusalOf(ask(nodes[0]!, { ...request, keySession: 'key-2' }))).toBe(KEY_UNKNOWN);
-    const value = { ...request, keySession: 'key-1' };
-    expect(refusalOf(nodes[0]!.signer({ ...names, tenant: 'other' }, { case: 'partialRequest', value }))).toBe(
-      KEY_UNKNOWN,
-    );
+    const elsewhere = { ...names, tenant: 'other' };
+    const key = { ...request, keySession: 'key-1' };
+    const value = { ...key, order: nodes[0]!.order(elsewhere, key) };
+    expect(refusalOf(nodes[0]!.signer(elsewhere, { case: 'partialRequest', value }))).toBe(KEY_UNKNOWN);
     const slashed = { ...names, tenant: 'acme/key-1' };
     expect(refusalOf(nodes[0]!.signer(slashed, { case: 'partialRequest', value }))).toBe(REQUEST_INVALID);
   });
@@ -409,7 +413,7 @@ function requestFor(
   return {
     scheme: one.scheme,
     keySession: fault === 'key' ? 'key-2' : 'key-1',
-    derivationPath: fault === 'path' ? [2 ** 31] : [],
+    derivationPath: fault === 'path' ? 'm/2147483648' : '',
     message: new Uint8Array(32).fill(message),
     nonceNumber: one.nonce.number,
     nodeBoot: one.nodeBoot,

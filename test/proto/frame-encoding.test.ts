@@ -42,7 +42,7 @@ const body: fc.Arbitrary<WireBodyInit> = fc.oneof(
     return { case: 'partialReply', value: { nodeId: 3, attemptTag, outcome: { case: 'partial', value: partial } } };
   }),
   fc.uint8Array({ minLength: 16_000, maxLength: 17_000 }).map((message): WireBodyInit => {
-    return { case: 'partialRequest', value: { scheme: 2, keySession: 'key', message, derivationPath: [0, 5] } };
+    return { case: 'partialRequest', value: { scheme: 2, keySession: 'key', message, derivationPath: 'm/0/5' } };
   }),
 );
 const envelope: fc.Arbitrary<WireEnvelope> = fc.record({

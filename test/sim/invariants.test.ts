@@ -62,7 +62,7 @@ describe('nonce-signs-once', () => {
       value: {
         scheme: 1,
         keySession: 'k',
-        derivationPath: [],
+        derivationPath: '',
         message: digest,
         nonceNumber: 4n,
         nodeBoot: 'b1',

@@ -14,6 +14,7 @@ import { connectSigning } from '../../../gateway/signing/connect.ts';
 import type { TenantStore } from '../../../gateway/store/contract.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
 import { root } from '../../cli/support/up-process.ts';
+import { unheededOrders } from '../../support/orders.ts';
 import { SimLink } from '../signing/sim-link.ts';
 import { collectLog, MemoryTokens, tokenKey } from '../support/gateway.ts';
 import { FakeControl } from './support/fake-control.ts';
@@ -28,7 +29,7 @@ let http: FastifyInstance;
 beforeEach(async () => {
   cluster = new SimCluster({ seed: 'sandbox sessions', nodes: 3 });
   const { log } = collectLog();
-  const room = connectSigning({ link: new SimLink(cluster), log });
+  const room = connectSigning({ link: new SimLink(cluster), orders: unheededOrders(), log });
   const tokens = new MemoryTokens();
   tokens.put(token, { tenant });
   const environment = 'sandbox';

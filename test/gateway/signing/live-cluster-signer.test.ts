@@ -9,6 +9,7 @@ import { makeClusterSigner } from '../../../gateway/signing/live-cluster-signer.
 import { CallErrorCode, Method } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
+import { unheededOrders } from '../../support/orders.ts';
 import { type Answer, FakeCoordinator } from '../support/fake-coordinator.ts';
 import { SimLink } from './sim-link.ts';
 
@@ -38,7 +39,7 @@ describe('on a cluster', () => {
   beforeEach(() => {
     cluster = new SimCluster({ seed: 'signer', nodes: 3 });
     link = new SimLink(cluster);
-    signer = makeClusterSigner({ calls: connectSigning({ link }).calls });
+    signer = makeClusterSigner({ calls: connectSigning({ link, orders: unheededOrders() }).calls });
   });
 
   /** A session that signs nothing yet, as one stands whose coordinator died right after its first write. */
@@ -178,7 +179,7 @@ describe('on answers made by hand', () => {
   let signer: ClusterSigner;
   beforeEach(() => {
     coordinator = new FakeCoordinator();
-    signer = makeClusterSigner({ calls: connectSigning({ link: coordinator }).calls });
+    signer = makeClusterSigner({ calls: connectSigning({ link: coordinator, orders: unheededOrders() }).calls });
   });
 
   const told = (state: ReceiptState, reasonCode: string, more: object = {}): Answer => ({

@@ -136,8 +136,14 @@ describe('a client’s InitiateSigning', () => {
     const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
     const cancel = startClientCall(
       { calls: room.calls, log, wallets },
-      create(InitiateSigningRequestSchema, { walletId }),
-      { method: signingMethods[2]!, request: new Uint8Array(), tenant: 't', correlationId: '', traceparent: '' },
+      {
+        method: signingMethods[2]!,
+        request: new Uint8Array(),
+        message: create(InitiateSigningRequestSchema, { walletId }),
+        tenant: 't',
+        correlationId: '',
+        traceparent: '',
+      },
       (outcome) => answers.push(outcome),
     );
     cancel();

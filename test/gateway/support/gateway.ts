@@ -18,6 +18,7 @@ import { connectSigning, type SigningRoom } from '../../../gateway/signing/conne
 import type { WalletReader } from '../../../gateway/signing/wallet-terms.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
+import { unheededOrders } from '../../support/orders.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
 
 export const testToken = 'svc_sk_test_abcdefghijklmnop';
@@ -105,7 +106,12 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const tokens = new MemoryTokens();
   const { log, lines } = collectLog();
   const clock = { offsetMs: 0 };
-  const room = connectSigning({ link: coordinator, log, ...(inFlightMax === undefined ? {} : { inFlightMax }) });
+  const room = connectSigning({
+    link: coordinator,
+    orders: unheededOrders(),
+    log,
+    ...(inFlightMax === undefined ? {} : { inFlightMax }),
+  });
   coordinator.status(healthyCluster);
   const authenticator = new Authenticator({
     environment,

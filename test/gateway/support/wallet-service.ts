@@ -21,6 +21,7 @@ import type { SandboxSessions } from '../../../gateway/sandbox/sessions.ts';
 import type { ClusterSigner, Curve } from '../../../gateway/signing/cluster-signer.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { buildWalletApi, type WalletApi } from '../../../gateway/wallet-api.ts';
+import { unheededOrders } from '../../support/orders.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 import { FakeControl, FakeSessions } from '../sandbox/support/fake-control.ts';
@@ -139,7 +140,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
   const redis = openRedis(redisServer.url, log);
   await until(() => redis.status === 'ready', 'Redis');
   const coordinator = new FakeCoordinator();
-  const room = connectSigning({ link: coordinator, log });
+  const room = connectSigning({ link: coordinator, orders: unheededOrders(), log });
   coordinator.status(healthyCluster);
   const time = { nowMs: () => Date.now() + clock.offsetMs };
   const acceptAnyTestToken = environment === 'sandbox';

@@ -9,6 +9,7 @@ import type { RestDeps } from '../../../../gateway/rest/mount.ts';
 import type { Route } from '../../../../gateway/rest/route.ts';
 import { connectSigning } from '../../../../gateway/signing/connect.ts';
 import type { TenantStore } from '../../../../gateway/store/contract.ts';
+import { unheededOrders } from '../../../support/orders.ts';
 import { FakeCoordinator, healthyCluster } from '../../support/fake-coordinator.ts';
 import { collectLog, type LogLine, MemoryTokens, tokenKey } from '../../support/gateway.ts';
 
@@ -40,7 +41,7 @@ export async function restApp(options: RestAppOptions): Promise<RestApp> {
   const coordinator = new FakeCoordinator();
   const tokens = new MemoryTokens();
   const { log, lines } = collectLog();
-  const room = connectSigning({ link: coordinator, log });
+  const room = connectSigning({ link: coordinator, orders: unheededOrders(), log });
   coordinator.status(healthyCluster);
   const acceptAnyTestToken = environment === 'sandbox';
   const authenticator = new Authenticator({ environment, acceptAnyTestToken, tokenKey, store: tokens, log });

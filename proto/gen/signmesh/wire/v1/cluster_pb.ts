@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/cluster.proto.
  */
 export const file_signmesh_wire_v1_cluster: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEinwEKBENhbGwSDwoHY2FsbF9pZBgBIAEoBBIoCgZtZXRob2QYAiABKA4yGC5zaWdubWVzaC53aXJlLnYxLk1ldGhvZBIPCgdyZXF1ZXN0GAMgASgMEhYKDndhbGxldF9zZXJ2aWNlGAQgASgIEjMKDHdhbGxldF90ZXJtcxgFIAEoCzIdLnNpZ25tZXNoLndpcmUudjEuV2FsbGV0VGVybXMiZwoLV2FsbGV0VGVybXMSFAoMaW50ZW50c19vbmx5GAEgASgIEjAKDWFwcHJvdmFsX21vZGUYAiABKA4yGS5zdmMubWVzaC52MS5BcHByb3ZhbE1vZGUSEAoIYXJjaGl2ZWQYAyABKAgiNgoPQ2xvc2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRITCgtyZXZva2Vfb25seRgCIAEoCCIkChBDbG9zZUtleVJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgNIisKFUluc3BlY3RTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIqMDChZJbnNwZWN0U2Vzc2lvblJlc3BvbnNlEg0KBWZvdW5kGAEgASgIEgwKBGtpbmQYAiABKAkSKAoFc3RhdGUYAyABKA4yGS5zdmMubWVzaC52MS5SZWNlaXB0U3RhdGUSEwoLcmVhc29uX2NvZGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRINCgVlcG9jaBgGIAEoBBIPCgdhdHRlbXB0GAcgASgNEhAKCGN1bHByaXRzGAggAygNEhEKCXN1Ym1pdHRlZBgJIAMoDRINCgVnaXZlbhgKIAMoDRIWCg52ZXJpZmllZF9wYWlycxgLIAMoCRIWCg5wbGF5ZWRfZGVhbGVycxgMIAMoDRISCgpwdWJsaWNfa2V5GA0gASgMEhsKE2NyZWF0ZWRfYXRfZXBvY2hfbXMYDiABKAMSGwoTZXhwaXJlc19hdF9lcG9jaF9tcxgPIAEoAxITCgtrZXlfc2Vzc2lvbhgQIAEoCRIRCgl0aHJlc2hvbGQYESABKA0SEwoLdG90YWxfbm9kZXMYEiABKA0SDQoFY3VydmUYEyABKAkiPAoVUHJldmlld1BhcnRpYWxSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHbm9kZV9pZBgCIAEoDSJ1ChZQcmV2aWV3UGFydGlhbFJlc3BvbnNlEg8KB3BhcnRpYWwYASABKAwSEwoLbm9uY2VfcG9pbnQYAiABKAwSDwoHYXR0ZW1wdBgDIAEoDRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJImkKCUNhbGxSZXBseRIPCgdjYWxsX2lkGAEgASgEEhIKCHJlc3BvbnNlGAIgASgMSAASLAoFZXJyb3IYAyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckgAQgkKB291dGNvbWUiSwoJQ2FsbEVycm9yEi0KBGNvZGUYASABKA4yHy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckNvZGUSDwoHbWVzc2FnZRgCIAEoCSKQAQoNQ2x1c3RlclN0YXR1cxITCgtub2Rlc190b3RhbBgBIAEoDRITCgtub2Rlc19yZWFkeRgCIAMoDRIOCgZxdW9ydW0YAyABKA0SEwoLc3RvcmVfcmVhZHkYBCABKAgSFgoOY3J5cHRvX2JhY2tlbmQYBSABKAkSGAoQY29vcmRpbmF0b3JfYm9vdBgGIAEoCSqTAgoGTWV0aG9kEhYKEk1FVEhPRF9VTlNQRUNJRklFRBAAEhcKE01FVEhPRF9JTklUSUFURV9ES0cQARIeChpNRVRIT0RfRVhDSEFOR0VfREtHX1NIQVJFUxACEhsKF01FVEhPRF9JTklUSUFURV9TSUdOSU5HEAMSIQodTUVUSE9EX1NVQk1JVF9TSUdOQVRVUkVfU0hBUkUQBBIZChVNRVRIT0RfUkVTVU1FX1NFU1NJT04QBRIUChBNRVRIT0RfQ0xPU0VfS0VZEAYSDwoLTUVUSE9EX1NJR04QBxIaChZNRVRIT0RfSU5TUEVDVF9TRVNTSU9OEAgSGgoWTUVUSE9EX1BSRVZJRVdfUEFSVElBTBAJKtUBCg1DYWxsRXJyb3JDb2RlEh8KG0NBTExfRVJST1JfQ09ERV9VTlNQRUNJRklFRBAAEh4KGkNBTExfRVJST1JfQ09ERV9PVkVSTE9BREVEEAESHwobQ0FMTF9FUlJPUl9DT0RFX1VOQVZBSUxBQkxFEAISJQohQ0FMTF9FUlJPUl9DT0RFX0RFQURMSU5FX0VYQ0VFREVEEAMSHAoYQ0FMTF9FUlJPUl9DT0RFX0lOVEVSTkFMEAQSHQoZQ0FMTF9FUlJPUl9DT0RFX01BTEZPUk1FRBAFYgZwcm90bzM", [file_svc_mesh_v1_mpc_wallet]);
+  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEi5AEKBENhbGwSDwoHY2FsbF9pZBgBIAEoBBIoCgZtZXRob2QYAiABKA4yGC5zaWdubWVzaC53aXJlLnYxLk1ldGhvZBIPCgdyZXF1ZXN0GAMgASgMEhYKDndhbGxldF9zZXJ2aWNlGAQgASgIEjMKDHdhbGxldF90ZXJtcxgFIAEoCzIdLnNpZ25tZXNoLndpcmUudjEuV2FsbGV0VGVybXMSLQoFb3JkZXIYBiABKAsyHi5zaWdubWVzaC53aXJlLnYxLlNpZ25pbmdPcmRlchIUCgx3aXRuZXNzX21hY3MYByABKAwiYQoMU2lnbmluZ09yZGVyEhIKCnNlc3Npb25faWQYASABKAkSGAoQZXhwaXJlc19lcG9jaF9tcxgCIAEoAxIVCg1uZWVkc193aXRuZXNzGAMgASgIEgwKBG1hY3MYBCABKAwiZwoLV2FsbGV0VGVybXMSFAoMaW50ZW50c19vbmx5GAEgASgIEjAKDWFwcHJvdmFsX21vZGUYAiABKA4yGS5zdmMubWVzaC52MS5BcHByb3ZhbE1vZGUSEAoIYXJjaGl2ZWQYAyABKAgiNgoPQ2xvc2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRITCgtyZXZva2Vfb25seRgCIAEoCCIkChBDbG9zZUtleVJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgNIisKFUluc3BlY3RTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIqMDChZJbnNwZWN0U2Vzc2lvblJlc3BvbnNlEg0KBWZvdW5kGAEgASgIEgwKBGtpbmQYAiABKAkSKAoFc3RhdGUYAyABKA4yGS5zdmMubWVzaC52MS5SZWNlaXB0U3RhdGUSEwoLcmVhc29uX2NvZGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRINCgVlcG9jaBgGIAEoBBIPCgdhdHRlbXB0GAcgASgNEhAKCGN1bHByaXRzGAggAygNEhEKCXN1Ym1pdHRlZBgJIAMoDRINCgVnaXZlbhgKIAMoDRIWCg52ZXJpZmllZF9wYWlycxgLIAMoCRIWCg5wbGF5ZWRfZGVhbGVycxgMIAMoDRISCgpwdWJsaWNfa2V5GA0gASgMEhsKE2NyZWF0ZWRfYXRfZXBvY2hfbXMYDiABKAMSGwoTZXhwaXJlc19hdF9lcG9jaF9tcxgPIAEoAxITCgtrZXlfc2Vzc2lvbhgQIAEoCRIRCgl0aHJlc2hvbGQYESABKA0SEwoLdG90YWxfbm9kZXMYEiABKA0SDQoFY3VydmUYEyABKAkiPAoVUHJldmlld1BhcnRpYWxSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHbm9kZV9pZBgCIAEoDSJ1ChZQcmV2aWV3UGFydGlhbFJlc3BvbnNlEg8KB3BhcnRpYWwYASABKAwSEwoLbm9uY2VfcG9pbnQYAiABKAwSDwoHYXR0ZW1wdBgDIAEoDRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJImkKCUNhbGxSZXBseRIPCgdjYWxsX2lkGAEgASgEEhIKCHJlc3BvbnNlGAIgASgMSAASLAoFZXJyb3IYAyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckgAQgkKB291dGNvbWUiSwoJQ2FsbEVycm9yEi0KBGNvZGUYASABKA4yHy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckNvZGUSDwoHbWVzc2FnZRgCIAEoCSKQAQoNQ2x1c3RlclN0YXR1cxITCgtub2Rlc190b3RhbBgBIAEoDRITCgtub2Rlc19yZWFkeRgCIAMoDRIOCgZxdW9ydW0YAyABKA0SEwoLc3RvcmVfcmVhZHkYBCABKAgSFgoOY3J5cHRvX2JhY2tlbmQYBSABKAkSGAoQY29vcmRpbmF0b3JfYm9vdBgGIAEoCSqTAgoGTWV0aG9kEhYKEk1FVEhPRF9VTlNQRUNJRklFRBAAEhcKE01FVEhPRF9JTklUSUFURV9ES0cQARIeChpNRVRIT0RfRVhDSEFOR0VfREtHX1NIQVJFUxACEhsKF01FVEhPRF9JTklUSUFURV9TSUdOSU5HEAMSIQodTUVUSE9EX1NVQk1JVF9TSUdOQVRVUkVfU0hBUkUQBBIZChVNRVRIT0RfUkVTVU1FX1NFU1NJT04QBRIUChBNRVRIT0RfQ0xPU0VfS0VZEAYSDwoLTUVUSE9EX1NJR04QBxIaChZNRVRIT0RfSU5TUEVDVF9TRVNTSU9OEAgSGgoWTUVUSE9EX1BSRVZJRVdfUEFSVElBTBAJKtUBCg1DYWxsRXJyb3JDb2RlEh8KG0NBTExfRVJST1JfQ09ERV9VTlNQRUNJRklFRBAAEh4KGkNBTExfRVJST1JfQ09ERV9PVkVSTE9BREVEEAESHwobQ0FMTF9FUlJPUl9DT0RFX1VOQVZBSUxBQkxFEAISJQohQ0FMTF9FUlJPUl9DT0RFX0RFQURMSU5FX0VYQ0VFREVEEAMSHAoYQ0FMTF9FUlJPUl9DT0RFX0lOVEVSTkFMEAQSHQoZQ0FMTF9FUlJPUl9DT0RFX01BTEZPUk1FRBAFYgZwcm90bzM", [file_svc_mesh_v1_mpc_wallet]);
 
 /**
  * An authenticated, decodable call of a client; the tenant stands in the frame.
@@ -55,6 +55,21 @@ export type Call = Message<"signmesh.wire.v1.Call"> & {
    * @generated from field: signmesh.wire.v1.WalletTerms wallet_terms = 5;
    */
   walletTerms?: WalletTerms | undefined;
+
+  /**
+   * Of InitiateSigning and Sign: this gateway orders it of the nodes.
+   *
+   * @generated from field: signmesh.wire.v1.SigningOrder order = 6;
+   */
+  order?: SigningOrder | undefined;
+
+  /**
+   * Of an InitiateSigning or ResumeSession that brings a witness: this gateway admitted it. 16 bytes for each node of
+   * the roster, ascending.
+   *
+   * @generated from field: bytes witness_macs = 7;
+   */
+  witnessMacs: Uint8Array;
 };
 
 /**
@@ -63,6 +78,45 @@ export type Call = Message<"signmesh.wire.v1.Call"> & {
  */
 export const CallSchema: GenMessage<Call> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_cluster, 0);
+
+/**
+ * What the nodes of a session want to see before they sign: crypto/orders.ts says what is authenticated. The rest of it
+ * stands in the request.
+ *
+ * @generated from message signmesh.wire.v1.SigningOrder
+ */
+export type SigningOrder = Message<"signmesh.wire.v1.SigningOrder"> & {
+  /**
+   * The session that the call begins: "sig_" and a UUID.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: int64 expires_epoch_ms = 2;
+   */
+  expiresEpochMs: bigint;
+
+  /**
+   * @generated from field: bool needs_witness = 3;
+   */
+  needsWitness: boolean;
+
+  /**
+   * 16 bytes for each node of the roster, ascending.
+   *
+   * @generated from field: bytes macs = 4;
+   */
+  macs: Uint8Array;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.SigningOrder.
+ * Use `create(SigningOrderSchema)` to create a new message.
+ */
+export const SigningOrderSchema: GenMessage<SigningOrder> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 1);
 
 /**
  * @generated from message signmesh.wire.v1.WalletTerms
@@ -95,7 +149,7 @@ export type WalletTerms = Message<"signmesh.wire.v1.WalletTerms"> & {
  * Use `create(WalletTermsSchema)` to create a new message.
  */
 export const WalletTermsSchema: GenMessage<WalletTerms> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 1);
+  messageDesc(file_signmesh_wire_v1_cluster, 2);
 
 /**
  * Of METHOD_CLOSE_KEY.
@@ -121,7 +175,7 @@ export type CloseKeyRequest = Message<"signmesh.wire.v1.CloseKeyRequest"> & {
  * Use `create(CloseKeyRequestSchema)` to create a new message.
  */
 export const CloseKeyRequestSchema: GenMessage<CloseKeyRequest> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 2);
+  messageDesc(file_signmesh_wire_v1_cluster, 3);
 
 /**
  * @generated from message signmesh.wire.v1.CloseKeyResponse
@@ -140,7 +194,7 @@ export type CloseKeyResponse = Message<"signmesh.wire.v1.CloseKeyResponse"> & {
  * Use `create(CloseKeyResponseSchema)` to create a new message.
  */
 export const CloseKeyResponseSchema: GenMessage<CloseKeyResponse> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 3);
+  messageDesc(file_signmesh_wire_v1_cluster, 4);
 
 /**
  * Of METHOD_INSPECT_SESSION.
@@ -159,7 +213,7 @@ export type InspectSessionRequest = Message<"signmesh.wire.v1.InspectSessionRequ
  * Use `create(InspectSessionRequestSchema)` to create a new message.
  */
 export const InspectSessionRequestSchema: GenMessage<InspectSessionRequest> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 4);
+  messageDesc(file_signmesh_wire_v1_cluster, 5);
 
 /**
  * @generated from message signmesh.wire.v1.InspectSessionResponse
@@ -280,7 +334,7 @@ export type InspectSessionResponse = Message<"signmesh.wire.v1.InspectSessionRes
  * Use `create(InspectSessionResponseSchema)` to create a new message.
  */
 export const InspectSessionResponseSchema: GenMessage<InspectSessionResponse> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 5);
+  messageDesc(file_signmesh_wire_v1_cluster, 6);
 
 /**
  * Of METHOD_PREVIEW_PARTIAL.
@@ -304,7 +358,7 @@ export type PreviewPartialRequest = Message<"signmesh.wire.v1.PreviewPartialRequ
  * Use `create(PreviewPartialRequestSchema)` to create a new message.
  */
 export const PreviewPartialRequestSchema: GenMessage<PreviewPartialRequest> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 6);
+  messageDesc(file_signmesh_wire_v1_cluster, 7);
 
 /**
  * @generated from message signmesh.wire.v1.PreviewPartialResponse
@@ -347,7 +401,7 @@ export type PreviewPartialResponse = Message<"signmesh.wire.v1.PreviewPartialRes
  * Use `create(PreviewPartialResponseSchema)` to create a new message.
  */
 export const PreviewPartialResponseSchema: GenMessage<PreviewPartialResponse> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 7);
+  messageDesc(file_signmesh_wire_v1_cluster, 8);
 
 /**
  * @generated from message signmesh.wire.v1.CallReply
@@ -383,7 +437,7 @@ export type CallReply = Message<"signmesh.wire.v1.CallReply"> & {
  * Use `create(CallReplySchema)` to create a new message.
  */
 export const CallReplySchema: GenMessage<CallReply> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 8);
+  messageDesc(file_signmesh_wire_v1_cluster, 9);
 
 /**
  * @generated from message signmesh.wire.v1.CallError
@@ -405,7 +459,7 @@ export type CallError = Message<"signmesh.wire.v1.CallError"> & {
  * Use `create(CallErrorSchema)` to create a new message.
  */
 export const CallErrorSchema: GenMessage<CallError> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 9);
+  messageDesc(file_signmesh_wire_v1_cluster, 10);
 
 /**
  * Coordinator to every gateway, on connect and on every change.
@@ -455,7 +509,7 @@ export type ClusterStatus = Message<"signmesh.wire.v1.ClusterStatus"> & {
  * Use `create(ClusterStatusSchema)` to create a new message.
  */
 export const ClusterStatusSchema: GenMessage<ClusterStatus> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 10);
+  messageDesc(file_signmesh_wire_v1_cluster, 11);
 
 /**
  * The five RPCs of svc.mesh.v1.MpcWalletService, and what only the wallet control plane asks for.

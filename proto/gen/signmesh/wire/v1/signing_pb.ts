@@ -6,13 +6,15 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { KeystoreType } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
+import { file_svc_mesh_v1_mpc_wallet } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file signmesh/wire/v1/signing.proto.
  */
 export const file_signmesh_wire_v1_signing: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL3NpZ25pbmcucHJvdG8SEHNpZ25tZXNoLndpcmUudjEicAoKRGVhbE5vbmNlcxIoCgZzY2hlbWUYASABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRINCgVjb3VudBgCIAEoDRIYChBjb29yZGluYXRvcl9ib290GAMgASgJEg8KB3JlcXVlc3QYBCABKAQikgEKC05vbmNlc0RlYWx0EigKBnNjaGVtZRgBIAEoDjIYLnNpZ25tZXNoLndpcmUudjEuU2NoZW1lEhEKCW5vZGVfYm9vdBgCIAEoCRIYChBjb29yZGluYXRvcl9ib290GAMgASgJEiwKBm5vbmNlcxgEIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGVhbHROb25jZSJRCgpEZWFsdE5vbmNlEg4KBm51bWJlchgBIAEoBBIOCgZoaWRpbmcYAiABKAwSDwoHYmluZGluZxgDIAEoDBISCgptb2NrX25vbmNlGAQgASgMIkQKEFNpZ25lckNvbW1pdG1lbnQSDwoHbm9kZV9pZBgBIAEoDRIOCgZoaWRpbmcYAiABKAwSDwoHYmluZGluZxgDIAEoDCK3AgoOUGFydGlhbFJlcXVlc3QSKAoGc2NoZW1lGAEgASgOMhguc2lnbm1lc2gud2lyZS52MS5TY2hlbWUSEwoLa2V5X3Nlc3Npb24YAiABKAkSFwoPZGVyaXZhdGlvbl9wYXRoGAMgAygNEg8KB21lc3NhZ2UYBCABKAwSFAoMbm9uY2VfbnVtYmVyGAUgASgEEhEKCW5vZGVfYm9vdBgGIAEoCRIYChBjb29yZGluYXRvcl9ib290GAcgASgJEjMKB3NpZ25lcnMYCCADKAsyIi5zaWdubWVzaC53aXJlLnYxLlNpZ25lckNvbW1pdG1lbnQSEwoLbm9uY2VfcG9pbnQYCSABKAwSGgoSbW9ja19ub25jZV9pbnZlcnNlGAogASgMEhMKC2F0dGVtcHRfdGFnGAsgASgGIocBCgxQYXJ0aWFsUmVwbHkSDwoHbm9kZV9pZBgBIAEoDRIRCgdwYXJ0aWFsGAIgASgMSAASMwoHcmVmdXNhbBgDIAEoCzIgLnNpZ25tZXNoLndpcmUudjEuUGFydGlhbFJlZnVzYWxIABITCgthdHRlbXB0X3RhZxgEIAEoBkIJCgdvdXRjb21lIlUKDlBhcnRpYWxSZWZ1c2FsEjIKBGNvZGUYASABKA4yJC5zaWdubWVzaC53aXJlLnYxLlBhcnRpYWxSZWZ1c2FsQ29kZRIPCgdtZXNzYWdlGAIgASgJKmoKBlNjaGVtZRIWChJTQ0hFTUVfVU5TUEVDSUZJRUQQABIVChFTQ0hFTUVfTU9DS19FQ0RTQRABEhgKFFNDSEVNRV9GUk9TVF9FRDI1NTE5EAISFwoTU0NIRU1FX0ZST1NUX0JJUDM0MBADKrIBChJQYXJ0aWFsUmVmdXNhbENvZGUSJAogUEFSVElBTF9SRUZVU0FMX0NPREVfVU5TUEVDSUZJRUQQABImCiJQQVJUSUFMX1JFRlVTQUxfQ09ERV9OT05DRV9VTktOT1dOEAESJAogUEFSVElBTF9SRUZVU0FMX0NPREVfS0VZX1VOS05PV04QAhIoCiRQQVJUSUFMX1JFRlVTQUxfQ09ERV9SRVFVRVNUX0lOVkFMSUQQA2IGcHJvdG8z");
+  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL3NpZ25pbmcucHJvdG8SEHNpZ25tZXNoLndpcmUudjEicAoKRGVhbE5vbmNlcxIoCgZzY2hlbWUYASABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRINCgVjb3VudBgCIAEoDRIYChBjb29yZGluYXRvcl9ib290GAMgASgJEg8KB3JlcXVlc3QYBCABKAQikgEKC05vbmNlc0RlYWx0EigKBnNjaGVtZRgBIAEoDjIYLnNpZ25tZXNoLndpcmUudjEuU2NoZW1lEhEKCW5vZGVfYm9vdBgCIAEoCRIYChBjb29yZGluYXRvcl9ib290GAMgASgJEiwKBm5vbmNlcxgEIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGVhbHROb25jZSJRCgpEZWFsdE5vbmNlEg4KBm51bWJlchgBIAEoBBIOCgZoaWRpbmcYAiABKAwSDwoHYmluZGluZxgDIAEoDBISCgptb2NrX25vbmNlGAQgASgMIkQKEFNpZ25lckNvbW1pdG1lbnQSDwoHbm9kZV9pZBgBIAEoDRIOCgZoaWRpbmcYAiABKAwSDwoHYmluZGluZxgDIAEoDCLjAgoOUGFydGlhbFJlcXVlc3QSKAoGc2NoZW1lGAEgASgOMhguc2lnbm1lc2gud2lyZS52MS5TY2hlbWUSEwoLa2V5X3Nlc3Npb24YAiABKAkSFwoPZGVyaXZhdGlvbl9wYXRoGAMgASgJEg8KB21lc3NhZ2UYBCABKAwSFAoMbm9uY2VfbnVtYmVyGAUgASgEEhEKCW5vZGVfYm9vdBgGIAEoCRIYChBjb29yZGluYXRvcl9ib290GAcgASgJEjMKB3NpZ25lcnMYCCADKAsyIi5zaWdubWVzaC53aXJlLnYxLlNpZ25lckNvbW1pdG1lbnQSEwoLbm9uY2VfcG9pbnQYCSABKAwSGgoSbW9ja19ub25jZV9pbnZlcnNlGAogASgMEhMKC2F0dGVtcHRfdGFnGAsgASgGEioKBW9yZGVyGAwgASgLMhsuc2lnbm1lc2gud2lyZS52MS5Ob2RlT3JkZXIi1gEKCU5vZGVPcmRlchIdChV0cmFuc2FjdGlvbl9pbnRlbnRfaWQYASABKAkSFgoOd2FsbGV0X3NlcnZpY2UYAiABKAgSMAoNa2V5c3RvcmVfdHlwZRgDIAEoDjIZLnN2Yy5tZXNoLnYxLktleXN0b3JlVHlwZRINCgVjdXJ2ZRgEIAEoCRIYChBleHBpcmVzX2Vwb2NoX21zGAUgASgDEhUKDW5lZWRzX3dpdG5lc3MYBiABKAgSCwoDbWFjGAcgASgMEhMKC3dpdG5lc3NfbWFjGAggASgMIocBCgxQYXJ0aWFsUmVwbHkSDwoHbm9kZV9pZBgBIAEoDRIRCgdwYXJ0aWFsGAIgASgMSAASMwoHcmVmdXNhbBgDIAEoCzIgLnNpZ25tZXNoLndpcmUudjEuUGFydGlhbFJlZnVzYWxIABITCgthdHRlbXB0X3RhZxgEIAEoBkIJCgdvdXRjb21lIlUKDlBhcnRpYWxSZWZ1c2FsEjIKBGNvZGUYASABKA4yJC5zaWdubWVzaC53aXJlLnYxLlBhcnRpYWxSZWZ1c2FsQ29kZRIPCgdtZXNzYWdlGAIgASgJKmoKBlNjaGVtZRIWChJTQ0hFTUVfVU5TUEVDSUZJRUQQABIVChFTQ0hFTUVfTU9DS19FQ0RTQRABEhgKFFNDSEVNRV9GUk9TVF9FRDI1NTE5EAISFwoTU0NIRU1FX0ZST1NUX0JJUDM0MBADKtQCChJQYXJ0aWFsUmVmdXNhbENvZGUSJAogUEFSVElBTF9SRUZVU0FMX0NPREVfVU5TUEVDSUZJRUQQABImCiJQQVJUSUFMX1JFRlVTQUxfQ09ERV9OT05DRV9VTktOT1dOEAESJAogUEFSVElBTF9SRUZVU0FMX0NPREVfS0VZX1VOS05PV04QAhIoCiRQQVJUSUFMX1JFRlVTQUxfQ09ERV9SRVFVRVNUX0lOVkFMSUQQAxImCiJQQVJUSUFMX1JFRlVTQUxfQ09ERV9PUkRFUl9NSVNTSU5HEAQSJgoiUEFSVElBTF9SRUZVU0FMX0NPREVfT1JERVJfSU5WQUxJRBAFEiYKIlBBUlRJQUxfUkVGVVNBTF9DT0RFX09SREVSX0VYUElSRUQQBhIoCiRQQVJUSUFMX1JFRlVTQUxfQ09ERV9XSVRORVNTX01JU1NJTkcQB2IGcHJvdG8z", [file_svc_mesh_v1_mpc_wallet]);
 
 /**
  * Coordinator to node: deal this many nonces ahead. Those dealt to an earlier boot of the coordinator are void.
@@ -169,11 +171,11 @@ export type PartialRequest = Message<"signmesh.wire.v1.PartialRequest"> & {
   keySession: string;
 
   /**
-   * Non-hardened child indices below the key, in order.
+   * As the order says it; its non-hardened components are derived, in order.
    *
-   * @generated from field: repeated uint32 derivation_path = 3;
+   * @generated from field: string derivation_path = 3;
    */
-  derivationPath: number[];
+  derivationPath: string;
 
   /**
    * 32-byte digest for secp256k1, the message for ed25519.
@@ -225,6 +227,13 @@ export type PartialRequest = Message<"signmesh.wire.v1.PartialRequest"> & {
    * @generated from field: fixed64 attempt_tag = 11;
    */
   attemptTag: bigint;
+
+  /**
+   * What of the gateway's order is not said above, and the proof of it for this node.
+   *
+   * @generated from field: signmesh.wire.v1.NodeOrder order = 12;
+   */
+  order?: NodeOrder | undefined;
 };
 
 /**
@@ -233,6 +242,73 @@ export type PartialRequest = Message<"signmesh.wire.v1.PartialRequest"> & {
  */
 export const PartialRequestSchema: GenMessage<PartialRequest> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_signing, 4);
+
+/**
+ * A gateway's order as one node gets it. With tenant and session of the frame, and key, path and message of the request,
+ * it gives back what the gateway authenticated (crypto/orders.ts).
+ *
+ * @generated from message signmesh.wire.v1.NodeOrder
+ */
+export type NodeOrder = Message<"signmesh.wire.v1.NodeOrder"> & {
+  /**
+   * @generated from field: string transaction_intent_id = 1;
+   */
+  transactionIntentId: string;
+
+  /**
+   * The wallet service asks; its intents are a space of their own.
+   *
+   * @generated from field: bool wallet_service = 2;
+   */
+  walletService: boolean;
+
+  /**
+   * As the caller asked; UNSPECIFIED is the key's own scheme.
+   *
+   * @generated from field: svc.mesh.v1.KeystoreType keystore_type = 3;
+   */
+  keystoreType: KeystoreType;
+
+  /**
+   * As the caller asked; empty is the key's own.
+   *
+   * @generated from field: string curve = 4;
+   */
+  curve: string;
+
+  /**
+   * @generated from field: int64 expires_epoch_ms = 5;
+   */
+  expiresEpochMs: bigint;
+
+  /**
+   * Nothing is signed without witness_mac.
+   *
+   * @generated from field: bool needs_witness = 6;
+   */
+  needsWitness: boolean;
+
+  /**
+   * 16 bytes, of the gateway that admitted the request.
+   *
+   * @generated from field: bytes mac = 7;
+   */
+  mac: Uint8Array;
+
+  /**
+   * 16 bytes, of the gateway that admitted the witness; empty: none was admitted.
+   *
+   * @generated from field: bytes witness_mac = 8;
+   */
+  witnessMac: Uint8Array;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.NodeOrder.
+ * Use `create(NodeOrderSchema)` to create a new message.
+ */
+export const NodeOrderSchema: GenMessage<NodeOrder> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_signing, 5);
 
 /**
  * Node to coordinator. The frame repeats tenant, session and attempt.
@@ -277,7 +353,7 @@ export type PartialReply = Message<"signmesh.wire.v1.PartialReply"> & {
  * Use `create(PartialReplySchema)` to create a new message.
  */
 export const PartialReplySchema: GenMessage<PartialReply> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_signing, 5);
+  messageDesc(file_signmesh_wire_v1_signing, 6);
 
 /**
  * @generated from message signmesh.wire.v1.PartialRefusal
@@ -299,7 +375,7 @@ export type PartialRefusal = Message<"signmesh.wire.v1.PartialRefusal"> & {
  * Use `create(PartialRefusalSchema)` to create a new message.
  */
 export const PartialRefusalSchema: GenMessage<PartialRefusal> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_signing, 6);
+  messageDesc(file_signmesh_wire_v1_signing, 7);
 
 /**
  * @generated from enum signmesh.wire.v1.Scheme
@@ -367,6 +443,34 @@ export enum PartialRefusalCode {
    * @generated from enum value: PARTIAL_REFUSAL_CODE_REQUEST_INVALID = 3;
    */
   REQUEST_INVALID = 3,
+
+  /**
+   * No gateway's order comes with the request.
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_ORDER_MISSING = 4;
+   */
+  ORDER_MISSING = 4,
+
+  /**
+   * The order is not a gateway's, or is for something else.
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_ORDER_INVALID = 5;
+   */
+  ORDER_INVALID = 5,
+
+  /**
+   * The order was a gateway's, and its time is over.
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_ORDER_EXPIRED = 6;
+   */
+  ORDER_EXPIRED = 6,
+
+  /**
+   * The order needs a witness, and no gateway admitted one for this session.
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_WITNESS_MISSING = 7;
+   */
+  WITNESS_MISSING = 7,
 }
 
 /**

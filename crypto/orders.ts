@@ -1,0 +1,127 @@
+/**
+ * Orders: what a gateway has admitted, authenticated to every node, so that a node signs nothing that no gateway ordered.
+ *
+ * A gateway and a node share a key that follows from their pinned identities. An order is one MAC a node,
+ * over the same digest of what is ordered (`orderDigest`). So a node can check the MAC meant for it and make no other
+ * node's; the coordinator, which passes orders on, can make none. A MAC is symmetric: a node could make orders for
+ * itself, which it has no use for. Orders are no evidence towards third parties.
+ *
+ * A session that needs a human's approval needs a second order, of the gateway that admitted the witness
+ * (`witnessDigest`); both name the session.
+ *
+ * Digests are `transcriptHash` values: injective in their parts. A signature each would do the same for twenty times the
+ * time.
+ */
+import { concatBytes, encodeParts, equalBytes, transcriptHash, u32be, u64be, utf8 } from './bytes.ts';
+import { hkdfSha256, mac } from './hashing.ts';
+import { agreedSecret } from './identity.ts';
+
+const KEY_SALT = utf8('signmesh/order-key/v1');
+const yes = Uint8Array.of(1);
+const no = Uint8Array.of(0);
+
+/** What is ordered, as the request said it: nothing here was looked up or interpreted. */
+export interface OrderTerms {
+  readonly tenant: string;
+  /** The signing session; its gateway named it. */
+  readonly sessionId: string;
+  /** The key: the wallet, or the session of the DKG that made it. */
+  readonly keyId: string;
+  /** Numbers of svc.mesh.v1.KeystoreType; 0: the key's own scheme. */
+  readonly keystoreType: number;
+  /** Empty: the key's own. */
+  readonly curve: string;
+  readonly derivationPath: string;
+  /** A digest for secp256k1, the message for ed25519. */
+  readonly message: Uint8Array;
+  readonly intentId: string;
+  /** The wallet service asks: its intents are a space of their own. */
+  readonly walletService: boolean;
+  /** Signs only together with an order for a witness. */
+  readonly needsWitness: boolean;
+  /** Milliseconds since the Unix epoch; from then on the order counts no more. */
+  readonly expiresMs: bigint;
+}
+
+/** What a session's witness was admitted for. */
+export interface WitnessTerms {
+  readonly tenant: string;
+  readonly sessionId: string;
+}
+
+/** Who shares keys: what of a pinned roster they follow from. */
+export interface OrderMembers {
+  readonly clusterId: string;
+  readonly gateway: Uint8Array;
+  readonly nodes: readonly { readonly id: number; readonly publicKey: Uint8Array }[];
+}
+
+/** A gateway's side: MACs for every node, 16 bytes each, ascending by node id. */
+export interface GatewayMacs {
+  order(terms: OrderTerms): Uint8Array;
+  witness(terms: WitnessTerms): Uint8Array;
+}
+
+/**
+ * Keys are agreed at first use, one a node, and kept.
+ *
+ * @param secretKey of the gateways' identity
+ */
+export function gatewayMacs(members: OrderMembers, secretKey: Uint8Array): GatewayMacs {
+  let keys: readonly Uint8Array[] | undefined;
+  const macs = (digest: Uint8Array): Uint8Array => {
+    keys ??= members.nodes.map(({ id, publicKey }) => orderKey(members, id, secretKey, publicKey));
+    return concatBytes(...keys.map((key) => mac(key, digest)));
+  };
+  return {
+    order: (terms) => macs(orderDigest(terms)),
+    witness: (terms) => macs(witnessDigest(terms)),
+  };
+}
+
+/** A node's key for orders, 32 secret bytes. `secretKey` is that of its own identity. */
+export function nodeOrderKey(members: OrderMembers, nodeId: number, secretKey: Uint8Array): Uint8Array {
+  return orderKey(members, nodeId, secretKey, members.gateway);
+}
+
+/** The same from either side: `secretKey` of one, `otherPublicKey` of the other. Errors as of `agreedSecret`. */
+function orderKey(
+  { clusterId, gateway, nodes }: OrderMembers,
+  nodeId: number,
+  secretKey: Uint8Array,
+  otherPublicKey: Uint8Array,
+): Uint8Array {
+  const node = nodes.find(({ id }) => id === nodeId);
+  if (node === undefined) throw new Error(`node ${nodeId} is not a member`);
+  const info = encodeParts(utf8(clusterId), gateway, u32be(nodeId), node.publicKey);
+  return hkdfSha256(agreedSecret(secretKey, otherPublicKey), KEY_SALT, info, 32);
+}
+
+/** 32 bytes over everything that is ordered. */
+export function orderDigest(terms: OrderTerms): Uint8Array {
+  return transcriptHash(
+    'signmesh/order/v1',
+    utf8(terms.tenant),
+    utf8(terms.sessionId),
+    utf8(terms.keyId),
+    // What came off a wire may be negative; it must not throw here.
+    u32be(terms.keystoreType >>> 0),
+    utf8(terms.curve),
+    utf8(terms.derivationPath),
+    terms.message,
+    utf8(terms.intentId),
+    terms.walletService ? yes : no,
+    terms.needsWitness ? yes : no,
+    u64be(BigInt.asUintN(64, terms.expiresMs)),
+  );
+}
+
+/** 32 bytes over the session whose witness was admitted. */
+export function witnessDigest({ tenant, sessionId }: WitnessTerms): Uint8Array {
+  return transcriptHash('signmesh/witness-order/v1', utf8(tenant), utf8(sessionId));
+}
+
+/** Whether `given` is the MAC of the digest. False for another length. */
+export function macHolds(key: Uint8Array, digest: Uint8Array, given: Uint8Array): boolean {
+  return equalBytes(mac(key, digest), given);
+}

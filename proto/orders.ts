@@ -1,0 +1,119 @@
+/**
+ * What a gateway puts beside a call so that nodes will sign for it: the order of an InitiateSigning or Sign, and of a
+ * call with a witness the order for that. crypto/orders.ts says what is authenticated and why.
+ *
+ * The same for every gateway, the live ones and those of simulations and tests: the MACs come from a port.
+ */
+
+import { type Call, Method } from './gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  ApprovalMode,
+  type InitiateSigningRequest,
+  type ResumeSessionRequest,
+} from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from './ids.ts';
+import { orderLifetimeMs } from './limits.ts';
+
+/** MACs for every node of the roster, one after the other. */
+export interface OrderMacs {
+  order(terms: OrderedTerms): Uint8Array;
+  witness(terms: Pick<OrderedTerms, 'tenant' | 'sessionId'>): Uint8Array;
+}
+
+/** `OrderTerms` of crypto/orders.ts, which this room cannot name. */
+export interface OrderedTerms {
+  readonly tenant: string;
+  readonly sessionId: string;
+  readonly keyId: string;
+  readonly keystoreType: number;
+  readonly curve: string;
+  readonly derivationPath: string;
+  readonly message: Uint8Array;
+  readonly intentId: string;
+  readonly walletService: boolean;
+  readonly needsWitness: boolean;
+  readonly expiresMs: bigint;
+}
+
+/** The call that an order is for, as its gateway admitted it. */
+export interface OrderedCall {
+  readonly tenant: string;
+  readonly method: Method;
+  /** The request, decoded. */
+  readonly request: object;
+  readonly walletService: boolean;
+  readonly walletTerms: { readonly approvalMode: ApprovalMode } | undefined;
+}
+
+export interface OrderMoment {
+  readonly nowMs: number;
+  readonly random: (length: number) => Uint8Array;
+}
+
+/** What of a Call frame is about orders; empty for calls that order nothing. */
+export type CallOrders = Partial<Pick<Call, 'witnessMacs'>> & {
+  readonly order?: {
+    readonly sessionId: string;
+    readonly expiresEpochMs: bigint;
+    readonly needsWitness: boolean;
+    readonly macs: Uint8Array;
+  };
+};
+
+/** Bytes of a MAC. */
+const macBytes = 16;
+
+/** The MAC for a node of those for all; empty when there is none. A view. */
+export function macFor(nodeId: number, macs: Uint8Array): Uint8Array {
+  return macs.subarray((nodeId - 1) * macBytes, nodeId * macBytes);
+}
+
+const nothing: CallOrders = {};
+
+/** The orders of one call. Names the session that an InitiateSigning or Sign begins. */
+export function ordersOf(call: OrderedCall, macs: OrderMacs, moment: OrderMoment): CallOrders {
+  switch (call.method) {
+    case Method.INITIATE_SIGNING:
+    case Method.SIGN:
+      return signingOrders(call, call.request as InitiateSigningRequest, macs, moment);
+    case Method.RESUME_SESSION: {
+      const { sessionId, humanApprovalWitness } = call.request as ResumeSessionRequest;
+      if (humanApprovalWitness.length === 0) return nothing;
+      return { witnessMacs: macs.witness({ tenant: call.tenant, sessionId }) };
+    }
+    default:
+      return nothing;
+  }
+}
+
+function signingOrders(
+  { tenant, walletService, walletTerms }: OrderedCall,
+  request: InitiateSigningRequest,
+  macs: OrderMacs,
+  { nowMs, random }: OrderMoment,
+): CallOrders {
+  const { HUMAN_REQUIRED } = ApprovalMode;
+  const sessionId = newId('sig', Math.floor(nowMs), random);
+  const needsWitness = request.approvalMode === HUMAN_REQUIRED || walletTerms?.approvalMode === HUMAN_REQUIRED;
+  const expiresEpochMs = BigInt(Math.floor(nowMs) + orderLifetimeMs);
+  const order = {
+    sessionId,
+    expiresEpochMs,
+    needsWitness,
+    macs: macs.order({
+      tenant,
+      sessionId,
+      keyId: request.walletId,
+      keystoreType: request.keystoreType,
+      curve: request.derivation?.curve ?? '',
+      derivationPath: request.derivation?.derivationPath ?? '',
+      message: request.messageHash,
+      intentId: request.transactionIntentId,
+      walletService,
+      needsWitness,
+      expiresMs: expiresEpochMs,
+    }),
+  };
+  if (!needsWitness || request.humanApprovalWitness.length === 0) return { order };
+  return { order, witnessMacs: macs.witness({ tenant, sessionId }) };
+}

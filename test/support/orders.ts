@@ -1,0 +1,73 @@
+/** For tests that play the gateway: the orders that nodes want to see. */
+import { identityFromSeed } from '../../crypto/identity.ts';
+import { gatewayMacs, type OrderTerms } from '../../crypto/orders.ts';
+import { type OrderOffice, orderOffice } from '../../gateway/signing/orders.ts';
+import type { NodeOrder, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { macFor } from '../../proto/orders.ts';
+import type { Roster } from '../../proto/roster.ts';
+
+/** Far beyond the clocks of tests. */
+const expiresMs = 4_000_000_000_000n;
+
+/** The fields of an order that are not in the request, and whether a witness was admitted. */
+export interface OrderWish {
+  readonly intentId?: string;
+  readonly walletService?: boolean;
+  readonly keystoreType?: number;
+  readonly curve?: string;
+  readonly expiresMs?: bigint;
+  readonly needsWitness?: boolean;
+  readonly witness?: boolean;
+}
+
+/** What a gateway with this seed orders of a node, so that exactly this request is signed in this session. */
+export function orderFor(
+  { roster, gatewaySeed }: { readonly roster: Roster; readonly gatewaySeed: Uint8Array },
+  nodeId: number,
+  { tenant, session }: { readonly tenant: string; readonly session: string },
+  request: Partial<Pick<PartialRequest, 'keySession' | 'derivationPath' | 'message'>>,
+  wish: OrderWish = {},
+): Omit<NodeOrder, '$typeName'> {
+  const macs = gatewayMacs(roster, identityFromSeed(gatewaySeed).secretKey);
+  const terms: OrderTerms = {
+    tenant,
+    sessionId: session,
+    keyId: request.keySession ?? '',
+    keystoreType: wish.keystoreType ?? 0,
+    curve: wish.curve ?? '',
+    derivationPath: request.derivationPath ?? '',
+    message: request.message ?? new Uint8Array(),
+    intentId: wish.intentId ?? 'intent-1',
+    walletService: wish.walletService ?? false,
+    needsWitness: wish.needsWitness ?? false,
+    expiresMs: wish.expiresMs ?? expiresMs,
+  };
+  const { intentId, walletService, keystoreType, curve, needsWitness } = terms;
+  return {
+    transactionIntentId: intentId,
+    walletService,
+    keystoreType,
+    curve,
+    expiresEpochMs: terms.expiresMs,
+    needsWitness,
+    mac: macFor(nodeId, macs.order(terms)),
+    witnessMac: wish.witness === true ? macFor(nodeId, macs.witness(terms)) : new Uint8Array(),
+  };
+}
+
+/** The orders of a gateway whose coordinator is not a real one: of a roster that no node has. */
+export function unheededOrders(): OrderOffice {
+  const key = (id: number) => identityFromSeed(new Uint8Array(32).fill(id)).publicKey;
+  const roster: Roster = {
+    clusterId: 'cl_nowhere',
+    nodes: [1, 2, 3, 4, 5].map((id) => ({ id, publicKey: key(id) })),
+    coordinator: key(201),
+    gateway: key(202),
+  };
+  let drawn = 0;
+  const random = (length: number) => {
+    drawn += 1;
+    return new Uint8Array(length).fill(drawn);
+  };
+  return orderOffice({ roster, identitySeed: new Uint8Array(32).fill(202), random });
+}
