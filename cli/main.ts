@@ -108,7 +108,8 @@ function makeProgram(end: (exitCode: number) => void): Command {
     ['docs', 'write the pages of docs/ that are made from code', false],
   ] as const) {
     const command = program
-      .command(name)
+      // A package leaves out what works on the repository alone.
+      .command(name, { hidden: !existsSync(moduleOf(name)) })
       .description(description)
       .argument('[args...]')
       .allowUnknownOption()
@@ -127,10 +128,14 @@ function clusterCommand(program: Command, name: string, description: string): Co
     .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)');
 }
 
+function moduleOf(name: string): URL {
+  return new URL(`./${name}.js`, import.meta.url);
+}
+
 /** Commands that live in a module of their own and take their own words: it exports `run(args)`, an exit code. */
 async function runModule(name: string, args: readonly string[]): Promise<number> {
-  const path = new URL(`./${name}.js`, import.meta.url);
-  if (!existsSync(path)) throw new Failure(`"signmesh ${name}" is not part of this build.`);
+  const path = moduleOf(name);
+  if (!existsSync(path)) throw new Failure(`"signmesh ${name}" is for a checkout: this package has no ${name}.`);
   const { run } = (await import(path.href)) as { run(args: readonly string[]): Promise<number> };
   return run(args);
 }

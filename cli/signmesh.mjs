@@ -6,6 +6,9 @@
  * Node, the packages, the build, and (only for commands that start a Redis) redis-server. What is there already costs
  * a few milliseconds and prints nothing; what is missing prints one line a step.
  *
+ * All that is for a checkout, which has what the build reads (tsconfig.build.json). The npm package has the build
+ * instead: there this file installs, compiles and writes nothing, and only checks that Node and Redis are new enough.
+ *
  * Several processes may start at once: packages and build are made under a lock, and each takes hold by a rename at
  * its very end, so that nobody sees half of one.
  */
@@ -29,6 +32,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** package.json's `files` leave it out, so a package never has it. */
+const isCheckout = existsSync(join(root, 'tsconfig.build.json'));
 const nodeNeeded = [20, 19];
 const redisMajorNeeded = 7;
 /** Rooms that the build reads; those that do not exist are skipped. */
@@ -69,8 +74,12 @@ async function main() {
   if (development) args.shift();
   const command = args.find((arg) => !arg.startsWith('-'));
 
-  await ensurePackages();
-  await ensureBuild();
+  if (isCheckout) {
+    await ensurePackages();
+    await ensureBuild();
+  } else {
+    checkPackaged();
+  }
   // Scenarios against processes of their own: they start a private Redis whatever REDIS_URL says.
   const live = command === 'scenario' && args.some((arg) => arg === '--live');
   const needsRedis = development || live || (commandsWithRedis.includes(command) && !process.env.REDIS_URL);
@@ -85,6 +94,15 @@ function checkNode() {
   if (major > nodeNeeded[0] || (major === nodeNeeded[0] && minor >= nodeNeeded[1])) return;
   throw new SetupFailure(
     `Node.js ${nodeNeeded.join('.')} or newer is needed; this is ${process.versions.node} (${process.execPath}).`,
+  );
+}
+
+/** A package that was packed without its `prepare` script has no build, and nothing to make one from. */
+function checkPackaged() {
+  if (existsSync(join(root, 'dist', 'cli', 'main.js'))) return;
+  throw new SetupFailure(
+    `the package in ${root} holds no build. npm made it with ignore-scripts: install it with ` +
+      '"npm install --ignore-scripts=false", or from a tarball that "npm run package" made in a checkout.',
   );
 }
 
@@ -107,6 +125,8 @@ async function ensurePackages() {
       await step('packages', 'installing with npm ci', npmCommand(), [
         'ci',
         '--include=dev',
+        // "prepare" runs this file, which would wait for the lock that is held here.
+        '--ignore-scripts',
         '--no-audit',
         '--no-fund',
       ]);
@@ -147,7 +167,8 @@ async function ensureBuild() {
   if (current()) return;
   await underLock('build', async () => {
     if (current()) return;
-    const made = join(root, '.setup', `dist-${randomUUID()}`);
+    // As deep as dist: source maps name the sources relative to their own place.
+    const made = join(root, `.dist-${randomUUID()}`);
     const old = join(root, '.setup', `old-${randomUUID()}`);
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     try {
@@ -212,7 +233,11 @@ function checkRedis(program) {
 }
 
 async function installRedis() {
-  const manual = 'Install Redis 7 or newer (package "redis-server" or "redis"), or set REDIS_URL to a running one.';
+  const manual =
+    'Install Redis 7 or newer (package "redis-server" or "redis"), or set SIGNMESH_REDIS_SERVER to its program or ' +
+    'REDIS_URL to a running one.';
+  // Who adds a package to a project has not asked for changes to the system.
+  if (!isCheckout) throw new SetupFailure(`redis-server is not on this machine. ${manual}`);
   // Homebrew refuses to run as root and needs none; the others do.
   if (onPath('brew')) return step('redis-server', 'installing with brew', ['brew'], ['install', '--quiet', 'redis']);
   const asRoot = rootPrefix();

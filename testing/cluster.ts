@@ -2,6 +2,7 @@
  * A cluster in the hands of a test: the five calls, keys and signatures in one line each, faults, the clock, snapshots.
  * The same for a simulated cluster, where time is virtual and a minute passes at once, and for a live one.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { createHash } from 'node:crypto';
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Fault, FaultOf } from '../faults/fault.ts';

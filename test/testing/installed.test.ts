@@ -1,0 +1,168 @@
+/**
+ * The npm package, as a stranger uses it: packed, installed in an empty project outside the repository, and used there by
+ * command, by tests, by the compiler and by CommonJS.
+ */
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../../cli/up/ports.ts';
+import { eventually } from '../cli/support/eventually.ts';
+import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
+import { allGone, type ReadyLine, root } from '../cli/support/up-process.ts';
+import { install, listing, type Packed, pack, run, shellEnvironment } from './support/installed-package.ts';
+
+const packedBytesMax = 2 * 2 ** 20;
+const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+
+const folder = keptFolder();
+const project = join(folder, 'project');
+const installed = join(project, 'node_modules', 'signmesh');
+let packed: Packed;
+beforeAll(async () => {
+  packed = await pack(folder);
+  await install(project, packed.tarball);
+}, 300_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the package', () => {
+  test('holds the build, the sources that its maps name, the documents, and no test', () => {
+    expect(packed.bytes).toBeLessThan(packedBytesMax);
+    for (const path of ['dist/cli/main.js', 'dist/testing/index.d.ts', 'LICENSE', 'README.md', 'docs/testing.md']) {
+      expect(packed.files).toContain(path);
+    }
+    expect(packed.files).toContain('proto/svc/mesh/v1/mpc_wallet.proto');
+    const strays = /^(test|bench|\.ci)\/|^dist\/(test|bench)\/|^package-lock|^Docker|^docker|\.stamp$/;
+    expect(packed.files.filter((path) => strays.test(path))).toEqual([]);
+  });
+
+  test('has source maps that point to files in it', () => {
+    const maps = packed.files.filter((path) => path.endsWith('.js.map'));
+    expect(maps.length).toBeGreaterThan(300);
+    const missing = maps.flatMap((path) => {
+      const { sources } = JSON.parse(readFileSync(join(installed, path), 'utf8')) as { sources: string[] };
+      return sources.map((source) => join(dirname(path), source)).filter((source) => !packed.files.includes(source));
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('npx signmesh', { timeout: 150_000 }, () => {
+  test('starts a cluster that signs; Ctrl-C ends it, and nothing was written into node_modules', async () => {
+    const before = listing(installed);
+    const ports = { SIGNMESH_HTTP_PORT: String(await freePort()), SIGNMESH_GRPC_PORT: String(await freePort()) };
+    // A process group of its own: a terminal sends Ctrl-C to all of it.
+    const child = spawn('npx', ['signmesh', 'up', '--json'], {
+      cwd: project,
+      env: { ...shellEnvironment(), ...ports, NO_COLOR: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    const said = { stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (said.stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said.stderr += text));
+    const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+    const over = () => child.exitCode !== null || child.signalCode !== null;
+    try {
+      await eventually('ready', () => /^\{"event":"ready".*\}$/m.test(said.stdout) || over(), 90_000);
+      expect(said.stderr).toContain('signmesh is ready');
+      const ready = JSON.parse(/^\{"event":"ready".*\}$/m.exec(said.stdout)![0]) as ReadyLine;
+      await signOnce(ready);
+      process.kill(-child.pid!, 'SIGINT');
+      await exited;
+      await allGone(ready.pids);
+      expect(said.stderr).toContain('All processes have stopped');
+      expect(existsSync(join(project, '.signmesh', 'cluster.json'))).toBe(true);
+      expect(listing(installed)).toEqual(before);
+    } finally {
+      if (!over()) process.kill(-child.pid!, 'SIGKILL');
+    }
+  });
+
+  test('without redis-server says in one line what to install, and installs nothing', async () => {
+    const bin = join(temporaryFolder(), 'bin');
+    mkdirSync(bin);
+    symlinkSync(process.execPath, join(bin, 'node'));
+    const command = join(project, 'node_modules', '.bin', 'signmesh');
+    const { exitCode, stdout, stderr } = await run(project, command, ['up'], { PATH: bin });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /^signmesh: redis-server is not on this machine\. Install Redis 7 or newer .*REDIS_URL.*\n$/,
+    );
+  });
+
+  test('offers what a package can do, and refuses the rest by name', async () => {
+    const { stdout } = await run(project, 'npx', ['signmesh', '--help']);
+    expect(stdout).toMatch(/^ {2}scenario /m);
+    expect(stdout).not.toMatch(/^ {2}(bench|check|docs) /m);
+    const refused = await run(project, 'npx', ['signmesh', 'check']);
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is for a checkout') });
+    const ran = await run(project, 'npx', ['signmesh', 'scenario', 'run', 'crash-before-partial']);
+    expect(ran).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('npx signmesh scenario run ') });
+  });
+
+  test('of a package that was made without its build says so', async () => {
+    const bare = temporaryFolder();
+    for (const path of ['package.json', 'cli']) cpSync(join(installed, path), join(bare, path), { recursive: true });
+    const { exitCode, stderr } = await run(bare, process.execPath, ['cli/signmesh.mjs', 'up']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^signmesh: the package in .* holds no build\..*--ignore-scripts=false.*\n$/);
+  });
+});
+
+describe('signmesh/testing, installed', { timeout: 150_000 }, () => {
+  test('serves a vitest file', async () => {
+    cpSync(join(root, 'examples/testing/survives-a-crash.test.ts'), join(project, 'survives-a-crash.test.ts'));
+    const { exitCode, stdout, stderr } = await run(project, process.execPath, [
+      'node_modules/vitest/vitest.mjs',
+      'run',
+    ]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/Tests .*4 passed/);
+  });
+
+  test('serves a node:test file', async () => {
+    cpSync(join(root, 'examples/testing/snapshot.node-test.mjs'), join(project, 'snapshot.node-test.mjs'));
+    const { exitCode, stdout } = await run(project, process.execPath, ['--test', 'snapshot.node-test.mjs']);
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/pass 2\n[\s\S]*fail 0/) });
+  });
+
+  test.each([
+    ['nodenext', 'nodenext', ['typed.mts', 'typed-commonjs.cts']],
+    ['bundler', 'esnext', ['typed.mts']],
+  ])('compiles strictly under %s', async (resolution, module, files) => {
+    const settings = ['--strict', '--noEmit', '--skipLibCheck', 'false', '--target', 'es2022', '--types', ''];
+    const args = [tsc, ...settings, '--moduleResolution', resolution, '--module', module, ...files];
+    expect(await run(project, process.execPath, args)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+  });
+
+  test('is loaded by require from CommonJS', async () => {
+    const { exitCode, stdout } = await run(project, process.execPath, ['commonjs.cjs']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '64\n' });
+  });
+
+  test('shows sources in stack traces when Node is asked for them', async () => {
+    const wrong = `import('signmesh/testing').then(({ cluster }) => cluster({ nodes: 1 })).catch(({ stack }) => console.log(stack))`;
+    const { stdout } = await run(project, process.execPath, ['--enable-source-maps', '-e', wrong]);
+    expect(stdout).toContain(join('node_modules', 'signmesh', 'testing', 'index.ts'));
+  });
+});
+
+async function signOnce({ http, token, keys }: ReadyLine): Promise<void> {
+  const post = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(`${http}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await response.json()) as Record<string, string>;
+  };
+  const digest = new Uint8Array(32).fill(7);
+  const opened = await post('/v1/signing/initiate', {
+    transaction_intent_id: 'stranger-1',
+    wallet_id: 'sandbox-secp256k1',
+    message_hash: Buffer.from(digest).toString('base64'),
+  });
+  const signed = await post('/v1/signing/share', { signing_session_id: opened.signing_session_id });
+  const signature = Buffer.from(signed.full_signature!, 'base64');
+  const publicKey = Buffer.from(keys.find(({ wallet_id }) => wallet_id === 'sandbox-secp256k1')!.public_key, 'hex');
+  expect(secp256k1.verify(signature, digest, publicKey, { prehash: false })).toBe(true);
+}

@@ -1,0 +1,82 @@
+/**
+ * The package as its users get it: packed from this checkout, installed by npm in an empty project outside it. Versions of
+ * its dependencies come from npm's cache where it has them, else from the registry that this machine is set up with.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { root } from '../../cli/support/up-process.ts';
+
+/** An install over the network on a busy machine. */
+const npmMsMax = 240_000;
+
+export interface Ended {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a stranger's shell has: nothing of the npm that started these tests, but for where it fetches and caches. */
+export function shellEnvironment(): NodeJS.ProcessEnv {
+  const npmOwn = (name: string) => /^npm_/.test(name) && !/^npm_config_(registry|cache|userconfig)$/.test(name);
+  const ours = (name: string) => name === 'REDIS_URL' || /^(SIGNMESH|VITEST|NODE_OPTIONS$|NODE_ENV$)/.test(name);
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !npmOwn(name) && !ours(name)));
+}
+
+/** Never rejects: how it ended is for the test. */
+export function run(folder: string, program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
+  const options = { cwd: folder, env: { ...shellEnvironment(), ...more }, timeout: npmMsMax, maxBuffer: 64 * 2 ** 20 };
+  return new Promise<Ended>((resolve) => {
+    execFile(program, args, options, (error, stdout, stderr) => {
+      const exitCode = typeof error?.code === 'number' ? error.code : error === null ? 0 : -1;
+      resolve({ exitCode, stdout, stderr });
+    });
+  });
+}
+
+async function npm(folder: string, args: readonly string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await run(folder, 'npm', args);
+  if (exitCode !== 0) throw new Error(`npm ${args.join(' ')} ended with ${exitCode}:\n${stdout}\n${stderr}`);
+  return stdout;
+}
+
+export interface Packed {
+  readonly tarball: string;
+  readonly bytes: number;
+  /** Paths in the package, sorted. */
+  readonly files: readonly string[];
+}
+
+/** As `npm run package` does, into `folder`. The build is current: whatever ran these tests made it. */
+export async function pack(folder: string): Promise<Packed> {
+  const said = await npm(root, ['pack', '--ignore-scripts=false', '--json', '--pack-destination', folder]);
+  interface Told {
+    readonly filename: string;
+    readonly size: number;
+    readonly files: readonly { readonly path: string }[];
+  }
+  // Older npm tells a list, newer an object by name; the words of `prepare` may stand before either.
+  const told = JSON.parse(said.slice(said.search(/^[[{]/m))) as Record<string, Told>;
+  const { filename, size, files } = Object.values(told)[0]!;
+  return { tarball: join(folder, filename), bytes: size, files: files.map(({ path }) => path).sort() };
+}
+
+/** An empty project that has installed the tarball, and the test programs of installed/ beside it. */
+export async function install(folder: string, tarball: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'stranger', private: true, type: 'module' }));
+  await npm(folder, ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball]);
+  // Tools are this repository's: what is tried is the package, not an install of vitest.
+  symlinkSync(join(root, 'node_modules', 'vitest'), join(folder, 'node_modules', 'vitest'));
+  cpSync(join(dirname(dirname(fileURLToPath(import.meta.url))), 'installed'), folder, { recursive: true });
+}
+
+/** Every file below a folder with its size and time of change. */
+export function listing(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((path) => ({ path, stat: statSync(join(folder, path)) }))
+    .filter(({ stat }) => stat.isFile())
+    .map(({ path, stat }) => `${path} ${stat.size} ${stat.mtimeMs}`)
+    .sort();
+}
