@@ -10,8 +10,14 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { identityFromSeed } from '../crypto/identity.ts';
-import { parseRoster, type Roster, serializeRoster } from '../proto/roster.ts';
-import { errorText, Failure } from './failure.ts';
+import {
+  type ClusterEnvironment,
+  parseEnvironment,
+  parseRoster,
+  type Roster,
+  serializeRoster,
+} from '../proto/roster.ts';
+import { errorText, exitCodes, Failure } from './failure.ts';
 import { makeDirectory, readIfThere, writeOnce } from './files.ts';
 
 /** Secrets of 32 bytes, as 64 hex digits and a newline, by their path in the data directory. */
@@ -34,11 +40,20 @@ export const rosterFile = 'cluster.json';
 /** Secrets that no other process knows, so that a data directory made before they were can get them later. */
 const lateSecrets = [secretFiles.gatewayReceipt, `${credentialKeysDir}/1.key`];
 
-/** Makes what is missing. `nodes` undefined: what is there, else `nodesDefault`. Throws a Failure on a mismatch. */
-export function ensureClusterMaterial(dataDir: string, nodes: number | undefined, nodesDefault: number): Roster {
+/**
+ * Makes what is missing. `nodes` undefined: what is there, else `nodesDefault`. Throws a Failure when the directory holds a
+ * cluster of another size or another environment.
+ */
+export function ensureClusterMaterial(
+  dataDir: string,
+  nodes: number | undefined,
+  nodesDefault: number,
+  environment: ClusterEnvironment,
+): Roster {
   makeDirectory(dataDir);
-  const roster =
-    readIfThere(join(dataDir, rosterFile)) === undefined ? make(dataDir, nodes ?? nodesDefault) : readRoster(dataDir);
+  const exists = readIfThere(join(dataDir, rosterFile)) !== undefined;
+  if (!exists) make(dataDir, nodes ?? nodesDefault, environment);
+  const roster = readRoster(dataDir, environment);
   if (nodes !== undefined && nodes !== roster.nodes.length) {
     throw new Failure(
       `${dataDir} holds a cluster of ${roster.nodes.length} nodes, not ${nodes}. ` +
@@ -50,16 +65,30 @@ export function ensureClusterMaterial(dataDir: string, nodes: number | undefined
   return roster;
 }
 
-export function readRoster(dataDir: string): Roster {
+/**
+ * The roster of a data directory. Throws a Failure when there is none, and when the directory was set up for another
+ * environment than the process runs in: a role that took a production cluster for a sandbox would open what production
+ * closes. `environment` undefined: the caller serves neither.
+ */
+export function readRoster(dataDir: string, environment: ClusterEnvironment | undefined): Roster {
   const text = readIfThere(join(dataDir, rosterFile));
   if (text === undefined) {
     throw new Failure(`There is no cluster in ${dataDir}. Make one with "signmesh init", or set SIGNMESH_DATA_DIR.`);
   }
+  let setUpFor: ClusterEnvironment;
+  let roster: Roster;
   try {
-    return parseRoster(text);
+    roster = parseRoster(text);
+    setUpFor = parseEnvironment(text);
   } catch (error) {
     throw new Failure(`${join(dataDir, rosterFile)}: ${errorText(error)}`);
   }
+  if (environment === undefined || environment === setUpFor) return roster;
+  throw new Failure(
+    `${dataDir} holds a ${setUpFor} cluster, and SIGNMESH_ENVIRONMENT says ${environment}. ` +
+      `Set SIGNMESH_ENVIRONMENT=${setUpFor}, or choose another SIGNMESH_DATA_DIR.`,
+    exitCodes.usage,
+  );
 }
 
 /** 32 bytes. The caller owns them. */
@@ -72,7 +101,14 @@ export function readSecret(dataDir: string, file: string): Uint8Array {
   return parseSecret(join(dataDir, file), text);
 }
 
-function make(dataDir: string, nodes: number): Roster {
+/** A secret of 32 bytes from a file that lies elsewhere. The caller owns them. */
+export function readSecretFile(path: string): Uint8Array {
+  const text = readIfThere(path);
+  if (text === undefined) throw new Failure(`${path} is missing.`);
+  return parseSecret(path, text);
+}
+
+function make(dataDir: string, nodes: number, environment: ClusterEnvironment): void {
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
   for (const folder of ['coordinator', 'gateway', ...ids.map((id) => `node-${id}`)])
     makeDirectory(join(dataDir, folder));
@@ -86,7 +122,7 @@ function make(dataDir: string, nodes: number): Roster {
     gateway: identityFromSeed(secret(secretFiles.gatewayIdentity)).publicKey,
   };
   // Another process may have been quicker: what stands on the disk is the roster.
-  return parseRoster(writeOnce(join(dataDir, rosterFile), serializeRoster(roster)));
+  writeOnce(join(dataDir, rosterFile), serializeRoster(roster, environment));
 }
 
 function makeLateSecrets(dataDir: string): void {
@@ -115,7 +151,6 @@ function verify(dataDir: string, roster: Roster): void {
   identity(secretFiles.gatewayIdentity, roster.gateway);
   for (const node of roster.nodes) {
     identity(secretFiles.nodeIdentity(node.id), node.publicKey);
-    readSecret(dataDir, secretFiles.nodeStorage(node.id));
   }
   const { join: joinSecret, coordinatorResume, gatewayToken, gatewayReceipt } = secretFiles;
   for (const file of [joinSecret, coordinatorResume, gatewayToken, gatewayReceipt]) readSecret(dataDir, file);

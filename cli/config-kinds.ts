@@ -44,6 +44,15 @@ export const portOrFree = (): Kind<number> => ({
   allowed: 'a port from 1 to 65535, or 0 for a free one',
 });
 
+/** 32 bytes as hex digits. */
+export function hexKey(): Kind<string> {
+  return {
+    allowed: '64 hex digits',
+    parse: (text) => (/^[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : undefined),
+    print: (value) => value,
+  };
+}
+
 export function choice<const C extends string>(...choices: readonly C[]): Kind<C> {
   return {
     allowed: choices.map((each) => `\`${each}\``).join(' or '),

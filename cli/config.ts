@@ -14,6 +14,7 @@ import {
 } from '../proto/limits.ts';
 import {
   choice,
+  hexKey,
   host,
   integer,
   integers,
@@ -103,8 +104,19 @@ export const variables = {
   SIGNMESH_ENVIRONMENT: variable(
     choice('sandbox', 'production'),
     'sandbox',
-    ['up', 'node', 'gateway', 'worker'],
-    'What the service calls itself. Production makes no ready-made keys and accepts no test tokens. M0 is a mock in both and must never guard real funds.',
+    everyone,
+    'What the service calls itself. It must be what the data directory was set up for: a role refuses to start otherwise. Production makes no ready-made keys and accepts no test tokens. M0 is a mock in both and must never guard real funds.',
+  ),
+  SIGNMESH_STORAGE_KEY: optional(
+    hexKey(),
+    ['node'],
+    'The key that encrypts this node’s store, in place of `node-N/storage.key` beside it.',
+    true,
+  ),
+  SIGNMESH_STORAGE_KEY_FILE: optional(
+    path(),
+    ['node'],
+    'A file that holds that key: 64 hex digits and at most a newline, for example a mounted secret. Once it is set, the file beside the store is not read and may be removed.',
   ),
   SIGNMESH_ACCEPT_ANY_TEST_TOKEN: variable(
     onOff(),

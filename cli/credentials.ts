@@ -130,7 +130,7 @@ function readSettings({ dataDir }: Flags): Settings {
   const overrides = dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir };
   const { settings, warnings } = loadSettings({ ...process.env, ...overrides });
   for (const warning of warnings) process.stderr.write(`signmesh: ${warning}\n`);
-  readRoster(settings.SIGNMESH_DATA_DIR);
+  readRoster(settings.SIGNMESH_DATA_DIR, undefined);
   return settings;
 }
 

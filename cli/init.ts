@@ -10,7 +10,7 @@ import { ensureSandbox } from './sandbox.ts';
 export function initialise(settings: Settings, seed: string | undefined, nodes: number | undefined): string {
   const dataDir = settings.SIGNMESH_DATA_DIR;
   makeDirectory(dataDir);
-  const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES);
+  const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES, settings.SIGNMESH_ENVIRONMENT);
   const cluster = `cluster ${roster.clusterId} with ${roster.nodes.length} nodes in ${dataDir}`;
   if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return cluster;
   const sandbox = ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED);

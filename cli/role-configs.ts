@@ -7,7 +7,7 @@ import type { CoordinatorConfig } from '../coordinator/config.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
-import { credentialKeysDir, readRoster, readSecret, secretFiles } from './cluster-material.ts';
+import { credentialKeysDir, readRoster, readSecret, readSecretFile, secretFiles } from './cluster-material.ts';
 import { clientDealersAllowed, required, type Settings } from './config.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { readSandbox, sandboxSessions, sandboxTenant } from './sandbox.ts';
@@ -19,7 +19,7 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
   const dataDir = settings.SIGNMESH_DATA_DIR;
   const redisUrl = required(settings, 'REDIS_URL');
   return {
-    roster: readRoster(dataDir),
+    roster: readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT),
     identitySeed: readSecret(dataDir, secretFiles.coordinatorIdentity),
     joinSecret: readSecret(dataDir, secretFiles.join),
     resumeKey: readSecret(dataDir, secretFiles.coordinatorResume),
@@ -41,7 +41,7 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
 export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
   const dataDir = settings.SIGNMESH_DATA_DIR;
   const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL');
-  const roster = readRoster(dataDir);
+  const roster = readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT);
   if (!roster.nodes.some(({ id }) => id === nodeId)) {
     throw new Failure(
       `There is no node ${nodeId}: this cluster has nodes 1 to ${roster.nodes.length}.`,
@@ -56,11 +56,21 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
     joinSecret: readSecret(dataDir, secretFiles.join),
     coordinatorUrl,
     storeDir: join(dataDir, `node-${nodeId}`, 'store'),
-    storageKey: readSecret(dataDir, secretFiles.nodeStorage(nodeId)),
+    storageKey: storageKeyOf(settings, nodeId),
     allowClientDealers: clientDealersAllowed(settings, false),
     sandbox: sandbox && { seed: sandbox.seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
+}
+
+/** From the variable, from the file that a variable names, or from beside the store. */
+function storageKeyOf(settings: Settings, nodeId: number): Uint8Array {
+  const { SIGNMESH_STORAGE_KEY: key, SIGNMESH_STORAGE_KEY_FILE: file, SIGNMESH_DATA_DIR: dataDir } = settings;
+  if (key !== undefined && file !== undefined) {
+    throw new Failure('SIGNMESH_STORAGE_KEY and SIGNMESH_STORAGE_KEY_FILE are both set: unset one.', exitCodes.usage);
+  }
+  if (key !== undefined) return Buffer.from(key, 'hex');
+  return file === undefined ? readSecret(dataDir, secretFiles.nodeStorage(nodeId)) : readSecretFile(file);
 }
 
 /** `sandboxControl`: whoever runs the cluster's processes, for a sandbox. */
@@ -78,7 +88,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
     grpcPort: settings.SIGNMESH_GRPC_PORT,
     coordinatorUrl,
     redisUrl,
-    roster: readRoster(dataDir),
+    roster: readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT),
     identitySeed: readSecret(dataDir, secretFiles.gatewayIdentity),
     joinSecret: readSecret(dataDir, secretFiles.join),
     tokenKey: readSecret(dataDir, secretFiles.gatewayToken),
@@ -103,6 +113,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
 
 export function workerConfig(settings: Settings): WorkerConfig {
   const environment = settings.SIGNMESH_ENVIRONMENT;
+  readRoster(settings.SIGNMESH_DATA_DIR, environment);
   const retryScheduleMs = settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS;
   if (retryScheduleMs !== undefined && environment !== 'sandbox') {
     throw new Failure('SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS is for a sandbox alone: unset it.', exitCodes.usage);

@@ -163,7 +163,7 @@ function readSettings({ dataDir }: CommonFlags) {
 async function withStore<T>(flags: CommonFlags, work: (store: TokenStore) => Promise<T>): Promise<T> {
   const { settings, warnings } = readSettings(flags);
   for (const warning of warnings) note(warning);
-  readRoster(settings.SIGNMESH_DATA_DIR);
+  readRoster(settings.SIGNMESH_DATA_DIR, undefined);
   const tokenKey = readSecret(settings.SIGNMESH_DATA_DIR, secretFiles.gatewayToken);
   return withRedis(redisUrlFor(settings), async (redis) => {
     try {

@@ -37,11 +37,17 @@ function digestOf(roster: Roster): Uint8Array {
   return hash.digest();
 }
 
-export function serializeRoster(roster: Roster): string {
+/** What a cluster was set up for; stands in cluster.json beside the roster. */
+export const clusterEnvironments = ['sandbox', 'production'] as const;
+export type ClusterEnvironment = (typeof clusterEnvironments)[number];
+
+/** The text of cluster.json. */
+export function serializeRoster(roster: Roster, environment: ClusterEnvironment): string {
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
   return `${JSON.stringify(
     {
       cluster_id: roster.clusterId,
+      environment,
       coordinator: hex(roster.coordinator),
       gateway: hex(roster.gateway),
       nodes: roster.nodes.map((node) => ({ id: node.id, public_key: hex(node.publicKey) })),
@@ -51,17 +57,16 @@ export function serializeRoster(roster: Roster): string {
   )}\n`;
 }
 
+/** The environment of a cluster.json. Throws an Error when the text names none. */
+export function parseEnvironment(text: string): ClusterEnvironment {
+  const { environment } = parseDocument(text);
+  const known = clusterEnvironments.find((name) => name === environment);
+  return known ?? fail('environment');
+}
+
 /** Throws an Error that names the field when the text is not a roster. */
 export function parseRoster(text: string): Roster {
-  const fail = (field: string): never => {
-    throw new Error(`cluster.json: ${field} is missing or malformed`);
-  };
-  let json: Record<string, unknown>;
-  try {
-    json = JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return fail('the document');
-  }
+  const json = parseDocument(text);
   const key = (value: unknown, field: string): Uint8Array =>
     typeof value === 'string' && /^[0-9a-f]{64}$/.test(value) ? Buffer.from(value, 'hex') : fail(field);
   if (typeof json.cluster_id !== 'string' || json.cluster_id === '') fail('cluster_id');
@@ -76,4 +81,18 @@ export function parseRoster(text: string): Roster {
     gateway: key(json.gateway, 'gateway'),
     nodes,
   };
+}
+
+function parseDocument(text: string): Record<string, unknown> {
+  try {
+    const json: unknown = JSON.parse(text);
+    if (typeof json === 'object' && json !== null) return json as Record<string, unknown>;
+  } catch {
+    // Said below, as for any other text.
+  }
+  return fail('the document');
+}
+
+function fail(field: string): never {
+  throw new Error(`cluster.json: ${field} is missing or malformed`);
 }

@@ -17,7 +17,7 @@ import { protobufDoor } from './messages.ts';
 const connectWithinMs = 10_000;
 
 export async function coordinatorDoor(url: string, dataDir: string): Promise<Door> {
-  const roster = readRoster(dataDir);
+  const roster = readRoster(dataDir, 'sandbox');
   const identitySeed = readSecret(dataDir, secretFiles.gatewayIdentity);
   const link = new LiveCoordinatorLink({
     url,

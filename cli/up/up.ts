@@ -131,9 +131,10 @@ class Run {
     this.#lock = takeLock(join(runDir, 'up.lock'), dataDir);
     await endLeftovers(runDir, say);
     for (const listener of fixedListeners(settings)) await checkPortFree(listener);
+    // Before the sandbox: a production cluster's directory gets no ready-made keys.
+    const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES, settings.SIGNMESH_ENVIRONMENT);
     const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox';
     const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
-    const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES);
 
     const cluster = await this.#makeCluster(roster, sandbox, faults, clientDealers);
     if (this.#stopping) return;

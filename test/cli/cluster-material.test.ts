@@ -8,7 +8,7 @@ import {
   readSecret,
   secretFiles,
 } from '../../cli/cluster-material.ts';
-import { loadSettings } from '../../cli/config.ts';
+import { loadSettings, type Settings } from '../../cli/config.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { ensureSandbox, readSandbox } from '../../cli/sandbox.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
@@ -26,7 +26,7 @@ function filesIn(folder: string): Record<string, string> {
 
 test('every identity is the one that the roster names', () => {
   const folder = temporaryFolder();
-  const roster = ensureClusterMaterial(folder, 3, 5);
+  const roster = ensureClusterMaterial(folder, 3, 5, 'sandbox');
   expect(roster.nodes.map(({ id }) => id)).toEqual([1, 2, 3]);
   for (const { id, publicKey } of roster.nodes) {
     expect(identityFromSeed(readSecret(folder, secretFiles.nodeIdentity(id))).publicKey).toEqual(
@@ -37,19 +37,21 @@ test('every identity is the one that the roster names', () => {
 
 test('again, nothing changes', () => {
   const folder = temporaryFolder();
-  const first = ensureClusterMaterial(folder, undefined, 5);
+  const first = ensureClusterMaterial(folder, undefined, 5, 'sandbox');
   const before = filesIn(folder);
-  expect(serializeRoster(ensureClusterMaterial(folder, undefined, 5))).toBe(serializeRoster(first));
+  expect(serializeRoster(ensureClusterMaterial(folder, undefined, 5, 'sandbox'), 'sandbox')).toBe(
+    serializeRoster(first, 'sandbox'),
+  );
   expect(filesIn(folder)).toEqual(before);
 });
 
 test('what an interrupted making left is kept and completed', () => {
   const folder = temporaryFolder();
-  ensureClusterMaterial(folder, 3, 5);
+  ensureClusterMaterial(folder, 3, 5, 'sandbox');
   const before = filesIn(folder);
   rmSync(join(folder, 'cluster.json'));
   rmSync(join(folder, 'node-2'), { recursive: true });
-  ensureClusterMaterial(folder, 3, 5);
+  ensureClusterMaterial(folder, 3, 5, 'sandbox');
   const after = filesIn(folder);
   expect(Object.keys(after)).toEqual(Object.keys(before));
   expect(after['node-1/identity.key']).toBe(before['node-1/identity.key']);
@@ -58,11 +60,13 @@ test('what an interrupted making left is kept and completed', () => {
 
 test('a directory that is older than a secret of the gateways gets it, and nothing else changes', () => {
   const folder = temporaryFolder();
-  const roster = ensureClusterMaterial(folder, 3, 5);
+  const roster = ensureClusterMaterial(folder, 3, 5, 'sandbox');
   const before = filesIn(folder);
   rmSync(join(folder, secretFiles.gatewayReceipt));
   rmSync(join(folder, credentialKeysDir), { recursive: true });
-  expect(serializeRoster(ensureClusterMaterial(folder, undefined, 5))).toBe(serializeRoster(roster));
+  expect(serializeRoster(ensureClusterMaterial(folder, undefined, 5, 'sandbox'), 'sandbox')).toBe(
+    serializeRoster(roster, 'sandbox'),
+  );
   const after = filesIn(folder);
   expect(Object.keys(after)).toEqual(Object.keys(before));
   const late = [secretFiles.gatewayReceipt, `${credentialKeysDir}/1.key`];
@@ -72,17 +76,17 @@ test('a directory that is older than a secret of the gateways gets it, and nothi
 
 test('the first credential key does not come back once a rotation has retired it', () => {
   const folder = temporaryFolder();
-  ensureClusterMaterial(folder, 3, 5);
+  ensureClusterMaterial(folder, 3, 5, 'sandbox');
   const keys = join(folder, credentialKeysDir);
   renameSync(join(keys, '1.key'), join(keys, '2.key'));
-  ensureClusterMaterial(folder, undefined, 5);
+  ensureClusterMaterial(folder, undefined, 5, 'sandbox');
   expect(readdirSync(keys)).toEqual(['2.key']);
 });
 
 test('all secrets differ, and another cluster has others', () => {
   const one = temporaryFolder();
   const two = temporaryFolder();
-  for (const folder of [one, two]) ensureClusterMaterial(folder, 5, 5);
+  for (const folder of [one, two]) ensureClusterMaterial(folder, 5, 5, 'sandbox');
   const secrets = [one, two].flatMap((folder) => Object.values(filesIn(folder)));
   expect(new Set(secrets).size).toBe(secrets.length);
 });
@@ -91,7 +95,7 @@ test('files are 0600 and folders 0700, whatever the umask', () => {
   const umask = process.umask(0);
   try {
     const folder = join(temporaryFolder(), 'data');
-    ensureClusterMaterial(folder, 2, 5);
+    ensureClusterMaterial(folder, 2, 5, 'sandbox');
     ensureSandbox(folder, 'random');
     const modes = (path: string) => (statSync(path).mode & 0o777).toString(8);
     expect(modes(folder)).toBe('700');
@@ -107,29 +111,31 @@ test('files are 0600 and folders 0700, whatever the umask', () => {
 
 test('another number of nodes is refused', () => {
   const folder = temporaryFolder();
-  ensureClusterMaterial(folder, 3, 5);
-  expect(() => ensureClusterMaterial(folder, 4, 5)).toThrow(/holds a cluster of 3 nodes, not 4/);
+  ensureClusterMaterial(folder, 3, 5, 'sandbox');
+  expect(() => ensureClusterMaterial(folder, 4, 5, 'sandbox')).toThrow(/holds a cluster of 3 nodes, not 4/);
 });
 
 test('a lost or foreign identity is refused, never made anew', () => {
   const folder = temporaryFolder();
-  ensureClusterMaterial(folder, 3, 5);
+  ensureClusterMaterial(folder, 3, 5, 'sandbox');
   const path = join(folder, secretFiles.nodeIdentity(2));
   writeFileSync(path, `${'ab'.repeat(32)}\n`);
-  expect(() => ensureClusterMaterial(folder, undefined, 5)).toThrow(/node-2\/identity\.key is not the identity/);
+  expect(() => ensureClusterMaterial(folder, undefined, 5, 'sandbox')).toThrow(
+    /node-2\/identity\.key is not the identity/,
+  );
   rmSync(path);
-  expect(() => ensureClusterMaterial(folder, undefined, 5)).toThrow(/node-2\/identity\.key is missing/);
+  expect(() => ensureClusterMaterial(folder, undefined, 5, 'sandbox')).toThrow(/node-2\/identity\.key is missing/);
   expect(existsSync(path)).toBe(false);
 });
 
 test('damaged files are named, and a data directory without a cluster says what to do', () => {
   const folder = temporaryFolder();
-  expect(() => readRoster(folder)).toThrow(/signmesh init/);
-  ensureClusterMaterial(folder, 2, 5);
+  expect(() => readRoster(folder, 'sandbox')).toThrow(/signmesh init/);
+  ensureClusterMaterial(folder, 2, 5, 'sandbox');
   writeFileSync(join(folder, 'join.secret'), 'short\n');
   expect(() => readSecret(folder, secretFiles.join)).toThrow(/join\.secret is damaged/);
   writeFileSync(join(folder, 'cluster.json'), '{}');
-  expect(() => readRoster(folder)).toThrow(/cluster_id/);
+  expect(() => readRoster(folder, 'sandbox')).toThrow(/cluster_id/);
 });
 
 test('the public seed gives everybody the same token and keys; a text its own; random nobody’s', () => {
@@ -175,7 +181,7 @@ test('a sandbox keeps its seed, and refuses another', () => {
 
 test('the roles accept what is made for them, and production has no sandbox', () => {
   const folder = temporaryFolder();
-  ensureClusterMaterial(folder, 3, 5);
+  ensureClusterMaterial(folder, 3, 5, 'sandbox');
   ensureSandbox(folder, undefined);
   const environment = { SIGNMESH_DATA_DIR: folder, REDIS_URL: 'redis://h:1', SIGNMESH_COORDINATOR_URL: 'ws://h:2' };
   const { settings } = loadSettings(environment);
@@ -184,7 +190,13 @@ test('the roles accept what is made for them, and production has no sandbox', ()
   expect(coordinatorConfig(settings).resumeKey).toHaveLength(32);
   expect(nodeConfig(settings, 1).sandbox?.sessions).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
   expect(() => nodeConfig(settings, 4)).toThrow('There is no node 4: this cluster has nodes 1 to 3.');
-  const production = loadSettings({ ...environment, SIGNMESH_ENVIRONMENT: 'production' }).settings;
+  const productionFolder = temporaryFolder();
+  ensureClusterMaterial(productionFolder, 3, 5, 'production');
+  const production = loadSettings({
+    ...environment,
+    SIGNMESH_DATA_DIR: productionFolder,
+    SIGNMESH_ENVIRONMENT: 'production',
+  }).settings;
   expect(nodeConfig(production, 1).sandbox).toBeUndefined();
   expect(gatewayConfig(production).bannerToken).toBeUndefined();
   expect(gatewayConfig(production).approverToken).toBeUndefined();
@@ -193,26 +205,95 @@ test('the roles accept what is made for them, and production has no sandbox', ()
   expect(() => assertGatewayConfig(gatewayConfig(production))).not.toThrow();
   for (const each of [settings, production]) {
     expect(() => assertWorkerConfig(workerConfig(each))).not.toThrow();
-    expect(workerConfig(each).credentialKeysDir).toBe(keys);
+    expect(workerConfig(each).credentialKeysDir).toBe(join(each.SIGNMESH_DATA_DIR, credentialKeysDir));
     expect(workerConfig(each).retryScheduleMs).toBeUndefined();
   }
 });
 
 test('a worker takes a schedule of retries in a sandbox alone', () => {
-  const environment = { SIGNMESH_DATA_DIR: temporaryFolder(), REDIS_URL: 'redis://h:1' };
+  const folder = temporaryFolder();
+  const productionFolder = temporaryFolder();
+  ensureClusterMaterial(folder, 2, 5, 'sandbox');
+  ensureClusterMaterial(productionFolder, 2, 5, 'production');
+  const environment = { SIGNMESH_DATA_DIR: folder, REDIS_URL: 'redis://h:1' };
   const short = { ...environment, SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '100,200' };
   const config = workerConfig(loadSettings(short).settings);
   expect(config.retryScheduleMs).toEqual([100, 200]);
-  const production = loadSettings({ ...short, SIGNMESH_ENVIRONMENT: 'production' }).settings;
+  const production = loadSettings({
+    ...short,
+    SIGNMESH_DATA_DIR: productionFolder,
+    SIGNMESH_ENVIRONMENT: 'production',
+  }).settings;
   expect(() => workerConfig(production)).toThrow('SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS is for a sandbox alone');
   expect(() => assertWorkerConfig({ ...config, environment: 'production' })).toThrow('for a sandbox alone');
   expect(() => assertWorkerConfig({ ...config, redisUrl: 'http://h' })).toThrow('redisUrl');
   expect(() => assertWorkerConfig({ ...config, retryScheduleMs: [0] })).toThrow('retryScheduleMs');
 });
 
+const everyRole: Readonly<Record<string, (settings: Settings) => unknown>> = {
+  coordinator: coordinatorConfig,
+  node: (settings) => nodeConfig(settings, 1),
+  gateway: gatewayConfig,
+  worker: workerConfig,
+};
+
+test.each(Object.entries(everyRole))('a %s refuses a data directory of another environment', (_, config) => {
+  const settingsOf = (folder: string, environment: string) =>
+    loadSettings({
+      SIGNMESH_DATA_DIR: folder,
+      REDIS_URL: 'redis://h:1',
+      SIGNMESH_COORDINATOR_URL: 'ws://h:2',
+      ...(environment !== '' && { SIGNMESH_ENVIRONMENT: environment }),
+    }).settings;
+  const folders = { sandbox: temporaryFolder(), production: temporaryFolder() };
+  for (const name of ['sandbox', 'production'] as const) ensureClusterMaterial(folders[name], 2, 5, name);
+  // Without the variable a role is a sandbox's.
+  expect(() => config(settingsOf(folders.production, ''))).toThrow(
+    `${folders.production} holds a production cluster, and SIGNMESH_ENVIRONMENT says sandbox. ` +
+      'Set SIGNMESH_ENVIRONMENT=production, or choose another SIGNMESH_DATA_DIR.',
+  );
+  expect(() => config(settingsOf(folders.sandbox, 'production'))).toThrow('Set SIGNMESH_ENVIRONMENT=sandbox');
+  expect(() => config(settingsOf(folders.sandbox, ''))).not.toThrow();
+  expect(() => config(settingsOf(folders.production, 'production'))).not.toThrow();
+});
+
+test('set-up of one environment in the other one’s directory changes nothing', () => {
+  const folder = temporaryFolder();
+  ensureClusterMaterial(folder, 2, 5, 'production');
+  const before = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  expect(() => ensureClusterMaterial(folder, undefined, 5, 'sandbox')).toThrow('holds a production cluster');
+  expect(readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()).toEqual(before);
+});
+
+test('a storage key may lie elsewhere than beside its store', () => {
+  const folder = temporaryFolder();
+  ensureClusterMaterial(folder, 2, 5, 'sandbox');
+  const beside = join(folder, secretFiles.nodeStorage(1));
+  const elsewhere = join(temporaryFolder(), 'storage-key');
+  writeFileSync(elsewhere, `${'ab'.repeat(32)}\n`);
+  rmSync(beside);
+  const keyFor = (more: Readonly<Record<string, string>>) => {
+    const environment = { SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://h:2', ...more };
+    return Buffer.from(nodeConfig(loadSettings(environment).settings, 1).storageKey).toString('hex');
+  };
+  expect(keyFor({ SIGNMESH_STORAGE_KEY_FILE: elsewhere })).toBe('ab'.repeat(32));
+  expect(keyFor({ SIGNMESH_STORAGE_KEY: 'CD'.repeat(32) })).toBe('cd'.repeat(32));
+  expect(() => keyFor({})).toThrow('storage.key is missing');
+  const both = { SIGNMESH_STORAGE_KEY: 'cd'.repeat(32), SIGNMESH_STORAGE_KEY_FILE: elsewhere };
+  expect(() => keyFor(both)).toThrow('both set: unset one');
+  // What a variable may not be is said without its value.
+  expect(() => keyFor({ SIGNMESH_STORAGE_KEY: 'secret-but-wrong' })).toThrow(/^(?!.*secret-but-wrong)/s);
+  writeFileSync(elsewhere, 'short');
+  expect(() => keyFor({ SIGNMESH_STORAGE_KEY_FILE: elsewhere })).toThrow('must hold 64 hex digits');
+  rmSync(elsewhere);
+  expect(() => keyFor({ SIGNMESH_STORAGE_KEY_FILE: elsewhere })).toThrow(`${elsewhere} is missing`);
+  // The rest of the cluster starts without the file too.
+  expect(() => ensureClusterMaterial(folder, undefined, 5, 'sandbox')).not.toThrow();
+});
+
 test('a role reads its own secrets and no other’s', () => {
   const folder = temporaryFolder();
-  ensureClusterMaterial(folder, 2, 5);
+  ensureClusterMaterial(folder, 2, 5, 'sandbox');
   for (const other of ['coordinator', 'gateway', 'node-2']) rmSync(join(folder, other), { recursive: true });
   chmodSync(folder, 0o700);
   const { settings } = loadSettings({ SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://h:2' });

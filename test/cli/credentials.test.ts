@@ -19,7 +19,7 @@ describe('the command', () => {
   afterAll(() => server.stop());
   beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'signmesh-credentials-'));
-    ensureClusterMaterial(dataDir, 2, 2);
+    ensureClusterMaterial(dataDir, 2, 2, 'sandbox');
     said = '';
     vi.stubEnv('REDIS_URL', server.url);
     const write = (chunk: string | Uint8Array): boolean => {

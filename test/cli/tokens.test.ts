@@ -28,7 +28,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url);
   dataDir = keptFolder();
-  ensureClusterMaterial(dataDir, 3, 5);
+  ensureClusterMaterial(dataDir, 3, 5, 'sandbox');
   tokenKey = readSecret(dataDir, secretFiles.gatewayToken);
 });
 afterAll(async () => {

@@ -60,7 +60,7 @@ async function watchHealth(): Promise<void> {
 
 /** What a member of the cluster would say of itself, with anything changed. */
 function member(changes: Partial<ClientHandshakeConfig> = {}): ClientHandshakeConfig {
-  const roster = readRoster(cluster.dataDir);
+  const roster = readRoster(cluster.dataDir, 'sandbox');
   return {
     protocolVersions: wireProtocolVersions,
     clusterId: roster.clusterId,
