@@ -55,7 +55,12 @@ async function until<T>(look: () => T | undefined): Promise<T> {
 }
 
 function start(nodeId: number): void {
-  const config = { nodeId, roster: serializeRoster(roster, 'sandbox'), coordinatorUrl: url, storeDir: join(folder, `${nodeId}`) };
+  const config = {
+    nodeId,
+    roster: serializeRoster(roster, 'sandbox'),
+    coordinatorUrl: url,
+    storeDir: join(folder, `${nodeId}`),
+  };
   const args = ['--import', join(childFolder, 'register-typescript.mjs'), join(childFolder, 'run-node.ts')];
   const child = spawn(process.execPath, [...args, JSON.stringify(config)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const entry = { child, output: '' };
