@@ -4,15 +4,39 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fromHex, toHex } from '../../crypto/bytes.ts';
 import { identityFromSeed, sign, verify } from '../../crypto/identity.ts';
-import { expectRefusal, flipBit } from './support.ts';
+import { expectRefusal, flipBit, readVectors } from './support.ts';
+
+interface Rfc8032 {
+  readonly name: string;
+  readonly seed: string;
+  readonly key: string;
+  readonly msg: string;
+  readonly sig: string;
+}
+
+interface WycheproofEddsa {
+  readonly id: number;
+  readonly key: string;
+  readonly msg: string;
+  readonly sig: string;
+  readonly valid: boolean;
+}
 
 describe('identities', () => {
-  it('meet test 1 of RFC 8032 section 7.1', () => {
-    const identity = identityFromSeed(fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'));
-    expect(toHex(identity.publicKey)).toBe('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a');
-    expect(toHex(sign(identity.secretKey, new Uint8Array(0)))).toBe(
-      'e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b',
+  it.each(readVectors<Rfc8032>('rfc8032.json').tests)('meet RFC 8032 section 7.1, $name', ({ seed, key, msg, sig }) => {
+    const identity = identityFromSeed(fromHex(seed));
+    expect(toHex(identity.publicKey)).toBe(key);
+    expect(toHex(sign(identity.secretKey, fromHex(msg)))).toBe(sig);
+    expect(verify(fromHex(key), fromHex(msg), fromHex(sig))).toBe(true);
+  });
+
+  it('verify what Project Wycheproof says is valid, and nothing that it says is not', () => {
+    const { tests } = readVectors<WycheproofEddsa>('wycheproof-eddsa.json');
+    expect(tests.length).toBe(145);
+    const wrong = tests.filter(
+      ({ key, msg, sig, valid }) => verify(fromHex(key), fromHex(msg), fromHex(sig)) !== valid,
     );
+    expect(wrong).toEqual([]);
   });
 
   it('sign as @noble/curves does, and node:crypto verifies it', () => {

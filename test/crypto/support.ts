@@ -1,5 +1,7 @@
 /** What the crypto tests share: a repeatable random source, whole key generations, and outcomes of refused calls. */
+
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import { CryptoError, type CryptoErrorCode } from '../../crypto/errors.ts';
@@ -89,4 +91,9 @@ export function flipBit(bytes: Uint8Array, bit: number): Uint8Array {
 export function chooseNodes(total: number, count: number, random: RandomBytes): number[] {
   const pool = Array.from({ length: total }, (_, index) => index + 1);
   return Array.from({ length: count }, () => pool.splice(random(1)[0]! % pool.length, 1)[0]!);
+}
+
+/** A file of published vectors; `source` in it says whose. */
+export function readVectors<T>(file: string): { readonly source: string; readonly tests: readonly T[] } {
+  return JSON.parse(readFileSync(new URL(`./vectors/${file}`, import.meta.url), 'utf8'));
 }

@@ -1,4 +1,4 @@
-/** BIP-340's test-vectors.csv, indices 0 to 14 (bitcoin/bips, bip-0340/test-vectors.csv): verification. */
+/** BIP-340's test-vectors.csv, indices 0 to 18 (bitcoin/bips, bip-0340/test-vectors.csv): verification. */
 import { schnorr } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -133,6 +133,38 @@ const VECTORS: readonly [
     '6cff5c3ba86c69ea4b7376f31a9bcb4f74c1976089b2d9963da2e5543e17776969e89b4c5564d00349106b8497785dd7d1d713a8ae82b32fa79d5f7fc407d39b',
     false,
     'public key exceeds the field size',
+  ],
+  [
+    15,
+    '778caa53b4393ac467774d09497a87224bf9fab6f6e68b23086497324d6fd117',
+    '',
+    '71535db165ecd9fbbc046e5ffaea61186bb6ad436732fccc25291a55895464cf6069ce26bf03466228f19a3a62db8a649f2d560fac652827d1af0574e427ab63',
+    true,
+    'message of size 0',
+  ],
+  [
+    16,
+    '778caa53b4393ac467774d09497a87224bf9fab6f6e68b23086497324d6fd117',
+    '11',
+    '08a20a0afef64124649232e0693c583ab1b9934ae63b4c3511f3ae1134c6a303ea3173bfea6683bd101fa5aa5dbc1996fe7cacfc5a577d33ec14564cec2bacbf',
+    true,
+    'message of size 1',
+  ],
+  [
+    17,
+    '778caa53b4393ac467774d09497a87224bf9fab6f6e68b23086497324d6fd117',
+    '0102030405060708090a0b0c0d0e0f1011',
+    '5130f39a4059b43bc7cac09a19ece52b5d8699d1a71e3c52da9afdb6b50ac370c4a482b77bf960f8681540e25b6771ece1e5a37fd80e5a51897c5566a97ea5a5',
+    true,
+    'message of size 17',
+  ],
+  [
+    18,
+    '778caa53b4393ac467774d09497a87224bf9fab6f6e68b23086497324d6fd117',
+    '99999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999',
+    '403b12b0d8555a344175ea7ec746566303321e5dbfa8be6f091635163eca79a8585ed3e3170807e7c03b720fc54c7b23897fcba0e9d0b4a06894cfd249f22367',
+    true,
+    'message of size 100',
   ],
 ];
 
