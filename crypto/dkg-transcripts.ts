@@ -10,7 +10,8 @@
  * - A *sealed share* is bound to (context, sender, recipient) as associated data, and signed by its dealer, so that a
  *   complaint about it is evidence against somebody (`judgeComplaint`).
  * - The *finish digest* covers all openings and all results; equal digests at all nodes are the echo that finds a dealer
- *   that told two nodes different things. Each node signs (digest, its own id).
+ *   that told two nodes different things. Each node signs the session context, its own id, the digest and the result, so
+ *   that a signed result holds in its attempt alone and cannot be changed by the node that passes it on.
  *
  * All are `transcriptHash` values: injective in their parts, 32 bytes, each with a tag of its own. Sources: Pedersen
  * 1991, Feldman 1987; Komlo and Goldberg 2020 ("FROST"), figure 1, for the proof of possession.
@@ -164,9 +165,18 @@ export function finishDigest(
   );
 }
 
-/** What a node signs once it has finished: the digest and its own id. */
-export function finishTranscript(digest: Uint8Array, nodeId: number): Uint8Array {
-  return transcriptHash('signmesh/dkg/finished/v1', digest, u32be(nodeId));
+/** What a node signs once it has finished; the signature itself is not part of it. */
+export function finishTranscript(context: Uint8Array, result: Omit<FinishedDkg, 'signature'>): Uint8Array {
+  return transcriptHash(
+    'signmesh/dkg/finished/v2',
+    context,
+    u32be(result.nodeId),
+    result.transcriptDigest,
+    result.publicKey,
+    result.chainCode,
+    u32be(result.verificationShares.length),
+    ...result.verificationShares,
+  );
 }
 
 /** Why an opening is refused. OPENING_INVALID: malformed or not signed by the dealer; POSSESSION_INVALID: signed, and wrong. */
@@ -239,9 +249,9 @@ export function verifySealedShare(terms: DkgTerms, share: SealedDkgShare, identi
   return verify(identityKey, sealedShareTranscript(sessionContext(terms), share), share.signature);
 }
 
-/** Whether a result carries its node's signature over its digest. `identityKey` is the node's. */
-export function verifyFinished(finished: FinishedDkg, identityKey: Uint8Array): boolean {
-  return verify(identityKey, finishTranscript(finished.transcriptDigest, finished.nodeId), finished.signature);
+/** Whether a result of this attempt carries its node's signature. `identityKey` is the node's. */
+export function verifyFinished(terms: DkgTerms, finished: FinishedDkg, identityKey: Uint8Array): boolean {
+  return verify(identityKey, finishTranscript(sessionContext(terms), finished), finished.signature);
 }
 
 /** Whether two results say the same of the key and of the transcript; node id and signature aside. */

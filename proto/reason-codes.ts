@@ -150,6 +150,11 @@ export const reasonCodes = {
     text: 'A node broke the DKG protocol, with evidence; the message names it. A resume starts a fresh attempt.',
     helps: 'resume',
   },
+  NODE_REFUSED: {
+    state: S.BACKEND_FAILED,
+    text: 'A node refused a step of the DKG, or complained without evidence; the message names it. No node is blamed.',
+    helps: 'resume',
+  },
   TRANSCRIPT_MISMATCH: {
     state: S.BACKEND_FAILED,
     text: 'The nodes do not report the same result; their key packages were discarded. A resume starts a fresh attempt.',

@@ -59,7 +59,10 @@ function isUsableSealingKey(turn: DkgTurn, recipientPublicKey: Uint8Array): bool
 
 /** Whether a result that came over a node's own link is that node's signed word. */
 export function isOwnResult(turn: DkgTurn, nodeId: number, finished: DkgFinished): boolean {
-  return finished.nodeId === nodeId && verifyFinished(finished, identityOf(turn, nodeId));
+  return (
+    finished.nodeId === nodeId &&
+    verifyFinished(termsOf(turn.state.record, turn.config), finished, identityOf(turn, nodeId))
+  );
 }
 
 /**
@@ -125,21 +128,28 @@ export function falseResults(turn: DkgTurn): number[] {
 /**
  * This attempt is over: its shares and packages are discarded everywhere; a resume begins the next one. Once nodes were
  * asked to confirm, a key may be final, whether its node has said so or not: then the attempt stays, and a resume asks the
- * others again.
+ * others again. `stalledBy`: nodes that stopped it, without evidence against any of them.
  */
-export function failAttempt(turn: DkgTurn, culprits: readonly number[], detail: string): void {
+export function failAttempt(
+  turn: DkgTurn,
+  culprits: readonly number[],
+  detail: string,
+  stalledBy: readonly number[] = [],
+): void {
   const { record, work } = turn.state;
   if (turn.persisted || !isOpen(record.state)) return;
-  const reason: ReasonCode = culprits.length > 0 ? 'DEALER_MISBEHAVED' : 'TRANSCRIPT_MISMATCH';
+  const stalled = [...new Set(stalledBy)].sort((a, b) => a - b);
+  const unproven: ReasonCode = stalled.length > 0 ? 'NODE_REFUSED' : 'TRANSCRIPT_MISMATCH';
+  const reason = culprits.length > 0 ? 'DEALER_MISBEHAVED' : unproven;
   const text = culprits.length > 0 ? `${nodeList(culprits)} broke the protocol: ${detail}` : detail;
   const failed = { ...answer(reason, text), state: ReceiptState.BACKEND_FAILED as const };
-  if (work.confirming || work.confirmed.size > 0) {
-    const kept = { verified: sortedPairs(work.verified), mayBeFinal: true, culprits };
+  if (record.ceremony.mayBeFinal) {
+    const kept = { verified: sortedPairs(work.verified), culprits, stalledBy: stalled };
     concludeDkg(turn, advance(record, failed, turn.context, kept), { culprits });
     return;
   }
   const { attempt } = record.ceremony;
-  const changes = { attempt: attempt + 1, fresh: true, played: {}, verified: [], culprits };
+  const changes = { attempt: attempt + 1, fresh: true, played: {}, verified: [], culprits, stalledBy: stalled };
   concludeDkg(turn, advance(record, failed, turn.context, changes), { culprits });
   const { tenant, sessionId } = record;
   for (const id of nodeIds(record)) {
@@ -152,6 +162,6 @@ export function failAttempt(turn: DkgTurn, culprits: readonly number[], detail: 
 }
 
 /** Of a node of the session, which is in the roster. */
-function identityOf(turn: DkgTurn, nodeId: number): Uint8Array {
+export function identityOf(turn: DkgTurn, nodeId: number): Uint8Array {
   return turn.config.roster.nodes[nodeId - 1]!.publicKey;
 }

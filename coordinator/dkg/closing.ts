@@ -46,7 +46,10 @@ export function giveUpDkg(turn: DkgTurn): void {
   const failed = { ...answer('NODES_UNAVAILABLE', text), state: ReceiptState.BACKEND_FAILED as const };
   concludeDkg(
     turn,
-    advance(record, failed, turn.context, { verified: sortedPairs(work.verified), mayBeFinal: work.confirming }),
+    advance(record, failed, turn.context, {
+      verified: sortedPairs(work.verified),
+      stalledBy: [...missing].sort((a, b) => a - b),
+    }),
   );
 }
 

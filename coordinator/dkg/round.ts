@@ -5,16 +5,16 @@
  * repeated, so a lost frame or a node that was away costs one repetition.
  */
 import { sameResult } from '../../crypto/dkg-transcripts.ts';
-import type { DkgFinished, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { DkgFinished } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireBodyInit } from '../../proto/wire.ts';
-import { clusterAddress, nodeDkgAddress, wire } from '../messages.ts';
+import { clusterAddress } from '../messages.ts';
 import { answer } from '../session/answers.ts';
 import { advance, clientSuppliedDealers, type KeyRecord, progress } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
 import { failAttempt, falseResults } from './blame.ts';
 import { concludeDkg, expireDkg } from './closing.ts';
+import { ask } from './requests.ts';
 import {
   type DkgTurn,
   type DkgWork,
@@ -70,7 +70,7 @@ function advanceJob(turn: DkgTurn, job: Job): void {
     const { dealer, recipient } = job.offer;
     if (!openNodes(turn, [recipient])) return;
     work.offered.add(dealer);
-    offerShare(turn, job.call.request, dealer, recipient);
+    offerShare(turn, job, dealer, recipient);
     return;
   }
   const missing = job.pairs.filter(([dealer, recipient]) => !work.verified.has(pair(dealer, recipient)));
@@ -109,7 +109,8 @@ function openNodes(turn: DkgTurn, ids: readonly number[]): boolean {
   return closed.length === 0;
 }
 
-function offerShare(turn: DkgTurn, request: Job['call']['request'], dealer: number, recipient: number): void {
+function offerShare(turn: DkgTurn, job: Job, dealer: number, recipient: number): void {
+  const { request } = job.call;
   const opening = {
     dealer,
     commitments: request.commitments,
@@ -119,41 +120,12 @@ function offerShare(turn: DkgTurn, request: Job['call']['request'], dealer: numb
     played: true,
   };
   const value = { dealers: [opening], sealed: [], played: [{ dealer, share: request.encryptedShare }] };
-  ask(turn, recipient, { case: 'dkgVerify', value });
-}
-
-/** Sends one request, unless one of its kind is under way to this node. */
-function ask(turn: DkgTurn, nodeId: number, body: WireBodyInit): void {
-  const { record, work } = turn.state;
-  const flight = `${nodeId}/${body.case}`;
-  if (work.flights.has(flight) || work.ready?.has(nodeId) === false) return;
-  work.flights.add(flight);
-  const { tenant, sessionId, ceremony } = record;
-  turn.effects.push({
-    kind: 'send',
-    to: nodeDkgAddress(nodeId, tenant, sessionId),
-    message: wire({ tenant, session: sessionId, attempt: ceremony.attempt }, body),
-  });
+  ask(turn, recipient, { case: 'dkgVerify', value }, job);
 }
 
 /** Asks nodes for their result only. */
-export function askForResults(turn: DkgTurn, ids: readonly number[]): void {
+function askForResults(turn: DkgTurn, ids: readonly number[]): void {
   for (const id of ids) ask(turn, id, { case: 'dkgVerify', value: { dealers: [], sealed: [], played: [] } });
-}
-
-/** A recipient holds verified shares. `offered`: the dealer whose share by a caller this answers, if it does. */
-export function takeVerified(turn: DkgTurn, recipient: number, said: DkgVerified, offered: number | undefined): void {
-  const { record, work } = turn.state;
-  const ids = nodeIds(record);
-  for (const { dealer, verified } of said.verdicts) {
-    // A late word about a caller's share that nobody waits for any more says nothing about the node's own.
-    const late = work.offered.has(dealer) && !isPlayed(record, dealer) && dealer !== offered;
-    if (verified && !late && ids.includes(dealer)) work.verified.add(pair(dealer, recipient));
-  }
-  if (!said.finished) return;
-  work.finished.set(recipient, said.finished);
-  // A node finishes only with a verified share of every dealer.
-  for (const dealer of ids) work.verified.add(pair(dealer, recipient));
 }
 
 function finishRound(turn: DkgTurn): void {
@@ -169,8 +141,13 @@ function finishRound(turn: DkgTurn): void {
     failAttempt(turn, falseResults(turn), 'the nodes do not report the same result');
     return;
   }
+  if (!record.ceremony.mayBeFinal) {
+    // Durable before the first node is asked, since a node that confirms never gives its key up for another attempt.
+    const changes = { mayBeFinal: true, verified: sortedPairs(work.verified) };
+    commit(turn, progress(record, turn.context, changes), { ...work });
+    return;
+  }
   const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
-  work.confirming = true;
   for (const id of unconfirmed) ask(turn, id, { case: 'dkgConfirm', value: { results } });
   if (unconfirmed.length === 0) completeDkg(turn, results[0]!);
 }
@@ -235,19 +212,17 @@ export function takeOffer(turn: DkgTurn, job: Job): void {
   const jobs = work.jobs.filter((other) => other !== job);
   const settled: Job = { ...job, offer: undefined, pairs: [] };
   const verified = sortedPairs(work.verified);
-  const known = verified.length === record.ceremony.verified.length;
-  if (isComplete(record, work)) {
-    // The last pair: the job stays until the nodes have finished; what the caller plays is durable with the key.
-    work.jobs.splice(work.jobs.indexOf(job), 1, settled);
-    return;
-  }
-  if (known) {
-    work.jobs.splice(work.jobs.indexOf(job), 1);
+  // The last pair: the job stays until the nodes have finished.
+  const last = isComplete(record, work);
+  if (last) jobs.push(settled);
+  if (verified.length === record.ceremony.verified.length) {
+    work.jobs.splice(0, work.jobs.length, ...jobs);
   } else {
     const commitments = job.call.request.commitments.map((point) => Buffer.from(point).toString('hex'));
     const played = { ...record.ceremony.played, [dealer]: commitments };
     commit(turn, progress(record, turn.context, { verified, played }), { ...work, jobs });
   }
+  if (last) return;
   replyVerified(turn, job);
   if (turn.state.work.jobs.length === 0) leaveDkgRound(turn);
 }

@@ -15,6 +15,7 @@ import { type ClientCall, type CoordinatorMessage, type CoordinatorWrite, cluste
 import type { DkgRecord, SessionOf } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import type { SessionTurn, Waiting } from '../session/turn.ts';
+import type { Asked } from './requests.ts';
 
 export type DkgSession = SessionOf<DkgRecord>;
 export type InitiateDkgCall = Extract<ClientCall, { method: Method.INITIATE_DKG }>;
@@ -55,10 +56,12 @@ export interface DkgWork extends Waiting {
   readonly verified: Set<Pair>;
   readonly finished: Map<number, DkgFinished>;
   readonly confirmed: Set<number>;
-  /** See `mayBeFinal` of the record. */
-  confirming: boolean;
   /** Requests under way, "node/kind". */
   readonly flights: Set<string>;
+  /** Requests without an answer, by their number, oldest first. */
+  readonly asked: Map<number, Asked>;
+  /** 0: no request yet. */
+  lastRequest: number;
   /** Real dealers of whom a share went to a recipient: they cannot be played any more. */
   readonly dealt: Set<number>;
   /** Dealers of whom a caller's share went to a recipient. */
@@ -93,8 +96,9 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
     verified: new Set(record.ceremony.verified as readonly Pair[]),
     finished: new Map(),
     confirmed: new Set(),
-    confirming: record.ceremony.mayBeFinal === true,
     flights: new Set(),
+    asked: new Map(),
+    lastRequest: 0,
     dealt: new Set(),
     offered: new Set(),
     sawAll,

@@ -95,6 +95,7 @@ function view(record: SessionRecord, culprits: readonly number[]): object {
           network_id: ceremony.networkId,
           public_key: ceremony.publicKey === '' ? null : ceremony.publicKey,
           client_supplied_dealers: clientSuppliedDealers(ceremony),
+          stalled_by: record.state === ReceiptState.BACKEND_FAILED ? (ceremony.stalledBy ?? []) : [],
         }
       : {
           transaction_intent_id: bounded(ceremony.facts.intentId),

@@ -44,7 +44,7 @@ export interface DkgRecord {
   readonly attempt: number;
   /** No node was asked for anything in this attempt yet: true from a discarded one until the resume. */
   readonly fresh: boolean;
-  /** Nodes were asked to confirm this attempt: some may hold the final key. Then it is never given up for another. */
+  /** Nodes may be asked to confirm this attempt: some may hold the final key. Then it is never given up for another. */
   readonly mayBeFinal?: boolean;
   /** Played dealers' commitments; a dealer not named is still open or real. */
   readonly played: Readonly<Record<number, readonly string[]>>;
@@ -53,6 +53,11 @@ export interface DkgRecord {
   readonly publicKey: string;
   /** Whom its last failure blamed, until a resume; records of before have none. */
   readonly culprits?: readonly number[];
+  /**
+   * Nodes that stopped its last round by a refusal or by silence, ascending. Nothing proves a fault of theirs. Records of
+   * an earlier version have none.
+   */
+  readonly stalledBy?: readonly number[];
 }
 
 export interface SigningRecord {

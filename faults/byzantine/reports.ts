@@ -47,7 +47,8 @@ function signedResult(
 ): DkgFinished {
   const openings = new Map(attempt.openings);
   for (const opening of instead) openings.set(opening.dealer, opening);
-  const digest = finishDigest(sessionContext(terms), { ...finished, openings: [...openings.values()] });
-  const signature = Uint8Array.from(sign(secretKey, finishTranscript(digest, nodeId)));
-  return { ...finished, transcriptDigest: Uint8Array.from(digest), signature };
+  const context = sessionContext(terms);
+  const digest = finishDigest(context, { ...finished, openings: [...openings.values()] });
+  const result = { ...finished, nodeId, transcriptDigest: Uint8Array.from(digest) };
+  return { ...result, signature: Uint8Array.from(sign(secretKey, finishTranscript(context, result))) };
 }

@@ -46,7 +46,8 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'dkg.session.accepted': 'The making of a key has begun.',
   'dkg.session.resumed': 'The paused making of a key goes on.',
   'dkg.session.completed': 'A key is made: every node holds its share.',
-  'dkg.session.failed': 'The making of a key has paused; `culprits` names the nodes to blame, if any.',
+  'dkg.session.failed':
+    'The making of a key has paused; `culprits` names the nodes to blame, if any, `stalled_by` those that stopped it without proof of a fault.',
   'dkg.session.expired': 'The lifetime of a DKG session is over.',
   'policy.created': 'A policy was made, with its first version.',
   'policy.updated': 'A policy has a new version.',

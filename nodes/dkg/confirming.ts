@@ -4,11 +4,12 @@
  * A dealer that told two nodes different things gives them different finish digests, so that nobody confirms; the
  * coordinator, which holds the signed openings, finds out who it was. A node blames nobody here.
  *
- * Invariant: `final` and the key record become durable in one write.
+ * Invariant: `final`, the key record and the proof (every node's signature of the result) become durable in one write.
  */
 import { sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
 import type { DkgConfirm } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { type DkgParty, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
+import { ownCopy } from '../messages.ts';
+import { type DkgParty, identityKeyOf, idFault, type Outcome, type Refused, refused } from './party.ts';
 import type { Final, Provisional } from './state.ts';
 
 /** DkgConfirm, first or repeated. */
@@ -21,7 +22,7 @@ export function confirm(state: Provisional | Final, request: DkgConfirm, party: 
   if (ids.length !== terms.totalNodes) {
     return refused('REQUEST_INVALID', `${ids.length} results where ${terms.totalNodes} nodes must agree`);
   }
-  const unsigned = results.find((result) => !verifyFinished(result, identityKeyOf(party, result.nodeId)));
+  const unsigned = results.find((result) => !verifyFinished(terms, result, identityKeyOf(party, result.nodeId)));
   if (unsigned !== undefined) return refused('SIGNATURE_INVALID', `node ${unsigned.nodeId}`);
   const different = results.filter((result) => !sameResult(result, finished)).map(({ nodeId }) => nodeId);
   if (different.length > 0) {
@@ -31,6 +32,12 @@ export function confirm(state: Provisional | Final, request: DkgConfirm, party: 
   const body = { case: 'dkgConfirmed', value: { nodeId: party.nodeId } } as const;
   if (state.phase === 'final') return { kind: 'answered', body };
   const { dealing, dealers, keyPackage } = state;
-  const final: Final = { phase: 'final', terms, opening: dealing.opening, dealers, finished };
+  const proof = results.map(({ nodeId, signature }) => ({ nodeId, signature: ownCopy(signature) }));
+  const final: Final = { phase: 'final', terms, opening: dealing.opening, dealers, finished, proof };
   return { kind: 'advanced', state: final, body, finalKey: keyPackage };
+}
+
+/** What a final node answers to a request that comes too late: the code, and the proof that all nodes had finished. */
+export function alreadyFinal({ finished, proof }: Final): Refused {
+  return { ...refused('ALREADY_FINAL'), results: proof.map((signed) => ({ ...finished, ...signed })) };
 }

@@ -30,6 +30,7 @@ import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
 import type { DkgOpen, DkgSeal } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { thresholdMin } from '../../proto/limits.ts';
+import { alreadyFinal } from './confirming.ts';
 import { type DkgWorld, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
 import { attemptOf, type Dealing, type DealingState, type DkgState, type Provisional } from './state.ts';
 
@@ -49,7 +50,7 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
     return refused('REQUEST_INVALID', `no ${threshold} of ${totalNodes} among ${party.identityKeys.length} nodes`);
   }
   if (party.nodeId > totalNodes) return refused('REQUEST_INVALID', `node ${party.nodeId} is outside the session`);
-  if (state.phase === 'final' && name.attempt !== attemptOf(state)) return refused('ALREADY_FINAL');
+  if (state.phase === 'final' && name.attempt !== attemptOf(state)) return alreadyFinal(state);
   if (name.attempt > attemptOf(state)) {
     const { tenant, session, attempt } = name;
     const { rosterDigest } = party;

@@ -13,17 +13,17 @@
  * 4. A session that has been quiet for `idleMs` stops its actor; the record stays.
  */
 import type { Address, Context } from '../../actors/contract.ts';
-import type { WireBodyInit } from '../../proto/wire.ts';
+import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
 import { encodeKeyRecord } from '../key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
 import { receivedBody } from '../messages.ts';
 import { dkgRecordKey, isRecordName, keyRecordKey, type NodeWrite } from '../records.ts';
-import { confirm } from './confirming.ts';
+import { alreadyFinal, confirm } from './confirming.ts';
 import { open, sealShares } from './dealing.ts';
 import { type DkgParty, type DkgWorld, type Outcome, refused } from './party.ts';
 import { decodeDkgRecord, encodeDkgRecord } from './record.ts';
 import { attemptOf, type DkgRequestCase, type DkgState, dkgTransitions } from './state.ts';
-import { complainAgain, verifyShares } from './verifying.ts';
+import { complainAgain, verifyShares, wireResult } from './verifying.ts';
 
 /** How long an actor without requests stays in memory. */
 export const dkgIdleMs = 60_000;
@@ -77,7 +77,7 @@ function handle(party: DkgParty, state: DkgState, input: NodeMessageInput, conte
   const idle: NodeEffect = { kind: 'startTimer', name: idleTimer, afterMs: dkgIdleMs };
   const reply = (answer: WireBodyInit): NodeEffect => ({
     kind: 'reply',
-    message: { tenant, session, attempt, body: answer },
+    message: { tenant, session, attempt, body: answerTo(body, answer) },
   });
 
   const outcome = decide(state, input, { party, random: context.random }, context.self);
@@ -87,8 +87,8 @@ function handle(party: DkgParty, state: DkgState, input: NodeMessageInput, conte
     case 'answered':
       return { state, effects: [idle, reply(outcome.body)] };
     case 'refused': {
-      const { code, message, culprits } = outcome;
-      const value = { nodeId: party.nodeId, code, message, culprits: [...culprits] };
+      const { code, message, culprits, results = [] } = outcome;
+      const value = { nodeId: party.nodeId, code, message, culprits: [...culprits], results: results.map(wireResult) };
       const told = event('dkg.request.refused', 'warn', context, { attempt, request: body.case, code });
       return { state, effects: [idle, reply({ case: 'dkgRefused', value }), told] };
     }
@@ -110,6 +110,12 @@ function handle(party: DkgParty, state: DkgState, input: NodeMessageInput, conte
       return { state: next, effects };
     }
   }
+}
+
+/** The answer with the number of its request, by which the coordinator tells an answer from anything else. */
+function answerTo(asked: WireBody, answer: WireBodyInit): WireBodyInit {
+  const request = 'request' in asked.value ? asked.value.request : 0;
+  return { ...answer, value: { ...answer.value, request } } as WireBodyInit;
 }
 
 /** The order of checks, from the frame to the one request in the one phase that it is meant for. */
@@ -142,7 +148,7 @@ function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self:
       if (body.case === 'dkgConfirm') return refused('NOT_FINISHED');
       break;
     case 'final':
-      if (body.case === 'dkgSeal') return refused('ALREADY_FINAL');
+      if (body.case === 'dkgSeal') return alreadyFinal(state);
       if (body.case === 'dkgConfirm') return confirm(state, body.value, world.party);
       return verifyShares(state, body.value, world.party);
     case 'provisional':
@@ -154,7 +160,7 @@ function decide(state: DkgState, input: NodeMessageInput, world: DkgWorld, self:
 
 /** A tombstone stays, so that a late or repeated DkgOpen does not deal the attempt again. */
 function discard(state: DkgState, attempt: number): Outcome {
-  if (state.phase === 'final') return refused('ALREADY_FINAL');
+  if (state.phase === 'final') return alreadyFinal(state);
   if (state.phase === 'discarded' && state.attempt === attempt) return { kind: 'ignored' };
   return { kind: 'advanced', state: { phase: 'discarded', attempt }, body: undefined };
 }

@@ -3,6 +3,7 @@
  * confirming.ts) are pure functions from a state and a request to an outcome; dkg-actor.ts turns outcomes into effects.
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
+import type { FinishedDkg } from '../../crypto/dkg-transcripts.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
@@ -71,6 +72,8 @@ export interface Refused {
   readonly code: DkgRefusalCode;
   readonly message: string;
   readonly culprits: readonly number[];
+  /** ALREADY_FINAL only: all nodes' signed results. */
+  readonly results?: readonly FinishedDkg[];
 }
 
 /** A refusal; `detail` is public and follows the code's sentence. */

@@ -74,6 +74,8 @@ interface DkgJson {
   readonly dealers: readonly DealerJson[];
   readonly key_package: KeyPackageJson;
   readonly finished: FinishedJson;
+  /** Records of an earlier version have none. */
+  readonly proof?: readonly { readonly node_id: number; readonly signature: string }[];
   readonly opening: OpeningJson;
   readonly verdicts: readonly VerdictJson[];
   readonly attempt: number;
@@ -113,6 +115,7 @@ function dkgToJson(state: RecordedDkgState): Partial<DkgJson> {
         opening: openingToJson(state.opening),
         dealers: state.dealers.map(markToJson),
         finished: finishedToJson(state.finished),
+        proof: state.proof.map(({ nodeId, signature }) => ({ node_id: nodeId, signature: toHex(signature) })),
       };
     case 'broken':
       return { phase, terms: termsToJson(state.terms), verdicts: state.verdicts.map(verdictToJson) };
@@ -149,6 +152,7 @@ export function decodeDkgRecord(record: NodeRecord): RecordedDkgState {
         opening: openingFromJson(json.opening),
         dealers: json.dealers.map(markFromJson),
         finished: finishedFromJson(json.finished),
+        proof: (json.proof ?? []).map((one) => ({ nodeId: one.node_id, signature: fromHex(one.signature) })),
       };
     case 'broken':
       return { phase, terms: termsFromJson(json.terms), verdicts: json.verdicts.map(verdictFromJson) };

@@ -79,6 +79,8 @@ export interface Final {
   readonly opening: DealerOpening;
   readonly dealers: readonly DealerMark[];
   readonly finished: FinishedDkg;
+  /** Every node's signature of this result, ascending by node: the proof that this key could be made final. */
+  readonly proof: readonly Pick<FinishedDkg, 'nodeId' | 'signature'>[];
 }
 
 export interface Broken {

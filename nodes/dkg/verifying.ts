@@ -19,6 +19,7 @@ import {
   type DealerOpening,
   type DkgTerms,
   decodeShare,
+  type FinishedDkg,
   finishDigest,
   finishTranscript,
   openingTranscript,
@@ -82,16 +83,26 @@ export function complainAgain(state: Broken, party: DkgParty): Outcome {
   return { kind: 'answered', body: answer(party, state.verdicts, undefined) };
 }
 
-function answer(party: DkgParty, verdicts: readonly Verdict[], finished: Provisional['finished'] | undefined) {
+function answer(party: DkgParty, verdicts: readonly Verdict[], finished: FinishedDkg | undefined) {
   const recipient = party.nodeId;
   if (finished === undefined) {
     return { case: 'dkgVerified', value: { recipient, verdicts: [...verdicts] } } as const satisfies WireBodyInit;
   }
-  const { nodeId, publicKey, chainCode, transcriptDigest, signature } = finished;
-  const verificationShares = [...finished.verificationShares];
-  const result = { nodeId, publicKey, verificationShares, chainCode, transcriptDigest, signature };
-  const value = { recipient, verdicts: [...verdicts], finished: result };
+  const value = { recipient, verdicts: [...verdicts], finished: wireResult(finished) };
   return { case: 'dkgVerified', value } as const satisfies WireBodyInit;
+}
+
+/** The wire's form, whose arrays are mutable. */
+export function wireResult(finished: FinishedDkg) {
+  const { nodeId, publicKey, chainCode, transcriptDigest, signature } = finished;
+  return {
+    nodeId,
+    publicKey,
+    verificationShares: [...finished.verificationShares],
+    chainCode,
+    transcriptDigest,
+    signature,
+  };
 }
 
 /** The request's exchanges, ascending by dealer, or what is wrong with it. A real dealer here needs no box of its own. */
@@ -228,8 +239,9 @@ function finish(
   const { publicKey, verificationShares, chainCode } = keyPackage;
   const openings = dealers.map(({ opening }) => opening);
   const transcriptDigest = finishDigest(sessionContext(terms), { openings, publicKey, verificationShares, chainCode });
-  const signature = sign(party.secretKey, finishTranscript(transcriptDigest, party.nodeId));
-  const finished = { nodeId: party.nodeId, publicKey, verificationShares, chainCode, transcriptDigest, signature };
+  const unsigned = { nodeId: party.nodeId, publicKey, verificationShares, chainCode, transcriptDigest };
+  const signature = sign(party.secretKey, finishTranscript(sessionContext(terms), unsigned));
+  const finished = { ...unsigned, signature };
   const provisional: Provisional = {
     phase: 'provisional',
     terms,

@@ -47,7 +47,10 @@ class Theatre {
         const told = lie(this, body, frame) ?? true;
         if (typeof told === 'boolean') return told;
         const bodies: readonly WireBody[] = 'case' in told ? [told] : told;
-        return bodies.map((one) => ({ envelope: { ...frame, message: { ...frame.message, body: one } }, afterMs: 1 }));
+        return bodies.map((one) => ({
+          envelope: { ...frame, message: { ...frame.message, body: answering(body, one) } },
+          afterMs: 1,
+        }));
       },
     });
   }
@@ -82,12 +85,24 @@ class Theatre {
     return blamed(this.cluster);
   }
 
+  /** The nodes that the last event of the session names as having stopped it. */
+  get stalledBy(): number[] {
+    const { object } = this.cluster.eventLog(tenant).findLast(({ type }) => type === 'dkg.session.failed')!;
+    return (object as { stalled_by: number[] }).stalled_by;
+  }
+
   /** Everybody is honest from here on: a resume makes the key. */
   recover(resumeToken: string): void {
     this.honest = true;
     expect(this.cluster.resumeSession({ sessionId: 's', resumeToken }).result().state).toBe(ReceiptState.RESUMED);
     expect(codeOf(this.cluster.exchangeDkgShares({ sessionId: 's' }).result())).toBe('DKG_COMPLETED');
   }
+}
+
+/** What is said instead answers the same request, unless it names one itself. */
+function answering(body: WireBody, instead: WireBody): WireBody {
+  const request = 'request' in body.value ? body.value.request : 0;
+  return { ...instead, value: { request, ...instead.value } } as WireBody;
 }
 
 function flip(bytes: Uint8Array): Uint8Array {
@@ -227,7 +242,9 @@ const lies: [string, Lie, string][] = [
     about('dkgVerified', (said, theatre) => {
       if (!said.finished) return undefined;
       const finished = { ...said.finished, transcriptDigest: flip(said.finished.transcriptDigest) };
-      finished.signature = Uint8Array.from(sign(theatre.secretKey(2), finishTranscript(finished.transcriptDigest, 2)));
+      finished.signature = Uint8Array.from(
+        sign(theatre.secretKey(2), finishTranscript(sessionContext(theatre.terms), finished)),
+      );
       return { case: 'dkgVerified', value: { ...said, finished } };
     }),
     'the same result',
@@ -341,8 +358,125 @@ test('blames nobody when a node lost its store, and the next attempt works', () 
   theatre.cluster.crashNode(2);
   theatre.cluster.startNode(2);
   const failed = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
-  expect(codeOf(failed)).toBe('TRANSCRIPT_MISMATCH');
+  expect(codeOf(failed)).toBe('NODE_REFUSED');
+  expect(theatre.stalledBy).toEqual([2]);
   expect(theatre.culprits).toEqual([]);
+  theatre.recover(tokenOf(failed));
+});
+
+const refusal = (code: string, more: object = {}): WireBody =>
+  ({
+    case: 'dkgRefused',
+    value: { nodeId: 2, code, message: 'lies', culprits: [], results: [], ...more },
+  }) as unknown as WireBody;
+const confirmation = (more: object = {}): WireBody =>
+  ({ case: 'dkgConfirmed', value: { nodeId: 2, ...more } }) as unknown as WireBody;
+
+test.each([
+  [
+    'refusals of every kind',
+    ['STALE_ATTEMPT', 'ATTEMPT_BROKEN', 'ALREADY_FINAL'].map((code) => refusal(code, { request: 0 })),
+  ],
+  ['confirmations', [confirmation({ request: 0 })]],
+])('ignores %s that answer nothing', (label, more) => {
+  const theatre = new Theatre('secp256k1', label, 2, (_, body) => [...more, body, ...more]);
+  expect(codeOf(theatre.run())).toBe('DKG_COMPLETED');
+  expect(theatre.culprits).toEqual([]);
+});
+
+const stalling: [string, Lie, string][] = [
+  ['that its key is final, without proof', about('dkgSealed', () => refusal('ALREADY_FINAL')), 'NODE_REFUSED'],
+  [
+    'that its key is final, when it is asked to open',
+    about('dkgOpened', () => refusal('ALREADY_FINAL')),
+    'NODE_REFUSED',
+  ],
+  ['that a later attempt is known', about('dkgOpened', () => refusal('STALE_ATTEMPT')), 'NODE_REFUSED'],
+  ['that the shares do not add up', about('dkgVerified', () => refusal('FINISH_FAILED')), 'NODE_REFUSED'],
+  [
+    'that it had not finished, when it is asked to confirm',
+    about('dkgConfirmed', () => refusal('NOT_FINISHED')),
+    'NODE_REFUSED',
+  ],
+  [
+    'that it verified everything, and has no result',
+    about('dkgVerified', (said) => ({ case: 'dkgVerified', value: { ...said, finished: undefined } as never })),
+    'NODE_REFUSED',
+  ],
+  [
+    'nothing when it is asked to confirm',
+    (_, body) => (body.case === 'dkgConfirmed' ? false : undefined),
+    'NODES_UNAVAILABLE',
+  ],
+  ['a confirmation before it is asked', about('dkgSealed', () => confirmation()), 'NODES_UNAVAILABLE'],
+];
+
+test.each(stalling)(
+  'names a node without blame that says %s, and an honest resume makes the key',
+  (label, lie, code) => {
+    const theatre = new Theatre('secp256k1', label, 2, lie);
+    let failed: { receipt?: unknown } & ReturnType<Theatre['run']> = theatre.run();
+    for (let resumes = 0; resumes < 3; resumes += 1) {
+      expect([codeOf(failed), failed.receipt!.resumable]).toEqual([code, true]);
+      expect(failed.receipt!.message).toContain('node 2');
+      expect(theatre.stalledBy).toEqual([2]);
+      theatre.cluster.resumeSession({ sessionId: 's', resumeToken: tokenOf(failed) }).result();
+      failed = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+    }
+    expect(theatre.culprits).toEqual([]);
+    theatre.recover(tokenOf(failed));
+  },
+);
+
+test('an early confirmation beside a broken attempt does not hold the session to it', () => {
+  const theatre = new Theatre('secp256k1', 'early and broken', 2, (_, body) => {
+    if (body.case === 'dkgVerified') return [confirmation(), complaint(body.value, 1, 'NONSENSE')];
+    return [confirmation({ request: 0 }), body];
+  });
+  const failed = theatre.run();
+  expect(failed.receipt!.state).toBe(ReceiptState.BACKEND_FAILED);
+  theatre.recover(tokenOf(failed));
+});
+
+test('finds a key that nodes made final with a coordinator whose store was rolled back, by their proof', () => {
+  const theatre = new Theatre('secp256k1', 'rolled back', 2, () => undefined);
+  const { cluster } = theatre;
+  cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3 }).result();
+  const { coordinator } = cluster.snapshot();
+  const made = cluster.exchangeDkgShares({ sessionId: 's' }).result();
+  cluster.restore({ ...cluster.snapshot(), coordinator });
+  const again = cluster.exchangeDkgShares({ sessionId: 's' }).result();
+  expect([codeOf(again), again.receipt!.message]).toEqual(['DKG_COMPLETED', made.receipt!.message]);
+});
+
+test('a proof of another session, or one that was changed, proves nothing', () => {
+  const proofs: Body<'dkgRefused'>['results'][] = [];
+  const theatre = new Theatre('secp256k1', 'false proofs', 2, (_, body) =>
+    body.case === 'dkgSealed' ? refusal('ALREADY_FINAL', { results: proofs[0]! }) : undefined,
+  );
+  const { cluster } = theatre;
+  theatre.honest = true;
+  makeKey(cluster, 'other');
+  const record = JSON.parse(new TextDecoder().decode(cluster.nodeStore(2).loadNow(`dkg/${tenant}/other`)!));
+  const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'));
+  const { finished, proof } = record as {
+    finished: Record<string, never>;
+    proof: { node_id: number; signature: string }[];
+  };
+  proofs.push(
+    proof.map(({ node_id, signature }) => ({
+      nodeId: node_id,
+      publicKey: bytes(finished.public_key!),
+      verificationShares: (finished.verification_shares as unknown as string[]).map(bytes),
+      chainCode: bytes(finished.chain_code!),
+      transcriptDigest: bytes(finished.digest!),
+      signature: bytes(signature),
+    })) as Body<'dkgRefused'>['results'],
+  );
+  theatre.honest = false;
+  const failed = theatre.run();
+  expect(codeOf(failed)).toBe('NODE_REFUSED');
+  expect(theatre.stalledBy).toEqual([2]);
   theatre.recover(tokenOf(failed));
 });
 

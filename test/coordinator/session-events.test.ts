@@ -169,7 +169,8 @@ describe('the event of a session', () => {
       '1 dkg.session.accepted',
       '2 dkg.session.failed',
       '3 dkg.session.resumed',
-      '4 dkg.session.completed',
+      // Epoch 4 says, before any node is asked to confirm, that the key may be final.
+      '5 dkg.session.completed',
     ]);
   });
 

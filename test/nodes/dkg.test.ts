@@ -77,7 +77,7 @@ describe.each(curves)('a key generation on %s', (curve) => {
     for (const [index, keyPackage] of packages.entries()) {
       expect(keyPackage.publicKey).toEqual(packages[0]!.publicKey);
       expect(groupOf(curve).baseMultiply(keyPackage.signingShare)).toEqual(keyPackage.verificationShares[index]);
-      expect(verifyFinished(results[index]!, identityKey(index + 1))).toBe(true);
+      expect(verifyFinished(ceremony.terms, results[index]!, identityKey(index + 1))).toBe(true);
     }
     const secret = secretOf(curve, [packages[4]!, packages[1]!, packages[2]!]);
     expect(groupOf(curve).baseMultiply(secret)).toEqual(packages[0]!.publicKey);
@@ -292,8 +292,10 @@ describe('the echo', () => {
     const ceremony = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 3 });
     const results = ceremony.finishAll();
     const transcriptDigest = flipped(results[2]!.transcriptDigest);
-    const signature = sign(identityFromSeed(identitySeedOf(3)).secretKey, finishTranscript(transcriptDigest, 3));
-    const different = [...results.slice(0, 2), { ...results[2]!, transcriptDigest, signature }];
+    const other = { ...results[2]!, transcriptDigest };
+    const transcript = finishTranscript(sessionContext(ceremony.terms), other);
+    const signature = sign(identityFromSeed(identitySeedOf(3)).secretKey, transcript);
+    const different = [...results.slice(0, 2), { ...other, signature }];
     const told = only(ceremony.confirm(1, different), 'dkgRefused');
     expect(told).toMatchObject({ code: 'TRANSCRIPT_MISMATCH', culprits: [] });
     expect(ceremony.nodes[0]!.records.has(keyRecordKey('acme', 'key-1'))).toBe(false);
@@ -426,7 +428,17 @@ describe('a request out of order', () => {
     const [first] = ceremony.nodes;
     expect(refusal(first!.dkg(ceremony.names, { case: 'dkgDiscard', value: {} }))).toBe('ALREADY_FINAL');
     expect(refusal(first!.dkg({ ...ceremony.names, attempt: 9 }, open))).toBe('ALREADY_FINAL');
-    expect(refusal(first!.dkg(ceremony.names, { case: 'dkgSeal', value: {} }))).toBe('ALREADY_FINAL');
+    const late = only(first!.dkg(ceremony.names, { case: 'dkgSeal', value: { request: 7 } }), 'dkgRefused');
+    expect([late.code, late.request]).toEqual(['ALREADY_FINAL', 7]);
+    first!.crash();
+    const { results } = only(first!.dkg(ceremony.names, { case: 'dkgSeal', value: {} }), 'dkgRefused');
+    expect(results.map(({ nodeId }) => nodeId)).toEqual([1, 2, 3]);
+    for (const result of results) {
+      expect(verifyFinished(ceremony.terms, result, identityKey(result.nodeId))).toBe(true);
+      expect(verifyFinished({ ...ceremony.terms, attempt: 2 }, result, identityKey(result.nodeId))).toBe(false);
+      const changed = { ...result, publicKey: result.verificationShares[0]! };
+      expect(verifyFinished(ceremony.terms, changed, identityKey(result.nodeId))).toBe(false);
+    }
   });
 });
 

@@ -1,0 +1,227 @@
+/**
+ * What nodes say in a DKG attempt, and what follows from it.
+ *
+ * An answer counts once, and only to a request of this coordinator (requests.ts). What answers nothing is ignored, unless
+ * it is evidence by itself: a second opening or a second result of one attempt, both signed.
+ */
+import { isSignedOpening, sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
+import type {
+  DkgFinished,
+  DkgOpened,
+  DkgRefused,
+  DkgSealed,
+  DkgVerified,
+} from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { WireBody, WireMessage } from '../../proto/wire.ts';
+import { receivedBody } from '../messages.ts';
+import { answer } from '../session/answers.ts';
+import { isOpen } from '../session/transitions.ts';
+import { reply } from '../session/turn.ts';
+import { failAttempt, identityOf, isOwnResult, judgeVerdict, openingFault, sameOpening } from './blame.ts';
+import { takeDkgCalls } from './calls.ts';
+import { expireDkg } from './closing.ts';
+import { type Asked, takeAsked } from './requests.ts';
+import { takeOffer } from './round.ts';
+import { type DkgTurn, type DkgWork, isPlayed, type Job, nodeIds, pair, termsOf } from './state.ts';
+
+/** A node's word about this attempt. */
+export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessage): void {
+  const { record, work } = turn.state;
+  const nodeId = Number(/^node\/(\d+)\//.exec(from)?.[1]);
+  if (!nodeIds(record).includes(nodeId)) return;
+  if (message.attempt !== record.ceremony.attempt || !isOpen(record.state) || expireDkg(turn)) return;
+  const body = receivedBody(message);
+  const asked = takeAsked(work, nodeId, body);
+  if (asked === undefined) {
+    takeEvidence(turn, nodeId, body);
+    takeDkgCalls(turn);
+    return;
+  }
+  const before = known(work);
+  switch (body.case) {
+    case 'dkgOpened':
+      opened(turn, nodeId, body.value);
+      break;
+    case 'dkgSealed':
+      sealed(turn, nodeId, body.value);
+      break;
+    case 'dkgVerified':
+      verified(turn, nodeId, asked, body.value);
+      break;
+    case 'dkgConfirmed':
+      work.confirmed.add(nodeId);
+      break;
+    case 'dkgRefused':
+      refused(turn, nodeId, asked, body.value);
+      break;
+  }
+  // What brought nothing new does not count as the answer: the request is repeated by timer, not at once.
+  if (known(work) > before && !turn.persisted) {
+    work.flights.delete(`${nodeId}/${asked.kind}`);
+    if (work.watching) {
+      turn.effects.push({ kind: 'startTimer', name: 'nodes', afterMs: turn.config.nodesWaitMs });
+    }
+  }
+  takeDkgCalls(turn);
+}
+
+/** How much this actor has learned from nodes in this attempt. */
+function known({ openings, boxes, verified, finished, confirmed }: DkgWork): number {
+  return openings.size + boxes.size + verified.size + finished.size + confirmed.size;
+}
+
+/** Two signed words of one node that contradict each other prove its lie, asked for or not. */
+function takeEvidence(turn: DkgTurn, nodeId: number, body: WireBody): void {
+  const { work, record } = turn.state;
+  const terms = termsOf(record, turn.config);
+  if (body.case === 'dkgOpened') {
+    const { opening } = body.value;
+    const first = work.openings.get(nodeId);
+    if (!first || opening?.dealer !== nodeId || sameOpening(first, opening)) return;
+    if (isSignedOpening(terms, opening, identityOf(turn, nodeId))) failAttempt(turn, [nodeId], dealtTwice);
+  } else if (body.case === 'dkgVerified') {
+    const first = work.finished.get(nodeId);
+    const { finished } = body.value;
+    if (!first || !finished || sameResult(first, finished)) return;
+    if (isOwnResult(turn, nodeId, finished)) failAttempt(turn, [nodeId], twoResults);
+  }
+}
+
+const dealtTwice = 'it dealt twice: two different openings, both signed';
+const twoResults = 'two different results, both signed';
+
+function opened(turn: DkgTurn, nodeId: number, { opening }: DkgOpened): void {
+  const { openings } = turn.state.work;
+  if (!opening || opening.dealer !== nodeId || opening.played) {
+    failAttempt(turn, [nodeId], 'its opening names another dealer');
+    return;
+  }
+  const first = openings.get(nodeId);
+  if (first && sameOpening(first, opening)) return;
+  const fault = openingFault(turn, opening);
+  if (fault) failAttempt(turn, [nodeId], fault);
+  else if (first) failAttempt(turn, [nodeId], dealtTwice);
+  else openings.set(nodeId, opening);
+}
+
+function sealed(turn: DkgTurn, nodeId: number, { shares }: DkgSealed): void {
+  const { record, work } = turn.state;
+  const ids = nodeIds(record);
+  for (const share of shares) {
+    const { dealer, recipient } = share;
+    // The first box counts: it is the one that was relayed and that a complaint is judged by.
+    const isNew = dealer === nodeId && ids.includes(recipient) && !work.boxes.has(pair(dealer, recipient));
+    if (isNew) work.boxes.set(pair(dealer, recipient), share);
+  }
+}
+
+function verified(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerified): void {
+  const { work, record } = turn.state;
+  if (said.finished && !isOwnResult(turn, recipient, said.finished)) {
+    failAttempt(turn, [recipient], 'its result is not signed by it');
+    return;
+  }
+  const reported = work.finished.get(recipient);
+  if (said.finished && reported && !sameResult(reported, said.finished)) {
+    failAttempt(turn, [recipient], twoResults);
+    return;
+  }
+  const job = liveJob(work, asked);
+  takeVerdicts(turn, recipient, asked, said);
+  for (const verdict of said.verdicts) {
+    if (verdict.dealer === asked.job?.offer?.dealer) {
+      // Without its call it is late: the call has had its answer, and the session is as it was.
+      if (!job) continue;
+      work.flights.delete(`${recipient}/dkgVerify`);
+      if (verdict.verified) {
+        takeOffer(turn, job);
+      } else {
+        // A caller's bytes blame the call: the session is as it was, and the right share can still follow.
+        work.jobs.splice(work.jobs.indexOf(job), 1);
+        const code = verdict.code === 'COMMITMENT_MISMATCH' ? 'COMMITMENT_MISMATCH' : 'SHARE_VERIFICATION_FAILED';
+        reply(turn, job.call, answer(code, `encrypted_share: ${quotedText(verdict.message)}`));
+      }
+    } else if (!verdict.verified && !isPlayed(record, verdict.dealer) && nodeIds(record).includes(verdict.dealer)) {
+      const culprit = judgeVerdict(turn, recipient, verdict);
+      const text = `node ${recipient} on ${quotedText(verdict.message)}`;
+      if (culprit !== undefined) failAttempt(turn, [culprit], text);
+      else failAttempt(turn, [], text, [recipient, verdict.dealer]);
+    }
+    if (turn.persisted) return;
+  }
+  if (asked.kind === 'dkgVerify' && asked.dealers.length === 0 && !said.finished) {
+    failAttempt(turn, [], `node ${recipient} has no result, though it verified a share of every dealer`, [recipient]);
+  }
+}
+
+/** The call whose share a request carried, while it waits for the answer. */
+function liveJob(work: DkgWork, { job }: Asked): Job | undefined {
+  return job && work.jobs.includes(job) ? job : undefined;
+}
+
+/** What a recipient holds: of the dealers that it was asked about, and all once it has finished. */
+function takeVerdicts(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerified): void {
+  const { record, work } = turn.state;
+  const counts = asked.job === undefined || liveJob(work, asked) !== undefined;
+  for (const { dealer, verified } of said.verdicts) {
+    if (verified && counts && asked.dealers.includes(dealer)) work.verified.add(pair(dealer, recipient));
+  }
+  if (!said.finished) return;
+  work.finished.set(recipient, said.finished);
+  for (const dealer of nodeIds(record)) work.verified.add(pair(dealer, recipient));
+}
+
+function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, results }: DkgRefused): void {
+  const { work } = turn.state;
+  if (code === 'ALREADY_FINAL' && takeProof(turn, results)) return;
+  const said = quotedText(message);
+  const reason = asked.job && offerRefusals.get(code);
+  if (reason) {
+    const job = liveJob(work, asked);
+    // Without its call it is late: the call has had its answer, and the session is as it was.
+    if (!job) return;
+    work.flights.delete(`${nodeId}/dkgVerify`);
+    work.jobs.splice(work.jobs.indexOf(job), 1);
+    const text = reason === 'CLIENT_DEALERS_NOT_ALLOWED' ? `node ${nodeId} refuses it: ${said}` : said;
+    reply(turn, job.call, answer(reason, `encrypted_share: ${text}`));
+    return;
+  }
+  // All results were found signed and equal here before any node was asked to confirm them.
+  const lies = asked.kind === 'dkgConfirm' && (code === 'TRANSCRIPT_MISMATCH' || code === 'SIGNATURE_INVALID');
+  const text = `node ${nodeId} refused: ${quotedText(code)} (${said})`;
+  if (lies) failAttempt(turn, [nodeId], text);
+  else failAttempt(turn, [], text, [nodeId]);
+}
+
+/** Why a node does not take a client-supplied share, and what its caller is told: the session is as it was. */
+const offerRefusals: ReadonlyMap<string, 'SHARE_VERIFICATION_FAILED' | 'CLIENT_DEALERS_NOT_ALLOWED'> = new Map([
+  ['FINISH_FAILED', 'SHARE_VERIFICATION_FAILED'],
+  ['CLIENT_DEALERS_NOT_ALLOWED', 'CLIENT_DEALERS_NOT_ALLOWED'],
+] as const);
+
+/**
+ * A node says that its key is final. That counts with the results that all nodes signed for this attempt, which it was
+ * shown with the request to confirm; then the round goes on with these. Without them it is a refusal like any other.
+ */
+function takeProof(turn: DkgTurn, results: readonly DkgFinished[]): boolean {
+  const { record, work } = turn.state;
+  const ids = nodeIds(record);
+  const terms = termsOf(record, turn.config);
+  const byNode = new Map(results.map((result) => [result.nodeId, result]));
+  if (results.length !== ids.length || byNode.size !== ids.length) return false;
+  for (const id of ids) {
+    const result = byNode.get(id);
+    if (!result || !sameResult(result, results[0]!)) return false;
+    if (!verifyFinished(terms, result, identityOf(turn, id))) return false;
+  }
+  for (const [id, result] of byNode) {
+    work.finished.set(id, result);
+    for (const dealer of ids) work.verified.add(pair(dealer, id));
+  }
+  return true;
+}
+
+/** What of a node's own words goes into a message. */
+function quotedText(text: string): string {
+  return text.slice(0, 200);
+}

@@ -1,0 +1,72 @@
+/**
+ * What nodes are asked for, and which answer belongs to which request.
+ *
+ * Every request has a number of its own, which its answer repeats. So a node's word counts as an answer once, and only
+ * to the coordinator that asked: a refusal, a confirmation or a verdict that answers nothing is ignored. A request that is
+ * repeated gets a new number; a late answer to the earlier one counts too.
+ */
+import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
+import { nodeDkgAddress, wire } from '../messages.ts';
+import type { DkgTurn, DkgWork, Job } from './state.ts';
+
+type RequestBody = Extract<WireBodyInit, { case: 'dkgOpen' | 'dkgSeal' | 'dkgVerify' | 'dkgConfirm' }>;
+export type RequestCase = RequestBody['case'];
+
+/** A request that has no answer yet. */
+export interface Asked {
+  readonly nodeId: number;
+  readonly kind: RequestCase;
+  /** Of dkgVerify: the dealers whose shares went with it; empty: it asked for the result only. */
+  readonly dealers: readonly number[];
+  /** Of dkgVerify: the call whose share it carried. */
+  readonly job: Job | undefined;
+}
+
+const answers: Readonly<Record<RequestCase, WireBody['case']>> = {
+  dkgOpen: 'dkgOpened',
+  dkgSeal: 'dkgSealed',
+  dkgVerify: 'dkgVerified',
+  dkgConfirm: 'dkgConfirmed',
+};
+
+/** Unanswered requests of one session, at most; the oldest is forgotten, and its answer ignored. */
+const askedMax = 4096;
+
+/** Sends one request, unless one of its kind is under way to this node. */
+export function ask(turn: DkgTurn, nodeId: number, body: RequestBody, job?: Job): void {
+  const { record, work } = turn.state;
+  const flight = `${nodeId}/${body.case}`;
+  if (work.flights.has(flight) || work.ready?.has(nodeId) === false) return;
+  work.flights.add(flight);
+  const request = nextRequest(turn);
+  const dealers = body.case === 'dkgVerify' ? (body.value.dealers ?? []).map(({ dealer }) => dealer ?? 0) : [];
+  work.asked.set(request, { nodeId, kind: body.case, dealers, job });
+  if (work.asked.size > askedMax) work.asked.delete(work.asked.keys().next().value!);
+  const { tenant, sessionId, ceremony } = record;
+  turn.effects.push({
+    kind: 'send',
+    to: nodeDkgAddress(nodeId, tenant, sessionId),
+    message: wire({ tenant, session: sessionId, attempt: ceremony.attempt }, {
+      ...body,
+      value: { ...body.value, request },
+    } as WireBodyInit),
+  });
+}
+
+/** The request that a node's word answers, once; undefined: it answers nothing. */
+export function takeAsked(work: DkgWork, nodeId: number, body: WireBody): Asked | undefined {
+  if (!('request' in body.value) || typeof body.value.request !== 'number') return undefined;
+  const { request } = body.value;
+  const asked = work.asked.get(request);
+  if (asked?.nodeId !== nodeId) return undefined;
+  if (body.case !== 'dkgRefused' && body.case !== answers[asked.kind]) return undefined;
+  work.asked.delete(request);
+  return asked;
+}
+
+/** The first is random, so that an answer to an actor that crashed does not answer the one after it. */
+function nextRequest({ state: { work }, context }: DkgTurn): number {
+  if (work.lastRequest === 0) work.lastRequest = Buffer.from(context.random(4)).readUInt32BE();
+  work.lastRequest = (work.lastRequest % 0xffff_ffff) + 1;
+  return work.lastRequest;
+}
