@@ -20,9 +20,9 @@ import { reply } from '../session/turn.ts';
 import { failAttempt, identityOf, isOwnResult, judgeVerdict, openingFault, sameOpening } from './blame.ts';
 import { takeDkgCalls } from './calls.ts';
 import { expireDkg } from './closing.ts';
-import { type Asked, takeAsked } from './requests.ts';
+import { takeAsked } from './requests.ts';
 import { takeOffer } from './round.ts';
-import { type DkgTurn, type DkgWork, isPlayed, type Job, nodeIds, pair, termsOf } from './state.ts';
+import { type Asked, type DkgTurn, type DkgWork, isPlayed, type Job, nodeIds, pair, termsOf } from './state.ts';
 
 /** A node's word about this attempt. */
 export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessage): void {

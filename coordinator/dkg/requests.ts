@@ -7,20 +7,9 @@
  */
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
 import { nodeDkgAddress, wire } from '../messages.ts';
-import type { DkgTurn, DkgWork, Job } from './state.ts';
+import type { Asked, DkgTurn, DkgWork, Job, RequestCase } from './state.ts';
 
-type RequestBody = Extract<WireBodyInit, { case: 'dkgOpen' | 'dkgSeal' | 'dkgVerify' | 'dkgConfirm' }>;
-export type RequestCase = RequestBody['case'];
-
-/** A request that has no answer yet. */
-export interface Asked {
-  readonly nodeId: number;
-  readonly kind: RequestCase;
-  /** Of dkgVerify: the dealers whose shares went with it; empty: it asked for the result only. */
-  readonly dealers: readonly number[];
-  /** Of dkgVerify: the call whose share it carried. */
-  readonly job: Job | undefined;
-}
+type RequestBody = Extract<WireBodyInit, { case: RequestCase }>;
 
 const answers: Readonly<Record<RequestCase, WireBody['case']>> = {
   dkgOpen: 'dkgOpened',

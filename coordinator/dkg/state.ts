@@ -15,7 +15,6 @@ import { type ClientCall, type CoordinatorMessage, type CoordinatorWrite, cluste
 import type { DkgRecord, SessionOf } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import type { SessionTurn, Waiting } from '../session/turn.ts';
-import type { Asked } from './requests.ts';
 
 export type DkgSession = SessionOf<DkgRecord>;
 export type InitiateDkgCall = Extract<ClientCall, { method: Method.INITIATE_DKG }>;
@@ -45,6 +44,18 @@ export interface Job {
   readonly single: boolean;
   /** The caller plays the dealer. */
   readonly offer: { readonly dealer: number; readonly recipient: number } | undefined;
+}
+
+export type RequestCase = 'dkgOpen' | 'dkgSeal' | 'dkgVerify' | 'dkgConfirm';
+
+/** A request that has no answer yet. */
+export interface Asked {
+  readonly nodeId: number;
+  readonly kind: RequestCase;
+  /** Of dkgVerify: the dealers whose shares went with it; empty: it asked for the result only. */
+  readonly dealers: readonly number[];
+  /** Of dkgVerify: the call whose share it carried. */
+  readonly job: Job | undefined;
 }
 
 export interface DkgWork extends Waiting {
