@@ -117,3 +117,29 @@ export function lagrangeCoefficient(curve: Curve, nodeIds: readonly number[], no
   if (coefficient === undefined) throw new CryptoError('INVALID_NODE_ID', `node ${nodeId} is not in the signer set`);
   return coefficient;
 }
+
+/**
+ * The value at `at` of the polynomial of degree below `points.length` through these points (Lagrange). Secret when the
+ * values are. Duplicate points or ids outside 1..100: INVALID_NODE_ID.
+ */
+export function interpolateAt(
+  curve: Curve,
+  points: readonly { readonly x: number; readonly value: bigint }[],
+  at: number,
+): bigint {
+  const { order } = groupOf(curve);
+  let sum = 0n;
+  for (const [index, { x, value }] of points.entries()) {
+    assertNodeId(x);
+    let numerator = 1n;
+    let denominator = 1n;
+    for (const [place, other] of points.entries()) {
+      if (place === index) continue;
+      if (other.x === x) throw new CryptoError('INVALID_NODE_ID', `node id ${x} appears twice`);
+      numerator = modulo(numerator * BigInt(at - other.x), order);
+      denominator = modulo(denominator * BigInt(x - other.x), order);
+    }
+    sum = modulo(sum + value * numerator * invert(denominator, order), order);
+  }
+  return sum;
+}

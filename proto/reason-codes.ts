@@ -55,7 +55,7 @@ export const reasonCodes = {
   },
   INVALID_THRESHOLD: {
     state: S.DENIED,
-    text: 'threshold and total_nodes must satisfy 2 ≤ threshold ≤ total_nodes ≤ nodes of the cluster (0/0: 3-of-5).',
+    text: 'threshold and total_nodes must satisfy 2 ≤ threshold ≤ total_nodes ≤ nodes of the cluster (0: 3 and 5).',
     helps: 'correctedCall',
   },
   UNSUPPORTED_CURVE: {

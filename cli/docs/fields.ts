@@ -30,8 +30,8 @@ const scalar = `A scalar of ${scalarBytes} bytes, below the order of the group: 
 export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   InitiateDkgRequest: {
     session_id: `Names the session and its key within the tenant. \`${sessionIdPattern.source.slice(1, -1)}\`, not beginning with ${reservedSessionPrefixes.map((prefix) => `\`${prefix}\``).join(' or ')}. Empty: the server makes a \`dkg_…\`. A known id is \`DUPLICATE_SESSION\`.`,
-    threshold: `How many nodes sign. ${thresholdMin} ≤ threshold ≤ total_nodes, else \`INVALID_THRESHOLD\`. 0 with total_nodes 0: ${defaultThreshold}.`,
-    total_nodes: `How many nodes hold a share: nodes 1 to total_nodes. At most the nodes of the cluster (${defaultTotalNodes} by default, up to ${nodesMax}). 0 with threshold 0: ${defaultTotalNodes}.`,
+    threshold: `How many nodes sign. ${thresholdMin} ≤ threshold ≤ total_nodes, else \`INVALID_THRESHOLD\`. 0: ${defaultThreshold}.`,
+    total_nodes: `How many nodes hold a share: nodes 1 to total_nodes. At most the nodes of the cluster (${defaultTotalNodes} by default, up to ${nodesMax}). 0: ${defaultTotalNodes}.`,
     derivation: 'Curve and account of the key: see ThresholdDerivation.',
     context,
   },
@@ -46,7 +46,7 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
     session_id: 'A DKG session of this tenant, else `SESSION_NOT_FOUND`.',
     sender_node_id: 'The dealer, 1 to total_nodes. 0: every one. Outside: `NODE_NOT_PARTICIPANT`.',
     recipient_node_id: 'Who verifies, 1 to total_nodes. 0: every one. Outside: `NODE_NOT_PARTICIPANT`.',
-    encrypted_share: `Empty: the sender’s process deals. Given: the caller plays the sender, and both ids and \`commitments\` are needed. ${scalar}, not encrypted (mock mode).`,
+    encrypted_share: `Empty: the sender’s process deals. Given: client-supplied, in the sender’s place, and both ids and \`commitments\` are needed. ${scalar}, not encrypted (mock mode).`,
     commitments:
       'Only with `encrypted_share`: as many points as the threshold, compressed (33 bytes on secp256k1, 32 on ed25519), constant term first.',
     context,

@@ -26,7 +26,7 @@ import { advance } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import { nodeList } from '../session/wording.ts';
 import { concludeDkg } from './closing.ts';
-import { type DkgTurn, isPlayed, nodeIds, pair, sortedPairs, termsOf } from './state.ts';
+import { type DkgTurn, isPlayed, nodeIds, pair, sortedPairs, suppliedOpening, termsOf } from './state.ts';
 
 /** Whether two openings of one dealer are the same bytes. */
 export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
@@ -108,8 +108,7 @@ export function falseResults(turn: DkgTurn): number[] {
   const terms = termsOf(record, turn.config);
   const openings = nodeIds(record).map((dealer) => {
     const commitments = played[dealer]?.map((point) => Buffer.from(point, 'hex'));
-    const none = new Uint8Array();
-    if (commitments) return { dealer, commitments, possession: none, sealingKey: none, signature: none, played: true };
+    if (commitments) return suppliedOpening(dealer, commitments);
     return work.openings.get(dealer);
   });
   if (openings.some((opening) => opening === undefined)) return [];

@@ -7,6 +7,7 @@
  */
 import { decodeShare } from '../../crypto/dkg-transcripts.ts';
 import { CryptoError } from '../../crypto/errors.ts';
+import { publicKeyPackage } from '../../crypto/key-package.ts';
 import { validateCommitments, verifyShare } from '../../crypto/vss.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -20,7 +21,16 @@ import { commit, reply } from '../session/turn.ts';
 import { expireDkg } from './closing.ts';
 import { duplicate } from './initiation.ts';
 import { pumpDkg } from './round.ts';
-import { type DkgTurn, type ExchangeCall, isPlayed, type Job, noDkgWork, nodeIds, pair } from './state.ts';
+import {
+  type DkgSession,
+  type DkgTurn,
+  type ExchangeCall,
+  isPlayed,
+  type Job,
+  noDkgWork,
+  nodeIds,
+  pair,
+} from './state.ts';
 
 /** Looks at the calls in the inbox, oldest first, until one changes the session or has to wait. */
 export function takeDkgCalls(turn: DkgTurn): void {
@@ -72,7 +82,7 @@ function exchange(turn: DkgTurn, call: ExchangeCall): void {
   }
   const single = sender !== 0 && recipient !== 0;
   if (single && isPlayed(record, sender) && !work.verified.has(pair(sender, recipient))) {
-    const text = `encrypted_share and commitments are missing: the caller plays dealer ${sender}`;
+    const text = `encrypted_share and commitments are missing: the client supplies dealer ${sender}`;
     reply(turn, call, answer('INVALID_REQUEST', text));
     return;
   }
@@ -128,10 +138,27 @@ function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefine
   const known = record.ceremony.played[dealer];
   if (!known) {
     const isReal = work.dealt.has(dealer) || nodeIds(record).some((id) => work.verified.has(pair(dealer, id)));
-    return isReal ? answer('COMMITMENT_MISMATCH', `dealer ${dealer} is the node process in this session`) : undefined;
+    if (isReal) return answer('COMMITMENT_MISMATCH', `dealer ${dealer} is the node process in this session`);
+    return sumFault(record, dealer, request.commitments);
   }
   const same = request.commitments.every((point, index) => Buffer.from(point).toString('hex') === known[index]);
   return same ? undefined : answer('COMMITMENT_MISMATCH', `commitments of dealer ${dealer} are not those given before`);
+}
+
+/** Dealers that are all client-supplied prove nothing, and can be chosen so that they add up to no key. */
+function sumFault(record: DkgSession, dealer: number, commitments: readonly Uint8Array[]): Answer | undefined {
+  const { curve, threshold, totalNodes, played } = record.ceremony;
+  const commitmentsByDealer = nodeIds(record).map((id) =>
+    id === dealer ? commitments : played[id]?.map((point) => Buffer.from(point, 'hex')),
+  );
+  if (!commitmentsByDealer.every((known) => known !== undefined)) return undefined;
+  try {
+    publicKeyPackage({ curve, threshold, totalNodes, commitmentsByDealer });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CryptoError)) throw error;
+    return answer('SHARE_VERIFICATION_FAILED', 'commitments: with the other dealers they do not add up to a key');
+  }
 }
 
 /** The share of a pair of a session that takes no more: it is checked here, by the same equation. */

@@ -4,7 +4,8 @@ import { answer, sessionAnswer } from '../session/answers.ts';
 import { advance, type KeyRecord } from '../session/record.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
-import { type DkgSession, type DkgTurn, isComplete, leaveDkgRound, noDkgWork, nodeIds, sortedPairs } from './state.ts';
+import { isComplete } from './own-shares.ts';
+import { type DkgSession, type DkgTurn, leaveDkgRound, noDkgWork, nodeIds, sortedPairs } from './state.ts';
 
 /** The session goes on to another state. */
 export function concludeDkg(

@@ -126,12 +126,11 @@ function checkTerms(
   config: SessionConfig,
 ): { readonly terms: Terms } | { readonly fault: Answer } {
   const { request } = call;
-  const defaults = request.threshold === 0 && request.totalNodes === 0;
   const cluster = config.roster.nodes.length;
   // A wallet takes what the cluster has; a caller who means 3 of 5 is told when that cannot be.
   const fitting = call.walletService ? cluster : defaultTotalNodes;
-  const totalNodes = defaults ? Math.min(defaultTotalNodes, fitting) : request.totalNodes;
-  const threshold = defaults ? Math.min(defaultThreshold, fitting) : request.threshold;
+  const totalNodes = request.totalNodes || Math.min(defaultTotalNodes, fitting);
+  const threshold = request.threshold || Math.min(defaultThreshold, fitting);
   if (threshold < thresholdMin || threshold > totalNodes || totalNodes > cluster) {
     const text = `threshold ${threshold} and total_nodes ${totalNodes} must satisfy ${thresholdMin} ≤ threshold ≤ total_nodes ≤ ${cluster}, the nodes of this cluster`;
     return { fault: answer('INVALID_THRESHOLD', text) };

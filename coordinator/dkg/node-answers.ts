@@ -146,6 +146,9 @@ function verified(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerif
       const text = `node ${recipient} on ${quotedText(verdict.message)}`;
       if (culprit !== undefined) failAttempt(turn, [culprit], text);
       else failAttempt(turn, [], text, [recipient, verdict.dealer]);
+    } else if (!verdict.verified && !asked.job && asked.dealers.includes(verdict.dealer)) {
+      // A client-supplied dealer's own share, which fits the commitments that its other shares were verified against.
+      failAttempt(turn, [], `node ${recipient} on its own share: ${quotedText(verdict.message)}`, [recipient]);
     }
     if (turn.persisted) return;
   }

@@ -14,17 +14,17 @@ import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
 import { failAttempt, falseResults } from './blame.ts';
 import { concludeDkg, expireDkg } from './closing.ts';
+import { isComplete, keepSupplied, ownShare, pairsText } from './own-shares.ts';
 import { ask } from './requests.ts';
 import {
   type DkgTurn,
   type DkgWork,
-  isComplete,
-  isPlayed,
   type Job,
   leaveDkgRound,
   nodeIds,
   pair,
   sortedPairs,
+  suppliedOpening,
 } from './state.ts';
 
 /** Does whatever can be done now for the calls in hand. */
@@ -110,17 +110,25 @@ function openNodes(turn: DkgTurn, ids: readonly number[]): boolean {
 }
 
 function offerShare(turn: DkgTurn, job: Job, dealer: number, recipient: number): void {
-  const { request } = job.call;
-  const opening = {
-    dealer,
-    commitments: request.commitments,
-    possession: new Uint8Array(),
-    sealingKey: new Uint8Array(),
-    signature: new Uint8Array(),
-    played: true,
-  };
-  const value = { dealers: [opening], sealed: [], played: [{ dealer, share: request.encryptedShare }] };
+  const { commitments, encryptedShare: share } = job.call.request;
+  const value = { dealers: [suppliedOpening(dealer, commitments)], sealed: [], played: [{ dealer, share }] };
   ask(turn, recipient, { case: 'dkgVerify', value }, job);
+}
+
+/** Every other pair has verified: nodes that lack their own share get what they need for it. */
+function askForOwnShares(turn: DkgTurn, ids: readonly number[]): void {
+  const { record, work } = turn.state;
+  for (const id of ids) {
+    const commitments = record.ceremony.played[id]?.map((point) => Buffer.from(point, 'hex'));
+    if (commitments) {
+      const share = ownShare(record, work, id)!;
+      const value = { dealers: [suppliedOpening(id, commitments)], sealed: [], played: [{ dealer: id, share }] };
+      ask(turn, id, { case: 'dkgVerify', value });
+    } else if (openNodes(turn, [id])) {
+      work.dealt.add(id);
+      ask(turn, id, { case: 'dkgVerify', value: { dealers: [work.openings.get(id)!], sealed: [], played: [] } });
+    }
+  }
 }
 
 /** Asks nodes for their result only. */
@@ -131,6 +139,11 @@ function askForResults(turn: DkgTurn, ids: readonly number[]): void {
 function finishRound(turn: DkgTurn): void {
   const { record, work } = turn.state;
   const ids = nodeIds(record);
+  const ownMissing = ids.filter((id) => !work.verified.has(pair(id, id)));
+  if (ownMissing.length > 0) {
+    askForOwnShares(turn, ownMissing);
+    return;
+  }
   const unfinished = ids.filter((id) => !work.finished.has(id));
   if (unfinished.length > 0) {
     askForResults(turn, unfinished);
@@ -195,20 +208,15 @@ function settleJobs(turn: DkgTurn, done: readonly Job[]): void {
 
 function replyVerified(turn: DkgTurn, job: Job): void {
   const { record, work } = turn.state;
-  const { totalNodes } = record.ceremony;
-  const missing = nodeIds(record)
-    .filter((dealer) => isPlayed(record, dealer))
-    .flatMap((dealer) => nodeIds(record).map((recipient) => pair(dealer, recipient)))
-    .filter((one) => !work.verified.has(one));
-  const count = `${work.verified.size} of ${totalNodes * totalNodes} pairs have verified`;
-  const wanted = missing.length > 0 ? `; played dealers still owe ${missing.join(', ')}` : '';
-  reply(turn, job.call, { ...answer('SHARE_VERIFIED', count + wanted), state: record.state }, { verified: true });
+  const given = answer('SHARE_VERIFIED', pairsText(record, work));
+  reply(turn, job.call, { ...given, state: record.state }, { verified: true });
 }
 
 /** A caller's share verified: from now on this dealer is played, with these commitments. */
 export function takeOffer(turn: DkgTurn, job: Job): void {
   const { record, work } = turn.state;
-  const { dealer } = job.offer!;
+  const { dealer, recipient } = job.offer!;
+  if (recipient !== dealer) keepSupplied(turn, dealer, recipient, job.call.request.encryptedShare);
   const jobs = work.jobs.filter((other) => other !== job);
   const settled: Job = { ...job, offer: undefined, pairs: [] };
   const verified = sortedPairs(work.verified);

@@ -65,6 +65,8 @@ export interface DkgWork extends Waiting {
   readonly boxes: Map<Pair, SealedShare>;
   /** At least what the record has. */
   readonly verified: Set<Pair>;
+  /** Verified shares that clients gave for nodes other than their dealer: 32 bytes each, secret, in memory only. */
+  readonly supplied: Map<Pair, Uint8Array>;
   readonly finished: Map<number, DkgFinished>;
   readonly confirmed: Set<number>;
   /** Requests under way, "node/kind". */
@@ -105,6 +107,7 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
     openings: new Map(),
     boxes: new Map(),
     verified: new Set(record.ceremony.verified as readonly Pair[]),
+    supplied: new Map(),
     finished: new Map(),
     confirmed: new Set(),
     flights: new Set(),
@@ -130,10 +133,10 @@ export function isPlayed(record: DkgSession, dealer: number): boolean {
   return record.ceremony.played[dealer] !== undefined;
 }
 
-/** Every ordered pair has verified. */
-export function isComplete(record: DkgSession, work: DkgWork): boolean {
-  const { totalNodes } = record.ceremony;
-  return work.verified.size === totalNodes * totalNodes;
+/** The opening of a dealer whose commitments a client gave. */
+export function suppliedOpening(dealer: number, commitments: Uint8Array[]) {
+  const none = new Uint8Array();
+  return { dealer, commitments, possession: none, sealingKey: none, signature: none, played: true };
 }
 
 export function sortedPairs(pairs: ReadonlySet<Pair>): Pair[] {
