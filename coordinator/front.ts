@@ -4,7 +4,7 @@
  * gateway itself: also when the door found a fault, since the answer then carries the session's checkpoint. It keeps no
  * state.
  */
-import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
+import type { Address, Behaviour, Context, Step, Trace } from '../actors/contract.ts';
 import { contractVersion, isSupportedContractVersion } from '../proto/contract-version.ts';
 import { decodeRequest } from '../proto/decode-request.ts';
 import {
@@ -87,13 +87,14 @@ function receive(input: CoordinatorInput, context: Context, config: FrontConfig)
   const body = receivedBody(input.message);
   // A node that makes calls would be a client without a token, and a wallet service too.
   if (body.case !== 'call' || !input.from.startsWith('gateway/')) return [];
-  return [route(input.message.tenant, input.from, body.value, context, config)];
+  return [route(input.message.tenant, input.from, body.value, input.trace, context, config)];
 }
 
 function route(
   tenant: string,
   gateway: Address,
   frame: Call,
+  trace: Trace,
   context: Context,
   config: FrontConfig,
 ): CoordinatorEffect {
@@ -104,6 +105,8 @@ function route(
     clientName: '',
     clientVersion: '',
     correlationId: '',
+    traceparent: '',
+    receiptId: '',
     walletService: frame.walletService,
     walletTerms: frame.walletTerms,
     order: frame.order,
@@ -136,6 +139,8 @@ function route(
     clientName: orchestration?.client?.clientName.slice(0, identifierCharsMax) ?? '',
     clientVersion: orchestration?.client?.clientVersion.slice(0, identifierCharsMax) ?? '',
     correlationId: orchestration?.correlationId.slice(0, identifierCharsMax) ?? '',
+    traceparent: (orchestration?.traceparent || trace.traceparent).slice(0, identifierCharsMax),
+    receiptId: newId('rcp', context.nowMs, context.random),
     walletService: facts.walletService,
     walletTerms: facts.walletTerms,
     order: facts.order,

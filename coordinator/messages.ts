@@ -33,6 +33,10 @@ export interface CallFacts {
   readonly clientVersion: string;
   /** Empty: the client gave none. */
   readonly correlationId: string;
+  /** W3C traceparent of the call, from its body or else its transport; empty: none. */
+  readonly traceparent: string;
+  /** Of the one receipt that answers the call, and of the event of the change that it answers. */
+  readonly receiptId: string;
   /** The wallet control plane makes the call, not a client. */
   readonly walletService: boolean;
   /** A client's call about a wallet: what the wallet asks for. */

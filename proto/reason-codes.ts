@@ -83,6 +83,11 @@ export const reasonCodes = {
     text: 'wallet_id is neither a wallet nor the session_id of a completed DKG.',
     helps: 'correctedCall',
   },
+  WALLET_KEY_AT_CUSTODIAN: {
+    state: S.DENIED,
+    text: 'The wallet’s custodian holds its key: transaction intents sign with it, this API cannot.',
+    helps: 'never',
+  },
   WALLET_INTENTS_ONLY: {
     state: S.DENIED,
     text: 'This wallet signs for transaction intents only: create an intent, or set the wallet’s signing_api to allowed.',

@@ -185,6 +185,6 @@ function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: Method.RES
     expiresMs: turn.context.nowMs + turn.config.lifetimes.dkgMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
-  commit(turn, next, { ...noDkgWork(next, record.ceremony.fresh), inbox: work.inbox });
+  commit(turn, next, { ...noDkgWork(next, record.ceremony.fresh), inbox: work.inbox }, { cause: call });
   reply(turn, call, sessionAnswer(next));
 }

@@ -14,7 +14,8 @@ export function concludeDkg(
   more: { readonly key?: KeyRecord; readonly culprits?: readonly number[] } = {},
 ): void {
   const { jobs, watching, inbox } = turn.state.work;
-  commit(turn, record, { ...noDkgWork(record, false), inbox, watching }, more);
+  const cause = jobs[0]?.call ?? inbox[0];
+  commit(turn, record, { ...noDkgWork(record, false), inbox, watching }, { ...more, cause });
   leaveDkgRound(turn);
   const verified = record.state === ReceiptState.BACKEND_COMPLETED;
   for (const job of jobs) reply(turn, job.call, sessionAnswer(record), { verified });

@@ -91,7 +91,7 @@ export function continueOpeningDkg(
         write: {
           kind: 'create',
           session: record,
-          event: changeEvent(record, context),
+          event: changeEvent(record, context, call),
           guardIntent: '',
           nowMs: context.nowMs,
         },

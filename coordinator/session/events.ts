@@ -15,7 +15,7 @@ import {
 import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
-import type { CoordinatorEffect } from '../messages.ts';
+import type { CallFacts, CoordinatorEffect } from '../messages.ts';
 import { clientSuppliedDealers, type Moment, type SessionRecord } from './record.ts';
 import type { SessionState } from './transitions.ts';
 
@@ -58,8 +58,19 @@ export function observation(
   };
 }
 
-/** The event of a session that has just come into its state. `culprits` as above. */
-export function changeEvent(record: SessionRecord, moment: Moment, culprits: readonly number[] = []): LoggedEvent {
+/** What an event tells of the call that its change answers. */
+export type Cause = Pick<CallFacts, 'receiptId' | 'traceparent' | 'clientName' | 'clientVersion'>;
+
+/**
+ * The event of a session that has just come into its state. `cause`: the call that the change answers, with the receipt
+ * of this id; one of them if several waited; undefined where none did. `culprits` as above.
+ */
+export function changeEvent(
+  record: SessionRecord,
+  moment: Moment,
+  cause?: Cause,
+  culprits: readonly number[] = [],
+): LoggedEvent {
   const { sessionId, state, epoch, checkpointMs, correlationId, ceremony } = record;
   return {
     id: newId('evt', moment.nowMs, moment.random),
@@ -69,7 +80,7 @@ export function changeEvent(record: SessionRecord, moment: Moment, culprits: rea
     correlationId,
     provider: null,
     connectionId: null,
-    object: view(record, culprits),
+    object: view(record, cause, culprits),
   };
 }
 
@@ -78,7 +89,7 @@ export function changeEvent(record: SessionRecord, moment: Moment, culprits: rea
  * contract, as the signing API's JSON has them. The signature is not in it: whoever may read events need not hold what a
  * transaction is sent with, and the session gives it again to whoever may sign.
  */
-function view(record: SessionRecord, culprits: readonly number[]): object {
+function view(record: SessionRecord, cause: Cause | undefined, culprits: readonly number[]): object {
   const { ceremony } = record;
   return {
     session_id: record.sessionId,
@@ -87,6 +98,11 @@ function view(record: SessionRecord, culprits: readonly number[]): object {
     reason_code: record.reasonCode,
     message: record.message,
     epoch: record.epoch,
+    checkpoint_id: record.checkpointId,
+    receipt_id: cause?.receiptId ?? null,
+    traceparent: cause?.traceparent || null,
+    client_name: cause?.clientName || null,
+    client_version: cause?.clientVersion || null,
     ...(ceremony.kind === 'dkg'
       ? {
           curve: ceremony.curve,

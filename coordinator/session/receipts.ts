@@ -45,7 +45,7 @@ export function proofOf(
   const epoch = BigInt(record?.epoch ?? 0);
   const resumable = record !== undefined && isResumable(record.state);
   const receipt: MessageInitShape<typeof DiagnosticReceiptSchema> = {
-    receiptId: newId('rcp', nowMs, random),
+    receiptId: call.receiptId,
     state: given.state,
     approvalMode: record?.approvalMode ?? (asked.approvalMode || ApprovalMode.DIRECT_ALLOWED),
     reasonCode: given.reasonCode,

@@ -116,6 +116,8 @@ export interface SigningFacts {
   readonly intentsOnly: boolean;
   /** The wallet was archived when its session began: nothing resumes it. */
   readonly archived?: boolean;
+  /** The custodian that holds the wallet's key; absent: this cluster does. */
+  readonly custodian?: string;
   /** Asked for by the wallet control plane, whose intents are a space of their own: no client takes their places. */
   readonly walletService: boolean;
 }

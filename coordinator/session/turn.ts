@@ -10,7 +10,7 @@ import type { Context } from '../../actors/contract.ts';
 import type { LoggedEvent } from '../../proto/event-log.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { SessionConfig } from '../config.ts';
-import { type ClientCall, type CoordinatorEffect, clusterAddress, sessionKey } from '../messages.ts';
+import { type CallFacts, type ClientCall, type CoordinatorEffect, clusterAddress, sessionKey } from '../messages.ts';
 import { type Answer, answer } from './answers.ts';
 import { changeEvent, observation } from './events.ts';
 import { proofOf } from './receipts.ts';
@@ -63,20 +63,27 @@ export function reply<R extends SessionRecord, W extends Waiting>(
   turn.effects.push(replyEffect(call, proofOf(call, given, record, turn.config.resumeKey, turn.context), result));
 }
 
-/** Decides the session's next record, and the key it made, if any; `work` is a fresh object for the time after. */
+/**
+ * Decides the session's next record, and the key it made, if any; `work` is a fresh object for the time after. `cause`:
+ * the call that the change answers, for its event; of several, one.
+ */
 export function commit<R extends SessionRecord, W extends Waiting>(
   turn: SessionTurn<R, W>,
   record: R,
   work: W,
-  more: { readonly key?: KeyRecord | undefined; readonly culprits?: readonly number[] } = {},
+  more: {
+    readonly key?: KeyRecord | undefined;
+    readonly culprits?: readonly number[];
+    readonly cause?: CallFacts | undefined;
+  } = {},
 ): void {
   if (turn.persisted) throw new Error('a step has one write');
   turn.persisted = true;
   const { record: before, work: old } = turn.state;
   old.unsaid = turn.answered;
-  const { key, culprits } = more;
+  const { key, culprits, cause } = more;
   // A step within a state is not worth an event.
-  const event = record.state === before.state ? undefined : changeEvent(record, turn.context, culprits);
+  const event = record.state === before.state ? undefined : changeEvent(record, turn.context, cause, culprits);
   const write: { kind: 'update'; session: R; event?: LoggedEvent; key?: KeyRecord } = {
     kind: 'update',
     session: record,

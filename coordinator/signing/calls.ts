@@ -126,7 +126,7 @@ function resume(turn: Turn, call: ResumeCall): void {
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
   const task = signingTask(work.key!, effectiveKeystore(facts.keystoreType), checked.path, facts.messageHash);
-  commit(turn, next, { ...work, task });
+  commit(turn, next, { ...work, task }, { cause: call });
   reply(turn, call, sessionAnswer(next));
   requestDraw(turn);
 }

@@ -11,7 +11,7 @@ import { isBusy, leaveRound, roundCalls, type SigningSession, signatureResult, t
 export function conclude(turn: Turn, record: SigningSession): void {
   const { work } = turn.state;
   const calls = roundCalls(work);
-  commit(turn, record, {
+  const next = {
     ...work,
     gathers: [],
     steps: new Map(),
@@ -19,7 +19,8 @@ export function conclude(turn: Turn, record: SigningSession): void {
     attempt: undefined,
     askAgain: new Set<number>(),
     voided: new Set<number>(),
-  });
+  };
+  commit(turn, record, next, { cause: calls[0] ?? work.inbox[0] });
   leaveRound(turn);
   for (const call of calls) reply(turn, call, sessionAnswer(record), signatureResult(record));
 }

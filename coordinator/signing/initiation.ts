@@ -234,10 +234,10 @@ function opened(
   const write: CoordinatorWrite = {
     kind: 'create',
     session: record,
-    event: changeEvent(record, context),
+    event: changeEvent(record, context, call),
     guardIntent: guarded ? facts.intentId : '',
     nowMs: context.nowMs,
-    ...(ended && { ends: { session: ended, event: changeEvent(ended, context) } }),
+    ...(ended && { ends: { session: ended, event: changeEvent(ended, context, call) } }),
   };
   const state: OpenState = { phase: 'open', record, work: noWork(record) };
   const turn: Turn = { ...beginTurn(state, context, config), effects: [{ kind: 'persist', write }], persisted: true };

@@ -49,6 +49,7 @@ export function factsOf({ request, walletService, walletTerms }: AskedFor): Sign
         : request.approvalMode,
     intentsOnly: walletTerms?.intentsOnly === true && !walletService,
     ...(walletTerms?.archived === true && !walletService && { archived: true }),
+    ...(walletTerms?.custodian && { custodian: text(walletTerms.custodian, identifierCharsMax) }),
     walletService,
   };
 }
@@ -90,6 +91,12 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
   }
   if (facts.intentId === '') return answer('INVALID_REQUEST', 'transaction_intent_id is missing');
   if (facts.keyId === '') return answer('INVALID_REQUEST', 'wallet_id is missing');
+  if (facts.custodian) {
+    return answer(
+      'WALLET_KEY_AT_CUSTODIAN',
+      `the custodian ${facts.custodian} holds the key of wallet ${quote(facts.keyId)}: sign by a transaction intent`,
+    );
+  }
   if (facts.archived) return answer('WALLET_ARCHIVED');
   if (facts.intentsOnly) return answer('WALLET_INTENTS_ONLY');
   switch (facts.keystoreType) {

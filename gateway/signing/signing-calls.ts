@@ -28,6 +28,8 @@ export interface WalletTerms {
   readonly intentsOnly: boolean;
   readonly approvalMode: ApprovalMode;
   readonly archived: boolean;
+  /** The custodian that holds its key; empty: the cluster does. */
+  readonly custodian: string;
 }
 
 export interface SigningCall {

@@ -68,11 +68,12 @@ function walletOf({ method, message }: SigningCall): string | undefined {
 }
 
 /** A frozen wallet signs nothing that a client asks for, an archived one nothing at all. */
-function termsOf({ signingApi, approvalMode, status }: WalletRecord): WalletTerms {
+function termsOf({ signingApi, approvalMode, status, provider }: WalletRecord): WalletTerms {
   return {
     intentsOnly: signingApi === 'intents_only' || status !== 'active',
     approvalMode: approvalModeOf[approvalMode],
     archived: status === 'archived',
+    custodian: provider === 'self_hosted' ? '' : provider,
   };
 }
 

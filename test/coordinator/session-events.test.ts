@@ -1,7 +1,11 @@
 /** The events of sessions in the tenant's log: what they show, and that an end is told of that nobody came to see. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import {
+  type InitiateSigningResponse,
+  MockDirective,
+  ReceiptState,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
 import { begin, codeOf, digest, makeKey, tenant, tokenOf, witness } from './support/world.ts';
 
@@ -51,6 +55,11 @@ describe('the event of a session', () => {
         reason_code: 'SIGNATURE_COMPLETED',
         message: signed.receipt!.message,
         epoch: 2,
+        checkpoint_id: signed.checkpoint!.checkpointId,
+        receipt_id: signed.receipt!.receiptId,
+        traceparent: null,
+        client_name: null,
+        client_version: null,
         transaction_intent_id: 'pay',
         wallet_id: 'k',
         curve: 'secp256k1',
@@ -70,7 +79,96 @@ describe('the event of a session', () => {
     for (const text of [signature.toString('hex'), signature.toString('base64'), signature.toString('hex', 0, 32)]) {
       expect(JSON.stringify(cluster.eventLog(tenant))).not.toContain(text);
     }
-    expect(JSON.stringify(event).length).toBeLessThan(1_100);
+    expect(JSON.stringify(event).length).toBeLessThan(1_400);
+  });
+
+  describe('names the call behind its change', () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const callBy = (clientName: string) => ({
+      correlationId: 'order 7',
+      traceparent: traceparent.replace('4bf9', clientName.slice(0, 4).padEnd(4, '0')),
+      client: { clientName, clientVersion: `${clientName}.1` },
+    });
+    /** What the event says, and what it should: of the answer and of the call that had it. */
+    type Answered = Pick<InitiateSigningResponse, 'receipt' | 'checkpoint'>;
+    const expected = ({ receipt, checkpoint }: Answered, context: ReturnType<typeof callBy>) => ({
+      receipt_id: receipt!.receiptId,
+      checkpoint_id: checkpoint!.checkpointId,
+      traceparent: context.traceparent,
+      client_name: context.client.clientName,
+      client_version: context.client.clientVersion,
+    });
+
+    test('in a ceremony with an approval: each change has its own call', () => {
+      const cluster = world();
+      const [asker, approver, signer] = ['a1', 'b2', 'c3'].map(callBy) as [ReturnType<typeof callBy>, never, never];
+      const wanted = { walletId: 'k', messageHash: digest, transactionIntentId: 't', approvalMode: 2 };
+      const pending = cluster.initiateSigning({ ...wanted, context: asker }).result();
+      const { signingSessionId } = pending;
+      const resumed = cluster
+        .resumeSession({
+          sessionId: signingSessionId,
+          resumeToken: tokenOf(pending),
+          humanApprovalWitness: witness,
+          context: approver,
+        })
+        .result();
+      const signed = cluster.submitSignatureShare({ signingSessionId, context: signer }).result();
+      const again = cluster.submitSignatureShare({ signingSessionId, context: asker }).result();
+      expect(again.receipt!.receiptId).not.toBe(signed.receipt!.receiptId);
+      const log = cluster.eventLog(tenant).filter(({ resource }) => resource.id === signingSessionId);
+      expect(log.map(({ object }) => object)).toMatchObject([
+        expected(pending, asker),
+        expected(resumed, approver),
+        expected(signed, signer),
+      ]);
+    });
+
+    test('in a DKG', () => {
+      const cluster = world();
+      const [first, second] = ['a1', 'b2'].map(callBy) as [ReturnType<typeof callBy>, never];
+      const begun = cluster.initiateDkg({ sessionId: 'key', threshold: 2, totalNodes: 3, context: first }).result();
+      const made = cluster.exchangeDkgShares({ sessionId: 'key', context: second }).result();
+      const log = cluster.eventLog(tenant).filter(({ resource }) => resource.id === 'key');
+      expect(log.map(({ object }) => object)).toMatchObject([expected(begun, first), expected(made, second)]);
+    });
+
+    test('also when it takes the place of an older session, and when it finds that one’s time over', () => {
+      const cluster = world();
+      const [first, second] = ['a1', 'b2'].map(callBy) as [ReturnType<typeof callBy>, never];
+      const wanted = { walletId: 'k', messageHash: digest, transactionIntentId: 't', context: second };
+      const mockDirective = MockDirective.FORCE_BACKEND_FAILED;
+      const failed = cluster.initiateSigning({ ...wanted, mockDirective, context: first }).result();
+      const next = cluster.initiateSigning(wanted).result();
+      const revoked = cluster.eventLog(tenant).find(({ type }) => type === 'signing.session.revoked')!;
+      expect(revoked.resource.id).toBe(failed.signingSessionId);
+      expect(revoked.object).toMatchObject({ receipt_id: next.receipt!.receiptId, client_name: 'b2' });
+
+      const late = begin(cluster, 'late', { context: first });
+      cluster.time.advance(16 * 60_000);
+      const expired = cluster
+        .submitSignatureShare({ signingSessionId: late.signingSessionId, context: second })
+        .result();
+      expect(codeOf(expired)).toBe('SESSION_EXPIRED');
+      expect(cluster.eventLog(tenant).at(-1)!).toMatchObject({
+        type: 'signing.session.expired',
+        object: expected(expired, second),
+      });
+    });
+
+    test('and none where no call waited', () => {
+      const cluster = world({ config: { lifetimes } });
+      const { signingSessionId } = begin(cluster, 't', { context: callBy('a1') });
+      sweepAfter(cluster, lifetimes.signingMs);
+      expect(told(cluster, signingSessionId)).toEqual(['1 signing.session.accepted', '2 signing.session.expired']);
+      expect(cluster.eventLog(tenant).at(-1)!.object).toMatchObject({
+        checkpoint_id: cluster.storedSession(tenant, signingSessionId)!.checkpointId,
+        receipt_id: null,
+        traceparent: null,
+        client_name: null,
+        client_version: null,
+      });
+    });
   });
 
   test('of a key shows what was made', () => {

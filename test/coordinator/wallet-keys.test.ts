@@ -333,3 +333,20 @@ test('an archived wallet signs nothing, whether or not its key is closed yet', (
   const resume = { sessionId: paused.signingSessionId, resumeToken: tokenOf(paused) };
   expect(codeOf(cluster.resumeSession(resume).result())).toBe('WALLET_ARCHIVED');
 });
+
+test('a custodian’s wallet is answered with who holds its key, also to a resume', () => {
+  const cluster = world();
+  const asked = { walletId: 'wal_hosted' };
+  const terms = { custodian: 'fireblocks', intentsOnly: true };
+  const refused = client(cluster, 'a', asked, terms);
+  expect(codeOf(refused)).toBe('WALLET_KEY_AT_CUSTODIAN');
+  expect(refused).toMatchObject({ signingSessionId: '', state: ReceiptState.DENIED });
+  expect(refused.receipt!.message).toBe(
+    'the custodian fireblocks holds the key of wallet "wal_hosted": sign by a transaction intent',
+  );
+  expect(codeOf(client(cluster, 'a', { ...asked, transactionIntentId: '' }, terms))).toBe('INVALID_REQUEST');
+  const forced = { ...asked, mockDirective: MockDirective.FORCE_BACKEND_FAILED };
+  const paused = client(cluster, 'forced', forced, terms);
+  const resume = { sessionId: paused.signingSessionId, resumeToken: tokenOf(paused) };
+  expect(codeOf(cluster.resumeSession(resume).result())).toBe('WALLET_KEY_AT_CUSTODIAN');
+});

@@ -118,6 +118,22 @@ describe('an EVM wallet', () => {
   });
 });
 
+test('a custodian’s wallet is not signed with at the signing API, which says who holds its key', async () => {
+  const connected = await api.made<{ id: string; test_wallets: { id: string }[] }>('/v1/providers/connect', {
+    type: 'sandbox',
+  });
+  const wallet_id = connected.test_wallets[0]!.id;
+  const { body } = await api.post<{ receipt: { reason_code: string; state: string; message: string } }>(
+    '/v1/signing/initiate',
+    { transaction_intent_id: 'hosted', wallet_id, message_hash: Buffer.alloc(32, 1).toString('base64') },
+  );
+  expect(body.receipt).toMatchObject({
+    state: 'RECEIPT_STATE_DENIED',
+    reason_code: 'WALLET_KEY_AT_CUSTODIAN',
+    message: `the custodian sandbox holds the key of wallet "${wallet_id}": sign by a transaction intent`,
+  });
+});
+
 test('a Bitcoin wallet has the address that bitcoinjs-lib derives, and pays', async () => {
   const wallet = await walletOn(bitcoin);
   const { address } = payments.p2wpkh({ pubkey: Buffer.from(wallet.public_key, 'hex'), network: networks.testnet });

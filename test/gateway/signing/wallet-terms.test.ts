@@ -30,6 +30,7 @@ afterEach(() => gateway.stop());
 
 const wallet = (more: Partial<WalletRecord>): Partial<WalletRecord> => ({
   status: 'active',
+  provider: 'self_hosted',
   signingApi: 'allowed',
   approvalMode: 'unspecified',
   ...more,
@@ -61,7 +62,9 @@ describe('a client’s InitiateSigning', () => {
       { intentsOnly: false, approvalMode: ApprovalMode.HUMAN_REQUIRED },
     ],
     ['frozen', wallet({ status: 'frozen' }), { intentsOnly: true, approvalMode: 0, archived: false }],
-    ['archived', wallet({ status: 'archived' }), { intentsOnly: true, approvalMode: 0, archived: true }],
+    ['archived', wallet({ status: 'archived' }), { intentsOnly: true, approvalMode: 0, archived: true, custodian: '' }],
+    ['a custodian’s', wallet({ provider: 'fireblocks' }), { intentsOnly: false, custodian: 'fireblocks' }],
+    ['the sandbox’s', wallet({ provider: 'sandbox' }), { custodian: 'sandbox' }],
   ])('carries the terms of its wallet: %s', async (_, record, terms) => {
     const wallets = new Wallets();
     wallets.wallet = record;
