@@ -49,9 +49,9 @@ function whatHappens(fault: Fault): string {
     case 'truncate':
       return `${each} are cut in two`;
     case 'bad_share':
-      return `${who} seals wrong shares${fault.for ? ` for ${fault.for.map((id) => `node/${id}`).join(', ')}` : ''}`;
+      return `${who} seals ${wrongShares[fault.how ?? 'random']}${forWhom(fault)}`;
     case 'bad_commitment':
-      return `${who} commits to another polynomial than it deals from`;
+      return `${who} commits to ${wrongCommitments[fault.how ?? 'other']}`;
     case 'bad_proof':
       return `${who} proves possession of nothing`;
     case 'bad_partial':
@@ -64,6 +64,24 @@ function whatHappens(fault: Fault): string {
       return `${who} sends again what it sent before`;
     case 'false_report':
       return `${who} reports falsely${fault.about === undefined ? '' : ` about node/${fault.about}`}`;
+    case 'false_refusal':
+      return `${who} refuses with ${fault.code} what it could do`;
+    case 'early_confirm':
+      return `${who} confirms keys before it was asked to`;
+    case 'bad_nonces':
+      return `${who} deals ${wrongNonces[fault.how]}`;
+    case 'other_message':
+      return `${who} asks for partial signatures of another message${forWhom(fault)}`;
+    case 'other_signers':
+      return `${who} shows another list of signers${forWhom(fault)}`;
+    case 'reuse_nonce':
+      return `${who} asks for a second partial signature with the same nonce${forWhom(fault)}`;
+    case 'substitute_opening':
+      return `${who} relays openings with ${fault.how === 'commitments' ? 'commitments' : 'sealing keys'} of its own${forWhom(fault)}`;
+    case 'supply_dealers':
+      return `${who} supplies the shares of every dealer itself${forWhom(fault)}`;
+    case 'split_confirm':
+      return `${who} confirms the key with other results${forWhom(fault)}`;
     case 'clock_skew':
       return `the clock of ${who} is off by ${fault.by_ms} ms`;
     case 'clock_jump':
@@ -93,6 +111,31 @@ function whatHappens(fault: Fault): string {
     case 'force_receipt':
       return `signing sessions are forced to be ${fault.state}`;
   }
+}
+
+const wrongShares = {
+  random: 'wrong shares',
+  zero: 'shares of zero',
+  unopenable: 'shares to another key',
+  malformed: 'boxes that are cut short',
+} as const;
+const wrongCommitments = {
+  other: 'another polynomial than it deals from',
+  too_few: 'one coefficient too few',
+  too_many: 'one coefficient too many',
+  identity: 'the constant term zero',
+  malformed: 'a point that is cut short',
+} as const;
+const wrongNonces = {
+  identity: 'nonces of zero',
+  invalid: 'nonces that are none',
+  duplicate: 'one nonce many times',
+  malformed: 'nonces that are cut short',
+} as const;
+
+function forWhom(fault: Fault): string {
+  const ids = 'for' in fault ? fault.for : undefined;
+  return ids === undefined ? '' : ` for ${ids.map((id) => `node/${id}`).join(', ')}`;
 }
 
 function whom(fault: Fault): string {

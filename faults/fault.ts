@@ -13,6 +13,7 @@
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import { points } from './points.ts';
+import { refusalCodes } from './refusal-codes.ts';
 import { Closed, OneOf } from './schema-kit.ts';
 
 /** Who a fault befalls. `node/*`: every node. */
@@ -55,6 +56,17 @@ const common = {
 };
 const onProcess = { target: Type.Union([Process, Type.Array(Process, { minItems: 1, maxItems: 100 })]) };
 const onNode = { target: Type.Union([NodeName, Type.Array(NodeName, { minItems: 1, maxItems: 100 })]) };
+/** `for`: of the nodes that it speaks to. */
+const onCoordinator = {
+  target: Type.Literal('coordinator'),
+  for: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'the nodes to which it lies; all by default',
+    }),
+  ),
+};
 const onLink = {
   ...onProcess,
   direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
@@ -130,10 +142,31 @@ export const faultSchemas = {
 
   bad_share: kind(
     'bad_share',
-    { ...onNode, for: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 100 }))) },
+    {
+      ...onNode,
+      for: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 100 }))),
+      how: Type.Optional(
+        OneOf(
+          ['random', 'zero', 'unopenable', 'malformed'] as const,
+          'another scalar (default), the scalar zero, a box sealed to another key, a box cut short',
+        ),
+      ),
+    },
     'the dealer seals wrong shares, for some recipients or all',
   ),
-  bad_commitment: kind('bad_commitment', onNode, 'the dealer commits to another polynomial than it deals from'),
+  bad_commitment: kind(
+    'bad_commitment',
+    {
+      ...onNode,
+      how: Type.Optional(
+        OneOf(
+          ['other', 'too_few', 'too_many', 'identity', 'malformed'] as const,
+          'another last coefficient (default), one commitment fewer, one more, an identity constant term, a point cut short',
+        ),
+      ),
+    },
+    'the dealer commits to another polynomial than it deals from, or to none',
+  ),
   bad_proof: kind('bad_proof', onNode, 'the dealer’s proof of possession does not verify'),
   bad_partial: kind('bad_partial', onNode, 'its partial signatures are wrong'),
   equivocate: kind('equivocate', onNode, 'the dealer shows another opening when it is asked again'),
@@ -143,6 +176,70 @@ export const faultSchemas = {
     'false_report',
     { ...onNode, about: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })) },
     'it complains of an honest dealer, or reports another key',
+  ),
+  false_refusal: kind(
+    'false_refusal',
+    { ...onNode, code: OneOf(refusalCodes, 'the code of its refusal; it answers the requests that can be refused so') },
+    'it refuses a request that it could follow',
+  ),
+  early_confirm: kind('early_confirm', onNode, 'it confirms a key before it was asked to'),
+  bad_nonces: kind(
+    'bad_nonces',
+    {
+      ...onNode,
+      how: OneOf(
+        ['identity', 'invalid', 'duplicate', 'malformed'] as const,
+        'the identity or zero; no point of the group or no scalar; the first one in place of the others; cut short',
+      ),
+    },
+    'the nonces that it deals ahead cannot be used',
+  ),
+
+  other_message: kind(
+    'other_message',
+    onCoordinator,
+    'the coordinator asks some signers to sign another message than it was given',
+  ),
+  other_signers: kind(
+    'other_signers',
+    {
+      ...onCoordinator,
+      how: Type.Optional(
+        OneOf(
+          ['commitments', 'own', 'fewer', 'unsorted'] as const,
+          'other commitments of another signer (default), other commitments of the node that is asked, fewer signers than the threshold, signers out of order',
+        ),
+      ),
+    },
+    'the coordinator shows signers different lists of signers (FROST)',
+  ),
+  reuse_nonce: kind(
+    'reuse_nonce',
+    onCoordinator,
+    'the coordinator asks for a second partial signature with the same nonce, in another list of signers',
+  ),
+  substitute_opening: kind(
+    'substitute_opening',
+    {
+      ...onCoordinator,
+      how: Type.Optional(
+        OneOf(
+          ['sealing_key', 'commitments'] as const,
+          'the sealing keys of recipients (default), or the commitments of dealers',
+        ),
+      ),
+    },
+    'the coordinator relays openings with parts of its own',
+  ),
+  supply_dealers: kind(
+    'supply_dealers',
+    onCoordinator,
+    'the coordinator supplies the shares of every dealer itself, as a client may: it would know the key',
+  ),
+  split_confirm: kind(
+    'split_confirm',
+    onCoordinator,
+    'the coordinator confirms a key to some nodes with other results than to the rest',
   ),
 
   clock_skew: kind(
@@ -195,6 +292,19 @@ export const byzantineKinds = [
   'withhold',
   'stale_replay',
   'false_report',
+  'false_refusal',
+  'early_confirm',
+  'bad_nonces',
+] as const satisfies readonly FaultKind[];
+
+/** What a malicious coordinator does: it may then blame whom it lied to. */
+export const coordinatorKinds = [
+  'other_message',
+  'other_signers',
+  'reuse_nonce',
+  'substitute_opening',
+  'supply_dealers',
+  'split_confirm',
 ] as const satisfies readonly FaultKind[];
 
 /** Kinds that only the simulated world has, and why. */

@@ -3,7 +3,7 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { InitiateSigningRequestSchema, MockDirective } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
-import { type Said, withBody } from './byzantine/said.ts';
+import { type Said, saidInstead, withBody } from './byzantine/said.ts';
 import type { FaultOf } from './fault.ts';
 
 const directives = {
@@ -24,7 +24,7 @@ export function withForcedReceipt(fault: FaultOf<'force_receipt'>, envelope: Wir
   if (asked === undefined) return undefined;
   asked.mockDirective = directives[fault.state];
   const value = { ...body.value, request: toBinary(InitiateSigningRequestSchema, asked) };
-  return { before: [], instead: withBody(envelope, { case: 'call', value }) };
+  return saidInstead(withBody(envelope, { case: 'call', value }));
 }
 
 function decoded(request: Uint8Array) {

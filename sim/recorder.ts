@@ -96,7 +96,10 @@ export class Recorder {
     trace?.push(
       `${time.nowMs()} ${envelope.from} > ${envelope.to} ${envelope.message.body.case} released +${arrivesMs - time.nowMs()}`,
     );
-    this.#held.get(envelope)?.push(arrivesMs - time.beganMs);
+    const arrives = this.#held.get(envelope);
+    if (arrives !== undefined) arrives.push(arrivesMs - time.beganMs);
+    // What was held is not what had left: checkers have not seen it yet.
+    else this.observe?.({ kind: 'frame', atMs: this.atMs, envelope, touched: true });
   }
 
   emitted(process: ProcessName, address: Address, event: ActorEvent): void {

@@ -1,11 +1,11 @@
 /**
  * The invariants that a live run shows in its tenant's events: sessions move along the table and by epochs that rise, and
- * blame falls on nobody but the nodes that the scenario makes lie. That signatures verify is the runner's own check.
+ * blame falls on nobody but the nodes that the scenario makes lie, or makes the coordinator lie to. That signatures verify is the runner's own check.
  */
 
 import { initialStates, mayFollow, type SessionState } from '../../coordinator/session/transitions.ts';
 import { targetsOf } from '../../faults/describe.ts';
-import { byzantineKinds, type FaultKind } from '../../faults/fault.ts';
+import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../faults/fault.ts';
 import type { LoggedEvent } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker } from '../../sim/observation.ts';
@@ -16,16 +16,13 @@ export function liveCheckers(scenario: CheckedScenario): Checker[] {
 }
 
 const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);
+const ofCoordinator: ReadonlySet<FaultKind> = new Set(coordinatorKinds);
 
 function honestNeverBlamed({ cluster, faults, clients }: CheckedScenario): Checker {
   const injected = Object.values(clients)
     .flat()
     .flatMap((step) => ('inject' in step ? [step.inject] : []));
-  const liars = new Set(
-    [...faults, ...injected]
-      .filter(({ fault }) => byzantine.has(fault))
-      .flatMap((fault) => targetsOf(fault, cluster.nodes)),
-  );
+  const liars = new Set([...faults, ...injected].flatMap((fault) => mayBeBlamed(fault, cluster.nodes)));
   return {
     invariant: 'honest-never-blamed',
     observe: (observation) => {
@@ -37,6 +34,13 @@ function honestNeverBlamed({ cluster, faults, clients }: CheckedScenario): Check
         : `session ${observation.event.resource.id} blames node/${honest}, which is honest`;
     },
   };
+}
+
+function mayBeBlamed(fault: Fault, nodesTotal: number): readonly string[] {
+  if (byzantine.has(fault.fault)) return targetsOf(fault, nodesTotal);
+  if (!ofCoordinator.has(fault.fault)) return [];
+  const { for: liedTo } = fault as { readonly for?: readonly number[] };
+  return (liedTo ?? Array.from({ length: nodesTotal }, (_, index) => index + 1)).map((id) => `node/${id}`);
 }
 
 function transitionsOnTable(): Checker {

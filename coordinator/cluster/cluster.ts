@@ -187,8 +187,8 @@ function noncesDealt(
       mockNonce: nonce.mockNonce,
     }),
   );
-  // Checked here, off the signing path: every received point must be one, every scalar in its range.
-  if (!nonces.every((nonce) => isWellFormed(scheme, nonce))) {
+  // Checked here, off the signing path: every received point must be one, every scalar in its range, none there twice.
+  if (!nonces.every((nonce) => isWellFormed(scheme, nonce)) || !areDistinct(nonces)) {
     const fields = { node: nodeId, culprits: [nodeId] };
     return [
       { kind: 'emit', event: { type: 'node.nonces_malformed', level: 'error', fields } },
@@ -210,6 +210,12 @@ function isWellFormed(scheme: Scheme, nonce: DrawnNonce): boolean {
     default:
       return false;
   }
+}
+
+/** One nonce under two numbers would sign twice. */
+function areDistinct(nonces: readonly DrawnNonce[]): boolean {
+  const texts = nonces.flatMap(({ hiding, mockNonce }) => [hiding, mockNonce].filter(({ length }) => length > 0));
+  return new Set(texts.map((bytes) => Buffer.from(bytes).toString('latin1'))).size === texts.length;
 }
 
 function isNonZeroScalar(bytes: Uint8Array): boolean {

@@ -1,5 +1,5 @@
 /** A dealer that lies: openings and sealed shares, signed as the dealer signs. */
-import { concatBytes, type RandomBytes } from '../../crypto/bytes.ts';
+import { concatBytes, type RandomBytes, takeRandom } from '../../crypto/bytes.ts';
 import {
   type DealerOpening,
   type DkgTerms,
@@ -9,12 +9,16 @@ import {
   sessionContext,
 } from '../../crypto/dkg-transcripts.ts';
 import { CryptoError } from '../../crypto/errors.ts';
-import { groupOf } from '../../crypto/group.ts';
+import { type Curve, groupOf } from '../../crypto/group.ts';
 import { sign } from '../../crypto/identity.ts';
-import { seal } from '../../crypto/sealing.ts';
+import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
 import type { DkgOpened, DkgSealed } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';
+import type { FaultOf } from '../fault.ts';
 import type { AttemptMemory } from './memory.ts';
+
+/** Less than a box's ephemeral key. */
+const cutBoxBytes = 16;
 
 /** A node that lies in one attempt of a DKG. `secretKey`: its Ed25519 identity's, secret. */
 export interface Dealer {
@@ -25,33 +29,57 @@ export interface Dealer {
   readonly random: RandomBytes;
 }
 
+/** What is wrong with an opening: its proof of possession, or its commitments as in `bad_commitment`. */
+export type OpeningLie = 'proof' | NonNullable<FaultOf<'bad_commitment'>['how']>;
+
 /** An opening with one thing changed, the same whenever it is asked for in this attempt. */
-export function falseOpening(
-  dealer: Dealer,
-  lie: 'bad_commitment' | 'bad_proof',
-  { opening, ...rest }: DkgOpened,
-): WireBody | undefined {
+export function falseOpening(dealer: Dealer, lie: OpeningLie, { opening, ...rest }: DkgOpened): WireBody | undefined {
   if (opening === undefined) return undefined;
   const told = rememberedLie(dealer, lie, opening);
   return { case: 'dkgOpened', value: { ...rest, opening: told } } as WireBody;
 }
 
-export function rememberedLie(dealer: Dealer, lie: 'bad_commitment' | 'bad_proof', opening: DealerOpening) {
+export function rememberedLie(dealer: Dealer, lie: OpeningLie, opening: DealerOpening) {
   const { attempt, terms, nodeId } = dealer;
   const key = `${lie} ${nodeId}`;
   const known = attempt.falseOpenings.get(key);
   if (known !== undefined) return known;
-  const changes = lie === 'bad_proof' ? otherProof(dealer, opening) : otherPolynomial(dealer, opening);
+  const changes = lie === 'proof' ? otherProof(dealer, opening) : otherCommitments(dealer, lie, opening);
   const unsigned = { ...opening, ...changes };
   const told = { ...unsigned, signature: sign(dealer.secretKey, openingTranscript(sessionContext(terms), unsigned)) };
   attempt.falseOpenings.set(key, told);
   return told;
 }
 
-/** The last coefficient is another; the constant term, and so the proof of possession, stays. */
-function otherPolynomial({ terms, random }: Dealer, { commitments }: DealerOpening): Partial<DealerOpening> {
+function otherCommitments(
+  { terms, random }: Dealer,
+  how: Exclude<OpeningLie, 'proof'>,
+  { commitments }: DealerOpening,
+): Partial<DealerOpening> {
   const group = groupOf(terms.curve);
-  return { commitments: [...commitments.slice(0, -1), group.baseMultiply(group.randomScalar(random))] };
+  const fewer = commitments.slice(0, -1);
+  switch (how) {
+    case 'other':
+      // The constant term, and so the proof of possession, stays.
+      return { commitments: [...fewer, group.baseMultiply(group.randomScalar(random))] };
+    case 'too_few':
+      return { commitments: fewer };
+    case 'too_many':
+      return { commitments: [...commitments, group.baseMultiply(group.randomScalar(random))] };
+    case 'malformed':
+      return { commitments: [...fewer, commitments.at(-1)!.slice(1)] };
+    case 'identity': {
+      // A proof for the secret zero: its response is its nonce. So only the check of the point itself can find it.
+      const nonce = group.randomScalar(random);
+      const possession = concatBytes(group.baseMultiply(nonce), group.encodeScalar(nonce));
+      return { commitments: [identityOf(terms.curve), ...commitments.slice(1)], possession };
+    }
+  }
+}
+
+/** As a decoder without a check might take it: (0, 1) on edwards25519, and zeros where SEC 1 has one zero byte. */
+function identityOf(curve: Curve): Uint8Array {
+  return curve === 'ed25519' ? Uint8Array.of(1, ...new Uint8Array(31)) : new Uint8Array(33);
 }
 
 function otherProof({ terms, random }: Dealer, { possession }: DealerOpening): Partial<DealerOpening> {
@@ -60,14 +88,18 @@ function otherProof({ terms, random }: Dealer, { possession }: DealerOpening): P
   return { possession: concatBytes(possession.subarray(0, group.pointBytes), response) };
 }
 
-/** Random shares in place of the dealt ones, for some recipients or all. Undefined when none could be sealed. */
-export function wrongShares(dealer: Dealer, sealed: DkgSealed, recipients?: readonly number[]): WireBody | undefined {
+/** Wrong boxes in place of the dealt ones, for some recipients or all. Undefined when none could be sealed. */
+export function wrongShares(
+  dealer: Dealer,
+  sealed: DkgSealed,
+  { for: recipients, how = 'random' }: FaultOf<'bad_share'>,
+): WireBody | undefined {
   const { terms, nodeId, secretKey } = dealer;
   let lies = 0;
   const shares = sealed.shares.map((share) => {
     const { recipient } = share;
     if (recipients?.includes(recipient) === false) return share;
-    const box = wrongBox(dealer, recipient);
+    const box = how === 'malformed' ? share.box.slice(0, cutBoxBytes) : wrongBox(dealer, recipient, how);
     if (box === undefined) return share;
     lies += 1;
     const unsigned = { dealer: nodeId, recipient, box };
@@ -77,11 +109,16 @@ export function wrongShares(dealer: Dealer, sealed: DkgSealed, recipients?: read
   return lies === 0 ? undefined : ({ case: 'dkgSealed', value: { ...sealed, shares } } as WireBody);
 }
 
-function wrongBox({ terms, nodeId, attempt, random }: Dealer, recipient: number): Uint8Array | undefined {
-  const recipientPublicKey = attempt.openings.get(recipient)?.sealingKey;
-  if (recipientPublicKey === undefined) return undefined;
+function wrongBox(
+  { terms, nodeId, attempt, random }: Dealer,
+  recipient: number,
+  how: 'random' | 'zero' | 'unopenable',
+): Uint8Array | undefined {
+  const sealingKey = attempt.openings.get(recipient)?.sealingKey;
+  if (sealingKey === undefined) return undefined;
   const group = groupOf(terms.curve);
-  const plaintext = group.encodeScalar(group.randomScalar(random));
+  const plaintext = how === 'zero' ? new Uint8Array(32) : group.encodeScalar(group.randomScalar(random));
+  const recipientPublicKey = how === 'unopenable' ? sealingKeyPair(takeRandom(random, 32)).publicKey : sealingKey;
   const associatedData = sealingAssociatedData(sessionContext(terms), nodeId, recipient);
   try {
     return seal({ recipientPublicKey, plaintext, associatedData, random });

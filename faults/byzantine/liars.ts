@@ -1,33 +1,46 @@
 /**
- * Byzantine nodes: what they say in place of what their process said. Only frames that leave the node are changed, and
- * what they sign, they sign with their own identity, so that every lie is theirs by evidence.
+ * Byzantine processes: what they say in place of what their process said. Only frames that leave the liar are changed.
+ *
+ * What a node signs, it signs with its own identity, so that every lie is its own by evidence.
  *
  * | kind | the lie | what it leads to |
  * |---|---|---|
  * | bad_partial | a random scalar for its partial | the node is named and excluded; the signature is made without it |
- * | bad_share | random shares, properly sealed and signed | DEALER_MISBEHAVED, the dealer |
- * | bad_commitment | another last commitment, signed | DEALER_MISBEHAVED, the dealer: its shares do not verify |
+ * | bad_share | random shares, zero, boxes that do not open; signed | DEALER_MISBEHAVED, the dealer |
+ * | bad_commitment | another last commitment, one too few or too many, an identity, no point; signed | DEALER_MISBEHAVED, the dealer |
  * | bad_proof | another response in its proof of possession, signed | DEALER_MISBEHAVED, the dealer |
  * | equivocate | another opening when asked again; that other one in the transcript that it signs at the end | DEALER_MISBEHAVED, the dealer |
  * | withhold | nothing | another node takes its place, or NODES_UNAVAILABLE; nobody is blamed |
  * | stale_replay | an earlier frame of another attempt or session, as it was, before the true one | nothing: it is ignored |
  * | false_report | a complaint about an honest dealer, or another key in its result, signed | DEALER_MISBEHAVED, the reporter |
+ * | false_refusal | a refusal in place of its answer | another signer takes its place; a DKG stops, and can be resumed |
+ * | early_confirm | that its key is final, before its answer | nothing: a confirmation counts when it was asked for |
+ * | bad_nonces | nonce commitments that are no points, the identity, or one of them many times | the batch is not used, and the node is named |
+ *
+ * A malicious coordinator (coordinator.ts) is never named: nodes refuse what it asks, or its own process finds that the
+ * answers do not fit, and may then blame the node to which it lied.
  *
  * A coordinator that restarted in the middle of an attempt cannot know what the one before it relayed: it may then stop the
  * attempt with TRANSCRIPT_MISMATCH and blame nobody.
  */
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { rosterDigest } from '../../proto/roster.ts';
-import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
-import type { Lie } from '../engine/kinds.ts';
+import type { WireBody, WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
+import { type CoordinatorLie, isCoordinatorLie, type Lie } from '../engine/kinds.ts';
 import type { FaultEngineOptions } from '../engine/options.ts';
 import { nodeIdOf } from '../engine/targets.ts';
 import type { FrameInTransit } from '../engine-contract.ts';
+import { coordinatorLie } from './coordinator.ts';
 import { type Dealer, falseOpening, wrongShares } from './dealing.ts';
 import { Memory } from './memory.ts';
+import { badNonces } from './nonces.ts';
 import { wrongPartial } from './partials.ts';
+import { confirmation, falseRefusal } from './refusals.ts';
 import { equivocalResult, falseReport } from './reports.ts';
-import { type Said, withBody } from './said.ts';
+import { type Said, saidBefore, saidInstead, withBody } from './said.ts';
+
+type NodeLie = Exclude<Lie, CoordinatorLie | { readonly fault: 'withhold' | 'stale_replay' | 'early_confirm' }>;
+type SignedLie = Exclude<NodeLie, { readonly fault: 'bad_partial' | 'bad_nonces' | 'false_refusal' }>;
 
 export class Liars {
   readonly #options: FaultEngineOptions;
@@ -48,51 +61,51 @@ export class Liars {
     this.#memory?.note(frame);
   }
 
-  /** What is said in place of `envelope`, which left the node as `frame`. Undefined: there is nothing to lie about. */
+  /** What is said in place of `envelope`, which left the liar as `frame`. Undefined: there is nothing to lie about. */
   lie(fault: Lie, frame: FrameInTransit, envelope: WireEnvelope): Said | undefined {
     const memory = this.#memory;
     if (memory === undefined) return undefined;
+    if (isCoordinatorLie(fault)) return this.#coordinatorLie(fault, frame, envelope, memory);
     switch (fault.fault) {
       case 'withhold':
-        return { before: [], instead: undefined };
+        return saidInstead(undefined);
       case 'stale_replay': {
         const stale = memory.earlier(frame);
-        return stale && { before: [stale], instead: envelope };
+        return stale && saidBefore(stale, envelope);
       }
+      case 'early_confirm':
+        return saidBefore(withBody(envelope, confirmation(nodeIdOf(frame.peer))), envelope);
       default: {
         const body = this.#body(fault, frame, envelope, memory);
-        return body && { before: [], instead: withBody(envelope, body) };
+        return body && saidInstead(withBody(envelope, body));
       }
     }
   }
 
-  #body(fault: Lie, frame: FrameInTransit, envelope: WireEnvelope, memory: Memory): WireBody | undefined {
+  #coordinatorLie(fault: CoordinatorLie, frame: FrameInTransit, envelope: WireEnvelope, memory: Memory) {
+    const nodeId = nodeIdOf(frame.peer);
+    if (fault.for?.includes(nodeId) === false) return undefined;
+    const { random } = this.#options;
+    return coordinatorLie(fault, envelope, { nodeId, attempt: memory.attempt(envelope), random });
+  }
+
+  #body(fault: NodeLie, frame: FrameInTransit, envelope: WireEnvelope, memory: Memory): WireBodyInit | undefined {
     const body = envelope.message.body as WireBody;
     const { random } = this.#options;
-    if (fault.fault === 'bad_partial') {
-      return body.case === 'partialReply' ? wrongPartial(body.value, frame.peer, memory, random) : undefined;
-    }
     const nodeId = nodeIdOf(frame.peer);
-    const attempt = memory.attempt(envelope);
-    const secretKey = this.#secretKey(nodeId);
-    if (attempt.terms === undefined || secretKey === undefined) return undefined;
-    const dealer: Dealer = { nodeId, terms: attempt.terms, attempt, secretKey, random };
     switch (fault.fault) {
-      case 'bad_share':
-        return body.case === 'dkgSealed' ? wrongShares(dealer, body.value, fault.for) : undefined;
-      case 'bad_commitment':
-      case 'bad_proof':
-        return body.case === 'dkgOpened' ? falseOpening(dealer, fault.fault, body.value) : undefined;
-      case 'equivocate':
-        if (body.case === 'dkgVerified') return equivocalResult(dealer, body.value);
-        if (body.case !== 'dkgOpened') return undefined;
-        if (attempt.shown.has(nodeId)) return falseOpening(dealer, 'bad_commitment', body.value);
-        attempt.shown.add(nodeId);
-        return undefined;
-      case 'false_report':
-        return body.case === 'dkgVerified' ? falseReport(dealer, body.value, fault.about) : undefined;
-      default:
-        return undefined;
+      case 'bad_partial':
+        return body.case === 'partialReply' ? wrongPartial(body.value, frame.peer, memory, random) : undefined;
+      case 'bad_nonces':
+        return body.case === 'noncesDealt' ? badNonces(fault.how, body.value, random) : undefined;
+      case 'false_refusal':
+        return falseRefusal(fault.code, nodeId, body);
+      default: {
+        const attempt = memory.attempt(envelope);
+        const secretKey = this.#secretKey(nodeId);
+        if (attempt.terms === undefined || secretKey === undefined) return undefined;
+        return signedLie(fault, { nodeId, terms: attempt.terms, attempt, secretKey, random }, body);
+      }
     }
   }
 
@@ -104,5 +117,26 @@ export class Liars {
     const { secretKey } = identityFromSeed(seed);
     this.#secretKeys.set(nodeId, secretKey);
     return secretKey;
+  }
+}
+
+/** What a dealer or recipient says with its own signature. */
+function signedLie(fault: SignedLie, dealer: Dealer, body: WireBody): WireBody | undefined {
+  const { attempt, nodeId } = dealer;
+  switch (fault.fault) {
+    case 'bad_share':
+      return body.case === 'dkgSealed' ? wrongShares(dealer, body.value, fault) : undefined;
+    case 'bad_commitment':
+      return body.case === 'dkgOpened' ? falseOpening(dealer, fault.how ?? 'other', body.value) : undefined;
+    case 'bad_proof':
+      return body.case === 'dkgOpened' ? falseOpening(dealer, 'proof', body.value) : undefined;
+    case 'equivocate':
+      if (body.case === 'dkgVerified') return equivocalResult(dealer, body.value);
+      if (body.case !== 'dkgOpened') return undefined;
+      if (attempt.shown.has(nodeId)) return falseOpening(dealer, 'other', body.value);
+      attempt.shown.add(nodeId);
+      return undefined;
+    case 'false_report':
+      return body.case === 'dkgVerified' ? falseReport(dealer, body.value, fault.about) : undefined;
   }
 }

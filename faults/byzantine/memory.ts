@@ -6,6 +6,7 @@
 import type { DealerOpening, DkgTerms } from '../../crypto/dkg-transcripts.ts';
 import type { Curve } from '../../crypto/group.ts';
 import { BoundedMemo } from '../../crypto/memo.ts';
+import type { Polynomial } from '../../crypto/polynomial.ts';
 import type { DkgOpening } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
@@ -24,6 +25,8 @@ export interface AttemptMemory {
   readonly falseOpenings: Map<string, DealerOpening>;
   /** Equivocating dealers that have shown their first opening. */
   readonly shown: Set<number>;
+  /** Polynomials of a coordinator that supplies the dealers' shares itself. Secret. */
+  readonly supplied: Map<number, Polynomial>;
 }
 
 export class Memory {
@@ -80,7 +83,13 @@ export class Memory {
     const key = JSON.stringify([tenant, session, attempt]);
     const known = this.#attempts.get(key);
     if (known !== undefined) return known;
-    const fresh = { terms: undefined, openings: new Map(), falseOpenings: new Map(), shown: new Set<number>() };
+    const fresh: AttemptMemory = {
+      terms: undefined,
+      openings: new Map(),
+      falseOpenings: new Map(),
+      shown: new Set(),
+      supplied: new Map(),
+    };
     this.#attempts.set(key, fresh);
     return fresh;
   }

@@ -35,7 +35,7 @@ export function equivocalResult(dealer: Dealer, said: DkgVerified): WireBody | u
   const { finished } = said;
   const opening = dealer.attempt.openings.get(dealer.nodeId);
   if (finished === undefined || opening === undefined) return undefined;
-  const other = rememberedLie(dealer, 'bad_commitment', opening);
+  const other = rememberedLie(dealer, 'other', opening);
   return { case: 'dkgVerified', value: { ...said, finished: signedResult(dealer, finished, [other]) } };
 }
 

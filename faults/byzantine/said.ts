@@ -6,6 +6,25 @@ export interface Said {
   readonly before: readonly WireEnvelope[];
   /** In the frame's place; undefined: nothing. */
   readonly instead: WireEnvelope | undefined;
+  /** Sent behind it. */
+  readonly after: readonly WireEnvelope[];
+}
+
+const none: readonly WireEnvelope[] = Object.freeze([]);
+
+/** One frame in the place of another; undefined: nothing. */
+export function saidInstead(instead: WireEnvelope | undefined): Said {
+  return { before: none, instead, after: none };
+}
+
+/** The frame as it was, with another before it. */
+export function saidBefore(before: WireEnvelope, instead: WireEnvelope): Said {
+  return { before: [before], instead, after: none };
+}
+
+/** The frame as it was, with another behind it. */
+export function saidAfter(instead: WireEnvelope, after: WireEnvelope): Said {
+  return { before: none, instead, after: [after] };
 }
 
 export function withBody(envelope: WireEnvelope, body: WireBodyInit): WireEnvelope {

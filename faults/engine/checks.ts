@@ -138,10 +138,12 @@ function checkLength(fault: Fault): void {
 
 function checkParameters(fault: Fault, { nodesTotal }: FaultEngineOptions): void {
   if (fault.fault === 'delay') checkDelay(fault);
-  if (fault.fault === 'bad_share') {
+  if ('for' in fault) {
     const beyond = fault.for?.find((id) => id > nodesTotal);
     if (beyond !== undefined)
       throw new FaultError('for', `node ${beyond} is not in this cluster of ${nodesTotal} nodes`);
+  }
+  if (fault.fault === 'bad_share') {
     const self = targetsOf(fault).find((name) => fault.for?.every((id) => id === nodeIdOf(name)));
     if (fault.for !== undefined && self !== undefined) {
       throw new FaultError('for', `${self} seals no share for itself: name others`);

@@ -8,7 +8,7 @@
  *   frame.
  * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches those frames alone.
  */
-import type { Fault, FaultKind, FaultOf } from '../fault.ts';
+import { type byzantineKinds, coordinatorKinds, type Fault, type FaultKind, type FaultOf } from '../fault.ts';
 import { type Point, points } from '../points.ts';
 
 export type Nature = 'momentary' | 'spell' | 'window' | 'frames';
@@ -50,6 +50,15 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   withhold: 'frames',
   stale_replay: 'frames',
   false_report: 'frames',
+  false_refusal: 'frames',
+  early_confirm: 'frames',
+  bad_nonces: 'frames',
+  other_message: 'frames',
+  other_signers: 'frames',
+  reuse_nonce: 'frames',
+  substitute_opening: 'frames',
+  supply_dealers: 'frames',
+  split_confirm: 'frames',
   force_receipt: 'frames',
 };
 
@@ -70,16 +79,14 @@ export const gatewayPoints: readonly Point[] = ['call', 'call_reply', 'cluster_s
 /** Points whose frames belong to no session. */
 export const sessionlessPoints: readonly Point[] = ['cluster_status', 'deal_nonces', 'nonces_dealt'];
 
-export type LieKind =
-  | 'bad_share'
-  | 'bad_commitment'
-  | 'bad_proof'
-  | 'bad_partial'
-  | 'equivocate'
-  | 'withhold'
-  | 'stale_replay'
-  | 'false_report';
+export type NodeLieKind = (typeof byzantineKinds)[number];
+export type CoordinatorLieKind = (typeof coordinatorKinds)[number];
+export type LieKind = NodeLieKind | CoordinatorLieKind;
 export type Lie = FaultOf<LieKind>;
+export type CoordinatorLie = FaultOf<CoordinatorLieKind>;
+
+/** Answers of a DKG. */
+const dkgAnswers: readonly Point[] = ['dkg_opened', 'dkg_sealed', 'dkg_verified', 'dkg_confirmed'];
 
 /** What each byzantine kind rewrites. */
 export const liePoints: Readonly<Record<LieKind, readonly Point[]>> = {
@@ -91,15 +98,30 @@ export const liePoints: Readonly<Record<LieKind, readonly Point[]>> = {
   withhold: nodeOutPoints,
   stale_replay: nodeOutPoints,
   false_report: ['dkg_verified'],
+  false_refusal: ['partial_reply', ...dkgAnswers],
+  early_confirm: ['dkg_opened', 'dkg_sealed', 'dkg_verified'],
+  bad_nonces: ['nonces_dealt'],
+  other_message: ['partial_request'],
+  other_signers: ['partial_request'],
+  reuse_nonce: ['partial_request'],
+  substitute_opening: ['dkg_seal', 'dkg_verify'],
+  supply_dealers: ['dkg_verify'],
+  split_confirm: ['dkg_confirm'],
 };
 
 export function isLie(fault: Fault): fault is Lie {
   return fault.fault in liePoints;
 }
 
+export function isCoordinatorLie(fault: Lie): fault is CoordinatorLie {
+  return (coordinatorKinds as readonly string[]).includes(fault.fault);
+}
+
+const signed: readonly FaultKind[] = ['bad_share', 'bad_commitment', 'bad_proof', 'equivocate', 'false_report'];
+
 /** Those that speak with the node's signature. */
 export function needsIdentity(kind: FaultKind): boolean {
-  return kind in liePoints && !['bad_partial', 'withhold', 'stale_replay'].includes(kind);
+  return signed.includes(kind);
 }
 
 /** Points at which this kind may strike, whatever its target. */

@@ -112,7 +112,7 @@ export class Passage {
       touched.add(armed.id);
       orders.push(...this.#course.struck(armed, nowMs));
       if (said.instead === undefined) return [];
-      envelopes = [...said.before, ...envelopes.map((one) => (one === envelope ? said.instead! : one))];
+      envelopes = [...said.before, ...envelopes.map((one) => (one === envelope ? said.instead! : one)), ...said.after];
       envelope = said.instead;
     }
     return envelopes;

@@ -1,22 +1,28 @@
 /**
  * Blame never falls on an honest node: whoever is named in an event, a session's record or a receipt is a node on which a
  * byzantine fault has fired. One that lost its store may be named too, in a DKG: it deals anew what it has dealt, and by
- * what it signed it cannot be told from a node that equivocates.
+ * what it signed it cannot be told from a node that equivocates. And a malicious coordinator may blame a node to which it
+ * lied, since the node's answer does not fit what the coordinator's process asked: that node and no other.
  */
-import { byzantineKinds, type FaultKind } from '../../faults/fault.ts';
+import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/fault.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
 import { DurableSessions } from './sessions.ts';
 
 const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);
+const ofCoordinator: ReadonlySet<FaultKind> = new Set(coordinatorKinds);
 /** How messages name whom they blame: coordinator/dkg/blame.ts, coordinator/signing/partials.ts. */
 const blaming = /(nodes? [\d, ]+) broke the protocol|the partial that (nodes? [\d, ]+) made does not verify/g;
 
 export function honestNeverBlamed(): Checker {
   const liars = new Set<number>();
+  /** Nodes that got a changed frame; they count as lied to once the coordinator has lied at all. */
+  const misled = new Set<number>();
+  let isCoordinatorFalse = false;
   const sessions = new DurableSessions();
 
-  const honestAmong = (ids: readonly number[]) => ids.filter((id) => !liars.has(id));
+  const honestAmong = (ids: readonly number[]) =>
+    ids.filter((id) => !liars.has(id) && !(isCoordinatorFalse && misled.has(id)));
   const complaint = (where: string, ids: readonly number[]) => {
     const honest = honestAmong(ids);
     return honest.length === 0 ? undefined : `${where} blames node ${honest.join(', ')}, on which nothing was amiss`;
@@ -27,9 +33,15 @@ export function honestNeverBlamed(): Checker {
     observe(observation: Observation) {
       switch (observation.kind) {
         case 'fault':
+          if (observation.what === 'fired' && ofCoordinator.has(observation.fault)) isCoordinatorFalse = true;
           if (observation.what !== 'fired' || !byzantine.has(observation.fault)) return undefined;
           for (const target of observation.targets) liars.add(Number(target.slice('node/'.length)));
           return undefined;
+        case 'frame': {
+          const { envelope, touched } = observation;
+          if (touched && envelope.to.startsWith('node/')) misled.add(Number(envelope.to.split('/')[1]));
+          return undefined;
+        }
         case 'process':
           if (observation.what !== 'down' || !observation.storeLost) return undefined;
           if (observation.process.startsWith('node/')) liars.add(Number(observation.process.slice('node/'.length)));

@@ -96,7 +96,12 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
   return steps;
 }
 
-function aboutText(seed: number, { profile, nodes, liars, clients, kinds, lies }: Swarm): string {
+function aboutText(seed: number, swarm: Swarm): string {
+  const { profile, nodes, liars, clients, kinds, lies, liedTo, coordinatorLies } = swarm;
   const byzantine = liars.length === 0 ? 'all honest' : `of which ${liars.join(' and ')} may lie (${lies.join(', ')})`;
-  return `Random run, seed ${seed}, profile ${profile}: ${nodes} nodes, ${byzantine}; ${clients} clients; faults drawn from ${kinds.join(', ')}. At the end everything is healed, and what clients insist on comes to an end.`;
+  const malicious =
+    coordinatorLies.length === 0
+      ? ''
+      : `; a coordinator that lies to ${liedTo.join(' and ')} (${coordinatorLies.join(', ')})`;
+  return `Random run, seed ${seed}, profile ${profile}: ${nodes} nodes, ${byzantine}${malicious}; ${clients} clients; faults drawn from ${kinds.join(', ')}. At the end everything is healed, and what clients insist on comes to an end.`;
 }

@@ -5,9 +5,10 @@
  *
  * - calm: no byzantine node, few faults, those of a bad day on a network.
  * - stormy: processes die and stand still, links break, the store fails; every node is honest.
- * - hostile: all of that, up to n − t byzantine nodes, nodes that lose their store, clocks that jump.
+ * - hostile: all of that, up to n − t byzantine nodes, or a coordinator that lies to as many, nodes that lose their store,
+ *   clocks that jump.
  */
-import { byzantineKinds, type FaultKind } from '../../faults/fault.ts';
+import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/fault.ts';
 import type { Draw } from './draw.ts';
 
 export const profiles = ['calm', 'stormy', 'hostile'] as const;
@@ -42,6 +43,8 @@ const kindsOf: Readonly<Record<Profile, readonly FaultKind[]>> = {
   stormy: storm,
   hostile: [...storm, 'clock_jump', 'force_receipt'],
 };
+/** A confirmation before its time still stops a session for good. */
+const nodeLies = byzantineKinds.filter((kind) => kind !== 'early_confirm');
 const faultsMax: Readonly<Record<Profile, number>> = { calm: 3, stormy: 10, hostile: 8 };
 
 /** What a client does with a key, each a few steps. */
@@ -66,6 +69,9 @@ export interface Swarm {
   /** Byzantine ones: so many at most as every key of the run can do without. */
   readonly liars: readonly number[];
   readonly lies: readonly (typeof byzantineKinds)[number][];
+  /** Nodes to which the coordinator lies, if it lies: no others than the byzantine ones. */
+  readonly liedTo: readonly number[];
+  readonly coordinatorLies: readonly (typeof coordinatorKinds)[number][];
   readonly kinds: readonly FaultKind[];
   readonly faults: number;
   readonly clients: number;
@@ -86,11 +92,14 @@ export function drawSwarm(profile: Profile, draw: Draw): Swarm {
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
   // A key of n nodes has a threshold of 2 at least.
   const liars = hostile && draw.chance(0.85) ? draw.some(ids, draw.int(1, Math.min(2, nodes - 2))) : [];
+  const coordinatorLies = liars.length > 0 && draw.chance(0.3) ? draw.swarm(coordinatorKinds, 0.35) : [];
   return {
     profile,
     nodes,
     liars,
-    lies: liars.length > 0 ? draw.swarm(byzantineKinds, 0.35) : [],
+    lies: liars.length > 0 ? draw.swarm(nodeLies, 0.35) : [],
+    liedTo: liars,
+    coordinatorLies,
     kinds: draw.swarm(kindsOf[profile], 0.35),
     faults: draw.int(profile === 'stormy' ? 2 : 0, faultsMax[profile]),
     clients: draw.pick([1, 1, 2]),

@@ -1,10 +1,12 @@
 /** Random faults that make sense: what faults/engine would refuse is never drawn. */
-import type { byzantineKinds, Fault, FaultKind, Trigger } from '../../faults/fault.ts';
+import type { byzantineKinds, coordinatorKinds, Fault, FaultKind, Trigger } from '../../faults/fault.ts';
 import { type Point, points } from '../../faults/points.ts';
+import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/refusal-codes.ts';
 import type { Draw } from './draw.ts';
 import type { Swarm } from './profiles.ts';
 
 type Lie = (typeof byzantineKinds)[number];
+type CoordinatorLie = (typeof coordinatorKinds)[number];
 
 const toNode: readonly Point[] = [
   'deal_nonces',
@@ -32,6 +34,9 @@ const lieAt: Readonly<Record<Lie, readonly Point[]>> = {
   withhold: fromNode,
   stale_replay: fromNode,
   false_report: ['dkg_verified'],
+  false_refusal: ['partial_reply', 'dkg_opened', 'dkg_sealed', 'dkg_verified', 'dkg_confirmed'],
+  early_confirm: ['dkg_opened', 'dkg_sealed', 'dkg_verified'],
+  bad_nonces: ['nonces_dealt'],
 };
 
 export function randomFaults(swarm: Swarm, draw: Draw): Fault[] {
@@ -40,6 +45,7 @@ export function randomFaults(swarm: Swarm, draw: Draw): Fault[] {
   for (const liar of swarm.liars) {
     for (const lie of draw.swarm(swarm.lies, 0.6)) add(lieOf(lie, liar, swarm, draw));
   }
+  for (const lie of swarm.coordinatorLies) add(coordinatorLieOf(lie, swarm, draw));
   for (let left = swarm.faults; left > 0; left -= 1) {
     const kind = draw.pick(swarm.kinds);
     if (kind === 'clock_jump' && !swarm.clocksJump) continue;
@@ -60,12 +66,51 @@ function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
       : { after_ms: draw.int(0, Math.min(100, swarm.phaseMs)) };
   // A dealer that always lies stops every key: most lie a few times.
   const common = { target, ...(at && { at }), ...(draw.chance(0.8) && { count: draw.int(1, 4) }) };
-  if (lie === 'bad_share' && draw.chance(0.5)) return { fault: lie, ...common, for: [draw.pick(others)] };
+  if (lie === 'bad_share' && draw.chance(0.5))
+    return { fault: lie, ...common, for: [draw.pick(others)], ...wayOf(lie, at?.point, draw) } as Fault;
   if (lie === 'false_report' && draw.chance(0.5)) {
     // Of a node that has no part in the key nothing can be said: then it reports another key.
     return { fault: lie, ...common, about: draw.chance(0.5) ? draw.pick(others) : Math.max(...others) };
   }
-  return { fault: lie, ...common } as Fault;
+  return { fault: lie, ...common, ...wayOf(lie, at?.point, draw) } as Fault;
+}
+
+/** In which of its ways a lie is told. */
+function wayOf(lie: Lie, point: Point | undefined, draw: Draw): object {
+  switch (lie) {
+    case 'bad_share':
+      return { how: draw.pick(['random', 'random', 'zero', 'unopenable', 'malformed']) };
+    case 'bad_commitment':
+      return { how: draw.pick(['other', 'other', 'too_few', 'too_many', 'identity', 'malformed']) };
+    case 'bad_nonces':
+      return { how: draw.pick(['identity', 'invalid', 'duplicate', 'malformed']) };
+    case 'false_refusal': {
+      const ofPartial = point === undefined ? draw.chance(0.5) : point === 'partial_reply';
+      // So does the claim that a key is final.
+      const ofDkg = dkgRefusalCodes.filter((code) => code !== 'ALREADY_FINAL');
+      return { code: draw.pick<string>(ofPartial ? partialRefusalCodes : ofDkg) };
+    }
+    default:
+      return {};
+  }
+}
+
+/** To no more nodes than every key can do without, since its own process may then exclude them from a signature. */
+function coordinatorLieOf(lie: CoordinatorLie, swarm: Swarm, draw: Draw): Fault {
+  const common = {
+    target: 'coordinator' as const,
+    for: [...swarm.liedTo],
+    ...timed(swarm, draw),
+    ...(draw.chance(0.6) && { count: draw.int(1, 4) }),
+  };
+  switch (lie) {
+    case 'other_signers':
+      return { fault: lie, ...common, how: draw.pick(['commitments', 'own', 'fewer', 'unsorted'] as const) };
+    case 'substitute_opening':
+      return { fault: lie, ...common, how: draw.pick(['sealing_key', 'commitments'] as const) };
+    default:
+      return { fault: lie, ...common };
+  }
 }
 
 function faultOf(kind: FaultKind, swarm: Swarm, draw: Draw): Fault {

@@ -2,11 +2,19 @@
 import { describe, expect, test } from 'vitest';
 import type { LieKind } from '../../faults/engine/kinds.ts';
 import type { FaultOf } from '../../faults/fault.ts';
+import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/refusal-codes.ts';
+import { dkgRefusals } from '../../nodes/dkg/codes.ts';
+import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireBody } from '../../proto/wire.ts';
 import { begin, blamed, codeOf, makeKey, tokenOf } from '../coordinator/support/world.ts';
 import { Theatre } from './support/theatre.ts';
 
 const curves = ['secp256k1', 'ed25519'] as const;
+
+function isReply({ frame }: Theatre['frames'][number]): boolean {
+  return frame.point === 'partial_reply';
+}
 
 /** Runs a DKG of three with one liar. */
 function dkg(theatre: Theatre, curve: string) {
@@ -14,9 +22,24 @@ function dkg(theatre: Theatre, curve: string) {
   return theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
 }
 
+/** The fault ends, and the session goes on. */
+function resumed(theatre: Theatre, id: string, { receipt, checkpoint }: ReturnType<typeof dkg>) {
+  const { cluster, engine } = theatre;
+  engine.disarm(id, cluster.time.nowMs());
+  cluster.resumeSession({ sessionId: receipt!.sessionId, resumeToken: checkpoint!.resumeToken }).result();
+  return cluster.exchangeDkgShares({ sessionId: 's' }).result();
+}
+
 const lies: [FaultOf<LieKind>, string][] = [
   [{ fault: 'bad_share', target: 'node/2' }, 'does not verify'],
   [{ fault: 'bad_share', target: 'node/2', for: [3] }, 'node 3 on dealer 2'],
+  [{ fault: 'bad_share', target: 'node/2', how: 'zero' }, 'does not verify'],
+  [{ fault: 'bad_share', target: 'node/2', how: 'unopenable' }, 'does not open'],
+  [{ fault: 'bad_share', target: 'node/2', how: 'malformed' }, 'does not open'],
+  [{ fault: 'bad_commitment', target: 'node/2', how: 'too_few' }, 'its opening is malformed'],
+  [{ fault: 'bad_commitment', target: 'node/2', how: 'too_many' }, 'its opening is malformed'],
+  [{ fault: 'bad_commitment', target: 'node/2', how: 'identity' }, 'its opening is malformed'],
+  [{ fault: 'bad_commitment', target: 'node/2', how: 'malformed' }, 'its opening is malformed'],
   [{ fault: 'bad_commitment', target: 'node/2' }, 'node 2 broke the protocol'],
   [{ fault: 'bad_proof', target: 'node/2' }, 'prove possession'],
   [{ fault: 'equivocate', target: 'node/2' }, 'the same result'],
@@ -76,6 +99,29 @@ describe.each(curves)('a DKG on %s', (curve) => {
     expect(codeOf(failed)).toBe('DEALER_MISBEHAVED');
     expect(failed.errorMessage).toContain('the same result');
     expect(blamed(theatre.cluster)).toEqual([2]);
+  });
+
+  test.each([
+    ['sealing_key', 'node 2 refused: OPENING_INVALID'],
+    ['commitments', 'node 2 on dealer 1: the opening is malformed or not signed by its dealer'],
+  ] as const)('is refused by a node to which the coordinator relays other openings: %s', (how, told) => {
+    const theatre = new Theatre(`substituted ${how} ${curve}`);
+    const id = theatre.arm({ fault: 'substitute_opening', target: 'coordinator', for: [2], how });
+    const failed = dkg(theatre, curve);
+    expect(failed.errorMessage).toContain(told);
+    expect(failed.receipt!.resumable).toBe(true);
+    expect(blamed(theatre.cluster).filter((one) => one !== 2)).toEqual([]);
+    expect(theatre.strikes(id)).toBe(1);
+    expect(codeOf(resumed(theatre, id, failed))).toBe('DKG_COMPLETED');
+  });
+
+  test('is refused by a node that is shown other results than the rest', () => {
+    const theatre = new Theatre(`split ${curve}`);
+    const id = theatre.arm({ fault: 'split_confirm', target: 'coordinator', for: [2] });
+    const failed = dkg(theatre, curve);
+    expect(failed.errorMessage).toContain('node 2 refused: TRANSCRIPT_MISMATCH');
+    expect(theatre.cluster.nodeStore(2).loadNow('key/tn_sim/s')).toBeUndefined();
+    expect(codeOf(resumed(theatre, id, failed))).toBe('DKG_COMPLETED');
   });
 
   test('blames nobody for silence', () => {
@@ -165,6 +211,75 @@ describe.each([
     expect(theatre.strikes(id)).toBeGreaterThan(0);
   });
 
+  test.each(partialRefusalCodes)('is made without a node that refuses with %s and could sign', (code) => {
+    const theatre = ceremony(`refuses ${code}`);
+    const id = theatre.arm({ fault: 'false_refusal', target: 'node/2', code, at: { point: 'partial_reply' } });
+    for (const intent of ['t1', 't2', 't3']) {
+      const { signingSessionId } = begin(theatre.cluster, intent, { keystoreType });
+      expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    }
+    expect(blamed(theatre.cluster)).toEqual([]);
+    expect(theatre.strikes(id)).toBeGreaterThan(0);
+  });
+
+  test.each(['identity', 'invalid', 'duplicate', 'malformed'] as const)(
+    'uses no nonce of a node that deals bad ones, and names the node: %s',
+    (how) => {
+      const theatre = new Theatre(`bad nonces ${how} ${name}`, 5, { nonceBatchFirst: 2 });
+      const id = theatre.arm({ fault: 'bad_nonces', target: 'node/2', how });
+      // What it deals next, when its link comes back, is bad.
+      theatre.cluster.crashNode(2);
+      theatre.cluster.startNode(2);
+      makeKey(theatre.cluster, 'k', curve, 3, 5);
+      for (const intent of ['t1', 't2', 't3']) {
+        const { signingSessionId } = begin(theatre.cluster, intent, { keystoreType });
+        const signed = theatre.cluster.submitSignatureShare({ signingSessionId }).result();
+        expect(codeOf(signed)).toBe('SIGNATURE_COMPLETED');
+      }
+      const named = theatre.cluster.events.flatMap(({ event: { type, fields } }) =>
+        type === 'node.nonces_malformed' ? [fields.culprits] : [],
+      );
+      expect(named.length).toBeGreaterThan(0);
+      expect(new Set(named.flat())).toEqual(new Set([2]));
+      expect(theatre.strikes(id)).toBeGreaterThan(0);
+      const used = theatre.frames.flatMap(({ frame: { envelope } }) => {
+        const body = envelope.message.body as WireBody;
+        return body.case === 'partialRequest' && envelope.to === 'node/2' ? [body.value.nonceNumber] : [];
+      });
+      expect(used.filter((number) => number !== 0n)).toEqual([]);
+    },
+  );
+
+  test('is made without a signer that was asked for another message', () => {
+    const theatre = ceremony('other message');
+    const id = theatre.arm({ fault: 'other_message', target: 'coordinator', for: [2] });
+    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
+    const step = theatre.cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
+    expect(codeOf(step)).toBe('NODES_UNAVAILABLE');
+    expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    expect([theatre.strikes(id), blamed(theatre.cluster)]).toEqual([1, []]);
+    const refusals = theatre.cluster.events.filter(({ event }) => event.type === 'signing.node_refused');
+    expect(refusals.map(({ event }) => event.fields.code)).toEqual(['ORDER_INVALID']);
+  });
+
+  test('gets no second partial out of a nonce', () => {
+    const theatre = ceremony('nonce again');
+    const id = theatre.arm({ fault: 'reuse_nonce', target: 'coordinator' });
+    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
+    expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    // The answer to the second request is behind the one that completed the signature.
+    theatre.cluster.time.runUntil(() => theatre.frames.filter(isReply).length === 6, 1_000);
+    const replies = theatre.frames.filter(isReply).map(({ frame: { envelope } }) => {
+      const body = envelope.message.body as Extract<WireBody, { case: 'partialReply' }>;
+      return body.value.outcome;
+    });
+    const refusals = replies.filter((outcome) => outcome?.case === 'refusal');
+    expect(refusals.map((outcome) => outcome?.value)).toEqual(
+      Array(3).fill(expect.objectContaining({ code: PartialRefusalCode.NONCE_UNKNOWN })),
+    );
+    expect([replies.length, theatre.strikes(id), blamed(theatre.cluster)]).toEqual([6, 3, []]);
+  });
+
   test('takes no notice of what an earlier session was told', () => {
     const theatre = ceremony('replayed');
     const id = theatre.arm({ fault: 'stale_replay', target: 'node/*' });
@@ -175,4 +290,40 @@ describe.each([
     expect(blamed(theatre.cluster)).toEqual([]);
     expect(theatre.strikes(id)).toBeGreaterThan(0);
   });
+});
+
+describe.each([
+  ['ed25519', KeystoreType.UNSPECIFIED],
+  ['secp256k1', KeystoreType.MPC_FROST],
+] as const)('a FROST signature on %s', (curve, keystoreType) => {
+  test.each([
+    ['own', 'the round does not hold the commitments of these nonces'],
+    ['fewer', '1 signers are fewer than the threshold 3'],
+    ['unsorted', 'the signers are not ascending and distinct'],
+  ] as const)('is made after a node refused a false list of signers: %s', (how, told) => {
+    const theatre = new Theatre(`signers ${how} ${curve}`, 5);
+    makeKey(theatre.cluster, 'k', curve, 3, 5);
+    const id = theatre.arm({ fault: 'other_signers', target: 'coordinator', how, count: 1 });
+    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
+    expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    const refusals = theatre.cluster.events.filter(({ event }) => event.type === 'signing.node_refused');
+    expect(refusals.map(({ event }) => event.fields.message)).toEqual([expect.stringContaining(told)]);
+    expect([theatre.strikes(id), blamed(theatre.cluster)]).toEqual([1, []]);
+  });
+
+  test('is made after a partial for other commitments of another signer, which fits nowhere', () => {
+    const theatre = new Theatre(`commitments ${curve}`, 5);
+    makeKey(theatre.cluster, 'k', curve, 3, 5);
+    const id = theatre.arm({ fault: 'other_signers', target: 'coordinator', for: [2] });
+    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
+    const step = theatre.cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
+    expect(codeOf(step)).toBe('INVALID_PARTIAL_SIGNATURE');
+    expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    expect(theatre.strikes(id)).toBe(1);
+  });
+});
+
+test('the codes of refusals are those of the nodes', () => {
+  expect([...dkgRefusalCodes].sort()).toEqual(Object.keys(dkgRefusals).sort());
+  expect(partialRefusalCodes).toContain('NONCE_UNKNOWN');
 });

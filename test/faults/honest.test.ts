@@ -3,20 +3,41 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type LieKind, liePoints } from '../../faults/engine/kinds.ts';
-import type { Fault } from '../../faults/fault.ts';
+import { byzantineKinds, type Fault } from '../../faults/fault.ts';
+import { refusalCodes } from '../../faults/refusal-codes.ts';
 import { blamed, codeOf, digest, groupKey, tokenOf } from '../coordinator/support/world.ts';
 import { Theatre } from './support/theatre.ts';
 
-const lie = fc.record(
-  {
-    fault: fc.constantFrom(...(Object.keys(liePoints) as LieKind[])),
-    target: fc.constantFrom('node/2', 'node/3'),
-    probability: fc.constantFrom(0.5, 1),
-    count: fc.integer({ min: 1, max: 3 }),
-  },
-  { requiredKeys: ['fault', 'target'] },
-);
+const hows: Readonly<Partial<Record<(typeof byzantineKinds)[number], readonly string[]>>> = {
+  bad_share: ['random', 'zero', 'unopenable', 'malformed'],
+  bad_commitment: ['other', 'too_few', 'too_many', 'identity', 'malformed'],
+  bad_nonces: ['identity', 'invalid', 'duplicate', 'malformed'],
+};
+
+/** The fields that its kind has. */
+function sensible<T extends { fault: (typeof byzantineKinds)[number]; code: string; how: number }>(drawn: T) {
+  const { code, how, ...fault } = drawn;
+  const ways = hows[fault.fault];
+  return {
+    ...fault,
+    ...(fault.fault === 'false_refusal' && { code }),
+    ...(ways && { how: ways[how % ways.length] }),
+  };
+}
+
+const lie = fc
+  .record(
+    {
+      fault: fc.constantFrom(...byzantineKinds),
+      target: fc.constantFrom('node/2', 'node/3'),
+      probability: fc.constantFrom(0.5, 1),
+      count: fc.integer({ min: 1, max: 3 }),
+      code: fc.constantFrom(...refusalCodes),
+      how: fc.nat(),
+    },
+    { requiredKeys: ['fault', 'target', 'code', 'how'] },
+  )
+  .map(sensible);
 const weather = fc.constantFrom<Fault>(
   { fault: 'duplicate', target: 'node/*', probability: 0.3 },
   { fault: 'reorder', target: 'node/*', within_ms: 30 },

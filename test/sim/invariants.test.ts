@@ -255,7 +255,7 @@ describe('quorum-signed', () => {
 });
 
 describe('honest-never-blamed', () => {
-  const fired = (fault: 'bad_partial' | 'drop', what: 'armed' | 'fired' = 'fired'): Observation => ({
+  const fired = (fault: 'bad_partial' | 'drop' | 'other_message', what: 'armed' | 'fired' = 'fired'): Observation => ({
     kind: 'fault',
     atMs: 0,
     id: 'f1',
@@ -283,6 +283,14 @@ describe('honest-never-blamed', () => {
     expect(
       says('honest-never-blamed', [shareAnswered(failed, undefined, { message: 'ready: nodes 1, 2' })]),
     ).toBeUndefined();
+  });
+  test('lets a coordinator that lies blame the node to which it lied, and no other', () => {
+    const to = (nodeId: number, touched: boolean) =>
+      frame('signing/tn_test/sig_a', `node/${nodeId}`, { case: 'dkgDiscard', value: {} }, 'sig_a', touched);
+    expect(says('honest-never-blamed', [to(3, true), fired('other_message'), event])).toBeUndefined();
+    expect(says('honest-never-blamed', [to(2, true), fired('other_message'), event])).toContain('blames node 3');
+    expect(says('honest-never-blamed', [to(3, false), fired('other_message'), event])).toContain('blames node 3');
+    expect(says('honest-never-blamed', [to(3, true), event])).toContain('blames node 3');
   });
   test('lets a node that lost its store be named, and no other that crashed', () => {
     const down = (storeLost: boolean): Observation => ({

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { run as runCommand } from '../../cli/sim.ts';
 import { faultEngine } from '../../faults/engine.ts';
-import { byzantineKinds } from '../../faults/fault.ts';
+import { byzantineKinds, coordinatorKinds } from '../../faults/fault.ts';
 import type { CheckedScenario } from '../../sim/scenario/format.ts';
 import { loadScenario } from '../../sim/scenario/load.ts';
 import { toYaml } from '../../sim/scenario/to-yaml.ts';
@@ -42,7 +42,10 @@ describe('random scenarios', () => {
       const kinds = new Set(
         seeds(150).flatMap((seed) => randomScenario(seed, profile).faults.map(({ fault }) => fault)),
       );
-      for (const lie of byzantineKinds) expect(kinds.has(lie), `${lie} in ${profile}`).toBe(profile === 'hostile');
+      const lies = byzantineKinds.filter((kind) => kind !== 'early_confirm');
+      for (const lie of [...lies, ...coordinatorKinds]) {
+        expect(kinds.has(lie), `${lie} in ${profile}`).toBe(profile === 'hostile');
+      }
       expect(kinds.has('clock_jump')).toBe(profile === 'hostile');
       expect(kinds.has('redis_gone')).toBe(profile !== 'calm');
     }
@@ -53,6 +56,9 @@ describe('random scenarios', () => {
           (byzantineKinds as readonly string[]).includes(fault.fault) && 'target' in fault ? [fault.target] : [],
         ),
       );
+      for (const fault of faults) {
+        if (fault.fault !== 'bad_share' && 'for' in fault) for (const id of fault.for ?? []) liars.add(`node/${id}`);
+      }
       for (const step of Object.values(clients).flat()) {
         if (!('threshold' in step)) continue;
         expect(step.total_nodes! - step.threshold!).toBeGreaterThanOrEqual(

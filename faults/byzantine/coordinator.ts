@@ -1,0 +1,158 @@
+/**
+ * A malicious coordinator: what it asks of nodes in place of what its process asked. Its process goes on in good faith
+ * and sees the answers, as a man in the middle of all links would make it.
+ *
+ * It has no node's identity: whatever it changes in what a node signed no longer bears that node's signature.
+ */
+import type { RandomBytes } from '../../crypto/bytes.ts';
+import { groupOf } from '../../crypto/group.ts';
+import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
+import { commitTo, shareFor } from '../../crypto/vss.ts';
+import type { DkgConfirm, DkgOpening, DkgSeal, DkgVerify } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { type PartialRequest, Scheme, type SignerCommitment } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody, WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
+import type { CoordinatorLie } from '../engine/kinds.ts';
+import type { FaultOf } from '../fault.ts';
+import type { AttemptMemory } from './memory.ts';
+import { type Said, saidAfter, saidInstead, withBody } from './said.ts';
+
+/** To whom it speaks, and about which attempt. */
+export interface Asking {
+  readonly nodeId: number;
+  /** Of the DKG that the frame belongs to, if it belongs to one. */
+  readonly attempt: AttemptMemory;
+  readonly random: RandomBytes;
+}
+
+/** What the coordinator says to a node in place of `envelope`. Undefined: there is nothing to lie about. */
+export function coordinatorLie(fault: CoordinatorLie, envelope: WireEnvelope, asking: Asking): Said | undefined {
+  const body = envelope.message.body as WireBody;
+  const instead = (said: WireBodyInit | undefined) => said && saidInstead(withBody(envelope, said));
+  switch (fault.fault) {
+    case 'other_message':
+      return body.case === 'partialRequest' ? instead(withRequest(otherMessage(body.value))) : undefined;
+    case 'other_signers':
+      return body.case === 'partialRequest' ? instead(otherSigners(fault.how, body.value, asking)) : undefined;
+    case 'reuse_nonce':
+      return body.case === 'partialRequest' ? secondRequest(envelope, body.value, asking) : undefined;
+    case 'substitute_opening':
+      if (body.case === 'dkgSeal') return instead(otherSealingKeys(fault.how, body.value, asking));
+      return body.case === 'dkgVerify' ? instead(otherCommitments(fault.how, body.value, asking)) : undefined;
+    case 'supply_dealers':
+      return body.case === 'dkgVerify' ? instead(suppliedDealers(body.value, asking)) : undefined;
+    case 'split_confirm':
+      return body.case === 'dkgConfirm' ? instead(otherResults(body.value, asking)) : undefined;
+  }
+}
+
+type Request = Extract<WireBody, { readonly case: 'partialRequest' }>;
+
+function withRequest(value: PartialRequest): Request {
+  return { case: 'partialRequest', value };
+}
+
+/** Of the same length: a digest stays one. */
+function otherMessage(request: PartialRequest): PartialRequest {
+  // A copy: a buffer's own slice would change the true request too.
+  const message = Uint8Array.from(request.message);
+  message[0] = (message[0] ?? 0) ^ 0xff;
+  return { ...request, message };
+}
+
+/**
+ * Behind the true request: the same message, which was ordered, in another list of signers (FROST), so that the challenge
+ * is another. Its tag is another, too: its answer is never taken for one of the attempt.
+ */
+function secondRequest(envelope: WireEnvelope, request: PartialRequest, asking: Asking): Said | undefined {
+  if (request.nonceNumber === 0n) return undefined;
+  const changed = otherSigners('commitments', request, asking) ?? withRequest(request);
+  const second = { ...changed.value, attemptTag: request.attemptTag ^ 1n };
+  return saidAfter(envelope, withBody(envelope, withRequest(second)));
+}
+
+function otherSigners(
+  how: FaultOf<'other_signers'>['how'],
+  request: PartialRequest,
+  { nodeId, random }: Asking,
+): Request | undefined {
+  const { signers, scheme } = request;
+  if (signers.length < 2) return undefined;
+  const withSigners = (changed: SignerCommitment[]) => withRequest({ ...request, signers: changed });
+  switch (how) {
+    case 'fewer':
+      return withSigners(signers.filter((signer) => signer.nodeId === nodeId));
+    case 'unsorted':
+      return withSigners([...signers].reverse());
+    default: {
+      const other = signers.find((signer) => (signer.nodeId === nodeId) === (how === 'own'));
+      if (other === undefined) return undefined;
+      const group = groupOf(scheme === Scheme.FROST_ED25519 ? 'ed25519' : 'secp256k1');
+      const hiding = Uint8Array.from(group.baseMultiply(group.randomScalar(random)));
+      return withSigners(signers.map((signer) => (signer === other ? { ...signer, hiding } : signer)));
+    }
+  }
+}
+
+/** Shares sealed to these keys could be read on the way. */
+function otherSealingKeys(
+  how: FaultOf<'substitute_opening'>['how'],
+  { recipients, ...rest }: DkgSeal,
+  { random }: Asking,
+): WireBody | undefined {
+  if (how === 'commitments' || recipients.length === 0) return undefined;
+  const changed = recipients.map((opening) => ({ ...opening, sealingKey: Uint8Array.from(random(32)) }));
+  return { case: 'dkgSeal', value: { ...rest, recipients: changed } };
+}
+
+function otherCommitments(
+  how: FaultOf<'substitute_opening'>['how'],
+  { dealers, ...rest }: DkgVerify,
+  { nodeId, attempt, random }: Asking,
+): WireBody | undefined {
+  const { terms } = attempt;
+  if (how !== 'commitments' || terms === undefined) return undefined;
+  const group = groupOf(terms.curve);
+  // The node knows its own.
+  const dealer = dealers.find((opening) => opening.dealer !== nodeId && !opening.played);
+  if (dealer === undefined) return undefined;
+  const last = Uint8Array.from(group.baseMultiply(group.randomScalar(random)));
+  const commitments = [...dealer.commitments.slice(0, -1), last];
+  const changed = dealers.map((opening) => (opening === dealer ? { ...opening, commitments } : opening));
+  return { case: 'dkgVerify', value: { ...rest, dealers: changed } };
+}
+
+/** Every dealer of the request as one whose shares a client supplies, with the coordinator's own polynomials. */
+function suppliedDealers({ dealers }: DkgVerify, { nodeId, attempt, random }: Asking): WireBodyInit | undefined {
+  const { terms } = attempt;
+  if (terms === undefined || dealers.length === 0) return undefined;
+  const { curve, threshold } = terms;
+  const group = groupOf(curve);
+  const none = new Uint8Array(0);
+  const polynomialOf = (dealer: number): Polynomial => {
+    const known = attempt.supplied.get(dealer);
+    if (known !== undefined) return known;
+    const fresh = randomPolynomial(curve, threshold, random);
+    attempt.supplied.set(dealer, fresh);
+    return fresh;
+  };
+  const openings = dealers.map((opening): DkgOpening => {
+    const commitments = commitTo(curve, polynomialOf(opening.dealer)).map((point) => Uint8Array.from(point));
+    return { ...opening, commitments, possession: none, sealingKey: none, signature: none, played: true };
+  });
+  const played = dealers.map(({ dealer }) => ({
+    dealer,
+    share: Uint8Array.from(group.encodeScalar(shareFor(curve, polynomialOf(dealer), nodeId))),
+  }));
+  return { case: 'dkgVerify', value: { dealers: openings, sealed: [], played } };
+}
+
+/** Another group key in one of the results that are to be compared. */
+function otherResults({ results, ...rest }: DkgConfirm, { nodeId, attempt }: Asking): WireBody | undefined {
+  const { terms } = attempt;
+  const other = results.find((result) => result.nodeId !== nodeId);
+  if (terms === undefined || other === undefined) return undefined;
+  const group = groupOf(terms.curve);
+  const publicKey = Uint8Array.from(group.add(other.publicKey, group.generator));
+  const changed = results.map((result) => (result === other ? { ...result, publicKey } : result));
+  return { case: 'dkgConfirm', value: { ...rest, results: changed } };
+}

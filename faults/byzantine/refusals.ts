@@ -1,0 +1,27 @@
+/** Words in place of an answer: refusals without a reason, and confirmations before their time. */
+import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
+import { isDkgRefusal, isPartialRefusal, type RefusalName } from '../refusal-codes.ts';
+
+const message = 'a false refusal';
+
+/** A refusal in place of this answer; undefined: an answer of this kind is never refused with this code. */
+export function falseRefusal(code: RefusalName, nodeId: number, body: WireBody): WireBodyInit | undefined {
+  if (body.case === 'partialReply') {
+    return isPartialRefusal(code) ? partialRefusal(body.value, PartialRefusalCode[code]) : undefined;
+  }
+  if (!isDkgRefusal(code)) return undefined;
+  return { case: 'dkgRefused', value: { nodeId, code, message, culprits: [] } };
+}
+
+function partialRefusal({ nodeId, attemptTag }: PartialReply, code: PartialRefusalCode): WireBodyInit {
+  return {
+    case: 'partialReply',
+    value: { nodeId, attemptTag, outcome: { case: 'refusal', value: { code, message } } },
+  };
+}
+
+/** What a node says when it has made its key final. */
+export function confirmation(nodeId: number): WireBodyInit {
+  return { case: 'dkgConfirmed', value: { nodeId } };
+}
