@@ -6,7 +6,7 @@ import type { CommitRefusal } from '../store/contract.ts';
 import type { IntentDependencies, IntentKick } from './dependencies.ts';
 import { changeOf } from './effects.ts';
 import type { DryRunDecision } from './facts.ts';
-import { type Judgement, judge, type TransferRequest, walletNotActive } from './judgement.ts';
+import { type Judgement, judge, type TransferRequest } from './judgement.ts';
 import { type FoundWallet, findWallet } from './lookup.ts';
 import { type IntentDraft, lastOf, openIntent, type Verdict } from './machine.ts';
 import { intentView, unitsText } from './view.ts';
@@ -27,7 +27,8 @@ export async function createIntent(
   const intent = lastOf(move);
   const change = merge(judgement.change, changeOf(context, move), {
     guards: [
-      { kind: 'status', id: wallet.id, status: 'active' },
+      // Its policy and its approval mode were read, and it was active: a wallet that changed is judged anew.
+      { kind: 'version', id: wallet.id, version: wallet.version },
       // A connection that is being disconnected must not get one more open intent.
       { kind: 'status', id: connection.id, status: connection.status },
     ],
@@ -36,7 +37,7 @@ export async function createIntent(
     status: 201,
     body: intentView(intent),
     change,
-    onRefusal: (refusal) => refuse(refusal, wallet.id),
+    onRefusal: refuse,
     ...(decision.decision === 'allow' ? { afterCommit: () => driver.kick(context.tenant, intent, wallet) } : {}),
   };
 }
@@ -82,6 +83,7 @@ export async function showDecisions(
         rules_version: risk.rulesVersion,
       },
       policy: decision.policy,
+      also_policies: decision.alsoPolicies ?? [],
       matched_rules: decision.matchedRules,
       trace: decision.trace,
       dry_run_policy: dryRun === undefined ? null : dryRunView(dryRun),
@@ -135,7 +137,7 @@ function verdictOf({ decision, screening }: Judgement): Verdict {
   return { kind: 'pendingApproval', quorum, approvers, timeoutMs: timeoutS * 1000 };
 }
 
-function refuse(refusal: CommitRefusal, walletId: string): Answer {
+function refuse(refusal: CommitRefusal): Answer {
   switch (refusal.kind) {
     case 'insufficient': {
       const message = `the wallet holds too little ${refusal.asset} for the amount and the fee`;
@@ -143,7 +145,6 @@ function refuse(refusal: CommitRefusal, walletId: string): Answer {
       throw new ServiceError('providerRejected', message, { details });
     }
     case 'status':
-      if (refusal.id === walletId) throw walletNotActive(refusal.status);
       throw new ServiceError('conflict', `the provider connection of the wallet has become ${refusal.status}`, {
         details: [{ field: 'wallet.provider_connection_id', issue: 'version_conflict' }],
       });

@@ -10,7 +10,7 @@ import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } fr
 
 export interface Judged<R> {
   readonly result: R;
-  /** Records and events of this judgement. */
+  /** Records and events of this judgement, and guards: what it has read must still hold when it is committed. */
   readonly change: Change;
 }
 
@@ -18,16 +18,15 @@ export interface Deciders {
   screen(context: RequestContext, facts: TransactionFacts): Promise<Judged<ScreeningResult>>;
   assess(context: RequestContext, facts: TransactionFacts, screening: ScreeningResult): Promise<Judged<RiskResult>>;
   /**
-   * `policyName`: of the wallet, else of the intent; undefined: the tenant's default. `alsoPolicyName`: another one that
-   * the intent names; then the stricter of both decides. Throws ServiceError when one does not exist.
+   * `policyNames`: of the wallet and of the intent, as far as they name one; the tenant's default decides with them, and
+   * the strictest decision wins. Throws ServiceError when one does not exist.
    */
   decide(
     context: RequestContext,
     facts: TransactionFacts,
     screening: ScreeningResult,
     risk: RiskResult,
-    policyName: string | undefined,
-    alsoPolicyName?: string,
+    policyNames: readonly string[],
   ): Promise<Judged<PolicyDecision>>;
   /** The signed receipt of a decision: a compact JWS (EdDSA). */
   receipt(context: RequestContext, facts: TransactionFacts, decision: PolicyDecision, risk: RiskResult): string;

@@ -91,8 +91,8 @@ export interface PolicyDecision {
   readonly id: string;
   readonly decision: 'allow' | 'deny' | 'require_approval';
   readonly policy: { readonly name: string; readonly id: string; readonly version: number };
-  /** Named by the intent beside its wallet's policy: the decision is the stricter of both. */
-  readonly alsoPolicy?: PolicyDecision['policy'];
+  /** Those that decided beside it: the decision is the strictest of all. */
+  readonly alsoPolicies?: readonly PolicyDecision['policy'][];
   readonly mode: 'enforce' | 'dry_run';
   readonly matchedRules: readonly string[];
   readonly trace: readonly PolicyTraceLine[];

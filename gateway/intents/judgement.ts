@@ -17,6 +17,7 @@ import type { Balances, Change } from '../store/contract.ts';
 import type { WalletRecord } from '../wallets/record.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
+import { historyOf } from './history.ts';
 import type { FoundWallet } from './lookup.ts';
 
 export interface TransferRequest {
@@ -39,8 +40,6 @@ export interface Judgement {
   /** What the judges record. */
   readonly change: Change;
 }
-
-const hourMs = 3_600_000;
 
 /** Throws ServiceError, ProviderRejected, ProviderUnavailable. */
 export async function judge(
@@ -87,15 +86,8 @@ export async function judge(
   };
   const screened = await deps.deciders.screen(context, facts);
   const assessed = await deps.deciders.assess(context, facts, screened.result);
-  const [policyName, alsoPolicyName] = policiesOf(wallet, request);
-  const decided = await deps.deciders.decide(
-    context,
-    facts,
-    screened.result,
-    assessed.result,
-    policyName,
-    alsoPolicyName,
-  );
+  const policyNames = [wallet.policy, request.policy].flatMap((name) => name ?? []);
+  const decided = await deps.deciders.decide(context, facts, screened.result, assessed.result, policyNames);
   return {
     facts,
     connection,
@@ -106,12 +98,6 @@ export async function judge(
     sufficientFunds: isCovered(balances, asset.symbol, units, quote),
     change: merge(screened.change, assessed.change, decided.change),
   };
-}
-
-/** A wallet's policy binds all of its intents; another one that an intent names decides with it. */
-function policiesOf({ policy }: WalletRecord, request: TransferRequest): readonly [string | undefined, string?] {
-  if (policy === null) return [request.policy];
-  return request.policy === undefined || request.policy === policy ? [policy] : [policy, request.policy];
 }
 
 export function walletNotActive(status: string): ServiceError {
@@ -160,20 +146,6 @@ async function usableConnection(context: RequestContext, id: string): Promise<Co
     });
   }
   return connection;
-}
-
-async function historyOf(
-  { store, tenant, nowMs }: RequestContext,
-  walletId: string,
-  toAddress: string,
-): Promise<TransactionFacts['history']> {
-  const ofWallet = `intents:wallet:${walletId}`;
-  const [intentsLastHour, intentsLastDay, intentsToDestination] = await Promise.all([
-    store.count(tenant, ofWallet, nowMs - hourMs),
-    store.count(tenant, ofWallet, nowMs - 24 * hourMs),
-    store.count(tenant, `intents:to:${walletId}:${toAddress}`),
-  ]);
-  return { intentsLastHour, intentsLastDay, intentsToDestination };
 }
 
 function isCovered(balances: Balances, asset: string, units: bigint, { fee }: Quote): boolean {

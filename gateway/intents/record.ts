@@ -78,14 +78,24 @@ export const intentType: RecordType<IntentRecord> = {
   status: ({ status }) => status,
   indices: ({ walletId, connectionId, status, asset, destination, gap }) => [
     'intents',
-    `intents:wallet:${walletId}`,
-    `intents:wallet:${walletId}:status:${status}`,
-    `intents:wallet:${walletId}:asset:${asset}`,
-    `intents:to:${walletId}:${destination.address}`,
+    ofWalletIndex(walletId),
+    `${ofWalletIndex(walletId)}:status:${status}`,
+    `${ofWalletIndex(walletId)}:asset:${asset}`,
+    toDestinationIndex(walletId, destination.address),
     ...(isFinal(status) ? [] : [openIntentsIndex(walletId), openIntentsOfConnectionIndex(connectionId)]),
     ...(isSubmitted(status) && gap === undefined ? [inFlightIndex(walletId)] : []),
   ],
 };
+
+/** All intents of a wallet. They never expire, so the index may be counted exactly. */
+export function ofWalletIndex(walletId: string): string {
+  return `intents:wallet:${walletId}`;
+}
+
+/** `address`: in its canonical spelling. */
+export function toDestinationIndex(walletId: string, address: string): string {
+  return `intents:to:${walletId}:${address}`;
+}
 
 /** Transfers of a wallet that hold a number and will use it stand in this index. */
 export function inFlightIndex(walletId: string): string {

@@ -5,7 +5,7 @@ import { approveIntent, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentKick } from './dependencies.ts';
 import { findIntent, findWallet } from './lookup.ts';
-import { intentType } from './record.ts';
+import { intentType, ofWalletIndex } from './record.ts';
 import {
   ApproveBody,
   CancelBody,
@@ -64,7 +64,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentKick): Rout
       handle: async (context, { params, query }) => {
         const { wallet } = await findWallet(context, params.id);
         const page = readPage(context, `wallets/${wallet.id}/transaction_intents`, query);
-        const ofWallet = `intents:wallet:${wallet.id}`;
+        const ofWallet = ofWalletIndex(wallet.id);
         const filters = [
           ...(query.status === undefined ? [] : [`${ofWallet}:status:${query.status}`]),
           ...(query.asset === undefined ? [] : [`${ofWallet}:asset:${query.asset}`]),

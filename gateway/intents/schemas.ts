@@ -179,6 +179,7 @@ export const DryRun = Closed({
   screening: Screening,
   risk: Risk,
   policy: PolicyUsed,
+  also_policies: Type.Array(PolicyUsed, { description: 'those that decided beside it: the strictest wins' }),
   matched_rules: Type.Array(Type.String()),
   trace: Trace,
   dry_run_policy: Nullable(

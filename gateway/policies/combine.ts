@@ -1,36 +1,41 @@
-/** What two policies say together, and what nobody could approve. Pure. */
+/** What several policies say together, and what nobody could approve. Pure. */
 import type { PolicyDecision, TransactionFacts } from '../intents/facts.ts';
 import { strictest } from './evaluate.ts';
 
 const strength = { allow: 0, require_approval: 1, deny: 2 } as const;
 
 /**
- * The stricter of both: deny beats require_approval beats allow, and two that ask for approvals ask together, as several
- * rules of one policy do. The decision stays the first policy's and names the other one. Rules are named with their
- * policies: ids of rules have no slash.
+ * The strictest of them: deny beats require_approval beats allow. Those that ask for approvals ask together, as several
+ * rules of one policy do: the highest quorum, approvers whom all of them accept, the shortest time; where nobody could
+ * satisfy that, it is a denial. The decision is the first policy's and names the others. Of several policies, rules are
+ * named with theirs: ids of rules have no slash. At least one decision.
  */
-export function stricter(own: PolicyDecision, other: PolicyDecision): PolicyDecision {
-  const [ownName, otherName] = [own.policy.name, other.policy.name];
-  const asking = [own, other].flatMap(({ approvals }) => approvals ?? []);
-  const terms = asking.length === 0 ? undefined : strictest(asking);
-  const gravest = strength[own.decision] >= strength[other.decision] ? own.decision : other.decision;
-  const isImpossible = gravest === 'require_approval' && terms === undefined;
-  const reason = `policy ${ownName}: ${own.reason}; policy ${otherName}: ${other.reason}`;
-  const dryRun = own.dryRun ?? other.dryRun;
+export function strictestOf(decisions: readonly PolicyDecision[]): PolicyDecision {
+  const [first, ...others] = decisions;
+  if (first === undefined) throw new Error('no policy has decided');
+  if (others.length === 0) return first;
+  const terms = decisions.flatMap(({ approvals }) => approvals ?? []);
+  const approvals = terms.length === 0 ? undefined : strictest(terms);
+  const gravest = decisions.map(({ decision }) => decision).reduce((a, b) => (strength[a] >= strength[b] ? a : b));
+  const isImpossible = gravest === 'require_approval' && approvals === undefined;
+  const reason = decisions.map(({ policy, reason: why }) => `policy ${policy.name}: ${why}`).join('; ');
   return {
-    ...own,
+    ...first,
     decision: isImpossible ? 'deny' : gravest,
-    alsoPolicy: other.policy,
-    matchedRules: [...new Set([...named(ownName, own.matchedRules), ...named(otherName, other.matchedRules)])],
-    trace: [
-      ...own.trace.map((line) => ({ ...line, rule: ruleOf(ownName, line.rule) })),
-      ...other.trace
-        .filter(({ rule }) => !isNobodys(rule))
-        .map((line) => ({ ...line, rule: ruleOf(otherName, line.rule) })),
+    alsoPolicies: others.map(({ policy }) => policy),
+    matchedRules: [
+      ...new Set(
+        decisions.flatMap(({ policy, matchedRules }) => matchedRules.map((rule) => ruleOf(policy.name, rule))),
+      ),
     ],
-    approvals: gravest === 'require_approval' ? terms : undefined,
-    reason: isImpossible ? `${reason}; no approvers satisfy both` : reason,
-    ...(dryRun === undefined ? {} : { dryRun }),
+    trace: decisions.flatMap(({ policy, trace }, index) =>
+      trace
+        // What stands in no policy stands in every trace: once is enough.
+        .filter(({ rule }) => index === 0 || !isNobodys(rule))
+        .map((line) => ({ ...line, rule: ruleOf(policy.name, line.rule) })),
+    ),
+    approvals: gravest === 'require_approval' ? approvals : undefined,
+    reason: isImpossible ? `${reason}; no approvers satisfy all of them` : reason,
   };
 }
 
@@ -58,8 +63,4 @@ function isNobodys(rule: string): boolean {
 
 function ruleOf(policy: string, rule: string): string {
   return isNobodys(rule) ? rule : `${policy}/${rule}`;
-}
-
-function named(policy: string, rules: readonly string[]): readonly string[] {
-  return rules.map((rule) => ruleOf(policy, rule));
 }

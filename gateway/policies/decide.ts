@@ -1,11 +1,15 @@
 /**
  * Deciding a transaction: the last of the three judges.
  *
- * A version in mode dry_run decides nothing: what applies is the newest version of the same policy that is enforced, and
- * where there is none, the tenant's `default` policy. So a dry run can neither block a transfer nor let one through; its
- * own verdict is recorded beside the decision.
+ * The tenant's `default` policy, the wallet's and the one that an intent names are all evaluated, and the strictest
+ * decision wins: whoever names a policy can only make the decision stricter.
  *
- * A wallet's policy holds for all of its intents: a policy that an intent names can only make it stricter.
+ * A version in mode dry_run decides nothing: what applies is the newest version of the same policy that is enforced. Where
+ * there is none, that policy has no say. So a dry run can neither block a transfer nor let one through; its own verdict is
+ * recorded beside the decision.
+ *
+ * The change of a decision holds what it rests on: the versions that it was made with, and what its rules have read of the
+ * wallet's history and balance. When any of that changes first, the store refuses it, and it is made anew.
  */
 import { ServiceError } from '../errors/service-error.ts';
 import type { Judged } from '../intents/deciders.ts';
@@ -16,55 +20,70 @@ import type {
   ScreeningResult,
   TransactionFacts,
 } from '../intents/facts.ts';
+import { stateGuards } from '../intents/history.ts';
 import type { RequestContext } from '../rest/route.ts';
 import { ruleInputOf } from '../risk/assess.ts';
-import type { PolicyEntry } from '../rules/catalog.ts';
+import { decisiveHabits } from '../risk/habits.ts';
+import { catalogGuard } from '../rules/catalog.ts';
 import { judgementOf, judgementPut, sibling } from '../rules/judgement.ts';
-import { stricter, withVoters } from './combine.ts';
-import { approvalTimeoutDefaultS, builtInEntry, defaultPolicyName } from './default-policy.ts';
+import { mergeReads, type StateReads } from '../rules/reads.ts';
+import { strictestOf, withVoters } from './combine.ts';
+import { approvalTimeoutDefaultS, defaultPolicyName } from './default-policy.ts';
 import { type CompiledPolicy, evaluatePolicy } from './evaluate.ts';
 import { findPolicy, loadPolicy } from './load.ts';
 
-/** The decision and its judgement: one record, which also is the screening's report and the score's. */
+/**
+ * The decision and its judgement: one record, which also is the screening's report and the score's. `policyNames`: of the
+ * wallet and of the intent, as far as they name one; `default` decides with them. Throws ServiceError for an unknown name.
+ */
 export async function decideTransaction(
   context: RequestContext,
   facts: TransactionFacts,
   screening: ScreeningResult,
   risk: RiskResult,
-  policyName: string | undefined,
-  alsoPolicyName?: string,
+  policyNames: readonly string[],
 ): Promise<Judged<PolicyDecision>> {
   const id = sibling(facts.id, 'dec');
-  const decidedBy = (name: string) => decisionBy(context, id, name, facts, screening, risk);
-  const own = await decidedBy(policyName ?? defaultPolicyName);
-  const other = alsoPolicyName === undefined ? undefined : await decidedBy(alsoPolicyName);
-  const together = other === undefined ? own : stricter(own, other);
-  const result = withVoters(facts, withHuman(facts, together));
-  return { result, change: { puts: [judgementPut(judgementOf(context, id, facts, screening, risk, result))] } };
+  const names = [...new Set([...policyNames, defaultPolicyName])];
+  const policies = await Promise.all(names.map((name) => policyInForce(context, name)));
+  const enforced = policies.flatMap(({ enforced }) => enforced ?? []);
+  const decisions = enforced.map((policy) => decisionOf(id, policy, facts, screening, risk));
+  const [dryRun] = policies.flatMap(({ trial }) =>
+    trial === undefined ? [] : dryRunOf(trial, facts, screening, risk),
+  );
+  const together = withHuman(facts, strictestOf(decisions));
+  const result = withVoters(facts, dryRun === undefined ? together : { ...together, dryRun });
+  const judgement = judgementPut(judgementOf(context, id, facts, screening, risk, result));
+  const guards = [...stateGuards(facts, readsOf(enforced, facts, risk)), await catalogGuard(context)];
+  return { result, change: { puts: [judgement], guards } };
 }
 
-/** What one policy decides, with the verdict of its dry run beside it. */
-async function decisionBy(
-  context: RequestContext,
-  id: string,
-  name: string,
-  facts: TransactionFacts,
-  screening: ScreeningResult,
-  risk: RiskResult,
-): Promise<PolicyDecision> {
+interface PolicyInForce {
+  /** Undefined while all of its versions are dry runs. */
+  readonly enforced: CompiledPolicy | undefined;
+  /** Its newest version, while that is a dry run. */
+  readonly trial: CompiledPolicy | undefined;
+}
+
+async function policyInForce(context: RequestContext, name: string): Promise<PolicyInForce> {
   const entry = await findPolicy(context, name);
   if (entry === undefined) {
     throw new ServiceError('invalidRequest', `no policy is named ${name}`, {
       details: [{ field: 'policy', issue: 'unknown_policy', message: 'takes the name of a policy' }],
     });
   }
+  const { id, version, enforcedVersion } = entry;
   const [newest, enforced] = await Promise.all([
-    loadPolicy(context, entry.id, entry.version),
-    enforcedVersion(context, entry),
+    loadPolicy(context, id, version),
+    enforcedVersion === null ? undefined : loadPolicy(context, id, enforcedVersion),
   ]);
-  const decided = decisionOf(id, enforced, facts, screening, risk);
-  const isDryRun = newest.record.mode === 'dry_run';
-  return isDryRun ? { ...decided, dryRun: dryRunOf(newest, facts, screening, risk) } : decided;
+  return { enforced, trial: newest.record.mode === 'dry_run' ? newest : undefined };
+}
+
+/** What all these policies read of the state, with what the score reads for them. */
+function readsOf(policies: readonly CompiledPolicy[], facts: TransactionFacts, risk: RiskResult): StateReads {
+  const reads = mergeReads(...policies.flatMap(({ rules }) => rules.map(({ condition }) => condition.reads)));
+  return mergeReads(reads, decisiveHabits(facts, risk, reads));
 }
 
 /** What a wallet that always wants a human asks for when its policy allows without one. */
@@ -108,11 +127,4 @@ function dryRunOf(
 
 function identityOf({ record }: CompiledPolicy): PolicyDecision['policy'] {
   return { name: record.name, id: record.policyId, version: record.policyVersion };
-}
-
-async function enforcedVersion(context: RequestContext, entry: PolicyEntry): Promise<CompiledPolicy> {
-  if (entry.enforcedVersion !== null) return await loadPolicy(context, entry.id, entry.enforcedVersion);
-  const fallback = (await findPolicy(context, defaultPolicyName)) ?? builtInEntry(context.tenant);
-  // The default policy began enforced, so one of its versions always is.
-  return await loadPolicy(context, fallback.id, fallback.enforcedVersion ?? 1);
 }

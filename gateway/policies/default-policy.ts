@@ -1,6 +1,6 @@
 /**
- * The policy that every tenant starts with, as version 1 of `default`. It holds wherever an intent and its wallet name no
- * other. A tenant replaces it with a version of its own. Receipts name this version: its rules must not change.
+ * The policy that every tenant starts with, as version 1 of `default`. It decides on every intent, beside those that
+ * the wallet and the intent name. A tenant replaces it with a version of its own. Receipts name this version: its rules must not change.
  */
 import { BoundedCache } from '../rules/bounded-cache.ts';
 import { builtInId, type PolicyEntry, versionKey } from '../rules/catalog.ts';

@@ -84,7 +84,7 @@ const decisionFields = {
   decision: Effect,
   policy: PolicyName,
   policy_version: Type.Integer({ minimum: 1 }),
-  also_policy: Nullable(PolicyName),
+  also_policies: Type.Array(PolicyName, { description: 'those that decided beside it: the strictest wins' }),
   mode: OneOf(policyModes),
   matched_rules: Type.Array(Type.String()),
   trace: Trace,

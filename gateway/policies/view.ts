@@ -49,7 +49,7 @@ export function decisionView(record: DecidedRecord): object {
     decision: decision.decision,
     policy: decision.policy,
     policy_version: decision.policy.version,
-    also_policy: decision.alsoPolicy ?? null,
+    also_policies: decision.alsoPolicies ?? [],
     mode: decision.mode,
     matched_rules: decision.matchedRules,
     trace: decision.trace.map(traceView),

@@ -18,8 +18,8 @@ export interface ReceiptClaims {
   readonly tenant: string;
   readonly decision: PolicyDecision['decision'];
   readonly policy: { readonly name: string; readonly id: string; readonly version: number };
-  /** The policy that the intent named beside its wallet's, where there were two. */
-  readonly also_policy?: ReceiptClaims['policy'];
+  /** The policies that decided beside it, where there were several. */
+  readonly also_policies?: readonly ReceiptClaims['policy'][];
   readonly matched_rules: readonly string[];
   readonly risk_score: number;
   readonly transaction: {
@@ -48,7 +48,7 @@ export function receiptClaims(
     tenant,
     decision: decision.decision,
     policy: decision.policy,
-    ...(decision.alsoPolicy === undefined ? {} : { also_policy: decision.alsoPolicy }),
+    ...(decision.alsoPolicies === undefined ? {} : { also_policies: decision.alsoPolicies }),
     matched_rules: decision.matchedRules,
     risk_score: risk.score,
     transaction: {

@@ -23,6 +23,7 @@ import { type Input, inputReader } from './input.ts';
 import { responseCheck } from './response-check.ts';
 import type { Route, StreamCaller } from './route.ts';
 import { assertRoutes, isIdempotent, isStreaming } from './route-table.ts';
+import { Turns } from './turns.ts';
 
 export interface RestDeps {
   readonly admission: Admission;
@@ -56,6 +57,7 @@ export async function mountRoutes(app: FastifyInstance, routes: readonly Route[]
   assertRoutes(routes);
   const { clock = systemClock, pause = (ms) => pauseFor(ms) } = deps;
   const idempotency = new Idempotency({ store: deps.store, seal: deps.seal, nowMs: () => clock.nowMs(), pause });
+  const turns = new Turns();
   await app.register(async (scope) => {
     scope.removeContentTypeParser('application/json');
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
@@ -65,11 +67,17 @@ export async function mountRoutes(app: FastifyInstance, routes: readonly Route[]
         done(error as Error);
       }
     });
-    for (const route of routes) mountRoute(scope, route, deps, idempotency);
+    for (const route of routes) mountRoute(scope, route, deps, idempotency, turns);
   });
 }
 
-function mountRoute(scope: FastifyInstance, route: Route, deps: RestDeps, idempotency: Idempotency): void {
+function mountRoute(
+  scope: FastifyInstance,
+  route: Route,
+  deps: RestDeps,
+  idempotency: Idempotency,
+  turns: Turns,
+): void {
   const { admission, environment } = deps;
   const preview = route.preview !== undefined && environment === 'production' ? route.preview : undefined;
   const requirement =
@@ -82,7 +90,7 @@ function mountRoute(scope: FastifyInstance, route: Route, deps: RestDeps, idempo
         };
   const read = inputReader(route);
   const check = deps.checkResponses === true ? responseCheck(route) : undefined;
-  const serve = server(route, deps, idempotency);
+  const serve = server(route, deps, idempotency, turns);
   scope.route({
     method: route.method,
     url: route.path,
@@ -106,7 +114,7 @@ interface Served {
 
 type Serve = (request: FastifyRequest, input: Input) => Promise<Served>;
 
-function server(route: Route, deps: RestDeps, idempotency: Idempotency): Serve {
+function server(route: Route, deps: RestDeps, idempotency: Idempotency, turns: Turns): Serve {
   const { clock = systemClock, random = systemRandom, store, log, hashKey } = deps;
   const takesKey = isIdempotent(route);
   return async (request, input) => {
@@ -124,7 +132,14 @@ function server(route: Route, deps: RestDeps, idempotency: Idempotency): Serve {
       cursorKey: hashKey,
     };
     const run = (attempt: Attempt, markOf: Parameters<typeof execute>[0]['markOf']): Promise<Executed> =>
-      execute({ base, attempt, nowMs: () => clock.nowMs(), markOf, handle: (context) => route.handle(context, full) });
+      execute({
+        base,
+        attempt,
+        turns,
+        nowMs: () => clock.nowMs(),
+        markOf,
+        handle: (context) => route.handle(context, full),
+      });
     try {
       if (key === undefined || route.isReadOnly?.(full) === true) {
         const executed = await run(freshAttempt(clock.nowMs(), random), undefined);

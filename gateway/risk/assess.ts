@@ -1,13 +1,18 @@
 /** Scoring a transaction: the second of the three judges. */
 import type { Judged } from '../intents/deciders.ts';
 import type { RiskResult, ScreeningResult, TransactionFacts } from '../intents/facts.ts';
+import { stateGuards } from '../intents/history.ts';
 import { magicOutcome } from '../providers/magic.ts';
 import type { RequestContext } from '../rest/route.ts';
 import { makeRuleInput, type RuleInput } from '../rules/language.ts';
+import { mergeReads } from '../rules/reads.ts';
 import { currentRiskRules } from './load.ts';
 import { scoreOf } from './score.ts';
 
-/** The score is part of the intent's judgement, which the policy's decision writes: the change is empty. */
+/**
+ * The score is part of the intent's judgement, which the policy's decision writes. The change holds only what the
+ * tenant's rules have read of the state; what the built-in factors read matters to some policies alone (habits.ts).
+ */
 export async function assessTransaction(
   context: RequestContext,
   facts: TransactionFacts,
@@ -16,7 +21,10 @@ export async function assessTransaction(
   const { rules, version } = await currentRiskRules(context);
   const magic = magicOutcome(context.principal.environment, facts.amount);
   const input = { facts, screening, magic };
-  return { result: scoreOf(input, ruleInputOf(facts, screening, undefined), rules, version), change: {} };
+  const result = scoreOf(input, ruleInputOf(facts, screening, undefined), rules, version);
+  const counting = rules.filter(({ record }) => record.mode === 'enforce');
+  const reads = mergeReads(...counting.map(({ rule }) => rule.reads));
+  return { result, change: { guards: stateGuards(facts, reads) } };
 }
 
 /** What rules are told of a transaction; `risk` when there is a score. */

@@ -6,6 +6,7 @@
  */
 import type { RiskFactor, ScreeningResult, TransactionFacts } from '../intents/facts.ts';
 import type { MagicOutcome } from '../providers/magic.ts';
+import type { StateField } from '../rules/reads.ts';
 
 export interface FactorInput {
   readonly facts: TransactionFacts;
@@ -21,6 +22,8 @@ export interface BuiltInFactor {
   readonly when: string;
   /** What it found, or undefined when it does not count. */
   readonly find: (input: FactorInput) => string | undefined;
+  /** Of a factor that counts what other transactions change at the same time: what it reads of that. */
+  readonly reads?: { readonly field: StateField; readonly breaks: (facts: TransactionFacts) => readonly bigint[] };
 }
 
 const hourlyMax = 30;
@@ -29,6 +32,11 @@ const dailyMax = 200;
 /** Percent of the available balance, rounded down; undefined when the balance is not known. */
 function shareOf({ units, availableUnits }: TransactionFacts): bigint | undefined {
   return availableUnits > 0n ? (units * 100n) / availableUnits : undefined;
+}
+
+/** The share is so many percent or more from an available balance of 1 up to a largest one, and not beyond it. */
+function shareBreaks({ units }: TransactionFacts, percent: bigint): readonly bigint[] {
+  return [1n, (units * 100n) / percent + 1n];
 }
 
 function countIf(holds: boolean, evidence: string): string | undefined {
@@ -44,6 +52,7 @@ export const builtInFactors: readonly BuiltInFactor[] = [
       const share = shareOf(facts);
       return countIf(share !== undefined && share >= 50n, `${share} % of the available ${facts.asset}`);
     },
+    reads: { field: 'tx.available', breaks: (facts) => shareBreaks(facts, 50n) },
   },
   {
     code: 'balance_share_nearly_all',
@@ -53,12 +62,14 @@ export const builtInFactors: readonly BuiltInFactor[] = [
       const share = shareOf(facts);
       return countIf(share !== undefined && share >= 90n, `${share} % of the available ${facts.asset}`);
     },
+    reads: { field: 'tx.available', breaks: (facts) => shareBreaks(facts, 90n) },
   },
   {
     code: 'first_transfer',
     points: 10,
     when: 'the wallet has no earlier intent to this destination',
     find: ({ facts }) => countIf(facts.history.intentsToDestination === 0, 'no earlier intent to this destination'),
+    reads: { field: 'history.intents_to_destination', breaks: () => [1n] },
   },
   {
     code: 'velocity_hour',
@@ -66,6 +77,7 @@ export const builtInFactors: readonly BuiltInFactor[] = [
     when: `the wallet had more than ${hourlyMax} intents in the last hour`,
     find: ({ facts: { history } }) =>
       countIf(history.intentsLastHour > hourlyMax, `${history.intentsLastHour} intents in the last hour`),
+    reads: { field: 'history.intents_last_hour', breaks: () => [BigInt(hourlyMax + 1)] },
   },
   {
     code: 'velocity_day',
@@ -73,6 +85,7 @@ export const builtInFactors: readonly BuiltInFactor[] = [
     when: `the wallet had more than ${dailyMax} intents in the last 24 hours`,
     find: ({ facts: { history } }) =>
       countIf(history.intentsLastDay > dailyMax, `${history.intentsLastDay} intents in the last 24 hours`),
+    reads: { field: 'history.intents_last_day', breaks: () => [BigInt(dailyMax + 1)] },
   },
   {
     code: 'compliance_review',

@@ -25,6 +25,8 @@ export const riskLevels: readonly RiskLevel[] = [
   { level: 'low', from: 0, action: 'allow' },
 ];
 
+export const scoreMax = 100;
+
 const strictness: Readonly<Record<RiskAction, number>> = { allow: 0, review: 1, deny: 2 };
 
 export function scoreOf(
@@ -36,7 +38,7 @@ export function scoreOf(
   const found = rules.map((rule) => ({ ...rule, match: matchOf(rule, ruleInput) })).filter(({ match }) => match.counts);
   const factors = [...builtInFactorsOf(input), ...found.map(({ record, match }) => factorOf(record, match))];
   const sum = factors.reduce((total, { contribution }) => total + contribution, 0);
-  const score = Math.max(0, Math.min(100, sum));
+  const score = Math.max(0, Math.min(scoreMax, sum));
   const { level, action } = riskLevels.find(({ from }) => score >= from)!;
   const asked = found
     .map(({ record }) => record)

@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { actorOf } from '../auth/principal.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { TransactionFacts } from '../intents/facts.ts';
+import { historyOf, withoutOwn } from '../intents/history.ts';
 import { intentType } from '../intents/record.ts';
 import { addressProblem, canonicalAddress } from '../registry/addresses.ts';
 import { formatAmount, parseAmount } from '../registry/amounts.ts';
@@ -68,7 +69,7 @@ async function factsOfTransaction(
     availableUnits: available,
     initiator: actorOf(context.principal),
     metadata,
-    history: await historyOf(context, wallet.id, toAddress, undefined),
+    history: await historyOf(context, wallet.id, toAddress),
     nowMs: context.nowMs,
   };
 }
@@ -94,7 +95,12 @@ async function factsOfIntent(context: RequestContext, intentId: string): Promise
     availableUnits: available + (reserved < units ? reserved : units),
     initiator: intent.initiator,
     metadata: intent.metadata,
-    history: await historyOf(context, wallet.id, intent.destination.address, intent.createdAtMs),
+    // The intent that is asked about is not counted.
+    history: withoutOwn(
+      await historyOf(context, wallet.id, intent.destination.address),
+      context.nowMs,
+      intent.createdAtMs,
+    ),
     nowMs: context.nowMs,
   };
 }
@@ -119,29 +125,6 @@ async function walletOf(
   if (found === undefined || !mayUseConnection(principal, found.record.connectionId)) throw noSuch('wallet');
   const { available = 0n, reserved = 0n } = found.balances.get(asset) ?? {};
   return { wallet: found.record, available, reserved };
-}
-
-const hourMs = 3_600_000;
-
-/** `ownAtMs`: when the intent that is asked about was made; it is not counted. */
-async function historyOf(
-  { store, tenant, nowMs }: RequestContext,
-  walletId: string,
-  to: string,
-  ownAtMs: number | undefined,
-): Promise<TransactionFacts['history']> {
-  const [hour, day, destination] = await Promise.all([
-    store.count(tenant, `intents:wallet:${walletId}`, nowMs - hourMs),
-    store.count(tenant, `intents:wallet:${walletId}`, nowMs - 24 * hourMs),
-    store.count(tenant, `intents:to:${walletId}:${to}`),
-  ]);
-  const others = (count: number, sinceMs: number): number =>
-    ownAtMs !== undefined && ownAtMs >= sinceMs ? Math.max(0, count - 1) : count;
-  return {
-    intentsLastHour: others(hour, nowMs - hourMs),
-    intentsLastDay: others(day, nowMs - 24 * hourMs),
-    intentsToDestination: others(destination, 0),
-  };
 }
 
 function refused(field: string, issue: string, message?: string): ServiceError {

@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { type IdPrefix, newId } from '../../proto/ids.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { RequestContext } from '../rest/route.ts';
-import type { Put, RecordType, Versioned } from '../store/contract.ts';
+import type { Guard, Put, RecordType, Versioned } from '../store/contract.ts';
 
 /** `id` stays the same over all versions; `version` counts them from 1. */
 export interface CatalogEntry {
@@ -58,6 +58,11 @@ export function catalogOf(context: RequestContext): Promise<CatalogRecord> {
   const reading = context.store.read(context.tenant, catalogType, catalogId).then((record) => record ?? empty);
   readOnce.set(context, reading);
   return reading;
+}
+
+/** What was decided with these policies, lists and rules is committed only while they hold. */
+export async function catalogGuard(context: RequestContext): Promise<Guard> {
+  return { kind: 'version', id: catalogId, version: (await catalogOf(context)).version };
 }
 
 export function catalogPut(before: CatalogRecord, changes: Partial<Omit<CatalogRecord, keyof Versioned>>): Put {

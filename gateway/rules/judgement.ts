@@ -54,7 +54,7 @@ export const judgementType: RecordType<JudgementRecord> = {
   status: () => '',
   indices: ({ id, txId, decision }) => {
     if (decision !== null) {
-      const policies = [decision.policy, decision.alsoPolicy, decision.dryRun?.policy].flatMap(
+      const policies = [decision.policy, ...(decision.alsoPolicies ?? []), decision.dryRun?.policy].flatMap(
         (policy) => policy?.id ?? [],
       );
       return [...new Set(policies)].map(decisionsIndex);

@@ -8,6 +8,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import { costOf, RefusedPart } from './cost.ts';
 import { makeEnvironment, type RuleInput, type RuleScope, ruleLimits } from './language.ts';
+import { readsOf, type StateReads } from './reads.ts';
 
 export interface RuleFailure {
   /** Why it could not be evaluated; of the rule's text and the transaction, nothing else. */
@@ -22,6 +23,8 @@ export interface Rule {
   readonly constant: boolean | undefined;
   /** The parsed expression, for ./reachability.ts. Not to be changed. */
   readonly root: ASTNode;
+  /** What it reads of the state that other transactions change. */
+  readonly reads: StateReads;
   /** Steps that an evaluation can take at most. */
   readonly cost: number;
   evaluate(input: RuleInput): boolean | RuleFailure;
@@ -58,7 +61,15 @@ export function compileStored(text: string, scope: RuleScope): Rule {
   } catch (error) {
     const failure = error instanceof ServiceError ? (error.details?.[0]?.message ?? error.message) : summaryOf(error);
     const never = environments[scope].parse('false').ast;
-    return { text, normalized: text, constant: undefined, root: never, cost: 1, evaluate: () => ({ failure }) };
+    return {
+      text,
+      normalized: text,
+      constant: undefined,
+      root: never,
+      reads: new Map(),
+      cost: 1,
+      evaluate: () => ({ failure }),
+    };
   }
 }
 
@@ -88,6 +99,7 @@ function compile(text: string, scope: RuleScope, field: string): Rule {
       normalized: serialize(program.ast),
       constant: typeof always === 'boolean' ? always : undefined,
       root: program.ast,
+      reads: readsOf(program.ast),
       cost,
       evaluate,
     };

@@ -7,7 +7,8 @@
  */
 import { closedKeyName } from '../../proto/closed-keys.ts';
 import { eventTokenCount, eventTokens } from '../../proto/event-log.ts';
-import type { Change, IdempotencyMark, LedgerEntry, Put } from './contract.ts';
+import type { Change, Guard, IdempotencyMark, LedgerEntry, Put } from './contract.ts';
+import { timeToken } from './query-tokens.ts';
 
 /** Of one record or event as JSON. */
 const documentBytesMax = 1 << 20;
@@ -49,7 +50,7 @@ export function changeTokens(change: Change, mark: IdempotencyMark | undefined):
   section(2, [
     ...puts.flatMap(({ before, after }) => [after.id, before === undefined ? '' : String(before.version)]),
     ...removals.flatMap(({ before }) => [before.id, String(before.version)]),
-    ...guards.flatMap((guard) => (guard.kind === 'version' ? [guard.id, String(guard.version)] : [])),
+    ...guards.flatMap((guard) => (guard.kind === 'version' ? [guard.id, versionToken(guard.version)] : [])),
   ]);
   section(
     2,
@@ -59,6 +60,8 @@ export function changeTokens(change: Change, mark: IdempotencyMark | undefined):
     1,
     guards.flatMap((guard) => (guard.kind === 'emptyIndex' ? [guard.index] : [])),
   );
+  section(4, guards.flatMap(countTokens));
+  section(4, guards.flatMap(availableTokens));
   section(
     2,
     guards.flatMap((guard) => (guard.kind === 'claim' ? [guard.name, keptFor(guard.keepMs)] : [])),
@@ -83,6 +86,25 @@ export function changeTokens(change: Change, mark: IdempotencyMark | undefined):
     events.flatMap((event) => eventTokens(event, encode(event.object))),
   );
   return tokens;
+}
+
+/** A record that does not exist has no version. */
+function versionToken(version: number): string {
+  return version === 0 ? '' : String(version);
+}
+
+function countTokens(guard: Guard): string[] {
+  if (guard.kind !== 'count') return [];
+  const { index, createdAfterMs, min, max } = guard;
+  const since = createdAfterMs === undefined ? '' : timeToken(createdAfterMs);
+  return [index, since, String(min), max === undefined ? '' : String(max)];
+}
+
+function availableTokens(guard: Guard): string[] {
+  if (guard.kind !== 'available') return [];
+  const { walletId, asset, min, max } = guard;
+  if (min < 0n) throw new RangeError('a balance is never below zero');
+  return [walletId, asset, String(min), max === undefined ? '' : String(max)];
 }
 
 /** Each wallet and asset once, with the sum of its entries: what counts is where the whole change leaves a balance. */

@@ -11,6 +11,7 @@
  */
 import { appendEventLua, eventTokenCount } from '../../proto/event-log.ts';
 import { reservedSuffix } from './layout.ts';
+import { countIdsLua } from './read-scripts.ts';
 
 /** `moved(standing, delta)`: their sum as a decimal string, or nil below zero. `standing` has no sign. */
 const movedLua = `
@@ -41,11 +42,26 @@ end
 
 /** Records that have expired leave their indices by the way of later changes: so many more each than it adds. */
 const sweptMore = 8;
+/** `below(a, b)`: whether one decimal integer without sign or leading zeros is below another. */
+const belowLua = `
+local function below(a, b)
+  if #a ~= #b then return #a < #b end
+  -- Limb by limb: Lua compares texts by locale.
+  for from = 1, #a, limb do
+    local x, y = tonumber(string.sub(a, from, from + limb - 1)), tonumber(string.sub(b, from, from + limb - 1))
+    if x ~= y then return x < y end
+  end
+  return false
+end
+`;
+
 /** Only when Redis has surely dropped the record. */
 const sweepSlackMs = 1_000;
 
 export const commitScript = `
 ${movedLua}
+${belowLua}
+${countIdsLua}
 ${appendEventLua}
 local p = KEYS[1]
 local cursor = 5
@@ -85,6 +101,22 @@ for i = first, last do
     end
     from = from + 100
   until #ids < 100
+end
+-- Counts: index, UUIDv7 time of the first or empty, fewest, most or empty.
+first, last = section(4)
+for i = first, last, 4 do
+  local count = count_ids(p .. 'ix:' .. ARGV[i], ARGV[i + 1])
+  if count < tonumber(ARGV[i + 2]) or (ARGV[i + 3] ~= '' and count > tonumber(ARGV[i + 3])) then
+    return {'conflict', ARGV[i]}
+  end
+end
+-- Available balances: wallet, asset, least, most or empty.
+first, last = section(4)
+for i = first, last, 4 do
+  local available = redis.call('HGET', p .. 'bal:' .. ARGV[i], ARGV[i + 1]) or '0'
+  if below(available, ARGV[i + 2]) or (ARGV[i + 3] ~= '' and below(ARGV[i + 3], available)) then
+    return {'conflict', ARGV[i]}
+  end
 end
 -- Claims: name, ms to keep it or empty.
 local claimsFirst, claimsLast = section(2)

@@ -40,9 +40,29 @@ export interface Put {
 /** Something that must hold for the change to happen. */
 export type Guard =
   | { readonly kind: 'status'; readonly id: string; readonly status: string }
+  /** Version 0: no such record exists. */
   | { readonly kind: 'version'; readonly id: string; readonly version: number }
   /** No record stands in this index. */
   | { readonly kind: 'emptyIndex'; readonly index: string }
+  /**
+   * The index holds from `min` to `max` ids, from a time on if given: `count` still answers within this range. `max`
+   * undefined: any number from `min` on. Records in it must never expire.
+   */
+  | {
+      readonly kind: 'count';
+      readonly index: string;
+      readonly createdAfterMs?: number;
+      readonly min: number;
+      readonly max: number | undefined;
+    }
+  /** The available balance is within this range, smallest units, before the change's own ledger entries. */
+  | {
+      readonly kind: 'available';
+      readonly walletId: string;
+      readonly asset: string;
+      readonly min: bigint;
+      readonly max: bigint | undefined;
+    }
   /** Nobody has claimed this name yet; the change claims it (for `keepMs`, or for ever). */
   | { readonly kind: 'claim'; readonly name: string; readonly keepMs?: number };
 
@@ -114,7 +134,10 @@ export type CommitOutcome =
   | { readonly committed: false; readonly refusal: CommitRefusal };
 
 export type CommitRefusal =
-  /** A record is not at the expected version, is there already, or is gone: read again and decide again. */
+  /**
+   * What was read holds no more: a record is not at the expected version, exists already, or is gone; a count or a balance
+   * left its range. Read again and decide again. `id`: the record, the index of the count, or the wallet of the balance.
+   */
   | { readonly kind: 'conflict'; readonly id: string }
   | { readonly kind: 'status'; readonly id: string; readonly status: string }
   | { readonly kind: 'notEmpty'; readonly index: string }

@@ -108,12 +108,21 @@ while true do
 end
 `;
 
+/** `count_ids(index, time)`: how many ids an index holds, from a UUIDv7 time on; an empty time: all. */
+export const countIdsLua = `
+local function count_ids(index, time)
+  if time == '' then return redis.call('ZCARD', index) end
+  local first = redis.call('ZRANGE', index, 0, 0)[1]
+  if not first then return 0 end
+  local prefix = string.match(first, '^[^_]*_') or ''
+  return redis.call('ZLEXCOUNT', index, '[' .. prefix .. time, '+')
+end
+`;
+
 /** KEYS: an index. ARGV: UUIDv7 time of the first. Returns how many ids are as late or later. */
 export const countScript = `
-local first = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
-if not first then return 0 end
-local prefix = string.match(first, '^[^_]*_') or ''
-return redis.call('ZLEXCOUNT', KEYS[1], '[' .. prefix .. ARGV[1], '+')
+${countIdsLua}
+return count_ids(KEYS[1], ARGV[1])
 `;
 
 /**

@@ -26,7 +26,7 @@ const PolicyName = Type.String({
   minLength: 1,
   maxLength: 100,
   pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-  description: 'name of the policy for intents that name none; null: the tenant’s default',
+  description: 'name of the policy that decides on its intents, beside the tenant’s `default`; null: none',
 });
 const Balance = (description: string) => Type.String({ description, examples: ['1.25'] });
 

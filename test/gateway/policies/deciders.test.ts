@@ -23,12 +23,12 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 /** As an intent is judged, all in one commit. */
-async function judge(over: Partial<TransactionFacts> = {}, policy?: string, also?: string) {
+async function judge(over: Partial<TransactionFacts> = {}, ...policies: string[]) {
   const context = contextOf(door.store, world.tenant);
   const given = facts({ id: idOf('txi'), connectionId: 'pcn_1', nowMs: context.nowMs, ...over });
   const screening = await deciders.screen(context, given);
   const risk = await deciders.assess(context, given, screening.result);
-  const decision = await deciders.decide(context, given, screening.result, risk.result, policy, also);
+  const decision = await deciders.decide(context, given, screening.result, risk.result, policies);
   const changes = [screening.change, risk.change, decision.change];
   const change: Change = {
     puts: changes.flatMap(({ puts = [] }) => puts),
@@ -39,6 +39,8 @@ async function judge(over: Partial<TransactionFacts> = {}, policy?: string, also
   return { facts: given, screening: screening.result, risk: risk.result, decision: decision.result, change, receipt };
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: tests look into claims of every shape.
+const claimsOf = (receipt: string): any => JSON.parse(Buffer.from(receipt.split('.')[1]!, 'base64url').toString());
 const put = async (name: string, rules: readonly object[], mode = 'enforce') =>
   (await door.post('/v1/policies', { name, rules, mode })).body;
 const allow = { id: 'yes', effect: 'allow', when: 'true' };
@@ -115,9 +117,29 @@ describe('the judges', () => {
     await put('lax', [allow]);
     expect((await judge({ toAddress: sanctioned }, 'lax')).decision).toMatchObject({
       decision: 'deny',
-      matchedRules: ['compliance:blocked'],
+      matchedRules: ['compliance:blocked', 'default/blocked'],
     });
-    expect((await judge({ toAddress: watched }, 'lax')).decision.decision).toBe('allow');
+  });
+
+  it('decide by the default policy too, whatever policy is named: a laxer one is no way round it', async () => {
+    await put('lax', [allow]);
+    const { decision, receipt } = await judge({ toAddress: watched }, 'lax');
+    expect(decision).toMatchObject({
+      decision: 'require_approval',
+      approvals: { quorum: 1 },
+      policy: { name: 'lax' },
+      alsoPolicies: [{ name: 'default' }],
+      matchedRules: ['lax/yes', 'default/review'],
+    });
+    expect(decision.trace.map(({ rule }) => rule)).toEqual([
+      'lax/yes',
+      'default/blocked',
+      'default/review',
+      'default/clear',
+    ]);
+    expect(claimsOf(receipt)).toMatchObject({ decision: 'require_approval', also_policies: [{ name: 'default' }] });
+    await put('default', [deny]);
+    expect((await judge({}, 'lax')).decision).toMatchObject({ decision: 'deny', policy: { name: 'lax' } });
   });
 
   it('refuse a policy that nobody made', async () => {
@@ -135,44 +157,52 @@ describe('the judges', () => {
     const { result: screening } = await deciders.screen(context, given);
     await put('ops', [deny]);
     const { result: risk } = await deciders.assess(context, given, screening);
-    const { result } = await deciders.decide(context, given, screening, risk, 'ops');
+    const { result } = await deciders.decide(context, given, screening, risk, ['ops']);
     expect(result).toMatchObject({ decision: 'allow', policy: { version: 1 } });
     expect((await judge({}, 'ops')).decision).toMatchObject({ decision: 'deny', policy: { version: 2 } });
   });
 });
 
-describe('two policies', () => {
-  const ask = (quorum: number, approvers: readonly string[]) => ({
+describe('several policies', () => {
+  const ask = (quorum: number, approvers: readonly string[], timeout = 3_600) => ({
     id: 'ask',
     effect: 'require_approval',
     when: 'true',
-    approvals: { quorum, approvers },
+    approvals: { quorum, approvers, timeout_s: timeout },
   });
 
-  it('decide together: the stricter of both, whichever it is, under the name of the wallet’s', async () => {
+  it('decide together: the strictest wins, whichever it is, under the name of the first', async () => {
     await put('lax', [allow]);
     const strict = await put('strict', [deny]);
     const { decision, receipt, facts: given } = await judge({}, 'strict', 'lax');
     expect(decision).toMatchObject({
       decision: 'deny',
       policy: { name: 'strict' },
-      alsoPolicy: { name: 'lax', version: 1 },
-      matchedRules: ['strict/no', 'lax/yes'],
-      trace: [{ rule: 'strict/no' }, { rule: 'lax/yes' }],
+      alsoPolicies: [
+        { name: 'lax', version: 1 },
+        { name: 'default', version: 1 },
+      ],
+      matchedRules: ['strict/no', 'lax/yes', 'default/clear'],
     });
-    expect(JSON.parse(Buffer.from(receipt.split('.')[1]!, 'base64url').toString())).toMatchObject({
+    expect(claimsOf(receipt)).toMatchObject({
       decision: 'deny',
       policy: { name: 'strict' },
-      also_policy: { name: 'lax' },
+      also_policies: [{ name: 'lax' }, { name: 'default' }],
     });
     expect((await judge({}, 'lax', 'strict')).decision.decision).toBe('deny');
-    expect((await judge({}, 'lax', 'lax')).decision.decision).toBe('allow');
+    expect((await judge({}, 'lax', 'lax')).decision).toMatchObject({
+      decision: 'allow',
+      alsoPolicies: [{ name: 'default' }],
+    });
     expect((await door.get(`/v1/policies/${strict.id}/decisions`)).body.decisions).toContainEqual(
-      expect.objectContaining({ tx_id: given.id, also_policy: expect.objectContaining({ name: 'lax' }) }),
+      expect.objectContaining({
+        tx_id: given.id,
+        also_policies: [expect.objectContaining({ name: 'lax' }), expect.objectContaining({ name: 'default' })],
+      }),
     );
   });
 
-  it('ask for approvals together, or deny where nobody satisfies both', async () => {
+  it('ask for approvals together, or deny where nobody satisfies all of them', async () => {
     await put('lax', [allow]);
     await put('one', [ask(1, ['tok_a', 'tok_b'])]);
     await put('two', [ask(2, ['tok_a', 'tok_b', 'tok_c'])]);
@@ -180,6 +210,12 @@ describe('two policies', () => {
     const of = async (own: string, other: string) => (await judge({}, own, other)).decision;
     expect(await of('lax', 'one')).toMatchObject({ decision: 'require_approval', approvals: { quorum: 1 } });
     expect((await of('one', 'two')).approvals).toMatchObject({ quorum: 2, approvers: ['tok_a', 'tok_b'] });
+    await put('soon', [ask(1, [], 600)]);
+    expect((await of('soon', 'two')).approvals).toEqual({
+      quorum: 2,
+      approvers: ['tok_a', 'tok_b', 'tok_c'],
+      timeoutS: 600,
+    });
     expect(await of('one', 'three')).toMatchObject({ decision: 'deny', approvals: undefined });
   });
 });
@@ -212,7 +248,7 @@ describe('a dry run', () => {
     expect((await judge({}, 'ops')).decision).toMatchObject({ decision: 'deny', policy: { version: 3 } });
   });
 
-  it('that was never enforced leaves the default policy to decide: it lets nothing through', async () => {
+  it('that was never enforced leaves the others to decide: it lets nothing through', async () => {
     const trial = await put('trial', [allow], 'dry_run');
     const { decision } = await judge({ toAddress: watched }, 'trial');
     expect(decision).toMatchObject({

@@ -531,14 +531,15 @@ describe('conflicts', () => {
 
   it('end after ten tries as a conflict that may be repeated', async () => {
     const room = notes();
-    const one = await gateway(room, ownTenant());
+    const token = ownTenant();
+    const [one, two] = [await gateway(room, token), await gateway(room, token)];
     const { id } = (await one.post(undefined)).json() as { id: string };
     room.made.length = 0;
     const url = `/v1/notes/${id}/bump`;
-    // Whoever runs is overtaken by a request that is through in one go.
+    // Every run is overtaken by a request at another gateway: those of this one would wait their turn.
     const overtake = async (): Promise<void> => {
       room.before.unshift(() => {});
-      await one.post(undefined, {}, url);
+      await two.post(undefined, {}, url);
     };
     room.before.push(...Array.from({ length: 11 }, () => overtake));
     const slow = await one.post('k', {}, url);

@@ -96,6 +96,67 @@ describe('a change', () => {
     await done(tenant, { guards });
   });
 
+  it('is refused when a record that must not exist does', async () => {
+    const tenant = newTenant();
+    const first = thing(thingId(1_000));
+    const guards = [{ kind: 'version', id: first.id, version: 0 }] as const;
+    await done(tenant, { guards });
+    await done(tenant, { puts: [create(thingType, first)] });
+    expect(await refused(tenant, { guards })).toEqual({ kind: 'conflict', id: first.id });
+  });
+
+  it('is refused when an index holds fewer or more than was counted, in all or from a time on', async () => {
+    const tenant = newTenant();
+    const counted = (min: number, max: number | undefined, createdAfterMs?: number): Change => ({
+      guards: [
+        { kind: 'count', index: 'things', min, max, ...(createdAfterMs === undefined ? {} : { createdAfterMs }) },
+      ],
+    });
+    const conflict = { kind: 'conflict', id: 'things' };
+    await done(tenant, counted(0, 0));
+    expect(await refused(tenant, counted(1, undefined))).toEqual(conflict);
+    for (const timeMs of [1_000, 2_000, 3_000]) {
+      await done(tenant, { puts: [create(thingType, thing(thingId(timeMs)))] });
+    }
+    for (const change of [counted(3, 3), counted(0, undefined), counted(2, 2, 2_000), counted(0, 0, 3_001)]) {
+      await done(tenant, change);
+    }
+    for (const change of [counted(4, undefined), counted(0, 2), counted(0, 1, 2_000), counted(1, 9, 3_001)]) {
+      expect(await refused(tenant, change)).toEqual(conflict);
+    }
+    // What the change itself adds does not count.
+    await done(tenant, { ...counted(3, 3), puts: [create(thingType, thing(thingId(4_000)))] });
+  });
+
+  it('is refused when an available balance has left its range, before its own entries', async () => {
+    const tenant = newTenant();
+    const within = (min: bigint, max: bigint | undefined): Change => ({
+      guards: [{ kind: 'available', walletId: 'wal_1', asset: 'ETH', min, max }],
+    });
+    const conflict = { kind: 'conflict', id: 'wal_1' };
+    await done(tenant, within(0n, 0n));
+    expect(await refused(tenant, within(1n, undefined))).toEqual(conflict);
+    const held = 10n ** 40n + 7n;
+    const entry = { walletId: 'wal_1', asset: 'ETH', available: held, reserved: 5n };
+    await done(tenant, { ...within(0n, 0n), ledger: [entry] });
+    for (const [min, max] of [
+      [held, held],
+      [0n, undefined],
+      [held - 1n, held + 1n],
+      [9n, 10n ** 41n],
+    ] as const) {
+      await done(tenant, within(min, max));
+    }
+    for (const [min, max] of [
+      [held + 1n, undefined],
+      [0n, held - 1n],
+      [10n ** 41n, undefined],
+      [0n, 9n * 10n ** 39n],
+    ] as const) {
+      expect(await refused(tenant, within(min, max))).toEqual(conflict);
+    }
+  });
+
   it('lets one of a hundred claim a name, and the name is free again when its time is over', async () => {
     const tenant = newTenant();
     const claims = (name: string, keepMs?: number): Change => ({

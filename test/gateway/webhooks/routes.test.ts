@@ -86,6 +86,26 @@ async function log({ path }: Hook, query = ''): Promise<readonly DeliveryBody[]>
 const issueOf = (answer: LightMyRequestResponse) =>
   (answer.json() as { error: { details?: { issue: string }[] } }).error.details?.[0]?.issue;
 
+describe('forty at once', () => {
+  const many = <T>(of: (k: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: 40 }, (_, k) => of(k)));
+
+  test('register as many webhooks as a tenant may have; the rest are told so', async () => {
+    const replies = await many((k) => call('POST', 'webhooks', { url: `http://127.0.0.1:9/${k}`, events: ['*'] }));
+    expect(replies.filter(({ statusCode }) => statusCode === 201)).toHaveLength(20);
+    for (const reply of replies.filter(({ statusCode }) => statusCode !== 201)) {
+      expect(reply.json()).toMatchObject({ error: { code: 'conflict', details: [{ issue: 'too_many_webhooks' }] } });
+    }
+  });
+
+  test('change one webhook, all of them', async () => {
+    const made = await call('POST', 'webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] });
+    const { id } = made.json<{ id: string }>();
+    const replies = await many((k) => call('PATCH', `webhooks/${id}`, { description: `the ${k}th` }));
+    expect(replies.map(({ statusCode }) => statusCode)).toEqual(replies.map(() => 200));
+  });
+});
+
 describe('rotation', () => {
   test('shows the new secret once; for a day deliveries verify with both', async () => {
     const hook = await register();

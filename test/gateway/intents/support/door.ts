@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { IntentKick } from '../../../../gateway/intents/dependencies.ts';
 import { intentRoutes } from '../../../../gateway/intents/routes.ts';
+import { judgeRoutes } from '../../policies/support/door.ts';
 import { restApp } from '../../rest/support/app.ts';
 import type { LogLine } from '../../support/gateway.ts';
 import type { World } from './world.ts';
@@ -34,7 +35,11 @@ export interface Door {
   /** For tokens of a test's own. */
   putToken(token: string, id: string, connectionIds: readonly string[]): void;
   getAs(token: string, path: string): Promise<Reply>;
+  /** A POST to a route of the judges, by its whole path. */
+  judge(url: string, body: object): Promise<Reply>;
 }
+
+const wallets = (path: string): string => `/v1/wallets/${path}`;
 
 /** `driver`: by default one that only notes what it is told. */
 export async function openDoor(world: World, driver?: IntentKick): Promise<Door> {
@@ -50,7 +55,7 @@ export async function openDoor(world: World, driver?: IntentKick): Promise<Door>
     tokens: known,
     lines,
   } = await restApp({
-    routes: intentRoutes(world.dependencies(), noted),
+    routes: [...intentRoutes(world.dependencies(), noted), ...judgeRoutes],
     store: world.store,
   });
   for (const [name, token] of Object.entries(tokens)) {
@@ -67,7 +72,7 @@ export async function openDoor(world: World, driver?: IntentKick): Promise<Door>
   ): Promise<Reply> => {
     const response = await app.inject({
       method,
-      url: `/v1/wallets/${path}`,
+      url: path,
       headers: { authorization: `Bearer ${token}`, ...headers },
       ...(body === undefined ? {} : { payload: body }),
     });
@@ -77,9 +82,10 @@ export async function openDoor(world: World, driver?: IntentKick): Promise<Door>
     app,
     kicked,
     lines,
-    post: (path, body, who = 'maker', headers = {}) => call('POST', path, tokens[who], body, headers),
-    get: (path, who = 'maker') => call('GET', path, tokens[who]),
+    post: (path, body, who = 'maker', headers = {}) => call('POST', wallets(path), tokens[who], body, headers),
+    get: (path, who = 'maker') => call('GET', wallets(path), tokens[who]),
     putToken: (token, id, providerConnectionIds) => known.put(token, { id, tenant, providerConnectionIds }),
-    getAs: (token, path) => call('GET', path, token),
+    getAs: (token, path) => call('GET', wallets(path), token),
+    judge: (url, body) => call('POST', url, tokens.maker, body),
   };
 }

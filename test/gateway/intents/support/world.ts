@@ -202,8 +202,8 @@ export class Judges implements Deciders {
   screening: 'clear' | 'review' | 'blocked' = 'clear';
   /** Happens between the reads of a creation and its commit. */
   meanwhile: () => Promise<unknown> = async () => {};
-  /** Names of policies, in the order they were asked for. */
-  readonly asked: (string | undefined)[] = [];
+  /** The names that each decision was asked with, joined by a plus. */
+  readonly asked: string[] = [];
 
   screen: Deciders['screen'] = async (context) => ({
     result: {
@@ -222,14 +222,14 @@ export class Judges implements Deciders {
     change: {},
   });
 
-  decide: Deciders['decide'] = async (context, _facts, _screening, _risk, policyName, also) => {
-    this.asked.push(also === undefined ? policyName : `${policyName}+${also}`);
+  decide: Deciders['decide'] = async (context, _facts, _screening, _risk, policyNames) => {
+    this.asked.push(policyNames.join('+'));
     await this.meanwhile();
     return {
       result: {
         id: context.newId('dec'),
         ...this.decision,
-        policy: { name: policyName ?? 'default', id: 'pol_1', version: 1 },
+        policy: { name: policyNames[0] ?? 'default', id: 'pol_1', version: 1 },
         mode: 'enforce',
         matchedRules: ['rule'],
         trace: [{ rule: 'rule', effect: this.decision.decision, matched: true, result: 'true' }],
