@@ -29,6 +29,17 @@ export interface DoneMessage {
   readonly error?: string;
 }
 
+/** What a role waits for before it is ready; undefined: nothing any more. For people. */
+export interface WaitingMessage {
+  readonly kind: 'waiting';
+  readonly what?: string;
+}
+
+export function isWaitingMessage(message: unknown): message is WaitingMessage {
+  const { kind, what } = (message ?? {}) as Partial<WaitingMessage>;
+  return kind === 'waiting' && (what === undefined || typeof what === 'string');
+}
+
 export function isOrderMessage(message: unknown): message is OrderMessage {
   const { kind, id, order } = (message ?? {}) as Partial<OrderMessage>;
   return kind === 'order' && typeof id === 'number' && typeof order === 'object';

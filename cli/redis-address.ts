@@ -1,9 +1,13 @@
 /** Which Redis holds the state, for commands that look into it while a cluster runs. */
 import { join } from 'node:path';
+import { closedRefusal, type RedisRefusal, redisName, redisRefusal } from '../actors/live/redis-refusal.ts';
+import { firstWords } from '../actors/live/redis-watch.ts';
 import type { Settings } from './config.ts';
-import { errorText, Failure } from './failure.ts';
+import { Failure } from './failure.ts';
 import { readIfThere } from './files.ts';
 import { isRunning, readRecord } from './up/process-identity.ts';
+
+const connectWithinMs = 6_000;
 
 /**
  * REDIS_URL if it is set, else the private Redis of the `signmesh up` that runs in the data directory. With its password:
@@ -29,7 +33,17 @@ export function redisUrlFor(settings: Pick<Settings, 'REDIS_URL' | 'SIGNMESH_DAT
   return `redis://:${password}@127.0.0.1:${port}`;
 }
 
-/** Runs `work` with a connection, and closes it. A Redis that cannot be used is a Failure without its password. */
+/** A Redis that cannot be used, in one line without its password. */
+export class RedisUnusable extends Failure {
+  readonly refusal: RedisRefusal;
+
+  constructor(url: string, refusal: RedisRefusal) {
+    super(`${redisName(url)} ${refusal.text}.`);
+    this.refusal = refusal;
+  }
+}
+
+/** Runs `work` with a connection, and closes it. Throws RedisUnusable when Redis refuses the connection or a command. */
 export async function withRedis<T>(url: string, work: (redis: import('ioredis').Redis) => Promise<T>): Promise<T> {
   const { Redis } = await import('ioredis');
   const redis = new Redis(url, {
@@ -45,11 +59,36 @@ export async function withRedis<T>(url: string, work: (redis: import('ioredis').
     cause = error;
   });
   try {
-    await redis.connect().catch((error: unknown) => {
-      throw new Failure(`The Redis at ${new URL(url).host} cannot be used: ${errorText(cause ?? error)}`);
+    await connected(redis, url, () => cause);
+    return await work(redis).catch((error: unknown) => {
+      const refusal = isOfRedis(error) ? redisRefusal(error) : undefined;
+      throw refusal === undefined ? error : new RedisUnusable(url, refusal);
     });
-    return await work(redis);
   } finally {
     redis.disconnect();
   }
+}
+
+/** The client waits for ever for a Redis that takes connections and says nothing, or that is still loading. */
+async function connected(redis: import('ioredis').Redis, url: string, cause: () => unknown): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('it timed out')), connectWithinMs);
+  });
+  const connecting = redis.connect();
+  connecting.catch(() => undefined);
+  try {
+    await Promise.race([connecting, late]);
+  } catch (error) {
+    const refusal = redisRefusal(cause()) ?? (await firstWords(url)) ?? redisRefusal(error) ?? closedRefusal;
+    throw new RedisUnusable(url, refusal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What Redis answered, or that it did not; everything else that `work` throws is its own. */
+function isOfRedis(error: unknown): boolean {
+  const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
+  return name === 'ReplyError' || message === 'Command timed out' || message === 'Connection is closed.';
 }

@@ -3,46 +3,59 @@
  * keys there that its nodes cannot serve. The first cluster writes its id down; any other is refused by name.
  */
 import type { Redis as RedisClient } from 'ioredis';
-import { errorText, exitCodes, Failure } from './failure.ts';
+import type { RedisRefusal } from '../actors/live/redis-refusal.ts';
+import { exitCodes, Failure } from './failure.ts';
+import { RedisUnusable, withRedis } from './redis-address.ts';
 
 const ownerKey = 'sm:cluster';
 const redisMajorNeeded = 7;
-const timeoutMs = 5000;
+const retryMs = 250;
 
 /**
- * Throws a Failure, one line without the password: exit 2 for a Redis of another cluster, exit 1 for one that cannot be
- * used. Resolves when the database is this cluster's.
+ * Throws a Failure, one line without the password: exit 2 for a Redis of another cluster or of an older version, exit 1
+ * (RedisUnusable) for one that cannot be used. Resolves when the database is this cluster's.
  */
 export async function claimRedis(url: string, clusterId: string): Promise<void> {
-  const { Redis } = await import('ioredis');
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: timeoutMs });
-  // The client says why here, and to its caller only that the connection is closed.
-  let cause: unknown;
-  redis.on('error', (error) => {
-    cause = error;
-  });
-  const where = `REDIS_URL: the Redis at ${new URL(url).host}`;
-  let owner: string | null;
-  try {
-    await redis.connect();
-    await checkVersion(redis);
+  const owner = await withRedis(url, async (redis) => {
+    await checkVersion(redis, url);
     await redis.set(ownerKey, clusterId, 'NX');
-    owner = await redis.get(ownerKey);
-  } catch (error) {
-    throw new Failure(`${where} cannot be used: ${errorText(cause ?? error).replace(/\.$/, '')}.`);
-  } finally {
-    redis.disconnect();
-  }
+    return redis.get(ownerKey);
+  });
   if (owner === clusterId) return;
   throw new Failure(
-    `${where} holds the state of another cluster (${owner}; this one is ${clusterId}). Name another Redis, or another database of it.`,
+    `REDIS_URL: the Redis at ${new URL(url).host} holds the state of another cluster (${owner}; this one is ${clusterId}). Name another Redis, or another database of it.`,
     exitCodes.usage,
   );
 }
 
-async function checkVersion(redis: RedisClient): Promise<void> {
+export interface ClaimPatience {
+  /** Whether to ask again after such a refusal. */
+  readonly mayWait: (refusal: RedisRefusal) => boolean;
+  /** Called with every change of why it is asked again. */
+  readonly onWaiting: (why: string) => void;
+}
+
+/** As `claimRedis`, again and again while the refusal is one to wait for. */
+export async function claimRedisPatiently(url: string, clusterId: string, patience: ClaimPatience): Promise<void> {
+  for (let said = ''; ; ) {
+    try {
+      await claimRedis(url, clusterId);
+      return;
+    } catch (error) {
+      if (!(error instanceof RedisUnusable) || !patience.mayWait(error.refusal)) throw error;
+      if (error.message !== said) patience.onWaiting(error.message);
+      said = error.message;
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
+}
+
+async function checkVersion(redis: RedisClient, url: string): Promise<void> {
   const version = /redis_version:((\d+)\.\S+)/.exec(await redis.info('server'));
   if (version && Number(version[2]) < redisMajorNeeded) {
-    throw new Error(`it is version ${version[1]}, and ${redisMajorNeeded} or newer is needed`);
+    throw new Failure(
+      `REDIS_URL: the Redis at ${new URL(url).host} is version ${version[1]}, and ${redisMajorNeeded} or newer is needed.`,
+      exitCodes.usage,
+    );
   }
 }

@@ -4,11 +4,13 @@
  * It ends in order on SIGTERM and SIGINT, and when the channel closes: then `up` is gone, however it went. Each room is
  * loaded by the role that needs it alone; a node never loads the gateway's libraries.
  */
+import { pino } from 'pino';
 import type { SandboxControl } from '../faults/control.ts';
+import type { WaitingMessage } from './channel.ts';
 import { faultsOn, type Settings } from './config.ts';
 import { errorCode, errorText, exitCodes, Failure } from './failure.ts';
 import { ipcControl, refusingControl } from './ipc-control.ts';
-import { claimRedis } from './redis-owner.ts';
+import { claimRedisPatiently } from './redis-owner.ts';
 import { Restartable, type Running } from './restartable.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
 import { listenFailure } from './up/ports.ts';
@@ -27,7 +29,10 @@ export async function runRole(role: RoleName, nodeId: number, settings: Settings
     process.once('disconnect', resolve);
   });
   const running = new Restartable(() => start(role, nodeId, settings));
-  await running.start();
+  const started = running.start();
+  // What it waits for may never come (a Redis that refuses): then there is nothing to stop yet.
+  const wasAsked = await Promise.race([started.then(() => false), asked.then(() => true)]);
+  if (wasAsked) return exitCodes.ok;
   // `up` may have died while we started: then the channel is closed already, and its event was long ago.
   const wasSupervised = process.send !== undefined;
   if (wasSupervised && process.connected) process.send?.(readyMessage);
@@ -43,12 +48,17 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
   switch (role) {
     case 'coordinator': {
       const config = coordinatorConfig(settings);
-      // The one writer of a cluster's state. A Redis that is away at this moment is the coordinator's own business.
-      await claimRedis(config.redisUrl, config.roster.clusterId).catch((error: unknown) => {
-        if (error instanceof Failure && error.exitCode === exitCodes.usage) throw error;
+      const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
+      // The one writer of a cluster's state: it makes sure that the state is its own before it writes any.
+      await claimRedisPatiently(config.redisUrl, config.roster.clusterId, {
+        mayWait: () => true,
+        onWaiting: (why) => {
+          log.warn({ event: 'redis.refuses' }, `${why} Trying on.`);
+          waitFor(why);
+        },
       });
       const { runCoordinator } = await import('../coordinator/main.ts');
-      return runCoordinator(config).catch((error: unknown) => {
+      return runCoordinator(config, { onTrouble: waitFor }).catch((error: unknown) => {
         if ((error as { syscall?: unknown }).syscall !== 'listen' && errorCode(error) !== 'ENOTFOUND') throw error;
         const { listenHost: host, listenPort: port } = config;
         throw listenFailure({ host, port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' }, error);
@@ -72,6 +82,12 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
       return runWorker(config);
     }
   }
+}
+
+/** Tells `up`, if that started us, what stands in the way; undefined: nothing does. */
+function waitFor(what: string | undefined): void {
+  const message: WaitingMessage = { kind: 'waiting', ...(what !== undefined && { what }) };
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 
 /** undefined: production has none. */

@@ -9,7 +9,7 @@ import type { TokenRecord } from '../gateway/auth/token-record.ts';
 import { type IssuedToken, TokenStore, tenantPattern } from '../gateway/auth/token-store.ts';
 import { readRoster, readSecret, secretFiles } from './cluster-material.ts';
 import { loadSettings } from './config.ts';
-import { errorText, exitCodes, Failure } from './failure.ts';
+import { exitCodes, Failure } from './failure.ts';
 import { redisUrlFor, withRedis } from './redis-address.ts';
 
 interface CommonFlags {
@@ -169,8 +169,7 @@ async function withStore<T>(flags: CommonFlags, work: (store: TokenStore) => Pro
     try {
       return await work(new TokenStore(redis, tokenKey));
     } catch (error) {
-      if (error instanceof RangeError) throw new Failure(`${error.message}.`, exitCodes.usage);
-      throw new Failure(`The token store failed: ${errorText(error)}`);
+      throw error instanceof RangeError ? new Failure(`${error.message}.`, exitCodes.usage) : error;
     }
   });
 }

@@ -45,10 +45,18 @@ export interface RunningCoordinator {
   stop(): Promise<void>;
 }
 
+export interface CoordinatorParts {
+  /** What its store waits for, with every change; undefined: it takes writes. */
+  readonly onTrouble?: (trouble: string | undefined) => void;
+}
+
 type System = LiveSystem<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
 
-/** Resolves once the store answers and the links' port is open. */
-export async function runCoordinator(config: CoordinatorConfig): Promise<RunningCoordinator> {
+/** Resolves once the store takes writes, however long that is, and the links' port is open. */
+export async function runCoordinator(
+  config: CoordinatorConfig,
+  { onTrouble }: CoordinatorParts = {},
+): Promise<RunningCoordinator> {
   const log = pino({ level: config.logLevel, base: { role: 'coordinator' } });
   const boot = randomUUID();
   const { roster } = config;
@@ -56,6 +64,8 @@ export async function runCoordinator(config: CoordinatorConfig): Promise<Running
   const store = await openRedisStore({
     redisUrl: config.redisUrl,
     clusterId: roster.clusterId,
+    log,
+    ...(onTrouble && { onTrouble }),
     onStatus: (ready) => tell({ kind: 'storeStatus', ready }),
     onFenced: () => {
       log.fatal({ event: 'coordinator.fenced' }, 'a newer coordinator of this cluster has taken over: stopping');

@@ -1,7 +1,7 @@
 /**
  * A gateway process: builds both doors over one admission and one signing room, and listens. It holds no session state;
  * any gateway of the cluster serves any call. It starts in any order with the rest: without a coordinator or Redis it
- * answers 503 and says so in health.
+ * answers 503 and says so in health, and why.
  */
 import type { AddressInfo } from 'node:net';
 import { ServerCredentials, setLogger } from '@grpc/grpc-js';
@@ -9,9 +9,11 @@ import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
+import { RedisWatch } from '../actors/live/redis-watch.ts';
 import { uuidV7 } from '../proto/ids.ts';
 import { Admission } from './auth/admission.ts';
 import { Authenticator } from './auth/authenticator.ts';
+import { SandboxTokens } from './auth/sandbox-tokens.ts';
 import { TokenStore } from './auth/token-store.ts';
 import { assertGatewayConfig, type GatewayConfig } from './config.ts';
 import { LiveCoordinatorLink } from './coordinator-link.ts';
@@ -20,6 +22,7 @@ import { buildHttp } from './http/app.ts';
 import { RedisRateLimits } from './limits/rate-limits.ts';
 import { openRedis } from './redis.ts';
 import { sandboxSessions } from './sandbox/sessions.ts';
+import type { ClusterView } from './signing/cluster-view.ts';
 import { connectSigning } from './signing/connect.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { orderOffice } from './signing/orders.ts';
@@ -53,9 +56,6 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   setLogger(grpcLogger(log));
   const redis = openRedis(config.redisUrl, log);
   const store = new TokenStore(redis, config.tokenKey);
-  const { bannerToken } = config;
-  // At every connection: a Redis that came back empty gets the token again.
-  if (bannerToken) redis.on('ready', () => registerSandboxToken(store, bannerToken, config.approverToken, log));
   const link = new LiveCoordinatorLink({
     url: config.coordinatorUrl,
     roster: config.roster,
@@ -66,8 +66,13 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   });
   const orders = orderOffice({ roster: config.roster, identitySeed: config.identitySeed, random: systemRandom });
   const { calls, cluster } = connectSigning({ link, orders, log });
+  const watch = watchRedis(redis, config.redisUrl, cluster, log);
   const { environment, acceptAnyTestToken, tokenKey } = config;
-  const authenticator = new Authenticator({ environment, acceptAnyTestToken, tokenKey, store, log });
+  const sandboxTokens = registerSandboxTokens(redis, store, config, cluster, log);
+  const authenticator = new Authenticator({
+    ...{ environment, acceptAnyTestToken, tokenKey, store, log },
+    ...(sandboxTokens && { reserved: sandboxTokens }),
+  });
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, log);
   const admission = new Admission(authenticator, limits);
   const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }) };
@@ -85,10 +90,12 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const onRestored = async () => {
     authenticator.forget();
     await wallets.restored();
-    if (bannerToken) await registerSandboxToken(store, bannerToken, config.approverToken, log);
+    await sandboxTokens?.register();
     log.info({ event: 'gateway.restored' }, 'what is stored is another: nothing that was remembered of it counts');
   };
   const stop = once(async () => {
+    watch.stop();
+    sandboxTokens?.stop();
     await Promise.all([wallets.stop(), closeDoors(http, grpc, calls)]);
     await link.stop();
     await closeRedis(redis);
@@ -170,18 +177,31 @@ async function closeRedis(redis: Redis): Promise<void> {
   redis.disconnect();
 }
 
-/** Never rejects. */
-async function registerSandboxToken(
+/** Health says `degraded` while what is stored cannot be changed. */
+function watchRedis(redis: Redis, url: string, cluster: ClusterView, log: Log): RedisWatch {
+  return new RedisWatch({
+    ...{ redis, url, log },
+    probeKey: 'sm:probe:gateway',
+    onChange: (refusal) => {
+      cluster.hinder('redis', refusal && { health: 'degraded', reason: `Redis ${refusal.text}` });
+    },
+  });
+}
+
+/** undefined: this environment has none. Health is `unavailable` until they are registered. */
+function registerSandboxTokens(
+  redis: Redis,
   store: TokenStore,
-  banner: { token: string; tenant: string },
-  approverToken: string | undefined,
+  { bannerToken: banner, approverToken, tokenKey }: GatewayConfig,
+  cluster: ClusterView,
   log: Log,
-): Promise<void> {
-  try {
-    await store.ensureSandboxToken(banner.token, banner.tenant, approverToken);
-  } catch (error) {
-    log.warn({ reason: error instanceof Error ? error.message : '' }, 'the sandbox token could not be registered');
-  }
+): SandboxTokens | undefined {
+  if (banner === undefined) return undefined;
+  cluster.hinder('start', { health: 'unavailable', reason: 'the sandbox’s own tokens are not registered yet' });
+  const onRegistered = () => cluster.hinder('start', undefined);
+  const tokens = new SandboxTokens({ store, tokenKey, banner, approverToken, log, onRegistered });
+  redis.on('ready', () => tokens.register());
+  return tokens;
 }
 
 /** grpc-js writes to stderr by itself; what it says belongs into the log. */

@@ -18,15 +18,9 @@ export function openRedis(url: string, log: Log): Redis {
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(reconnectMaxMs, 50 * 2 ** Math.min(attempt, 10)),
   });
-  let lastReason = '';
-  redis.on('error', (error: NodeJS.ErrnoException) => {
-    const reason = error.code ?? error.message;
-    if (reason !== lastReason) log.warn({ reason }, 'Redis is away; trying on');
-    lastReason = reason;
-  });
-  redis.on('ready', () => {
-    lastReason = '';
-    log.info({}, 'Redis is connected');
-  });
+  // Its watch says once why it is away (actors/live/redis-watch.ts); here it is said every time.
+  redis.on('error', (error: NodeJS.ErrnoException) =>
+    log.debug({ reason: error.code ?? error.message }, 'Redis is away'),
+  );
   return redis;
 }

@@ -8,6 +8,7 @@ import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { Clock, RandomBytes } from '../actors/contract.ts';
 import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
+import { RedisWatch } from '../actors/live/redis-watch.ts';
 import { wakePrefix } from '../proto/event-log.ts';
 import { assertWorkerConfig, type WorkerConfig } from './config.ts';
 import { EventBodies } from './deliveries/bodies.ts';
@@ -54,6 +55,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const { environment, redisUrl, retryScheduleMs: scheduleMs } = config;
   const seal = answerSeal(fileKeyRing(config.credentialKeysDir, clock));
   const redis = openRedis(redisUrl, log);
+  const watch = new RedisWatch({ redis, url: redisUrl, log, probeKey: 'sm:probe:worker' });
   const queueRedis = openQueueRedis(redisUrl);
   const wakeRedis = openQueueRedis(redisUrl);
   const store = new RedisTenantStore(redis, clock, random);
@@ -84,6 +86,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   log.info({ environment }, 'worker started');
   return {
     stop: once(async () => {
+      watch.stop();
       clearInterval(beat);
       endWakes();
       await within(drainMs, Promise.all([relay.stop(), consumer.close()]));

@@ -10,10 +10,11 @@ import { fileURLToPath } from 'node:url';
 import type { Environment } from '../config.ts';
 import { errorText, Failure } from '../failure.ts';
 import { clockEnvironment } from './processes.ts';
+import { missingOf, Progress, signsOf } from './progress.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;
-const readyWithinMs = 60_000;
+const progressEveryMs = 500;
 /** Variables of ours that a child must not inherit: each role gets those it reads, and nobody else's secrets. */
 const notInherited = /^(REDIS_URL$|SIGNMESH_SEED$|npm_|NODE_CHANNEL_)/;
 
@@ -145,13 +146,20 @@ export class Cluster {
     await this.#redis?.stop(stopGraceMs);
   }
 
+  /** Which of them are not ready yet, and why as far as they say; empty: all are. */
+  get missing(): string {
+    return missingOf(this.children);
+  }
+
   async #whenReady(children: readonly SupervisedChild[]): Promise<void> {
+    const progress = new Progress();
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        const missing = children.filter((child) => child.state !== 'running').map((child) => child.name);
-        reject(new Failure(`Not ready within ${readyWithinMs / 1000} s: ${missing.join(', ')}. See ${this.#logs}.`));
-      }, readyWithinMs);
+    const stalled = new Promise<never>((_, reject) => {
+      timer = setInterval(() => {
+        if (!progress.isStalled(signsOf(children))) return;
+        const forS = progress.stalledAfterMs / 1000;
+        reject(new Failure(`Not ready, and no progress for ${forS} s: ${missingOf(children)}. See ${this.#logs}.`));
+      }, progressEveryMs);
     });
     const ready = children.map(async (child) => {
       try {
@@ -162,9 +170,9 @@ export class Cluster {
       }
     });
     try {
-      await Promise.race([Promise.all(ready), late]);
+      await Promise.race([Promise.all(ready), stalled]);
     } finally {
-      clearTimeout(timer);
+      clearInterval(timer);
     }
   }
 

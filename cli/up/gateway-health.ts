@@ -12,9 +12,11 @@ export interface Health {
   readonly status: string;
   readonly nodes_ready: number;
   readonly nodes_total: number;
+  /** Why `status` is not "ok". */
+  readonly reasons: readonly string[];
 }
 
-export const noHealth: Health = { status: 'unreachable', nodes_ready: 0, nodes_total: 0 };
+export const noHealth: Health = { status: 'unreachable', nodes_ready: 0, nodes_total: 0, reasons: [] };
 
 export async function askHealth(url: string): Promise<Health> {
   try {

@@ -65,16 +65,29 @@ export function parseRecord(text: string): ProcessIdentity | undefined {
   }
 }
 
+const tickMs = 10;
+
+/** Processor time that a process has used, its threads' too. 0: it is gone, or the system does not tell (no /proc). */
+export function processorMs(pid: number): number {
+  const fields = statFields(pid);
+  // utime and stime, in clock ticks; the kernel tells them to all programs in hundredths of a second.
+  return (Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)) * tickMs;
+}
+
 function beganAt(pid: number): string | undefined {
   if (process.platform !== 'linux') {
     const { status, stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
     return status === 0 ? stdout.trim() : undefined;
   }
+  const fields = statFields(pid);
+  return fields?.[0] === 'Z' ? undefined : fields?.[19];
+}
+
+/** From its third field (state) on: the second is the program's name in parentheses and may hold anything. */
+function statFields(pid: number): readonly string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The second field is the program's name in parentheses and may hold anything; count from behind it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? undefined : fields[19];
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
     return undefined;
   }

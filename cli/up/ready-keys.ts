@@ -7,8 +7,10 @@ import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../gateway/
 import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';
 import { errorText, Failure } from '../failure.ts';
 import { sandboxSessions } from '../sandbox.ts';
+import { Progress } from './progress.ts';
 
 const callTimeoutMs = 30_000;
+const retryMs = 100;
 
 export interface ReadyKey {
   readonly walletId: string;
@@ -29,36 +31,48 @@ interface DkgAnswer {
   readonly checkpoint?: { readonly resume_token?: string };
 }
 
-/** Throws a Failure that carries the service's own words when a key cannot be made. */
-export async function readyKeys(baseUrl: string, token: string, nodes: number): Promise<ReadyKey[]> {
+export interface ReadyKeysOptions {
+  readonly baseUrl: string;
+  /** The sandbox's own. Secret. */
+  readonly token: string;
+  readonly nodes: number;
+  /** Called with the service's own words when they have to be asked for again. */
+  readonly onWaiting?: (why: string) => void;
+}
+
+/**
+ * Asks again as long as the service says that it may help, and says something new now and then. Throws a Failure that
+ * carries its words when a key cannot be made.
+ */
+export async function readyKeys(options: ReadyKeysOptions): Promise<ReadyKey[]> {
   return Promise.all([
-    readyKey(baseUrl, token, nodes, 'secp256k1', sandboxSessions.secp256k1),
-    readyKey(baseUrl, token, nodes, 'ed25519', sandboxSessions.ed25519),
+    readyKey(options, 'secp256k1', sandboxSessions.secp256k1),
+    readyKey(options, 'ed25519', sandboxSessions.ed25519),
   ]);
 }
 
-async function readyKey(
-  baseUrl: string,
-  token: string,
-  nodes: number,
-  curve: ReadyKey['curve'],
-  session: string,
-): Promise<ReadyKey> {
-  const call = (path: string, body: object) => post(`${baseUrl}${path}`, token, body);
-  const opened = await call('/v1/dkg/initiate', { session_id: session, derivation: { curve }, ...sharing(nodes) });
+async function readyKey(options: ReadyKeysOptions, curve: ReadyKey['curve'], session: string): Promise<ReadyKey> {
+  const patience = new Patience(options);
+  const call = (path: string, body: object) => patience.post(path, body);
+  const opened = await call('/v1/dkg/initiate', {
+    session_id: session,
+    derivation: { curve },
+    ...sharing(options.nodes),
+  });
   const known = opened.receipt?.reason_code === 'DUPLICATE_SESSION';
   if (!known && opened.receipt?.state !== 'RECEIPT_STATE_ACCEPTED') throw refused(session, opened);
-  let round = await call('/v1/dkg/shares', { session_id: session });
-  const resumeToken = round.checkpoint?.resume_token;
-  if (round.receipt?.state !== 'RECEIPT_STATE_BACKEND_COMPLETED' && round.receipt?.resumable && resumeToken) {
-    // An earlier start was stopped in the middle of it.
+  for (;;) {
+    const round = await call('/v1/dkg/shares', { session_id: session });
+    const publicKey = /group public key ([0-9a-f]+)/.exec(round.receipt?.message ?? '')?.[1];
+    if (round.receipt?.state === 'RECEIPT_STATE_BACKEND_COMPLETED' && publicKey !== undefined) {
+      return { walletId: session, curve, publicKey, addresses: addressesOf(curve, Buffer.from(publicKey, 'hex')) };
+    }
+    // An earlier start was stopped in the middle of it, or not every node is there yet.
+    const resumeToken = round.checkpoint?.resume_token;
+    if (!round.receipt?.resumable || !resumeToken) throw refused(session, round);
+    await patience.waitOrThrow(round.receipt.message ?? '', refused(session, round));
     await call('/v1/sessions/resume', { session_id: session, resume_token: resumeToken });
-    round = await call('/v1/dkg/shares', { session_id: session });
   }
-  const publicKey = /group public key ([0-9a-f]+)/.exec(round.receipt?.message ?? '')?.[1];
-  if (round.receipt?.state !== 'RECEIPT_STATE_BACKEND_COMPLETED' || publicKey === undefined)
-    throw refused(session, round);
-  return { walletId: session, curve, publicKey, addresses: addressesOf(curve, Buffer.from(publicKey, 'hex')) };
 }
 
 /** 3 of 5, the default; a cluster of fewer nodes shares among those that it has. */
@@ -79,20 +93,58 @@ function refused(session: string, answer: DkgAnswer): Failure {
   return new Failure(`The ready-made key ${session} cannot be had: ${reason ?? 'no receipt'}: ${message ?? ''}`);
 }
 
-async function post(url: string, token: string, body: object): Promise<DkgAnswer> {
-  let response: Response;
-  let text: string;
+/** Calls that are repeated while the service cannot serve them yet. */
+class Patience {
+  readonly #options: ReadyKeysOptions;
+  readonly #progress = new Progress();
+
+  constructor(options: ReadyKeysOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `failure` when nothing new has been heard for too long. */
+  async waitOrThrow(why: string, failure: Failure): Promise<void> {
+    if (this.#progress.isStalled(why)) throw failure;
+    this.#options.onWaiting?.(why);
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
+
+  async post(path: string, body: object): Promise<DkgAnswer> {
+    const { baseUrl, token } = this.#options;
+    for (;;) {
+      const { status, text } = await post(`${baseUrl}${path}`, token, body);
+      if (status === 200) return JSON.parse(text) as DkgAnswer;
+      const failure = new Failure(
+        `${baseUrl}${path} ${status === 0 ? text : `answers ${status}: ${text.slice(0, 500)}`}`,
+      );
+      if (!repeatable.has(status)) throw failure;
+      await this.waitOrThrow(status === 0 ? text : messageOf(text), failure);
+    }
+  }
+}
+
+/** 0: no answer. */
+const repeatable: ReadonlySet<number> = new Set([0, 429, 503, 504]);
+
+/** `status` 0: there was no answer; `text` says why. */
+async function post(url: string, token: string, body: object): Promise<{ status: number; text: string }> {
   try {
-    response = await fetch(url, {
+    const response = await fetch(url, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(callTimeoutMs),
     });
-    text = await response.text();
+    return { status: response.status, text: await response.text() };
   } catch (error) {
-    throw new Failure(`${url} does not answer: ${errorText(error)}`);
+    return { status: 0, text: `does not answer: ${errorText(error)}` };
   }
-  if (!response.ok) throw new Failure(`${url} answers ${response.status}: ${text.slice(0, 500)}`);
-  return JSON.parse(text) as DkgAnswer;
+}
+
+function messageOf(text: string): string {
+  try {
+    return (JSON.parse(text) as { error?: { message?: string } }).error?.message ?? '';
+  } catch {
+    return text.slice(0, 200);
+  }
 }

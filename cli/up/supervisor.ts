@@ -13,6 +13,7 @@
  * standing still when it is stopped.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { isWaitingMessage } from '../channel.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { ChildLog } from './child-log.ts';
 import { identify, isStopped, removeRecord, writeRecord } from './process-identity.ts';
@@ -80,6 +81,7 @@ export class SupervisedChild {
   /** Lets it go on if we die while it is paused. */
   #watchman: ChildProcess | undefined;
   #startedMs: number | undefined;
+  #waitingFor: string | undefined;
   /** It was killed on purpose, and what is to follow; undefined: a death is news. */
   #crash: { readonly restartAfterMs: number | null; readonly whileDown: () => void } | undefined;
   #watcher: ChildWatcher | undefined;
@@ -125,6 +127,11 @@ export class SupervisedChild {
     return this.#startedMs;
   }
 
+  /** What it says that it waits for before it is ready. */
+  get waitingFor(): string | undefined {
+    return this.#waitingFor;
+  }
+
   watch(watcher: ChildWatcher): void {
     this.#watcher = watcher;
   }
@@ -162,6 +169,7 @@ export class SupervisedChild {
     if (child.stderr) this.log.follow(child.stderr, 'show');
     child.on('message', (message) => {
       if (message === readyMessage) this.#onReady(child);
+      else if (isWaitingMessage(message)) this.#waitingFor = message.what;
       else this.#watcher?.message(message);
     });
     this.#spec.ready?.(gone.signal).then(
@@ -313,6 +321,7 @@ export class SupervisedChild {
     this.#unpaused();
     this.#frozen = false;
     this.#startedMs = undefined;
+    this.#waitingFor = undefined;
     this.#changed('down', how);
     if (this.#state === 'stopping' || this.#state === 'stopped') return;
     if (this.#stopExpected) {

@@ -7,7 +7,7 @@ import { ensureClusterMaterial } from '../cluster-material.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../config.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { makeDirectory, replaceFile } from '../files.ts';
-import { claimRedis } from '../redis-owner.ts';
+import { claimRedisPatiently } from '../redis-owner.ts';
 import { ensureSandbox, type Sandbox } from '../sandbox.ts';
 import { bannerLines, jsonLine, type Ready } from './banner.ts';
 import { Cluster } from './cluster.ts';
@@ -18,6 +18,7 @@ import { type Lock, takeLock } from './lock.ts';
 import { watchParent } from './parent-watch.ts';
 import { checkPortFree, checkPortsDiffer, freePort, type Listener } from './ports.ts';
 import { privateRedis } from './private-redis.ts';
+import { Progress } from './progress.ts';
 import { type ReadyKey, readyKeys } from './ready-keys.ts';
 import { duration, Screen } from './screen.ts';
 import { Snapshots } from './snapshots.ts';
@@ -52,6 +53,15 @@ function fixedListeners(settings: Settings): Listener[] {
     { host: grpcHost, port: settings.SIGNMESH_GRPC_PORT, what: 'gRPC', variable: 'SIGNMESH_GRPC_PORT' },
     ...(port === 0 ? [] : [{ host: '127.0.0.1', port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' }]),
   ];
+}
+
+/** One that is busy or still starting is waited for; any other refusal needs a person. */
+function claimOwn(redisUrl: string, clusterId: string, onWaiting: (why: string) => void): Promise<void> {
+  const progress = new Progress();
+  return claimRedisPatiently(redisUrl, clusterId, {
+    mayWait: ({ isTransient, code }) => isTransient && !progress.isStalled(code),
+    onWaiting,
+  });
 }
 
 class Run {
@@ -193,7 +203,8 @@ class Run {
             redisUrl,
             processes,
             untilLinked: () => plane.untilLinked(),
-            makeReadyKeys: () => readyKeys(this.#httpUrl, sandbox.token, roster.nodes.length),
+            makeReadyKeys: () =>
+              readyKeys({ baseUrl: this.#httpUrl, token: sandbox.token, nodes: roster.nodes.length }),
           }),
     );
     return cluster;
@@ -207,14 +218,16 @@ class Run {
         async () => {
           await cluster.startRedis();
           await completeChange({ dataDir, nodes, redisUrl: cluster.redisUrl }, (line) => this.#screen.notice(line));
+          return 'ready';
         },
-        () => 'private, append-only file on',
+        (outcome) => (outcome === undefined ? 'waiting until it has read its data' : 'private, append-only file on'),
       );
     } else {
+      let waitingFor = '';
       await this.#screen.step(
         'redis',
-        () => claimRedis(redisUrl, clusterId),
-        () => new URL(redisUrl).host,
+        () => claimOwn(redisUrl, clusterId, (why) => (waitingFor = why)),
+        () => (waitingFor === '' ? new URL(redisUrl).host : `waiting: ${waitingFor}`),
       );
     }
     const ready: string[] = [];
@@ -225,32 +238,40 @@ class Run {
       () => cluster.startRoles((name) => ready.push(name)),
       () =>
         ready.length < total
-          ? `${ready.length} of ${total} ready`
+          ? `${ready.length} of ${total} ready; waiting for ${cluster.missing}`
           : `coordinator, ${nodes} nodes, gateway, ${workers === 1 ? 'worker' : `${workers} workers`}`,
     );
     let health = noHealth;
     await this.#screen.step(
       'cluster',
       () => this.#untilHealthy((latest) => (health = latest)),
-      () => `${health.status}, ${health.nodes_ready} of ${health.nodes_total} nodes joined`,
+      () => {
+        const joined = `${health.status}, ${health.nodes_ready} of ${health.nodes_total} nodes joined`;
+        return health.status === 'ok' ? joined : [joined, ...health.reasons].join('; ');
+      },
     );
   }
 
-  /** All nodes, if they come soon; then whatever can sign will do, and the banner comes with a notice above it. */
+  /** All nodes, if they come soon; then what can sign will do, and the banner comes with a notice above it. */
   async #untilHealthy(note: (health: Health) => void): Promise<void> {
-    const patientUntilMs = performance.now() + patienceMs;
+    const patience = new Progress(patienceMs);
+    const progress = new Progress();
     for (;;) {
       const health = await askHealth(`${this.#httpUrl}/v1/health`);
       note(health);
       if (this.#stopping) throw new Failure('The start was interrupted.');
       if (health.status === 'ok') return;
-      if (performance.now() > patientUntilMs) {
-        if (health.status !== 'degraded')
-          throw new Failure(
-            `The cluster is ${health.status}. See the logs in ${this.#options.settings.SIGNMESH_DATA_DIR}.`,
-          );
+      const signs = JSON.stringify(health);
+      const lacksNodesAlone = health.status === 'degraded' && health.nodes_ready < health.nodes_total;
+      if (patience.isStalled(signs) && lacksNodesAlone && health.reasons.length <= 1) {
         this.#screen.notice('Not all nodes have joined; going on with those that have.');
         return;
+      }
+      if (progress.isStalled(signs)) {
+        const why = health.reasons.map((reason) => `${reason}. `).join('');
+        throw new Failure(
+          `The cluster is ${health.status}. ${why}See the logs in ${this.#options.settings.SIGNMESH_DATA_DIR}.`,
+        );
       }
       await new Promise((resolve) => setTimeout(resolve, healthEveryMs));
     }
@@ -258,10 +279,15 @@ class Run {
 
   async #makeKeys(sandbox: Sandbox | undefined, nodes: number): Promise<readonly ReadyKey[]> {
     if (sandbox === undefined || this.#stopping) return [];
+    let waitingFor = '';
+    const { token } = sandbox;
     return this.#screen.step(
       'keys',
-      () => readyKeys(this.#httpUrl, sandbox.token, nodes),
-      (keys) => (keys ? `${keys.length} ready-made` : 'making the ready-made ones'),
+      () => readyKeys({ baseUrl: this.#httpUrl, token, nodes, onWaiting: (why) => (waitingFor = why) }),
+      (keys) => {
+        if (keys) return `${keys.length} ready-made`;
+        return waitingFor === '' ? 'making the ready-made ones' : `waiting: ${waitingFor}`;
+      },
     );
   }
 

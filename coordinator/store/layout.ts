@@ -29,6 +29,8 @@ export const redisKeys = {
   /** Sorted set, over all tenants: see ending-sessions.ts. */
   endingTenants: 'sm:ending',
   /** The counter that gives every coordinator start its fence. */
+  /** Written now and then, to see whether Redis takes writes. */
+  probe: 'sm:probe:coordinator',
   fenceCounter: (clusterId: string) => `sm:fence:${clusterId}`,
 };
 

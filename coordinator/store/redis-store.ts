@@ -7,6 +7,8 @@
  */
 import { Redis } from 'ioredis';
 import type { Store, WriteOutcome } from '../../actors/contract.ts';
+import { type Log, silentLog } from '../../actors/live/ports.ts';
+import { RedisWatch } from '../../actors/live/redis-watch.ts';
 import { tenantPrefix } from '../../proto/event-log.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import type { ConflictCode, CoordinatorRecord, CoordinatorWrite } from '../messages.ts';
@@ -43,6 +45,10 @@ export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
 export interface RedisStoreOptions {
   readonly redisUrl: string;
   readonly clusterId: string;
+  /** Where it is said, once for each change, why Redis takes no writes. */
+  readonly log?: Log;
+  /** Called likewise; undefined: it takes writes. */
+  readonly onTrouble?: (trouble: string | undefined) => void;
   /** How long a command waits for Redis; 5 s by default. */
   readonly commandTimeoutMs?: number;
   /** Called at every change of whether Redis answers. */
@@ -51,10 +57,11 @@ export interface RedisStoreOptions {
   readonly onFenced: () => void;
 }
 
-/** Connects, raises the fence. Rejects when Redis does not answer. */
+const fenceRetryMs = 250;
+
+/** Connects and raises the fence, however long Redis refuses: until then nothing can be opened. Never rejects. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const redis = new Redis(options.redisUrl, {
-    lazyConnect: true,
     enableAutoPipelining: true,
     maxRetriesPerRequest: null,
     commandTimeout: options.commandTimeoutMs ?? 5000,
@@ -67,10 +74,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   redis.defineCommand('updateSession', { numberOfKeys: 6, lua: updateSession });
   redis.defineCommand('closeKey', { numberOfKeys: 2, lua: closeKey });
   const scripts = redis as unknown as Scripts;
-  const fence = await redis.incr(redisKeys.fenceCounter(options.clusterId)).catch((error: unknown) => {
-    redis.disconnect();
-    throw error;
+  const watch = new RedisWatch({
+    ...{ redis, url: options.redisUrl, log: options.log ?? silentLog },
+    probeKey: redisKeys.probe,
+    onChange: () => options.onTrouble?.(watch.trouble),
   });
+  options.onTrouble?.(watch.trouble);
+  const fence = await raiseFence(redis, redisKeys.fenceCounter(options.clusterId));
   const ending = new EndingSessions(redis);
   const keys = new Map<string, CoordinatorRecord>();
 
@@ -79,6 +89,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     load,
     write,
     close: async () => {
+      watch.stop();
       // A Redis that is away would keep a polite goodbye waiting.
       if (redis.status === 'ready') await redis.quit().catch(() => undefined);
       redis.disconnect();
@@ -176,6 +187,18 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     if (code === 'OK') return { kind: 'written' };
     if (code === 'FENCED') options.onFenced();
     return { kind: 'conflict', code, current: sessionRecord(readSession(pairsOf(fields ?? []))) };
+  }
+}
+
+/** An attempt whose answer was lost may have raised it: numbers that nobody has do no harm. */
+async function raiseFence(redis: Redis, counter: string): Promise<number> {
+  for (;;) {
+    try {
+      return await redis.incr(counter);
+    } catch {
+      // The watch says why.
+      await new Promise((resolve) => setTimeout(resolve, fenceRetryMs));
+    }
   }
 }
 

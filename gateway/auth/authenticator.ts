@@ -26,6 +26,13 @@ export interface AuthenticatorOptions {
   readonly log?: Log;
   /** Tokens remembered, the least recently used go first. 10,000. */
   readonly cachedTokensMax?: number;
+  /** Tokens that belong to a tenant before they are registered: until they are, they get 503 and open none of their own. */
+  readonly reserved?: {
+    /** Keyed hashes. */
+    readonly hashes: ReadonlySet<string>;
+    /** One was shown and is not registered. */
+    register(): unknown;
+  };
 }
 
 export const freshMs = 5_000;
@@ -93,6 +100,11 @@ export class Authenticator {
     try {
       const record = await this.#options.store.lookup(hash);
       this.#storeIs('back');
+      const { reserved } = this.#options;
+      if (record === undefined && reserved?.hashes.has(hash)) {
+        reserved.register();
+        return new ServiceError('unavailable', 'the sandbox’s own tokens are not registered yet');
+      }
       const entry = this.#toEntry(hash, record);
       if (seen === this.#storesSeen) this.#touch(hash, entry);
       return verdict(entry, this.#clock.nowMs());

@@ -35,5 +35,7 @@ function healthBody({ environment, version, cluster }: HealthDeps) {
     quorum: status?.quorum ?? 0,
     /** "native" or "js"; empty while no coordinator is connected. */
     crypto: status?.cryptoBackend ?? '',
+    /** Why `status` is not "ok": a sentence each. */
+    reasons: cluster.reasons,
   };
 }

@@ -77,6 +77,8 @@ export class IntentDriver implements IntentKick {
   #waitTimerAtMs = 0;
   #sweepTimer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
+  /** Why the last sweep failed: it is said once, not twice a second. */
+  #sweepFailure = '';
   #running = 0;
   #stopping = false;
   #onIdle: (() => void) | undefined;
@@ -157,8 +159,13 @@ export class IntentDriver implements IntentKick {
       const startedMs = performance.now();
       try {
         await this.sweep();
+        if (this.#sweepFailure !== '') this.#log.info({}, 'the sweep for due work succeeds again');
+        this.#sweepFailure = '';
       } catch (error) {
-        this.#log.warn({ reason: reasonOf(error) }, 'the sweep for due work failed; it is tried again');
+        const reason = reasonOf(error);
+        if (reason !== this.#sweepFailure)
+          this.#log.warn({ reason }, 'the sweep for due work failed; it is tried again');
+        this.#sweepFailure = reason;
       }
       // Every tenant costs a look: with very many of them, looking takes a fifth of the time at most.
       this.#sweepLater(Math.max(this.#sweepEveryMs, 4 * (performance.now() - startedMs)));

@@ -1,5 +1,6 @@
-/** Asking Redis, so that whoever asks learns of one kind of failure: it did not answer. */
+/** Asking Redis, so that whoever asks learns of one kind of failure: it did not answer, or refused. */
 import { ReplyError } from 'ioredis';
+import { redisRefusal } from '../../actors/live/redis-refusal.ts';
 import { StoreUnavailable } from './contract.ts';
 
 /** A command that Redis does not understand is our own bug, and no trouble of Redis. */
@@ -11,6 +12,6 @@ export async function asking<T>(reply: Promise<T>): Promise<T> {
     return await reply;
   } catch (error) {
     if (error instanceof ReplyError && ourMistake.test((error as Error).message)) throw error;
-    throw new StoreUnavailable('Redis did not answer', { cause: error });
+    throw new StoreUnavailable(`Redis ${redisRefusal(error)?.text ?? 'is not connected'}`, { cause: error });
   }
 }

@@ -36,10 +36,12 @@ test('the first cluster owns it, every time; another is refused by name and with
 
 test('a Redis that is not there, or is none, cannot be used', async () => {
   const port = await freePort();
-  await expect(claimRedis(`redis://127.0.0.1:${port}`, 'cl_x')).rejects.toThrow(/cannot be used/);
+  await expect(claimRedis(`redis://127.0.0.1:${port}`, 'cl_x')).rejects.toThrow(
+    /cannot be reached: nothing listens there/,
+  );
   const url = new URL(await startRedis());
   url.password = 'wrong';
-  await expect(claimRedis(url.href, 'cl_x')).rejects.toThrow(/cannot be used: .*WRONGPASS/);
+  await expect(claimRedis(url.href, 'cl_x')).rejects.toThrow(/refuses the user or the password.*WRONGPASS/);
 });
 
 test('the password of the private one is not among the arguments', async () => {

@@ -138,6 +138,11 @@ async function health(gateway: RunningGateway): Promise<{ code: number; status: 
   return { code: statusCode, ...((await body.json()) as { status: string; coordinator: string }) };
 }
 
+async function healthBody(gateway: RunningGateway): Promise<object> {
+  const { statusCode, body } = await request(`http://${gateway.httpAddress}/v1/health`);
+  return { code: statusCode, ...((await body.json()) as object) };
+}
+
 const post = (gateway: RunningGateway) =>
   request(`http://${gateway.httpAddress}/v1/signing/share`, { method: 'POST', headers, body: '{}' });
 
@@ -178,6 +183,74 @@ describe('a gateway process', () => {
     await gateway.onRestored();
     expect((await post(gateway)).statusCode).toBe(200);
     expect(await client.keys('*')).not.toEqual([]);
+  });
+
+  it('registers its own tokens when Redis takes them, and until then opens no empty tenant with them', async () => {
+    // It answers and refuses every write, as a replica does.
+    const replica = await startRedis(undefined, ['--replicaof', '127.0.0.1', '1']);
+    cleanUps.push(() => replica.stop());
+    const approverToken = 'svc_sk_test_approvertoken01';
+    const gateway = await start({ redisUrl: replica.url, approverToken, acceptAnyTestToken: true, rateLimit: false });
+    const wallets = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await request(`http://${gateway.httpAddress}/v1/wallets`, { headers })).statusCode;
+    };
+    const client = new Client(gateway.grpcAddress, credentials.createInsecure());
+    cleanUps.push(() => client.close());
+    // Another token is served: Redis answers, and the coordinator is there.
+    await expect.poll(() => wallets('svc_sk_test_somebodyelse')).toBe(200);
+    expect(await wallets(bannerToken.token)).toBe(503);
+    expect(await wallets(approverToken)).toBe(503);
+    const refused = await grpcCall(client, share, new Uint8Array(), { authorization: headers.authorization });
+    expect(refused.error?.code).toBe(status.UNAVAILABLE);
+    await expect
+      .poll(() => healthBody(gateway))
+      .toMatchObject({
+        status: 'unavailable',
+        reasons: [
+          'the sandbox’s own tokens are not registered yet',
+          expect.stringMatching(/^Redis is a read-only replica/),
+        ],
+      });
+    const operator = new Redis(replica.url);
+    cleanUps.push(() => operator.disconnect());
+    await operator.replicaof('NO', 'ONE');
+    await untilHealthy(gateway);
+    expect([await wallets(bannerToken.token), await wallets(approverToken)]).toEqual([200, 200]);
+    expect((await grpcCall(client, share, new Uint8Array(), { authorization: headers.authorization })).error).toBe(
+      undefined,
+    );
+    expect(await healthBody(gateway)).toMatchObject({ status: 'ok', reasons: [] });
+    // Whatever is lost later is registered again, and no call meets an empty tenant meanwhile.
+    const known = await operator.keys('sm:tok:*');
+    expect(known).toHaveLength(2);
+    await operator.del(...known);
+    await gateway.onRestored();
+    expect(await wallets(bannerToken.token)).toBe(200);
+  });
+
+  it.each<[string, (client: Redis) => Promise<unknown>, (client: Redis) => Promise<unknown>]>([
+    ['OOM', (client) => client.config('SET', 'maxmemory', '1'), (client) => client.config('SET', 'maxmemory', '0')],
+    ['READONLY', (client) => client.replicaof('127.0.0.1', 1), (client) => client.replicaof('NO', 'ONE')],
+    [
+      'NOREPLICAS',
+      (client) => client.config('SET', 'min-replicas-to-write', '1'),
+      (client) => client.config('SET', 'min-replicas-to-write', '0'),
+    ],
+  ])('is degraded while Redis refuses its writes (%s), and says why', async (code, refuse, heal) => {
+    const own = await startRedis();
+    cleanUps.push(() => own.stop());
+    const gateway = await start({ redisUrl: own.url });
+    await untilHealthy(gateway);
+    const operator = new Redis(own.url);
+    cleanUps.push(() => operator.disconnect());
+    await refuse(operator);
+    const reason = expect.stringMatching(new RegExp(`^Redis .*\\(${code}\\)$`));
+    await expect
+      .poll(() => healthBody(gateway), { timeout: 10_000 })
+      .toMatchObject({ code: 200, status: 'degraded', reasons: [reason] });
+    await heal(operator);
+    await untilHealthy(gateway);
   });
 
   it('has the sandbox’s routes without anybody who runs its processes, and says so', async () => {

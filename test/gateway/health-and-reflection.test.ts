@@ -87,6 +87,7 @@ describe('health', () => {
       nodes_total: 5,
       quorum: 3,
       crypto: 'native',
+      reasons: ['4 of 5 nodes are ready'],
     });
   });
 

@@ -10,27 +10,42 @@ import { createInterface } from 'node:readline';
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
+  readonly directory: string;
+  /** Makes it stand still, or go on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void;
   /** Kills the server at once. Repeatable. */
   stop(): Promise<void>;
 }
 
-/** Resolves when the server accepts connections. `port`: to come back where an earlier one was. */
-export async function startRedis(port?: number): Promise<TestRedis> {
+/**
+ * Resolves when the server accepts connections, or says `readyLine`. `port`: to come back where an earlier one was;
+ * `settings`: as arguments.
+ */
+export async function startRedis(
+  port?: number,
+  settings: readonly string[] = [],
+  readyLine = 'Ready to accept connections',
+): Promise<TestRedis> {
   // Somebody may take the free port before the server does: then another one is tried.
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await startOn(port ?? (await freePort()));
+      return await startOn(port ?? (await freePort()), settings, readyLine);
     } catch (error) {
       if (attempt === 5) throw error;
     }
   }
 }
 
-async function startOn(port: number): Promise<TestRedis> {
+async function startOn(port: number, settings: readonly string[], readyLine: string): Promise<TestRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'signmesh-redis-'));
   const child = spawn(
     'redis-server',
-    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory],
+    [
+      ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+      '--dir',
+      directory,
+      ...settings,
+    ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const gone = new Promise<void>((resolve) => {
@@ -49,7 +64,7 @@ async function startOn(port: number): Promise<TestRedis> {
   };
   const ready = await new Promise<boolean>((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line.includes('Ready to accept connections')) resolve(true);
+      if (line.includes(readyLine)) resolve(true);
     });
     gone.then(() => resolve(false));
   });
@@ -57,7 +72,10 @@ async function startOn(port: number): Promise<TestRedis> {
     await stop();
     throw new Error(`redis-server did not start on port ${port}`);
   }
-  return { url: `redis://127.0.0.1:${port}`, port, stop };
+  const signal = (name: NodeJS.Signals): void => {
+    child.kill(name);
+  };
+  return { url: `redis://127.0.0.1:${port}`, port, directory, signal, stop };
 }
 
 export async function freePort(): Promise<number> {

@@ -50,7 +50,8 @@ async function startClusterRedis(): Promise<TestRedis> {
     await new Promise((resolve) => child.once('exit', resolve));
     rmSync(directory, { recursive: true, force: true });
   };
-  return { url: `redis://127.0.0.1:${port}`, port, stop };
+  const signal = (name: NodeJS.Signals) => void child.kill(name);
+  return { url: `redis://127.0.0.1:${port}`, port, directory, signal, stop };
 }
 
 test('it refuses what names keys of two slots', async () => {

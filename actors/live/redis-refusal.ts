@@ -1,0 +1,136 @@
+/**
+ * Why a Redis cannot be used, as one line for the person who runs it: what is wrong and what to do. Every role and every
+ * command words a refusal through here. A line never holds a password.
+ *
+ * The words of Redis are those of its source (server.c, networking.c, `shared.*err`), redis 7.
+ */
+
+export interface RedisRefusal {
+  /** Redis's own word (`OOM`), a system error's code (`ECONNREFUSED`), `TIMEOUT`, `CLOSED` or `UNKNOWN`. */
+  readonly code: string;
+  /** After "Redis at host:port": a predicate without a full stop. */
+  readonly text: string;
+  /** It ends without anybody's help: Redis is busy or still starting. */
+  readonly isTransient: boolean;
+}
+
+interface Wording {
+  readonly pattern: RegExp;
+  readonly code: string;
+  readonly text: string;
+  readonly isTransient?: true;
+}
+
+const wordings: readonly Wording[] = [
+  { pattern: /^NOAUTH\b/, code: 'NOAUTH', text: 'asks for a password: put it into REDIS_URL (redis://:PASSWORD@host)' },
+  { pattern: /^WRONGPASS\b/, code: 'WRONGPASS', text: 'refuses the user or the password: correct REDIS_URL' },
+  {
+    pattern: /^DENIED\b.*protected mode/s,
+    code: 'DENIED',
+    text: 'is in protected mode, which takes connections from its own machine alone: give it a password (requirepass), and put that into REDIS_URL',
+  },
+  {
+    pattern: /^NOPERM\b/,
+    code: 'NOPERM',
+    text: 'does not let this user run the commands that signmesh needs: widen its ACL',
+  },
+  {
+    pattern: /^READONLY\b/,
+    code: 'READONLY',
+    text: 'is a read-only replica and refuses writes: name its primary in REDIS_URL',
+  },
+  {
+    pattern: /^MISCONF\b.*\bAOF\b/s,
+    code: 'MISCONF',
+    text: 'refuses writes: it cannot write its append-only file, as when its disk is full',
+  },
+  {
+    pattern: /^MISCONF\b/,
+    code: 'MISCONF',
+    text: 'refuses writes: it cannot save to its disk (full, or not writable); its own log says why',
+  },
+  { pattern: /^OOM\b/, code: 'OOM', text: 'refuses writes: it has used up its memory (maxmemory); give it more' },
+  {
+    pattern: /^LOADING\b/,
+    code: 'LOADING',
+    text: 'is still loading its data',
+    isTransient: true,
+  },
+  { pattern: /^BUSY\b/, code: 'BUSY', text: 'is busy with a script that does not end', isTransient: true },
+  {
+    pattern: /^MASTERDOWN\b/,
+    code: 'MASTERDOWN',
+    text: 'is a replica that has lost its primary',
+    isTransient: true,
+  },
+  {
+    pattern: /^NOREPLICAS\b/,
+    code: 'NOREPLICAS',
+    text: 'refuses writes: it has fewer replicas than min-replicas-to-write',
+  },
+  {
+    pattern: /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)\b/,
+    code: 'CLUSTER',
+    text: 'is a node of a Redis Cluster, which signmesh does not use: name a Redis of its own in REDIS_URL',
+  },
+  {
+    pattern: /max number of clients/,
+    code: 'MAXCLIENTS',
+    text: 'has as many clients as it takes (maxclients)',
+    isTransient: true,
+  },
+  { pattern: /timed? ?out|ETIMEDOUT/i, code: 'TIMEOUT', text: 'does not answer', isTransient: true },
+  {
+    pattern: /Unknown RESP type|Protocol error, got/,
+    code: 'NOT_REDIS',
+    text: 'does not speak like a Redis: correct REDIS_URL',
+  },
+];
+
+const systemTexts: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'cannot be reached: nothing listens there',
+  ENOTFOUND: 'cannot be reached: its name is not known',
+  EAI_AGAIN: 'cannot be reached: its name cannot be looked up now',
+  EHOSTUNREACH: 'cannot be reached: there is no way to its host',
+  ENETUNREACH: 'cannot be reached: there is no way to its network',
+  ECONNRESET: 'closes every connection',
+  EPIPE: 'closes every connection',
+};
+
+/** Words of a client library that has no connection: they say nothing of why. */
+const withoutReason = /writeable|Connection is closed|max retries per request/i;
+const textCharsMax = 200;
+
+/** undefined: the error says nothing of why, only that there is no connection. */
+export function redisRefusal(error: unknown): RedisRefusal | undefined {
+  if (error === undefined) return undefined;
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const text = typeof message === 'string' ? message : String(error);
+  if (typeof code === 'string' && systemTexts[code] !== undefined) {
+    return { code, text: systemTexts[code], isTransient: false };
+  }
+  const found = wordings.find(({ pattern }) => pattern.test(text));
+  if (found !== undefined) {
+    return { code: found.code, text: `${found.text} (${found.code})`, isTransient: found.isTransient === true };
+  }
+  if (withoutReason.test(text)) return undefined;
+  const [line = ''] = text.split('\n', 1);
+  return {
+    code: 'UNKNOWN',
+    text: `cannot be used: ${line.slice(0, textCharsMax).replace(/\.$/, '')}`,
+    isTransient: false,
+  };
+}
+
+/** It closes connections and does not say why, or has not been heard of. */
+export const closedRefusal: RedisRefusal = {
+  code: 'CLOSED',
+  text: 'closes every connection without a word',
+  isTransient: false,
+};
+
+/** "Redis at host:port": without user and password. */
+export function redisName(url: string): string {
+  const { host, hostname } = new URL(url);
+  return `Redis at ${host === hostname ? `${host}:6379` : host}`;
+}

@@ -1,0 +1,132 @@
+/** Roles and commands over a Redis that refuses or is slow: one line names it, nothing dies of it, and what heals goes on. */
+import { spawn, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../cli/up/ports.ts';
+import { parseRecords } from '../support/cluster.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startSlowProxy } from '../support/slow-proxy.ts';
+import { eventually } from './support/eventually.ts';
+import { temporaryFolder } from './support/temporary.ts';
+import { allGone, environment, root, UpProcess } from './support/up-process.ts';
+
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+
+async function redisWith(...settings: string[]): Promise<TestRedis> {
+  const server = await startRedis(undefined, settings);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+function newCluster(): string {
+  const dataDir = temporaryFolder();
+  const { status, stderr } = spawnSync(process.execPath, [main, 'init', '--data-dir', dataDir], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+  return dataDir;
+}
+
+interface Command {
+  output: string;
+  exitCode: number | null | undefined;
+}
+
+async function start(dataDir: string, redisUrl: string, args: readonly string[]): Promise<Command> {
+  const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: root,
+    env: {
+      ...environment(place),
+      REDIS_URL: redisUrl,
+      SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:1',
+      SIGNMESH_COORDINATOR_PORT: String(await freePort()),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const command: Command = { output: '', exitCode: undefined };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      command.output += text;
+    });
+  }
+  child.on('exit', (code) => {
+    command.exitCode = code;
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return command;
+}
+
+const warnings = ({ output }: Command) =>
+  parseRecords(output).filter(({ event, level }) => event === 'redis.refuses' && level === 40);
+
+test('a role names a Redis that refuses it in one line, stays, and goes on when it is healed', async () => {
+  const server = await redisWith('--maxmemory', '1');
+  const dataDir = newCluster();
+  const roles = ['coordinator', 'gateway', 'worker'];
+  const started = await Promise.all(roles.map((role) => start(dataDir, server.url, [role])));
+  for (const [index, role] of roles.entries()) {
+    const said = () => warnings(started[index]!).length > 0;
+    await eventually(`${role} names Redis`, said, 60_000);
+  }
+  const operator = new Redis(server.url);
+  onTestFinished(() => operator.disconnect());
+  // Asked many times meanwhile.
+  const asked = Number(/total_commands_processed:(\d+)/.exec(await operator.info('stats'))?.[1]);
+  const more = async () =>
+    Number(/total_commands_processed:(\d+)/.exec(await operator.info('stats'))?.[1]) > asked + 100;
+  await eventually('more attempts', more, 60_000);
+  for (const [index, role] of roles.entries()) {
+    const command = started[index]!;
+    expect(warnings(command), role).toHaveLength(1);
+    expect(warnings(command)[0]!.msg).toMatch(/^Redis at 127\.0\.0\.1:\d+ refuses writes: .*maxmemory.*\(OOM\)/);
+    expect(command.output).not.toMatch(/^ {4}at /m);
+    expect(command.exitCode).toBe(undefined);
+  }
+  await operator.config('SET', 'maxmemory', '0');
+  const [coordinator, gateway, worker] = started as [Command, Command, Command];
+  await eventually('the coordinator starts', () => coordinator.output.includes('coordinator started'), 30_000);
+  await eventually('the gateway registers', () => gateway.output.includes('tokens are registered'), 30_000);
+  await eventually('the worker is told', () => worker.output.includes('takes writes'), 30_000);
+});
+
+test('a command ends with one line that names it', async () => {
+  const server = await redisWith('--requirepass', 'another');
+  const dataDir = newCluster();
+  const url = server.url.replace('//', '//:secret@');
+  const commands = [['tokens', 'list', '--tenant', 't'], ['credentials', 'rewrap'], ['up']];
+  const started = await Promise.all(commands.map((args) => start(dataDir, url, args)));
+  for (const [index, args] of commands.entries()) {
+    const command = started[index]!;
+    await eventually(`${args[0]} ends`, () => command.exitCode !== undefined, 60_000);
+    expect(command.exitCode).toBe(1);
+    expect(command.output.trim().split('\n')).toEqual([
+      expect.stringMatching(/^signmesh: Redis at 127\.0\.0\.1:\d+ refuses the user or the password: .*WRONGPASS/),
+    ]);
+  }
+});
+
+test('a slow start gives the right sandbox: up waits until its token is registered, and says so', async () => {
+  const server = await redisWith();
+  // Slower than a gateway waits for an answer.
+  const proxy = await startSlowProxy(server.port, 1_200);
+  onTestFinished(() => proxy.stop());
+  const dataDir = temporaryFolder();
+  const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
+  const settings = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, SIGNMESH_WORKERS: '1', SIGNMESH_NODES: '3' };
+  const up = new UpProcess(place, undefined, settings);
+  onTestFinished(() => void up.child.kill('SIGKILL'));
+  await eventually('up names what it waits for', () => /tokens are not registered yet/.test(up.output), 120_000);
+  expect(up.stdout).toBe('');
+  proxy.delayMs = 0;
+  const ready = await up.ready();
+  const headers = { authorization: `Bearer ${ready.token}` };
+  expect((await fetch(`${ready.http}/v1/sandbox/nodes`, { headers })).status).toBe(200);
+  expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
+  const redis = new Redis(server.url);
+  onTestFinished(() => redis.disconnect());
+  const tenants = await redis.keys('sm:{t:*');
+  expect(new Set(tenants.map((key) => /\{t:([^}]+)\}/.exec(key)?.[1]))).toEqual(new Set(['tn_sandbox']));
+  up.child.kill('SIGTERM');
+  await up.exit();
+  await allGone(ready.pids);
+});
