@@ -17,6 +17,7 @@ import {
   type Roster,
   serializeRoster,
 } from '../proto/roster.ts';
+import { checkDataFormat, rosterFile, withDataFormat } from './data-format.ts';
 import { errorText, exitCodes, Failure } from './failure.ts';
 import { makeDirectory, readIfThere, writeOnce } from './files.ts';
 
@@ -34,8 +35,6 @@ export const secretFiles = {
 
 /** The keys that seal provider credentials: 1.key, 2.key, …; the highest is current. Rotation adds to them. */
 export const credentialKeysDir = 'gateway/credential-keys';
-
-export const rosterFile = 'cluster.json';
 
 /** Secrets that no other process knows, so that a data directory made before they were can get them later. */
 const lateSecrets = [secretFiles.gatewayReceipt, `${credentialKeysDir}/1.key`];
@@ -66,11 +65,12 @@ export function ensureClusterMaterial(
 }
 
 /**
- * The roster of a data directory. Throws a Failure when there is none, and when the directory was set up for another
+ * The roster of a data directory. Throws a Failure when there is none, when it is another version's, and when the directory was set up for another
  * environment than the process runs in: a role that took a production cluster for a sandbox would open what production
  * closes. `environment` undefined: the caller serves neither.
  */
 export function readRoster(dataDir: string, environment: ClusterEnvironment | undefined): Roster {
+  checkDataFormat(dataDir);
   const text = readIfThere(join(dataDir, rosterFile));
   if (text === undefined) {
     throw new Failure(`There is no cluster in ${dataDir}. Make one with "signmesh init", or set SIGNMESH_DATA_DIR.`);
@@ -122,7 +122,7 @@ function make(dataDir: string, nodes: number, environment: ClusterEnvironment): 
     gateway: identityFromSeed(secret(secretFiles.gatewayIdentity)).publicKey,
   };
   // Another process may have been quicker: what stands on the disk is the roster.
-  writeOnce(join(dataDir, rosterFile), serializeRoster(roster, environment));
+  writeOnce(join(dataDir, rosterFile), withDataFormat(serializeRoster(roster, environment)));
 }
 
 function makeLateSecrets(dataDir: string): void {

@@ -23,7 +23,7 @@ export async function claimRedis(url: string, clusterId: string): Promise<void> 
   });
   if (owner === clusterId) return;
   throw new Failure(
-    `REDIS_URL: the Redis at ${new URL(url).host} holds the state of another cluster (${owner}; this one is ${clusterId}). Name another Redis, or another database of it.`,
+    `REDIS_URL: the Redis at ${new URL(url).host} holds the state of another cluster (${owner}; this one is ${clusterId}). Name another Redis, another database of it, or empty this one (FLUSHDB).`,
     exitCodes.usage,
   );
 }

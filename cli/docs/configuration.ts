@@ -1,5 +1,6 @@
 /** docs/configuration.md: every variable of cli/config.ts, and what lies in the data directory. */
 import { type Variable, variables } from '../config.ts';
+import { dataFormats } from '../data-format.ts';
 
 export function configurationPage(): string {
   const rows = Object.entries(variables as Readonly<Record<string, Variable<unknown>>>).map(([name, entry]) => {
@@ -30,7 +31,7 @@ along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what sta
 
 | Path | What | Secret |
 |---|---|---|
-| \`cluster.json\` | the roster: who belongs to the cluster; every process pins it | no |
+| \`cluster.json\` | the roster: who belongs to the cluster; every process pins it; the number of the data format | no |
 | \`join.secret\` | what members of the cluster prove to each other | yes |
 | \`sandbox.json\` | the seed of the ready-made keys, and the two tokens of the banner | with a seed of your own |
 | \`coordinator/\`, \`gateway/\`, \`node-N/\` | the identity and keys of one process, and a node's store | yes |
@@ -44,5 +45,17 @@ along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what sta
 Directories are 0700 and files 0600. Nothing in it is made anew once \`cluster.json\` stands; what a newer
 version needs of a gateway's own is added by \`up\` and \`init\`. To start afresh, stop the
 cluster and remove the directory.
+
+### Data formats
+
+One number tells the format of everything that is stored: this directory, its Redis, the nodes' stores and the snapshots.
+It stands in \`cluster.json\` and in each snapshot, and every role checks it before it reads anything else. A version
+refuses what another one stored, in one line that says what to do: remove the directory (\`rm -r .signmesh\`; with
+docker compose \`docker compose down --volumes\`) and start again, or choose another \`--data-dir\`. A snapshot of another
+format is a 409 when it is restored.
+
+| Data format | What it has |
+|---|---|
+${dataFormats.map(({ format, what }) => `| ${format} | ${what} |`).join('\n')}
 `;
 }

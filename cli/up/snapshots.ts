@@ -16,6 +16,7 @@ import { systemRandom } from '../../actors/live/ports.ts';
 import { ControlError, type SnapshotStatus } from '../../faults/control.ts';
 import type { SnapshotControl } from '../../plane/ports.ts';
 import { uuidV7 } from '../../proto/ids.ts';
+import { dataFormat, versionOf } from '../data-format.ts';
 import { makeDirectory } from '../files.ts';
 import { type Processes, storeFolder } from './processes.ts';
 import { dumpRedis } from './redis-state.ts';
@@ -34,6 +35,8 @@ export interface SnapshotOptions {
 
 interface Meta extends SnapshotStatus {
   readonly clockOffsetMs: number;
+  /** Of what is in it; format 1 did not name itself. */
+  readonly dataFormat?: number;
   /** Of its files. */
   readonly digest: string;
 }
@@ -75,7 +78,7 @@ export class Snapshots implements SnapshotControl {
         writeFileSync(join(part, redisFile), redis, { mode: 0o600 });
       });
       const status = { id, name, takenMs: Date.now(), bytes: sizeOf(part) };
-      const meta: Meta = { ...status, clockOffsetMs, digest: digestOf(part) };
+      const meta: Meta = { ...status, dataFormat, clockOffsetMs, digest: digestOf(part) };
       writeFileSync(join(part, 'meta.json'), JSON.stringify(meta), { mode: 0o600 });
       renameSync(part, join(this.#folder, id));
       return status;
@@ -91,6 +94,11 @@ export class Snapshots implements SnapshotControl {
 
   async restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }> {
     const meta = this.#find(id);
+    const { dataFormat: format = 1 } = meta;
+    if (format !== dataFormat) {
+      const message = `snapshot ${id} was taken by ${versionOf(format)}: delete it, and take it again`;
+      throw new ControlError({ code: 'conflict', message });
+    }
     await this.#becomes({ id, digest: meta.digest });
     return { snapshot: statusOf(meta), clockOffsetMs: meta.clockOffsetMs };
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Roster } from '../../proto/roster.ts';
 import { ensureClusterMaterial } from '../cluster-material.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../config.ts';
+import { checkDataFormat } from '../data-format.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { makeDirectory, replaceFile } from '../files.ts';
 import { claimRedisPatiently } from '../redis-owner.ts';
@@ -140,6 +141,7 @@ class Run {
     for (const folder of [dataDir, runDir, join(dataDir, 'logs')]) makeDirectory(folder);
     this.#lock = takeLock(join(runDir, 'up.lock'), dataDir);
     await endLeftovers(runDir, say);
+    checkDataFormat(dataDir);
     for (const listener of fixedListeners(settings)) await checkPortFree(listener);
     // Before the sandbox: a production cluster's directory gets no ready-made keys.
     const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES, settings.SIGNMESH_ENVIRONMENT);

@@ -17,7 +17,14 @@ import { assertGatewayConfig, type GatewayConfig } from '../../gateway/config.ts
 import { type RunningGateway, runGateway } from '../../gateway/main.ts';
 import { type Call, CallReplySchema, ClusterStatusSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { SignatureShareResponseSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, type WireMessage } from '../../proto/wire.ts';
+import {
+  decodeFrames,
+  decodeHandshake,
+  encodeFrame,
+  encodeHandshake,
+  type WireMessage,
+  wireProtocolVersions,
+} from '../../proto/wire.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { healthyCluster, proof } from './support/fake-coordinator.ts';
 import { grpcCall } from './support/gateway.ts';
@@ -48,7 +55,7 @@ class HeldCoordinator {
       port,
       codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
       handshake: {
-        protocolVersions: [1],
+        protocolVersions: wireProtocolVersions,
         clusterId: roster.clusterId,
         coordinatorBoot: 'boot',
         joinSecret,
