@@ -20,12 +20,12 @@ import { seal } from '../../crypto/sealing.ts';
 import type { DkgFinished, DkgOpening, DkgVerdict } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
-import { nodeDkgAddress, wire } from '../messages.ts';
+
 import { answer } from '../session/answers.ts';
 import { advance } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import { nodeList } from '../session/wording.ts';
-import { concludeDkg } from './closing.ts';
+import { concludeDkg, discardAttempt } from './closing.ts';
 import { type DkgTurn, isPlayed, nodeIds, pair, sortedPairs, suppliedOpening, termsOf } from './state.ts';
 
 /** Whether two openings of one dealer are the same bytes. */
@@ -150,14 +150,7 @@ export function failAttempt(
   const { attempt } = record.ceremony;
   const changes = { attempt: attempt + 1, fresh: true, played: {}, verified: [], culprits, stalledBy: stalled };
   concludeDkg(turn, advance(record, failed, turn.context, changes), { culprits });
-  const { tenant, sessionId } = record;
-  for (const id of nodeIds(record)) {
-    turn.effects.push({
-      kind: 'send',
-      to: nodeDkgAddress(id, tenant, sessionId),
-      message: wire({ tenant, session: sessionId, attempt }, { case: 'dkgDiscard', value: {} }),
-    });
-  }
+  discardAttempt(turn, record);
 }
 
 /** Of a node of the session, which is in the roster. */

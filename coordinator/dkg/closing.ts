@@ -1,5 +1,6 @@
 /** How a DKG session leaves its round: completed, expired, or given up. Every call in hand is answered. */
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { nodeDkgAddress, wire } from '../messages.ts';
 import { answer, sessionAnswer } from '../session/answers.ts';
 import { advance, type KeyRecord } from '../session/record.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
@@ -26,7 +27,21 @@ export function expireDkg(turn: DkgTurn): boolean {
   const { record } = turn.state;
   if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
   concludeDkg(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
+  discardAttempt(turn, record);
   return true;
+}
+
+/**
+ * Nothing comes of this attempt any more: its nodes forget what they dealt and what they were dealt, and keep the number of
+ * the attempt alone. A node that is unreachable keeps its record until a later attempt; one whose key is final refuses.
+ */
+export function discardAttempt(turn: DkgTurn, record: DkgSession): void {
+  const { tenant, sessionId: session, ceremony } = record;
+  const about = { tenant, session, attempt: ceremony.attempt };
+  for (const id of nodeIds(record)) {
+    const to = nodeDkgAddress(id, tenant, session);
+    turn.effects.push({ kind: 'send', to, message: wire(about, { case: 'dkgDiscard', value: {} }) });
+  }
 }
 
 /** The wait for nodes is over. */
