@@ -10,7 +10,7 @@ import type { NodeConfig } from '../nodes/config.ts';
 import { credentialKeysDir, readRoster, readSecret, readSecretFile, secretFiles } from './cluster-material.ts';
 import { clientDealersAllowed, required, type Settings } from './config.ts';
 import { exitCodes, Failure } from './failure.ts';
-import { readSandbox, sandboxSessions, sandboxTenant } from './sandbox.ts';
+import { readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './sandbox.ts';
 
 /** The variables' descriptions say it. */
 const rateLimitWindowS = 10;
@@ -105,6 +105,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
     ...(sandbox && {
       bannerToken: { token: sandbox.token, tenant: sandboxTenant },
       approverToken: sandbox.approverToken,
+      readyMadeKeys: { tenant: sandboxTenant, schemes: sandboxSchemes },
     }),
     ...(sandboxControl && { sandboxControl }),
     logLevel: settings.SIGNMESH_LOG_LEVEL,

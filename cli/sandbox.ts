@@ -1,11 +1,12 @@
 /**
- * The sandbox's ready-made things: one tenant, its two tokens, two keys. They come from a seed, so that every fresh start
+ * The sandbox's ready-made things: one tenant, its two tokens, a key for each scheme. They come from a seed, so that every fresh start
  * shows the same keys, as local chains do. The default seed is public: whoever reads this file owns those keys. That
  * is the point of them, and the reason why nothing of value may ever be sent there.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { newToken } from '../gateway/auth/token-format.ts';
+import type { KeyScheme } from '../proto/key-schemes.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { readIfThere, writeOnce } from './files.ts';
 
@@ -14,7 +15,14 @@ export const sandboxTenant = 'tn_sandbox';
 export const sandboxSessions = {
   secp256k1: 'sandbox-secp256k1',
   ed25519: 'sandbox-ed25519',
+  bip340: 'sandbox-bip340',
 } as const;
+/** The one scheme that each of their keys signs with. */
+export const sandboxSchemes: Readonly<Record<string, KeyScheme>> = {
+  [sandboxSessions.secp256k1]: 'mock_ecdsa',
+  [sandboxSessions.ed25519]: 'frost_ed25519',
+  [sandboxSessions.bip340]: 'frost_bip340',
+};
 
 const publicSeedText = 'signmesh sandbox, public seed 1: never send anything of value here';
 const publicToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';

@@ -24,6 +24,7 @@ import {
   SignatureShareRequestSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../proto/ids.ts';
+import { keyBinding } from '../proto/key-schemes.ts';
 import {
   identifierCharsMax,
   isWalletKey,
@@ -111,6 +112,7 @@ function route(
     walletTerms: frame.walletTerms,
     order: frame.order,
     witnessMacs: frame.witnessMacs,
+    keyScheme: keyBinding(frame.keyScheme) ?? '',
     fault: undefined,
   };
   if (frame.method === Method.CLOSE_KEY) return closeKey(facts, frame.request);
@@ -145,6 +147,7 @@ function route(
     walletTerms: facts.walletTerms,
     order: facts.order,
     witnessMacs: facts.witnessMacs,
+    keyScheme: facts.keyScheme,
     fault: contextFault(orchestration),
     method: client.method,
     request: client.request,

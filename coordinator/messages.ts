@@ -12,6 +12,7 @@ import type {
   ResumeSessionRequest,
   SignatureShareRequest,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { KeyBinding } from '../proto/key-schemes.ts';
 import type { WireBody, WireBodyInit, WireMessage } from '../proto/wire.ts';
 import type { Answer } from './session/answers.ts';
 import type { KeyRecord, SessionRecord } from './session/record.ts';
@@ -45,6 +46,8 @@ export interface CallFacts {
   readonly order: SigningOrder | undefined;
   /** Of a call with a witness: its gateway's order for that; else empty. */
   readonly witnessMacs: Uint8Array;
+  /** A key's making: the only scheme that it will sign with; empty: its first session will say. */
+  readonly keyScheme: KeyBinding;
   /** What the door found wrong with the call: its session changes nothing, and adds its checkpoint to the answer. */
   readonly fault: Answer | undefined;
 }
@@ -163,7 +166,8 @@ export type CoordinatorWrite =
    * A new session and its event. With `guardIntent` it takes the intent's place: refused INTENT_TAKEN while that place is
    * held by a live or completed session. One that could still be resumed, or whose lifetime is over, ends in the same
    * step: INTENT_HELD names it, unless `ends` is its next epoch, which is then written with its own event. A closed key
-   * opens no session: KEY_CLOSED (mock directives come before any key, and open one).
+   * opens no session: KEY_CLOSED (mock directives come before any key, and open one). `binds`: the session's key as this
+   * session binds it; when the stored one is bound to another scheme by now, nothing is written: KEY_BOUND, with that key.
    */
   | {
       readonly kind: 'create';
@@ -172,10 +176,11 @@ export type CoordinatorWrite =
       readonly guardIntent: string;
       readonly nowMs: number;
       readonly ends?: { readonly session: SessionRecord; readonly event: LoggedEvent };
+      readonly binds?: KeyRecord;
     }
   /**
    * The next epoch of a session, the event of its new state, and the key it made, if any. Refused unless the stored epoch
-   * is one lower. A session of a closed key neither goes on (RESUMED) nor completes: KEY_CLOSED.
+   * is one lower. A session of a closed key neither goes on (RESUMED) nor completes: KEY_CLOSED. `binds` as above.
    */
   | {
       readonly kind: 'update';
@@ -183,12 +188,20 @@ export type CoordinatorWrite =
       /** With every new state; none of a step within a state. */
       readonly event?: LoggedEvent;
       readonly key?: KeyRecord;
+      readonly binds?: KeyRecord;
     }
   /** From now on the key of this wallet opens no session. For good. */
   | { readonly kind: 'closeKey'; readonly tenant: string; readonly keyId: string };
 
 /** Why a write was refused: codes of a `conflict`. */
-export type ConflictCode = 'SESSION_EXISTS' | 'INTENT_TAKEN' | 'INTENT_HELD' | 'KEY_CLOSED' | 'EPOCH' | 'FENCED';
+export type ConflictCode =
+  | 'SESSION_EXISTS'
+  | 'INTENT_TAKEN'
+  | 'INTENT_HELD'
+  | 'KEY_CLOSED'
+  | 'KEY_BOUND'
+  | 'EPOCH'
+  | 'FENCED';
 
 export type CoordinatorInput = Input<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
 export type CoordinatorEffect = Effect<CoordinatorMessage, CoordinatorWrite>;

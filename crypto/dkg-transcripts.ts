@@ -3,8 +3,9 @@
  *
  * Nodes make these bytes and the coordinator checks the same ones, so they stand here, where both can reach them.
  *
- * - The *session context* names tenant, session, attempt, roster, curve, threshold and size. Every other transcript and
- *   every proof of possession begins with it, so that nothing said in one session, attempt or cluster holds in another.
+ * - The *session context* names tenant, session, attempt, roster, curve, threshold, size and, if given, the scheme. Every
+ *   other transcript and every proof of possession begins with it, so that nothing said in one session, attempt or cluster
+ *   holds in another.
  * - An *opening* is a dealer's public part; the dealer's identity signs its transcript. An opening that a client plays
  *   has commitments only: its possession, sealing key and signature count as empty, whatever they hold.
  * - A *sealed share* is bound to (context, sender, recipient) as associated data, and signed by its dealer, so that a
@@ -36,6 +37,8 @@ export interface DkgTerms {
   readonly curve: Curve;
   readonly threshold: number;
   readonly totalNodes: number;
+  /** The name of the only scheme that the key will sign with; absent or empty: that of its first signature. */
+  readonly scheme?: string;
 }
 
 /** A dealer's public part; has the fields of the wire's DkgOpening. */
@@ -88,6 +91,8 @@ export function sessionContext(terms: DkgTerms): Uint8Array {
     utf8(terms.curve),
     u32be(terms.threshold),
     u32be(terms.totalNodes),
+    // A key that its first signature binds has the context that keys had before there were schemes.
+    ...(terms.scheme ? [utf8(terms.scheme)] : []),
   );
   contexts.current.set(terms, context);
   return context;

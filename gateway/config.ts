@@ -1,5 +1,6 @@
 /** What a gateway process must be told. The command line fills it from flags, variables and cluster files. */
 import type { SandboxControl } from '../faults/control.ts';
+import type { KeyScheme } from '../proto/key-schemes.ts';
 import type { Roster } from '../proto/roster.ts';
 import { type TokenEnvironment, tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
@@ -41,9 +42,17 @@ export interface GatewayConfig {
   readonly bannerToken?: { readonly token: string; readonly tenant: string };
   /** Sandbox only: a second fixed token of the banner's tenant, so that one person can try approvals. Secret. */
   readonly approverToken?: string;
+  /** Sandbox only: DKG sessions of the banner's tenant whose keys have one scheme from the start. */
+  readonly readyMadeKeys?: ReadyMadeKeys;
   /** Sandbox only: whoever runs the cluster's processes. Without it what needs them answers 503. */
   readonly sandboxControl?: SandboxControl;
   readonly logLevel: LogLevel;
+}
+
+export interface ReadyMadeKeys {
+  readonly tenant: string;
+  /** By session id. */
+  readonly schemes: Readonly<Record<string, KeyScheme>>;
 }
 
 /** Throws an Error that names the setting, never its value. */
@@ -79,6 +88,7 @@ export function assertGatewayConfig(config: GatewayConfig): void {
     need(tokenEnvironment(approverToken) === 'sandbox', 'approverToken must be a svc_sk_test_ token');
     need(approverToken !== bannerToken?.token, 'approverToken must differ from bannerToken.token');
   }
+  need(config.readyMadeKeys === undefined || environment === 'sandbox', 'readyMadeKeys is for a sandbox alone');
   need(config.sandboxControl === undefined || environment === 'sandbox', 'sandboxControl is for a sandbox alone');
 }
 

@@ -84,7 +84,8 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
     log,
     ...(environment === 'sandbox' && { sandbox }),
   });
-  const doors = { admission, calls, cluster, log, wallets: wallets.store };
+  const { readyMadeKeys } = config;
+  const doors = { admission, calls, cluster, log, wallets: wallets.store, ...(readyMadeKeys && { readyMadeKeys }) };
   const http = await buildHttp({ ...doors, environment, version: packageVersion(), rest: wallets });
   const grpc = buildGrpc(doors);
   const onRestored = async () => {

@@ -1,14 +1,23 @@
 /**
  * A key package as a record: the final one under `key/…`, the provisional one inside its DKG record.
  *
- * JSON, `v` 1. The signing share is secret; everything else may be public.
+ * JSON, `v` 1; a final one also says which scheme the key is bound to. The signing share is secret; everything else may be
+ * public.
  */
 import { fromHex, toHex, utf8 } from '../crypto/bytes.ts';
 import { type Curve, groupOf } from '../crypto/group.ts';
 import type { KeyPackage } from '../crypto/key-package.ts';
+import { bindingAtMaking, type KeyBinding } from '../proto/key-schemes.ts';
 import type { NodeRecord } from './records.ts';
 
 const decoder = new TextDecoder();
+
+/** What a node's store holds of a final key. */
+export interface StoredKey {
+  readonly keyPackage: KeyPackage;
+  /** The only scheme that this node signs with under the key; empty: its first signature will say. */
+  readonly scheme: KeyBinding;
+}
 
 /** The JSON form of a key package. */
 export interface KeyPackageJson {
@@ -51,13 +60,18 @@ export function keyPackageFromJson(json: KeyPackageJson): KeyPackage {
   };
 }
 
-export function encodeKeyRecord(keyPackage: KeyPackage): NodeRecord {
-  return utf8(JSON.stringify({ v: 1, ...keyPackageToJson(keyPackage) }));
+export function encodeKeyRecord({ keyPackage, scheme }: StoredKey): NodeRecord {
+  return utf8(JSON.stringify({ v: 1, scheme, ...keyPackageToJson(keyPackage) }));
 }
 
-/** Throws on anything that `encodeKeyRecord` did not write; the store has authenticated it, so that would be our bug. */
-export function decodeKeyRecord(record: NodeRecord): KeyPackage {
-  return keyPackageFromJson(parseRecord(record, 'key') as unknown as KeyPackageJson);
+/**
+ * Throws on anything that `encodeKeyRecord` did not write; the store has authenticated it, so that would be our bug. A
+ * record of before keys were bound has no scheme: its key is bound as if it were made now.
+ */
+export function decodeKeyRecord(record: NodeRecord): StoredKey {
+  const json = parseRecord(record, 'key') as unknown as KeyPackageJson & { readonly scheme?: KeyBinding };
+  const keyPackage = keyPackageFromJson(json);
+  return { keyPackage, scheme: json.scheme ?? bindingAtMaking(keyPackage.curve, '') ?? '' };
 }
 
 /** The JSON object of a record of version 1. The error never quotes the record, since that is secret. */

@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type Logger, pino } from 'pino';
-import type { ActorEvent, Address } from '../actors/contract.ts';
+import type { ActorEvent, Address, Envelope } from '../actors/contract.ts';
 import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
 import { LinkClient } from '../actors/live/link-client.ts';
 import { systemRandom } from '../actors/live/ports.ts';
@@ -24,6 +24,7 @@ import {
 import { nodeBehaviours } from './behaviours.ts';
 import { checkNodeConfig, type NodeConfig } from './config.ts';
 import { KeyStore } from './key-store.ts';
+import { isLocal, type NodeMessage } from './messages.ts';
 import type { NodeRecord, NodeWrite } from './records.ts';
 
 export interface RunningNode {
@@ -45,11 +46,11 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
   const store = await KeyStore.open({ storeDir, nodeId, storageKey, random: systemRandom });
 
   const { signer, dkg } = nodeBehaviours({ nodeId, boot, roster, identitySeed, allowClientDealers, sandbox });
-  const system = new LiveSystem<WireMessage, NodeWrite, NodeRecord>({
+  const system = new LiveSystem<NodeMessage, NodeWrite, NodeRecord>({
     behaviours: [signer, dkg],
     store,
     log,
-    describe: (message) => message.body.case,
+    describe: (message) => (isLocal(message) ? message.kind : message.body.case),
     onEvent: (address, event) => logEvent(log, address, event),
   });
   const link = new LinkClient<WireMessage>({
@@ -71,7 +72,10 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
     },
     log,
   });
-  system.connect(link);
+  system.connect({
+    // Local messages never leave the process.
+    send: (envelope) => (isLocal(envelope.message) ? 'noRoute' : link.send(envelope as Envelope<WireMessage>)),
+  });
   link.start();
   log.info({ boot, crypto: cryptoBackend(), sandbox: sandbox !== undefined }, 'node started');
 
@@ -86,7 +90,7 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
 
 /** The system first, so that what became true is still told; the store last, when nobody writes any more. */
 async function shutDown(
-  system: LiveSystem<WireMessage, NodeWrite, NodeRecord>,
+  system: LiveSystem<NodeMessage, NodeWrite, NodeRecord>,
   link: LinkClient<WireMessage>,
   store: KeyStore,
   log: Logger,

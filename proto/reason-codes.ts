@@ -78,6 +78,11 @@ export const reasonCodes = {
     text: 'This keystore_type is not built yet: use UNSPECIFIED, MOCK_THRESHOLD or MPC_FROST.',
     helps: 'correctedCall',
   },
+  KEYSTORE_MISMATCH: {
+    state: S.DENIED,
+    text: 'The key is bound to another scheme than keystore_type names: name its own, or leave it unspecified.',
+    helps: 'correctedCall',
+  },
   WALLET_KEY_NOT_FOUND: {
     state: S.DENIED,
     text: 'wallet_id is neither a wallet nor the session_id of a completed DKG.',

@@ -26,7 +26,7 @@ import type { WireMessage } from '../proto/wire.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** In whose name the gateway asks: a client's unless told otherwise. */
-export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'walletService'> {
+export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'walletService' | 'keyScheme'> {
   readonly walletTerms?: {
     readonly intentsOnly?: boolean;
     readonly approvalMode?: ApprovalMode;

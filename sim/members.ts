@@ -23,6 +23,7 @@ import {
 } from '../coordinator/messages.ts';
 import type { WriteVerdict } from '../faults/engine-contract.ts';
 import { type NodeIdentity, nodeBehaviours } from '../nodes/behaviours.ts';
+import { isLocal as isLocalToNode, type NodeMessage } from '../nodes/messages.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { WireMessage } from '../proto/wire.ts';
@@ -49,13 +50,23 @@ export interface MemberPorts<W, R> {
   readonly wrote: ((write: W, outcome: WriteOutcome<R>['kind']) => void) | undefined;
 }
 
-export type NodeMachine = Machine<WireMessage, NodeWrite, NodeRecord>;
+export type NodeMachine = Machine<NodeMessage, NodeWrite, NodeRecord>;
 export type CoordinatorMachine = Machine<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
 
 export function nodeMachine(identity: NodeIdentity, ports: MemberPorts<NodeWrite, NodeRecord>): NodeMachine {
   const { signer, dkg } = nodeBehaviours(identity);
   const { time, nowMs, observe, stepped, bug, random } = ports;
-  const world = { time, nowMs, observe, stepped, bug, carry: ports.send, deadLetter: () => undefined };
+  const { send } = ports;
+  const world = {
+    time,
+    nowMs,
+    observe,
+    stepped,
+    bug,
+    carry: (envelope: Envelope<NodeMessage>) =>
+      isLocalToNode(envelope.message) ? 'noRoute' : send(envelope as Envelope<WireMessage>),
+    deadLetter: () => undefined,
+  } as const;
   const machine: NodeMachine = new Machine(world, {
     behaviours: [signer, dkg],
     random,

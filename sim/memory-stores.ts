@@ -10,7 +10,7 @@ import {
   openSessionsKey,
   sessionKey,
 } from '../coordinator/messages.ts';
-import type { SessionRecord } from '../coordinator/session/record.ts';
+import type { KeyRecord, SessionRecord } from '../coordinator/session/record.ts';
 import { changeOf, endingOf, openingOf } from '../coordinator/store/layout.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
 import type { LoggedEvent } from '../proto/event-log.ts';
@@ -145,14 +145,28 @@ export function memoryCoordinatorStore(
     current: current && { kind: 'session', session: copyOf(current) },
   });
 
+  /** The refusal when the stored key is gone, or bound to another scheme. */
+  function boundOtherwise(binds: KeyRecord | undefined): WriteOutcome<CoordinatorRecord> | undefined {
+    if (!binds) return undefined;
+    const stored = records.get(keyKey(binds.tenant, binds.keyId));
+    const standing = stored?.kind === 'key' ? stored.key.scheme : undefined;
+    if (standing === '' || standing === binds.scheme) return undefined;
+    return { kind: 'conflict', code: 'KEY_BOUND', current: copyOf(stored) };
+  }
+
+  function bind(binds: KeyRecord | undefined): void {
+    if (binds) records.set(keyKey(binds.tenant, binds.keyId), { kind: 'key', key: copyOf(binds) });
+  }
+
   function create(write: Extract<CoordinatorWrite, { kind: 'create' }>): WriteOutcome<CoordinatorRecord> {
-    const { session: next, guardIntent, nowMs, ends } = write;
+    const { session: next, guardIntent, nowMs, ends, binds } = write;
     const standing = session(next.tenant, next.sessionId);
     if (standing) {
       return standing.checkpointId === next.checkpointId ? { kind: 'written' } : conflict('SESSION_EXISTS', standing);
     }
     const opening = openingOf(next);
     const refused = opening === 'checked' && closed.has(keyOf(next));
+    const bound = boundOtherwise(binds);
     if (guardIntent !== '') {
       const byService = next.ceremony.kind === 'signing' && next.ceremony.facts.walletService;
       const guard = `${next.tenant}/${byService ? 'order' : 'intent'}/${guardIntent}`;
@@ -168,13 +182,17 @@ export function memoryCoordinatorStore(
           if (ends?.session.sessionId !== other.sessionId || ends.session.epoch !== other.epoch + 1) {
             return conflict('INTENT_HELD', other);
           }
+          if (bound) return bound;
           put(ends.session, ends.event);
         }
       }
       if (refused) return conflict('KEY_CLOSED');
+      if (bound) return bound;
       intents.set(guard, next.sessionId);
     }
     if (refused) return conflict('KEY_CLOSED');
+    if (bound) return bound;
+    bind(binds);
     if (opening !== '') {
       const listed = [...(open.get(keyOf(next)) ?? [])].filter(([, expiresMs]) => expiresMs > nowMs);
       open.set(keyOf(next), new Map([...listed, [next.sessionId, next.expiresMs]]));
@@ -184,12 +202,15 @@ export function memoryCoordinatorStore(
   }
 
   function update(write: Extract<CoordinatorWrite, { kind: 'update' }>): WriteOutcome<CoordinatorRecord> {
-    const { session: next, key } = write;
+    const { session: next, key, binds } = write;
     const standing = session(next.tenant, next.sessionId);
     if (standing?.checkpointId === next.checkpointId) return { kind: 'written' };
     if ((standing?.epoch ?? -1) !== next.epoch - 1) return conflict('EPOCH', standing);
     const change = changeOf(next);
     if ((change === 'goesOn' || change === 'completes') && closed.has(keyOf(next))) return conflict('KEY_CLOSED');
+    const bound = boundOtherwise(binds);
+    if (bound) return bound;
+    bind(binds);
     if (change === 'goesOn') open.get(keyOf(next))?.set(next.sessionId, next.expiresMs);
     else if (change !== '') open.get(keyOf(next))?.delete(next.sessionId);
     if (key) records.set(keyKey(key.tenant, key.keyId), { kind: 'key', key: copyOf(key) });

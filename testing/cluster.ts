@@ -64,7 +64,10 @@ export interface Signature {
 export interface SignOptions {
   /** The transaction intent; one of its own by default. */
   readonly intent?: string;
-  /** `MPC_FROST` gives BIP-340 signatures with secp256k1 keys. */
+  /**
+   * With secp256k1 keys `MOCK_THRESHOLD` gives ECDSA signatures, `MPC_FROST` BIP-340 ones. A key has one: that of its first
+   * signature, and mock ECDSA if that names none.
+   */
   readonly keystore?: 'MOCK_THRESHOLD' | 'MPC_FROST';
   /** BIP-32 path below the key. */
   readonly path?: string;
@@ -145,7 +148,7 @@ export class TestCluster {
       walletId: key.id,
       messageHash: signed,
       approvalMode: ApprovalMode.DIRECT_ALLOWED,
-      keystoreType: KeystoreType[options.keystore ?? 'MOCK_THRESHOLD'],
+      keystoreType: options.keystore === undefined ? KeystoreType.UNSPECIFIED : KeystoreType[options.keystore],
       derivation: { curve: key.curve, derivationPath: options.path ?? '' },
     });
     if (begun.receipt?.state !== ReceiptState.ACCEPTED) throw new CeremonyFailed(begun.receipt!);

@@ -67,7 +67,8 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
     human_approval_witness: `With \`HUMAN_REQUIRED\`: any bytes count as the approval (mock mode reads nothing into them); none: the session waits for a human. Its SHA-256 stands in the session's events. ${opaque}`,
     approval_mode: '`HUMAN_REQUIRED` asks for a witness; the others do not.',
     context,
-    keystore_type: 'Which scheme signs: see Schemes. One that is not served is `UNSUPPORTED_KEYSTORE`.',
+    keystore_type:
+      'Which scheme signs: see Schemes. `UNSPECIFIED` is the key’s own. Another one than that is `KEYSTORE_MISMATCH`, one that is not served `UNSUPPORTED_KEYSTORE`.',
     mock_directive: 'See Mock directives.',
   },
   InitiateSigningResponse: {

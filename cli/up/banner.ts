@@ -31,7 +31,7 @@ export function bannerLines(ready: Ready, screen: Screen): string[] {
   if (ready.token !== undefined) lines.push(row('token', ready.token));
   if (ready.approverToken !== undefined) lines.push(row('approver’s token', ready.approverToken));
   for (const key of ready.keys) {
-    lines.push('', row('key', `${screen.bold(key.walletId)} (${key.curve}, ${key.publicKey})`));
+    lines.push('', row('key', `${screen.bold(key.walletId)} (${key.scheme}, ${key.publicKey})`));
     for (const { network, address } of key.addresses) lines.push(row(`  ${network}`, address));
   }
   if (ready.token !== undefined && ready.keys.length > 0) {
@@ -82,6 +82,7 @@ export function jsonLine(ready: Ready, pids: Readonly<Record<string, number>>): 
     keys: ready.keys.map((key) => ({
       wallet_id: key.walletId,
       curve: key.curve,
+      scheme: key.scheme,
       public_key: key.publicKey,
       addresses: Object.fromEntries(key.addresses.map(({ network, address }) => [network, address])),
     })),

@@ -4,9 +4,10 @@
  * answers what it answered before.
  */
 import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../gateway/registry/addresses.ts';
+import type { KeyScheme } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';
 import { errorText, Failure } from '../failure.ts';
-import { sandboxSessions } from '../sandbox.ts';
+import { sandboxSchemes, sandboxSessions } from '../sandbox.ts';
 import { Progress } from './progress.ts';
 
 const callTimeoutMs = 30_000;
@@ -15,6 +16,8 @@ const retryMs = 100;
 export interface ReadyKey {
   readonly walletId: string;
   readonly curve: 'secp256k1' | 'ed25519';
+  /** The only one that it signs with. */
+  readonly scheme: KeyScheme;
   /** Compressed, hex. */
   readonly publicKey: string;
   readonly addresses: readonly { readonly network: string; readonly address: string }[];
@@ -48,6 +51,7 @@ export async function readyKeys(options: ReadyKeysOptions): Promise<ReadyKey[]> 
   return Promise.all([
     readyKey(options, 'secp256k1', sandboxSessions.secp256k1),
     readyKey(options, 'ed25519', sandboxSessions.ed25519),
+    readyKey(options, 'secp256k1', sandboxSessions.bip340),
   ]);
 }
 
@@ -65,7 +69,10 @@ async function readyKey(options: ReadyKeysOptions, curve: ReadyKey['curve'], ses
     const round = await call('/v1/dkg/shares', { session_id: session });
     const publicKey = /group public key ([0-9a-f]+)/.exec(round.receipt?.message ?? '')?.[1];
     if (round.receipt?.state === 'RECEIPT_STATE_BACKEND_COMPLETED' && publicKey !== undefined) {
-      return { walletId: session, curve, publicKey, addresses: addressesOf(curve, Buffer.from(publicKey, 'hex')) };
+      const scheme = sandboxSchemes[session];
+      if (scheme === undefined) throw new Error(`no scheme is known of ${session}`);
+      const addresses = addressesOf(scheme, Buffer.from(publicKey, 'hex'));
+      return { walletId: session, curve, scheme, publicKey, addresses };
     }
     // An earlier start was stopped in the middle of it, or not every node is there yet.
     const resumeToken = round.checkpoint?.resume_token;
@@ -80,8 +87,10 @@ function sharing(nodes: number): object {
   return nodes < defaultTotalNodes ? { threshold: Math.min(defaultThreshold, nodes), total_nodes: nodes } : {};
 }
 
-function addressesOf(curve: ReadyKey['curve'], publicKey: Uint8Array): ReadyKey['addresses'] {
-  if (curve === 'ed25519') return [{ network: 'Solana', address: solanaAddress(publicKey) }];
+/** On networks whose transactions its scheme signs. */
+function addressesOf(scheme: KeyScheme, publicKey: Uint8Array): ReadyKey['addresses'] {
+  if (scheme === 'frost_ed25519') return [{ network: 'Solana', address: solanaAddress(publicKey) }];
+  if (scheme === 'frost_bip340') return [];
   return [
     { network: 'EVM', address: evmAddress(publicKey) },
     { network: 'Bitcoin testnet', address: bitcoinTestnetAddress(publicKey) },

@@ -3,6 +3,7 @@ import type { Context } from '../../actors/contract.ts';
 import type { Curve } from '../../crypto/group.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
+import { bindingAtMaking } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
 import type { SessionConfig } from '../config.ts';
 import type { CoordinatorEffect, CoordinatorInput } from '../messages.ts';
@@ -118,7 +119,7 @@ export function duplicate(
   return replyEffect(call, proofOf(call, given, record, config.resumeKey, context));
 }
 
-type Terms = Pick<DkgSession['ceremony'], 'curve' | 'threshold' | 'totalNodes' | 'account'>;
+type Terms = Pick<DkgSession['ceremony'], 'curve' | 'threshold' | 'totalNodes' | 'account' | 'scheme'>;
 
 /** What InitiateDkg asks for, or what is wrong with it. */
 function checkTerms(
@@ -153,7 +154,11 @@ function checkTerms(
     const text = 'derivation.derivation_path names the account of this key: hardened components only';
     return { fault: answer('INVALID_DERIVATION_PATH', text) };
   }
-  return { terms: { curve, threshold, totalNodes, account: path.hardened } };
+  const scheme = bindingAtMaking(curve, call.keyScheme);
+  if (scheme === undefined) {
+    return { fault: answer('UNSUPPORTED_CURVE', `derivation.curve ${curve} is not the curve of ${call.keyScheme}`) };
+  }
+  return { terms: { curve, threshold, totalNodes, account: path.hardened, scheme } };
 }
 
 function isCurve(text: string): text is Curve {

@@ -7,6 +7,7 @@
 import { sameResult } from '../../crypto/dkg-transcripts.ts';
 import type { DkgFinished } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { bindingAtMaking, wireScheme } from '../../proto/key-schemes.ts';
 import { clusterAddress } from '../messages.ts';
 import { answer } from '../session/answers.ts';
 import { advance, clientSuppliedDealers, type KeyRecord, progress } from '../session/record.ts';
@@ -103,9 +104,10 @@ function advanceJob(turn: DkgTurn, job: Job): void {
 /** Whether all of these are open; asks those that are not. */
 function openNodes(turn: DkgTurn, ids: readonly number[]): boolean {
   const { record, work } = turn.state;
-  const { curve, threshold, totalNodes } = record.ceremony;
+  const { curve, threshold, totalNodes, scheme: binding = '' } = record.ceremony;
   const closed = ids.filter((id) => !work.openings.has(id));
-  for (const id of closed) ask(turn, id, { case: 'dkgOpen', value: { curve, threshold, totalNodes } });
+  const scheme = wireScheme(binding);
+  for (const id of closed) ask(turn, id, { case: 'dkgOpen', value: { curve, threshold, totalNodes, scheme } });
   return closed.length === 0;
 }
 
@@ -171,7 +173,7 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
   const publicKey = hex(result.publicKey);
   const done = answer('DKG_COMPLETED', `group public key ${publicKey}`);
-  const { curve, threshold, totalNodes, account } = record.ceremony;
+  const { curve, threshold, totalNodes, account, scheme = '' } = record.ceremony;
   const next = advance(record, { ...done, state: ReceiptState.BACKEND_COMPLETED }, turn.context, {
     publicKey,
     verified: sortedPairs(turn.state.work.verified),
@@ -187,6 +189,8 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
     chainCode: hex(result.chainCode),
     verificationShares: result.verificationShares.map(hex),
     clientSuppliedDealers: clientSuppliedDealers(record.ceremony),
+    scheme: bindingAtMaking(curve, scheme) ?? '',
+    exposed: false,
     createdMs: turn.context.nowMs,
   };
   concludeDkg(turn, next, { key });

@@ -6,6 +6,7 @@
  */
 import type { Behaviour, Context } from '../../actors/contract.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SessionConfig } from '../config.ts';
 import {
   type CoordinatorInput,
@@ -15,9 +16,12 @@ import {
   clusterAddress,
   type InspectCall,
   isLocal,
+  keyKey,
   type LocalMessage,
 } from '../messages.ts';
 import { inspectionReply, nothingToInspect } from '../session/inspection.ts';
+import type { KeyRecord } from '../session/record.ts';
+import { unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
 import { beginTurn, durableKeyOf, failCalls, idleMs, leaveCluster, notFound, takeIn } from '../session/turn.ts';
 import { takeDkgCalls } from './calls.ts';
@@ -106,7 +110,11 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
       break;
     }
     case 'loaded':
+      serveInspections(turn, input.record?.kind === 'key' ? input.record.key : undefined);
+      break;
     case 'loadFailed':
+      for (const call of work.inspections) turn.effects.push(unavailableEffect(call));
+      work.inspections = [];
       break;
   }
   return dkgStepOf(turn);
@@ -143,8 +151,17 @@ function localMessage(turn: DkgTurn, message: LocalMessage): void {
   }
 }
 
-/** From the record, and in an open session from what is in hand. */
+/** A key that was made is looked up first: what it is bound to stands in its own record. */
 function inspectDkg(turn: DkgTurn, call: InspectCall): void {
+  const { record, work } = turn.state;
+  const asks = work.inspections.length === 0;
+  work.inspections = [...work.inspections, call];
+  if (record.state !== ReceiptState.BACKEND_COMPLETED) serveInspections(turn, undefined);
+  else if (asks) turn.effects.push({ kind: 'load', key: keyKey(record.tenant, record.sessionId) });
+}
+
+/** From the record, and in an open session from what is in hand. */
+function serveInspections(turn: DkgTurn, key: KeyRecord | undefined): void {
   const { record, work } = turn.state;
   const { attempt, culprits = [], played, publicKey, threshold, totalNodes, curve } = record.ceremony;
   const inHand = {
@@ -156,8 +173,11 @@ function inspectDkg(turn: DkgTurn, call: InspectCall): void {
     threshold,
     totalNodes,
     curve,
+    keyScheme: key?.scheme ?? record.ceremony.scheme ?? '',
+    keyExposed: key?.exposed ?? false,
   };
-  turn.effects.push(inspectionReply(call, record, inHand));
+  for (const call of work.inspections) turn.effects.push(inspectionReply(call, record, inHand));
+  work.inspections = [];
 }
 
 function timer(turn: DkgTurn, name: string): void {

@@ -11,7 +11,13 @@ import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signm
 import { nodesMax } from '../../proto/limits.ts';
 import { rosterDigest } from '../../proto/roster.ts';
 import type { SessionConfig } from '../config.ts';
-import { type ClientCall, type CoordinatorMessage, type CoordinatorWrite, clusterAddress } from '../messages.ts';
+import {
+  type ClientCall,
+  type CoordinatorMessage,
+  type CoordinatorWrite,
+  clusterAddress,
+  type InspectCall,
+} from '../messages.ts';
 import type { DkgRecord, SessionOf } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import type { SessionTurn, Waiting } from '../session/turn.ts';
@@ -86,6 +92,8 @@ export interface DkgWork extends Waiting {
   readonly sawAll: boolean;
   watching: boolean;
   ready: ReadonlySet<number> | undefined;
+  /** Who waits for the key to be looked up, to be told what is known. */
+  inspections: readonly InspectCall[];
 }
 
 export type DkgState =
@@ -118,6 +126,7 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
     sawAll,
     watching: false,
     ready: undefined,
+    inspections: [],
   };
 }
 
@@ -148,7 +157,7 @@ export function sortedPairs(pairs: ReadonlySet<Pair>): Pair[] {
 }
 
 export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
-  const { curve, threshold, totalNodes, attempt } = record.ceremony;
+  const { curve, threshold, totalNodes, attempt, scheme = '' } = record.ceremony;
   return {
     tenant: record.tenant,
     session: record.sessionId,
@@ -157,6 +166,7 @@ export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
     curve,
     threshold,
     totalNodes,
+    scheme,
   };
 }
 
@@ -182,7 +192,7 @@ export function dkgStepOf(turn: DkgTurn): DkgStep {
   // Calls that had to wait for the round's end go on, too.
   if ((turn.persisted && waits) || (work.inbox.length > 0 && work.jobs.length === 0)) {
     turn.effects.push({ kind: 'send', to: turn.context.self, message: { kind: 'continue' } });
-  } else if (!waits && !isOpen(record.state)) {
+  } else if (!waits && work.inspections.length === 0 && !isOpen(record.state)) {
     turn.effects.push({ kind: 'stop' });
   }
   return { state: turn.state, effects: turn.effects };

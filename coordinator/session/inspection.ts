@@ -23,6 +23,8 @@ export type InHand = Pick<
   | 'threshold'
   | 'totalNodes'
   | 'curve'
+  | 'keyScheme'
+  | 'keyExposed'
 >;
 
 export function inspectionReply(call: InspectCall, record: SessionRecord, inHand: InHand): CoordinatorEffect {

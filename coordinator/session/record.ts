@@ -7,6 +7,7 @@
 import type { Curve } from '../../crypto/group.ts';
 import type { ApprovalMode, KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
+import type { KeyBinding } from '../../proto/key-schemes.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 import { initialStates, mayFollow, type SessionState } from './transitions.ts';
 
@@ -39,6 +40,8 @@ export interface DkgRecord {
   readonly totalNodes: number;
   /** The account this key stands for: hardened components, or empty. */
   readonly account: readonly number[];
+  /** What the key is bound to at its making; records of before have none. */
+  readonly scheme?: KeyBinding;
   readonly networkId: string;
   /** Rises when an attempt was discarded. */
   readonly attempt: number;
@@ -136,8 +139,12 @@ export interface KeyRecord {
   readonly publicKey: string;
   readonly chainCode: string;
   readonly verificationShares: readonly string[];
-  /** Dealers whose shares a client supplied, ascending; records of before have none. */
-  readonly clientSuppliedDealers?: readonly number[];
+  /** Dealers whose shares a client supplied, ascending. */
+  readonly clientSuppliedDealers: readonly number[];
+  /** The only scheme that it signs with; empty: its first session will say. */
+  readonly scheme: KeyBinding;
+  /** It was used with mock ECDSA, whose nonce is disclosed: it has no threshold security left. */
+  readonly exposed: boolean;
   readonly createdMs: number;
 }
 

@@ -64,7 +64,7 @@ export function reply<R extends SessionRecord, W extends Waiting>(
 }
 
 /**
- * Decides the session's next record, and the key it made, if any; `work` is a fresh object for the time after. `cause`:
+ * Decides the session's next record, and the key that it made or binds, if any; `work` is a fresh object for the time after. `cause`:
  * the call that the change answers, for its event; of several, one.
  */
 export function commit<R extends SessionRecord, W extends Waiting>(
@@ -73,6 +73,7 @@ export function commit<R extends SessionRecord, W extends Waiting>(
   work: W,
   more: {
     readonly key?: KeyRecord | undefined;
+    readonly binds?: KeyRecord | undefined;
     readonly culprits?: readonly number[];
     readonly cause?: CallFacts | undefined;
   } = {},
@@ -81,15 +82,16 @@ export function commit<R extends SessionRecord, W extends Waiting>(
   turn.persisted = true;
   const { record: before, work: old } = turn.state;
   old.unsaid = turn.answered;
-  const { key, culprits, cause } = more;
+  const { key, binds, culprits, cause } = more;
   // A step within a state is not worth an event.
   const event = record.state === before.state ? undefined : changeEvent(record, turn.context, cause, culprits);
-  const write: { kind: 'update'; session: R; event?: LoggedEvent; key?: KeyRecord } = {
+  const write: { kind: 'update'; session: R; event?: LoggedEvent; key?: KeyRecord; binds?: KeyRecord } = {
     kind: 'update',
     session: record,
   };
   if (event) write.event = event;
   if (key) write.key = key;
+  if (binds) write.binds = binds;
   turn.effects.push({ kind: 'persist', write });
   turn.state = { phase: 'open', record, work: { ...work, unsaid: [] } };
   turn.effects.push(observation(record, before.state, culprits));

@@ -11,7 +11,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type DerivedKey, deriveTweak, tweakPoint } from '../../crypto/derivation.ts';
 import { type FrostContext, frostContext } from '../../crypto/frost/context.ts';
 import { frostAggregate, verifyFrostPartial, verifySchnorr } from '../../crypto/frost/frost.ts';
-import type { Curve, Group } from '../../crypto/group.ts';
+import type { Group } from '../../crypto/group.ts';
 import { groupOf } from '../../crypto/group.ts';
 import {
   aggregateMockEcdsa,
@@ -22,7 +22,7 @@ import {
 } from '../../crypto/mock-ecdsa.ts';
 import type { PartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
 import type { DrawnNonce } from '../messages.ts';
 import type { KeyRecord, SigningRecord } from '../session/record.ts';
 import { nodeOrder } from './orders.ts';
@@ -61,14 +61,9 @@ export interface Attempt {
   readonly kept: Map<number, Uint8Array>;
 }
 
-export function schemeOf(curve: Curve, keystoreType: KeystoreType): Scheme {
-  if (curve === 'ed25519') return Scheme.FROST_ED25519;
-  return keystoreType === KeystoreType.MPC_FROST ? Scheme.FROST_BIP340 : Scheme.MOCK_ECDSA;
-}
-
 export function signingTask(
   key: KeyRecord,
-  keystoreType: KeystoreType,
+  scheme: KeyScheme,
   path: readonly number[],
   message: Uint8Array,
 ): SigningTask {
@@ -78,7 +73,7 @@ export function signingTask(
     chainCode: Buffer.from(key.chainCode, 'hex'),
     path,
   });
-  return { scheme: schemeOf(key.curve, keystoreType), key, message, derived };
+  return { scheme: wireScheme(scheme), key, message, derived };
 }
 
 /** Throws CryptoError if the nonces do not make a round (only a node that lies about them can cause it). */

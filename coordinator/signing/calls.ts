@@ -15,11 +15,12 @@ import { commit, reply } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { signingTask } from './attempt.ts';
 import { expire } from './closing.ts';
+import { boundBy, keystoreOf } from './key-scheme.ts';
 import { namedTwice, withWitness } from './orders.ts';
 import { duplicateShare } from './partials.ts';
 import { noncePointFault, pump, requestDraw } from './round.ts';
 import { type ResumeCall, type SubmitCall, signatureResult, type Turn } from './state.ts';
-import { effectiveKeystore, evidenceSha256, requestFault, withKey } from './validation.ts';
+import { evidenceSha256, requestFault, withKey } from './validation.ts';
 
 /** Looks at the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
 export function takeCalls(turn: Turn): void {
@@ -120,13 +121,17 @@ function resume(turn: Turn, call: ResumeCall): void {
     submitted: [],
     given: [],
   };
+  const key = work.key!;
+  const { scheme } = checked;
   const next = {
     ...advance(record, { ...resumed, state: ReceiptState.RESUMED }, turn.context, changes),
+    keystoreType: keystoreOf(key, scheme, facts.keystoreType),
     expiresMs: turn.context.nowMs + turn.config.lifetimes.signingMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
-  const task = signingTask(work.key!, effectiveKeystore(facts.keystoreType), checked.path, facts.messageHash);
-  commit(turn, next, { ...work, task }, { cause: call });
+  const task = signingTask(key, scheme, checked.path, facts.messageHash);
+  const binds = boundBy(key, scheme, true);
+  commit(turn, next, { ...work, task, key: binds ?? key }, { binds, cause: call });
   reply(turn, call, sessionAnswer(next));
   requestDraw(turn);
 }

@@ -49,6 +49,15 @@ export function revoke(turn: Turn, clientsOnly: boolean): void {
   );
 }
 
+/** So many nodes hold the key bound to another scheme that no quorum is left: waiting does not help. */
+export function failBoundOtherwise(turn: Turn): void {
+  const { work, record } = turn.state;
+  const nodes = nodeList([...work.boundOtherwise].sort((a, b) => a - b));
+  const text = `${nodes} hold this key bound to another scheme, and no quorum is left`;
+  const failed = { ...answer('KEYSTORE_MISMATCH', text), state: ReceiptState.BACKEND_FAILED as const };
+  conclude(turn, advance(record, failed, turn.context, { attempt: work.attempts, submitted: [], given: [] }));
+}
+
 /** The round's time is over. */
 export function giveUp(turn: Turn): void {
   const { work, record } = turn.state;

@@ -22,11 +22,19 @@ import { type CoordinatorEffect, type CoordinatorInput, type CoordinatorWrite, i
 import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
 import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
-import { advance, openRecord, type SessionRecord, type SigningFacts, type SigningRecord } from '../session/record.ts';
+import {
+  advance,
+  type KeyRecord,
+  openRecord,
+  type SessionRecord,
+  type SigningFacts,
+  type SigningRecord,
+} from '../session/record.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
 import { beginTurn, idleMs, isOverdue, reply } from '../session/turn.ts';
 import { signingTask } from './attempt.ts';
+import { boundBy, effectiveKeystore, keystoreOf } from './key-scheme.ts';
 import { namedTwice, orderOf } from './orders.ts';
 import { requestDraw } from './round.ts';
 import {
@@ -39,15 +47,7 @@ import {
   stepOf,
   type Turn,
 } from './state.ts';
-import {
-  directiveFault,
-  effectiveKeystore,
-  evidenceSha256,
-  factsOf,
-  opaqueFault,
-  requestFault,
-  withKey,
-} from './validation.ts';
+import { directiveFault, evidenceSha256, factsOf, opaqueFault, requestFault, withKey } from './validation.ts';
 
 const forced: Readonly<Partial<Record<MockDirective, ReasonCode>>> = {
   [MockDirective.FORCE_DENIED]: 'MOCK_FORCED_DENIED',
@@ -93,7 +93,7 @@ export function continueOpening(
       if (!isForced(call)) return { state: opening, effects: [] };
       return openForced(opening, true, context, config);
     case 'loaded':
-      return openWithKey(opening, input, context, config);
+      return openWithKey(opening, input.record?.kind === 'key' ? input.record.key : undefined, context, config);
     case 'loadFailed':
       return { state: opening, effects: [unavailableEffect(call), { kind: 'stop' }] };
     case 'persistRefused': {
@@ -112,6 +112,11 @@ export function continueOpening(
         const holding = { ...opening, holder: refusal.current.session as SigningSession };
         if (isForced(call)) return openForced(holding, true, context, config);
         return { state: holding, effects: [{ kind: 'load', key: keyKey(call.tenant, opening.facts.keyId) }] };
+      }
+      if (refusal.kind === 'conflict' && refusal.code === 'KEY_BOUND') {
+        // Another session has bound the key meanwhile: the request is looked at again, by what stands there.
+        const { current } = refusal;
+        return openWithKey(opening, current?.kind === 'key' ? current.key : undefined, context, config);
       }
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') {
         return refuse(opening, answer('WALLET_ARCHIVED'), undefined, context, config);
@@ -140,24 +145,27 @@ function openForced(opening: Opening, takesPlace: boolean, context: Context, con
   const resumable = given.state === ReceiptState.BACKEND_FAILED;
   const { intentId } = facts;
   const guarded = takesPlace && resumable && intentId !== '' && intentId.length <= identifierCharsMax;
-  const record = openSession(opening, given, { curve: '', guarded }, context, config);
-  return opened(record, opening, context, config);
+  const keystoreType = effectiveKeystore(facts.keystoreType);
+  const record = openSession(opening, given, { curve: '', guarded, keystoreType }, context, config);
+  return opened(record, opening, context, config, undefined);
 }
 
 function openWithKey(
   opening: Opening,
-  loaded: Extract<CoordinatorInput, { kind: 'loaded' }>,
+  key: KeyRecord | undefined,
   context: Context,
   config: SessionConfig,
 ): SigningStep {
   const { call, facts } = opening;
-  const key = loaded.record?.kind === 'key' ? loaded.record.key : undefined;
   const checked = withKey(facts, key);
   if ('fault' in checked) return refuse(opening, checked.fault, undefined, context, config);
+  const { scheme } = checked;
   const pending = needsWitness(facts) && call.request.humanApprovalWitness.length === 0;
   const given = answer(pending ? 'HUMAN_APPROVAL_REQUIRED' : 'SESSION_ACCEPTED');
-  const record = openSession(opening, given, { curve: key!.curve, guarded: true }, context, config);
-  const step = opened(record, opening, context, config);
+  const keystoreType = keystoreOf(key!, scheme, facts.keystoreType);
+  const record = openSession(opening, given, { curve: key!.curve, guarded: true, keystoreType }, context, config);
+  const binds = boundBy(key!, scheme, !pending);
+  const step = opened(record, opening, context, config, binds);
   if (pending) return step;
   // A session with a large message does not wait in memory for its first step: thousands of them would fill it.
   if (call.method === Method.INITIATE_SIGNING && facts.messageHash.length > residentMessageBytesMax) {
@@ -166,8 +174,8 @@ function openWithKey(
 
   // Nonces are drawn now, so that the first step costs one round trip; it does not wait for them.
   const state = step.state as OpenState;
-  state.work.key = key;
-  state.work.task = signingTask(key!, record.keystoreType, checked.path, facts.messageHash);
+  state.work.key = binds ?? key;
+  state.work.task = signingTask(key!, scheme, checked.path, facts.messageHash);
   const turn: Turn = { ...beginTurn(state, context, config), effects: [...step.effects], persisted: true };
   requestDraw(turn);
   return { state: turn.state, effects: turn.effects };
@@ -181,7 +189,7 @@ export function needsWitness(facts: Pick<SigningFacts, 'approvalMode'>): boolean
 function openSession(
   { call, facts }: Opening,
   given: Answer,
-  { curve, guarded }: Pick<SigningRecord, 'curve' | 'guarded'>,
+  { curve, guarded, keystoreType }: Pick<SigningRecord, 'curve' | 'guarded'> & Pick<SessionRecord, 'keystoreType'>,
   context: Context,
   config: SessionConfig,
 ): SigningSession {
@@ -197,7 +205,7 @@ function openSession(
       expiresMs: context.nowMs + (pending ? lifetimes.pendingMs : lifetimes.signingMs),
       correlationId: call.correlationId || newId('cor', context.nowMs, context.random),
       approvalMode: needsWitness(facts) ? ApprovalMode.HUMAN_REQUIRED : ApprovalMode.DIRECT_ALLOWED,
-      keystoreType: effectiveKeystore(facts.keystoreType),
+      keystoreType,
       ceremony: {
         kind: 'signing',
         facts: { ...facts, messageHash: Buffer.from(facts.messageHash).toString('hex') },
@@ -228,6 +236,7 @@ function opened(
   { call, holder }: Opening,
   context: Context,
   config: SessionConfig,
+  binds: KeyRecord | undefined,
 ): SigningStep {
   const { guarded, facts } = record.ceremony;
   const ended = guarded && holder ? endOf(holder, record, context) : undefined;
@@ -238,6 +247,7 @@ function opened(
     guardIntent: guarded ? facts.intentId : '',
     nowMs: context.nowMs,
     ...(ended && { ends: { session: ended, event: changeEvent(ended, context, call) } }),
+    ...(binds && { binds }),
   };
   const state: OpenState = { phase: 'open', record, work: noWork(record) };
   const turn: Turn = { ...beginTurn(state, context, config), effects: [{ kind: 'persist', write }], persisted: true };

@@ -26,6 +26,8 @@ export function serveInspections(turn: Turn): void {
     threshold: work.key?.threshold ?? 0,
     totalNodes: work.key?.totalNodes ?? 0,
     curve: ceremony.curve,
+    keyScheme: work.key?.scheme ?? '',
+    keyExposed: work.key?.exposed ?? false,
   };
   for (const call of work.inspections) turn.effects.push(inspectionReply(call, record, inHand));
   work.inspections = [];

@@ -20,7 +20,7 @@ import {
   type SigningTask,
   verifyPartial,
 } from './attempt.ts';
-import { conclude } from './closing.ts';
+import { conclude, failBoundOtherwise } from './closing.ts';
 import {
   healthyNodes,
   isBusy,
@@ -147,6 +147,7 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
       message: { kind: 'nonceForgotten', scheme, nodeId, nodeBoot, number },
     });
   }
+  const mismatch = refusal?.code === PartialRefusalCode.KEYSTORE_MISMATCH;
   const times = (work.forgot.get(nodeId) ?? 0) + 1;
   const forgot = refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && times <= forgottenMax;
   if (forgot) {
@@ -154,9 +155,20 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
   } else {
     work.unable.add(nodeId);
     work.askAgain.delete(nodeId);
-    const text = `node ${nodeId} cannot sign with this key; the session is unchanged`;
-    for (const call of work.steps.get(nodeId) ?? []) reply(turn, call, answer('NODES_UNAVAILABLE', text));
+    const why = mismatch ? 'holds this key bound to another scheme' : 'cannot sign with this key';
+    const told = answer(
+      mismatch ? 'KEYSTORE_MISMATCH' : 'NODES_UNAVAILABLE',
+      `node ${nodeId} ${why}; the session is unchanged`,
+    );
+    for (const call of work.steps.get(nodeId) ?? []) reply(turn, call, told);
     work.steps.delete(nodeId);
+  }
+  if (mismatch) {
+    work.boundOtherwise.add(nodeId);
+    if (participants(turn.state).length < work.key!.threshold) {
+      failBoundOtherwise(turn);
+      return;
+    }
   }
   // A node that restarted since it dealt: FROST starts over, mock ECDSA does without its part in the nonce.
   if (bindsSigners(attempt)) giveUpAttempt(work);

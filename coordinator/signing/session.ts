@@ -27,6 +27,7 @@ import { takeCalls } from './calls.ts';
 import { expire, giveUp, revoke } from './closing.ts';
 import { continueOpening, initiate } from './initiation.ts';
 import { inspect, serveInspections } from './inspection.ts';
+import { schemeFor } from './key-scheme.ts';
 import { partialReply } from './partials.ts';
 import { failLooks, servePreviews, takeInPreview } from './previews.ts';
 import { drawn, nodesChanged, pump, replaceSilent } from './round.ts';
@@ -42,7 +43,7 @@ import {
   type Work,
   waitingCalls,
 } from './state.ts';
-import { effectiveKeystore, readPath } from './validation.ts';
+import { readPath } from './validation.ts';
 
 export function signingBehaviour(
   config: SessionConfig,
@@ -133,6 +134,11 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
         return adopt(turn, refusal.current.session as SigningSession, false);
       }
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') return adopt(turn, state.record, true);
+      if (refusal.kind === 'conflict' && refusal.code === 'KEY_BOUND') {
+        // Another session has bound the key meanwhile: the call is looked at again, by what stands there.
+        work.key = refusal.current?.kind === 'key' ? refusal.current.key : null;
+        return adopt(turn, state.record, false);
+      }
       return failAll(state);
     }
   }
@@ -238,7 +244,7 @@ function prepare(turn: Turn): void {
   if ('fault' in path) return;
   work.task = signingTask(
     work.key,
-    effectiveKeystore(facts.keystoreType),
+    schemeFor(curve, record.keystoreType),
     path.normal,
     Buffer.from(facts.messageHash, 'hex'),
   );

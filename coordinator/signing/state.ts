@@ -50,6 +50,8 @@ export interface Work extends Waiting {
   readonly silent: Set<number>;
   /** Cannot answer in this session: the node holds no share of the key, or keeps refusing. */
   readonly unable: Set<number>;
+  /** Those of them that hold the key bound to another scheme. */
+  readonly boundOtherwise: Set<number>;
   /** How often a node said in this session that it does not know its nonce. */
   readonly forgot: Map<number, number>;
   /** Nodes whose own partial was in when an attempt was given up or lost: they are asked again, until it is in. */
@@ -111,6 +113,7 @@ export function noWork(record: SigningSession): Work {
     ready: undefined,
     silent: new Set(),
     unable: new Set(),
+    boundOtherwise: new Set(),
     forgot: new Map(),
     askAgain: new Set(goesOn ? submitted.filter((id) => !given.includes(id)) : []),
     voided: new Set(goesOn ? given : []),

@@ -15,6 +15,7 @@ import {
   KeystoreType,
   MockDirective,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { KeyScheme } from '../../proto/key-schemes.ts';
 import {
   derivationPathCharsMax,
   digestBytes,
@@ -26,6 +27,7 @@ import type { CallFacts } from '../messages.ts';
 import { type Answer, answer } from '../session/answers.ts';
 import type { KeyRecord, SigningFacts } from '../session/record.ts';
 import { quote } from '../session/wording.ts';
+import { schemeUnder } from './key-scheme.ts';
 
 /** The parts of an InitiateSigning call that its facts come from. */
 interface AskedFor extends Pick<CallFacts, 'walletService' | 'walletTerms'> {
@@ -112,14 +114,9 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
   }
 }
 
-/** What UNSPECIFIED stands for; a number outside the enum (a forced session is not validated) is shown as the default. */
-export function effectiveKeystore(asked: KeystoreType): KeystoreType {
-  return KeystoreType[asked] === undefined || asked === KeystoreType.UNSPECIFIED ? KeystoreType.MOCK_THRESHOLD : asked;
-}
+export type KeyedResult = { readonly path: readonly number[]; readonly scheme: KeyScheme } | { readonly fault: Answer };
 
-export type KeyedResult = { readonly path: readonly number[] } | { readonly fault: Answer };
-
-/** What only the key can tell; gives the non-hardened path below it. */
+/** What only the key can tell; gives the non-hardened path below it, and the scheme. */
 export function withKey(facts: SigningFacts, key: KeyRecord | undefined): KeyedResult {
   if (!key) {
     return {
@@ -137,6 +134,8 @@ export function withKey(facts: SigningFacts, key: KeyRecord | undefined): KeyedR
       ),
     };
   }
+  const under = schemeUnder(key, facts.keystoreType);
+  if ('fault' in under) return under;
   const path = readPath(facts.derivationPath);
   if ('fault' in path) return path;
   const { hardened, normal } = path;
@@ -159,7 +158,7 @@ export function withKey(facts: SigningFacts, key: KeyRecord | undefined): KeyedR
       fault: answer('INVALID_MESSAGE_HASH', `message_hash must have 1 to ${ed25519MessageBytesMax} bytes for ed25519`),
     };
   }
-  return { path: normal };
+  return { path: normal, scheme: under.scheme };
 }
 
 /** A derivation path, or why it is none. */

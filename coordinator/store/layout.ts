@@ -7,6 +7,7 @@
 import { closedKeyName } from '../../proto/closed-keys.ts';
 import { eventTokens, type LoggedEvent, tenantPrefix } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { bindingAtMaking } from '../../proto/key-schemes.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import type { CoordinatorRecord } from '../messages.ts';
 import type { KeyRecord, SessionRecord } from '../session/record.ts';
@@ -92,6 +93,12 @@ export function sessionRecord(session: SessionRecord | undefined): CoordinatorRe
   return session ? { kind: 'session', session } : undefined;
 }
 
+type Added = 'scheme' | 'exposed' | 'clientSuppliedDealers';
+
+/** A record of before keys were bound is read as that of a key that has not signed yet, and whose dealers are unknown. */
 export function readKey(json: string | null): CoordinatorRecord | undefined {
-  return json === null ? undefined : { kind: 'key', key: JSON.parse(json) as KeyRecord };
+  if (json === null) return undefined;
+  const stored = JSON.parse(json) as Omit<KeyRecord, Added> & Partial<KeyRecord>;
+  const scheme = stored.scheme ?? bindingAtMaking(stored.curve, '') ?? '';
+  return { kind: 'key', key: { clientSuppliedDealers: [], exposed: false, ...stored, scheme } };
 }

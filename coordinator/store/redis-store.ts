@@ -3,7 +3,7 @@
  * that survives the death of any process).
  *
  * While Redis is away commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
- * Keys of finished DKGs never change, so they are cached.
+ * Keys of finished DKGs change when a session binds them, through this store alone, so they are cached.
  */
 import { Redis } from 'ioredis';
 import type { Store, WriteOutcome } from '../../actors/contract.ts';
@@ -11,7 +11,8 @@ import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
 import { tenantPrefix } from '../../proto/event-log.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
-import type { ConflictCode, CoordinatorRecord, CoordinatorWrite } from '../messages.ts';
+import { type ConflictCode, type CoordinatorRecord, type CoordinatorWrite, keyKey } from '../messages.ts';
+import type { KeyRecord } from '../session/record.ts';
 import { EndingSessions } from './ending-sessions.ts';
 import {
   changeOf,
@@ -70,7 +71,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   redis.on('error', () => options.onStatus(false));
   redis.on('close', () => options.onStatus(false));
   redis.on('ready', () => options.onStatus(true));
-  redis.defineCommand('createSession', { numberOfKeys: 5, lua: createSession });
+  redis.defineCommand('createSession', { numberOfKeys: 6, lua: createSession });
   redis.defineCommand('updateSession', { numberOfKeys: 6, lua: updateSession });
   redis.defineCommand('closeKey', { numberOfKeys: 2, lua: closeKey });
   const scripts = redis as unknown as Scripts;
@@ -109,11 +110,25 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     const cached = keys.get(key);
     if (cached) return cached;
     const record = readKey(await redis.get(redisKeys.key(tenant, id.join('/'))));
-    if (record) {
-      if (keys.size >= keyCacheMax) keys.delete(keys.keys().next().value!);
-      keys.set(key, record);
-    }
+    if (record) cache(key, record);
     return record;
+  }
+
+  function cache(key: string, record: CoordinatorRecord): void {
+    if (keys.size >= keyCacheMax) keys.delete(keys.keys().next().value!);
+    keys.set(key, record);
+  }
+
+  /** What a write that binds a key said of it: what stands there is known now. */
+  function learn(
+    binds: KeyRecord | undefined,
+    result: WriteOutcome<CoordinatorRecord>,
+  ): WriteOutcome<CoordinatorRecord> {
+    if (!binds) return result;
+    const key = keyKey(binds.tenant, binds.keyId);
+    if (result.kind === 'written') cache(key, { kind: 'key', key: binds });
+    else if (result.code === 'KEY_BOUND' && result.current) cache(key, result.current);
+    return result;
   }
 
   async function write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {
@@ -133,7 +148,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     // Sent first; both are under way together.
     const named = endsAt === '' || !write.event ? undefined : ending.name(tenant, session.expiresMs);
     if (write.kind === 'create') {
-      const { event, guardIntent, nowMs, ends } = write;
+      const { event, guardIntent, nowMs, ends, binds } = write;
       const guard = guardIntent === '' ? at : intentKey(tenant, guardIntent);
       const opening = openingOf(session);
       const [reply] = await Promise.all([
@@ -142,6 +157,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
           fenceKey,
           guard,
           ...ofKey(opening),
+          binds ? redisKeys.key(tenant, binds.keyId) : at,
           fence,
           keepMs,
           nowMs,
@@ -151,14 +167,15 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
           opening,
           endsAt,
           ends?.session.sessionId ?? '',
+          ...bindingArguments(binds),
           ...sessionArguments(session, event),
           ...(ends ? sessionArguments(ends.session, ends.event) : []),
         ),
         named,
       ]);
-      return outcome(reply);
+      return learn(binds, outcome(reply));
     }
-    const { event, key } = write;
+    const { event, binds, key = binds } = write;
     const intentId = facts?.intentId ?? '';
     const change = changeOf(session);
     const [reply] = await Promise.all([
@@ -176,16 +193,18 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
         change,
         tenantPrefix(tenant),
         endsAt,
+        binds?.scheme ?? '',
         ...sessionArguments(session, event),
       ),
       named,
     ]);
-    return outcome(reply);
+    return learn(binds, outcome(reply));
   }
 
   function outcome([code, fields]: ScriptReply): WriteOutcome<CoordinatorRecord> {
     if (code === 'OK') return { kind: 'written' };
     if (code === 'FENCED') options.onFenced();
+    if (code === 'KEY_BOUND') return { kind: 'conflict', code, current: readKey(fields?.[0] ?? null) };
     return { kind: 'conflict', code, current: sessionRecord(readSession(pairsOf(fields ?? []))) };
   }
 }
@@ -200,6 +219,11 @@ async function raiseFence(redis: Redis, counter: string): Promise<number> {
       await new Promise((resolve) => setTimeout(resolve, fenceRetryMs));
     }
   }
+}
+
+/** Written as it stands; the script compares the scheme. */
+function bindingArguments(binds: KeyRecord | undefined): [string, string] {
+  return binds ? [JSON.stringify(binds), binds.scheme] : ['', ''];
 }
 
 function pairsOf(flat: readonly string[]): Record<string, string> {

@@ -27,16 +27,25 @@ local function put(key, first)
     'expiresMs', ARGV[first + 6], 'data', ARGV[first + 7])
   redis.call('PEXPIRE', key, ARGV[2])
 end
+-- The refusal when the stored key is gone, or bound to another scheme; nil: it may be bound to this one.
+local function bound_otherwise(key, scheme)
+  local stored = redis.call('GET', key)
+  if not stored then return {'KEY_BOUND'} end
+  local standing = cjson.decode(stored).scheme
+  if standing and standing ~= '' and standing ~= scheme then return {'KEY_BOUND', {stored}} end
+  return nil
+end
 `;
 
-const create = { session: 10, event: 10 + fieldCount, ends: 10 + fieldCount + eventTokenCount } as const;
+const create = { session: 12, event: 12 + fieldCount, ends: 12 + fieldCount + eventTokenCount } as const;
 
 /**
- * KEYS: session, fence, intent guard (the session key again: none), and of a wallet's key: its open sessions, its end.
+ * KEYS: session, fence, intent guard (the session key again: none), and of a wallet's key: its open sessions, its end;
+ * the record of the key that the session binds (the session key again: none).
  * ARGV: fence, retention ms, now ms, session id, guarded (1/0), the tenant's prefix, what the wallet's key is to this
  * session ("checked": must not be closed; "listed": its open sessions name this one; empty: neither), end of its lifetime
- * or empty, id of the session that ends with this one's beginning or empty; then the session's fields and its event, and
- * those of the session that ends.
+ * or empty, id of the session that ends with this one's beginning or empty, the key's record as this session binds it and
+ * the scheme in it or twice empty; then the session's fields and its event, and those of the session that ends.
  */
 export const createSession = `${common}${appendEventLua}
 if fenced(KEYS[2], tonumber(ARGV[1])) then return {'FENCED'} end
@@ -69,6 +78,11 @@ if ARGV[5] == '1' then
   end
 end
 if closed then return {'KEY_CLOSED'} end
+if ARGV[10] ~= '' then
+  local refused = bound_otherwise(KEYS[6], ARGV[11])
+  if refused then return refused end
+  redis.call('SET', KEYS[6], ARGV[10])
+end
 if ends then
   put(ends, ${create.ends})
   redis.call('ZREM', ending, ARGV[9])
@@ -86,14 +100,15 @@ append_event(prefix, ${create.event})
 return {'OK'}
 `;
 
-const update = { session: 9, event: 9 + fieldCount } as const;
+const update = { session: 10, event: 10 + fieldCount } as const;
 
 /**
  * KEYS: session, fence, key record (the session key again: none), intent guard (the session key again: none), and of a
  * wallet's key: its open sessions, its end.
  * ARGV: fence, retention ms, key record or empty, guarded (1/0), session id, what this change is to the wallet's key
  * ("goesOn" and "completes": it must not be closed; "ends"; empty: nothing), the tenant's prefix, end of the session's
- * lifetime or empty; then the session's fields and, of a new state, its event.
+ * lifetime or empty, the scheme in the key record if the session binds a key that is there (empty: it made the key); then
+ * the session's fields and, of a new state, its event.
  */
 export const updateSession = `${common}${appendEventLua}
 if fenced(KEYS[2], tonumber(ARGV[1])) then return {'FENCED'} end
@@ -104,6 +119,10 @@ if tonumber(standing[1] or '-1') ~= tonumber(ARGV[${update.session}]) - 1 then
 end
 if ARGV[6] == 'goesOn' or ARGV[6] == 'completes' then
   if redis.call('EXISTS', KEYS[6]) == 1 then return {'KEY_CLOSED'} end
+end
+if ARGV[9] ~= '' then
+  local refused = bound_otherwise(KEYS[3], ARGV[9])
+  if refused then return refused end
 end
 if ARGV[6] == 'goesOn' then
   redis.call('ZADD', KEYS[5], ARGV[${update.session + 6}], ARGV[5])

@@ -9,6 +9,7 @@ import { BoundedMemo } from '../../crypto/memo.ts';
 import type { Polynomial } from '../../crypto/polynomial.ts';
 import type { DkgOpening } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { keyBinding } from '../../proto/key-schemes.ts';
 import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
 import type { FrameInTransit, ProcessName } from '../engine-contract.ts';
 import type { Point } from '../points.ts';
@@ -49,7 +50,7 @@ export class Memory {
         return;
       }
       case 'dkgOpen': {
-        const { threshold, totalNodes } = body.value;
+        const { threshold, totalNodes, scheme } = body.value;
         const { tenant, session, attempt } = envelope.message;
         const curve = body.value.curve as Curve;
         if (curve !== 'secp256k1' && curve !== 'ed25519') return;
@@ -61,6 +62,7 @@ export class Memory {
           curve,
           threshold,
           totalNodes,
+          scheme: keyBinding(scheme) ?? '',
         };
         this.attempt(envelope).terms = terms;
         return;

@@ -43,6 +43,14 @@ const SessionView = Closed(
     threshold: Type.Integer({ minimum: 0, description: '0: its key was not looked up' }),
     total_nodes: Type.Integer({ minimum: 0 }),
     curve: Nullable(Type.String()),
+    key_scheme: Nullable(
+      OneOf(['mock_ecdsa', 'frost_ed25519', 'frost_bip340'], {
+        description: 'the only scheme that the key signs with; null: not bound yet, or its key was not looked up',
+      }),
+    ),
+    key_exposed: Type.Boolean({
+      description: 'the key was used with mock ECDSA, which discloses the nonce: it has no threshold security left',
+    }),
     created_at: Timestamp,
     expires_at: Timestamp,
     transcript: Nullable(
@@ -163,6 +171,8 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
     threshold: found.threshold,
     total_nodes: found.totalNodes,
     curve: found.curve === '' ? null : found.curve,
+    key_scheme: found.keyScheme === '' ? null : found.keyScheme,
+    key_exposed: found.keyExposed,
     created_at: isoTime(Number(found.createdAtEpochMs)),
     expires_at: isoTime(Number(found.expiresAtEpochMs)),
     transcript: seen === undefined ? null : seen.frames.map(runEventJson),

@@ -15,6 +15,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { CloseKeyRequestSchema, CloseKeyResponseSchema, Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
   ApprovalMode,
   type DiagnosticReceipt,
@@ -39,6 +40,11 @@ const resumesMax = 2;
 /** A session that ended while this call was at it is followed by a new one this often. */
 const sessionsMax = 3;
 const clientName = 'signmesh-wallet-service';
+/** What the transactions of a wallet's network are signed with: EVM and Bitcoin P2WPKH take ECDSA, Solana Ed25519. */
+const walletSchemes: Readonly<Record<Curve, Scheme>> = {
+  secp256k1: Scheme.MOCK_ECDSA,
+  ed25519: Scheme.FROST_ED25519,
+};
 const publicKeyBytes: Readonly<Record<Curve, number>> = { secp256k1: 33, ed25519: 32 };
 
 /** What every answer says of its call and its session. */
@@ -101,11 +107,8 @@ async function createKey(
   networkId: string,
 ): Promise<Uint8Array> {
   const context = contextOf(meta);
-  let answer: Answered = await ask(calls, meta, initiateDkg, {
-    sessionId: walletId,
-    derivation: { curve, networkId },
-    context,
-  });
+  const making = { sessionId: walletId, derivation: { curve, networkId }, context };
+  let answer: Answered = await ask(calls, meta, initiateDkg, making, walletSchemes[curve]);
   // A session that is known already stands in its checkpoint; this call's receipt says no more than that it is known.
   const known = answer.receipt?.reasonCode === 'DUPLICATE_SESSION';
   if (!known && answer.receipt?.state !== ReceiptState.ACCEPTED) throw refused(answer);
@@ -164,6 +167,7 @@ async function ask<Q extends DescMessage, A extends DescMessage>(
   meta: CallMeta,
   { method, request, response }: Exchange<Q, A>,
   init: MessageInitShape<Q>,
+  keyScheme = Scheme.UNSPECIFIED,
 ): Promise<MessageShape<A>> {
   const { tenant, correlationId, traceparent } = meta;
   const message = create(request, init);
@@ -175,6 +179,7 @@ async function ask<Q extends DescMessage, A extends DescMessage>(
     correlationId,
     traceparent,
     walletService: true,
+    keyScheme,
   });
   if (outcome.failure === undefined) return fromBinary(response, outcome.response);
   const { kind, message: text, retryAfterS } = outcome.failure;

@@ -10,6 +10,7 @@
 import type { Clock } from '../../actors/contract.ts';
 import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
 import { type CallError, CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { ErrorKind } from '../errors/kinds.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
@@ -47,6 +48,8 @@ export interface SigningCall {
   /** The wallet control plane asks, not a client. */
   readonly walletService?: boolean;
   readonly walletTerms?: WalletTerms | undefined;
+  /** Of an InitiateDkg: the only scheme that the key will sign with. */
+  readonly keyScheme?: Scheme | undefined;
 }
 
 export type CallOutcome =
@@ -184,7 +187,7 @@ export class SigningCalls {
   }
 
   #frameOf(callId: bigint, call: SigningCall, nowMs: number) {
-    const { request, tenant, walletService = false, walletTerms } = call;
+    const { request, tenant, walletService = false, walletTerms, keyScheme = Scheme.UNSPECIFIED } = call;
     const { method } = call.method;
     const { order, witnessMacs } = this.#orders(
       { tenant, method, request: call.message, walletService, walletTerms },
@@ -195,6 +198,7 @@ export class SigningCalls {
       method,
       request,
       walletService,
+      keyScheme,
       ...(walletTerms && { walletTerms }),
       ...(order && { order }),
       ...(witnessMacs && { witnessMacs }),

@@ -1,11 +1,19 @@
 /**
- * Clients' calls to the signing API, with what a wallet asks for: an InitiateSigning whose wallet_id is one of ours goes
- * to the coordinator with the wallet's terms (decided there, in the order of all its refusals). Both doors come through
- * here. A call about anything else goes at once, without a look at the store.
+ * Clients' calls to the signing API, with what the gateway knows of their keys: an InitiateDkg of a sandbox's ready-made key
+ * goes with its scheme; an InitiateSigning whose wallet_id is one of ours goes to the coordinator with the wallet's terms
+ * (decided there, in the order of all its refusals). Both doors come through here. A call about anything else goes at once,
+ * without a look at the store.
  */
 import type { Log } from '../../actors/live/ports.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { ApprovalMode, type InitiateSigningRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import {
+  ApprovalMode,
+  type InitiateDkgRequest,
+  type InitiateSigningRequest,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { wireScheme } from '../../proto/key-schemes.ts';
+import type { ReadyMadeKeys } from '../config.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
 import { StoreUnavailable, type TenantStore } from '../store/contract.ts';
 import { type WalletApprovalMode, type WalletRecord, walletType } from '../wallets/record.ts';
@@ -19,6 +27,8 @@ export interface ClientCallDeps {
   readonly log: Log;
   /** undefined: there is no wallet API, and no wallet asks for anything. */
   readonly wallets?: WalletReader;
+  /** A sandbox's keys that have one scheme from the start. */
+  readonly readyMadeKeys?: ReadyMadeKeys;
 }
 
 /** What our wallets are called; any other id cannot be one. */
@@ -35,10 +45,13 @@ const approvalModeOf: Readonly<Record<WalletApprovalMode, ApprovalMode>> = {
  * the outcome is 503 and nothing was sent.
  */
 export function startClientCall(
-  { calls, wallets, log }: ClientCallDeps,
+  { calls, wallets, readyMadeKeys, log }: ClientCallDeps,
   call: SigningCall,
   done: (outcome: CallOutcome) => void,
 ): () => void {
+  if (call.method.method === Method.INITIATE_DKG) {
+    return calls.start({ ...call, keyScheme: readyMadeScheme(readyMadeKeys, call) }, done);
+  }
   const walletId = walletOf(call);
   if (walletId === undefined || wallets === undefined) return calls.start(call, done);
   let cancelled = false;
@@ -59,6 +72,12 @@ export function startClientCall(
       log.error({ reason: error instanceof Error ? error.stack : String(error) }, 'an answer could not be given');
     });
   return () => cancel();
+}
+
+function readyMadeScheme(keys: ReadyMadeKeys | undefined, { tenant, message }: SigningCall): Scheme {
+  const { sessionId } = message as InitiateDkgRequest;
+  if (keys?.tenant !== tenant || !Object.hasOwn(keys.schemes, sessionId)) return Scheme.UNSPECIFIED;
+  return wireScheme(keys.schemes[sessionId] ?? '');
 }
 
 function walletOf({ method, message }: SigningCall): string | undefined {

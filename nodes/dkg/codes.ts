@@ -6,7 +6,7 @@
 /** Why a request is not followed. A refusal never changes the node's state. */
 export const dkgRefusals = {
   REQUEST_INVALID: 'the request contradicts itself, its frame, or the cluster',
-  PARAMETERS_CHANGED: 'this attempt was opened with another curve, threshold or size',
+  PARAMETERS_CHANGED: 'this attempt was opened with another curve, threshold, size or scheme',
   STALE_ATTEMPT: 'a later attempt of this session is known here',
   NOT_OPEN: 'this attempt is not open here: open it first',
   ATTEMPT_DISCARDED: 'this attempt was discarded: open a later one',

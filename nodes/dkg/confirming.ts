@@ -8,6 +8,7 @@
  */
 import { sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
 import type { DkgConfirm } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { bindingAtMaking, type KeyBinding } from '../../proto/key-schemes.ts';
 import { ownCopy } from '../messages.ts';
 import { type DkgParty, identityKeyOf, idFault, type Outcome, type Refused, refused } from './party.ts';
 import type { Final, Provisional } from './state.ts';
@@ -34,7 +35,8 @@ export function confirm(state: Provisional | Final, request: DkgConfirm, party: 
   const { dealing, dealers, keyPackage } = state;
   const proof = results.map(({ nodeId, signature }) => ({ nodeId, signature: ownCopy(signature) }));
   const final: Final = { phase: 'final', terms, opening: dealing.opening, dealers, finished, proof };
-  return { kind: 'advanced', state: final, body, finalKey: keyPackage };
+  const scheme = bindingAtMaking(terms.curve, (terms.scheme ?? '') as KeyBinding) ?? '';
+  return { kind: 'advanced', state: final, body, finalKey: { keyPackage, scheme } };
 }
 
 /** What a final node answers to a request that comes too late: the code, and the proof that all nodes had finished. */

@@ -29,6 +29,7 @@ import { provePossession } from '../../crypto/possession.ts';
 import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
 import type { DkgOpen, DkgSeal } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { bindingAtMaking, keyBinding } from '../../proto/key-schemes.ts';
 import { thresholdMin } from '../../proto/limits.ts';
 import { alreadyFinal } from './confirming.ts';
 import { type DkgWorld, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
@@ -46,6 +47,10 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
   const { party } = world;
   const { curve, threshold, totalNodes } = request;
   if (!isCurve(curve)) return refused('REQUEST_INVALID', 'the curve is none of secp256k1 and ed25519');
+  const scheme = keyBinding(request.scheme);
+  if (scheme === undefined || bindingAtMaking(curve, scheme) === undefined) {
+    return refused('REQUEST_INVALID', `the scheme is none for a key on ${curve}`);
+  }
   if (threshold < thresholdMin || threshold > totalNodes || totalNodes > party.identityKeys.length) {
     return refused('REQUEST_INVALID', `no ${threshold} of ${totalNodes} among ${party.identityKeys.length} nodes`);
   }
@@ -54,7 +59,7 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
   if (name.attempt > attemptOf(state)) {
     const { tenant, session, attempt } = name;
     const { rosterDigest } = party;
-    return deal({ tenant, session, attempt, rosterDigest, curve, threshold, totalNodes }, world);
+    return deal({ tenant, session, attempt, rosterDigest, curve, threshold, totalNodes, scheme }, world);
   }
 
   switch (state.phase) {
@@ -68,8 +73,13 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
     case 'provisional':
     case 'final': {
       const { terms } = state;
-      if (terms.curve !== curve || terms.threshold !== threshold || terms.totalNodes !== totalNodes) {
-        return refused('PARAMETERS_CHANGED', `it was ${terms.threshold} of ${terms.totalNodes} on ${terms.curve}`);
+      const same = terms.curve === curve && terms.threshold === threshold && terms.totalNodes === totalNodes;
+      if (!same || (terms.scheme ?? '') !== scheme) {
+        const bound = terms.scheme ? ` for ${terms.scheme}` : '';
+        return refused(
+          'PARAMETERS_CHANGED',
+          `it was ${terms.threshold} of ${terms.totalNodes} on ${terms.curve}${bound}`,
+        );
       }
       return opened(state.phase === 'final' ? state.opening : state.dealing.opening);
     }

@@ -16,7 +16,7 @@ import type { Address, Context } from '../../actors/contract.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
 import { encodeKeyRecord } from '../key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
-import { receivedBody } from '../messages.ts';
+import { isLocal, receivedBody } from '../messages.ts';
 import { dkgRecordKey, isRecordName, keyRecordKey, type NodeWrite } from '../records.ts';
 import { alreadyFinal, confirm } from './confirming.ts';
 import { open, sealShares } from './dealing.ts';
@@ -56,8 +56,12 @@ export function sessionOf(self: Address): { readonly tenant: string; readonly se
 
 function receive(party: DkgParty, state: DkgState, input: NodeInput, context: Context): NodeStep<DkgState> {
   switch (input.kind) {
-    case 'message':
-      return handle(party, state, input, context);
+    case 'message': {
+      const { message } = input;
+      // The signer speaks to itself alone.
+      if (isLocal(message)) return { state, effects: [] };
+      return handle(party, state, { ...input, message }, context);
+    }
     case 'timer':
       return { state, effects: [{ kind: 'stop' }] };
     case 'persistRefused':

@@ -4,9 +4,9 @@
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import type { FinishedDkg } from '../../crypto/dkg-transcripts.ts';
-import type { KeyPackage } from '../../crypto/key-package.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
+import type { StoredKey } from '../key-record.ts';
 import { type DkgRefusalCode, dkgRefusals } from './codes.ts';
 import type { DkgState } from './state.ts';
 
@@ -56,12 +56,12 @@ export function identityKeyOf(party: DkgParty, nodeId: number): Uint8Array {
 export type Outcome =
   /** Answered from what stands; nothing changes. */
   | { readonly kind: 'answered'; readonly body: WireBodyInit }
-  /** The state changes, durably, before the answer leaves. `finalKey`: becomes final in the same write. */
+  /** The state changes, durably, before the answer leaves. `finalKey`: becomes final, and bound, in the same write. */
   | {
       readonly kind: 'advanced';
       readonly state: Exclude<DkgState, { phase: 'unopened' }>;
       readonly body: WireBodyInit | undefined;
-      readonly finalKey?: KeyPackage;
+      readonly finalKey?: StoredKey;
     }
   | Refused
   /** Nothing to do and nothing to say. */

@@ -23,6 +23,8 @@ interface TermsJson {
   readonly curve: Curve;
   readonly threshold: number;
   readonly total_nodes: number;
+  /** Absent: none was given. */
+  readonly scheme?: string;
 }
 
 interface OpeningJson {
@@ -166,12 +168,12 @@ export function decodeDkgRecord(record: NodeRecord): RecordedDkgState {
 const scalarToJson = (curve: Curve, scalar: bigint): string => toHex(groupOf(curve).encodeScalar(scalar));
 const scalarFromJson = (curve: Curve, hex: string): bigint => groupOf(curve).decodeNonZeroScalar(fromHex(hex));
 
-function termsToJson({ tenant, session, attempt, curve, threshold, rosterDigest, totalNodes }: DkgTerms): TermsJson {
-  return { tenant, session, attempt, curve, threshold, roster: toHex(rosterDigest), total_nodes: totalNodes };
+function termsToJson({ rosterDigest, totalNodes, scheme, ...terms }: DkgTerms): TermsJson {
+  return { ...terms, roster: toHex(rosterDigest), total_nodes: totalNodes, ...(scheme && { scheme }) };
 }
 
-function termsFromJson({ tenant, session, attempt, curve, threshold, roster, total_nodes }: TermsJson): DkgTerms {
-  return { tenant, session, attempt, curve, threshold, rosterDigest: fromHex(roster), totalNodes: total_nodes };
+function termsFromJson({ roster, total_nodes, scheme = '', ...terms }: TermsJson): DkgTerms {
+  return { ...terms, rosterDigest: fromHex(roster), totalNodes: total_nodes, scheme };
 }
 
 function openingToJson(opening: DealerOpening): OpeningJson {

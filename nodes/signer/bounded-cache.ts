@@ -32,6 +32,10 @@ export class BoundedCache<Value> {
     if (!oldest.done) this.#entries.delete(oldest.value);
   }
 
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
   get size(): number {
     return this.#entries.size;
   }

@@ -3,19 +3,25 @@
  *
  * Theory of operation
  * - DealNonces fills a pool bound to the coordinator's boot; the first one of a new boot voids everything before.
- * - PartialRequest: the request is checked by itself and against the gateway's order for it, its key is found or loaded (others for that key wait meanwhile), it
- *   is checked against the key, its nonce is taken out of the pool, and only then something is computed. So a nonce is
- *   forgotten before anything that depends on it exists, and a duplicate finds NONCE_UNKNOWN.
+ * - PartialRequest: the request is checked by itself and against the gateway's order for it, its key is found or loaded
+ *   (others for that key wait meanwhile), it is checked against the key, its nonce is taken out of the pool, and only then
+ *   something is computed. So a nonce is forgotten before anything that depends on it exists, and a duplicate finds
+ *   NONCE_UNKNOWN.
  * - A request that is refused for any other reason burns the nonce that it names: it will not be asked for in good faith.
+ * - A key signs with one scheme. The first partial under a key that is not bound yet binds it: the record that says so is
+ *   durable before the partial leaves. Such partials wait in `pending`, and a message to itself writes what waits. While a
+ *   write is under way the runtime gives this actor no input, so that whatever arrives meanwhile shares the next write.
+ * - A write that is refused releases nothing. What it would have said is forgotten, and read from the store when it is
+ *   needed again, since the write may have taken hold. To the coordinator the node is silent.
  *
  * The state is mutable and belongs to this actor alone: pools and caches change in place, since a step that copied them
- * would cost more than the signature. That is sound because this actor never persists, so that no step is ever taken
- * back; and what matters, the removal of a nonce, must not be taken back anyway. After a bug the supervisor starts anew
- * with empty pools, while the numbers go on.
+ * would cost more than the signature. That is sound although a step whose write is refused is taken back: what it changed in
+ * place is either to stay (the removal of a nonce) or is forgotten then (the caches of what the write was to hold), and no
+ * other input comes between. After a bug the supervisor starts anew with empty pools, while the numbers go on.
  *
  * Secrets (shares, nonces, the hedge) stay in the state; events carry none.
  */
-import type { Address, Context, Trace } from '../../actors/contract.ts';
+import type { Address, Context, Refusal, Trace } from '../../actors/contract.ts';
 import { CryptoError } from '../../crypto/errors.ts';
 import {
   type DealNonces,
@@ -23,15 +29,17 @@ import {
   type PartialRequest,
   Scheme,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { keyBinding, wireScheme } from '../../proto/key-schemes.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import { decodeKeyRecord } from '../key-record.ts';
+import { decodeKeyRecord, encodeKeyRecord } from '../key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
-import { receivedBody } from '../messages.ts';
-import { keyRecordKey, type NodeRecord } from '../records.ts';
+import { isLocal, receivedBody } from '../messages.ts';
+import { keyRecordKey, type NodeRecord, type NodeWrite } from '../records.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';
 import { orderFault } from './orders.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
+import { PendingWrite } from './pending-write.ts';
 import { isSigningScheme } from './schemes.ts';
 import { type SigningKey, SigningKeys } from './signing-keys.ts';
 import { WaitingRequests } from './waiting-requests.ts';
@@ -63,6 +71,10 @@ export interface SignerState {
   readonly keys: SigningKeys;
   /** Requests that wait for their key to be loaded. */
   readonly waiting: WaitingRequests<Asked>;
+  /** Partials that wait for what they promise to be durable. */
+  readonly pending: PendingWrite;
+  /** Records that were written while they were being loaded: what that load answers may be what was there before. */
+  readonly stale: Set<string>;
 }
 
 export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerState> {
@@ -76,6 +88,8 @@ export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerS
         pools: new NoncePools(numbers, identity.hedge),
         keys: new SigningKeys(),
         waiting: new WaitingRequests(),
+        pending: new PendingWrite(),
+        stale: new Set(),
       },
       effects: [],
     }),
@@ -90,18 +104,25 @@ function receive(
   context: Context,
 ): NodeStep<SignerState>['effects'] {
   switch (input.kind) {
-    case 'message':
-      return handle(identity, state, input, context);
+    case 'message': {
+      const { message } = input;
+      if (isLocal(message)) return flush(state);
+      return handle(identity, state, { ...input, message }, context);
+    }
+    case 'persistRefused':
+      return writeRefused(state, input.write, input.refusal);
     case 'loaded':
-      return keyLoaded(identity, state, input.key, input.record);
+      return keyLoaded(identity, state, input.key, input.record, context.self);
     case 'loadFailed': {
       const waiting = state.waiting.take(input.key);
+      state.stale.delete(input.key);
       // Nothing true can be said of these keys. Silence is no fault: the coordinator asks another node.
       return [event('signer.key.unavailable', 'error', { requests: waiting.length, reason: input.message })];
     }
-    case 'timer':
-    case 'persistRefused':
     case 'undelivered':
+      // The mailbox was full: again, behind what is in it.
+      return isLocal(input.message) ? [{ kind: 'send', to: input.to, message: input.message }] : [];
+    case 'timer':
       return [];
   }
 }
@@ -119,7 +140,8 @@ function handle(
       return dealNonces(identity, state, body.value, input, context);
     case 'partialRequest': {
       const { from, trace } = input;
-      return partialRequested(identity, state, { from, trace, tenant, session, attempt, request: body.value }, context);
+      const asked = { from, trace, tenant, session, attempt, request: body.value };
+      return partialRequested(identity, state, asked, context);
     }
     default:
       return [event('signer.message.unexpected', 'warn', { from: input.from, message: body.case })];
@@ -152,7 +174,7 @@ function partialRequested(identity: SignerIdentity, state: SignerState, asked: A
   const unordered = orderFault(request, asked, identity.orderKey, context.nowMs);
   if (unordered !== undefined) return refuseAndBurn(identity, state, asked, unordered.code, unordered.message);
   const recordKey = keyRecordKey(tenant, request.keySession);
-  if (state.keys.has(recordKey)) return answer(identity, state, asked, recordKey);
+  if (state.keys.has(recordKey)) return answer(identity, state, asked, recordKey, context.self);
   switch (state.waiting.add(recordKey, asked, request.message.length)) {
     case 'first':
       return [{ kind: 'load', key: recordKey }];
@@ -169,20 +191,29 @@ function keyLoaded(
   state: SignerState,
   recordKey: string,
   record: NodeRecord | undefined,
+  self: Address,
 ): NodeEffect[] {
+  if (state.stale.delete(recordKey)) return [{ kind: 'load', key: recordKey }];
   const waiting = state.waiting.take(recordKey);
   if (record === undefined) {
     const { KEY_UNKNOWN } = PartialRefusalCode;
     return waiting.flatMap((asked) => refuseAndBurn(identity, state, asked, KEY_UNKNOWN, 'no final key of that name'));
   }
-  state.keys.add(recordKey, decodeKeyRecord(record));
-  return waiting.flatMap((asked) => answer(identity, state, asked, recordKey));
+  const stored = decodeKeyRecord(state.pending.recordOf(recordKey) ?? record);
+  state.keys.add(recordKey, stored);
+  return waiting.flatMap((asked) => answer(identity, state, asked, recordKey, self));
 }
 
 /** The key is at hand. */
-function answer(identity: SignerIdentity, state: SignerState, asked: Asked, recordKey: string): NodeEffect[] {
+function answer(
+  identity: SignerIdentity,
+  state: SignerState,
+  asked: Asked,
+  recordKey: string,
+  self: Address,
+): NodeEffect[] {
   const { request } = asked;
-  const { NONCE_UNKNOWN, REQUEST_INVALID } = PartialRefusalCode;
+  const { NONCE_UNKNOWN, REQUEST_INVALID, KEYSTORE_MISMATCH } = PartialRefusalCode;
   let key: SigningKey;
   try {
     key = state.keys.find(recordKey, request.derivationPath);
@@ -192,6 +223,10 @@ function answer(identity: SignerIdentity, state: SignerState, asked: Asked, reco
   }
   const fault = keyFault(request, key);
   if (fault !== undefined) return refuseAndBurn(identity, state, asked, REQUEST_INVALID, fault);
+  const bound = state.keys.schemeOf(recordKey);
+  if (bound !== '' && wireScheme(bound) !== request.scheme) {
+    return refuseAndBurn(identity, state, asked, KEYSTORE_MISMATCH, `the key signs with ${bound} alone`);
+  }
 
   // From here on the nonce is gone, whatever happens.
   const nonce = takeNonce(identity, state, request);
@@ -206,7 +241,27 @@ function answer(identity: SignerIdentity, state: SignerState, asked: Asked, reco
     attemptTag,
     outcome: { case: 'partial' as const, value: outcome.partial },
   };
-  return [send(asked, { case: 'partialReply', value }), signed(identity, asked)];
+  const effects = [send(asked, { case: 'partialReply', value }), signed(identity, asked)];
+  const begins = state.pending.isEmpty;
+  const scheme = keyBinding(request.scheme);
+  if (bound === '' && scheme) state.pending.put(recordKey, encodeKeyRecord(state.keys.bind(recordKey, scheme)));
+  if (!state.pending.holds(recordKey)) return effects;
+  state.pending.after(effects);
+  return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
+}
+
+/** Writes what waits; what waited for it follows once it is durable. */
+function flush(state: SignerState): NodeEffect[] {
+  if (state.pending.isEmpty) return [];
+  const { write, effects } = state.pending.take();
+  for (const { key } of write.puts) if (state.waiting.has(key)) state.stale.add(key);
+  return [{ kind: 'persist', write }, ...effects];
+}
+
+function writeRefused(state: SignerState, { puts }: NodeWrite, refusal: Refusal<NodeRecord>): NodeEffect[] {
+  for (const { key } of puts) state.keys.forget(key);
+  const reason = refusal.kind === 'unavailable' ? refusal.message : refusal.code;
+  return [event('signer.write.failed', 'error', { records: puts.length, reason })];
 }
 
 function takeNonce({ boot }: SignerIdentity, { pools }: SignerState, request: PartialRequest): TakenNonce | undefined {

@@ -7,6 +7,8 @@
 import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';
 import type { Curve } from '../../crypto/group.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
+import type { KeyBinding, KeyScheme } from '../../proto/key-schemes.ts';
+import type { StoredKey } from '../key-record.ts';
 import { BoundedCache } from './bounded-cache.ts';
 
 export const keysMax = 1_024;
@@ -25,6 +27,9 @@ export interface SigningKey {
 /** What of a key package signing needs: not the other nodes' verification shares. */
 interface ParentKey extends SigningKey {
   readonly chainCode: Uint8Array;
+  readonly scheme: KeyBinding;
+  /** Of a key that is not bound yet: all that its record holds, to write it anew. */
+  readonly unbound: KeyPackage | undefined;
 }
 
 /** Mutable, and owned by one actor state. `key` is the record key of the parent. */
@@ -32,9 +37,29 @@ export class SigningKeys {
   readonly #parents = new BoundedCache<ParentKey>(keysMax);
   readonly #children = new BoundedCache<SigningKey>(childrenMax);
 
-  add(key: string, keyPackage: KeyPackage): void {
+  add(key: string, { keyPackage, scheme }: StoredKey): void {
     const { curve, threshold, totalNodes, publicKey, signingShare, chainCode } = keyPackage;
-    this.#parents.set(key, { curve, threshold, totalNodes, publicKey, signingShare, chainCode });
+    const unbound = scheme === '' ? keyPackage : undefined;
+    this.#parents.set(key, { curve, threshold, totalNodes, publicKey, signingShare, chainCode, scheme, unbound });
+  }
+
+  /** What a key at hand is bound to. */
+  schemeOf(key: string): KeyBinding {
+    return this.#parents.get(key)?.scheme ?? '';
+  }
+
+  /** Binds a key at hand that is not bound, and gives what its record shall hold. The caller sees to it that it will. */
+  bind(key: string, scheme: KeyScheme): StoredKey {
+    const keyPackage = this.#parents.get(key)?.unbound;
+    if (keyPackage === undefined) throw new Error('the key is not at hand, or bound already');
+    const stored = { keyPackage, scheme };
+    this.add(key, stored);
+    return stored;
+  }
+
+  /** It is loaded anew when it is asked for again. */
+  forget(key: string): void {
+    this.#parents.delete(key);
   }
 
   has(key: string): boolean {

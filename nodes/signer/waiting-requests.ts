@@ -33,6 +33,11 @@ export class WaitingRequests<Request> {
     return 'queued';
   }
 
+  /** Whether requests wait for this record. */
+  has(key: string): boolean {
+    return this.#byKey.has(key);
+  }
+
   /** Takes out all that wait for a record. */
   take(key: string): readonly Request[] {
     const waiting = this.#byKey.get(key);

@@ -8,7 +8,7 @@ import type { SignatureVerifier } from '../invariants/verifier.ts';
 import { randomStream } from '../random.ts';
 import type { CheckedScenario, Step } from './format.ts';
 import type { Answer } from './outcome.ts';
-import { messageBytes, schemeOf } from './signatures.ts';
+import { messageBytes, schemesOf } from './signatures.ts';
 
 export type DkgStep = Extract<Step, { call: 'initiate_dkg' | 'make_key' }>;
 export type SigningStep = Extract<Step, { call: 'initiate_signing' | 'sign' }>;
@@ -169,12 +169,8 @@ export class SessionBook {
     const publicKey = isDerived ? keyNamed : group;
     if (publicKey === '' || (keyNamed !== '' && keyNamed !== publicKey)) return false;
     const { curve } = this.terms(step.key);
-    return verify({
-      scheme: schemeOf(curve, step.keystore),
-      publicKey: Buffer.from(publicKey, 'hex'),
-      message: this.message(step),
-      signature,
-    });
+    const signed = { publicKey: Buffer.from(publicKey, 'hex'), message: this.message(step), signature };
+    return schemesOf(curve, step.keystore).some((scheme) => verify({ scheme, ...signed }));
   }
 
   #note(name: string, kind: SessionNote['kind'], id: string | undefined): void {

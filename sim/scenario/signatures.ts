@@ -11,7 +11,9 @@ export function messageBytes(curve: Curve, text: string): Uint8Array {
   return curve === 'ed25519' ? bytes : sha256(bytes);
 }
 
-export function schemeOf(curve: Curve, keystore: 'MOCK_THRESHOLD' | 'MPC_FROST' = 'MOCK_THRESHOLD'): Scheme {
-  if (curve === 'ed25519') return 'ed25519';
-  return keystore === 'MPC_FROST' ? 'bip340' : 'ecdsa';
+/** What a signature may be; without a keystore type it is what its key is bound to. */
+export function schemesOf(curve: Curve, keystore: 'MOCK_THRESHOLD' | 'MPC_FROST' | undefined): readonly Scheme[] {
+  if (curve === 'ed25519') return ['ed25519'];
+  if (keystore === undefined) return ['ecdsa', 'bip340'];
+  return [keystore === 'MPC_FROST' ? 'bip340' : 'ecdsa'];
 }

@@ -14,6 +14,8 @@ export interface KeyPlan {
   readonly threshold: number;
   readonly totalNodes: number;
   readonly curve: 'secp256k1' | 'ed25519';
+  /** What its clients sign with: a key has one scheme. */
+  readonly keystore: 'MOCK_THRESHOLD' | 'MPC_FROST';
   /** Dealers that the client plays; it gives every share that they owe, if it is let. */
   readonly played: readonly number[];
 }
@@ -28,6 +30,7 @@ export function drawKeys(swarm: Swarm, draw: Draw): KeyPlan[] {
       threshold: draw.int(2, totalNodes - liars),
       totalNodes,
       curve: draw.pick(['secp256k1', 'secp256k1', 'ed25519'] as const),
+      keystore: draw.chance(0.4) ? 'MPC_FROST' : 'MOCK_THRESHOLD',
       played: swarm.stories.includes('played') && draw.chance(0.3) ? draw.some(ids, draw.int(1, 2)) : [],
     };
   });
@@ -208,12 +211,13 @@ export class ClientPlan {
     return session;
   }
 
-  #terms({ session, curve }: KeyPlan) {
+  #terms({ session, keystore }: KeyPlan) {
     const draw = this.#draw;
-    const frost = curve === 'ed25519' ? draw.chance(0.5) : draw.chance(0.4);
+    // The first to leave it unspecified would bind the key to mock ECDSA.
+    const named = keystore === 'MPC_FROST' || draw.chance(0.3);
     return {
       key: session,
-      ...(frost && { keystore: 'MPC_FROST' as const }),
+      ...(named && { keystore }),
       ...(draw.chance(0.3) && { path: draw.pick(['m', 'm/0', 'm/7/2', "m/44'/0'/0'/1"]) }),
       ...(draw.chance(0.1) && { approval: 'DIRECT_ALLOWED' as const }),
     };

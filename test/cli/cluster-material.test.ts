@@ -188,7 +188,7 @@ test('the roles accept what is made for them, and production has no sandbox', ()
   expect(() => checkNodeConfig(nodeConfig(settings, 3))).not.toThrow();
   expect(() => assertGatewayConfig(gatewayConfig(settings))).not.toThrow();
   expect(coordinatorConfig(settings).resumeKey).toHaveLength(32);
-  expect(nodeConfig(settings, 1).sandbox?.sessions).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
+  expect(nodeConfig(settings, 1).sandbox?.sessions).toEqual(['sandbox-secp256k1', 'sandbox-ed25519', 'sandbox-bip340']);
   expect(() => nodeConfig(settings, 4)).toThrow('There is no node 4: this cluster has nodes 1 to 3.');
   const productionFolder = temporaryFolder();
   ensureClusterMaterial(productionFolder, 3, 5, 'production');

@@ -59,7 +59,7 @@ describe.sequential('signmesh up', () => {
     expect(up.output).toContain(`127.0.0.1:${place.grpcPort}`);
     expect(up.output).toContain(ready.token);
     expect(up.output).toContain(ready.approver_token);
-    expect(ready.keys.map((key) => key.wallet_id)).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
+    expect(ready.keys.map((key) => key.wallet_id)).toEqual(['sandbox-secp256k1', 'sandbox-ed25519', 'sandbox-bip340']);
     for (const key of ready.keys)
       for (const address of Object.values(key.addresses)) expect(up.output).toContain(address);
     expect(up.output).toMatch(/never guard real funds/i);
@@ -70,6 +70,7 @@ describe.sequential('signmesh up', () => {
     expect(ready.keys.map((key) => key.public_key)).toEqual([
       '034fe50929f24c2e1fa2f628ed5e07c9abc8c89b110ab68aa6749d6c342ff4bdab',
       'b645123f63c3e1a366436e42e013062f655a25b93a2d430df6872ebb247f7e5c',
+      '03a4e54d62d5e73f08e389c7945a55eacd1b32f51f127df3d0a6dbd7a2b70b0698',
     ]);
   });
 
@@ -190,7 +191,11 @@ test('a cluster of fewer nodes than five shares its ready-made keys among those'
   const up = new UpProcess(place, undefined, { SIGNMESH_NODES: '3', SIGNMESH_WORKERS: '1' });
   try {
     const ready = await up.ready();
-    expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
+    expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual([
+      'sandbox-secp256k1',
+      'sandbox-ed25519',
+      'sandbox-bip340',
+    ]);
     expect(pasteBannerLines(ready).is_complete).toBe(true);
   } finally {
     up.child.kill('SIGTERM');

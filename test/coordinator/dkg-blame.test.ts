@@ -70,6 +70,7 @@ class Theatre {
       curve: this.#curve,
       threshold: 2,
       totalNodes: 3,
+      scheme: this.#curve === 'ed25519' ? 'frost_ed25519' : '',
     };
   }
 

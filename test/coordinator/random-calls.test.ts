@@ -130,7 +130,8 @@ class World {
           if (id === '' || this.#intents.has(id)) return;
           this.#sessions.push(id);
           this.#intents.set(id, intent);
-          this.#wallets.set(id, keystoreType === KeystoreType.MPC_FROST && walletId === 'k' ? 'bip340' : walletId);
+          const isFrost = answer.receipt!.keystoreType === KeystoreType.MPC_FROST;
+          this.#wallets.set(id, isFrost && walletId === 'k' ? 'bip340' : walletId);
         });
         return;
       }

@@ -286,6 +286,9 @@ describe.each([
       publicKey: 'aa',
       chainCode: 'bb',
       verificationShares: ['c', 'd'],
+      clientSuppliedDealers: [],
+      scheme: 'frost_ed25519',
+      exposed: false,
       createdMs: nowMs,
     };
     const at = keyKey(tenant, key.keyId);
@@ -296,6 +299,77 @@ describe.each([
     expect(await store.write(update(advance(one, completed, moment), key))).toEqual(written);
     expect(await store.load(at)).toEqual({ kind: 'key', key });
     expect(await store.load(at)).toEqual({ kind: 'key', key });
+  });
+
+  describe('a key that is not bound', () => {
+    /** Made by a session of its own. */
+    async function unbound(): Promise<KeyRecord> {
+      const maker = session();
+      await store.write(create(maker));
+      const key: KeyRecord = {
+        tenant,
+        keyId: `bound ${maker.sessionId}`,
+        curve: 'secp256k1',
+        threshold: 2,
+        totalNodes: 3,
+        account: [],
+        publicKey: 'aa',
+        chainCode: 'bb',
+        verificationShares: ['c', 'd'],
+        clientSuppliedDealers: [2],
+        scheme: '',
+        exposed: false,
+        createdMs: nowMs,
+      };
+      await store.write(update(advance(maker, completed, moment), key));
+      return key;
+    }
+    const asBound = (key: KeyRecord, scheme: KeyRecord['scheme']): KeyRecord => ({
+      ...key,
+      scheme,
+      exposed: scheme === 'mock_ecdsa',
+    });
+    const refused = (key: KeyRecord) => ({ kind: 'conflict', code: 'KEY_BOUND', current: { kind: 'key', key } });
+
+    test('gets one scheme of two first sessions that come at once, and the other changes nothing', async () => {
+      const key = await unbound();
+      const [mock, frost] = [asBound(key, 'mock_ecdsa'), asBound(key, 'frost_bip340')];
+      const ones = [session(`${name} mock`), session(`${name} frost`)];
+      const outcomes = await Promise.all([
+        store.write({ ...create(ones[0]!), binds: mock }),
+        store.write({ ...create(ones[1]!), binds: frost }),
+      ]);
+      const won = outcomes.findIndex(({ kind }) => kind === 'written');
+      const winner = [mock, frost][won]!;
+      expect(outcomes[1 - won]).toEqual(refused(winner));
+      expect(await store.load(keyKey(tenant, key.keyId))).toEqual({ kind: 'key', key: winner });
+      expect(await load(ones[won]!)).toEqual(stored(ones[won]!));
+      expect(await load(ones[1 - won]!)).toBeUndefined();
+      // The intent of the one that was refused is free, and the same scheme may bind again.
+      expect(await store.write({ ...create(ones[1 - won]!), binds: winner })).toEqual(written);
+    });
+
+    test('is bound by a session that goes on, or not at all', async () => {
+      const key = await unbound();
+      const [mock, frost] = [asBound(key, 'mock_ecdsa'), asBound(key, 'frost_bip340')];
+      const one = session();
+      await store.write(create(one));
+      expect(await store.write({ ...update(progress(one, moment, {})), binds: frost })).toEqual(written);
+      expect(await store.load(keyKey(tenant, key.keyId))).toEqual({ kind: 'key', key: frost });
+      const other = session();
+      await store.write(create(other));
+      expect(await store.write({ ...update(progress(other, moment, {})), binds: mock })).toEqual(refused(frost));
+      expect(await load(other)).toEqual(stored(other));
+    });
+
+    test('that is gone binds nothing', async () => {
+      const key = { ...(await unbound()), keyId: 'gone', scheme: 'mock_ecdsa' } as const;
+      expect(await store.write({ ...create(session()), binds: key })).toEqual({
+        kind: 'conflict',
+        code: 'KEY_BOUND',
+        current: undefined,
+      });
+    });
   });
 
   test('opens no session of a closed wallet key, and lets none go on or complete', async () => {

@@ -18,6 +18,7 @@ beforeAll(() => {
   cluster = new SimCluster({ seed: 'signing', nodes: 3 });
   publicKey = makeKey(cluster, 'k');
   makeKey(cluster, 'e', 'ed25519');
+  makeKey(cluster, 'b');
 });
 
 const sign = (signingSessionId: string) => cluster.submitSignatureShare({ signingSessionId }).result();
@@ -297,7 +298,7 @@ describe('a derivation path', () => {
     (derivationPath) => {
       const { signingSessionId } = begin(cluster, `path ${derivationPath}`, { derivation: { derivationPath } });
       const signed = sign(signingSessionId);
-      const { chainCode } = decodeKeyRecord(cluster.nodeStore(1).loadNow(`key/${tenant}/k`)!);
+      const { chainCode } = decodeKeyRecord(cluster.nodeStore(1).loadNow(`key/${tenant}/k`)!).keyPackage;
       const normal = derivationPath.split('/').filter((part) => /^\d+$/.test(part));
       const child = HDKey.fromExtendedKey(encodeXpub({ publicKey, chainCode })).derive(['m', ...normal].join('/'))
         .publicKey!;
@@ -322,7 +323,8 @@ describe('a keystore', () => {
   test.each([
     ['k', KeystoreType.UNSPECIFIED, 'm0/mock-ecdsa-secp256k1', KeystoreType.MOCK_THRESHOLD],
     ['k', KeystoreType.MOCK_THRESHOLD, 'm0/mock-ecdsa-secp256k1', KeystoreType.MOCK_THRESHOLD],
-    ['k', KeystoreType.MPC_FROST, 'm0/frost-bip340', KeystoreType.MPC_FROST],
+    ['b', KeystoreType.MPC_FROST, 'm0/frost-bip340', KeystoreType.MPC_FROST],
+    ['b', KeystoreType.UNSPECIFIED, 'm0/frost-bip340', KeystoreType.MPC_FROST],
     ['e', KeystoreType.UNSPECIFIED, 'm0/frost-ed25519', KeystoreType.MOCK_THRESHOLD],
     ['e', KeystoreType.MPC_FROST, 'm0/frost-ed25519', KeystoreType.MPC_FROST],
   ])('%s %s is routed to %s', (walletId, keystoreType, route, shown) => {

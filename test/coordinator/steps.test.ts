@@ -36,7 +36,7 @@ function watched(seed: string) {
 /** What node `id` would answer, made from its stored share and the disclosed nonce. */
 function ownPartial(cluster: SimCluster, id: number, request: Body<'partialRequest'>): Uint8Array {
   const group = groupOf('secp256k1');
-  const { signingShare } = decodeKeyRecord(cluster.nodeStore(id).loadNow(`key/${tenant}/k`)!);
+  const { signingShare } = decodeKeyRecord(cluster.nodeStore(id).loadNow(`key/${tenant}/k`)!).keyPackage;
   const kInverse = group.decodeScalar(request.mockNonceInverse!);
   const r = group.reduce(request.noncePoint!.subarray(1));
   return group.encodeScalar(mockEcdsaPartial({ kInverse, r, digest, signingShare }));

@@ -89,6 +89,8 @@ describe.each(['HTTP', 'gRPC'] as const)('over %s', (door) => {
   test('mock ECDSA and BIP-340 under one secp256k1 key, and under its children', async () => {
     const keyId = `secp-${door}`;
     const publicKey = await makeKey(api, keyId, 'secp256k1');
+    const schnorrId = `schnorr-${door}`;
+    const schnorrPublicKey = await makeKey(api, schnorrId, 'secp256k1');
     for (const derivationPath of ['', 'm/0/5']) {
       const child = derivationPath === '' ? publicKey : await childKey(keyId, publicKey, derivationPath);
       const ecdsa = await sign(api, keyId, { intent: `ecdsa ${door} ${derivationPath}`, derivationPath });
@@ -96,12 +98,14 @@ describe.each(['HTTP', 'gRPC'] as const)('over %s', (door) => {
       expect(recovered(ecdsa.fullSignature, ecdsa.recoveryId, digest)).toEqual(child);
 
       const keystoreType = KeystoreType.MPC_FROST;
-      const bip340 = await sign(api, keyId, {
+      const schnorrKey =
+        derivationPath === '' ? schnorrPublicKey : await childKey(schnorrId, schnorrPublicKey, derivationPath);
+      const bip340 = await sign(api, schnorrId, {
         intent: `bip340 ${door} ${derivationPath}`,
         derivationPath,
         keystoreType,
       });
-      expect(schnorr.verify(bip340.fullSignature, digest, child.subarray(1))).toBe(true);
+      expect(schnorr.verify(bip340.fullSignature, digest, schnorrKey.subarray(1))).toBe(true);
       expect(bip340.recoveryId).toHaveLength(0);
     }
   });

@@ -10,6 +10,7 @@ import type {
   PlayedShare,
   SealedShare,
 } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { rosterDigest } from '../../proto/roster.ts';
 import { type FrameNames, only, rosterOf, TestNode } from './harness.ts';
 
@@ -21,6 +22,8 @@ export class Ceremony {
   readonly curve: Curve;
   readonly threshold: number;
   readonly nodes: readonly TestNode[];
+  /** What the key is bound to at its making. */
+  scheme: Scheme;
   /** Called before every message, for crashes. */
   beforeEach: (node: TestNode) => void = () => {};
 
@@ -31,9 +34,11 @@ export class Ceremony {
     readonly names?: FrameNames;
     readonly nodes?: readonly TestNode[];
     readonly label?: string;
+    readonly scheme?: Scheme;
   }) {
     const { totalNodes, label = 'ceremony' } = input;
     this.curve = input.curve;
+    this.scheme = input.scheme ?? Scheme.UNSPECIFIED;
     this.threshold = input.threshold;
     this.names = input.names ?? { tenant: 'acme', session: 'key-1', attempt: 1 };
     const roster = rosterOf(totalNodes);
@@ -54,8 +59,8 @@ export class Ceremony {
   }
 
   open(nodeId: number): DkgOpening {
-    const { curve, threshold } = this;
-    const value = { curve, threshold, totalNodes: this.nodes.length };
+    const { curve, threshold, scheme } = this;
+    const value = { curve, threshold, totalNodes: this.nodes.length, scheme };
     return only(this.node(nodeId).dkg(this.names, { case: 'dkgOpen', value }), 'dkgOpened').opening!;
   }
 
@@ -107,6 +112,6 @@ export class Ceremony {
 
   keyPackages() {
     const { tenant, session } = this.names;
-    return this.nodes.map(({ records }) => decodeKeyRecord(records.get(keyRecordKey(tenant, session))!));
+    return this.nodes.map(({ records }) => decodeKeyRecord(records.get(keyRecordKey(tenant, session))!).keyPackage);
   }
 }

@@ -3,11 +3,20 @@
  * (actors/contract.ts). Messages pass the wire's codec both ways, as they do between processes.
  */
 import { createHash } from 'node:crypto';
-import type { ActorEvent, Address, Behaviour, Context, Input, RandomBytes, Step } from '../../actors/contract.ts';
+import {
+  type ActorEvent,
+  type Address,
+  type Behaviour,
+  type Context,
+  type Input,
+  noTrace,
+  type RandomBytes,
+  type Step,
+} from '../../actors/contract.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { nodeBehaviours } from '../../nodes/behaviours.ts';
 import type { SandboxKeys } from '../../nodes/dkg/party.ts';
-import type { NodeMessage } from '../../nodes/messages.ts';
+import { isLocal, type LocalNodeMessage, type NodeMessage } from '../../nodes/messages.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records.ts';
 import type { Roster } from '../../proto/roster.ts';
 import {
@@ -17,6 +26,7 @@ import {
   type WireBody,
   type WireBodyInit,
   type WireCase,
+  type WireMessage,
 } from '../../proto/wire.ts';
 import { type OrderWish, orderFor } from '../support/orders.ts';
 
@@ -84,6 +94,11 @@ export class TestNode {
   /** Loads wait here until `releaseLoads`, when set. */
   holdLoads = false;
   loadsFail = false;
+  /** What an actor says to itself waits here until `releaseOwn`, when set: as behind other messages in its mailbox. */
+  holdOwn = false;
+  /** Writes that took hold. */
+  writes = 0;
+  readonly #own: { readonly to: Address; readonly message: LocalNodeMessage }[] = [];
   readonly #heldLoads: { readonly address: Address; readonly key: string }[] = [];
   readonly #roster: Roster;
   readonly #sandbox: SandboxKeys | undefined;
@@ -115,6 +130,7 @@ export class TestNode {
     this.#boots += 1;
     this.#actors = new Map();
     this.#heldLoads.length = 0;
+    this.#own.length = 0;
     const { nodeId, boot } = this;
     const identitySeed = identitySeedOf(nodeId);
     const { signer, dkg } = nodeBehaviours({
@@ -163,9 +179,22 @@ export class TestNode {
     this.#feed(address, { kind: 'timer', name });
   }
 
-  releaseLoads(): Sent[] {
+  /** `read`: what a load had read before now, by key. */
+  releaseLoads(read: readonly (readonly [string, NodeRecord])[] = []): Sent[] {
     this.holdLoads = false;
-    return this.#heldLoads.splice(0).flatMap(({ address, key }) => this.#loaded(address, key));
+    const known = new Map(read);
+    return this.#heldLoads
+      .splice(0)
+      .flatMap(({ address, key }) => this.#loaded(address, key, known.get(key) ?? this.records.get(key)));
+  }
+
+  releaseOwn(): Sent[] {
+    this.holdOwn = false;
+    return this.#own.splice(0).flatMap(({ to, message }) => this.#feedOwn(to, message));
+  }
+
+  #feedOwn(to: Address, message: LocalNodeMessage): Sent[] {
+    return this.#feed(to, { kind: 'message', from: to, message, trace: noTrace });
   }
 
   #feed(address: Address, input: NodeInput): Sent[] {
@@ -197,13 +226,14 @@ export class TestNode {
   }
 
   #apply(write: NodeWrite): void {
+    this.writes += 1;
     for (const { key, record } of write.puts) this.records.set(key, record);
     for (const key of write.deletes) this.records.delete(key);
   }
 
   #perform(address: Address, step: Step<unknown, NodeMessage, NodeWrite>, input: NodeInput): Sent[] {
     const sent: Sent[] = [];
-    const wire = (to: Address, message: NodeMessage) => {
+    const wire = (to: Address, message: WireMessage) => {
       const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
       const [envelope] = decodeFrames(encodeFrame({ from: address, to, message, trace }));
       sent.push({ to, message: envelope!.message });
@@ -212,14 +242,16 @@ export class TestNode {
       switch (effect.kind) {
         case 'reply':
           if (input.kind !== 'message') throw new Error('there is nobody to reply to');
-          wire(input.from, effect.message);
+          wire(input.from, effect.message as WireMessage);
           break;
         case 'send':
-          wire(effect.to, effect.message);
+          if (!isLocal(effect.message)) wire(effect.to, effect.message);
+          else if (this.holdOwn) this.#own.push({ to: effect.to, message: effect.message });
+          else sent.push(...this.#feedOwn(effect.to, effect.message));
           break;
         case 'load':
           if (this.holdLoads) this.#heldLoads.push({ address, key: effect.key });
-          else sent.push(...this.#loaded(address, effect.key));
+          else sent.push(...this.#loaded(address, effect.key, this.records.get(effect.key)));
           break;
         case 'startTimer':
           this.timers.push(`${address} ${effect.name} ${effect.afterMs}`);
@@ -238,9 +270,9 @@ export class TestNode {
     return sent;
   }
 
-  #loaded(address: Address, key: string): Sent[] {
+  #loaded(address: Address, key: string, record: NodeRecord | undefined): Sent[] {
     if (this.loadsFail) return this.#feed(address, { kind: 'loadFailed', key, message: 'no store' });
-    return this.#feed(address, { kind: 'loaded', key, record: this.records.get(key) });
+    return this.#feed(address, { kind: 'loaded', key, record });
   }
 
   #context(self: Address): Context {

@@ -5,9 +5,11 @@ import { frostAggregate, verifyFrostPartial, verifySchnorr } from '../../crypto/
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
 import { aggregateMockEcdsa, combineMockNonces, verifyEcdsa, verifyMockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
+import { decodeKeyRecord } from '../../nodes/key-record.ts';
 import { keyRecordKey } from '../../nodes/records.ts';
 import { noncesDealtMax, poolNoncesMax } from '../../nodes/signer/nonce-pools.ts';
 import { type FrostScheme, schemes } from '../../nodes/signer/schemes.ts';
+import { keysMax } from '../../nodes/signer/signing-keys.ts';
 import { waitingBytesMax, waitingRequestsMax } from '../../nodes/signer/waiting-requests.ts';
 import {
   type DealtNonce,
@@ -21,7 +23,7 @@ import { only, rosterOf, type Sent, TestNode } from './harness.ts';
 
 const names = { tenant: 'acme', session: 'sig-1', attempt: 1 };
 const coordinatorBoot = 'coordinator-1';
-const { NONCE_UNKNOWN, KEY_UNKNOWN, REQUEST_INVALID } = PartialRefusalCode;
+const { NONCE_UNKNOWN, KEY_UNKNOWN, REQUEST_INVALID, KEYSTORE_MISMATCH } = PartialRefusalCode;
 type Request = Partial<Plain<PartialRequest>>;
 
 /** Nodes that hold a final key "key-1" of 2-of-3. Made once a curve; tests take copies of the records. */
@@ -233,6 +235,147 @@ describe.each([Scheme.FROST_ED25519, Scheme.FROST_BIP340] as const)('FROST, sche
   });
 });
 
+describe('a key has one scheme', () => {
+  const recordKey = keyRecordKey('acme', 'key-1');
+  const schemeIn = (node: TestNode) => decodeKeyRecord(node.records.get(recordKey)!).scheme;
+
+  it('its first partial binds it, durably before the partial leaves; another scheme finds no share', () => {
+    const { nodes } = nodesWithKey('secp256k1');
+    const [node] = nodes as [TestNode];
+    const { request, dealt } = frostRound(nodes.slice(0, 2), Scheme.FROST_BIP340);
+    expect(schemeIn(node)).toBe('');
+    partialOf(ask(node, { ...request, nonceNumber: dealt[0]!.number }));
+    expect(schemeIn(node)).toBe('frost_bip340');
+    // What a coordinator asks for that wants the share: a mock partial under an inverse of its own choice.
+    const mock = mockRound(nodes.slice(0, 2));
+    const named = { ...mock.request, nonceNumber: mock.dealt[0]!.number };
+    for (const request of [named, mock.request]) expect(refusalOf(ask(node, request))).toBe(KEYSTORE_MISMATCH);
+    // The refusal burnt the nonce that was named.
+    expect(deal(node, Scheme.MOCK_ECDSA)).toHaveLength(1);
+    node.crash();
+    expect(refusalOf(ask(node, mock.request))).toBe(KEYSTORE_MISMATCH);
+    const again = frostRound(nodes.slice(0, 2), Scheme.FROST_BIP340);
+    partialOf(ask(node, { ...again.request, nonceNumber: again.dealt[0]!.number }));
+  });
+
+  it('is bound at its making when the maker says so, and on ed25519 always', () => {
+    const scheme = Scheme.FROST_BIP340;
+    const ceremony = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 2, scheme });
+    ceremony.run();
+    for (const node of ceremony.nodes) {
+      expect(schemeIn(node)).toBe('frost_bip340');
+      expect(refusalOf(ask(node, mockRound(ceremony.nodes).request))).toBe(KEYSTORE_MISMATCH);
+    }
+    expect(schemeIn(nodesWithKey('ed25519').nodes[0]!)).toBe('frost_ed25519');
+    const other = new Ceremony({ curve: 'ed25519', threshold: 2, totalNodes: 2, scheme });
+    const value = { curve: 'ed25519', threshold: 2, totalNodes: 2, scheme };
+    expect(only(other.node(1).dkg(other.names, { case: 'dkgOpen', value }), 'dkgRefused').code).toBe('REQUEST_INVALID');
+  });
+
+  it('nodes that are told different schemes make no key', () => {
+    const ceremony = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 2 });
+    ceremony.scheme = Scheme.MOCK_ECDSA;
+    const mock = ceremony.open(1);
+    ceremony.scheme = Scheme.FROST_BIP340;
+    const frost = ceremony.open(2);
+    const refused = ceremony.node(1).dkg(ceremony.names, { case: 'dkgSeal', value: { recipients: [frost] } });
+    expect(only(refused, 'dkgRefused').code).toBe('OPENING_INVALID');
+    expect(
+      ceremony.verify(2, [mock], [{ dealer: 1, recipient: 2, box: new Uint8Array(64), signature: new Uint8Array(64) }])
+        .verdicts[0]!.code,
+    ).toBe('OPENING_INVALID');
+    const changed = ceremony.node(1).dkg(ceremony.names, {
+      case: 'dkgOpen',
+      value: { curve: 'secp256k1', threshold: 2, totalNodes: 2, scheme: Scheme.FROST_BIP340 },
+    });
+    expect(only(changed, 'dkgRefused').code).toBe('PARAMETERS_CHANGED');
+  });
+
+  it('of two first requests that come at once one scheme wins, and one write serves all that wait', () => {
+    const { nodes } = nodesWithKey('secp256k1');
+    const [node] = nodes as [TestNode];
+    const { request: mock } = mockRound(nodes.slice(0, 2));
+    const frost = frostRound(nodes.slice(0, 2), Scheme.FROST_BIP340);
+    const before = node.writes;
+    node.holdOwn = true;
+    expect(ask(node, { ...mock, attemptTag: 1n })).toEqual([]);
+    expect(ask(node, { ...mock, attemptTag: 2n })).toEqual([]);
+    expect(refusalOf(ask(node, { ...frost.request, nonceNumber: frost.dealt[0]!.number }))).toBe(KEYSTORE_MISMATCH);
+    expect(schemeIn(node)).toBe('');
+    const released = node.releaseOwn().map(({ message }) => message.body.value as PartialReply);
+    expect(released.map(({ attemptTag, outcome }) => [attemptTag, outcome.case])).toEqual([
+      [1n, 'partial'],
+      [2n, 'partial'],
+    ]);
+    expect(node.writes - before).toBe(1);
+    partialOf(ask(node, mock));
+    expect(node.writes - before).toBe(1);
+  });
+
+  it.each(['lost', 'applied'] as const)('a write that fails releases nothing, and its nonce is spent: %s', (fate) => {
+    const { nodes } = nodesWithKey('secp256k1');
+    const [node] = nodes as [TestNode];
+    const { request, dealt } = frostRound(nodes.slice(0, 2), Scheme.FROST_BIP340);
+    const named = { ...request, nonceNumber: dealt[0]!.number };
+    node.writesFail = fate;
+    expect(ask(node, named)).toEqual([]);
+    expect(node.events.map(({ event }) => event.type)).toContain('signer.write.failed');
+    node.writesFail = 'no';
+    expect(refusalOf(ask(node, named))).toBe(NONCE_UNKNOWN);
+    const mock = ask(node, mockRound(nodes.slice(0, 2)).request);
+    // Whether it took hold is what the store says.
+    if (fate === 'applied') expect(refusalOf(mock)).toBe(KEYSTORE_MISMATCH);
+    else partialOf(mock);
+  });
+
+  it('a crash between the binding and the answer leaves the key bound, and nothing signed', () => {
+    const { nodes } = nodesWithKey('secp256k1');
+    const [node] = nodes as [TestNode];
+    const { request } = mockRound(nodes.slice(0, 2));
+    node.writesFail = 'applied';
+    expect(ask(node, request)).toEqual([]);
+    node.crash();
+    node.writesFail = 'no';
+    expect(schemeIn(node)).toBe('mock_ecdsa');
+    const frost = frostRound(nodes.slice(0, 2), Scheme.FROST_BIP340);
+    expect(refusalOf(ask(node, { ...frost.request, nonceNumber: frost.dealt[0]!.number }))).toBe(KEYSTORE_MISMATCH);
+    partialOf(ask(node, mockRound(nodes.slice(0, 2)).request));
+  });
+
+  it('a record that was read before the binding was written is read again', () => {
+    const { nodes } = nodesWithKey('secp256k1');
+    const [node] = nodes as [TestNode];
+    const old = node.records.get(recordKey)!;
+    const { request } = mockRound(nodes.slice(0, 2));
+    node.holdOwn = true;
+    expect(ask(node, request)).toEqual([]);
+    // So many keys come by that this one leaves memory, and is loaded while its binding is written.
+    for (let other = 0; other < keysMax; other += 1) {
+      node.records.set(keyRecordKey('acme', `other-${other}`), old);
+      expect(refusalOf(ask(node, { ...request, keySession: `other-${other}`, noncePoint: new Uint8Array(33) }))).toBe(
+        REQUEST_INVALID,
+      );
+    }
+    const frost = frostRound(nodes.slice(0, 2), Scheme.FROST_BIP340);
+    const named = { ...frost.request, nonceNumber: frost.dealt[0]!.number };
+    node.holdLoads = true;
+    expect(ask(node, named)).toEqual([]);
+    partialOf(node.releaseOwn());
+    expect(refusalOf(node.releaseLoads([[recordKey, old]]))).toBe(KEYSTORE_MISMATCH);
+  });
+
+  it('an older record without a scheme is that of a key that has not signed', () => {
+    const { nodes } = nodesWithKey('secp256k1');
+    const [node] = nodes as [TestNode];
+    const { scheme, ...json } = JSON.parse(Buffer.from(node.records.get(recordKey)!).toString());
+    expect(scheme).toBe('');
+    node.records.set(recordKey, Buffer.from(JSON.stringify(json)));
+    expect(schemeIn(node)).toBe('');
+    partialOf(ask(node, mockRound(nodes.slice(0, 2)).request));
+    expect(schemeIn(node)).toBe('mock_ecdsa');
+  });
+});
+
 describe('keys', () => {
   it('are unknown while they are not final, or belong to another tenant', () => {
     const { nodes } = nodesWithKey('secp256k1');
@@ -391,6 +534,8 @@ describe('nonces', () => {
         }
         count(node.releaseLoads());
         for (const times of signedWith.values()) expect(times).toBe(1);
+        // Of all that was asked for under the one key, one scheme alone was signed with.
+        expect(new Set([...signedWith.keys()].map((id) => id.split('/')[0])).size).toBeLessThanOrEqual(1);
         const ids = dealt.map(({ nonce, nodeBoot }) => `${nodeBoot}/${nonce.number}`);
         expect(new Set(ids).size).toBe(ids.length);
       }),

@@ -201,12 +201,14 @@ describe('a client', () => {
     const steps = [
       key,
       '{ step: ed, call: make_key, session: e, curve: ed25519, threshold: 2, total_nodes: 3 }',
+      '{ step: fr, call: make_key, session: f, threshold: 2, total_nodes: 3 }',
       '{ step: a, call: sign, session: a, key: k, path: m/0/1, message: hello }',
-      '{ step: b, call: sign, session: b, key: k, path: m/5, keystore: MPC_FROST }',
+      '{ step: b, call: sign, session: b, key: f, path: m/5, keystore: MPC_FROST }',
+      '{ step: b2, call: sign, session: b2, key: f }',
       '{ step: c, call: sign, session: c, key: e, path: m/1 }',
       '{ step: d, call: sign, session: d, key: e }',
     ];
-    const one = scenario(steps, ['expect: [{ signatures: 4 }]']);
+    const one = scenario(steps, ['expect: [{ signatures: 5 }]']);
     expect(runSimulated(one).verdict).toEqual({ kind: 'passed' });
     expect(runSimulated(one, { crypto: 'model' }).verdict).toEqual({ kind: 'passed' });
   });

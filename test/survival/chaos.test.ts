@@ -38,7 +38,7 @@ test('nothing that a client was told is lost or contradicted', { timeout: 90_000
   let rounds = 0;
 
   /** One client: makes keys, and signs with its own and the others' keys. */
-  const keys: Key[] = [];
+  const keys: { readonly key: Key; readonly scheme: Scheme }[] = [];
   const work = async (name: string): Promise<void> => {
     const chance = new Seeded(`${seed}/${name}`);
     const client = { api: cluster.http(), ledger, withinMs: 60_000 };
@@ -46,11 +46,12 @@ test('nothing that a client was told is lost or contradicted', { timeout: 90_000
       const curve = chance.pick(['secp256k1', 'ed25519'] as const);
       const totalNodes = chance.integer(2, 5);
       const threshold = chance.integer(2, totalNodes);
-      keys.push(await makeKey(client, { sessionId: `${name}-${round}`, curve, threshold, totalNodes }));
+      // A key has one scheme.
+      const scheme = chance.pick(schemes.filter((one) => curveOf[one] === curve));
+      const made = await makeKey(client, { sessionId: `${name}-${round}`, curve, threshold, totalNodes });
+      keys.push({ key: made, scheme });
       for (let count = 1; count <= signaturesInRound; count += 1) {
-        const key = chance.pick(keys);
-        const scheme = chance.pick(schemes.filter((one) => curveOf[one] === key.curve));
-        await sign(client, { key, scheme, intentId: `${name}-${round}-${count}`, message: chance.bytes(32) });
+        await sign(client, { ...chance.pick(keys), intentId: `${name}-${round}-${count}`, message: chance.bytes(32) });
       }
       rounds += 1;
     }

@@ -22,7 +22,7 @@ afterEach(() => expect(ledger.violations).toEqual([]));
 
 describe.sequential('kill -9 of everything at once', () => {
   test('on the next start keys and sessions are there, and keys still sign', async () => {
-    const completed = await openSigning(client(), { key, scheme: 'mockEcdsa', intentId: 'before', message: digest });
+    const completed = await openSigning(client(), { key, scheme: 'bip340', intentId: 'before', message: digest });
     const signature = await finishSigning(client(), completed);
     const open = await openSigning(client(), { key, scheme: 'bip340', intentId: 'open', message: digest });
     const publicKeys = cluster.ready.keys;
@@ -36,7 +36,7 @@ describe.sequential('kill -9 of everything at once', () => {
     expect(await finishSigning(client(), completed)).toBe(signature);
     await finishSigning(client(), open);
     expect(ledger.stateOf(open)).toBe(ReceiptState.BACKEND_COMPLETED);
-    const after = await openSigning(client(), { key, scheme: 'mockEcdsa', intentId: 'after', message: digest });
+    const after = await openSigning(client(), { key, scheme: 'bip340', intentId: 'after', message: digest });
     await finishSigning(client(), after);
     await ledger.ask(key.sessionId, () => client().api.exchangeDkgShares({ sessionId: key.sessionId }));
     expect(ledger.resultOf(key.sessionId)).toBe(keyBefore);

@@ -135,8 +135,8 @@ describe.sequential('a node killed in the middle of a signature', () => {
   const keys = new Map<Scheme, Key>();
   beforeAll(async () => {
     await cluster.untilHealth('ok');
-    const secp = await makeKey(client(), { sessionId: 'signing-secp', curve: 'secp256k1' });
-    keys.set('mockEcdsa', secp).set('bip340', secp);
+    keys.set('mockEcdsa', await makeKey(client(), { sessionId: 'signing-secp', curve: 'secp256k1' }));
+    keys.set('bip340', await makeKey(client(), { sessionId: 'signing-schnorr', curve: 'secp256k1' }));
     keys.set('ed25519', await makeKey(client(), { sessionId: 'signing-ed', curve: 'ed25519' }));
   });
 

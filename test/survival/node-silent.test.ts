@@ -35,8 +35,8 @@ beforeAll(async () => {
       SIGNMESH_PARTIAL_TIMEOUT_MS: '250',
     },
   });
-  const secp = await makeKey(client(), { sessionId: 'secp', curve: 'secp256k1' });
-  keys.set('mockEcdsa', secp).set('bip340', secp);
+  keys.set('mockEcdsa', await makeKey(client(), { sessionId: 'secp', curve: 'secp256k1' }));
+  keys.set('bip340', await makeKey(client(), { sessionId: 'schnorr', curve: 'secp256k1' }));
   keys.set('ed25519', await makeKey(client(), { sessionId: 'ed', curve: 'ed25519' }));
 });
 afterAll(() => cluster?.stop());

@@ -80,27 +80,28 @@ test('no nonce, share or seed is in an event or an answer, and none in a frame b
   const secrets = new Needles();
   const fields = new Set<string>();
 
-  for (const curve of ['secp256k1', 'ed25519'] as const) {
-    cluster.initiateDkg({ sessionId: curve, derivation: { curve } }).result();
-    cluster.exchangeDkgShares({ sessionId: curve, senderNodeId: 1, recipientNodeId: 2 }).result();
+  for (const sessionId of ['secp256k1', 'schnorr', 'ed25519'] as const) {
+    const curve = sessionId === 'schnorr' ? 'secp256k1' : sessionId;
+    cluster.initiateDkg({ sessionId, derivation: { curve } }).result();
+    cluster.exchangeDkgShares({ sessionId, senderNodeId: 1, recipientNodeId: 2 }).result();
     const collect = () => {
       for (let id = 1; id <= 5; id += 1) {
         for (const kind of ['dkg', 'key']) {
-          const record = cluster.nodeStore(id).loadNow(`${kind}/tn_sim/${curve}`);
+          const record = cluster.nodeStore(id).loadNow(`${kind}/tn_sim/${sessionId}`);
           if (record)
             addSecretsOf(JSON.parse(new TextDecoder().decode(record)), `${kind} of node ${id}`, secrets, fields);
         }
       }
     };
     collect();
-    const done = cluster.exchangeDkgShares({ sessionId: curve }).result();
+    const done = cluster.exchangeDkgShares({ sessionId }).result();
     collect();
     expect(done.receipt!.reasonCode).toBe('DKG_COMPLETED');
     answers.push(JSON.stringify(toJson(DkgShareExchangeResponseSchema, done)));
   }
   for (const [walletId, keystoreType] of [
     ['secp256k1', KeystoreType.MOCK_THRESHOLD],
-    ['secp256k1', KeystoreType.MPC_FROST],
+    ['schnorr', KeystoreType.MPC_FROST],
     ['ed25519', KeystoreType.MPC_FROST],
   ] as const) {
     for (const step of [1, 2, 3]) {

@@ -84,8 +84,12 @@ describe.sequential('after a full run', () => {
   /** Keys, signatures, refusals, failures and recoveries, through both doors. */
   async function fullRun(): Promise<void> {
     const api = cluster.http(cluster.token, (text) => answered.push(text));
-    for (const curve of ['secp256k1', 'ed25519'] as const) {
-      const key = `key-${curve}`;
+    const made = [
+      ['key-secp256k1', 'secp256k1'],
+      ['key-schnorr', 'secp256k1'],
+      ['key-ed25519', 'ed25519'],
+    ] as const;
+    for (const [key, curve] of made) {
       await api.initiateDkg({ sessionId: key, threshold: 2, totalNodes: 3, derivation: { curve } });
       // In the middle of it: polynomials and dealt shares are in the stores now, and later no more.
       await api.exchangeDkgShares({ sessionId: key, senderNodeId: 1, recipientNodeId: 2 });
@@ -129,9 +133,10 @@ describe.sequential('after a full run', () => {
   async function signEverything(api: SigningApi): Promise<void> {
     for (const [walletId, keystoreType] of [
       ['key-secp256k1', KeystoreType.MOCK_THRESHOLD],
-      ['key-secp256k1', KeystoreType.MPC_FROST],
+      ['key-schnorr', KeystoreType.MPC_FROST],
       ['key-ed25519', KeystoreType.MPC_FROST],
       ['sandbox-secp256k1', KeystoreType.MOCK_THRESHOLD],
+      ['sandbox-bip340', KeystoreType.MPC_FROST],
       ['sandbox-ed25519', KeystoreType.MPC_FROST],
     ] as const) {
       for (const derivationPath of ['', 'm/0/7']) {

@@ -19,10 +19,13 @@ describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
     const key = await custody.makeKey({ threshold: 2, totalNodes: 4 });
     const ecdsa = await custody.sign(key, 'one');
     expect(secp256k1.verify(ecdsa.signature, ecdsa.signed, key.publicKey, { prehash: false })).toBe(true);
-    const bip340 = await custody.sign(key, 'two', { keystore: 'MPC_FROST' });
-    expect(schnorr.verify(bip340.signature, bip340.signed, key.publicKey.subarray(1))).toBe(true);
+    const schnorrKey = await custody.makeKey({ threshold: 2, totalNodes: 4 });
+    const bip340 = await custody.sign(schnorrKey, 'two', { keystore: 'MPC_FROST' });
+    expect(schnorr.verify(bip340.signature, bip340.signed, schnorrKey.publicKey.subarray(1))).toBe(true);
+    const again = await custody.sign(schnorrKey, 'three');
+    expect(schnorr.verify(again.signature, again.signed, schnorrKey.publicKey.subarray(1))).toBe(true);
     const edwards = await custody.makeKey({ curve: 'ed25519' });
-    const { signature, signed } = await custody.sign(edwards, 'three');
+    const { signature, signed } = await custody.sign(edwards, 'four');
     expect(ed25519.verify(signature, signed, edwards.publicKey)).toBe(true);
   });
 

@@ -68,9 +68,9 @@ export class SimLink implements CoordinatorLink {
     listener.onStatus(true);
   }
 
-  #ask({ method, request, walletService, walletTerms }: Call, tenant: string): Uint8Array {
+  #ask({ method, request, walletService, walletTerms, keyScheme }: Call, tenant: string): Uint8Array {
     const cluster = this.#cluster;
-    const caller = { walletService, ...(walletTerms && { walletTerms }) };
+    const caller = { walletService, keyScheme, ...(walletTerms && { walletTerms }) };
     switch (method) {
       case Method.INITIATE_DKG: {
         const init = fromBinary(InitiateDkgRequestSchema, request);

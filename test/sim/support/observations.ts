@@ -107,6 +107,9 @@ export function keyRecord(publicKey: Uint8Array, more: Partial<KeyRecord> = {}):
     publicKey: Buffer.from(publicKey).toString('hex'),
     chainCode: '00'.repeat(32),
     verificationShares: [],
+    clientSuppliedDealers: [],
+    scheme: '',
+    exposed: false,
     createdMs: 1,
     ...more,
   };
