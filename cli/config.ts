@@ -218,6 +218,12 @@ export const variables = {
     everyone,
     'Least level that is logged.',
   ),
+  SIGNMESH_ACCESS_LOG: variable(
+    onOff(),
+    true,
+    ['up', 'gateway'],
+    'Whether a gateway logs a line for every request, at level `info`. Off saves its cost: for load tests.',
+  ),
   NO_COLOR: optional(text(64), ['up'], 'Set to anything: no colours on the terminal (see no-color.org).'),
 } as const;
 

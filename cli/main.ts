@@ -49,10 +49,12 @@ function makeProgram(end: (exitCode: number) => void): Command {
 
   clusterCommand(program, 'up', 'start a whole cluster: Redis, coordinator, nodes, gateway, worker')
     .option('--json', 'print one machine-readable line when ready')
-    .action(async (flags: ClusterFlags & { json?: boolean }) => {
+    .option('--verbose', 'show what is logged, a line for every request among it')
+    .action(async (flags: ClusterFlags & { json?: boolean; verbose?: boolean }) => {
       const { settings, environment } = readEnvironment(flags);
       const { up } = await import('./up/up.ts');
-      end(await up({ settings, environment, seed: flags.seed, nodes: flags.nodes, json: flags.json === true }));
+      const { seed, nodes, json = false, verbose = false } = flags;
+      end(await up({ settings, environment, seed, nodes, json, verbose }));
     });
   clusterCommand(program, 'init', 'make the keys and secrets of a cluster, and nothing else').action(
     async (flags: ClusterFlags) => {

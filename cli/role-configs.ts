@@ -108,6 +108,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
       readyMadeKeys: { tenant: sandboxTenant, schemes: sandboxSchemes },
     }),
     ...(sandboxControl && { sandboxControl }),
+    accessLog: settings.SIGNMESH_ACCESS_LOG,
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
 }

@@ -46,6 +46,8 @@ export interface GatewayConfig {
   readonly readyMadeKeys?: ReadyMadeKeys;
   /** Sandbox only: whoever runs the cluster's processes. Without it what needs them answers 503. */
   readonly sandboxControl?: SandboxControl;
+  /** A line in the log for every request, at level info. */
+  readonly accessLog: boolean;
   readonly logLevel: LogLevel;
 }
 

@@ -85,7 +85,9 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
     ...(environment === 'sandbox' && { sandbox }),
   });
   const { readyMadeKeys } = config;
-  const doors = { admission, calls, cluster, log, wallets: wallets.store, ...(readyMadeKeys && { readyMadeKeys }) };
+  const accessLog = config.accessLog ? log : undefined;
+  const keys = readyMadeKeys && { readyMadeKeys };
+  const doors = { admission, calls, cluster, log, accessLog, wallets: wallets.store, ...keys };
   const http = await buildHttp({ ...doors, environment, version: packageVersion(), rest: wallets });
   const grpc = buildGrpc(doors);
   const onRestored = async () => {

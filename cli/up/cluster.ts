@@ -39,7 +39,8 @@ export interface ClusterOptions {
   readonly environment: Environment;
   /** Whether the nodes take client-supplied dealers. */
   readonly clientDealers: boolean;
-  readonly say: (line: string) => void;
+  /** `isNews`: false for what only `--verbose` shows. */
+  readonly say: (line: string, isNews?: boolean) => void;
 }
 
 export class Cluster {
@@ -116,9 +117,9 @@ export class Cluster {
     await this.#whenReady(this.#roles);
   }
 
-  /** The start is over: from now on every warning of a child is worth a line. */
-  showWarnings(): void {
-    for (const child of this.children) child.log.showWarnings();
+  /** The start is over: from now on a child's records from this level on are worth a line. */
+  showFrom(level: 'info' | 'warn'): void {
+    for (const child of this.children) child.log.showFrom(level);
   }
 
   /** Again and again: the same stop. Never rejects. */

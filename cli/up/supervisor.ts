@@ -62,7 +62,7 @@ export class SupervisedChild {
   readonly name: string;
   readonly log: ChildLog;
   readonly #spec: ChildSpec;
-  readonly #say: (line: string) => void;
+  readonly #say: (line: string, isNews?: boolean) => void;
   readonly #backOff: BackOff;
   /** Resolves when the child was ready for the first time; rejects when it never will be (its settings are wrong). */
   readonly whenReady: Promise<void>;
@@ -88,14 +88,14 @@ export class SupervisedChild {
   /** Waiting for the next "ready". */
   readonly #waiting = new Set<() => void>();
 
-  constructor(spec: ChildSpec, say: (line: string) => void, backOff: BackOff = defaultBackOff) {
+  constructor(spec: ChildSpec, say: (line: string, isNews?: boolean) => void, backOff: BackOff = defaultBackOff) {
     this.name = spec.name;
     this.#spec = spec;
     this.#say = say;
     this.#backOff = backOff;
     // A child that is being stopped complains of the others' absence: that belongs in its log alone.
-    this.log = new ChildLog(spec.logFile, (line) => {
-      if (!this.#stopExpected) say(`${spec.name}: ${line}`);
+    this.log = new ChildLog(spec.logFile, (line, isNews) => {
+      if (!this.#stopExpected) say(`${spec.name}: ${line}`, isNews);
     });
     this.whenReady = new Promise((resolve, reject) => {
       this.#resolveReady = resolve;

@@ -33,6 +33,8 @@ export interface UpOptions {
   readonly nodes: number | undefined;
   /** One machine-readable line on standard output when ready; what people read goes to standard error. */
   readonly json: boolean;
+  /** Every record of level info and above is shown, a line a request among them. */
+  readonly verbose: boolean;
 }
 
 /** npm passes a Ctrl-C on that the terminal has sent us already: a second one within this time is the same one. */
@@ -154,7 +156,7 @@ class Run {
     await this.#startProcesses(cluster, roster.clusterId, roster.nodes.length);
     const keys = await this.#makeKeys(sandbox, roster.nodes.length);
     if (this.#stopping) return;
-    cluster.showWarnings();
+    cluster.showFrom(this.#options.verbose ? 'info' : 'warn');
     this.#announce(sandbox, keys, performance.now() - beganMs);
   }
 
@@ -164,7 +166,7 @@ class Run {
     faults: boolean,
     clientDealers: boolean,
   ): Promise<Cluster> {
-    const say = (line: string) => this.#screen.notice(line);
+    const say = (line: string, isNews = true) => (isNews ? this.#screen.notice(line) : this.#screen.line(line));
     const { settings, environment } = this.#options;
     const dataDir = settings.SIGNMESH_DATA_DIR;
     const redis =

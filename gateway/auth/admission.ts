@@ -19,7 +19,13 @@ export interface Requirement {
 
 export type Admitted =
   | { readonly admitted: true; readonly principal: Principal; readonly rate: RateVerdict | undefined }
-  | { readonly admitted: false; readonly error: ServiceError; readonly rate: RateVerdict | undefined };
+  | {
+      readonly admitted: false;
+      readonly error: ServiceError;
+      readonly rate: RateVerdict | undefined;
+      /** Whose valid token it was, if any: for the access log. */
+      readonly principal: Principal | undefined;
+    };
 
 /**
  * A 401 is given this long after its request came: longer than any lookup takes, and the same for all, so that the time
@@ -78,13 +84,13 @@ export class Admission {
 
   #allow(identified: Principal | ServiceError, requirement: Requirement, done: (result: Admitted) => void): void {
     if (identified instanceof ServiceError) {
-      done({ admitted: false, error: identified, rate: undefined });
+      done({ admitted: false, error: identified, rate: undefined, principal: undefined });
       return;
     }
     const { scope, alsoScope, limitClass } = requirement;
     const lacking = !identified.scopes.has(scope) ? scope : alsoScope;
     if (lacking !== undefined && !identified.scopes.has(lacking)) {
-      done({ admitted: false, error: missingScope(lacking), rate: undefined });
+      done({ admitted: false, error: missingScope(lacking), rate: undefined, principal: identified });
       return;
     }
     if (this.#limits === undefined || limitClass === 'none') {
@@ -93,7 +99,7 @@ export class Admission {
     }
     this.#limits.consume(identified.tenant, limitClass).then((rate) => {
       if (rate.allowed) done({ admitted: true, principal: identified, rate });
-      else done({ admitted: false, error: overLimit(limitClass, rate), rate });
+      else done({ admitted: false, error: overLimit(limitClass, rate), rate, principal: identified });
     });
   }
 }

@@ -1,14 +1,18 @@
 /** The gRPC door, built and not listening: the signing service, health (grpc.health.v1) and reflection. */
 import { Server } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
+import type { Log } from '../../actors/live/ports.ts';
 import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { grpcMessageBytesMax } from '../../proto/limits.ts';
+import { GrpcAccess } from '../access/grpc-access.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { addSigningService, type SigningServiceDeps } from '../signing/grpc-service.ts';
 import { addReflection } from './reflection.ts';
 
-export interface GrpcDeps extends SigningServiceDeps {
+export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
   readonly cluster: ClusterView;
+  /** Where a line a call goes; undefined: nowhere. */
+  readonly accessLog?: Log | undefined;
 }
 
 /** The whole server, and the one service by name. */
@@ -30,7 +34,9 @@ export interface GrpcDoor {
 
 export function buildGrpc(deps: GrpcDeps): GrpcDoor {
   const server = new Server(options);
-  addSigningService(server, deps);
+  const access = new GrpcAccess(deps.accessLog);
+  access.watch(server);
+  addSigningService(server, { ...deps, access });
   const health = new HealthImplementation();
   let stopping = false;
   const say = (serving: boolean): void => {

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
+import { HttpAccess } from '../access/http-access.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import { ServiceError } from '../errors/service-error.ts';
@@ -29,6 +30,8 @@ export interface HttpDeps {
   readonly calls: SigningCalls;
   readonly cluster: ClusterView;
   readonly log: Log;
+  /** Where a line a request goes; undefined: nowhere. */
+  readonly accessLog?: Log | undefined;
   /** Where the signing API finds what a wallet asks for; without it no wallet asks for anything. */
   readonly wallets?: WalletReader;
   /** The wallet API; without it the door has the signing API alone. */
@@ -42,6 +45,7 @@ const requestCheckEveryMs = 1_000;
 
 /** Ready for `listen` or `inject`. */
 export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
+  const access = deps.accessLog && new HttpAccess(deps.accessLog);
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
     sendError(reply, toServiceError(error), request.id, deps.log);
   const app = Fastify({
@@ -52,14 +56,20 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
     http: { requireHostHeader: false, connectionsCheckingInterval: requestCheckEveryMs },
     requestIdHeader: false,
     genReqId: (raw) => requestIdFrom(raw.headers[requestIdHeader]),
-    frameworkErrors: fail,
-    clientErrorHandler: answerUnparsable,
+    frameworkErrors: (error, request, reply) => {
+      // No hook runs for these.
+      access?.begin(request, reply);
+      fail(error, request, reply);
+    },
+    clientErrorHandler: (error, socket) => answerUnparsable(error, socket, access),
     // While the gateway drains, requests that still arrive are served like any other: Fastify's own 503 has no request id.
     return503OnClosing: false,
   });
-  answerWhatNodeWouldNot(app.server);
+  answerWhatNodeWouldNot(app.server, access);
   app.decorateRequest('principal', undefined);
+  app.decorateRequest('access', undefined);
   app.addHook('onRequest', (request, reply, done) => {
+    access?.begin(request, reply);
     reply.header(requestIdHeader, request.id).header('cache-control', 'no-store');
     done(needOneHost(request.raw));
   });
@@ -82,13 +92,14 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
 }
 
 /** What Node's HTTP server by itself drops, or answers without a request id and a body. */
-function answerWhatNodeWouldNot(server: Server): void {
+function answerWhatNodeWouldNot(server: Server, access: HttpAccess | undefined): void {
   // It would drop the headers beyond its 2,000th silently, a second authorization among them. Their bytes are limited.
   server.maxHeadersCount = 0;
   // An expectation that is not known may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_request, socket) => {
-    answerRaw(socket as Socket, new ServiceError('invalidRequest', 'CONNECT is not served: this is no proxy'));
+    const error = new ServiceError('invalidRequest', 'CONNECT is not served: this is no proxy');
+    answerRaw(socket as Socket, error, access);
   });
 }
 

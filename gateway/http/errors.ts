@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
+import type { HttpAccess } from '../access/http-access.ts';
 import type { ErrorKind } from '../errors/kinds.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
 import { ProviderRejected, ProviderUnavailable } from '../providers/port.ts';
@@ -20,6 +21,8 @@ export function sendError(reply: FastifyReply, error: ServiceError, requestId: s
     const cause = error.cause instanceof Error ? error.cause.stack : String(error.cause);
     log.error({ request_id: requestId, reason: cause }, 'internal error');
   }
+  const { access } = reply.request;
+  if (access !== undefined) access.error = error;
   reply.code(error.entry.http).header(requestIdHeader, requestId).header('content-type', jsonContentType);
   if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
   if (error.headers !== undefined) reply.headers(error.headers);
@@ -78,15 +81,22 @@ function fromPorts(error: unknown): ServiceError | undefined {
 }
 
 /** Requests that Node's HTTP parser refuses never reach Fastify: the answer is written to the socket as it is. */
-export function answerUnparsable(error: Error & { code?: string }, socket: Socket): void {
+export function answerUnparsable(
+  error: Error & { code?: string },
+  socket: Socket,
+  access: HttpAccess | undefined,
+): void {
   if (error.code === 'ECONNRESET') return;
-  answerRaw(socket, unparsable(error.code));
+  answerRaw(socket, unparsable(error.code), access);
 }
 
 /** The last answer of a connection, where there is no response to write it with. */
-export function answerRaw(socket: Socket, error: ServiceError): void {
+export function answerRaw(socket: Socket, error: ServiceError, access: HttpAccess | undefined): void {
   if (socket.destroyed) return;
-  if (socket.writable) socket.write(rawAnswer(error));
+  const known = access?.interrupt(socket, error);
+  const requestId = known ?? freshRequestId();
+  if (known === undefined) access?.refused(requestId, error);
+  if (socket.writable) socket.write(rawAnswer(error, requestId));
   socket.destroySoon();
 }
 
@@ -97,8 +107,7 @@ function unparsable(code: string | undefined): ServiceError {
   return new ServiceError('invalidRequest', 'the request is not well-formed HTTP/1.1, or was cut short');
 }
 
-function rawAnswer(error: ServiceError): string {
-  const requestId = freshRequestId();
+function rawAnswer(error: ServiceError, requestId: string): string {
   const body = errorBody(error, requestId);
   const { http } = error.entry;
   return [

@@ -19,6 +19,7 @@ export function guard(admission: Admission, requirement: Requirement): onRequest
   return (request, reply, done) => {
     admission.admit(onlyAuthorization(request.raw.rawHeaders), requirement, (result) => {
       if (result.rate !== undefined) setRateHeaders(reply, result.rate);
+      if (request.access !== undefined) request.access.principal = result.principal;
       if (result.admitted) {
         request.principal = result.principal;
         done();

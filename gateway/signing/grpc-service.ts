@@ -5,6 +5,9 @@
  */
 import { Metadata, type MethodDefinition, type Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { decodeRequest } from '../../proto/decode-request.ts';
+import type { AccessEntry } from '../access/access-log.ts';
+import type { GrpcAccess } from '../access/grpc-access.ts';
+import { type ReceiptReader, receiptReader } from '../access/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
 import { toStatus } from '../grpc/status.ts';
@@ -16,6 +19,7 @@ import { type ClientCallDeps, startClientCall } from './wallet-terms.ts';
 
 export interface SigningServiceDeps extends ClientCallDeps {
   readonly admission: Admission;
+  readonly access: GrpcAccess;
 }
 
 type RawDefinition = MethodDefinition<Buffer, Buffer>;
@@ -41,32 +45,45 @@ export const signingServiceDefinition: Readonly<Record<string, RawDefinition>> =
 );
 
 export function addSigningService(server: Server, deps: SigningServiceDeps): void {
-  const handlers = signingMethods.map((method) => [
-    method.name,
-    (call: RawCall, callback: sendUnaryData<Buffer>) => serve(method, call, callback, deps),
-  ]);
+  const handlers = signingMethods.map((method) => {
+    const readReceipt = receiptReader(method.response);
+    const handle = (call: RawCall, callback: sendUnaryData<Buffer>) => serve(method, call, callback, deps, readReceipt);
+    return [method.name, handle];
+  });
   server.addService(signingServiceDefinition, Object.fromEntries(handlers));
 }
 
-function serve(method: SigningMethod, call: RawCall, callback: sendUnaryData<Buffer>, deps: SigningServiceDeps): void {
+function serve(
+  method: SigningMethod,
+  call: RawCall,
+  callback: sendUnaryData<Buffer>,
+  deps: SigningServiceDeps,
+  readReceipt: ReceiptReader,
+): void {
   const requestId = requestIdFrom(onlyText(call.metadata, requestIdHeader));
+  const entry = deps.access.entryOf(call.metadata);
   const fail = (error: ServiceError): void => {
     if (error.kind === 'internalError') {
       const cause = error.cause instanceof Error ? error.cause.stack : String(error.cause);
       deps.log.error({ request_id: requestId, reason: cause }, 'internal error');
     }
+    if (entry !== undefined) entry.error = error;
     callback(toStatus(error, requestId));
   };
   deps.admission.admit(onlyText(call.metadata, 'authorization'), method.requirement, (result) => {
-    // The client is gone already: nobody is left to answer.
+    // The client is gone already.
     if (call.cancelled) return;
+    if (entry !== undefined) entry.principal = result.principal;
     call.sendMetadata(initialMetadata(requestId, result.rate));
     if (!result.admitted) {
       fail(result.error);
       return;
     }
     try {
-      submit(method, call, requestId, result.principal.tenant, deps, fail, callback);
+      submit(method, call, requestId, result.principal.tenant, deps, entry, fail, (response) => {
+        if (entry !== undefined) entry.receipt = readReceipt(response);
+        callback(null, Buffer.from(response.buffer, response.byteOffset, response.byteLength));
+      });
     } catch (error) {
       fail(internalError(error));
     }
@@ -79,8 +96,9 @@ function submit(
   requestId: string,
   tenant: string,
   deps: SigningServiceDeps,
+  entry: AccessEntry | undefined,
   fail: (error: ServiceError) => void,
-  callback: sendUnaryData<Buffer>,
+  succeed: (response: Uint8Array) => void,
 ): void {
   let message: object;
   try {
@@ -90,6 +108,7 @@ function submit(
     return;
   }
   const trace = callTrace(message, onlyText(call.metadata, 'traceparent'), requestId);
+  if (entry !== undefined) entry.trace = trace;
   const deadline = call.getDeadline();
   const cancel = startClientCall(
     deps,
@@ -104,7 +123,7 @@ function submit(
     },
     ({ response, failure }) => {
       if (failure !== undefined) fail(failure);
-      else callback(null, Buffer.from(response.buffer, response.byteOffset, response.byteLength));
+      else succeed(response);
     },
   );
   call.once('cancelled', cancel);

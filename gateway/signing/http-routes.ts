@@ -3,6 +3,7 @@ import { type DescMessage, type JsonObject, toBinary } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
+import { type ReceiptReader, receiptReader } from '../access/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
 import { jsonContentType, sendError } from '../http/errors.ts';
@@ -20,14 +21,21 @@ export interface SigningRouteDeps extends ClientCallDeps {
 
 export function signingRoutes(app: FastifyInstance, deps: SigningRouteDeps): void {
   for (const method of signingMethods) {
+    const readReceipt = receiptReader(method.response);
     app.post(method.httpPath, { onRequest: guard(deps.admission, method.requirement) }, (request, reply) =>
-      serve(method, request, reply, deps),
+      serve(method, request, reply, deps, readReceipt),
     );
   }
 }
 
 /** Not async: the reply is sent from the callback, and a promise less lies on the hot path. */
-function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyReply, deps: SigningRouteDeps): void {
+function serve(
+  method: SigningMethod,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: SigningRouteDeps,
+  readReceipt: ReceiptReader,
+): void {
   // Without a body and a content type no parser ran.
   const body = request.body as JsonBody | undefined;
   if (body === undefined) throw new ServiceError('invalidRequest', 'the body is empty: a JSON object is needed');
@@ -37,6 +45,7 @@ function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyRep
     throw new ServiceError('invalidRequest', `the body does not decode as ${method.request.name}`, { details: issues });
   }
   const trace = callTrace(message, headerOf(request, 'traceparent'), request.id);
+  if (request.access !== undefined) request.access.trace = trace;
   const cancel = startClientCall(
     deps,
     {
@@ -47,7 +56,11 @@ function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyRep
       correlationId: trace.correlationId,
       traceparent: trace.traceparent,
     },
-    (outcome) => answer(method, outcome, request, reply, deps.log),
+    (outcome) => {
+      const { access } = request;
+      if (access !== undefined && outcome.response !== undefined) access.receipt = readReceipt(outcome.response);
+      answer(method, outcome, request, reply, deps.log);
+    },
   );
   // The client went away: its call gives its place free. After an answer this does nothing.
   reply.raw.once('close', cancel);

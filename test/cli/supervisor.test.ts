@@ -139,10 +139,55 @@ describe('a supervised child', () => {
     );
     await eventually('the last line', () => lines.length === 2);
     expect(lines).toEqual(['child: error  store failed  node_id=3 err=disk full', 'child: plain']);
-    child.log.showWarnings();
+    child.log.showFrom('warn');
     process.kill(child.pid!, 'SIGUSR2');
     await eventually('the warning', () => lines.includes('child: warn  link lost'));
     expect(readFileSync(logFile, 'utf8')).toContain('all is well');
+  });
+
+  test('shows all from level info on when it is asked to: of a request what it was and how it ended, and no control characters', async () => {
+    const say = (record: object) => `console.log(${JSON.stringify(JSON.stringify(record))});`;
+    const request = {
+      level: 30,
+      role: 'gateway',
+      request_id: 'req_1',
+      door: 'http',
+      method: 'POST',
+      route: '/v1/wallets/:id/archive',
+      status: 404,
+      duration_ms: 1.25,
+      tenant: 'tn_a',
+      reason_code: 'NOT_FOUND',
+      correlation_id: '\u001b[2J\n\u009b',
+      msg: 'request',
+    };
+    const records = [
+      { level: 20, msg: 'a detail' },
+      { level: 30, msg: 'listens', http: '127.0.0.1:1' },
+      request,
+      {
+        ...request,
+        door: 'grpc',
+        method: undefined,
+        route: '/p.S/M',
+        grpc_status: 'OK',
+        reason_code: 'SESSION_ACCEPTED',
+      },
+      { ...request, method: undefined, route: undefined, status: undefined, aborted: true },
+    ];
+    const later = `process.on('SIGUSR2', () => { ${records.map(say).join('')} });`;
+    const { child, lines } = supervise(`${untilTold}${later}${ready}`);
+    await child.whenReady;
+    child.log.showFrom('info');
+    process.kill(child.pid!, 'SIGUSR2');
+    await eventually('four lines', () => lines.length === 4);
+    const more = 'request_id=req_1 tenant=tn_a correlation_id=\\u001b[2J\\u000a\\u009b';
+    expect(lines).toEqual([
+      'child: listens  http=127.0.0.1:1',
+      `child: POST /v1/wallets/:id/archive  404 NOT_FOUND  1.25 ms  ${more}`,
+      `child: gRPC /p.S/M  OK SESSION_ACCEPTED  1.25 ms  ${more}`,
+      `child: no request line  aborted NOT_FOUND  1.25 ms  ${more} aborted=true`,
+    ]);
   });
 
   test('that is crashed stays down for as long as it is told, loses what it shall lose, and is no failure of its own', async () => {

@@ -186,9 +186,10 @@ describe.sequential('signmesh up', () => {
   });
 });
 
-test('a cluster of fewer nodes than five shares its ready-made keys among those', async () => {
+test('a cluster of fewer nodes shares its ready-made keys among those; --verbose shows every request, the log has it', async () => {
   const place = await newPlace(temporaryFolder());
-  const up = new UpProcess(place, undefined, { SIGNMESH_NODES: '3', SIGNMESH_WORKERS: '1' });
+  const command = [process.execPath, join(root, 'cli/signmesh.mjs'), 'up', '--json', '--verbose'];
+  const up = new UpProcess(place, command, { SIGNMESH_NODES: '3', SIGNMESH_WORKERS: '1' });
   try {
     const ready = await up.ready();
     expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual([
@@ -197,6 +198,16 @@ test('a cluster of fewer nodes than five shares its ready-made keys among those'
       'sandbox-bip340',
     ]);
     expect(pasteBannerLines(ready).is_complete).toBe(true);
+    await up.says(/^gateway: POST \/v1\/signing\/share {2}200 SIGNATURE_COMPLETED {2}[\d.]+ ms {2}request_id=req_/m);
+    const refused = await fetch(`${ready.http}/v1/wallets/wal_none`, {
+      headers: { 'x-request-id': 'asked-by-a-test' },
+    });
+    expect(refused.status).toBe(401);
+    await up.says(/^gateway: GET \/v1\/wallets\/:id {2}401 AUTHENTICATION_FAILED {2}.*request_id=asked-by-a-test/m);
+    const log = readFileSync(join(place.dataDir, 'logs', 'gateway.log'), 'utf8').split('\n');
+    const lines = log.filter((line) => line.includes('asked-by-a-test')).map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([{ msg: 'request', role: 'gateway', status: 401, path: '/v1/wallets/wal_none' }]);
+    expect(up.output).not.toMatch(/^gateway: .*\/v1\/health/m);
   } finally {
     up.child.kill('SIGTERM');
     await up.exit();

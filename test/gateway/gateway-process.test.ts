@@ -118,6 +118,7 @@ beforeAll(async () => {
     rateLimit: { windowS: 10, reads: 300, writes: 100, signing: 2_000 },
     acceptAnyTestToken: false,
     bannerToken,
+    accessLog: true,
     logLevel: 'silent',
   };
 });

@@ -267,6 +267,11 @@ describe.sequential('after a full run', () => {
     );
     expect(cluster.log('node-1')).toContain('signer.partial.signed');
     needles.addText('the operator’s token', cluster.token);
+    // The line of every request is among what was searched, refused ones too.
+    const gateway = cluster.log('gateway');
+    for (const kind of ['"reason_code":"SIGNATURE_COMPLETED"', '"status":401', '"door":"grpc"']) {
+      expect(gateway).toContain(kind);
+    }
     for (const { name, text } of logs) nothing(needles.search(name, text));
   });
 

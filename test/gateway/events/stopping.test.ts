@@ -44,6 +44,7 @@ beforeAll(async () => {
     rateLimit: false,
     acceptAnyTestToken: true,
     bannerToken: { token, tenant: 'sandbox' },
+    accessLog: true,
     logLevel: 'silent',
   };
 });

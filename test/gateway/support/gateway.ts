@@ -79,6 +79,8 @@ export interface TestGateway {
   readonly http: FastifyInstance;
   readonly grpc: GrpcDoor;
   readonly lines: LogLine[];
+  /** The access log. */
+  readonly requests: LogLine[];
   readonly clock: { offsetMs: number };
   /** Listens and connects on first use. */
   grpcClient(): Promise<Client>;
@@ -105,6 +107,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const coordinator = new FakeCoordinator();
   const tokens = new MemoryTokens();
   const { log, lines } = collectLog();
+  const { log: accessLog, lines: requests } = collectLog();
   const clock = { offsetMs: 0 };
   const room = connectSigning({
     link: coordinator,
@@ -123,8 +126,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   });
   const admission = new Admission(authenticator, limits);
   const found = wallets === undefined ? {} : { wallets };
-  const http = await buildHttp({ environment, version: '0.0.0-test', admission, log, ...room, ...found });
-  const grpc = buildGrpc({ admission, log, ...room, ...found });
+  const http = await buildHttp({ environment, version: '0.0.0-test', admission, log, accessLog, ...room, ...found });
+  const grpc = buildGrpc({ admission, log, accessLog, ...room, ...found });
   let client: Client | undefined;
   return {
     coordinator,
@@ -133,6 +136,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     http,
     grpc,
     lines,
+    requests,
     clock,
     async grpcClient() {
       if (client !== undefined) return client;

@@ -82,6 +82,8 @@ export interface WalletService {
   readonly tokens: MemoryTokens;
   readonly signer: LocalSigner;
   readonly lines: readonly LogLine[];
+  /** The access log. */
+  readonly requests: readonly LogLine[];
   /** What the clock of the service shows beyond the real one. */
   readonly clock: { offsetMs: number };
   /** As a client; the answer's body parsed. */
@@ -171,7 +173,8 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     checkResponses: true,
     ...(environment === 'sandbox' && { sandbox }),
   });
-  const doors = { admission, log, ...room, wallets: api.store };
+  const { log: accessLog, lines: requests } = collectLog();
+  const doors = { admission, log, accessLog, ...room, wallets: api.store };
   const http = await buildHttp({ ...doors, environment, version: '0.0.0-test', rest: api });
   api.start();
   const others: WalletService[] = [];
@@ -183,6 +186,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     tokens,
     signer,
     lines,
+    requests,
     clock,
     async call(method, url, { token = walletToken, body, headers = {} } = {}) {
       const response = await http.inject({

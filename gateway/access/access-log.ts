@@ -1,0 +1,91 @@
+/**
+ * The access log: one line for every request that a door answered, or whose caller left before. A line holds what names
+ * the request and how it ended, in a fixed set of fields; never a token, a body, a query or a header's value beside the
+ * caller's own ids. What is not known of a request is left out of its line.
+ */
+import type { Log } from '../../actors/live/ports.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { ServiceError } from '../errors/service-error.ts';
+import type { CallTrace } from '../signing/call-trace.ts';
+import type { ReceiptFacts } from './receipt-facts.ts';
+
+/** The message of every line. */
+export const accessMessage = 'request';
+
+const pathCharsMax = 200;
+const idCharsMax = 256;
+
+/** What is known of a request: doors and rooms fill it in while it is served. */
+export class AccessEntry {
+  readonly requestId: string;
+  readonly startedMs = performance.now();
+  principal: Principal | undefined = undefined;
+  trace: CallTrace | undefined = undefined;
+  /** Of a signing call that was answered in band. */
+  receipt: ReceiptFacts | undefined = undefined;
+  error: ServiceError | undefined = undefined;
+
+  constructor(requestId: string) {
+    this.requestId = requestId;
+  }
+}
+
+/** How a request ended, as its door saw it. */
+export interface Ending {
+  readonly door: 'http' | 'grpc';
+  readonly method?: string | undefined;
+  /** The pattern that served it, or the gRPC method; undefined: there is none. */
+  readonly route?: string | undefined;
+  /** As the caller wrote it, without the query. */
+  readonly path?: string | undefined;
+  /** HTTP status; undefined: none was sent. */
+  readonly status?: number | undefined;
+  /** gRPC status by name; undefined: none was sent. */
+  readonly grpcStatus?: string | undefined;
+  /** The caller left, or the connection broke, before the answer was out. */
+  readonly aborted: boolean;
+  /** A probe that found all well: worth a line at level debug alone. */
+  readonly isProbe: boolean;
+}
+
+export function writeAccess(log: Log, entry: AccessEntry, ending: Ending): void {
+  const { principal, trace, receipt, error } = entry;
+  const { grpcStatus } = ending;
+  const refusal = grpcStatus === undefined || grpcStatus === 'OK' ? undefined : grpcStatus;
+  const line = {
+    request_id: clean(entry.requestId),
+    door: ending.door,
+    method: ending.method,
+    route: ending.route,
+    path: ending.path === undefined ? undefined : clean(ending.path.slice(0, pathCharsMax)),
+    status: ending.status,
+    grpc_status: grpcStatus,
+    aborted: ending.aborted ? true : undefined,
+    duration_ms: Math.round((performance.now() - entry.startedMs) * 100) / 100,
+    tenant: principal?.tenant,
+    token_id: principal?.tokenId || undefined,
+    error_code: error?.entry.code,
+    reason_code: receipt?.reasonCode || error?.entry.reason || refusal,
+    issue: error?.details?.[0]?.issue,
+    receipt_state: receipt?.state,
+    receipt_id: receipt?.receiptId,
+    session_id: receipt?.sessionId || undefined,
+    correlation_id: trace === undefined ? undefined : clean(trace.correlationId.slice(0, idCharsMax)),
+    trace_id: traceIdOf(trace),
+  };
+  if (ending.isProbe) log.debug(line, accessMessage);
+  else log.info(line, accessMessage);
+}
+
+/** The 32 hex digits of a W3C traceparent. */
+function traceIdOf(trace: CallTrace | undefined): string | undefined {
+  return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(trace?.traceparent ?? '')?.[1];
+}
+
+/** A caller may have put a token or a webhook's secret where an id belongs: only its kind is kept. */
+function clean(text: string): string {
+  return secretPrefix.test(text) ? text.replace(secrets, '$1$2…') : text;
+}
+
+const secretPrefix = /svc_sk_|whsec_/;
+const secrets = /(svc_sk_(?:test_|live_)?)[A-Za-z0-9]*|(whsec_)[A-Za-z0-9+/=_-]*/g;

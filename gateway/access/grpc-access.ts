@@ -1,0 +1,101 @@
+/**
+ * The gRPC door's request ids and access lines, for every call that reaches the server: the signing methods, health,
+ * reflection, methods that do not exist, and messages that grpc-js refuses by itself.
+ *
+ * grpc-js shows none of the latter to handlers or interceptors, so the streams are watched below it: this listener hears
+ * of a stream first, settles its request id in the headers that grpc-js then reads, and looks at the status when the
+ * stream closes. `signmesh-call` carries the number under which a handler finds the entry of its call; a caller's own
+ * entry of that name is overwritten.
+ */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { type Metadata, type Server, status as statuses } from '@grpc/grpc-js';
+import type { Log } from '../../actors/live/ports.ts';
+import { requestIdFrom, requestIdHeader } from '../http/request-id.ts';
+import { callTrace } from '../signing/call-trace.ts';
+import { AccessEntry, writeAccess } from './access-log.ts';
+
+const callHeader = 'signmesh-call';
+
+/** A part of grpc-js's server that its types hide; the version is exact, and a test sees every kind of line. */
+interface WithStreams {
+  _setupHandlers(
+    http2Server: {
+      on(event: 'stream', listener: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void): void;
+    },
+    interceptors: unknown,
+  ): void;
+}
+
+export class GrpcAccess {
+  readonly #log: Log | undefined;
+  readonly #open = new Map<string, AccessEntry>();
+  #calls = 0;
+
+  /** `log`: undefined for no lines; request ids there are all the same. */
+  constructor(log: Log | undefined) {
+    this.#log = log;
+  }
+
+  /** Before the server is bound. */
+  watch(server: Server): void {
+    const inner = server as unknown as WithStreams;
+    const setUp = inner._setupHandlers;
+    if (typeof setUp !== 'function') throw new Error('this version of grpc-js sets up its streams in another way');
+    inner._setupHandlers = (http2Server, interceptors) => {
+      http2Server.on('stream', (stream, headers) => this.#begin(stream, headers));
+      setUp.call(server, http2Server, interceptors);
+    };
+  }
+
+  /** Of a call that is being served, by its metadata; undefined: there is no access log. */
+  entryOf(metadata: Metadata): AccessEntry | undefined {
+    return this.#open.get(String(metadata.get(callHeader)[0]));
+  }
+
+  #begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    const requestId = requestIdFrom(headers[requestIdHeader]);
+    headers[requestIdHeader] = requestId;
+    answerWith(stream, requestId);
+    if (this.#log === undefined) return;
+    const entry = new AccessEntry(requestId);
+    this.#calls += 1;
+    const call = String(this.#calls);
+    headers[callHeader] = call;
+    this.#open.set(call, entry);
+    stream.once('close', () => {
+      this.#open.delete(call);
+      this.#end(entry, stream, headers);
+    });
+  }
+
+  #end(entry: AccessEntry, { sentHeaders, sentTrailers }: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    const code = sentTrailers?.['grpc-status'] ?? sentHeaders?.['grpc-status'];
+    const grpcStatus = code === undefined ? undefined : (statuses[Number(code)] ?? String(code));
+    const status = sentHeaders?.[':status'];
+    const { ':path': route = '', traceparent } = headers;
+    entry.trace ??= callTrace({}, typeof traceparent === 'string' ? traceparent : undefined, entry.requestId);
+    writeAccess(this.#log!, entry, {
+      door: 'grpc',
+      // The path of a method that does not exist is the caller's text.
+      ...(grpcStatus === 'UNIMPLEMENTED' ? { path: route } : { route }),
+      status: status === undefined ? undefined : Number(status),
+      grpcStatus,
+      // A request that is no gRPC gets an HTTP status alone.
+      aborted: code === undefined && (status === undefined || Number(status) === 200),
+      isProbe: grpcStatus === 'OK' && isProbe(route),
+    });
+  }
+}
+
+function isProbe(route: string): boolean {
+  return route.startsWith('/grpc.health.') || route.startsWith('/grpc.reflection.');
+}
+
+/** Whatever answers first, the request id goes with it. */
+function answerWith(stream: ServerHttp2Stream, requestId: string): void {
+  const { respond } = stream;
+  stream.respond = (headers: OutgoingHttpHeaders = {}, options) => {
+    headers[requestIdHeader] ??= requestId;
+    respond.call(stream, headers, options);
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * The HTTP door's access lines. A request is followed from its first hook to the close of its response, so that a line
+ * also comes for 404, for bodies that do not parse, and for callers who left. What Node's parser refuses has no request
+ * and gets its line where its answer is written (http/errors.ts).
+ */
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../../actors/live/ports.ts';
+import type { ServiceError } from '../errors/service-error.ts';
+import { callTrace } from '../signing/call-trace.ts';
+import { AccessEntry, writeAccess } from './access-log.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before anything else happens to the request; undefined: there is no access log. */
+    access: AccessEntry | undefined;
+  }
+}
+
+export class HttpAccess {
+  readonly #log: Log;
+  /** The request that a connection is at. */
+  readonly #current = new WeakMap<Socket, AccessEntry>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  begin(request: FastifyRequest, reply: FastifyReply): void {
+    const entry = new AccessEntry(request.id);
+    request.access = entry;
+    const { socket } = request.raw;
+    if (socket !== undefined) this.#current.set(socket, entry);
+    let isOut = false;
+    reply.raw.once('finish', () => {
+      isOut = true;
+    });
+    reply.raw.once('close', () => {
+      if (socket !== undefined && this.#current.get(socket) === entry) this.#current.delete(socket);
+      this.#end(entry, request, reply, isOut);
+    });
+  }
+
+  /**
+   * The connection is about to get this answer from outside of Fastify. Returns the id of the request that it belongs to,
+   * or undefined when there was none: then `refused` writes its line.
+   */
+  interrupt(socket: Socket, error: ServiceError): string | undefined {
+    const entry = this.#current.get(socket);
+    if (entry === undefined) return undefined;
+    entry.error = error;
+    return entry.requestId;
+  }
+
+  /** An answer without a request. */
+  refused(requestId: string, error: ServiceError): void {
+    const entry = new AccessEntry(requestId);
+    entry.error = error;
+    writeAccess(this.#log, entry, { door: 'http', status: error.entry.http, aborted: false, isProbe: false });
+  }
+
+  #end(entry: AccessEntry, request: FastifyRequest, { raw }: FastifyReply, isOut: boolean): void {
+    const route = request.is404 ? undefined : request.routeOptions.url;
+    const { traceparent } = request.headers;
+    // The signing calls have looked into their bodies for it already.
+    entry.trace ??= callTrace({}, typeof traceparent === 'string' ? traceparent : undefined, entry.requestId);
+    const status = raw.headersSent ? raw.statusCode : entry.error?.entry.http;
+    writeAccess(this.#log, entry, {
+      door: 'http',
+      method: request.method,
+      route,
+      path: request.url.split('?', 1)[0],
+      status,
+      aborted: !isOut,
+      isProbe: route === '/v1/health' && status === 200,
+    });
+  }
+}
