@@ -19,8 +19,8 @@ export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: stri
     clusterBehaviour({ nodesTotal: roster.nodes.length, coordinatorBoot, cryptoBackend, nonceBatchFirst }),
     dkgBehaviour(config),
     signingBehaviour(config),
-    closingBehaviour('closing'),
-    closingBehaviour('revoking'),
+    closingBehaviour('closing', roster.nodes.length),
+    closingBehaviour('revoking', roster.nodes.length),
     expiryBehaviour(),
   ];
 }

@@ -3,7 +3,9 @@
  *
  * First the store learns that the key is closed; from then on no session of it begins, goes on, or completes (the scripts
  * of store/ see to that). Then every session that is still open is ended through its own actor, which answers once its end
- * is durable. A crash in between leaves open sessions that cannot sign; the repeated call finishes the work.
+ * is durable. Last, every node is asked to delete its share and its record of the key's generation, by the order of the
+ * gateway. The answer names the nodes that have not confirmed; the gateway repeats the call until there are none. A crash in
+ * between leaves open sessions that cannot sign; the repeated call finishes the work.
  *
  * The actor "revoking/<tenant>/<key>" does the second part alone, for clients' sessions: their wallet was frozen, or asks
  * for more than it did when they began. The key stays open, and the wallet service's sessions go on.
@@ -11,6 +13,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
 import { CloseKeyResponseSchema } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { macFor } from '../proto/orders.ts';
+import type { WireMessage } from '../proto/wire.ts';
 import {
   type CloseCall,
   type CoordinatorEffect,
@@ -19,14 +23,20 @@ import {
   type CoordinatorRecord,
   type CoordinatorWrite,
   isLocal,
+  type LocalMessage,
+  nodeAddress,
   openSessionsKey,
+  receivedBody,
   signingAddress,
+  wire,
 } from './messages.ts';
 import { encodedReplyEffect, unavailableEffect } from './session/replies.ts';
 
 /** A session that has not answered by then is looked for again, this often; then the caller is told to repeat. */
 const patienceMs = 1_000;
 const roundsMax = 5;
+/** How often nodes are asked to delete a key in one call. Those that are unreachable for longer are named. */
+const deletionRoundsMax = 3;
 
 interface ClosingState {
   /** Everybody who asked, answered together. */
@@ -36,32 +46,37 @@ interface ClosingState {
   /** Sessions that were found open. */
   readonly found: number;
   readonly rounds: number;
+  /** Nodes that have not confirmed the deletion, once they were asked. */
+  readonly deleting: ReadonlySet<number> | undefined;
 }
 
 type ClosingStep = Step<ClosingState, CoordinatorMessage, CoordinatorWrite>;
 
-const idle: ClosingState = { calls: [], waiting: new Set(), found: 0, rounds: 0 };
+const idle: ClosingState = { calls: [], waiting: new Set(), found: 0, rounds: 0, deleting: undefined };
 
 export function closingBehaviour(
   prefix: 'closing' | 'revoking',
+  nodesTotal: number,
 ): Behaviour<ClosingState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
   return {
     prefix,
     mailboxMax: 1024,
     durableKey: () => undefined,
     start: () => ({ state: idle, effects: [] }),
-    receive,
+    receive: (state, input, context) => receive(state, input, context, nodesTotal),
   };
 }
 
-function receive(state: ClosingState, input: CoordinatorInput, context: Context): ClosingStep {
+function receive(state: ClosingState, input: CoordinatorInput, context: Context, nodesTotal: number): ClosingStep {
   switch (input.kind) {
     case 'message':
-      return message(state, input.message, context);
+      return isLocal(input.message)
+        ? message(state, input.message, context, nodesTotal)
+        : keyDeleted(state, input.message, input.from);
     case 'loaded':
-      return loaded(state, input.record, context.self);
+      return loaded(state, input.record, context.self, nodesTotal);
     case 'timer':
-      return again(state, context.self);
+      return state.deleting ? askAgain(state, state.deleting, context.self) : again(state, context.self);
     case 'undelivered':
       // Its mailbox is full: the timer comes back to it.
       return { state, effects: [] };
@@ -71,8 +86,7 @@ function receive(state: ClosingState, input: CoordinatorInput, context: Context)
   }
 }
 
-function message(state: ClosingState, said: CoordinatorMessage, context: Context): ClosingStep {
-  if (!isLocal(said)) return { state, effects: [] };
+function message(state: ClosingState, said: LocalMessage, context: Context, nodesTotal: number): ClosingStep {
   // Words that come late start this actor once more.
   if (state.calls.length === 0 && said.kind !== 'closeCall') return { state, effects: [{ kind: 'stop' }] };
   const { tenant, keyId } = nameOf(context.self);
@@ -91,17 +105,25 @@ function message(state: ClosingState, said: CoordinatorMessage, context: Context
     case 'ended': {
       const waiting = new Set(state.waiting);
       if (!waiting.delete(said.sessionId)) return { state, effects: [] };
-      return waiting.size === 0 ? finish(state) : { state: { ...state, waiting }, effects: [] };
+      if (waiting.size > 0) return { state: { ...state, waiting }, effects: [] };
+      return sessionsEnded(state, context.self, nodesTotal);
     }
     default:
       return { state, effects: [] };
   }
 }
 
-function loaded(state: ClosingState, record: CoordinatorRecord | undefined, self: Address): ClosingStep {
+function loaded(
+  state: ClosingState,
+  record: CoordinatorRecord | undefined,
+  self: Address,
+  nodesTotal: number,
+): ClosingStep {
+  // An answer to a question that was repeated in vain: the sessions have ended meanwhile.
+  if (state.deleting) return { state, effects: [] };
   const sessionIds = record?.kind === 'openSessions' ? record.sessionIds : [];
   const found = Math.max(state.found, sessionIds.length);
-  if (sessionIds.length === 0) return finish(state);
+  if (sessionIds.length === 0) return sessionsEnded({ ...state, found }, self, nodesTotal);
   const { tenant } = nameOf(self);
   const effects = sessionIds.map((id): CoordinatorEffect => {
     return { kind: 'send', to: signingAddress(tenant, id), message: { kind: 'revoke', clientsOnly: isRevoking(self) } };
@@ -118,8 +140,47 @@ function again(state: ClosingState, self: Address): ClosingStep {
   return { state, effects: [{ kind: 'load', key: openSessionsKey(tenant, keyId) }] };
 }
 
-function finish({ calls, found }: ClosingState): ClosingStep {
-  const response = toBinary(CloseKeyResponseSchema, create(CloseKeyResponseSchema, { sessions: found }));
+/** No session of the key is open. The shares of a closed key go; a key that stays open is done with. */
+function sessionsEnded(state: ClosingState, self: Address, nodesTotal: number): ClosingStep {
+  if (isRevoking(self)) return finish(state);
+  const deleting = new Set(Array.from({ length: nodesTotal }, (_, index) => index + 1));
+  return askNodes({ ...state, rounds: 0, deleting }, deleting, self);
+}
+
+function askNodes(state: ClosingState, deleting: ReadonlySet<number>, self: Address): ClosingStep {
+  const { tenant, keyId } = nameOf(self);
+  // All orders for one key are the same, whichever call brought them.
+  const macs = state.calls[0]?.deletionMacs ?? new Uint8Array();
+  const effects = [...deleting].map((nodeId): CoordinatorEffect => {
+    const value = { keySession: keyId, mac: macFor(nodeId, macs) };
+    return { kind: 'send', to: nodeAddress(nodeId), message: wire({ tenant }, { case: 'deleteKey', value }) };
+  });
+  return {
+    state: { ...state, rounds: state.rounds + 1 },
+    effects: [...effects, { kind: 'startTimer', name: 'patience', afterMs: patienceMs }],
+  };
+}
+
+function askAgain(state: ClosingState, deleting: ReadonlySet<number>, self: Address): ClosingStep {
+  return state.rounds >= deletionRoundsMax ? finish(state) : askNodes(state, deleting, self);
+}
+
+/** A node's word counts for itself alone. */
+function keyDeleted(state: ClosingState, said: WireMessage, from: Address): ClosingStep {
+  // Words that come late start this actor once more.
+  if (state.calls.length === 0) return { state, effects: [{ kind: 'stop' }] };
+  const deleting = new Set(state.deleting);
+  if (receivedBody(said).case !== 'keyDeleted' || !deleting.delete(Number(from.split('/')[1]))) {
+    return { state, effects: [] };
+  }
+  const next = { ...state, deleting };
+  return deleting.size === 0 ? finish(next) : { state: next, effects: [] };
+}
+
+function finish({ calls, found, deleting = new Set() }: ClosingState): ClosingStep {
+  const pendingNodes = [...deleting].sort((a, b) => a - b);
+  const answer = create(CloseKeyResponseSchema, { sessions: found, pendingNodes });
+  const response = toBinary(CloseKeyResponseSchema, answer);
   return { state: idle, effects: [...calls.map((call) => encodedReplyEffect(call, response)), { kind: 'stop' }] };
 }
 

@@ -115,7 +115,7 @@ function route(
     keyScheme: keyBinding(frame.keyScheme) ?? '',
     fault: undefined,
   };
-  if (frame.method === Method.CLOSE_KEY) return closeKey(facts, frame.request);
+  if (frame.method === Method.CLOSE_KEY) return closeKey(facts, frame);
   if (frame.method === Method.INSPECT_SESSION || frame.method === Method.PREVIEW_PARTIAL) {
     if (config.sandbox) return lookInto(facts, frame);
     const text = 'only the coordinator of a sandbox shows what is in a session';
@@ -208,7 +208,7 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
 }
 
 /** Only gateways send it, for themselves: what is wrong with it is a bug there. */
-function closeKey(facts: CallFacts, request: Uint8Array): CoordinatorEffect {
+function closeKey(facts: CallFacts, { request, deletionMacs }: Call): CoordinatorEffect {
   let keyId = '';
   let revokeOnly = false;
   try {
@@ -223,7 +223,7 @@ function closeKey(facts: CallFacts, request: Uint8Array): CoordinatorEffect {
       'the wallet service closes keys of wallets, and nothing else does',
     );
   }
-  const message = { kind: 'closeCall', call: { ...facts, keyId, revokeOnly } } as const;
+  const message = { kind: 'closeCall', call: { ...facts, keyId, revokeOnly, deletionMacs } } as const;
   return { kind: 'send', to: closingAddress(facts.tenant, keyId, revokeOnly), message };
 }
 

@@ -57,6 +57,8 @@ export interface CloseCall extends CallFacts {
   readonly keyId: string;
   /** Only clients' sessions end, and the key stays open. */
   readonly revokeOnly: boolean;
+  /** The gateway's orders to the nodes, to delete their shares: 16 bytes each, ascending by node id. */
+  readonly deletionMacs: Uint8Array;
 }
 
 export type ClientCall = CallFacts & ClientRequest;

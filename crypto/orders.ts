@@ -49,6 +49,12 @@ export interface WitnessTerms {
   readonly sessionId: string;
 }
 
+/** The key whose shares are to be deleted. */
+export interface DeletionTerms {
+  readonly tenant: string;
+  readonly keyId: string;
+}
+
 /** Who shares keys: what of a pinned roster they follow from. */
 export interface OrderMembers {
   readonly clusterId: string;
@@ -60,6 +66,7 @@ export interface OrderMembers {
 export interface GatewayMacs {
   order(terms: OrderTerms): Uint8Array;
   witness(terms: WitnessTerms): Uint8Array;
+  deletion(terms: DeletionTerms): Uint8Array;
 }
 
 /**
@@ -76,6 +83,7 @@ export function gatewayMacs(members: OrderMembers, secretKey: Uint8Array): Gatew
   return {
     order: (terms) => macs(orderDigest(terms)),
     witness: (terms) => macs(witnessDigest(terms)),
+    deletion: (terms) => macs(deletionDigest(terms)),
   };
 }
 
@@ -119,6 +127,11 @@ export function orderDigest(terms: OrderTerms): Uint8Array {
 /** 32 bytes over the session whose witness was admitted. */
 export function witnessDigest({ tenant, sessionId }: WitnessTerms): Uint8Array {
   return transcriptHash('signmesh/witness-order/v1', utf8(tenant), utf8(sessionId));
+}
+
+/** 32 bytes over the key that is to be deleted. A key's name is never used again, so that the order needs no expiry. */
+export function deletionDigest({ tenant, keyId }: DeletionTerms): Uint8Array {
+  return transcriptHash('signmesh/deletion-order/v1', utf8(tenant), utf8(keyId));
 }
 
 /** Whether `given` is the MAC of the digest. False for another length. */

@@ -56,6 +56,10 @@ function wordsOf(body: WireBody, attempt: number): string {
     }
     case 'partialReply':
       return partialWords(body.value);
+    case 'deleteKey':
+      return `delete the share of key ${body.value.keySession}`;
+    case 'keyDeleted':
+      return `node ${body.value.nodeId} holds nothing of key ${body.value.keySession}`;
     case 'dkgOpen':
       return `open attempt ${attempt}: ${body.value.threshold} of ${body.value.totalNodes} on ${body.value.curve}`;
     case 'dkgOpened':

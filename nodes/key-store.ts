@@ -7,6 +7,7 @@
  * - A write that was acknowledged survives the death of the process (the operating system has it); with `sync` also a
  *   loss of power.
  * - A marker record, written at the first opening, tells a wrong storage key at once, before anything is served.
+ * - A deletion is acknowledged when the record's bytes have left the files too: what is deleted is seldom and secret.
  * - Errors name the record, never its bytes. Record keys (tenant, session) are not encrypted: they are no secret.
  */
 import { ClassicLevel } from 'classic-level';
@@ -103,6 +104,8 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
     }));
     const deletes = write.deletes.map((key) => ({ type: 'del' as const, key }));
     await this.#level.batch([...puts, ...deletes], { sync: this.#options.sync === true });
+    // Until then the old value stands in a log or a table of LevelDB.
+    for (const key of write.deletes) await this.#level.compactRange(key, key);
     return { kind: 'written' };
   }
 

@@ -5,7 +5,7 @@
  * The same for every gateway, the live ones and those of simulations and tests: the MACs come from a port.
  */
 
-import { type Call, Method } from './gen/signmesh/wire/v1/cluster_pb.ts';
+import { type Call, type CloseKeyRequest, Method } from './gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   ApprovalMode,
   type InitiateSigningRequest,
@@ -18,6 +18,7 @@ import { orderLifetimeMs } from './limits.ts';
 export interface OrderMacs {
   order(terms: OrderedTerms): Uint8Array;
   witness(terms: Pick<OrderedTerms, 'tenant' | 'sessionId'>): Uint8Array;
+  deletion(terms: Pick<OrderedTerms, 'tenant' | 'keyId'>): Uint8Array;
 }
 
 /** `OrderTerms` of crypto/orders.ts, which this room cannot name. */
@@ -51,7 +52,7 @@ export interface OrderMoment {
 }
 
 /** What of a Call frame is about orders; empty for calls that order nothing. */
-export type CallOrders = Partial<Pick<Call, 'witnessMacs'>> & {
+export type CallOrders = Partial<Pick<Call, 'witnessMacs' | 'deletionMacs'>> & {
   readonly order?: {
     readonly sessionId: string;
     readonly expiresEpochMs: bigint;
@@ -80,6 +81,12 @@ export function ordersOf(call: OrderedCall, macs: OrderMacs, moment: OrderMoment
       const { sessionId, humanApprovalWitness } = call.request as ResumeSessionRequest;
       if (humanApprovalWitness.length === 0) return nothing;
       return { witnessMacs: macs.witness({ tenant: call.tenant, sessionId }) };
+    }
+    case Method.CLOSE_KEY: {
+      const { keyId, revokeOnly } = call.request as CloseKeyRequest;
+      // A client that calls it is refused by the coordinator; nothing is ordered for it either.
+      if (revokeOnly || !call.walletService) return nothing;
+      return { deletionMacs: macs.deletion({ tenant: call.tenant, keyId }) };
     }
     default:
       return nothing;

@@ -39,6 +39,8 @@ import type { SigningCalls } from './signing-calls.ts';
 const resumesMax = 2;
 /** A session that ended while this call was at it is followed by a new one this often. */
 const sessionsMax = 3;
+/** When nodes that were unreachable are asked again to delete what is left of an archived wallet. */
+const pendingDeletionMs = 15_000;
 const clientName = 'signmesh-wallet-service';
 /** What the transactions of a wallet's network are signed with: EVM and Bitcoin P2WPKH take ECDSA, Solana Ed25519. */
 const walletSchemes: Readonly<Record<Curve, Scheme>> = {
@@ -91,7 +93,10 @@ export function makeClusterSigner({ calls }: { readonly calls: SigningCalls }): 
     createKey: (meta, walletId, curve, networkId) => createKey(calls, meta, walletId, curve, networkId),
     sign: (meta, order) => sign(calls, meta, order),
     closeKey: async (meta, walletId) => {
-      await ask(calls, meta, closing, { keyId: walletId });
+      const { pendingNodes } = await ask(calls, meta, closing, { keyId: walletId });
+      if (pendingNodes.length === 0) return;
+      const text = `nodes ${pendingNodes.join(', ')} have not deleted their shares of an archived key yet`;
+      throw new ProviderUnavailable(`the signer cluster: ${text}`, pendingDeletionMs);
     },
     revokeSessions: async (meta, walletId) => {
       await ask(calls, meta, closing, { keyId: walletId, revokeOnly: true });

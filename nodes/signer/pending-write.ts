@@ -1,6 +1,6 @@
 /**
- * What the signer has promised in partials that have not left yet: the records that must be durable first, and the effects
- * that may happen after.
+ * What the signer has promised in answers that have not left yet: the records that must be written or deleted first, and the
+ * effects that may happen after.
  *
  * Requests that arrive while one write is under way share the next one: a write costs the same for one record as for many.
  * Mutable, and owned by one actor state. A write that is refused takes everything with it that waited for it.
@@ -9,25 +9,35 @@ import type { NodeEffect } from '../messages.ts';
 import type { NodeRecord, NodeWrite } from '../records.ts';
 
 export class PendingWrite {
-  #puts = new Map<string, NodeRecord>();
+  /** By record key; undefined: the record is deleted. */
+  #changes = new Map<string, NodeRecord | undefined>();
   #effects: NodeEffect[] = [];
 
   get isEmpty(): boolean {
-    return this.#puts.size === 0;
+    return this.#changes.size === 0;
   }
 
-  /** Whether a record of this key waits to be written. */
+  /** Whether a change of this key's record waits. */
   holds(key: string): boolean {
-    return this.#puts.has(key);
+    return this.#changes.has(key);
+  }
+
+  /** Whether this key's record waits to be deleted. */
+  deletes(key: string): boolean {
+    return this.#changes.has(key) && this.#changes.get(key) === undefined;
   }
 
   /** What waits to be written under this key. */
   recordOf(key: string): NodeRecord | undefined {
-    return this.#puts.get(key);
+    return this.#changes.get(key);
   }
 
   put(key: string, record: NodeRecord): void {
-    this.#puts.set(key, record);
+    this.#changes.set(key, record);
+  }
+
+  delete(key: string): void {
+    this.#changes.set(key, undefined);
   }
 
   /** What happens once all records put so far are durable. */
@@ -37,9 +47,15 @@ export class PendingWrite {
 
   /** Takes everything out: one write, and what follows it. */
   take(): { readonly write: NodeWrite; readonly effects: readonly NodeEffect[] } {
-    const write = { puts: [...this.#puts].map(([key, record]) => ({ key, record })), deletes: [] };
+    const puts: { key: string; record: NodeRecord }[] = [];
+    const deletes: string[] = [];
+    for (const [key, record] of this.#changes) {
+      if (record === undefined) deletes.push(key);
+      else puts.push({ key, record });
+    }
+    const write = { puts, deletes };
     const effects = this.#effects;
-    this.#puts = new Map();
+    this.#changes = new Map();
     this.#effects = [];
     return { write, effects };
   }

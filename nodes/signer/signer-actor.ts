@@ -11,6 +11,7 @@
  * - A key signs with one scheme. The first partial under a key that is not bound yet binds it: the record that says so is
  *   durable before the partial leaves. Such partials wait in `pending`, and a message to itself writes what waits. While a
  *   write is under way the runtime gives this actor no input, so that whatever arrives meanwhile shares the next write.
+ * - DeleteKey, ordered by a gateway, deletes a key for good; its deletion waits and is written like a binding.
  * - A write that is refused releases nothing. What it would have said is forgotten, and read from the store when it is
  *   needed again, since the write may have taken hold. To the coordinator the node is silent.
  *
@@ -23,8 +24,10 @@
  */
 import type { Address, Context, Refusal, Trace } from '../../actors/contract.ts';
 import { CryptoError } from '../../crypto/errors.ts';
+import { deletionDigest, macHolds } from '../../crypto/orders.ts';
 import {
   type DealNonces,
+  type DeleteKey,
   PartialRefusalCode,
   type PartialRequest,
   Scheme,
@@ -34,7 +37,7 @@ import type { WireBodyInit } from '../../proto/wire.ts';
 import { decodeKeyRecord, encodeKeyRecord } from '../key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
 import { isLocal, receivedBody } from '../messages.ts';
-import { keyRecordKey, type NodeRecord, type NodeWrite } from '../records.ts';
+import { dkgRecordKey, isRecordName, keyRecordKey, type NodeRecord, type NodeWrite } from '../records.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';
 import { orderFault } from './orders.ts';
@@ -143,6 +146,8 @@ function handle(
       const asked = { from, trace, tenant, session, attempt, request: body.value };
       return partialRequested(identity, state, asked, context);
     }
+    case 'deleteKey':
+      return deleteKey(identity, state, body.value, input, context.self);
     default:
       return [event('signer.message.unexpected', 'warn', { from: input.from, message: body.case })];
   }
@@ -195,7 +200,7 @@ function keyLoaded(
 ): NodeEffect[] {
   if (state.stale.delete(recordKey)) return [{ kind: 'load', key: recordKey }];
   const waiting = state.waiting.take(recordKey);
-  if (record === undefined) {
+  if (record === undefined || state.pending.deletes(recordKey)) {
     const { KEY_UNKNOWN } = PartialRefusalCode;
     return waiting.flatMap((asked) => refuseAndBurn(identity, state, asked, KEY_UNKNOWN, 'no final key of that name'));
   }
@@ -254,8 +259,38 @@ function answer(
 function flush(state: SignerState): NodeEffect[] {
   if (state.pending.isEmpty) return [];
   const { write, effects } = state.pending.take();
-  for (const { key } of write.puts) if (state.waiting.has(key)) state.stale.add(key);
+  for (const key of [...write.puts.map((put) => put.key), ...write.deletes]) {
+    if (state.waiting.has(key)) state.stale.add(key);
+  }
   return [{ kind: 'persist', write }, ...effects];
+}
+
+/**
+ * An archived wallet's key: the share and the record of its generation go in one write, and the answer after it. Without the
+ * gateway's order nothing is deleted and nothing is said: the coordinator alone ends no key.
+ */
+function deleteKey(
+  { nodeId, orderKey }: SignerIdentity,
+  state: SignerState,
+  { keySession, mac }: DeleteKey,
+  { from, trace, message: { tenant } }: NodeMessageInput,
+  self: Address,
+): NodeEffect[] {
+  const terms = { tenant, keyId: keySession };
+  if (!isRecordName(tenant, keySession) || !macHolds(orderKey, deletionDigest(terms), mac)) {
+    return [event('signer.deletion.unordered', 'warn', { from, tenant, key: keySession })];
+  }
+  const begins = state.pending.isEmpty;
+  const recordKey = keyRecordKey(tenant, keySession);
+  state.keys.forget(recordKey);
+  state.pending.delete(recordKey);
+  state.pending.delete(dkgRecordKey(tenant, keySession));
+  const body: WireBodyInit = { case: 'keyDeleted', value: { nodeId, keySession } };
+  state.pending.after([
+    { kind: 'send', to: from, message: { tenant, session: '', attempt: 0, body }, trace },
+    event('signer.key.deleted', 'info', { tenant, key: keySession }),
+  ]);
+  return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
 }
 
 function writeRefused(state: SignerState, { puts }: NodeWrite, refusal: Refusal<NodeRecord>): NodeEffect[] {
@@ -301,7 +336,7 @@ function signed({ boot }: SignerIdentity, { tenant, session, attempt, request }:
 
 function event(
   type: string,
-  level: 'debug' | 'warn' | 'error',
+  level: 'debug' | 'info' | 'warn' | 'error',
   fields: Readonly<Record<string, string | number>>,
 ): NodeEffect {
   return { kind: 'emit', event: { type, level, fields } };

@@ -2,6 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { frontBehaviour } from '../../coordinator/front.ts';
+import { dkgRecordKey, keyRecordKey } from '../../nodes/records.ts';
 import { CallSchema, Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';
@@ -35,6 +36,12 @@ const byService = (cluster: SimCluster, id: string, more: Asked = {}) =>
   cluster.initiateSigning(order(id, more), tenant, service).result();
 
 const closeKey = (cluster: SimCluster, keyId = wallet) => cluster.closeKey({ keyId }, tenant, service).result();
+
+/** Whether a node's store holds the key, and the record of its generation. */
+function heldBy(cluster: SimCluster, nodeId: number, keyId = wallet): boolean[] {
+  const store = cluster.nodeStore(nodeId);
+  return [keyRecordKey, dkgRecordKey].map((name) => store.loadNow(name(tenant, keyId)) !== undefined);
+}
 
 function pass(cluster: SimCluster, delayMs: number): void {
   let passed = false;
@@ -190,6 +197,39 @@ describe('a closed key', () => {
       .resumeSession({ sessionId: paused.signingSessionId, resumeToken: tokenOf(paused) })
       .result();
     expect([codeOf(resumed), resumed.checkpoint!.state]).toEqual(['SESSION_NOT_RESUMABLE', ReceiptState.REVOKED]);
+  });
+
+  test('is deleted from the store of every node, with the record of its generation; other keys stay', () => {
+    const cluster = world();
+    cluster.initiateDkg({ sessionId: 'wal_2' }, tenant, service).result();
+    cluster.exchangeDkgShares({ sessionId: 'wal_2' }, tenant, service).result();
+    for (const id of [1, 2, 3]) expect(heldBy(cluster, id)).toEqual([true, true]);
+    expect(closeKey(cluster).pendingNodes).toEqual([]);
+    for (const id of [1, 2, 3]) {
+      expect(heldBy(cluster, id)).toEqual([false, false]);
+      expect(heldBy(cluster, id, 'wal_2')).toEqual([true, true]);
+    }
+    // Repeated: the same answer.
+    expect(closeKey(cluster).pendingNodes).toEqual([]);
+    expect(codeOf(client(cluster, 'other', { walletId: 'wal_2' }))).toBe('SESSION_ACCEPTED');
+  });
+
+  test('names the nodes that have not deleted it; repeated when they are back, it is gone everywhere', () => {
+    const cluster = world();
+    cluster.crashNode(2);
+    expect(closeKey(cluster).pendingNodes).toEqual([2]);
+    expect([1, 2, 3].map((id) => heldBy(cluster, id)[0])).toEqual([false, true, false]);
+    cluster.startNode(2);
+    cluster.time.advance(2_000);
+    expect(closeKey(cluster).pendingNodes).toEqual([]);
+    expect(heldBy(cluster, 2)).toEqual([false, false]);
+  });
+
+  test('stays where only sessions are revoked', () => {
+    const cluster = world();
+    const { pendingNodes } = cluster.closeKey({ keyId: wallet, revokeOnly: true }, tenant, service).result();
+    expect(pendingNodes).toEqual([]);
+    for (const id of [1, 2, 3]) expect(heldBy(cluster, id)).toEqual([true, true]);
   });
 
   test('is closed by the wallet service alone, and only keys of wallets are', () => {

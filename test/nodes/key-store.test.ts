@@ -49,6 +49,35 @@ describe('the key store, as a Store port', () => {
     expect(await store.load('dkg/t/s')).toBeUndefined();
   });
 
+  it('takes what is deleted out of its files, whether it lies in the log or in a table', async () => {
+    const store = await openStore();
+    const key = 'key/t/s';
+    /** Whether a file of the store holds these bytes. */
+    const isOnDisk = async (needle: Uint8Array) => {
+      const names = await readdir(storeDir);
+      const files = await Promise.all(names.map((name) => readFile(join(storeDir, name))));
+      return files.some((file) => file.includes(Buffer.from(needle)));
+    };
+    const sealedBytes = async () => {
+      await store.close();
+      const level = new ClassicLevel<string, Uint8Array>(storeDir, { keyEncoding: 'utf8', valueEncoding: 'view' });
+      const sealed = await level.get(key);
+      await level.close();
+      return sealed!;
+    };
+    await store.write({ puts: [{ key, record: bytes('a share'.repeat(30)) }], deletes: [] });
+    // Reading it by hand has opened the store twice: the value has moved from the log into a table.
+    const sealed = await sealedBytes();
+    const again = await openStore();
+    const neighbours = Array.from({ length: 50 }, (_, index) => ({ key: `key/t/n${index}`, record: bytes('another') }));
+    await again.write({ puts: neighbours, deletes: [] });
+    expect(await isOnDisk(sealed)).toBe(true);
+    await again.write({ puts: [], deletes: [key] });
+    expect(await isOnDisk(sealed)).toBe(false);
+    expect(await again.load(key)).toBeUndefined();
+    expect(text(await again.load('key/t/n49'))).toBe('another');
+  });
+
   it.each([false, true])('loads what was written, the newest, and nothing after a delete (sync %s)', async (sync) => {
     const store = await openStore({ sync });
     const written = await store.write({

@@ -11,7 +11,7 @@ import type { Call, CallReply, ClusterStatus } from "./cluster_pb.ts";
 import { file_signmesh_wire_v1_cluster } from "./cluster_pb.ts";
 import type { DkgConfirm, DkgConfirmed, DkgDiscard, DkgOpen, DkgOpened, DkgRefused, DkgSeal, DkgSealed, DkgVerified, DkgVerify } from "./dkg_pb.ts";
 import { file_signmesh_wire_v1_dkg } from "./dkg_pb.ts";
-import type { DealNonces, NoncesDealt, PartialReply, PartialRequest } from "./signing_pb.ts";
+import type { DealNonces, DeleteKey, KeyDeleted, NoncesDealt, PartialReply, PartialRequest } from "./signing_pb.ts";
 import { file_signmesh_wire_v1_signing } from "./signing_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/frame.proto.
  */
 export const file_signmesh_wire_v1_frame: GenFile = /*@__PURE__*/
-  fileDesc("ChxzaWdubWVzaC93aXJlL3YxL2ZyYW1lLnByb3RvEhBzaWdubWVzaC53aXJlLnYxIqEICgVGcmFtZRIKCgJ0bxgBIAEoCRIMCgRmcm9tGAIgASgJEg4KBnRlbmFudBgDIAEoCRIPCgdzZXNzaW9uGAQgASgJEg8KB2F0dGVtcHQYBSABKA0SFgoOY29ycmVsYXRpb25faWQYBiABKAkSEwoLdHJhY2VwYXJlbnQYByABKAkSGQoRZGVhZGxpbmVfZXBvY2hfbXMYCCABKAMSJgoEY2FsbBgQIAEoCzIWLnNpZ25tZXNoLndpcmUudjEuQ2FsbEgAEjEKCmNhbGxfcmVwbHkYESABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxSZXBseUgAEjkKDmNsdXN0ZXJfc3RhdHVzGBIgASgLMh8uc2lnbm1lc2gud2lyZS52MS5DbHVzdGVyU3RhdHVzSAASMwoLZGVhbF9ub25jZXMYICABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRlYWxOb25jZXNIABI1Cgxub25jZXNfZGVhbHQYISABKAsyHS5zaWdubWVzaC53aXJlLnYxLk5vbmNlc0RlYWx0SAASOwoPcGFydGlhbF9yZXF1ZXN0GCIgASgLMiAuc2lnbm1lc2gud2lyZS52MS5QYXJ0aWFsUmVxdWVzdEgAEjcKDXBhcnRpYWxfcmVwbHkYIyABKAsyHi5zaWdubWVzaC53aXJlLnYxLlBhcnRpYWxSZXBseUgAEi0KCGRrZ19vcGVuGDAgASgLMhkuc2lnbm1lc2gud2lyZS52MS5Ea2dPcGVuSAASMQoKZGtnX29wZW5lZBgxIAEoCzIbLnNpZ25tZXNoLndpcmUudjEuRGtnT3BlbmVkSAASLQoIZGtnX3NlYWwYMiABKAsyGS5zaWdubWVzaC53aXJlLnYxLkRrZ1NlYWxIABIxCgpka2dfc2VhbGVkGDMgASgLMhsuc2lnbm1lc2gud2lyZS52MS5Ea2dTZWFsZWRIABIxCgpka2dfdmVyaWZ5GDQgASgLMhsuc2lnbm1lc2gud2lyZS52MS5Ea2dWZXJpZnlIABI1Cgxka2dfdmVyaWZpZWQYNSABKAsyHS5zaWdubWVzaC53aXJlLnYxLkRrZ1ZlcmlmaWVkSAASMwoLZGtnX2NvbmZpcm0YNiABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRrZ0NvbmZpcm1IABI3Cg1ka2dfY29uZmlybWVkGDcgASgLMh4uc2lnbm1lc2gud2lyZS52MS5Ea2dDb25maXJtZWRIABIzCgtka2dfZGlzY2FyZBg4IAEoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnRGlzY2FyZEgAEjMKC2RrZ19yZWZ1c2VkGDkgASgLMhwuc2lnbm1lc2gud2lyZS52MS5Ea2dSZWZ1c2VkSABCBgoEYm9keWIGcHJvdG8z", [file_signmesh_wire_v1_cluster, file_signmesh_wire_v1_dkg, file_signmesh_wire_v1_signing]);
+  fileDesc("ChxzaWdubWVzaC93aXJlL3YxL2ZyYW1lLnByb3RvEhBzaWdubWVzaC53aXJlLnYxIokJCgVGcmFtZRIKCgJ0bxgBIAEoCRIMCgRmcm9tGAIgASgJEg4KBnRlbmFudBgDIAEoCRIPCgdzZXNzaW9uGAQgASgJEg8KB2F0dGVtcHQYBSABKA0SFgoOY29ycmVsYXRpb25faWQYBiABKAkSEwoLdHJhY2VwYXJlbnQYByABKAkSGQoRZGVhZGxpbmVfZXBvY2hfbXMYCCABKAMSJgoEY2FsbBgQIAEoCzIWLnNpZ25tZXNoLndpcmUudjEuQ2FsbEgAEjEKCmNhbGxfcmVwbHkYESABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxSZXBseUgAEjkKDmNsdXN0ZXJfc3RhdHVzGBIgASgLMh8uc2lnbm1lc2gud2lyZS52MS5DbHVzdGVyU3RhdHVzSAASMwoLZGVhbF9ub25jZXMYICABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRlYWxOb25jZXNIABI1Cgxub25jZXNfZGVhbHQYISABKAsyHS5zaWdubWVzaC53aXJlLnYxLk5vbmNlc0RlYWx0SAASOwoPcGFydGlhbF9yZXF1ZXN0GCIgASgLMiAuc2lnbm1lc2gud2lyZS52MS5QYXJ0aWFsUmVxdWVzdEgAEjcKDXBhcnRpYWxfcmVwbHkYIyABKAsyHi5zaWdubWVzaC53aXJlLnYxLlBhcnRpYWxSZXBseUgAEjEKCmRlbGV0ZV9rZXkYJCABKAsyGy5zaWdubWVzaC53aXJlLnYxLkRlbGV0ZUtleUgAEjMKC2tleV9kZWxldGVkGCUgASgLMhwuc2lnbm1lc2gud2lyZS52MS5LZXlEZWxldGVkSAASLQoIZGtnX29wZW4YMCABKAsyGS5zaWdubWVzaC53aXJlLnYxLkRrZ09wZW5IABIxCgpka2dfb3BlbmVkGDEgASgLMhsuc2lnbm1lc2gud2lyZS52MS5Ea2dPcGVuZWRIABItCghka2dfc2VhbBgyIAEoCzIZLnNpZ25tZXNoLndpcmUudjEuRGtnU2VhbEgAEjEKCmRrZ19zZWFsZWQYMyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkRrZ1NlYWxlZEgAEjEKCmRrZ192ZXJpZnkYNCABKAsyGy5zaWdubWVzaC53aXJlLnYxLkRrZ1ZlcmlmeUgAEjUKDGRrZ192ZXJpZmllZBg1IAEoCzIdLnNpZ25tZXNoLndpcmUudjEuRGtnVmVyaWZpZWRIABIzCgtka2dfY29uZmlybRg2IAEoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnQ29uZmlybUgAEjcKDWRrZ19jb25maXJtZWQYNyABKAsyHi5zaWdubWVzaC53aXJlLnYxLkRrZ0NvbmZpcm1lZEgAEjMKC2RrZ19kaXNjYXJkGDggASgLMhwuc2lnbm1lc2gud2lyZS52MS5Ea2dEaXNjYXJkSAASMwoLZGtnX3JlZnVzZWQYOSABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRrZ1JlZnVzZWRIAEIGCgRib2R5YgZwcm90bzM", [file_signmesh_wire_v1_cluster, file_signmesh_wire_v1_dkg, file_signmesh_wire_v1_signing]);
 
 /**
  * @generated from message signmesh.wire.v1.Frame
@@ -117,6 +117,18 @@ export type Frame = Message<"signmesh.wire.v1.Frame"> & {
      */
     value: PartialReply;
     case: "partialReply";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.DeleteKey delete_key = 36;
+     */
+    value: DeleteKey;
+    case: "deleteKey";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.KeyDeleted key_deleted = 37;
+     */
+    value: KeyDeleted;
+    case: "keyDeleted";
   } | {
     /**
      * @generated from field: signmesh.wire.v1.DkgOpen dkg_open = 48;
