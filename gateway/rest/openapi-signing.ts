@@ -4,6 +4,7 @@
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { signingMethods } from '../signing/methods.ts';
+import { maturityOf } from './openapi-modules.ts';
 import { answerHeaders, errorResponses, type Json, type JsonObject, type NamedSchemas, ref } from './openapi-parts.ts';
 
 /** Paths and their operations. Schemas are added to `schemas`. */
@@ -18,6 +19,7 @@ export function signingPaths(schemas: NamedSchemas): JsonObject {
           post: {
             operationId: name.charAt(0).toLowerCase() + name.slice(1),
             tags: ['Signing'],
+            'x-maturity': maturityOf('Signing'),
             summary: summaries[name] ?? name,
             description:
               'Whatever decodes and is authenticated answers 200; the outcome is in `receipt` (this call) and ' +

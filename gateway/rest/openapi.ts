@@ -4,6 +4,7 @@
  */
 
 import { healthSchema } from './openapi-health.ts';
+import { documentTags, maturityOf, maturityText } from './openapi-modules.ts';
 import {
   answerHeaders,
   errorResponses,
@@ -34,7 +35,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = operation(route, schemas);
   }
-  const tags = [...new Set(routes.map(({ tag }) => tag))];
+  const tags = new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']);
   return {
     openapi: '3.1.0',
     info: {
@@ -43,11 +44,11 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
       summary: 'Wallet control plane and threshold signing, as a simulator and sandbox.',
       description:
         'Signing runs in mode M0, a mock: it must never guard real funds. Amounts are decimal strings, times RFC 3339 ' +
-        'in UTC; fields that are not known are refused.',
+        `in UTC; fields that are not known are refused. ${maturityText}`,
     },
     servers: [{ url: '/', description: 'this gateway' }],
     security: [{ bearer: [] }],
-    tags: [...tags, 'Signing', 'Service'].map((name) => ({ name })),
+    tags: documentTags(tags),
     paths: { ...paths, ...signingPaths(schemas), ...servicePaths() },
     components: {
       securitySchemes,
@@ -70,6 +71,7 @@ function operation(route: Route, schemas: NamedSchemas): JsonObject {
   return {
     operationId,
     tags: [tag],
+    'x-maturity': maturityOf(tag),
     summary,
     description: describe(route),
     ...(scope === undefined ? {} : { 'x-required-scope': scope, 'x-limit-class': limitClass }),
@@ -153,6 +155,7 @@ function servicePaths(): JsonObject {
       get: {
         operationId: 'getHealth',
         tags: ['Service'],
+        'x-maturity': maturityOf('Service'),
         summary: 'How the service is',
         description: 'For probes. Public: no token, no rate limit.',
         security: [],
@@ -171,6 +174,7 @@ function servicePaths(): JsonObject {
       get: {
         operationId: 'getOpenapi',
         tags: ['Service'],
+        'x-maturity': maturityOf('Service'),
         summary: 'This document',
         description: 'Public: no token.',
         security: [],

@@ -142,6 +142,23 @@ describe('the whole wallet API', () => {
     expect(documentFaults(document)).toEqual([]);
   });
 
+  it('labels every tag and operation with its maturity, and every module of the contract', () => {
+    const labelled = document as unknown as {
+      tags: { name: string; description: string; 'x-maturity': string }[];
+      paths: Record<string, Record<string, { tags: string[]; 'x-maturity': string; 'x-preview-scope'?: string }>>;
+    };
+    const labels = new Map(labelled.tags.map((tag) => [tag.name, tag['x-maturity']]));
+    for (const { name, description } of labelled.tags) expect(description).toContain(`**${labels.get(name)}.**`);
+    for (const operation of Object.values(labelled.paths).flatMap((path) => Object.values(path))) {
+      expect(operation['x-maturity']).toBe(labels.get(operation.tags[0]!));
+      if (operation['x-preview-scope'] !== undefined) expect(operation['x-maturity']).toBe('PREVIEW');
+    }
+    const of = (label: string) => [...labels].filter(([, its]) => its === label).map(([name]) => name);
+    expect(of('PREVIEW')).toEqual(['Compliance', 'Risk', 'Policy', 'Reconciliation']);
+    expect(of('PLANNED')).toEqual(['Key management', 'AI treasury', 'Token operations']);
+    expect(of('LIVE')).toEqual(expect.arrayContaining(['Wallets', 'Transaction intents', 'Webhooks', 'Signing']));
+  });
+
   it('hides everything from another tenant, and takes no id of another kind', async () => {
     const stranger = newToken('sandbox', systemRandom);
     service.tokens.put(stranger, { tenant: 'tn_stranger', id: 'tok_stranger' });
