@@ -67,6 +67,13 @@ export async function runCoordinator(
     log,
     ...(onTrouble && { onTrouble }),
     onStatus: (ready) => tell({ kind: 'storeStatus', ready }),
+    resumeKey: config.resumeKey,
+    onTampered: (key) => {
+      log.error(
+        { event: 'store.tampered', record: key },
+        'a record in Redis is not as a coordinator wrote it: refused',
+      );
+    },
     onFenced: () => {
       log.fatal({ event: 'coordinator.fenced' }, 'a newer coordinator of this cluster has taken over: stopping');
       process.kill(process.pid, 'SIGTERM');

@@ -153,6 +153,8 @@ export type CoordinatorMessage = WireMessage | LocalMessage;
 export type CoordinatorRecord =
   | { readonly kind: 'session'; readonly session: SessionRecord }
   | { readonly kind: 'key'; readonly key: KeyRecord }
+  /** In the place of a session or a key: something that no coordinator of this cluster wrote. */
+  | { readonly kind: 'tampered' }
   /** Sessions of a wallet's key that had not ended at their last change. Some may have since, by their lifetime. */
   | { readonly kind: 'openSessions'; readonly sessionIds: readonly string[] }
   /** Sessions past their lifetime that do not say so yet: some of them, if there are many. */

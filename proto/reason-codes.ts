@@ -170,6 +170,16 @@ export const reasonCodes = {
     text: 'The nodes do not report the same result; their key packages were discarded. A resume starts a fresh attempt.',
     helps: 'resume',
   },
+  ORDER_REFUSED: {
+    state: S.BACKEND_FAILED,
+    text: 'Nodes refused to sign: no gateway ordered what they were asked for, or the order has expired. Begin a new session.',
+    helps: 'newSession',
+  },
+  STORE_TAMPERED: {
+    state: S.BACKEND_FAILED,
+    text: 'The stored session or key is not as the coordinator wrote it: nothing is done with it. An operator must look.',
+    helps: 'never',
+  },
   SESSION_EXPIRED: { state: S.EXPIRED, text: 'The session’s lifetime is over.', helps: 'newSession' },
   SESSION_REVOKED: {
     state: S.REVOKED,

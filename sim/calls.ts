@@ -32,6 +32,8 @@ export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'wa
     readonly approvalMode?: ApprovalMode;
     readonly archived?: boolean;
   };
+  /** What becomes of the orders that the gateway made, on their way to the coordinator. */
+  readonly orders?: (made: CallOrders) => CallOrders;
 }
 
 /** What is known of a call under way. */
@@ -121,10 +123,18 @@ export class Calls {
     const send = () => {
       if (!this.#waiting.has(callId)) return;
       this.#ports.called?.(waiting);
-      const { walletService = false, walletTerms } = caller;
+      const { walletTerms, orders = (made: CallOrders) => made, ...rest } = caller;
+      const { walletService = false } = rest;
       const terms = walletTerms && { approvalMode: ApprovalMode.APPROVAL_MODE_UNSPECIFIED, ...walletTerms };
-      const orders = this.#ports.orders({ tenant, method, request, walletService, walletTerms: terms });
-      const value = { callId, method, request: toBinary(schema, request), ...caller, ...orders };
+      const made = this.#ports.orders({ tenant, method, request, walletService, walletTerms: terms });
+      const value = {
+        callId,
+        method,
+        request: toBinary(schema, request),
+        ...rest,
+        ...(terms && { walletTerms: terms }),
+        ...orders(made),
+      };
       const message: WireMessage = { tenant, session: '', attempt: 0, body: { case: 'call', value } };
       const undelivered = this.#ports.send({ from: this.address, to: 'coordinator', message, trace: noTrace });
       if (undelivered === 'noRoute') this.#failSoon(callId, CallErrorCode.UNAVAILABLE, 'no coordinator is connected');

@@ -12,7 +12,7 @@ import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
 import { openRecord } from '../session/record.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
-import { idleMs } from '../session/turn.ts';
+import { idleMs, tampered } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { readPath } from '../signing/validation.ts';
 import { type DkgSession, type DkgState, type DkgStep, type InitiateDkgCall, noDkgWork } from './state.ts';
@@ -23,7 +23,7 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
   const checked = checkTerms(call, config);
   if ('fault' in checked) {
     const proof = proofOf(call, checked.fault, undefined, config.resumeKey, context);
-    return { state: { phase: 'unborn' }, effects: [replyEffect(call, proof), { kind: 'stop' }] };
+    return { state: { phase: 'unborn', tampered: false }, effects: [replyEffect(call, proof), { kind: 'stop' }] };
   }
   const accepted = answer('SESSION_ACCEPTED');
   const record: DkgSession = openRecord(
@@ -66,6 +66,9 @@ export function continueOpeningDkg(
   const { call, record } = opening;
   if (input.kind === 'persistRefused') {
     const { refusal } = input;
+    if (refusal.kind === 'conflict' && refusal.current?.kind === 'tampered') {
+      return { state: opening, effects: [tampered(call, context, config), { kind: 'stop' }] };
+    }
     const existing =
       refusal.kind === 'conflict' && refusal.current?.kind === 'session' ? refusal.current.session : undefined;
     if (existing?.ceremony.kind !== 'dkg')

@@ -23,7 +23,16 @@ import { inspectionReply, nothingToInspect } from '../session/inspection.ts';
 import type { KeyRecord } from '../session/record.ts';
 import { unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
-import { beginTurn, durableKeyOf, failCalls, idleMs, leaveCluster, notFound, takeIn } from '../session/turn.ts';
+import {
+  beginTurn,
+  durableKeyOf,
+  failCalls,
+  idleMs,
+  leaveCluster,
+  notFound,
+  takeIn,
+  tampered,
+} from '../session/turn.ts';
 import { takeDkgCalls } from './calls.ts';
 import { expireDkg, giveUpDkg } from './closing.ts';
 import { continueOpeningDkg, initiateDkg } from './initiation.ts';
@@ -51,7 +60,7 @@ export function dkgBehaviour(
     durableKey: durableKeyOf,
     start: (record) => {
       if (record?.kind !== 'session' || record.session.ceremony.kind !== 'dkg') {
-        return { state: { phase: 'unborn' }, effects: [] };
+        return { state: { phase: 'unborn', tampered: record?.kind === 'tampered' }, effects: [] };
       }
       const session = record.session as DkgSession;
       return {
@@ -73,6 +82,7 @@ function receive(state: DkgState, input: CoordinatorInput, context: Context, con
         return { state, effects: [{ kind: 'stop' }] };
       }
       const { call } = input.message;
+      if (state.tampered) return { state, effects: [tampered(call, context, config), { kind: 'stop' }] };
       if (call.method === Method.INITIATE_DKG) return initiateDkg(call, context, config);
       return { state, effects: [notFound(call, context, config), { kind: 'stop' }] };
     }
@@ -100,6 +110,10 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
     case 'persistRefused': {
       const { refusal } = input;
       const current = refusal.kind === 'conflict' && refusal.code === 'EPOCH' ? refusal.current : undefined;
+      if (current?.kind === 'tampered') {
+        const refused = waitingDkgCalls(work).map((call) => tampered(call, context, config));
+        return { state, effects: [...refused, ...failCalls([])] };
+      }
       if (current?.kind !== 'session') return { state, effects: failCalls(waitingDkgCalls(work)) };
       const record = current.session as DkgSession;
       const next = noDkgWork(record, false);

@@ -97,7 +97,8 @@ export interface DkgWork extends Waiting {
 }
 
 export type DkgState =
-  | { readonly phase: 'unborn' }
+  /** `tampered`: its record is not as a coordinator wrote it. */
+  | { readonly phase: 'unborn'; readonly tampered: boolean }
   | { readonly phase: 'opening'; readonly call: InitiateDkgCall; readonly record: DkgSession }
   | OpenDkg;
 

@@ -139,6 +139,12 @@ export function notFound(call: ClientCall, context: Context, config: SessionConf
   );
 }
 
+/** What is stored of the session is not as a coordinator wrote it: nothing of it is believed, or told. */
+export function tampered(call: ClientCall, context: Context, config: SessionConfig): CoordinatorEffect {
+  const given = call.fault ?? answer('STORE_TAMPERED');
+  return replyEffect(call, proofOf(call, given, undefined, config.resumeKey, context));
+}
+
 /** The store key of the session that an address "<kind>/<tenant>/<session>" names. */
 export function durableKeyOf(self: string): string {
   const [, tenant, sessionId] = self.split('/');

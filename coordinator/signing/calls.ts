@@ -12,14 +12,13 @@ import { advance } from '../session/record.ts';
 import { resumeFault } from '../session/resume.ts';
 import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
-import { quote } from '../session/wording.ts';
 import { signingTask } from './attempt.ts';
 import { expire } from './closing.ts';
 import { boundBy, keystoreOf } from './key-scheme.ts';
-import { namedTwice, withWitness } from './orders.ts';
+import { askAnew, namedTwice, withWitness } from './orders.ts';
 import { duplicateShare } from './partials.ts';
 import { noncePointFault, pump, requestDraw } from './round.ts';
-import { type ResumeCall, type SubmitCall, signatureResult, type Turn } from './state.ts';
+import { keyFault, type ResumeCall, type SubmitCall, signatureResult, type Turn } from './state.ts';
 import { evidenceSha256, requestFault, withKey } from './validation.ts';
 
 /** Looks at the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
@@ -65,7 +64,7 @@ function submitFault(turn: Turn, call: SubmitCall): Answer | undefined {
   const { request } = call;
   const { nodeId, partialSignature, ephemeralPublicKey } = request;
   if (work.key === null && isOpen(record.state)) {
-    return answer('WALLET_KEY_NOT_FOUND', `the key ${quote(record.ceremony.facts.keyId)} of this session is gone`);
+    return keyFault(work, record.ceremony.facts.keyId);
   }
   // A session that a mock directive failed may name a key that does not exist.
   const total = work.key?.totalNodes ?? turn.config.roster.nodes.length;
@@ -102,6 +101,7 @@ function resume(turn: Turn, call: ResumeCall): void {
   // What a mock directive skipped is made up for here; then it is a call like any other.
   const facts = { ...ceremony.facts, messageHash: Buffer.from(ceremony.facts.messageHash, 'hex') };
   fault ??= requestFault(facts);
+  if (work.keyTampered) fault ??= keyFault(work, facts.keyId);
   const checked = fault ? { fault } : withKey(facts, work.key ?? undefined);
   if ('fault' in checked) {
     reply(turn, call, checked.fault, signatureResult(record));
@@ -131,7 +131,7 @@ function resume(turn: Turn, call: ResumeCall): void {
   };
   const task = signingTask(key, scheme, checked.path, facts.messageHash);
   const binds = boundBy(key, scheme, true);
-  commit(turn, next, { ...work, task, key: binds ?? key }, { binds, cause: call });
+  commit(turn, next, { ...work, ...askAnew(work), task, key: binds ?? key }, { binds, cause: call });
   reply(turn, call, sessionAnswer(next));
   requestDraw(turn);
 }

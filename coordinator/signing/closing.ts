@@ -5,6 +5,7 @@ import { advance } from '../session/record.ts';
 import { isTerminal } from '../session/transitions.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
+import { orderRefusals } from './orders.ts';
 import { isBusy, leaveRound, roundCalls, type SigningSession, signatureResult, type Turn } from './state.ts';
 
 /** The session goes on to another state. */
@@ -58,6 +59,16 @@ export function failBoundOtherwise(turn: Turn): void {
   conclude(turn, advance(record, failed, turn.context, { attempt: work.attempts, submitted: [], given: [] }));
 }
 
+/** So many nodes refused the order that the others are too few: to wait for them does not help. */
+export function failUnordered(turn: Turn): boolean {
+  const { work, record } = turn.state;
+  if (work.gathers.length === 0 || work.key!.totalNodes - work.refusedOrder.size >= work.key!.threshold) return false;
+  const text = `${orderRefusals(work)}; ${work.key!.threshold} of ${work.key!.totalNodes} nodes are needed`;
+  const failed = { ...answer('ORDER_REFUSED', text), state: ReceiptState.BACKEND_FAILED as const };
+  conclude(turn, advance(record, failed, turn.context, { attempt: work.attempts, submitted: [], given: [] }));
+  return true;
+}
+
 /** The round's time is over. */
 export function giveUp(turn: Turn): void {
   const { work, record } = turn.state;
@@ -70,7 +81,9 @@ export function giveUp(turn: Turn): void {
   const silent = linked.length > 0 ? `, silent: ${nodeList(linked)}` : '';
   const here = ready.length > 0 ? `ready: ${nodeList(ready)}` : 'no node is ready';
   const excluded = record.ceremony.excluded.length > 0 ? `, excluded: ${nodeList(record.ceremony.excluded)}` : '';
-  const noQuorum = `no quorum ${waited}: ${threshold} of ${totalNodes} nodes are needed, ${here}${silent}${excluded}`;
+  const refusals = orderRefusals(work);
+  const refused = refusals === '' ? '' : `; ${refusals}`;
+  const noQuorum = `no quorum ${waited}: ${threshold} of ${totalNodes} nodes are needed, ${here}${silent}${excluded}${refused}`;
   for (const preview of work.previews) preview.failed ??= answer('NODES_UNAVAILABLE', noQuorum);
   if (work.gathers.length > 0) {
     const failed = { ...answer('QUORUM_UNAVAILABLE', noQuorum), state: ReceiptState.BACKEND_FAILED as const };

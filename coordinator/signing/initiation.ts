@@ -33,6 +33,7 @@ import {
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
 import { beginTurn, idleMs, isOverdue, reply } from '../session/turn.ts';
+import { quote } from '../session/wording.ts';
 import { signingTask } from './attempt.ts';
 import { boundBy, effectiveKeystore, keystoreOf } from './key-scheme.ts';
 import { namedTwice, orderOf } from './orders.ts';
@@ -93,6 +94,10 @@ export function continueOpening(
       if (!isForced(call)) return { state: opening, effects: [] };
       return openForced(opening, true, context, config);
     case 'loaded':
+      if (input.record?.kind === 'tampered') {
+        const text = `the stored key ${quote(opening.facts.keyId)} is not as it was written`;
+        return refuse(opening, answer('STORE_TAMPERED', text), undefined, context, config);
+      }
       return openWithKey(opening, input.record?.kind === 'key' ? input.record.key : undefined, context, config);
     case 'loadFailed':
       return { state: opening, effects: [unavailableEffect(call), { kind: 'stop' }] };
@@ -112,6 +117,10 @@ export function continueOpening(
         const holding = { ...opening, holder: refusal.current.session as SigningSession };
         if (isForced(call)) return openForced(holding, true, context, config);
         return { state: holding, effects: [{ kind: 'load', key: keyKey(call.tenant, opening.facts.keyId) }] };
+      }
+      if (refusal.kind === 'conflict' && refusal.current?.kind === 'tampered') {
+        const text = 'what is stored of this key, or of the session that holds this intent, is not as it was written';
+        return refuse(opening, answer('STORE_TAMPERED', text), undefined, context, config);
       }
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_BOUND') {
         // Another session has bound the key meanwhile: the request is looked at again, by what stands there.

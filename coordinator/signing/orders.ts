@@ -4,11 +4,12 @@
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { NodeOrderSchema } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { type NodeOrderSchema, PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { macFor } from '../../proto/orders.ts';
 import type { ClientCall, CoordinatorEffect } from '../messages.ts';
 import type { OrderRecord, SigningRecord } from '../session/record.ts';
 import { errorEffect } from '../session/replies.ts';
+import { nodeList } from '../session/wording.ts';
 
 /** What the record of a new session keeps of its gateway's order. */
 export function orderOf({ order, witnessMacs }: ClientCall): OrderRecord | undefined {
@@ -42,6 +43,31 @@ export function nodeOrder(
     mac: macFor(nodeId, Buffer.from(order.macs, 'base64')),
     witnessMac: macFor(nodeId, Buffer.from(order.witnessMacs, 'base64')),
   };
+}
+
+const { ORDER_MISSING, ORDER_INVALID, ORDER_EXPIRED, WITNESS_MISSING } = PartialRefusalCode;
+
+/** Whether a node did not sign for want of a gateway's order. */
+export function isOrderRefusal(code: PartialRefusalCode | undefined): code is PartialRefusalCode {
+  return code === ORDER_MISSING || code === ORDER_INVALID || code === ORDER_EXPIRED || code === WITNESS_MISSING;
+}
+
+/** What a session knows of nodes that do not sign; its work has it. */
+interface Unwilling {
+  readonly unable: Set<number>;
+  readonly refusedOrder: Map<number, string>;
+}
+
+/** Which nodes refused, and the codes that they gave. Empty: none. */
+export function orderRefusals({ refusedOrder }: Unwilling): string {
+  if (refusedOrder.size === 0) return '';
+  const codes = [...new Set(refusedOrder.values())].sort().join(', ');
+  return `${nodeList(refusedOrder.keys())} refused the order of this session (${codes})`;
+}
+
+/** A session that goes on after a resume may have got an order that it lacked. */
+export function askAnew({ unable, refusedOrder }: Unwilling): Unwilling {
+  return { unable: new Set([...unable].filter((id) => !refusedOrder.has(id))), refusedOrder: new Map() };
 }
 
 /** A gateway names every session that it orders, and never gives a name twice. */

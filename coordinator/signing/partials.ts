@@ -21,6 +21,7 @@ import {
   verifyPartial,
 } from './attempt.ts';
 import { conclude, failBoundOtherwise } from './closing.ts';
+import { isOrderRefusal } from './orders.ts';
 import {
   healthyNodes,
   isBusy,
@@ -153,13 +154,15 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
   if (forgot) {
     work.forgot.set(nodeId, times);
   } else {
+    const code = refusal?.code;
+    const isOrder = isOrderRefusal(code);
+    if (isOrder) work.refusedOrder.set(nodeId, PartialRefusalCode[code]!);
     work.unable.add(nodeId);
     work.askAgain.delete(nodeId);
     const why = mismatch ? 'holds this key bound to another scheme' : 'cannot sign with this key';
-    const told = answer(
-      mismatch ? 'KEYSTORE_MISMATCH' : 'NODES_UNAVAILABLE',
-      `node ${nodeId} ${why}; the session is unchanged`,
-    );
+    const told = isOrder
+      ? answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session (${PartialRefusalCode[code]})`)
+      : answer(mismatch ? 'KEYSTORE_MISMATCH' : 'NODES_UNAVAILABLE', `node ${nodeId} ${why}; the session is unchanged`);
     for (const call of work.steps.get(nodeId) ?? []) reply(turn, call, told);
     work.steps.delete(nodeId);
   }
@@ -241,7 +244,10 @@ function complete(turn: Turn, attempt: Attempt): void {
   const signature = Buffer.from(full.signature).toString('hex');
   const { number } = attempt;
   const { recoveryId } = full;
-  conclude(turn, advance(record, done, turn.context, { attempt: number, submitted, given, signature, recoveryId }));
+  conclude(
+    turn,
+    advance(record, done, turn.context, { attempt: number, order: undefined, submitted, given, signature, recoveryId }),
+  );
 }
 
 /** Nodes whose own partial is wrong: named and excluded; the round goes on without them. */

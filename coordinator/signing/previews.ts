@@ -16,7 +16,7 @@ import { errorEffect, unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
 import { callsWaitingMax, idleMs, isOverdue } from '../session/turn.ts';
 import { type Attempt, bindsSigners, isSigner, noncePointOf, writePartial } from './attempt.ts';
-import { hasCalls, healthyNodes, isBusy, leaveRound, type Preview, type Turn, type Work } from './state.ts';
+import { hasCalls, healthyNodes, isBusy, keyFault, leaveRound, type Preview, type Turn, type Work } from './state.ts';
 
 /** A preview came in: kept for its turn, or refused when too many wait already. */
 export function takeInPreview(turn: Turn, call: PreviewCall): void {
@@ -105,7 +105,7 @@ function lookUp(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answe
   // Its end is for its own calls and the sweep to write: to look changes nothing.
   if (isOverdue(record, turn.context.nowMs)) return answer('SESSION_EXPIRED');
   if (work.key === undefined) return undefined;
-  if (work.key === null) return answer('WALLET_KEY_NOT_FOUND', 'the key of this session is gone');
+  if (work.key === null) return keyFault(work, record.ceremony.facts.keyId);
   const { totalNodes } = work.key;
   if (nodeId < 1 || nodeId > totalNodes) {
     return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is outside 1..${totalNodes}`);
@@ -118,6 +118,7 @@ function lookUp(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answe
     return { partial, noncePoint: noncePointOf(work.attempt), attempt: work.attempt.number };
   }
   if (failed) return failed;
+  if (work.refusedOrder.has(nodeId)) return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session`);
   if (work.unable.has(nodeId)) return answer('NODES_UNAVAILABLE', `node ${nodeId} cannot sign with this key`);
   if (work.ready?.has(nodeId) === false) return answer('NODES_UNAVAILABLE', `node ${nodeId} is away`);
   if (work.silent.has(nodeId)) return answer('NODES_UNAVAILABLE', `node ${nodeId} does not answer`);

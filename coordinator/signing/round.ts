@@ -9,7 +9,7 @@ import { answer } from '../session/answers.ts';
 import { isOpen } from '../session/transitions.ts';
 import { reply } from '../session/turn.ts';
 import { type Attempt, bindsSigners, isNoncePoint, isSigner, openAttempt, partialRequest } from './attempt.ts';
-import { expire } from './closing.ts';
+import { expire, failUnordered } from './closing.ts';
 import { giveUpAttempt, settle, takeKept, takeOffers } from './partials.ts';
 import { failPreviewsOf, mustRedrawForPreview, preferredForPreviews, previewedNodes, redrawAgain } from './previews.ts';
 import { healthyNodes, isBusy, leaveRound, participants, type SubmitCall, type Turn } from './state.ts';
@@ -65,7 +65,7 @@ export function pump(turn: Turn): void {
     if (work.watching) leaveRound(turn);
     return;
   }
-  if (expire(turn)) return;
+  if (expire(turn) || failUnordered(turn)) return;
   if (!work.watching) {
     work.watching = true;
     turn.effects.push(

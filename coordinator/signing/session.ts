@@ -21,7 +21,16 @@ import {
 } from '../messages.ts';
 import { answer } from '../session/answers.ts';
 import { noPreviewReply, nothingToInspect } from '../session/inspection.ts';
-import { beginTurn, durableKeyOf, failCalls, idleMs, leaveCluster, notFound, takeIn } from '../session/turn.ts';
+import {
+  beginTurn,
+  durableKeyOf,
+  failCalls,
+  idleMs,
+  leaveCluster,
+  notFound,
+  takeIn,
+  tampered,
+} from '../session/turn.ts';
 import { signingTask } from './attempt.ts';
 import { takeCalls } from './calls.ts';
 import { expire, giveUp, revoke } from './closing.ts';
@@ -45,6 +54,8 @@ import {
 } from './state.ts';
 import { readPath } from './validation.ts';
 
+type Unborn = Extract<SigningState, { phase: 'unborn' }>;
+
 export function signingBehaviour(
   config: SessionConfig,
 ): Behaviour<SigningState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
@@ -54,7 +65,7 @@ export function signingBehaviour(
     durableKey: durableKeyOf,
     start: (record) => {
       if (record?.kind !== 'session' || record.session.ceremony.kind !== 'signing') {
-        return { state: { phase: 'unborn' }, effects: [] };
+        return { state: { phase: 'unborn', tampered: record?.kind === 'tampered' }, effects: [] };
       }
       const session = record.session as SigningSession;
       return {
@@ -89,14 +100,15 @@ function lookOf(said: LocalMessage): CoordinatorEffect | undefined {
   return said.kind === 'previewCall' ? noPreviewReply(said.call, answer('SESSION_NOT_FOUND')) : undefined;
 }
 
-function unborn(state: SigningState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
+function unborn(state: Unborn, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
   if (input.kind !== 'message' || !isLocal(input.message)) return { state, effects: [{ kind: 'stop' }] };
   // Its record has left the store: it cannot sign any more.
   if (input.message.kind === 'revoke') return { state, effects: [ended(input.from, context.self), { kind: 'stop' }] };
   if (input.message.kind !== 'clientCall') return { state, effects: [{ kind: 'stop' }] };
   const { call } = input.message;
   if (call.method === Method.INITIATE_SIGNING || call.method === Method.SIGN) return initiate(call, context, config);
-  return { state, effects: [notFound(call, context, config), { kind: 'stop' }] };
+  const nothing = state.tampered ? tampered(call, context, config) : notFound(call, context, config);
+  return { state, effects: [nothing, { kind: 'stop' }] };
 }
 
 function open(state: OpenState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
@@ -109,6 +121,7 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
     case 'loaded': {
       work.loadingKey = false;
       work.key = input.record?.kind === 'key' ? input.record.key : null;
+      work.keyTampered = input.record?.kind === 'tampered';
       prepare(turn);
       takeCalls(turn);
       break;
@@ -132,6 +145,10 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
       if (refusal.kind === 'conflict' && refusal.code === 'EPOCH' && refusal.current?.kind === 'session') {
         // Somebody else changed the session (a newer session of the intent revoked it): answer by what stands there.
         return adopt(turn, refusal.current.session as SigningSession, false);
+      }
+      if (refusal.kind === 'conflict' && refusal.current?.kind === 'tampered') {
+        const refused = waitingCalls(work).map((call) => tampered(call, context, config));
+        return { state, effects: [...failLooks(work), ...refused, ...failCalls([])] };
       }
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') return adopt(turn, state.record, true);
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_BOUND') {

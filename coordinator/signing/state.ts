@@ -13,11 +13,12 @@ import {
   type InspectCall,
   type PreviewCall,
 } from '../messages.ts';
-import type { Answer } from '../session/answers.ts';
+import { type Answer, answer } from '../session/answers.ts';
 import type { KeyRecord, SessionOf, SigningFacts, SigningRecord } from '../session/record.ts';
 import type { StepResult } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
 import type { SessionTurn, Waiting } from '../session/turn.ts';
+import { quote } from '../session/wording.ts';
 import type { Attempt, SigningTask } from './attempt.ts';
 
 export type SigningSession = SessionOf<SigningRecord>;
@@ -35,6 +36,8 @@ export interface Offer {
 export interface Work extends Waiting {
   /** null: there is no such key. undefined: not looked up yet. */
   key: KeyRecord | null | undefined;
+  /** With `key` null: something stands in its place that no coordinator wrote. */
+  keyTampered: boolean;
   loadingKey: boolean;
   task: SigningTask | undefined;
   attempt: Attempt | undefined;
@@ -52,6 +55,8 @@ export interface Work extends Waiting {
   readonly unable: Set<number>;
   /** Those of them that hold the key bound to another scheme. */
   readonly boundOtherwise: Set<number>;
+  /** Nodes that did not sign for want of a gateway's order, and what they said. */
+  readonly refusedOrder: Map<number, string>;
   /** How often a node said in this session that it does not know its nonce. */
   readonly forgot: Map<number, number>;
   /** Nodes whose own partial was in when an attempt was given up or lost: they are asked again, until it is in. */
@@ -80,7 +85,8 @@ export interface Preview {
 }
 
 export type SigningState =
-  | { readonly phase: 'unborn' }
+  /** `tampered`: its record is not as a coordinator wrote it. */
+  | { readonly phase: 'unborn'; readonly tampered: boolean }
   /** The request is being looked at; its key is being loaded, or it was forced. */
   | {
       readonly phase: 'opening';
@@ -103,6 +109,7 @@ export function noWork(record: SigningSession): Work {
     inbox: [],
     unsaid: [],
     key: undefined,
+    keyTampered: false,
     loadingKey: false,
     task: undefined,
     attempt: undefined,
@@ -114,6 +121,7 @@ export function noWork(record: SigningSession): Work {
     silent: new Set(),
     unable: new Set(),
     boundOtherwise: new Set(),
+    refusedOrder: new Map(),
     forgot: new Map(),
     askAgain: new Set(goesOn ? submitted.filter((id) => !given.includes(id)) : []),
     voided: new Set(goesOn ? given : []),
@@ -152,6 +160,12 @@ export function participants({ record, work }: OpenState): number[] {
     if (!record.ceremony.excluded.includes(id) && !work.unable.has(id)) ids.push(id);
   }
   return ids;
+}
+
+/** Why a session without its key cannot go on. */
+export function keyFault(work: Work, keyId: string): Answer {
+  if (work.keyTampered) return answer('STORE_TAMPERED', `the stored key ${quote(keyId)} is not as it was written`);
+  return answer('WALLET_KEY_NOT_FOUND', `the key ${quote(keyId)} of this session is gone`);
 }
 
 /** Participants that are here, as far as is known, and were not silent in this round. */

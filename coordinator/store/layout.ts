@@ -2,16 +2,16 @@
  * How sessions and keys lie in Redis. All keys of a tenant carry its hash tag, so that one script may write them and
  * Redis Cluster can hold them.
  *
- * A session is a hash: the fields that scripts compare or change stand by themselves, the rest is JSON.
+ * A session is a hash: the fields that scripts compare stand by themselves, the rest is JSON, and a MAC covers both. A
+ * key is its MAC and JSON. Every write writes a whole record; no script changes a field of one.
  */
 import { closedKeyName } from '../../proto/closed-keys.ts';
 import { eventTokens, type LoggedEvent, tenantPrefix } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { bindingAtMaking } from '../../proto/key-schemes.ts';
 import { isWalletKey } from '../../proto/limits.ts';
-import type { CoordinatorRecord } from '../messages.ts';
 import type { KeyRecord, SessionRecord } from '../session/record.ts';
 import { isTerminal } from '../session/transitions.ts';
+import { macChars, type RecordMacs } from './record-macs.ts';
 
 export const redisKeys = {
   session: (tenant: string, sessionId: string) => `${tenantPrefix(tenant)}session:${sessionId}`,
@@ -56,12 +56,12 @@ export function endingOf({ state, expiresMs }: SessionRecord): string {
 }
 
 /**
- * The fields that stand by themselves, then the rest as JSON, in the order in which the scripts take them; then the tokens
- * of its event, if there is one.
+ * The fields that stand by themselves, then the rest as JSON and the MAC, in the order in which the scripts take them;
+ * then the tokens of its event, if there is one.
  */
-export function sessionArguments(session: SessionRecord, event: LoggedEvent | undefined): string[] {
+export function sessionArguments(session: SessionRecord, event: LoggedEvent | undefined, macs: RecordMacs): string[] {
   const { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, ...rest } = session;
-  return [
+  const fields = [
     String(epoch),
     String(state),
     reasonCode,
@@ -70,35 +70,42 @@ export function sessionArguments(session: SessionRecord, event: LoggedEvent | un
     String(checkpointMs),
     String(expiresMs),
     JSON.stringify(rest),
-    ...(event ? eventTokens(event) : []),
   ];
+  fields.push(macs.of(['session', ...fields]));
+  if (event) fields.push(...eventTokens(event));
+  return fields;
 }
 
 /** From the fields of the hash; undefined when there are none. */
-export function readSession(fields: Readonly<Record<string, string>>): SessionRecord | undefined {
-  if (fields.data === undefined) return undefined;
+export function readSession(
+  fields: Readonly<Record<string, string>>,
+  macs: RecordMacs,
+): SessionRecord | 'tampered' | undefined {
+  if (Object.keys(fields).length === 0) return undefined;
+  const { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data } = fields;
+  const parts = [epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data];
+  if (!parts.every((part) => part !== undefined) || !macs.holds(['session', ...parts], fields.mac)) return 'tampered';
   return {
-    ...(JSON.parse(fields.data) as SessionRecord),
-    epoch: Number(fields.epoch),
-    state: Number(fields.state) as SessionRecord['state'],
-    reasonCode: fields.reasonCode as SessionRecord['reasonCode'],
-    message: fields.message ?? '',
-    checkpointId: fields.checkpointId ?? '',
-    checkpointMs: Number(fields.checkpointMs),
-    expiresMs: Number(fields.expiresMs),
+    ...(JSON.parse(data!) as SessionRecord),
+    epoch: Number(epoch),
+    state: Number(state) as SessionRecord['state'],
+    reasonCode: reasonCode as SessionRecord['reasonCode'],
+    message: message!,
+    checkpointId: checkpointId!,
+    checkpointMs: Number(checkpointMs),
+    expiresMs: Number(expiresMs),
   };
 }
 
-export function sessionRecord(session: SessionRecord | undefined): CoordinatorRecord | undefined {
-  return session ? { kind: 'session', session } : undefined;
+/** A key as it is stored. */
+export function keyText(key: KeyRecord, macs: RecordMacs): string {
+  const json = JSON.stringify(key);
+  return macs.of(['key', json]) + json;
 }
 
-type Added = 'scheme' | 'exposed' | 'clientSuppliedDealers';
-
-/** A record of before keys were bound is read as that of a key that has not signed yet, and whose dealers are unknown. */
-export function readKey(json: string | null): CoordinatorRecord | undefined {
-  if (json === null) return undefined;
-  const stored = JSON.parse(json) as Omit<KeyRecord, Added> & Partial<KeyRecord>;
-  const scheme = stored.scheme ?? bindingAtMaking(stored.curve, '') ?? '';
-  return { kind: 'key', key: { clientSuppliedDealers: [], exposed: false, ...stored, scheme } };
+/** undefined: there is none. */
+export function readKey(text: string | null, macs: RecordMacs): KeyRecord | 'tampered' | undefined {
+  if (text === null) return undefined;
+  const json = text.slice(macChars);
+  return macs.holds(['key', json], text.slice(0, macChars)) ? (JSON.parse(json) as KeyRecord) : 'tampered';
 }

@@ -11,19 +11,11 @@ import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
 import { tenantPrefix } from '../../proto/event-log.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
-import { type ConflictCode, type CoordinatorRecord, type CoordinatorWrite, keyKey } from '../messages.ts';
-import type { KeyRecord } from '../session/record.ts';
+import { type ConflictCode, type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } from '../messages.ts';
+import type { KeyRecord, SessionRecord } from '../session/record.ts';
 import { EndingSessions } from './ending-sessions.ts';
-import {
-  changeOf,
-  endingOf,
-  openingOf,
-  readKey,
-  readSession,
-  redisKeys,
-  sessionArguments,
-  sessionRecord,
-} from './layout.ts';
+import { changeOf, endingOf, keyText, openingOf, readKey, readSession, redisKeys, sessionArguments } from './layout.ts';
+import { RecordMacs } from './record-macs.ts';
 import { closeKey, createSession, updateSession } from './scripts.ts';
 
 const keyCacheMax = 10_000;
@@ -50,6 +42,10 @@ export interface RedisStoreOptions {
   readonly log?: Log;
   /** Called likewise; undefined: it takes writes. */
   readonly onTrouble?: (trouble: string | undefined) => void;
+  /** Secret, 32 bytes: the key of the MACs follows from it, so that every start of the coordinator has the same. */
+  readonly resumeKey: Uint8Array;
+  /** What stands in Redis under this store key is not what a coordinator of this cluster wrote. */
+  readonly onTampered: (key: string) => void;
   /** How long a command waits for Redis; 5 s by default. */
   readonly commandTimeoutMs?: number;
   /** Called at every change of whether Redis answers. */
@@ -83,6 +79,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   options.onTrouble?.(watch.trouble);
   const fence = await raiseFence(redis, redisKeys.fenceCounter(options.clusterId));
   const ending = new EndingSessions(redis);
+  const macs = new RecordMacs(options.resumeKey, options.clusterId);
   const keys = new Map<string, CoordinatorRecord>();
 
   return {
@@ -100,7 +97,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   async function load(key: string): Promise<CoordinatorRecord | undefined> {
     const [kind, tenant, ...id] = key.split('/') as [string, string, ...string[]];
     if (kind === 'session') {
-      return sessionRecord(readSession(await redis.hgetall(redisKeys.session(tenant, id.join('/')))));
+      const sessionId = id.join('/');
+      const record = readSession(await redis.hgetall(redisKeys.session(tenant, sessionId)), macs);
+      return sessionRecord(key, record, (found) => found.tenant === tenant && found.sessionId === sessionId);
     }
     if (kind === 'overdue') return { kind: 'overdue', sessions: await ending.overdue(Number(tenant)) };
     if (kind === 'open') {
@@ -109,8 +108,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     }
     const cached = keys.get(key);
     if (cached) return cached;
-    const record = readKey(await redis.get(redisKeys.key(tenant, id.join('/'))));
-    if (record) cache(key, record);
+    const record = keyRecord(key, await redis.get(redisKeys.key(tenant, id.join('/'))));
+    if (record?.kind === 'key') cache(key, record);
     return record;
   }
 
@@ -127,8 +126,32 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     if (!binds) return result;
     const key = keyKey(binds.tenant, binds.keyId);
     if (result.kind === 'written') cache(key, { kind: 'key', key: binds });
-    else if (result.code === 'KEY_BOUND' && result.current) cache(key, result.current);
+    else if (result.code === 'KEY_BOUND' && result.current?.kind === 'key') cache(key, result.current);
     return result;
+  }
+
+  function tampered(key: string): CoordinatorRecord {
+    options.onTampered(key);
+    return { kind: 'tampered' };
+  }
+
+  /** What is stored under a store key of a key. */
+  function keyRecord(key: string, text: string | null): CoordinatorRecord | undefined {
+    const found = readKey(text, macs);
+    if (found === undefined) return undefined;
+    return found === 'tampered' || keyKey(found.tenant, found.keyId) !== key
+      ? tampered(key)
+      : { kind: 'key', key: found };
+  }
+
+  /** `isIt`: whether a record is the one that was asked for, and no other's copy. */
+  function sessionRecord(
+    key: string,
+    found: SessionRecord | 'tampered' | undefined,
+    isIt: (found: SessionRecord) => boolean,
+  ): CoordinatorRecord | undefined {
+    if (found === undefined) return undefined;
+    return found === 'tampered' || !isIt(found) ? tampered(key) : { kind: 'session', session: found };
   }
 
   async function write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {
@@ -167,13 +190,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
           opening,
           endsAt,
           ends?.session.sessionId ?? '',
-          ...bindingArguments(binds),
-          ...sessionArguments(session, event),
-          ...(ends ? sessionArguments(ends.session, ends.event) : []),
+          ...bindingArguments(binds, macs),
+          ...sessionArguments(session, event, macs),
+          ...(ends ? sessionArguments(ends.session, ends.event, macs) : []),
         ),
         named,
       ]);
-      return learn(binds, outcome(reply));
+      return learn(binds, outcome(reply, session, binds));
     }
     const { event, binds, key = binds } = write;
     const intentId = facts?.intentId ?? '';
@@ -187,25 +210,34 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
         ...ofKey(change),
         fence,
         keepMs,
-        key ? JSON.stringify(key) : '',
+        key ? keyText(key, macs) : '',
         intentId === '' ? 0 : 1,
         sessionId,
         change,
         tenantPrefix(tenant),
         endsAt,
         binds?.scheme ?? '',
-        ...sessionArguments(session, event),
+        ...sessionArguments(session, event, macs),
       ),
       named,
     ]);
-    return learn(binds, outcome(reply));
+    return learn(binds, outcome(reply, session, binds));
   }
 
-  function outcome([code, fields]: ScriptReply): WriteOutcome<CoordinatorRecord> {
+  /** `about`: whose write it was; the record that stands against it is of the same tenant, if not the same session. */
+  function outcome(
+    [code, fields]: ScriptReply,
+    about?: SessionRecord,
+    binds?: KeyRecord,
+  ): WriteOutcome<CoordinatorRecord> {
     if (code === 'OK') return { kind: 'written' };
     if (code === 'FENCED') options.onFenced();
-    if (code === 'KEY_BOUND') return { kind: 'conflict', code, current: readKey(fields?.[0] ?? null) };
-    return { kind: 'conflict', code, current: sessionRecord(readSession(pairsOf(fields ?? []))) };
+    if (code === 'KEY_BOUND' && binds) {
+      return { kind: 'conflict', code, current: keyRecord(keyKey(binds.tenant, binds.keyId), fields?.[0] ?? null) };
+    }
+    const found = readSession(pairsOf(fields ?? []), macs);
+    const key = about ? sessionKey(about.tenant, about.sessionId) : '';
+    return { kind: 'conflict', code, current: sessionRecord(key, found, ({ tenant }) => tenant === about?.tenant) };
   }
 }
 
@@ -222,8 +254,8 @@ async function raiseFence(redis: Redis, counter: string): Promise<number> {
 }
 
 /** Written as it stands; the script compares the scheme. */
-function bindingArguments(binds: KeyRecord | undefined): [string, string] {
-  return binds ? [JSON.stringify(binds), binds.scheme] : ['', ''];
+function bindingArguments(binds: KeyRecord | undefined, macs: RecordMacs): [string, string] {
+  return binds ? [keyText(binds, macs), binds.scheme] : ['', ''];
 }
 
 function pairsOf(flat: readonly string[]): Record<string, string> {

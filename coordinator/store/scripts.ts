@@ -8,11 +8,12 @@
  */
 import { appendEventLua, eventTokenCount } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { macChars } from './record-macs.ts';
 
 const S = ReceiptState;
 
 /** What `put` takes: the fields of a session, in the order of `sessionArguments` (layout.ts). */
-const fieldCount = 8;
+const fieldCount = 9;
 
 const common = `
 local function fenced(key, mine)
@@ -24,15 +25,17 @@ end
 local function put(key, first)
   redis.call('HSET', key, 'epoch', ARGV[first], 'state', ARGV[first + 1], 'reasonCode', ARGV[first + 2],
     'message', ARGV[first + 3], 'checkpointId', ARGV[first + 4], 'checkpointMs', ARGV[first + 5],
-    'expiresMs', ARGV[first + 6], 'data', ARGV[first + 7])
+    'expiresMs', ARGV[first + 6], 'data', ARGV[first + 7], 'mac', ARGV[first + 8])
   redis.call('PEXPIRE', key, ARGV[2])
 end
 -- The refusal when the stored key is gone, or bound to another scheme; nil: it may be bound to this one.
 local function bound_otherwise(key, scheme)
   local stored = redis.call('GET', key)
   if not stored then return {'KEY_BOUND'} end
-  local standing = cjson.decode(stored).scheme
-  if standing and standing ~= '' and standing ~= scheme then return {'KEY_BOUND', {stored}} end
+  -- Its MAC stands first. What does not even read is refused likewise: the coordinator sees why.
+  local reads, key = pcall(cjson.decode, string.sub(stored, ${macChars + 1}))
+  local standing = reads and type(key) == 'table' and key.scheme
+  if standing ~= '' and standing ~= scheme then return {'KEY_BOUND', {stored}} end
   return nil
 end
 `;

@@ -24,7 +24,14 @@ let records: RedisTenantStore;
 const opened: RedisStore[] = [];
 
 async function openStore(over: Partial<RedisStoreOptions> = {}): Promise<RedisStore> {
-  const options = { redisUrl: server.url, clusterId: 'c', onStatus: () => undefined, onFenced: () => undefined };
+  const options = {
+    redisUrl: server.url,
+    clusterId: 'c',
+    resumeKey: new Uint8Array(32).fill(7),
+    onTampered: () => undefined,
+    onStatus: () => undefined,
+    onFenced: () => undefined,
+  };
   const store = await openRedisStore({ ...options, ...over });
   opened.push(store);
   return store;

@@ -139,6 +139,8 @@ async function redisPair(): Promise<Opened> {
   const options = {
     redisUrl: redis.url,
     clusterId: `c${clusters}`,
+    resumeKey: new Uint8Array(32).fill(7),
+    onTampered: () => undefined,
     onStatus: () => undefined,
     onFenced: () => undefined,
   };
@@ -587,6 +589,8 @@ test('a store whose Redis is gone rejects, and says so', async () => {
   const store = await openRedisStore({
     redisUrl: own.url,
     clusterId: 'gone',
+    resumeKey: new Uint8Array(32).fill(7),
+    onTampered: () => undefined,
     commandTimeoutMs: 200,
     onStatus: (ready) => statuses.push(ready),
     onFenced: () => undefined,

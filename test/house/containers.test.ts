@@ -21,8 +21,11 @@ const compose = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { 
   readonly volumes: Readonly<Record<string, unknown>>;
 };
 const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'signmesh');
+/** Chosen by the person who starts it: nothing starts without. */
+const password = 'chosen-by-the-operator';
 /** What an unset variable of the person's own environment leaves: its default, or nothing. */
-const interpolate = (value: string) => value.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+const interpolate = (value: string) =>
+  value.replace(/\$\{\w+:-([^}]*)\}/g, '$1').replace(/\$\{SIGNMESH_REDIS_PASSWORD:\?[^}]+\}/g, password);
 
 describe('docker-compose.yml', () => {
   test('runs a redis, a coordinator, five nodes, a gateway and a worker', () => {
@@ -76,6 +79,18 @@ describe('docker-compose.yml', () => {
       // A worker opens what the gateway has sealed.
       const own = name === 'worker' ? 'gateway:/data/gateway:ro' : `${name}:/data/${name}`;
       expect(volumes, name).toEqual(['cluster:/data:ro', own]);
+    }
+  });
+
+  test('the redis asks for a password that has no default, and everybody who uses it has it', () => {
+    const words = compose.services.redis?.command ?? [];
+    const asked = words[words.indexOf('--requirepass') + 1] ?? '';
+    expect(asked).toMatch(/^\$\{SIGNMESH_REDIS_PASSWORD:\?[^}]+\}$/);
+    expect(interpolate(compose.services.redis?.environment?.REDISCLI_AUTH ?? '')).toBe(password);
+    const users = ours.filter(([, { environment }]) => environment?.REDIS_URL !== undefined);
+    expect(users.map(([name]) => name).sort()).toEqual(['coordinator', 'gateway', 'worker']);
+    for (const [name, { environment }] of users) {
+      expect(interpolate(environment!.REDIS_URL!), name).toBe(`redis://:${password}@redis:6379`);
     }
   });
 

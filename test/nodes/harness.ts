@@ -93,6 +93,8 @@ export class TestNode {
   writesFail: 'no' | 'lost' | 'applied' = 'no';
   /** Loads wait here until `releaseLoads`, when set. */
   holdLoads = false;
+  /** Its clock. */
+  nowMs = 0;
   loadsFail = false;
   /** What an actor says to itself waits here until `releaseOwn`, when set: as behind other messages in its mailbox. */
   holdOwn = false;
@@ -276,6 +278,6 @@ export class TestNode {
   }
 
   #context(self: Address): Context {
-    return { self, nowMs: 0, random: this.#random };
+    return { self, nowMs: this.nowMs, random: this.#random };
   }
 }

@@ -27,7 +27,7 @@ export function orderFor(
   { tenant, session }: { readonly tenant: string; readonly session: string },
   request: Partial<Pick<PartialRequest, 'keySession' | 'derivationPath' | 'message'>>,
   wish: OrderWish = {},
-): Omit<NodeOrder, '$typeName'> {
+): NodeOrder {
   const macs = gatewayMacs(roster, identityFromSeed(gatewaySeed).secretKey);
   const terms: OrderTerms = {
     tenant,
@@ -44,6 +44,7 @@ export function orderFor(
   };
   const { intentId, walletService, keystoreType, curve, needsWitness } = terms;
   return {
+    $typeName: 'signmesh.wire.v1.NodeOrder',
     transactionIntentId: intentId,
     walletService,
     keystoreType,
