@@ -72,6 +72,10 @@ function whatHappens(fault: Fault): string {
       return `${who} deals ${wrongNonces[fault.how]}`;
     case 'other_message':
       return `${who} asks for partial signatures of another message${forWhom(fault)}`;
+    case 'false_order':
+      return `${who} asks for partial signatures ${falseOrders[fault.how ?? 'invented']}${forWhom(fault)}`;
+    case 'other_scheme':
+      return `${who} asks for mock ECDSA partials under keys of another scheme${forWhom(fault)}`;
     case 'other_signers':
       return `${who} shows another list of signers${forWhom(fault)}`;
     case 'reuse_nonce':
@@ -82,6 +86,8 @@ function whatHappens(fault: Fault): string {
       return `${who} supplies the shares of every dealer itself${forWhom(fault)}`;
     case 'split_confirm':
       return `${who} confirms the key with other results${forWhom(fault)}`;
+    case 'second_process':
+      return `a second process has the identity of ${who}`;
     case 'clock_skew':
       return `the clock of ${who} is off by ${fault.by_ms} ms`;
     case 'clock_jump':
@@ -94,6 +100,8 @@ function whatHappens(fault: Fault): string {
       return `writes of ${who} take ${fault.by_ms} ms longer`;
     case 'store_failing':
       return `reads and writes of ${who} fail`;
+    case 'rollback':
+      return `the store of ${who} goes back to what it was`;
     case 'redis_gone':
       return `Redis is away for ${fault.for_ms} ms`;
     case 'worker_stalled':
@@ -125,6 +133,12 @@ const wrongCommitments = {
   too_many: 'one coefficient too many',
   identity: 'the constant term zero',
   malformed: 'a point that is cut short',
+} as const;
+const falseOrders = {
+  none: 'without an order',
+  invented: 'with an order that it made up',
+  earlier: 'with the order of an earlier session',
+  unwitnessed: 'without the order of a witness',
 } as const;
 const wrongNonces = {
   identity: 'nonces of zero',
@@ -193,6 +207,7 @@ function aftermath(fault: Fault): string[] {
     const { restart_after_ms: backMs = restartAfterMsDefault } = fault;
     return [backMs === null ? 'it stays down' : `back after ${backMs} ms`];
   }
+  if (fault.fault === 'rollback') return [`back after ${fault.restart_after_ms ?? restartAfterMsDefault} ms`];
   const said = ['pause', 'redis_gone', 'worker_stalled'].includes(fault.fault);
   return fault.for_ms === undefined || said ? [] : [`for ${fault.for_ms} ms`];
 }

@@ -48,9 +48,20 @@ export type Order =
       readonly loseState: boolean;
       readonly restartAfterMs: number | null;
     }
+  /** Keep a copy of what its store holds now, under this name; forget it. */
+  | { readonly kind: 'copyStore' | 'dropCopy'; readonly process: ProcessName; readonly copy: string }
+  /** It ends, and comes back with the copy in its store. */
+  | {
+      readonly kind: 'rollBack';
+      readonly process: ProcessName;
+      readonly copy: string;
+      readonly restartAfterMs: number;
+    }
   | { readonly kind: 'pause' | 'resume'; readonly process: ProcessName }
   /** The link of a peer carries nothing, heartbeats neither, from now on or no more. The engine holds or loses its frames. */
   | { readonly kind: 'silence'; readonly process: ProcessName; readonly on: boolean }
+  /** Another process asks for the link of this one with its identity, and keeps it when it gets it; or no more. */
+  | { readonly kind: 'secondProcess'; readonly process: ProcessName; readonly on: boolean }
   /** Frames that were held. */
   | {
       readonly kind: 'deliver';

@@ -15,6 +15,7 @@ import { isLie } from './engine/kinds.ts';
 import type { FaultEngineOptions } from './engine/options.ts';
 import { Passage } from './engine/passage.ts';
 import { Roll } from './engine/roll.ts';
+import { copyOrders } from './engine/strikes.ts';
 import type {
   FaultEngine,
   FaultStatus,
@@ -62,6 +63,7 @@ class Engine implements FaultEngine {
     const orders = this.#due(nowMs);
     const armed = armedFault(id, fault, nowMs);
     this.#roll.add(armed);
+    orders.push(...copyOrders(armed, this.#options.nodesTotal));
     if (armed.beginsMs <= nowMs) orders.push(...this.#course.begin(armed, nowMs));
     this.#remember();
     return { id, orders };

@@ -200,6 +200,24 @@ export const faultSchemas = {
     onCoordinator,
     'the coordinator asks some signers to sign another message than it was given',
   ),
+  false_order: kind(
+    'false_order',
+    {
+      ...onCoordinator,
+      how: Type.Optional(
+        OneOf(
+          ['none', 'invented', 'earlier', 'unwitnessed'] as const,
+          'without an order; with one that it made up (default); with that of an earlier session; with the true order and message, but without the witness’s',
+        ),
+      ),
+    },
+    'the coordinator asks for partial signatures of what no gateway ordered',
+  ),
+  other_scheme: kind(
+    'other_scheme',
+    onCoordinator,
+    'the coordinator asks for a mock ECDSA partial under a key that signs BIP-340: its answer would give the key share',
+  ),
   other_signers: kind(
     'other_signers',
     {
@@ -242,6 +260,12 @@ export const faultSchemas = {
     'the coordinator confirms a key to some nodes with other results than to the rest',
   ),
 
+  second_process: kind(
+    'second_process',
+    onNode,
+    'another process with the node’s identity asks for its link, and says nothing once it has it',
+  ),
+
   clock_skew: kind(
     'clock_skew',
     { ...onProcess, by_ms: Type.Integer({ minimum: -31_536_000_000, maximum: 31_536_000_000 }) },
@@ -257,6 +281,14 @@ export const faultSchemas = {
   store_unanswered: kind('store_unanswered', onProcess, 'a write takes hold, and its answer is lost'),
   store_slow: kind('store_slow', { ...onProcess, by_ms: PositiveMs('added to every write') }, 'writes take longer'),
   store_failing: kind('store_failing', onProcess, 'reads and writes fail'),
+  rollback: kind(
+    'rollback',
+    {
+      ...onProcess,
+      restart_after_ms: Type.Optional(Ms('down for so long; 100 by default')),
+    },
+    'the process ends and comes back with what its store held when the fault was armed; that of the coordinator is Redis',
+  ),
   redis_gone: kind('redis_gone', { for_ms: PositiveMs('how long') }, 'Redis is away, and comes back with what it had'),
 
   worker_stalled: kind('worker_stalled', { for_ms: PositiveMs('how long') }, 'the webhook worker stands still'),
@@ -300,6 +332,8 @@ export const byzantineKinds = [
 /** What a malicious coordinator does: it may then blame whom it lied to. */
 export const coordinatorKinds = [
   'other_message',
+  'false_order',
+  'other_scheme',
   'other_signers',
   'reuse_nonce',
   'substitute_opening',
@@ -313,4 +347,5 @@ export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_unanswered: 'a live store cannot be made to lose one answer',
   store_slow: 'a live store cannot be slowed for one process',
   store_failing: 'a live store cannot be made to fail for one process; redis_gone can',
+  rollback: 'a live store goes back with all others alone, by a snapshot',
 };

@@ -14,6 +14,7 @@ import { LinkProxy } from './link-proxy.ts';
 import type { ProcessControl, QueueControl } from './ports.ts';
 import { nowMs } from './real-time.ts';
 import { Recorder } from './recorder.ts';
+import { SecondProcesses, type SecondProcessesOptions } from './second-processes.ts';
 
 export interface FaultPlaneOptions {
   readonly engine: FaultEngine;
@@ -24,6 +25,8 @@ export interface FaultPlaneOptions {
   readonly coordinatorUrl: string;
   /** Whether Redis is a child that can be stopped. */
   readonly ownsRedis: boolean;
+  /** How a process with a node's identity shakes hands; each time with another boot. */
+  readonly handshakeOf: SecondProcessesOptions['handshakeOf'];
   /** What went wrong in carrying out an order, for a person. */
   readonly say: (line: string) => void;
 }
@@ -40,6 +43,7 @@ export class FaultPlane {
   readonly #options: FaultPlaneOptions;
   readonly #engine: FaultEngine;
   readonly #proxy: LinkProxy;
+  readonly #seconds: SecondProcesses;
   readonly #expiries = new Map<string, { readonly expiresMs: number; readonly timer: NodeJS.Timeout }>();
   /** Processes, by fault. */
   readonly #targets = new Map<string, readonly string[]>();
@@ -54,6 +58,7 @@ export class FaultPlane {
     this.#options = options;
     const { engine } = options;
     this.#engine = engine;
+    this.#seconds = new SecondProcesses(options);
     this.#proxy = new LinkProxy({
       upstreamUrl: options.coordinatorUrl,
       judge: {
@@ -84,6 +89,7 @@ export class FaultPlane {
   async stop(): Promise<void> {
     for (const { timer } of this.#expiries.values()) clearTimeout(timer);
     clearTimeout(this.#wake);
+    await this.#seconds.stop();
     await this.#proxy.stop();
   }
 
@@ -244,6 +250,14 @@ export class FaultPlane {
       case 'crash':
         this.#proxy.cut(order.process);
         this.#later(processes.crash(order.process, order));
+        return;
+      case 'secondProcess':
+        this.#seconds.set(order.process, order.on);
+        return;
+      case 'copyStore':
+      case 'dropCopy':
+      case 'rollBack':
+        // No fault that orders it is armed here: see `simulatedOnly`.
         return;
       case 'pause':
         this.#pause(order.process);

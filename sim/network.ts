@@ -5,6 +5,9 @@
  * when a frame arrives damaged, and when nothing came over it for as long as the heartbeats allow; what was on its way is
  * then lost. A link that broke while both ends live comes back after a short pause, to the same boot. What an end that
  * died had sent before still arrives: then the other end learns of it.
+ *
+ * A second process with a peer's identity gets the link when no other holds it, as at the live link server; it says
+ * nothing, and the peer's own process stays away until it is gone.
  */
 import type { Envelope, RandomBytes, UndeliveredReason } from '../actors/contract.ts';
 import type { Arrival, ProcessName } from '../faults/engine-contract.ts';
@@ -56,7 +59,8 @@ export interface NetworkPorts {
   /** A frame arrives at a process that takes it. */
   readonly arrive: (peer: ProcessName, direction: Direction, envelope: ReceivedEnvelope) => void;
   readonly stateOf: (process: ProcessName) => 'up' | 'paused' | 'down';
-  readonly onUp: (peer: ProcessName) => void;
+  /** `bySecond`: the link is that of a second process. */
+  readonly onUp: (peer: ProcessName, bySecond: boolean) => void;
   /** `why`: for people. */
   readonly onDown: (peer: ProcessName, why: string) => void;
 }
@@ -79,6 +83,10 @@ class Link {
   /** One end has died, and the other learns of it when all that was sent before, in this direction, has arrived. */
   closing: Direction | undefined = undefined;
   silent = false;
+  /** A second process asks for the link; it has it. */
+  contested = false;
+  contention: Task | undefined = undefined;
+  bySecond = false;
   timeout: Task | undefined = undefined;
   retry: Task | undefined = undefined;
 
@@ -134,7 +142,7 @@ export class Network {
   /** Puts a frame on its way, or says why not. */
   send(peer: ProcessName, direction: Direction, envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
     const link = this.#links.get(peer);
-    if (link === undefined || !link.up) return 'noRoute';
+    if (link === undefined || !link.up || (link.bySecond && direction === 'out')) return 'noRoute';
     const line = link.lines[direction];
     const { life } = line;
     const { envelope: received, bytes } = passed(envelope, this.#ports.codec);
@@ -174,7 +182,7 @@ export class Network {
     const line = link.lines[direction];
     if (line.life !== flight.life) return;
     const receiver = direction === 'in' ? link.peer : 'coordinator';
-    switch (this.#ports.stateOf(receiver)) {
+    switch (link.bySecond && direction === 'in' ? 'down' : this.#ports.stateOf(receiver)) {
       case 'paused':
         line.waiting.push(flight);
         return;
@@ -205,8 +213,8 @@ export class Network {
   /** A process has started: it is linked at once, or after a pause. */
   started(process: ProcessName, atOnce: boolean): void {
     for (const link of this.#linksOf(process)) {
-      // Whoever comes anew takes over what is left of the link of its predecessor.
-      if (link.up) this.#down(link, 'taken over');
+      // Whoever comes anew takes over what is left of the link of its predecessor, and no other's.
+      if (link.up && !(link.bySecond && process === link.peer)) this.#down(link, 'taken over');
       if (atOnce) this.#connect(link);
       else this.#comeBack(link);
     }
@@ -215,7 +223,7 @@ export class Network {
   crashed(process: ProcessName): void {
     for (const link of this.#linksOf(process)) {
       this.#watch(link);
-      if (!link.up) continue;
+      if (!link.up || (link.bySecond && process === link.peer)) continue;
       if (link.closing !== undefined) {
         this.#down(link, 'both ends are gone');
         continue;
@@ -239,6 +247,38 @@ export class Network {
       for (const flight of link.lines[direction].waiting.splice(0)) this.#ports.time.schedule(0, flight);
       this.#watch(link);
     }
+  }
+
+  /** From now on (or no more) a second process with this peer's identity asks for its link. */
+  second(peer: ProcessName, on: boolean): void {
+    const link = this.#links.get(peer);
+    if (link === undefined) return;
+    link.contested = on;
+    if (on) this.#contend(link);
+    else if (link.bySecond) {
+      this.#down(link, 'the second process is gone');
+      this.#comeBack(link);
+    }
+  }
+
+  /** It asks until it has the link: whoever holds it and lives keeps it. */
+  #contend(link: Link): void {
+    if (!link.contested || link.bySecond) return;
+    if (!link.up && !link.silent && this.#ports.stateOf('coordinator') === 'up') {
+      link.bySecond = true;
+      this.#connect(link);
+      return;
+    }
+    this.#contendLater(link);
+  }
+
+  #contendLater(link: Link): void {
+    if (!link.contested || link.contention !== undefined) return;
+    const run = () => {
+      link.contention = undefined;
+      this.#contend(link);
+    };
+    link.contention = this.#ports.time.schedule(this.#ports.backOff.minMs, { run }, true);
   }
 
   /** From now on (or no more) the links of a process carry nothing, heartbeats neither. */
@@ -285,7 +325,7 @@ export class Network {
 
   #isMute(link: Link): boolean {
     const { stateOf } = this.#ports;
-    return link.silent || stateOf(link.peer) !== 'up' || stateOf('coordinator') !== 'up';
+    return link.silent || (!link.bySecond && stateOf(link.peer) !== 'up') || stateOf('coordinator') !== 'up';
   }
 
   /** What a link can do may have changed. */
@@ -330,8 +370,10 @@ export class Network {
 
   #down(link: Link, why: string): void {
     link.up = false;
+    link.bySecond = false;
     link.closing = undefined;
     this.#calm(link);
+    this.#contendLater(link);
     this.#empty(link.lines.in);
     this.#empty(link.lines.out);
     this.#ports.onDown(link.peer, why);
@@ -353,7 +395,7 @@ export class Network {
     if (link.retry !== undefined) this.#ports.time.cancel(link.retry);
     link.retry = undefined;
     link.up = true;
-    this.#ports.onUp(link.peer);
+    this.#ports.onUp(link.peer, link.bySecond);
   }
 }
 

@@ -4,6 +4,7 @@ import type { WorldOrder } from './fault-desk.ts';
 import type { Network } from './network.ts';
 import type { Processes } from './processes.ts';
 import type { Recorder } from './recorder.ts';
+import type { StoreCopies } from './store-copies.ts';
 
 /** What orders are about. A world without a receiver has no deliveries. */
 export interface OrderedParts {
@@ -11,13 +12,25 @@ export interface OrderedParts {
   readonly network: Network;
   readonly recorder: Recorder;
   readonly deliveries: Deliveries | undefined;
+  readonly copies: StoreCopies;
 }
 
 export function performOrder(order: WorldOrder, parts: OrderedParts): void {
-  const { processes, network, recorder, deliveries } = parts;
+  const { processes, network, recorder, deliveries, copies } = parts;
   switch (order.kind) {
     case 'crash':
       if (processes.has(order.process)) processes.crash(order.process, order.loseState, order.restartAfterMs);
+      return;
+    case 'copyStore':
+      copies.keep(order.process, order.copy);
+      return;
+    case 'dropCopy':
+      copies.drop(order.process, order.copy);
+      return;
+    case 'rollBack':
+      if (!processes.has(order.process)) return;
+      processes.crash(order.process, false, order.restartAfterMs);
+      copies.restore(order.process, order.copy);
       return;
     case 'pause':
     case 'resume':
@@ -25,6 +38,9 @@ export function performOrder(order: WorldOrder, parts: OrderedParts): void {
       return;
     case 'silence':
       network.silence(order.process, order.on);
+      return;
+    case 'secondProcess':
+      network.second(order.process, order.on);
       return;
     case 'deliver':
       for (const [index, arrivesMs] of network.deliver(order.peer, order.direction, order.envelopes).entries()) {

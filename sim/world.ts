@@ -35,6 +35,7 @@ import { type Life, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import { Recorder } from './recorder.ts';
 import { Starts } from './starts.ts';
+import { StoreCopies } from './store-copies.ts';
 import { Redis } from './store-side.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -57,6 +58,7 @@ export class SimWorld {
   readonly calls: Calls;
   readonly desk: FaultDesk;
   readonly deliveries: Deliveries | undefined;
+  readonly copies = new StoreCopies(() => this);
   readonly #options: SimOptions;
   readonly #redis = new Redis();
   readonly #starts: Starts;
@@ -222,7 +224,7 @@ export class SimWorld {
           : undefined,
         arrive: (peer, direction, envelope) => this.#arrive(peer, direction, envelope),
         stateOf: (process) => this.processes.stateOf(process),
-        onUp: (peer) => this.#linkUp(peer),
+        onUp: (peer, bySecond) => this.#linkUp(peer, bySecond),
         onDown: (peer, why) => this.#linkDown(peer, why),
       },
       [...this.roster.nodes.map(({ id }) => nodeName(id)), 'gateway'],
@@ -245,9 +247,9 @@ export class SimWorld {
     }
   }
 
-  #linkUp(peer: ProcessName): void {
+  #linkUp(peer: ProcessName, bySecond: boolean): void {
     const address = peer === 'gateway' ? this.calls.address : peer;
-    const linked = { address, boot: this.processes.bootOf(peer) };
+    const linked = { address, boot: bySecond ? `${peer}#second` : this.processes.bootOf(peer) };
     this.#linked.set(peer, linked);
     this.recorder.link(peer, 'linkUp', linked.boot);
     this.#tellOfPeer('peerUp', peer);

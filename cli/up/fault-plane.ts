@@ -2,12 +2,15 @@
  * The fault plane of the cluster that `up` runs: the engine, the proxy before the coordinator, the children it acts on,
  * and the answers to the gateway's questions.
  */
+import { randomUUID } from 'node:crypto';
+import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
 import { systemRandom } from '../../actors/live/ports.ts';
 import { faultEngine } from '../../faults/engine.ts';
 import { isControlRequest, PlaneControl } from '../../plane/control.ts';
 import { FaultPlane } from '../../plane/fault-plane.ts';
 import type { ProcessControl, QueueControl, SnapshotControl } from '../../plane/ports.ts';
 import type { Roster } from '../../proto/roster.ts';
+import { wireProtocolVersions } from '../../proto/wire.ts';
 import { readSecret, secretFiles } from '../cluster-material.ts';
 import type { Cluster } from './cluster.ts';
 import { Processes } from './processes.ts';
@@ -50,6 +53,16 @@ export class LivePlane {
       queue: this.#queue(redisUrl),
       coordinatorUrl: `ws://127.0.0.1:${coordinatorPort}`,
       ownsRedis,
+      handshakeOf: (nodeId) => ({
+        protocolVersions: wireProtocolVersions,
+        clusterId: roster.clusterId,
+        joinSecret: readSecret(dataDir, secretFiles.join),
+        identity: identityFromSeed(readSecret(dataDir, secretFiles.nodeIdentity(nodeId))),
+        role: 'node',
+        nodeId,
+        boot: randomUUID(),
+        coordinatorKey: roster.coordinator,
+      }),
       say,
     });
   }

@@ -21,6 +21,8 @@ export interface Asking {
   readonly nodeId: number;
   /** Of the DKG that the frame belongs to, if it belongs to one. */
   readonly attempt: AttemptMemory;
+  /** What this node was asked to sign in an earlier session, if it was. */
+  readonly earlier: PartialRequest | undefined;
   readonly random: RandomBytes;
 }
 
@@ -31,6 +33,10 @@ export function coordinatorLie(fault: CoordinatorLie, envelope: WireEnvelope, as
   switch (fault.fault) {
     case 'other_message':
       return body.case === 'partialRequest' ? instead(withRequest(otherMessage(body.value))) : undefined;
+    case 'false_order':
+      return body.case === 'partialRequest' ? instead(falselyOrdered(fault.how, body.value, asking)) : undefined;
+    case 'other_scheme':
+      return body.case === 'partialRequest' ? mockRequest(envelope, body.value) : undefined;
     case 'other_signers':
       return body.case === 'partialRequest' ? instead(otherSigners(fault.how, body.value, asking)) : undefined;
     case 'reuse_nonce':
@@ -67,6 +73,47 @@ function secondRequest(envelope: WireEnvelope, request: PartialRequest, asking: 
   if (request.nonceNumber === 0n) return undefined;
   const changed = otherSigners('commitments', request, asking) ?? withRequest(request);
   const second = { ...changed.value, attemptTag: request.attemptTag ^ 1n };
+  return saidAfter(envelope, withBody(envelope, withRequest(second)));
+}
+
+/** The message is another, too, unless only the witness is missing: a node without the check would sign it. */
+function falselyOrdered(
+  how: FaultOf<'false_order'>['how'],
+  request: PartialRequest,
+  { earlier, random }: Asking,
+): Request | undefined {
+  const { order, ...rest } = otherMessage(request);
+  if (order === undefined) return undefined;
+  switch (how) {
+    case 'none':
+      return withRequest(rest as PartialRequest);
+    case 'earlier':
+      return earlier?.order && withRequest({ ...rest, order: earlier.order });
+    case 'unwitnessed':
+      return order.needsWitness
+        ? withRequest({ ...request, order: { ...order, witnessMac: new Uint8Array(0) } })
+        : undefined;
+    default:
+      return withRequest({ ...rest, order: { ...order, mac: Uint8Array.from(random(order.mac.length)) } });
+  }
+}
+
+/**
+ * Behind the true request, with its order. The nonce is 1 and R the generator, so that a partial s gives the share
+ * (s − m)/r by one subtraction and one division.
+ */
+function mockRequest(envelope: WireEnvelope, request: PartialRequest): Said | undefined {
+  if (request.scheme !== Scheme.FROST_BIP340) return undefined;
+  const group = groupOf('secp256k1');
+  const second: PartialRequest = {
+    ...request,
+    scheme: Scheme.MOCK_ECDSA,
+    nonceNumber: 0n,
+    signers: [],
+    noncePoint: Uint8Array.from(group.generator),
+    mockNonceInverse: Uint8Array.from(group.encodeScalar(1n)),
+    attemptTag: request.attemptTag ^ 1n,
+  };
   return saidAfter(envelope, withBody(envelope, withRequest(second)));
 }
 

@@ -74,7 +74,10 @@ export class Liars {
         return stale && saidBefore(stale, envelope);
       }
       case 'early_confirm':
-        return saidBefore(withBody(envelope, confirmation(nodeIdOf(frame.peer))), envelope);
+        return saidBefore(
+          withBody(envelope, confirmation(nodeIdOf(frame.peer), envelope.message.body as WireBody)),
+          envelope,
+        );
       default: {
         const body = this.#body(fault, frame, envelope, memory);
         return body && saidInstead(withBody(envelope, body));
@@ -86,7 +89,8 @@ export class Liars {
     const nodeId = nodeIdOf(frame.peer);
     if (fault.for?.includes(nodeId) === false) return undefined;
     const { random } = this.#options;
-    return coordinatorLie(fault, envelope, { nodeId, attempt: memory.attempt(envelope), random });
+    const attempt = memory.attempt(envelope);
+    return coordinatorLie(fault, envelope, { nodeId, attempt, earlier: memory.earlierRequest(frame), random });
   }
 
   #body(fault: NodeLie, frame: FrameInTransit, envelope: WireEnvelope, memory: Memory): WireBodyInit | undefined {

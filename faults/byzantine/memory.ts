@@ -8,7 +8,7 @@ import type { Curve } from '../../crypto/group.ts';
 import { BoundedMemo } from '../../crypto/memo.ts';
 import type { Polynomial } from '../../crypto/polynomial.ts';
 import type { DkgOpening } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { keyBinding } from '../../proto/key-schemes.ts';
 import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
 import type { FrameInTransit, ProcessName } from '../engine-contract.ts';
@@ -35,6 +35,8 @@ export class Memory {
   readonly #attempts = new BoundedMemo<string, AttemptMemory>(256);
   readonly #curves = new BoundedMemo<string, Curve>(4096);
   readonly #sent = new Map<string, WireEnvelope[]>();
+  /** The first request of each of the latest two sessions, by node. */
+  readonly #requests = new Map<ProcessName, { readonly session: string; readonly request: PartialRequest }[]>();
 
   constructor(rosterDigest: Uint8Array) {
     this.#rosterDigest = rosterDigest;
@@ -47,6 +49,7 @@ export class Memory {
       case 'partialRequest': {
         const curve = body.value.scheme === Scheme.FROST_ED25519 ? 'ed25519' : 'secp256k1';
         this.#curves.set(`${peer} ${body.value.attemptTag}`, curve);
+        this.#noteRequest(peer, envelope.message.session, body.value);
         return;
       }
       case 'dkgOpen': {
@@ -113,6 +116,17 @@ export class Memory {
           message.attempt !== attempt ||
           (session === '' && index < all.length - 1),
       );
+  }
+
+  /** What this node was first asked to sign in an earlier session than the frame's. */
+  earlierRequest({ peer, envelope }: FrameInTransit): PartialRequest | undefined {
+    return this.#requests.get(peer)?.findLast(({ session }) => session !== envelope.message.session)?.request;
+  }
+
+  #noteRequest(peer: ProcessName, session: string, request: PartialRequest): void {
+    const known = this.#requests.get(peer) ?? [];
+    if (known.some((one) => one.session === session)) return;
+    this.#requests.set(peer, [...known.slice(-1), { session, request }]);
   }
 
   #noteSent(peer: ProcessName, point: Point, envelope: WireEnvelope): void {

@@ -11,7 +11,7 @@ export function falseRefusal(code: RefusalName, nodeId: number, body: WireBody):
     return isPartialRefusal(code) ? partialRefusal(body.value, PartialRefusalCode[code]) : undefined;
   }
   if (!isDkgRefusal(code)) return undefined;
-  return { case: 'dkgRefused', value: { nodeId, code, message, culprits: [] } };
+  return { case: 'dkgRefused', value: { nodeId, code, message, culprits: [], request: requestOf(body) } };
 }
 
 function partialRefusal({ nodeId, attemptTag }: PartialReply, code: PartialRefusalCode): WireBodyInit {
@@ -21,7 +21,12 @@ function partialRefusal({ nodeId, attemptTag }: PartialReply, code: PartialRefus
   };
 }
 
-/** What a node says when it has made its key final. */
-export function confirmation(nodeId: number): WireBodyInit {
-  return { case: 'dkgConfirmed', value: { nodeId } };
+/** What a node says when it has made its key final, to the request that `body` answers. */
+export function confirmation(nodeId: number, body: WireBody): WireBodyInit {
+  return { case: 'dkgConfirmed', value: { nodeId, request: requestOf(body) } };
+}
+
+/** An answer counts with the number of its request alone. */
+function requestOf({ value }: WireBody): number {
+  return 'request' in value && typeof value.request === 'number' ? value.request : 0;
 }

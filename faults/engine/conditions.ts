@@ -6,7 +6,7 @@ import type { Order, ProcessName, ReceiverBehaviour } from '../engine-contract.t
 import type { Fault } from '../fault.ts';
 
 type Condition =
-  | { readonly kind: 'pause' | 'silence'; readonly process: ProcessName }
+  | { readonly kind: 'pause' | 'silence' | 'second'; readonly process: ProcessName }
   | { readonly kind: 'redis' | 'worker' };
 
 export class Conditions {
@@ -90,6 +90,8 @@ function orderOf(condition: Condition, on: boolean): Order {
       return { kind: on ? 'pause' : 'resume', process: condition.process };
     case 'silence':
       return { kind: 'silence', process: condition.process, on };
+    case 'second':
+      return { kind: 'secondProcess', process: condition.process, on };
     case 'redis':
       return { kind: 'redis', up: !on };
     case 'worker':

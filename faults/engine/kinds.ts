@@ -16,6 +16,7 @@ export type Nature = 'momentary' | 'spell' | 'window' | 'frames';
 export const natures: Readonly<Record<FaultKind, Nature>> = {
   crash: 'momentary',
   clock_jump: 'momentary',
+  rollback: 'momentary',
   double_delivery: 'momentary',
   poison_job: 'momentary',
 
@@ -26,6 +27,7 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
 
   partition: 'window',
   half_open: 'window',
+  second_process: 'window',
   store_lost: 'window',
   store_unanswered: 'window',
   store_slow: 'window',
@@ -54,6 +56,8 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   early_confirm: 'frames',
   bad_nonces: 'frames',
   other_message: 'frames',
+  false_order: 'frames',
+  other_scheme: 'frames',
   other_signers: 'frames',
   reuse_nonce: 'frames',
   substitute_opening: 'frames',
@@ -102,6 +106,8 @@ export const liePoints: Readonly<Record<LieKind, readonly Point[]>> = {
   early_confirm: ['dkg_opened', 'dkg_sealed', 'dkg_verified'],
   bad_nonces: ['nonces_dealt'],
   other_message: ['partial_request'],
+  false_order: ['partial_request'],
+  other_scheme: ['partial_request'],
   other_signers: ['partial_request'],
   reuse_nonce: ['partial_request'],
   substitute_opening: ['dkg_seal', 'dkg_verify'],
@@ -117,9 +123,16 @@ export function isCoordinatorLie(fault: Lie): fault is CoordinatorLie {
   return (coordinatorKinds as readonly string[]).includes(fault.fault);
 }
 
-const signed: readonly FaultKind[] = ['bad_share', 'bad_commitment', 'bad_proof', 'equivocate', 'false_report'];
+const signed: readonly FaultKind[] = [
+  'second_process',
+  'bad_share',
+  'bad_commitment',
+  'bad_proof',
+  'equivocate',
+  'false_report',
+];
 
-/** Those that speak with the node's signature. */
+/** Those that need the node's identity. */
 export function needsIdentity(kind: FaultKind): boolean {
   return signed.includes(kind);
 }
@@ -148,6 +161,6 @@ export function victimsOfKind(kind: FaultKind): readonly string[] | undefined {
   if (kind === 'crash' || kind === 'pause') return ['node', 'coordinator', 'gateway', 'worker'];
   if (onLinks.includes(kind)) return ['node', 'coordinator', 'gateway'];
   if (kind === 'clock_skew' || kind === 'clock_jump') return ['node', 'coordinator', 'gateway', 'worker'];
-  if (kind.startsWith('store_')) return ['node', 'coordinator'];
+  if (kind.startsWith('store_') || kind === 'rollback') return ['node', 'coordinator'];
   return undefined;
 }

@@ -2,7 +2,7 @@
 import type { Order, ProcessName } from '../engine-contract.ts';
 import type { ArmedFault } from './armed.ts';
 import type { Conditions } from './conditions.ts';
-import { peersOf } from './targets.ts';
+import { peersOf, processesOf } from './targets.ts';
 
 /** A crashed process comes back after so long unless told otherwise. */
 export const restartAfterMsDefault = 100;
@@ -20,6 +20,10 @@ export function strikeOrders(
       const { restart_after_ms: restartAfterMs = restartAfterMsDefault, lose_state: loseState = false } = fault;
       return victims.map((victim): Order => ({ kind: 'crash', process: victim, loseState, restartAfterMs }));
     }
+    case 'rollback': {
+      const { restart_after_ms: restartAfterMs = restartAfterMsDefault } = fault;
+      return victims.map((victim): Order => ({ kind: 'rollBack', process: victim, copy: id, restartAfterMs }));
+    }
     case 'pause':
       return victims.flatMap((victim) => conditions.begin({ kind: 'pause', process: victim }, id));
     case 'partition':
@@ -27,6 +31,8 @@ export function strikeOrders(
       return peersOf(victims, nodesTotal).flatMap((victim) =>
         conditions.begin({ kind: 'silence', process: victim }, id),
       );
+    case 'second_process':
+      return victims.flatMap((victim) => conditions.begin({ kind: 'second', process: victim }, id));
     case 'clock_jump':
       return victims.flatMap((victim) => conditions.jump(victim, fault.by_ms));
     case 'clock_skew':
@@ -47,18 +53,28 @@ export function strikeOrders(
   }
 }
 
+/** What must be kept from the arming on, for a strike that takes it back. */
+export function copyOrders({ fault, id, targets }: ArmedFault, nodesTotal: number): readonly Order[] {
+  if (fault.fault !== 'rollback') return [];
+  return processesOf(targets, nodesTotal).map((one): Order => ({ kind: 'copyStore', process: one, copy: id }));
+}
+
 /** Orders that end what the fault holds; frames that it holds are another matter. */
 export function healingOrders(
-  { fault, id, on }: ArmedFault,
+  { fault, id, on, targets }: ArmedFault,
   conditions: Conditions,
   nodesTotal: number,
 ): readonly Order[] {
   switch (fault.fault) {
+    case 'rollback':
+      return processesOf(targets, nodesTotal).map((one): Order => ({ kind: 'dropCopy', process: one, copy: id }));
     case 'pause':
       return on.flatMap((victim) => conditions.end({ kind: 'pause', process: victim }, id));
     case 'partition':
     case 'half_open':
       return peersOf(on, nodesTotal).flatMap((victim) => conditions.end({ kind: 'silence', process: victim }, id));
+    case 'second_process':
+      return on.flatMap((victim) => conditions.end({ kind: 'second', process: victim }, id));
     case 'clock_skew':
       return on.flatMap((victim) => conditions.unskew(victim, id));
     case 'redis_gone':

@@ -5,19 +5,37 @@
  * A checker belongs to one run. What it finds is in words without secrets.
  */
 import type { Checker } from '../observation.ts';
+import { dealersConsented } from './dealers-consented.ts';
 import { eventsComplete } from './events-complete.ts';
+import { frostShareHidden } from './frost-share-hidden.ts';
 import { groupKeyAgreed } from './group-key-agreed.ts';
 import { honestNeverBlamed } from './honest-never-blamed.ts';
 import { noBugs } from './no-bugs.ts';
 import { noSecretInClear } from './no-secret-in-clear.ts';
 import { nonceSignsOnce } from './nonce-signs-once.ts';
 import { oneIntentOneEffect } from './one-intent-one-effect.ts';
+import { oneMessageAnIntent } from './one-message-an-intent.ts';
+import { orderedByGateway } from './ordered-by-gateway.ts';
 import { promisedIsDurable } from './promised-is-durable.ts';
 import { quorumSigned } from './quorum-signed.ts';
 import { signatureVerifies } from './signature-verifies.ts';
 import { tokenUsedOnce } from './token-used-once.ts';
 import { transitionsOnTable } from './transitions-on-table.ts';
 import { releasedVerifier, type SignatureVerifier } from './verifier.ts';
+
+/** What a store no longer holds that was taken back says nothing about: from then on the checker is silent. */
+function untilRolledBack(checker: Checker): Checker {
+  let rolledBack = false;
+  return {
+    invariant: checker.invariant,
+    observe(observation) {
+      const { kind } = observation;
+      if (kind === 'fault' && observation.fault === 'rollback' && observation.what === 'fired') rolledBack = true;
+      return rolledBack ? undefined : checker.observe(observation);
+    },
+    finish: () => (rolledBack ? undefined : checker.finish?.()),
+  };
+}
 
 /** What the checkers of one run are told of it. */
 export interface CheckContext {
@@ -27,6 +45,8 @@ export interface CheckContext {
   readonly secrets?: (() => readonly Uint8Array[]) | undefined;
   /** The run has a webhook receiver that every event reaches in the end. */
   readonly delivers?: boolean | undefined;
+  /** Whether a node's own configuration takes client-supplied dealers; all do by default. */
+  readonly consents?: ((nodeId: number) => boolean) | undefined;
 }
 
 /** New checkers for one run, in the order of their names. */
@@ -34,19 +54,24 @@ export function allCheckers({
   verify = releasedVerifier,
   secrets = () => [],
   delivers = false,
+  consents = () => true,
 }: CheckContext = {}): Checker[] {
   return [
-    eventsComplete(delivers),
+    dealersConsented(consents),
+    untilRolledBack(eventsComplete(delivers)),
+    frostShareHidden(),
     groupKeyAgreed(),
     honestNeverBlamed(),
     noBugs(),
     noSecretInClear(secrets),
     nonceSignsOnce(),
-    oneIntentOneEffect(),
-    promisedIsDurable(),
+    untilRolledBack(oneIntentOneEffect()),
+    oneMessageAnIntent(),
+    orderedByGateway(),
+    untilRolledBack(promisedIsDurable()),
     quorumSigned(),
     signatureVerifies(verify),
-    tokenUsedOnce(),
-    transitionsOnTable(),
+    untilRolledBack(tokenUsedOnce()),
+    untilRolledBack(transitionsOnTable()),
   ];
 }

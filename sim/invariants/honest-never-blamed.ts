@@ -1,7 +1,7 @@
 /**
  * Blame never falls on an honest node: whoever is named in an event, a session's record or a receipt is a node on which a
- * byzantine fault has fired. One that lost its store may be named too, in a DKG: it deals anew what it has dealt, and by
- * what it signed it cannot be told from a node that equivocates. And a malicious coordinator may blame a node to which it
+ * byzantine fault has fired. One whose store was lost or rolled back may be named too, in a DKG: it deals anew what it has
+ * dealt, and by what it signed it cannot be told from a node that equivocates. And a malicious coordinator may blame a node to which it
  * lied, since the node's answer does not fit what the coordinator's process asked: that node and no other.
  */
 import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/fault.ts';
@@ -34,7 +34,8 @@ export function honestNeverBlamed(): Checker {
       switch (observation.kind) {
         case 'fault':
           if (observation.what === 'fired' && ofCoordinator.has(observation.fault)) isCoordinatorFalse = true;
-          if (observation.what !== 'fired' || !byzantine.has(observation.fault)) return undefined;
+          if (observation.what !== 'fired') return undefined;
+          if (!byzantine.has(observation.fault) && observation.fault !== 'rollback') return undefined;
           for (const target of observation.targets) liars.add(Number(target.slice('node/'.length)));
           return undefined;
         case 'frame': {

@@ -13,6 +13,8 @@ export interface KeyRecordJson {
   readonly public_key: string;
   readonly verification_shares: readonly string[];
   readonly chain_code: string;
+  /** What the key is bound to; empty: nothing yet. */
+  readonly scheme?: string;
 }
 
 /** Which fields are there depends on the phase. */
@@ -27,7 +29,7 @@ export interface DkgRecordJson {
     readonly box_seed: string;
     readonly opening: { readonly signature: string };
   };
-  readonly dealers?: readonly { readonly dealer: number; readonly share?: string }[];
+  readonly dealers?: readonly { readonly dealer: number; readonly played?: boolean; readonly share?: string }[];
   readonly key_package?: { readonly signing_share: string };
 }
 

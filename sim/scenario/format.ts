@@ -190,6 +190,11 @@ export const Cluster = Closed({
       description: 'a call waits so long for nodes that are away; 2,000 by default',
     }),
   ),
+  client_dealers: Type.Optional(
+    Type.Boolean({
+      description: 'nodes take client-supplied dealers; true by default, as a sandbox; false in simulated worlds alone',
+    }),
+  ),
 });
 
 export const Scenario = Closed({

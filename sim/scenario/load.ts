@@ -115,6 +115,7 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
       seed: cluster.seed ?? scenario,
       partial_timeout_ms: cluster.partial_timeout_ms ?? 300,
       nodes_wait_ms: cluster.nodes_wait_ms ?? 2000,
+      client_dealers: cluster.client_dealers ?? true,
     },
     faults,
     clients: (clients ?? { [oneClient]: steps ?? [] }) as Readonly<Record<string, readonly Step[]>>,

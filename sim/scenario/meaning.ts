@@ -26,6 +26,13 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
   if (file.clients !== undefined && Object.keys(file.clients).length === 0) {
     report(['clients'], 'there is no client', 'at least one, with its steps');
   }
+  if (!scenario.cluster.client_dealers && scenario.worlds.includes('live')) {
+    report(
+      ['cluster', 'client_dealers'],
+      'the nodes of a sandbox take client-supplied dealers',
+      'say worlds: [simulated]',
+    );
+  }
   const steps = placedSteps(file, scenario);
   const made = madeSessions(steps, report);
   checkNames(steps, report);

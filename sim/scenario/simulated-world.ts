@@ -60,12 +60,14 @@ class SimulatedRun {
     this.#options = options;
     this.#seed = options.seed ?? scenario.cluster.seed;
     this.#verify = options.verify ?? releasedVerifier;
-    this.#checkers = options.checkers ?? allCheckers({ verify: this.#verify, delivers: true });
     const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = scenario.cluster;
+    const consents = () => scenario.cluster.client_dealers;
+    this.#checkers = options.checkers ?? allCheckers({ verify: this.#verify, delivers: true, consents });
     this.#cluster = new SimCluster({
       seed: this.#seed,
       nodes,
       config: { partialTimeoutMs, nodesWaitMs, nonceBatchFirst },
+      clientDealers: consents,
       callTimeoutMs,
       sweeping: true,
       receiver: true,

@@ -19,6 +19,7 @@ export function toYaml(scenario: CheckedScenario): string {
     ...(cluster.seed === scenario.scenario ? {} : { seed: cluster.seed }),
     ...(cluster.partial_timeout_ms === 300 ? {} : { partial_timeout_ms: cluster.partial_timeout_ms }),
     ...(cluster.nodes_wait_ms === 2000 ? {} : { nodes_wait_ms: cluster.nodes_wait_ms }),
+    ...(cluster.client_dealers ? {} : { client_dealers: false }),
   };
   const document = new Document(
     {

@@ -47,6 +47,8 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
       seed: name,
       partial_timeout_ms: draw.pick([60, 300]),
       nodes_wait_ms: draw.pick([500, 2_000]),
+      // Where a client supplies a dealer, nodes must take it.
+      client_dealers: keys.some(({ played }) => played.length > 0) || draw.chance(0.5),
     },
     faults,
     clients,

@@ -41,10 +41,8 @@ const storm = [
 const kindsOf: Readonly<Record<Profile, readonly FaultKind[]>> = {
   calm: [...network, 'crash', 'pause', 'partition', 'store_slow'],
   stormy: storm,
-  hostile: [...storm, 'clock_jump', 'force_receipt'],
+  hostile: [...storm, 'clock_jump', 'force_receipt', 'rollback'],
 };
-/** A confirmation before its time still stops a session for good. */
-const nodeLies = byzantineKinds.filter((kind) => kind !== 'early_confirm');
 const faultsMax: Readonly<Record<Profile, number>> = { calm: 3, stormy: 10, hostile: 8 };
 
 /** What a client does with a key, each a few steps. */
@@ -92,12 +90,14 @@ export function drawSwarm(profile: Profile, draw: Draw): Swarm {
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
   // A key of n nodes has a threshold of 2 at least.
   const liars = hostile && draw.chance(0.85) ? draw.some(ids, draw.int(1, Math.min(2, nodes - 2))) : [];
-  const coordinatorLies = liars.length > 0 && draw.chance(0.3) ? draw.swarm(coordinatorKinds, 0.35) : [];
+  const coordinatorLies = liars.length > 0 && draw.chance(0.4) ? draw.swarm(coordinatorKinds, 0.35) : [];
+  // Where nodes lie too, they are drawn last and seldom asked.
+  const nodesLie = liars.length > 0 && (coordinatorLies.length === 0 || draw.chance(0.3));
   return {
     profile,
     nodes,
     liars,
-    lies: liars.length > 0 ? draw.swarm(nodeLies, 0.35) : [],
+    lies: nodesLie ? draw.swarm(byzantineKinds, 0.35) : [],
     liedTo: liars,
     coordinatorLies,
     kinds: draw.swarm(kindsOf[profile], 0.35),

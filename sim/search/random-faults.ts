@@ -43,12 +43,14 @@ export function randomFaults(swarm: Swarm, draw: Draw): Fault[] {
   const faults: Fault[] = [];
   const add = (fault: Fault) => faults.push({ ...fault, id: `f${faults.length + 1}` });
   for (const liar of swarm.liars) {
+    if (swarm.lies.length === 0) break;
     for (const lie of draw.swarm(swarm.lies, 0.6)) add(lieOf(lie, liar, swarm, draw));
   }
   for (const lie of swarm.coordinatorLies) add(coordinatorLieOf(lie, swarm, draw));
   for (let left = swarm.faults; left > 0; left -= 1) {
     const kind = draw.pick(swarm.kinds);
     if (kind === 'clock_jump' && !swarm.clocksJump) continue;
+    if (kind === 'rollback' && !(swarm.losesState && swarm.liars.length > 0)) continue;
     // A job that is there twice is a try before its time: with a receiver that fails, one of its few tries is wasted.
     if (kind === 'double_delivery' && swarm.kinds.some((other) => other.startsWith('receiver_'))) continue;
     add(faultOf(kind, swarm, draw));
@@ -86,26 +88,35 @@ function wayOf(lie: Lie, point: Point | undefined, draw: Draw): object {
       return { how: draw.pick(['identity', 'invalid', 'duplicate', 'malformed']) };
     case 'false_refusal': {
       const ofPartial = point === undefined ? draw.chance(0.5) : point === 'partial_reply';
-      // So does the claim that a key is final.
-      const ofDkg = dkgRefusalCodes.filter((code) => code !== 'ALREADY_FINAL');
-      return { code: draw.pick<string>(ofPartial ? partialRefusalCodes : ofDkg) };
+      return { code: draw.pick<string>(ofPartial ? partialRefusalCodes : dkgRefusalCodes) };
     }
     default:
       return {};
   }
 }
 
+/** Those that stop a key for as long as they last: then nothing is signed. */
+const stopsKeys: readonly CoordinatorLie[] = ['substitute_opening', 'supply_dealers', 'split_confirm'];
+
 /** To no more nodes than every key can do without, since its own process may then exclude them from a signature. */
 function coordinatorLieOf(lie: CoordinatorLie, swarm: Swarm, draw: Draw): Fault {
+  const isLimited = stopsKeys.includes(lie) || draw.chance(0.3);
   const common = {
     target: 'coordinator' as const,
     for: [...swarm.liedTo],
-    ...timed(swarm, draw),
-    ...(draw.chance(0.6) && { count: draw.int(1, 4) }),
+    ...(draw.chance(0.3) && timed(swarm, draw)),
+    ...(isLimited && { count: draw.int(1, 3) }),
   };
   switch (lie) {
     case 'other_signers':
       return { fault: lie, ...common, how: draw.pick(['commitments', 'own', 'fewer', 'unsorted'] as const) };
+    case 'false_order':
+      return { fault: lie, ...common, how: draw.pick(['none', 'invented', 'earlier', 'unwitnessed'] as const) };
+    case 'supply_dealers': {
+      // Of all of them, or the nodes' results differ and there is no key.
+      const { for: _, ...all } = common;
+      return { fault: lie, ...(draw.chance(0.7) ? all : common) };
+    }
     case 'substitute_opening':
       return { fault: lie, ...common, how: draw.pick(['sealing_key', 'commitments'] as const) };
     default:
@@ -135,6 +146,16 @@ function faultOf(kind: FaultKind, swarm: Swarm, draw: Draw): Fault {
     case 'pause': {
       const target = process();
       return { fault: kind, target, for_ms: forMs(), ...trigger(target, swarm, draw, true) };
+    }
+    case 'rollback': {
+      // As a store that is lost: what a node dealt is gone.
+      const target = `node/${draw.pick(swarm.liars)}`;
+      return {
+        fault: kind,
+        target,
+        restart_after_ms: draw.pick([0, 50, 500]),
+        at: { after_ms: draw.int(1, swarm.phaseMs) },
+      };
     }
     case 'clock_skew': {
       const target = process();

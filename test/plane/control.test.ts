@@ -74,6 +74,9 @@ function controlled({ ownsRedis = true } = {}) {
   };
   const plane = new FaultPlane({
     ...{ engine, nodesTotal: 3, processes, queue, ownsRedis, coordinatorUrl: 'ws://127.0.0.1:9' },
+    handshakeOf: () => {
+      throw new Error('no node has a second process here');
+    },
     say: (line) => said.push(line),
   });
   planes.push(plane);

@@ -4,6 +4,7 @@ import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
 import { groupOf } from '../../crypto/group.ts';
 import { CallErrorCode, Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
 import type { Checker, Observation } from '../../sim/observation.ts';
@@ -251,6 +252,99 @@ describe('quorum-signed', () => {
   });
   test('finds a signature of a key that was never made', () => {
     expect(says('quorum-signed', [opened, partialReply(1), partialReply(2), complete()])).toContain('never made');
+  });
+});
+
+describe('what nodes answer', () => {
+  const request = (nodeId: number, more: object = {}, touched = true) =>
+    frame(
+      'signing/tn_test/sig_a',
+      `node/${nodeId}`,
+      {
+        case: 'partialRequest',
+        value: {
+          scheme: Scheme.FROST_BIP340,
+          keySession: 'k',
+          message: digest,
+          nonceNumber: 4n,
+          signers: [
+            { nodeId: 1, hiding: publicKey, binding: publicKey },
+            { nodeId: 2, hiding: secret, binding: secret },
+          ],
+          attemptTag: 1n,
+          order: { transactionIntentId: 'pay' },
+          ...more,
+        },
+      },
+      'sig_a',
+      touched,
+    );
+  const call = asked({ walletId: 'k', messageHash: digest, transactionIntentId: 'pay' });
+
+  test('ordered-by-gateway lets a node sign what a client asked a gateway for, and nothing else', () => {
+    const says1 = (...more: Observation[]) => says('ordered-by-gateway', [call, ...more]);
+    expect(says1(request(1), partialReply(1))).toBeUndefined();
+    expect(says1(request(1, { message: secret }))).toBeUndefined();
+    for (const changed of [
+      { message: secret },
+      { keySession: 'other' },
+      { derivationPath: 'm/1' },
+      { order: { transactionIntentId: 'other' } },
+      { order: undefined },
+    ]) {
+      expect(says1(request(1, changed), partialReply(1))).toContain('node/1 signed what no gateway ordered');
+    }
+  });
+
+  test('frost-share-hidden finds two partials of one nonce, and a mock partial under a key of FROST', () => {
+    const name = 'frost-share-hidden';
+    const again = { attemptTag: 2n, message: secret };
+    expect(says(name, [request(1), partialReply(1), request(1), partialReply(1)])).toBeUndefined();
+    expect(says(name, [request(1), partialReply(1), request(1, again)])).toBeUndefined();
+    expect(says(name, [request(1), partialReply(1), request(1, again), partialReply(1, 2n)])).toContain(
+      'node/1 gives two partials with one nonce',
+    );
+    const otherNonce = { ...again, signers: [{ nodeId: 1, hiding: secret, binding: secret }] };
+    expect(says(name, [request(1), partialReply(1), request(1, otherNonce), partialReply(1, 2n)])).toBeUndefined();
+    const mock = [request(1, { scheme: Scheme.MOCK_ECDSA, signers: [] }), partialReply(1)];
+    const bound = (scheme: string) => stored(1, 'key/tn_test/k', { scheme });
+    expect(says(name, [bound('frost_bip340'), ...mock])).toContain('its share is known');
+    expect(says(name, [bound('mock_ecdsa'), ...mock])).toBeUndefined();
+    expect(says(name, [bound(''), ...mock])).toBeUndefined();
+  });
+
+  test('one-message-an-intent finds a second message of an intent at one node, unless its store was lost between', () => {
+    const name = 'one-message-an-intent';
+    const other = request(1, { attemptTag: 2n, message: secret });
+    const first = [request(1), partialReply(1)];
+    const lost: Observation = {
+      kind: 'process',
+      atMs: 0,
+      process: 'node/1',
+      what: 'down',
+      boot: 'b1',
+      storeLost: true,
+    };
+    expect(says(name, [...first, request(1, { attemptTag: 2n }), partialReply(1, 2n)])).toBeUndefined();
+    expect(says(name, [...first, other])).toBeUndefined();
+    expect(says(name, [...first, other, partialReply(1, 2n)])).toContain(
+      'node/1 signs two messages for the intent pay',
+    );
+    expect(says(name, [...first, lost, other, partialReply(1, 2n)])).toBeUndefined();
+    const ofService = { order: { transactionIntentId: 'pay', walletService: true } };
+    expect(
+      says(name, [...first, request(1, { attemptTag: 2n, message: secret, ...ofService }), partialReply(1, 2n)]),
+    ).toBe(undefined);
+  });
+
+  test('dealers-consented finds client-supplied shares at a node that takes none, and under a wallet’s key', () => {
+    const dkg = (session: string, played: boolean) =>
+      stored(1, `dkg/tn_test/${session}`, { phase: 'dealing', dealers: [{ dealer: 2, played }] });
+    const consents = () => false;
+    expect(says('dealers-consented', [dkg('k', true)])).toBeUndefined();
+    expect(says('dealers-consented', [dkg('k', false)], { consents })).toBeUndefined();
+    expect(says('dealers-consented', [dkg('k', true)], { consents })).toContain('dealer 2 for the key tn_test/k');
+    expect(says('dealers-consented', [dkg('wal_1', true)])).toContain('did not consent');
   });
 });
 

@@ -42,7 +42,7 @@ describe('a scenario file', () => {
       scenario: 'x',
       about: 'a',
       worlds: ['simulated', 'live'],
-      cluster: { nodes: 5, seed: 'x', partial_timeout_ms: 300, nodes_wait_ms: 2000 },
+      cluster: { nodes: 5, seed: 'x', partial_timeout_ms: 300, nodes_wait_ms: 2000, client_dealers: true },
       faults: [],
       clients: { client: [{ step: 'key', call: 'make_key', session: 'k' }] },
       expect: [],

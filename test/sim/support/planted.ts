@@ -168,4 +168,20 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     profile: 'calm',
     seeds: 10,
   },
+  {
+    name: 'order-unchecked',
+    flaw: 'a node signs without looking at the gateway’s order',
+    edits: [{ file: 'nodes/signer/signer-actor.js', from: 'if (unordered !== undefined)', to: 'if (false)' }],
+    invariants: ['ordered-by-gateway'],
+    profile: 'hostile',
+    seeds: 80,
+  },
+  {
+    name: 'nonces-not-distinct',
+    flaw: 'the coordinator takes one nonce under several numbers',
+    edits: [{ file: 'coordinator/cluster/cluster.js', from: ' || !areDistinct(nonces)', to: '' }],
+    invariants: ['nonce-signs-once'],
+    profile: 'hostile',
+    seeds: 120,
+  },
 ];
