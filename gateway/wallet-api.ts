@@ -40,7 +40,14 @@ import type { ClusterSigner } from './signing/cluster-signer.ts';
 import type { TenantStore } from './store/contract.ts';
 import { RedisAddressBook } from './store/redis-address-book.ts';
 import { RedisTenantStore } from './store/redis-tenant-store.ts';
-import { closeKey, closeKeyPrefix, revokeSessions, revokeSessionsPrefix } from './wallets/close-key.ts';
+import {
+  closeKey,
+  closeKeyPrefix,
+  revokeConnectionPrefix,
+  revokeOfConnection,
+  revokeSessions,
+  revokeSessionsPrefix,
+} from './wallets/close-key.ts';
 import { walletRoutes } from './wallets/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
@@ -113,6 +120,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     jobs: new Map([
       [closeKeyPrefix, jobOf(closeKey)],
       [revokeSessionsPrefix, jobOf(revokeSessions)],
+      [revokeConnectionPrefix, jobOf(revokeOfConnection)],
     ]),
   });
   const feed = new LiveFeed(redis, store, log, options.streams?.limits);

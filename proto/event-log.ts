@@ -22,6 +22,7 @@ export interface LoggedEvent {
   readonly id: string;
   /** e.g. "transaction_intent.approved". */
   readonly type: string;
+  /** As it is logged it is never earlier than that of the event before. */
   readonly atMs: number;
   readonly resource: { readonly type: string; readonly id: string; readonly version: number };
   readonly correlationId: string;
@@ -62,13 +63,15 @@ export function eventTokens(event: LoggedEvent, json: string = JSON.stringify(ev
 }
 
 /**
- * Defines `append_event(prefix, i, followed)`: appends the event whose ten tokens begin at ARGV[i] and returns its
- * sequence. `prefix` is the tenant's. With `followed` another event of the same step comes after it, and that one wakes
- * who follows. Each entry also carries the latest time that any event had up to it (`max`): it never falls, so a time can
- * be looked for by halving.
+ * Defines `append_event(prefix, i, followed, balances)`: appends the event whose ten tokens begin at ARGV[i] and returns
+ * its sequence. `prefix` is the tenant's. With `followed` another event of the same step comes after it, and that one wakes
+ * who follows. `balances`: written beside the object (`bal`), or nil.
+ *
+ * Clocks differ, and a change may be committed long after its clock was read: an event is never stamped earlier than the
+ * one before it. `max` is the same time again, which entries of earlier versions had beside an earlier one of their own.
  */
 export const appendEventLua = `
-local function append_event(prefix, i, followed)
+local function append_event(prefix, i, followed, balances)
   local counter, stream, at = prefix .. 'seq', prefix .. 'evt', tonumber(ARGV[i + 2])
   local sequence = redis.call('HINCRBY', counter, 'n', 1)
   local latest = tonumber(redis.call('HGET', counter, 'm') or '0')
@@ -76,10 +79,16 @@ local function append_event(prefix, i, followed)
     latest = at
     redis.call('HSET', counter, 'm', latest)
   end
-  redis.call('XADD', stream, 'MAXLEN', '~', ${keptEvents}, string.format('%.0f-0', sequence),
-    'id', ARGV[i], 'type', ARGV[i + 1], 'at', ARGV[i + 2], 'max', string.format('%.0f', latest),
+  local time = string.format('%.0f', latest)
+  local entry = {'XADD', stream, 'MAXLEN', '~', ${keptEvents}, string.format('%.0f-0', sequence),
+    'id', ARGV[i], 'type', ARGV[i + 1], 'at', time, 'max', time,
     'rt', ARGV[i + 3], 'ri', ARGV[i + 4], 'rv', ARGV[i + 5], 'cor', ARGV[i + 6],
-    'pr', ARGV[i + 7], 'con', ARGV[i + 8], 'obj', ARGV[i + 9])
+    'pr', ARGV[i + 7], 'con', ARGV[i + 8], 'obj', ARGV[i + 9]}
+  if balances then
+    entry[#entry + 1] = 'bal'
+    entry[#entry + 1] = balances
+  end
+  redis.call(unpack(entry))
   if sequence % ${ageCheckEvents} == 0 then
     local since = latest - ${keptMs}
     local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]

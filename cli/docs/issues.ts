@@ -46,6 +46,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   too_many_webhooks: 'A tenant has as many webhooks as it may have.',
   duplicate: 'Two entries have the same id.',
   not_applicable: 'This belongs to another kind of rule.',
+  too_many_inputs: 'The amount lies in more unspent outputs than one Bitcoin transaction spends: send it in parts.',
   unsupported_destination: 'Money sent to this address would be lost.',
   immutable: 'This part of the resource cannot be changed.',
   invalid_value: 'The value does not fit the others.',

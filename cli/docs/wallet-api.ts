@@ -25,6 +25,7 @@ import { isIdempotent } from '../../gateway/rest/route-table.ts';
 import { builtInFactors } from '../../gateway/risk/factors.ts';
 import * as riskSchemas from '../../gateway/risk/schemas.ts';
 import { catalogLimits } from '../../gateway/rules/catalog.ts';
+import { keptVersionsMax } from '../../gateway/rules/kept-versions.ts';
 import { ruleLimits, variables } from '../../gateway/rules/language.ts';
 import * as walletSchemas from '../../gateway/wallets/schemas.ts';
 import { webhooksMax } from '../../gateway/webhooks/record.ts';
@@ -251,6 +252,7 @@ function limitsTable(): string {
   const { policies, lists, riskRules } = catalogLimits;
   const { entriesMax } = complianceSchemas;
   const { keysMax, depthMax, bytesMax } = metadataLimits;
+  const { policyLimits } = policySchemas;
   return table(
     ['What', 'Limit'],
     [
@@ -258,10 +260,21 @@ function limitsTable(): string {
       ['writes of a tenant', `${writes} in ${windowS} s`],
       ['body', `${httpBodyBytesMax} bytes`],
       ['page of a list', '1 to 100; 50 by default'],
-      ['name', '1 to 100 characters'],
+      ['name', '1 to 100 characters, not blank, without control and direction characters'],
       ['metadata', `any JSON object of ${keysMax} keys, ${depthMax} levels, ${bytesMax} bytes`],
       ['idempotency key', '1 to 255 visible ASCII characters, kept 24 h'],
-      ['rule', `${ruleLimits.charsMax} characters, ${ruleLimits.nodesMax} nodes, ${ruleLimits.depthMax} levels`],
+      [
+        'condition of a rule',
+        `${ruleLimits.charsMax} characters, ${ruleLimits.nodesMax} nodes, ${ruleLimits.depthMax} levels, ${ruleLimits.costMax.policy} steps of evaluation (of a risk rule ${ruleLimits.costMax.risk})`,
+      ],
+      [
+        'a policy',
+        `${policyLimits.rulesMax} rules, ${ruleLimits.policyCharsMax} characters and ${ruleLimits.policyCostMax} steps in all; ${keptVersionsMax} versions within 30 days`,
+      ],
+      [
+        'approvals of a rule',
+        `a quorum of ${policyLimits.quorumMax}, ${policyLimits.approversMax} approvers, ${policyLimits.timeoutMinS} s to ${policyLimits.timeoutMaxS / 86_400} days`,
+      ],
       ['events', '30 days, or 1,000,000 a tenant'],
       ['event streams of a gateway', `${feedLimits.perTenantMax} of a tenant, ${feedLimits.perGatewayMax} in all`],
       ['provider connections of a tenant', `${connectionsMax} that are not disconnected`],

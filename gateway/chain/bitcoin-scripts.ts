@@ -120,6 +120,18 @@ if redis.call('ZCARD', KEYS[2]) > inputsMax then return {'TOO_MANY'} end
 return {'INSUFFICIENT'}
 `);
 
+/**
+ * The sats of the largest free outputs, one more than asked for, and of all held ones. KEYS: free, held. ARGV: prefix,
+ * number.
+ */
+export const largestCoins = script(`
+local out = {}
+local coins = redis.call('ZREVRANGE', KEYS[1], 0, tonumber(ARGV[2]), 'WITHSCORES')
+for i = 2, #coins, 2 do out[#out + 1] = string.format('%.0f', coins[i]) end
+for _, held in ipairs(redis.call('HVALS', KEYS[2])) do out[#out + 1] = string.match(held, '^%d+') end
+return out
+`);
+
 /** Gives back what a payment holds and did not spend. KEYS: lock. ARGV: prefix, payment id. */
 export const releaseCoins = script(`
 local text = redis.call('GET', KEYS[1])

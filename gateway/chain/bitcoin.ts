@@ -12,7 +12,7 @@ import { toHex, utf8 } from '../../crypto/bytes.ts';
 import { sha256 } from '../../crypto/hashing.ts';
 import type { NetworkId } from '../registry/networks.ts';
 import { accountBalances } from './accounts.ts';
-import { fundBitcoin, holdCoins, releaseCoins, submitBitcoin } from './bitcoin-scripts.ts';
+import { fundBitcoin, holdCoins, largestCoins, releaseCoins, submitBitcoin } from './bitcoin-scripts.ts';
 import {
   type BitcoinPayment,
   type Coin,
@@ -111,6 +111,16 @@ export class BitcoinChain implements Chain {
     if (verdict === 'WAIT') return { kind: 'wait' };
     if (verdict === 'TOO_MANY') return { kind: 'tooManyInputs' };
     return verdict === 'OK' ? { kind: 'held', coins: toCoins(lock) } : { kind: 'insufficient' };
+  }
+
+  /**
+   * What the address could spend at once if no payment held anything of it: the sum of its `inputsMax` largest outputs,
+   * and whether there are more of them.
+   */
+  async spendable(address: string): Promise<{ readonly sats: bigint; readonly hasMore: boolean }> {
+    const outputs = await this.#store.run<string[]>(largestCoins, [`free:${address}`, `held:${address}`], [inputsMax]);
+    const coins = outputs.map(BigInt).sort((a, b) => (a < b ? 1 : a > b ? -1 : 0));
+    return { sats: coins.slice(0, inputsMax).reduce((sum, sats) => sum + sats, 0n), hasMore: coins.length > inputsMax };
   }
 
   /** Gives back what the payment holds and did not spend. May be repeated. */

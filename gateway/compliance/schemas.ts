@@ -1,7 +1,7 @@
 /** What the compliance routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
 import { networkIds } from '../registry/networks.ts';
-import { Closed, DecimalText, Id, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { Closed, DecimalText, Id, Lines, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
 import { JudgeName } from '../rules/judge-name.ts';
 import { listKinds } from './list.ts';
 
@@ -81,7 +81,7 @@ export const ListedEntryBody = Closed(
     address: Type.Optional(AddressText),
     network: Type.Optional(Network),
     name: Type.Optional(PersonName),
-    note: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    note: Type.Optional(Lines(200)),
   },
   { description: 'an `address` (of one `network`, or of any), or a `name`' },
 );

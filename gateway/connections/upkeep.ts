@@ -6,6 +6,7 @@ import { askingProvider } from '../providers/refusals.ts';
 import { type MetadataValue, sameMetadata } from '../rest/metadata.ts';
 import type { Answer, RequestContext } from '../rest/route.ts';
 import { EnvelopeBroken } from '../secrets/envelope.ts';
+import { revokeConnectionDue } from '../wallets/close-key.ts';
 import { connectionChanged } from './change.ts';
 import type { ConnectionDeps } from './connect.ts';
 import { type Credentials, checkCredentials, fingerprintOf, openCredentials, sealCredentials } from './credentials.ts';
@@ -129,7 +130,7 @@ async function checkWithProvider(
 
 /**
  * Forgets the credentials. Not while intents of the connection's wallets are open: they need their provider. The wallets
- * stay and are shown; they take no new intents.
+ * stay and are shown; they take no new intents, and sign nothing for clients: sessions that are open are revoked.
  */
 export async function disconnect(context: RequestContext, id: string): Promise<Answer> {
   const before = await readConnection(context, id);
@@ -141,7 +142,11 @@ export async function disconnect(context: RequestContext, id: string): Promise<A
   return {
     status: 200,
     body: connectionView(after),
-    change: { ...change, guards: [{ kind: 'emptyIndex', index: openIntentsOfConnectionIndex(id) }] },
+    change: {
+      ...change,
+      guards: [{ kind: 'emptyIndex', index: openIntentsOfConnectionIndex(id) }],
+      ...(before.provider === 'self_hosted' && { due: [revokeConnectionDue(id, context.nowMs)] }),
+    },
     onRefusal: (refusal) => {
       if (refusal.kind !== 'notEmpty') throw new Error(`a disconnection was refused for ${refusal.kind}`);
       throw new ServiceError('conflict', 'wallets of this connection have open transaction intents', {

@@ -34,6 +34,7 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'wallet.deposit_received': 'A wallet received funds.',
   ...Object.fromEntries(intentStatuses.map((status) => [`transaction_intent.${status}`, intentTexts[status]])),
   'transaction_intent.approval_recorded': 'An approver voted.',
+  'transaction_intent.updated': 'Its status stayed, and `sub_status` or what the provider says of it changed.',
   'signing.session.accepted': 'A signature was asked for, and its session is open.',
   'signing.session.pending': 'A signature was asked for and waits for a human.',
   'signing.session.resumed': 'A paused signing session goes on.',

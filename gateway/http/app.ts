@@ -34,12 +34,14 @@ export interface HttpDeps {
   readonly accessLog?: Log | undefined;
   /** Where the signing API finds what a wallet asks for; without it no wallet asks for anything. */
   readonly wallets?: WalletReader;
+  /** How long a client may take to send a request: 30 s by default. */
+  readonly requestTimeoutMs?: number;
   /** The wallet API; without it the door has the signing API alone. */
   readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps };
 }
 
 /** How long a client may take to send a request. */
-const requestTimeoutMs = 30_000;
+const requestTimeoutDefaultMs = 30_000;
 /** How often Node looks for requests that took longer. */
 const requestCheckEveryMs = 1_000;
 
@@ -48,12 +50,18 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
   const access = deps.accessLog && new HttpAccess(deps.accessLog);
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
     sendError(reply, toServiceError(error), request.id, deps.log);
+  const { requestTimeoutMs = requestTimeoutDefaultMs } = deps;
   const app = Fastify({
     logger: false,
     bodyLimit: httpBodyBytesMax,
     requestTimeout: requestTimeoutMs,
     // Node's own refusal of a missing Host has neither a request id nor a body: `needOneHost` refuses it instead.
-    http: { requireHostHeader: false, connectionsCheckingInterval: requestCheckEveryMs },
+    http: {
+      requireHostHeader: false,
+      connectionsCheckingInterval: requestCheckEveryMs,
+      // Node's default is 60 s, and of the two it takes the longer one for the whole request.
+      headersTimeout: requestTimeoutMs,
+    },
     requestIdHeader: false,
     genReqId: (raw) => requestIdFrom(raw.headers[requestIdHeader]),
     frameworkErrors: (error, request, reply) => {

@@ -3,7 +3,7 @@ import type { Clock, RandomBytes } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import type { ProviderKind } from '../providers/kinds.ts';
-import type { CallMeta, NewBalance, ProviderAdapter } from '../providers/port.ts';
+import type { CallMeta, FilledGap, ProviderAdapter } from '../providers/port.ts';
 import type { NetworkId } from '../registry/networks.ts';
 import type { AddressBook, TenantStore } from '../store/contract.ts';
 import type { WalletRecord } from '../wallets/record.ts';
@@ -16,10 +16,10 @@ export interface IntentDependencies {
   readonly deciders: Deciders;
   readonly addressBook: Pick<AddressBook, 'ownerOf'>;
   /**
-   * Uses up a number of a wallet's account with an empty transaction, and answers with what it cost. May be repeated.
+   * Uses up a number of a wallet's account with an empty transaction, and answers with it and its fee. May be repeated.
    * Throws ProviderUnavailable until the chain has it, ProviderRejected when it never will.
    */
-  readonly fillGap: (meta: CallMeta, wallet: WalletRecord, number: number) => Promise<NewBalance>;
+  readonly fillGap: (meta: CallMeta, wallet: WalletRecord, number: number) => Promise<FilledGap>;
   /**
    * Money of a provider without a chain of ours has come to an address on the simulated chain: the chain must hold it
    * too, once for each transfer. May be repeated. Throws StoreUnavailable: then try again.

@@ -36,7 +36,9 @@ function dueAtOf(record: IntentRecord, nowMs: number): number {
   return record.status === 'pending_approval' ? record.expiresAtMs : nowMs + handoverMs;
 }
 
-function eventsOf(reporter: Reporter, { before, passed }: Move): NewEvent[] {
+/** Every version of an intent has an event: one that changes neither status nor votes is `updated`. */
+function eventsOf(reporter: Reporter, move: Move): NewEvent[] {
+  const { before, passed } = move;
   const events: NewEvent[] = [];
   let previous = before;
   for (const record of passed) {
@@ -46,7 +48,7 @@ function eventsOf(reporter: Reporter, { before, passed }: Move): NewEvent[] {
     if (record.status !== previous?.status) events.push(intentEvent(reporter, record.status, record));
     previous = record;
   }
-  return events;
+  return events.length > 0 ? events : [intentEvent(reporter, 'updated', lastOf(move))];
 }
 
 function intentEvent(reporter: Reporter, happening: string, record: IntentRecord): NewEvent {

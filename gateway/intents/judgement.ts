@@ -7,7 +7,7 @@ import { type ConnectionRecord, connectionType } from '../connections/record.ts'
 import { type FieldIssue, ServiceError } from '../errors/service-error.ts';
 import { adapterOf, metaOf } from '../providers/calling.ts';
 import type { Quote } from '../providers/port.ts';
-import { addressProblem, canonicalAddress } from '../registry/addresses.ts';
+import { addressProblem, canonicalAddress, isLostAddress } from '../registry/addresses.ts';
 import { formatAmount, parseAmount } from '../registry/amounts.ts';
 import { type Asset, assetOf, assetsOn } from '../registry/assets.ts';
 import type { MetadataValue } from '../rest/metadata.ts';
@@ -134,7 +134,16 @@ function checkFields(
     const fields = issues.map(({ field, issue }) => `${field}: ${issue}`).join(', ');
     throw new ServiceError('invalidRequest', `the transfer is not valid: ${fields}`, { details: issues });
   }
-  return { asset, units, toAddress: canonicalAddress(wallet.network, address) };
+  const toAddress = canonicalAddress(wallet.network, address);
+  if (isLostAddress(wallet.network, toAddress)) throw unsupportedDestination();
+  return { asset, units, toAddress };
+}
+
+function unsupportedDestination(): ServiceError {
+  const message = 'nobody can spend what is sent to this address';
+  return new ServiceError('providerRejected', `the destination is not supported: ${message}`, {
+    details: [{ field: 'destination.address', issue: 'unsupported_destination', message }],
+  });
 }
 
 async function usableConnection(context: RequestContext, id: string): Promise<ConnectionRecord> {

@@ -5,13 +5,13 @@
  * since callers have checked before.
  */
 import type { Progress } from '../providers/port.ts';
-import type { IntentRecord, Vote } from './record.ts';
+import type { FillerTransaction, IntentRecord, Vote } from './record.ts';
 import { type IntentStatus, isFinal, isSubmitted, mayFollow } from './states.ts';
 
 export interface Move {
   /** undefined: the intent is new. */
   readonly before: IntentRecord | undefined;
-  /** At least one; the last is what is stored. Where the status differs from the one before, an event says so. */
+  /** At least one; the last is what is stored. Where the status differs from the one before, an event says so; where none does, an event says that it was updated. */
   readonly passed: readonly IntentRecord[];
 }
 
@@ -31,6 +31,7 @@ export type IntentDraft = Omit<
   | 'submission'
   | 'attempts'
   | 'gap'
+  | 'filler'
   | 'cancellation'
   | 'statusHistory'
   | 'createdAtMs'
@@ -54,6 +55,8 @@ export interface Failure {
   readonly providerStatus: string | null;
   readonly subStatus: string;
   readonly error: { readonly code: string; readonly message: string };
+  /** What the provider's adapter has left last, if it says so now. */
+  readonly submission?: unknown;
 }
 
 export interface Fee {
@@ -164,7 +167,8 @@ export function advanceIntent(
       attempts: 0,
       providerTxId: progress.providerTxId ?? record.providerTxId,
       providerStatus: progress.providerStatus,
-      ...(completed ? { feePaid: feeText(progress.feePaid) } : { submission: progress.submission ?? null }),
+      submission: progress.submission ?? (completed ? record.submission : null),
+      ...(completed ? { feePaid: feeText(progress.feePaid) } : {}),
     },
     nowMs,
   );
@@ -178,15 +182,30 @@ export function advanceIntent(
   return { before: record, passed };
 }
 
-/** The step did not work out and will be tried again. */
-export function holdIntent(record: IntentRecord, subStatus: string, nowMs: number): Move {
+/**
+ * The step did not work out and will be tried again. Undefined when that has been said already: a provider that is away
+ * for hours makes no version, and no event, of every attempt (`triedAgain`).
+ */
+export function holdIntent(record: IntentRecord, subStatus: string, nowMs: number): Move | undefined {
   if (isFinal(record.status)) throw new Error(`an intent that is ${record.status} is over`);
-  return { before: record, passed: [next(record, { subStatus, attempts: record.attempts + 1 }, nowMs)] };
+  if (record.subStatus === subStatus) return undefined;
+  return { before: record, passed: [next(triedAgain(record), { subStatus }, nowMs)] };
 }
 
-/** It failed for good; what it held goes back but for the fee. */
-export function failIntent(record: IntentRecord, failure: Failure, feePaid: Fee, nowMs: number): Move {
-  const patch = { ...failurePatch(record, failure), feePaid: feeText(feePaid) };
+/** The same version, with one attempt more: known to the process that makes them, and written with the next version. */
+export function triedAgain(record: IntentRecord): IntentRecord {
+  return { ...record, attempts: record.attempts + 1 };
+}
+
+/** It failed for good; what it held goes back but for the fee. `filler`: the transaction that took its number. */
+export function failIntent(
+  record: IntentRecord,
+  failure: Failure,
+  feePaid: Fee,
+  nowMs: number,
+  filler?: FillerTransaction,
+): Move {
+  const patch = { ...failurePatch(record, failure), feePaid: feeText(feePaid), ...(filler && { filler }) };
   const { gap: _, ...failed } = enter(next(record, patch, nowMs), 'failed', failure.subStatus, nowMs);
   return { before: record, passed: [failed] };
 }
@@ -221,6 +240,7 @@ function failurePatch(record: IntentRecord, failure: Failure): Partial<IntentRec
     providerTxId: failure.providerTxId ?? record.providerTxId,
     providerStatus: failure.providerStatus ?? record.providerStatus,
     providerError: failure.error,
+    submission: failure.submission ?? record.submission,
   };
 }
 
@@ -246,7 +266,6 @@ function enter(record: IntentRecord, status: IntentStatus, subStatus: string | n
 function saysNothingNew(before: IntentRecord, after: IntentRecord): boolean {
   return (
     before.subStatus === after.subStatus &&
-    before.attempts === after.attempts &&
     before.providerTxId === after.providerTxId &&
     before.providerStatus === after.providerStatus &&
     JSON.stringify(before.submission) === JSON.stringify(after.submission)

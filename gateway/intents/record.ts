@@ -22,6 +22,15 @@ export interface StatusChange {
   readonly atMs: number;
 }
 
+/** The empty transaction that has taken a number which a failed transfer left behind. */
+export interface FillerTransaction {
+  /** Its id on its network. */
+  readonly id: string;
+  /** Signed, as the network's own tools take it. */
+  readonly rawTransaction: string;
+  readonly signingSessionIds: readonly string[];
+}
+
 export interface IntentRecord extends Versioned {
   readonly walletId: string;
   readonly connectionId: string;
@@ -56,13 +65,15 @@ export interface IntentRecord extends Versioned {
   readonly providerError: { readonly code: string; readonly message: string } | null;
   /** What the provider's adapter needs to go on with this transfer; only that adapter reads it. No secret. */
   readonly submission: unknown;
-  /** Times that the present step was tried again. */
+  /** Times that the present step was tried again, at least: see `triedAgain` in machine.ts. */
   readonly attempts: number;
   /**
    * Set while a transfer that failed leaves a hole in its wallet's numbers. `open`: nobody has dealt with it. `filled`: an
    * empty transaction takes the number; it must never be released any more.
    */
   readonly gap?: 'open' | 'filled';
+  /** The empty transaction that has taken the number of a transfer that failed, and whose fee it has paid. */
+  readonly filler?: FillerTransaction;
   readonly cancellation?: { readonly by: string; readonly reason: string | null; readonly atMs: number };
   readonly metadata: MetadataValue;
   readonly correlationId: string;

@@ -9,6 +9,7 @@ import {
   Closed,
   DecimalText,
   Id,
+  Lines,
   ListOf,
   Name,
   Nullable,
@@ -19,13 +20,21 @@ import {
 } from '../rest/schema-kit.ts';
 import { intentStatuses } from './states.ts';
 
-const Comment = Type.String({ minLength: 1, maxLength: 500 });
+const Comment = Lines(500);
 const Status = OneOf(intentStatuses, { description: 'where the intent stands; see the table of states' });
 const SubStatus = Nullable(
   Type.String({ description: 'more precisely, e.g. `AWAITING_QUORUM`; null when there is nothing to add' }),
 );
 const Actor = Type.String({ description: 'a token’s id, or `tenant:<tenant>` for a sandbox token that nobody issued' });
 const PolicyUsed = Closed({ name: Type.String(), id: Type.String(), version: Type.Integer({ minimum: 1 }) });
+
+/** What our own signer cluster has signed. */
+const signedTransaction = {
+  raw_transaction: Type.String({
+    description: 'the signed transaction as its network’s tools take it: EVM 0x-hex, Bitcoin hex, Solana base64',
+  }),
+  signing_session_ids: Type.Array(Type.String(), { description: 'the sessions of the signing API that signed it' }),
+} as const;
 
 export const Intent = Closed({
   id: Id('txi'),
@@ -68,13 +77,15 @@ export const Intent = Closed({
   approvers: Type.Array(Actor, { description: 'who may approve; empty: anybody with the scope but the initiator' }),
   provider_status: Nullable(Type.String({ description: 'the provider’s own word' })),
   provider_error: Nullable(Closed({ code: Type.String(), message: Type.String() })),
-  provider_details: Nullable(
-    Closed({
-      raw_transaction: Type.String({
-        description: 'the signed transaction as its network’s tools take it: EVM 0x-hex, Bitcoin hex, Solana base64',
-      }),
-      signing_session_ids: Type.Array(Type.String(), { description: 'the sessions of the signing API that signed it' }),
-    }),
+  provider_details: Nullable(Closed(signedTransaction)),
+  gap_transaction: Nullable(
+    Closed(
+      { provider_tx_id: Type.String({ description: 'its hash' }), ...signedTransaction },
+      {
+        description:
+          'the empty transaction that took the account number of a transfer which the chain refused: `fee.paid` is its fee',
+      },
+    ),
   ),
   cancellation: Nullable(Closed({ by: Actor, reason: Nullable(Type.String()), at: Timestamp })),
   metadata: Metadata,
@@ -127,7 +138,7 @@ export const ListQuery = Closed({
 export const ApproveBody = Closed({
   decision: Type.Optional(OneOf(['approve', 'reject'], { description: '`approve` by default' })),
   comment: Type.Optional(Comment),
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'required to reject' })),
+  reason: Type.Optional(Lines(500, 'required to reject')),
   expected_version: Type.Optional(
     Type.Integer({ minimum: 1, description: 'decide on this version only; another one is 409' }),
   ),

@@ -37,6 +37,7 @@ import {
   lastOf,
   type Move,
   openGap,
+  triedAgain,
 } from './machine.ts';
 import { type IntentRecord, inFlightIndex, intentType } from './record.ts';
 import { isFinal } from './states.ts';
@@ -178,8 +179,8 @@ export class IntentSteps {
     }
     const nowMs = this.#now();
     if (progress.stage === 'failed') {
-      const { providerTxId, providerStatus, subStatus, error, feePaid, numberUsed } = progress;
-      return this.#fail(task, { providerTxId, providerStatus, subStatus, error }, feePaid, numberUsed);
+      const { feePaid, numberUsed, ...failure } = progress;
+      return this.#fail(task, failure, feePaid, numberUsed);
     }
     const move = advanceIntent(record, progress, nowMs);
     if (progress.stage === 'completed') {
@@ -268,7 +269,13 @@ export class IntentSteps {
 
   async #hold(task: Loaded, subStatus: string, delayMs: number): Promise<Next | undefined> {
     const atMs = this.#now() + delayMs;
-    return this.#move(task, holdIntent(task.record, subStatus, this.#now()), { atMs, dueAtMs: atMs + handoverMs });
+    const dueAtMs = atMs + handoverMs;
+    const { tenant, record } = task;
+    const move = holdIntent(record, subStatus, this.#now());
+    if (move !== undefined) return this.#move(task, move, { atMs, dueAtMs });
+    const change = { guards: [versionGuard(record)], due: [dueOf(record, dueAtMs)] };
+    const { committed } = await this.#deps.store.commit(tenant, change);
+    return committed ? { task: { ...task, record: triedAgain(record), dueAtMs }, atMs } : undefined;
   }
 
   /** A number that the chain will never see used would hold up every later transfer of the wallet: it comes first. */
@@ -302,8 +309,8 @@ export class IntentSteps {
   async #fillGap(task: Loaded, number: number): Promise<Next | undefined> {
     const { record, wallet } = task;
     try {
-      const fee = await this.#asked((meta) => this.#deps.fillGap(meta, wallet, number), task);
-      return this.#move(task, failIntent(record, failureOf(record), fee, this.#now()));
+      const { fee, transaction } = await this.#asked((meta) => this.#deps.fillGap(meta, wallet, number), task);
+      return this.#move(task, failIntent(record, failureOf(record), fee, this.#now(), transaction));
     } catch (error) {
       // Refused until long after it expired: the number goes back all the same, and the next transfer takes it. Those that
       // wait for it on the chain are dropped there after a while, if none comes.

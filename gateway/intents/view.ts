@@ -39,6 +39,11 @@ export interface IntentView {
     readonly raw_transaction: string;
     readonly signing_session_ids: readonly string[];
   } | null;
+  readonly gap_transaction: {
+    readonly provider_tx_id: string;
+    readonly raw_transaction: string;
+    readonly signing_session_ids: readonly string[];
+  } | null;
   readonly cancellation: { readonly by: string; readonly reason: string | null; readonly at: string } | null;
   readonly metadata: MetadataValue;
   readonly status_history: readonly {
@@ -84,6 +89,7 @@ export function intentView(intent: IntentRecord): IntentView {
     provider_status: intent.providerStatus,
     provider_error: intent.providerError,
     provider_details: detailsOf(intent.submission),
+    gap_transaction: gapTransactionOf(intent.filler),
     cancellation:
       cancellation === undefined
         ? null
@@ -106,6 +112,12 @@ function detailsOf(submission: unknown): IntentView['provider_details'] {
   const { rawTransaction, signingSessionIds } = (submission ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof rawTransaction !== 'string' || !Array.isArray(signingSessionIds)) return null;
   return { raw_transaction: rawTransaction, signing_session_ids: signingSessionIds as string[] };
+}
+
+function gapTransactionOf(filler: IntentRecord['filler']): IntentView['gap_transaction'] {
+  if (filler === undefined) return null;
+  const { id, rawTransaction, signingSessionIds } = filler;
+  return { provider_tx_id: id, raw_transaction: rawTransaction, signing_session_ids: signingSessionIds };
 }
 
 /** Units of an asset as a decimal. */

@@ -7,6 +7,15 @@ import { JudgeName } from '../rules/judge-name.ts';
 import { approvalTimeoutDefaultS } from './default-policy.ts';
 import { policyEffects, policyModes } from './record.ts';
 
+/** Of one policy; the limits of its conditions are in ../rules/language.ts. */
+export const policyLimits = {
+  rulesMax: 100,
+  quorumMax: 20,
+  approversMax: 50,
+  timeoutMinS: 60,
+  timeoutMaxS: 2_592_000,
+} as const;
+
 const Effect = OneOf(policyEffects);
 const RuleId = Type.String({
   pattern: '^[A-Za-z0-9_.-]{1,64}$',
@@ -19,12 +28,19 @@ const Approver = Type.String({
 });
 
 const Approvals = Closed({
-  quorum: Type.Integer({ minimum: 1, maximum: 20, description: 'how many must approve' }),
+  quorum: Type.Integer({ minimum: 1, maximum: policyLimits.quorumMax, description: 'how many must approve' }),
   approvers: Type.Optional(
-    Type.Array(Approver, { maxItems: 50, description: 'who may; default: anybody with the scope `intents:approve`' }),
+    Type.Array(Approver, {
+      maxItems: policyLimits.approversMax,
+      description: 'who may; default: anybody with the scope `intents:approve`',
+    }),
   ),
   timeout_s: Type.Optional(
-    Type.Integer({ minimum: 60, maximum: 2_592_000, description: `default ${approvalTimeoutDefaultS}` }),
+    Type.Integer({
+      minimum: policyLimits.timeoutMinS,
+      maximum: policyLimits.timeoutMaxS,
+      description: `default ${approvalTimeoutDefaultS}`,
+    }),
   ),
 });
 
@@ -37,7 +53,7 @@ export const PolicyBody = Closed({
       when: Expression,
       approvals: Type.Optional(Approvals),
     }),
-    { minItems: 1, maxItems: 100 },
+    { minItems: 1, maxItems: policyLimits.rulesMax },
   ),
   mode: Type.Optional(OneOf(policyModes, { description: 'default `enforce`' })),
 });

@@ -8,7 +8,7 @@
  */
 import type { TokenEnvironment } from '../auth/token-format.ts';
 import type { ConnectionRecord } from '../connections/record.ts';
-import type { IntentRecord } from '../intents/record.ts';
+import type { FillerTransaction, IntentRecord } from '../intents/record.ts';
 import type { NetworkId } from '../registry/networks.ts';
 import type { WalletRecord } from '../wallets/record.ts';
 import type { ProviderKind } from './kinds.ts';
@@ -103,6 +103,8 @@ export type Progress =
       readonly providerTxId: string;
       readonly providerStatus: string;
       readonly feePaid: NewBalance;
+      /** Where it differs from what was said before: a transfer may be found completed at the first look. */
+      readonly submission?: unknown;
     }
   /** For good. `numberUsed`: the chain consumed the allocated number although the transfer failed; else it is released. */
   | {
@@ -113,7 +115,16 @@ export type Progress =
       readonly error: { readonly code: string; readonly message: string };
       readonly feePaid: NewBalance;
       readonly numberUsed: boolean;
+      /** As with `completed`. */
+      readonly submission?: unknown;
     };
+
+/** A number is taken: by this transaction, or (undefined) by one of another's making. */
+export interface FilledGap {
+  /** What the wallet has paid for it. */
+  readonly fee: NewBalance;
+  readonly transaction: FillerTransaction | undefined;
+}
 
 export interface ProviderAdapter {
   readonly info: ProviderInfo;

@@ -40,6 +40,12 @@ export function canonicalAddress(network: NetworkId, text: string): string {
   return family === 'bitcoin' && /^tb1/i.test(text) ? text.toLowerCase() : text;
 }
 
+/** Where what is sent is lost, whoever sends it: EVM's zero address, Solana's system program. `address`: canonical. */
+export function isLostAddress(network: NetworkId, address: string): boolean {
+  const { family } = networkOf(network);
+  return (family === 'evm' && /^0x0{40}$/.test(address)) || (family === 'solana' && address === '1'.repeat(32));
+}
+
 /** The address of a wallet's public key. `publicKey`: compressed, 33 bytes for secp256k1, 32 for ed25519. */
 export function addressOfKey(network: NetworkId, publicKey: Uint8Array): string {
   switch (networkOf(network).family) {

@@ -4,6 +4,8 @@
  */
 import { type ErrorKind, errorKinds } from '../errors/kinds.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import type { Balances } from '../store/contract.ts';
+import { type AssetView, withBalances } from '../wallets/assets.ts';
 import type { Answer } from './route.ts';
 
 /** Seals text so that only this service can read it; `about` is bound to it. The envelope of ../secrets fits. */
@@ -18,6 +20,20 @@ export type Outcome =
   | { readonly kind: 'error'; readonly error: ServiceError };
 
 export type PlainAnswer = Pick<Answer, 'status' | 'body' | 'stream' | 'headers'>;
+
+/**
+ * An answer that shows a wallet, with the balances that its change has left it (`balancesOf` in the store's contract).
+ * They are not known before the commit, so they are kept beside the sealed answer. Undefined: it shows none.
+ */
+export function showing(outcome: Outcome, balances: Balances | undefined): Outcome {
+  if (balances === undefined || outcome.kind === 'error') return outcome;
+  const { answer } = outcome;
+  return { kind: 'answer', answer: { ...answer, body: withBalances(answer.body as WalletShown, balances) } };
+}
+
+interface WalletShown {
+  readonly assets: readonly AssetView[];
+}
 
 export function isKept(outcome: Outcome): boolean {
   if (outcome.kind === 'answer') return isKeptStatus(outcome.answer.status);

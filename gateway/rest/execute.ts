@@ -7,7 +7,7 @@ import { setTimeout as pauseFor } from 'node:timers/promises';
 import { ServiceError } from '../errors/service-error.ts';
 import { toServiceError } from '../http/errors.ts';
 import type { Change, CommitRefusal, IdempotencyMark } from '../store/contract.ts';
-import { isKept, type Outcome } from './answers.ts';
+import { isKept, type Outcome, showing } from './answers.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';
 import type { Answer, RequestContext } from './route.ts';
 import type { Turn, Turns } from './turns.ts';
@@ -123,7 +123,7 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
     const result = await store.commit(tenant, answer.change, mark);
     if (result.committed) {
       afterCommit(answer, execution);
-      return { kind: 'done', outcome, settled: mark !== undefined };
+      return { kind: 'done', outcome: showing(outcome, result.balances), settled: mark !== undefined };
     }
     const { refusal } = result;
     if (refusal.kind === 'conflict') return { kind: 'conflict', id: refusal.id };

@@ -10,7 +10,7 @@
 import { createHmac } from 'node:crypto';
 import { ServiceError } from '../errors/service-error.ts';
 import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
-import { isKept, type Outcome, readOutcome, type SealPort, writeOutcome } from './answers.ts';
+import { isKept, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
 import type { Attempt } from './context.ts';
 import type { Executed } from './execute.ts';
 
@@ -35,9 +35,7 @@ export function readIdempotencyKey(
   if (!keyPattern.test(field)) throw malformedKey(fieldName ?? '');
   if (header !== undefined && header !== field) {
     throw new ServiceError('invalidRequest', 'the Idempotency-Key header and the body name different keys', {
-      details: [
-        { field: fieldName ?? '', issue: 'not_allowed_value', message: 'takes the key of the header, or none' },
-      ],
+      details: [{ field: fieldName ?? '', issue: 'duplicate_field', message: 'takes the key of the header, or none' }],
     });
   }
   return field;
@@ -178,7 +176,10 @@ export class Idempotency {
     const about = `idempotency/${tenant}/${keyHash}`;
     const start = await store.beginIdempotent(tenant, keyHash, bodyHash, nowMs());
     if (start.kind === 'running') return 'running';
-    if (start.kind === 'answered') return { outcome: readOutcome(seal.open(start.answer, about)), replayed: true };
+    if (start.kind === 'answered') {
+      const outcome = readOutcome(seal.open(start.answer, about));
+      return { outcome: showing(outcome, start.balances), replayed: true };
+    }
     if (start.kind === 'otherBody') throw reused();
     const { owner, seed, startedMs } = start;
     const settle = (answer: string | undefined): Promise<boolean> =>

@@ -37,7 +37,34 @@ export const DecimalText = Type.String({
   examples: ['1.25'],
 });
 
-export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
+/** Characters that break a line or turn its direction: a text with them shows as something else than it is. */
+const hidden = '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
+/** Characters that show nothing: a text of them alone is blank. */
+const blank =
+  ' \\u00a0\\u00ad\\u034f\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180e\\u2000-\\u200d\\u202f\\u205f-\\u2065\\u2800\\u3000\\u3164\\ufeff\\uffa0';
+
+/** A line of text: not blank, without control and direction characters. The classes exclude each other: no backtracking. */
+export function Line(maxLength: number, description?: string) {
+  return Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: `^[${blank}]*[^${blank}${hidden}][^${hidden}]*$`,
+    description: `${description === undefined ? '' : `${description}: `}1 to ${maxLength} characters, not blank, without control and direction characters`,
+  });
+}
+
+/** The same, in several lines if need be. */
+export function Lines(maxLength: number, description?: string) {
+  const inLines = hidden.replace('\\u0000-\\u001f', '\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f');
+  return Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: `^[${blank}\\t\\n\\r]*[^${blank}\\t\\n\\r${inLines}][^${inLines}]*$`,
+    description: `${description === undefined ? '' : `${description}: `}1 to ${maxLength} characters, not blank, without control and direction characters but line ends`,
+  });
+}
+
+export const Name = Line(100);
 
 export function Nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);

@@ -14,6 +14,7 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
 import type { ReadyMadeKeys } from '../config.ts';
+import { connectionType } from '../connections/record.ts';
 import { internalError, ServiceError } from '../errors/service-error.ts';
 import { StoreUnavailable, type TenantStore } from '../store/contract.ts';
 import { type WalletApprovalMode, type WalletRecord, walletType } from '../wallets/record.ts';
@@ -58,11 +59,10 @@ export function startClientCall(
   let cancel = (): void => {
     cancelled = true;
   };
-  wallets
-    .read(call.tenant, walletType, walletId)
+  readTerms(wallets, call.tenant, walletId)
     .then(
-      (wallet) => {
-        if (!cancelled) cancel = calls.start({ ...call, walletTerms: wallet && termsOf(wallet) }, done);
+      (walletTerms) => {
+        if (!cancelled) cancel = calls.start({ ...call, walletTerms }, done);
       },
       (error: unknown) => {
         if (!cancelled) done({ failure: unreadable(error) });
@@ -86,10 +86,18 @@ function walletOf({ method, message }: SigningCall): string | undefined {
   return walletIdPattern.test(walletId) ? walletId : undefined;
 }
 
-/** A frozen wallet signs nothing that a client asks for, an archived one nothing at all. */
-function termsOf({ signingApi, approvalMode, status, provider }: WalletRecord): WalletTerms {
+/** undefined: we have no such wallet. */
+async function readTerms(wallets: WalletReader, tenant: string, walletId: string): Promise<WalletTerms | undefined> {
+  const wallet = await wallets.read(tenant, walletType, walletId);
+  if (wallet === undefined) return undefined;
+  const connection = await wallets.read(tenant, connectionType, wallet.connectionId);
+  return termsOf(wallet, connection?.status === 'disconnected');
+}
+
+/** A wallet that is frozen or disconnected signs nothing that a client asks for, an archived one nothing at all. */
+function termsOf({ signingApi, approvalMode, status, provider }: WalletRecord, isDisconnected: boolean): WalletTerms {
   return {
-    intentsOnly: signingApi === 'intents_only' || status !== 'active',
+    intentsOnly: signingApi === 'intents_only' || status !== 'active' || isDisconnected,
     approvalMode: approvalModeOf[approvalMode],
     archived: status === 'archived',
     custodian: provider === 'self_hosted' ? '' : provider,

@@ -81,6 +81,7 @@ export function changeTokens(change: Change, mark: IdempotencyMark | undefined):
     due.flatMap(({ member, atMs }) => [member, atMs === undefined ? '' : String(atMs)]),
   );
   section(1, closesKeys.map(closedKeyName));
+  section(1, change.balancesOf === undefined ? [] : [change.balancesOf]);
   section(
     eventTokenCount,
     events.flatMap((event) => eventTokens(event, encode(event.object))),

@@ -24,8 +24,8 @@ export function remove<T extends Versioned>(type: RecordType<T>, before: T): Rem
 }
 
 /**
- * All of these changes as one. Throws when two of them allocate, or two release: one change can hold only one of each,
- * and to drop the other would lose a number.
+ * All of these changes as one. Throws when two of them allocate, release, or show a wallet: one change can hold only one
+ * of each, and to drop the other would lose a number, or show old balances.
  */
 export function merge(...changes: readonly Change[]): Change {
   const allocate = atMostOne(
@@ -36,6 +36,10 @@ export function merge(...changes: readonly Change[]): Change {
     changes.flatMap(({ release }) => release ?? []),
     'releases',
   );
+  const balancesOf = atMostOne(
+    changes.flatMap(({ balancesOf }) => balancesOf ?? []),
+    'wallets to show',
+  );
   return {
     puts: changes.flatMap(({ puts }) => puts ?? []),
     guards: changes.flatMap(({ guards }) => guards ?? []),
@@ -44,6 +48,7 @@ export function merge(...changes: readonly Change[]): Change {
     events: changes.flatMap(({ events }) => events ?? []),
     due: changes.flatMap(({ due }) => due ?? []),
     closesKeys: changes.flatMap(({ closesKeys }) => closesKeys ?? []),
+    ...(balancesOf === undefined ? {} : { balancesOf }),
     ...(allocate === undefined ? {} : { allocate }),
     ...(release === undefined ? {} : { release }),
   };

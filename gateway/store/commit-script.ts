@@ -4,7 +4,7 @@
  *
  * KEYS: the tenant's prefix. ARGV: the idempotency mark (key hash or empty, owner, answer, ms to keep it), then sections
  * in the order of the code below, each a number of rows and the rows' tokens (made in change-tokens.ts).
- * Returns {'ok', sequence, number or ''} or {refusal, what it is about}.
+ * Returns {'ok', sequence, number or '', balances shown as JSON or ''} or {refusal, what it is about}.
  *
  * Balances are integers of any size and Lua's numbers are doubles, so they are added as decimal strings, 15 digits at a
  * time: the sum of two such limbs and a carry is exact.
@@ -185,13 +185,23 @@ end
 -- Closed keys: name.
 first, last = section(1)
 for i = first, last do redis.call('SET', p .. ARGV[i], '1') end
+-- What is shown of a wallet: its id.
+local shown, snapshot = nil, ''
+first, last = section(1)
+if first <= last then
+  shown = ARGV[first]
+  local fields = redis.call('HGETALL', p .. 'bal:' .. shown)
+  snapshot = #fields > 0 and cjson.encode(fields) or '[]'
+end
 local sequence = 0
 first, last = section(${eventTokenCount})
 for i = first, last, ${eventTokenCount} do
-  sequence = append_event(p, i, i + ${eventTokenCount} <= last)
+  local shows = shown and ARGV[i + 4] == shown
+  sequence = append_event(p, i, i + ${eventTokenCount} <= last, shows and snapshot or nil)
 end
 if ARGV[1] ~= '' then
   redis.call('HSET', mark, 'a', ARGV[3])
+  if shown then redis.call('HSET', mark, 'w', snapshot) end
   redis.call('PEXPIRE', mark, ARGV[4])
 end
 if now then
@@ -204,5 +214,5 @@ if now then
     end
   end
 end
-return {'ok', sequence, number}
+return {'ok', sequence, number, snapshot}
 `;

@@ -104,6 +104,11 @@ export interface Change {
   readonly puts?: readonly Put[];
   readonly guards?: readonly Guard[];
   readonly ledger?: readonly LedgerEntry[];
+  /**
+   * The id of a wallet that the events of this change show, and its answer if it has one: what they say of its balances is
+   * what this change leaves, whatever else is committed at the same time. Both hold the wallet as its view has it.
+   */
+  readonly balancesOf?: string;
   readonly allocate?: Allocation;
   readonly release?: Release;
   /** Ids of records that leave the store (webhooks, say), with the record as it was read. */
@@ -130,6 +135,8 @@ export type CommitOutcome =
       readonly sequence: number;
       /** The number of `allocate`. */
       readonly allocated: number | undefined;
+      /** Of the wallet in `balancesOf`. */
+      readonly balances: Balances | undefined;
     }
   | { readonly committed: false; readonly refusal: CommitRefusal };
 
@@ -219,7 +226,8 @@ export interface EventPage {
 export type IdempotencyStart =
   /** This request runs now. `seed` and `startedMs` are those of the first attempt, whoever made it: ids made from them repeat. */
   | { readonly kind: 'run'; readonly owner: string; readonly seed: Uint8Array; readonly startedMs: number }
-  | { readonly kind: 'answered'; readonly answer: string }
+  /** `balances`: those of the wallet that the answer shows, as its change has left them. */
+  | { readonly kind: 'answered'; readonly answer: string; readonly balances: Balances | undefined }
   /** Another request with this key runs now; `leaseEndsMs` is when it may be taken over. */
   | { readonly kind: 'running'; readonly leaseEndsMs: number }
   | { readonly kind: 'otherBody' };
@@ -236,7 +244,7 @@ export interface TenantStore {
   ): Promise<readonly (T | undefined)[]>;
   /** The number that `allocate` gave this record. */
   numberOf(tenant: string, id: string): Promise<number | undefined>;
-  /** A wallet and its balances in one round trip. */
+  /** A wallet and its balances, as they were at one moment. */
   readWithBalances<T extends Versioned>(
     tenant: string,
     type: RecordType<T>,

@@ -12,7 +12,7 @@
  * | `evt` | stream | events; entry ids are `<sequence>-0`; the coordinator writes here too (proto/event-log.ts) |
  * | `due` | sorted set | members, by the time they fall due |
  * | `old` | sorted set | records that expire, by that time: JSON of id and indices, to take them out of these |
- * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer, `f` set free |
+ * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer, `w` balances that it shows, `f` set free |
  * | `ctr:<counter>` | integer | the next number |
  * | `free:<counter>` | sorted set | released numbers |
  * | `claim:<name>` | string | a claimed name |

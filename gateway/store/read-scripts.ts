@@ -108,6 +108,15 @@ while true do
 end
 `;
 
+/**
+ * KEYS: the tenant's prefix. ARGV: id. Returns {kind, document, balances}, of one moment: a wallet and balances that never
+ * stood together would be a state that never was.
+ */
+export const withBalancesScript = `
+local record = redis.call('HMGET', KEYS[1] .. 'r:' .. ARGV[1], 'k', 'd')
+return {record[1] or '', record[2] or '', redis.call('HGETALL', KEYS[1] .. 'bal:' .. ARGV[1])}
+`;
+
 /** `count_ids(index, time)`: how many ids an index holds, from a UUIDv7 time on; an empty time: all. */
 export const countIdsLua = `
 local function count_ids(index, time)

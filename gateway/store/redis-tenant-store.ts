@@ -28,7 +28,7 @@ import type {
 import { DueTenants } from './due-tenants.ts';
 import { storeKeys, tenantPrefix } from './layout.ts';
 import { eventTokens, listTokens, timeToken } from './query-tokens.ts';
-import { countScript, eventsScript, listScript } from './read-scripts.ts';
+import { countScript, eventsScript, listScript, withBalancesScript } from './read-scripts.ts';
 import {
   type BeginReply,
   balancesOf,
@@ -50,6 +50,7 @@ const takeDueMax = 1_000;
 interface Scripts {
   smCommit(prefix: string, ...tokens: readonly string[]): Promise<CommitReply>;
   smList(prefix: string, ...tokens: readonly string[]): Promise<ListReply>;
+  smWithBalances(prefix: string, id: string): Promise<[kind: string, json: string, fields: string[]]>;
   smCount(index: string, time: string): Promise<number>;
   smEvents(prefix: string, ...tokens: readonly string[]): Promise<EventsReply>;
   smBegin(key: string, ...tokens: readonly string[]): Promise<BeginReply>;
@@ -61,6 +62,7 @@ interface Scripts {
 const scripts: Readonly<Record<keyof Scripts, string>> = {
   smCommit: commitScript,
   smList: listScript,
+  smWithBalances: withBalancesScript,
   smCount: countScript,
   smEvents: eventsScript,
   smBegin: beginScript,
@@ -109,12 +111,9 @@ export class RedisTenantStore implements TenantStore {
     type: RecordType<T>,
     id: string,
   ): Promise<{ readonly record: T; readonly balances: Balances } | undefined> {
-    // Both are sent before either is awaited.
-    const [record, balances] = await Promise.all([
-      this.read(tenant, type, id),
-      asking(this.#redis.hgetall(storeKeys.balances(tenant, id))),
-    ]);
-    return record && { record, balances: balancesOf(Object.entries(balances).flat()) };
+    const [kind, json, fields] = await asking(this.#scripts.smWithBalances(tenantPrefix(tenant), id));
+    if (kind !== type.name) return undefined;
+    return { record: documentOf<T>(json), balances: balancesOf(fields) };
   }
 
   async list<T extends Versioned>(tenant: string, _type: RecordType<T>, query: ListQuery): Promise<Page<T>> {

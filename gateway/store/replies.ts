@@ -1,8 +1,9 @@
 /** What Redis answers, as the contract's values. Pure. */
+import { type AssetView, withBalances } from '../wallets/assets.ts';
 import type { Balance, Balances, CommitOutcome, EventPage, IdempotencyStart, StoredEvent } from './contract.ts';
 import { reservedSuffix } from './layout.ts';
 
-export type CommitReply = readonly [kind: string, first: string | number, second: string];
+export type CommitReply = readonly [kind: string, first: string | number, second: string, shown: string];
 export type ListReply = readonly [
   more: number,
   nextId: string,
@@ -38,11 +39,21 @@ export function balancesOf(fields: readonly string[]): Balances {
   return balances;
 }
 
-export function commitOutcome([kind, first, second]: CommitReply): CommitOutcome {
+/** From what a script wrote beside an event or an answer; undefined for nothing. */
+function shownBalances(json: string | undefined): Balances | undefined {
+  return json === undefined || json === '' ? undefined : balancesOf(JSON.parse(json) as string[]);
+}
+
+export function commitOutcome([kind, first, second, shown]: CommitReply): CommitOutcome {
   const about = String(first);
   switch (kind) {
     case 'ok':
-      return { committed: true, sequence: Number(first), allocated: second === '' ? undefined : Number(second) };
+      return {
+        committed: true,
+        sequence: Number(first),
+        allocated: second === '' ? undefined : Number(second),
+        balances: shownBalances(shown),
+      };
     case 'overtaken':
       return { committed: false, refusal: { kind } };
     case 'conflict':
@@ -73,6 +84,8 @@ export function eventPage([more, done, floorSequence, lastSequence, entries]: Ev
 /** The fields stand in the order in which `append_event` writes them. */
 export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
   const value = (place: number): string => fields[2 * place + 1]!;
+  const object = documentOf<object>(value(10));
+  const balances = shownBalances(fields[2 * 11 + 1]);
   return {
     sequence: Number.parseInt(entryId, 10),
     id: value(0),
@@ -82,7 +95,7 @@ export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
     correlationId: value(7),
     provider: value(8) === '' ? null : value(8),
     connectionId: value(9) === '' ? null : value(9),
-    object: documentOf<object>(value(10)),
+    object: balances === undefined ? object : withBalances(object as { assets: readonly AssetView[] }, balances),
   };
 }
 
@@ -91,7 +104,7 @@ export function idempotencyStart([kind, first, seed, startedMs]: BeginReply): Id
     case 'run':
       return { kind, owner: first, seed: new Uint8Array(Buffer.from(seed, 'hex')), startedMs: Number(startedMs) };
     case 'answered':
-      return { kind, answer: first };
+      return { kind, answer: first, balances: shownBalances(seed) };
     case 'running':
       return { kind, leaseEndsMs: Number(first) };
     case 'otherBody':

@@ -5,10 +5,10 @@
 
 /**
  * KEYS: the idempotency key's hash. ARGV: body hash, now, lease ms, owner, seed, ms to keep it.
- * Returns {'run', owner, seed, started}, {'answered', answer}, {'running', end of lease} or {'otherBody'}.
+ * Returns {'run', owner, seed, started}, {'answered', answer, balances shown as JSON or ''}, {'running', end of lease} or {'otherBody'}.
  */
 export const beginScript = `
-local known = redis.call('HMGET', KEYS[1], 'b', 's', 't', 'l', 'a', 'f')
+local known = redis.call('HMGET', KEYS[1], 'b', 's', 't', 'l', 'a', 'f', 'w')
 local ends = string.format('%.0f', ARGV[2] + ARGV[3])
 if known[6] then redis.call('HDEL', KEYS[1], 'f') end
 -- A key that was set free takes any body; with the same one the attempt goes on with its seed.
@@ -18,7 +18,7 @@ if not known[1] or (known[6] and known[1] ~= ARGV[1]) then
   return {'run', ARGV[4], ARGV[5], ARGV[2]}
 end
 if known[1] ~= ARGV[1] then return {'otherBody'} end
-if known[5] then return {'answered', known[5]} end
+if known[5] then return {'answered', known[5], known[7] or ''} end
 if tonumber(known[4]) > tonumber(ARGV[2]) then return {'running', known[4]} end
 redis.call('HSET', KEYS[1], 'o', ARGV[4], 'l', ends)
 return {'run', ARGV[4], known[2], known[3]}

@@ -24,7 +24,7 @@ export function walletEvent(
   });
 }
 
-/** The next version of a wallet, with its event. */
+/** The next version of a wallet, with its event. `balances` as they were read: event and answer show what it leaves. */
 export function walletChanged(
   reporter: Reporter,
   happening: WalletHappening,
@@ -36,6 +36,10 @@ export function walletChanged(
   const view = walletView(after, balances);
   return {
     view,
-    change: { puts: [update(walletType, before, after)], events: [walletEvent(reporter, happening, after, view)] },
+    change: {
+      puts: [update(walletType, before, after)],
+      events: [walletEvent(reporter, happening, after, view)],
+      balancesOf: after.id,
+    },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * What is left to do when a wallet of our own cluster was archived, frozen, or made stricter: the signing sessions that
+ * What is left to do when a wallet of our own cluster was archived, frozen, made stricter or disconnected: the sessions that
  * clients have open with its key are revoked. The change leaves the job in the store, so that it is done even when the
  * gateway dies right after it. It is repeated until the cluster has confirmed it; repeating it does no harm.
  *
@@ -55,6 +55,37 @@ export async function revokeSessions(
 ): Promise<void> {
   const [, walletId = '', changedAtMs] = member.split('/');
   await signer.revokeSessions(meta, walletId);
+  const secondAtMs = Number(changedAtMs) + secondRoundMs;
+  await store.commit(meta.tenant, { due: [{ member, atMs: meta.nowMs < secondAtMs ? secondAtMs : undefined }] });
+}
+
+/** What the members of the jobs of disconnected connections begin with; the connection's id follows. */
+export const revokeConnectionPrefix = 'revoke-connection/';
+
+export function revokeConnectionDue(connectionId: string, changedAtMs: number): DueEntry {
+  return { member: `${revokeConnectionPrefix}${connectionId}/${changedAtMs}`, atMs: changedAtMs };
+}
+
+const walletsAtOnce = 20;
+
+/** As `revokeSessions`, for all wallets of a connection that was disconnected. */
+export async function revokeOfConnection(
+  { store, signer }: { readonly store: TenantStore; readonly signer: Pick<ClusterSigner, 'revokeSessions'> },
+  meta: CallMeta,
+  member: string,
+): Promise<void> {
+  const [, connectionId = '', changedAtMs] = member.split('/');
+  let afterId: string | undefined;
+  do {
+    const page = await store.list(meta.tenant, walletType, {
+      indices: [`wallets:connection:${connectionId}`, 'wallets:provider:self_hosted'],
+      order: 'oldest',
+      limit: walletsAtOnce,
+      ...(afterId === undefined ? {} : { afterId }),
+    });
+    await Promise.all(page.items.map(({ id }) => signer.revokeSessions(meta, id)));
+    afterId = page.hasMore ? page.nextId : undefined;
+  } while (afterId !== undefined);
   const secondAtMs = Number(changedAtMs) + secondRoundMs;
   await store.commit(meta.tenant, { due: [{ member, atMs: meta.nowMs < secondAtMs ? secondAtMs : undefined }] });
 }

@@ -4,7 +4,7 @@ import type { Reporter } from '../events/event.ts';
 import { formatAmount } from '../registry/amounts.ts';
 import { assetOf } from '../registry/assets.ts';
 import { update } from '../store/changes.ts';
-import type { Balance, Balances, Change, TenantStore } from '../store/contract.ts';
+import type { Change, TenantStore } from '../store/contract.ts';
 import { walletEvent } from './change.ts';
 import type { WalletRead } from './read.ts';
 import { type WalletRecord, walletType } from './record.ts';
@@ -45,7 +45,7 @@ export async function creditDeposit(store: TenantStore, deposit: Deposit): Promi
   throw new Error(`wallet ${deposit.walletId} keeps changing under a deposit`);
 }
 
-/** The record itself changes only when the asset was not listed before. */
+/** The event shows the balances that this change leaves. The record itself changes only when the asset was not listed before. */
 function depositChange(deposit: Deposit, { record, balances }: WalletRead): Change {
   const { walletId, asset, units, txId, nowMs, newId } = deposit;
   const isListed = record.assets.includes(asset);
@@ -54,19 +54,18 @@ function depositChange(deposit: Deposit, { record, balances }: WalletRead): Chan
     : { ...record, assets: [...record.assets, asset], version: record.version + 1, updatedAtMs: nowMs };
   // The transaction is what the sender's events and the receiver's have in common.
   const reporter: Reporter = { nowMs, newId, requestId: txId };
-  const object = { ...walletView(wallet, withDeposit(balances, asset, units)), deposit: depositView(deposit) };
+  const object = { ...walletView(wallet, balances), deposit: depositView(deposit) };
   return {
-    guards: [{ kind: 'claim', name: `deposit:${txId}:${walletId}`, keepMs: claimKeepMs }],
+    guards: [
+      { kind: 'claim', name: `deposit:${txId}:${walletId}`, keepMs: claimKeepMs },
+      // The event shows the wallet as it is: one that was frozen meanwhile is read again.
+      ...(isListed ? [{ kind: 'version', id: record.id, version: record.version } as const] : []),
+    ],
+    balancesOf: walletId,
     ledger: [{ walletId, asset, available: units, reserved: 0n }],
     events: [walletEvent(reporter, 'deposit_received', wallet, object)],
     ...(!isListed && { puts: [update(walletType, record, wallet)] }),
   };
-}
-
-/** As they were read, and the deposit: a transfer at the same moment may show in the next event only. */
-function withDeposit(balances: Balances, asset: string, units: bigint): Balances {
-  const before: Balance = balances.get(asset) ?? { available: 0n, reserved: 0n };
-  return new Map([...balances, [asset, { ...before, available: before.available + units }]]);
 }
 
 function depositView({ asset: symbol, units, txId, fromAddress }: Deposit): object {

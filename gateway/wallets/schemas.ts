@@ -4,7 +4,19 @@ import { providerKinds } from '../providers/kinds.ts';
 import { assets } from '../registry/assets.ts';
 import { networkIds } from '../registry/networks.ts';
 import { Metadata } from '../rest/metadata.ts';
-import { Closed, Id, ListOf, Name, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../rest/schema-kit.ts';
+import {
+  Closed,
+  Id,
+  Line,
+  Lines,
+  ListOf,
+  Name,
+  Nullable,
+  OneOf,
+  PathId,
+  pageQuery,
+  Timestamp,
+} from '../rest/schema-kit.ts';
 import { approvalModes, signingApiModes, walletStatuses } from './record.ts';
 
 const Network = OneOf(networkIds, { description: 'CAIP-2 id of the network' });
@@ -22,12 +34,10 @@ const ExternalId = Type.String({
     'your own id of the wallet: 1 to 128 printable ASCII characters without spaces. Not checked for uniqueness',
   examples: ['treasury-7'],
 });
-const PolicyName = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-  description: 'name of the policy that decides on its intents, beside the tenant’s `default`; null: none',
-});
+const PolicyName = Line(
+  100,
+  'name of the policy that decides on its intents, beside the tenant’s `default`; null: none',
+);
 const Balance = (description: string) => Type.String({ description, examples: ['1.25'] });
 
 export const WalletAsset = Closed(
@@ -103,7 +113,7 @@ export const PatchBody = Closed(
 );
 
 export const ArchiveBody = Closed({
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'shown as `archive_reason`' })),
+  reason: Type.Optional(Lines(500, 'shown as `archive_reason`')),
 });
 
 export const WalletParams = Closed({ id: PathId('id of the wallet') });

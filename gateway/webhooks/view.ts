@@ -3,7 +3,7 @@
  * also show how its deliveries are, which changes by itself.
  */
 import Type from 'typebox';
-import { Closed, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { Closed, Lines, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
 import { type WebhookRecord, webhookStatuses } from './record.ts';
 
 const fields = {
@@ -68,7 +68,7 @@ export const EventList = Type.Array(Type.String({ minLength: 1, maxLength: 100 }
   examples: [['transaction_intent.completed', 'wallet.*']],
 });
 
-export const Description = Type.String({ maxLength: 200 });
+export const Description = Lines(200);
 
 export type WebhookView = Type.Static<typeof Fields>;
 

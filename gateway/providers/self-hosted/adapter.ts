@@ -15,7 +15,7 @@ import type { WalletRecord } from '../../wallets/record.ts';
 import { magicOutcome } from '../magic.ts';
 import {
   type CallMeta,
-  type NewBalance,
+  type FilledGap,
   type Progress,
   type ProviderAdapter,
   type ProviderInfo,
@@ -37,10 +37,10 @@ export interface SelfHostedDeps {
 export interface SelfHostedAdapter extends ProviderAdapter {
   /**
    * For a number that was allocated, whose transfer failed with `numberUsed: false`, and that later transfers of the
-   * wallet wait for: an empty transaction of the wallet takes it. Repeatable. Answers with the fee, which the wallet has
-   * paid; nothing when the number is used already. Throws ProviderUnavailable, or ProviderRejected when the key signs nothing any more.
+   * wallet wait for: an empty transaction of the wallet takes it. Repeatable. Answers with that transaction and the fee,
+   * which the wallet has paid; with neither when the number is used already. Throws ProviderUnavailable, or ProviderRejected when the key signs nothing any more.
    */
-  fillGap(meta: CallMeta, wallet: WalletRecord, number: number): Promise<NewBalance>;
+  fillGap(meta: CallMeta, wallet: WalletRecord, number: number): Promise<FilledGap>;
 }
 
 /** Smallest units that a new wallet gets: 10 ETH, 10,000 USDC, 1 BTC, 100 SOL. */
@@ -111,7 +111,10 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
           throw new ProviderUnavailable('the cluster was asked not to answer');
         default: {
           const { network } = draft.wallet;
-          return { fee: { asset: networkOf(network).nativeAsset, units: lineOf(network).feeReserve(draft) } };
+          const line = lineOf(network);
+          const fee = { asset: networkOf(network).nativeAsset, units: line.feeReserve(draft) };
+          await chainAnswer(async () => line.check?.(draft));
+          return { fee };
         }
       }
     },
@@ -128,11 +131,11 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
     async fillGap(meta, wallet, number) {
       const asset = networkOf(wallet.network).nativeAsset;
       try {
-        const { feeUnits } = await chainAnswer(() => fillNonce(meta, signer, chains.evm, wallet, number));
-        return { asset, units: feeUnits };
+        const filled = await chainAnswer(() => fillNonce(meta, signer, chains.evm, wallet, number));
+        return { fee: { asset, units: filled.feeUnits }, transaction: filled.transaction };
       } catch (error) {
         if (!(error instanceof ChainRejected)) throw error;
-        if (isUsed(error)) return { asset, units: 0n };
+        if (isUsed(error)) return { fee: { asset, units: 0n }, transaction: undefined };
         throw new ProviderRejected(error.message, { issue: error.code, providerCode: error.code.toUpperCase() });
       }
     },

@@ -3,7 +3,14 @@
  * then every input is signed in a session of its own, with the purpose `<intent id>:<input>`.
  */
 import type { BitcoinChain } from '../../chain/bitcoin.ts';
-import { dustSats, inputsMax, largestFee, signedBitcoin, unsignedBitcoin } from '../../chain/bitcoin-transaction.ts';
+import {
+  dustSats,
+  inputsMax,
+  largestFee,
+  paymentFee,
+  signedBitcoin,
+  unsignedBitcoin,
+} from '../../chain/bitcoin-transaction.ts';
 import { ProviderRejected } from '../port.ts';
 import { addressOf, type Line, publicKeyOf } from './line.ts';
 
@@ -20,6 +27,16 @@ export function bitcoinLine(chain: BitcoinChain): Line {
       }
       return largestFee(toAddress, addressOf(wallet));
     },
+    /** Whether the money is there at all, the ledger decides: here, whether it lies in few enough outputs. */
+    async check({ units, toAddress, wallet }) {
+      const { sats, hasMore } = await chain.spendable(addressOf(wallet));
+      const most = sats - paymentFee(toAddress, addressOf(wallet), inputsMax).plain;
+      if (!hasMore || units <= most) return;
+      throw new ProviderRejected(
+        `a transaction spends ${inputsMax} outputs at most, which carry ${most < 0n ? 0n : most} satoshi now: send it in parts`,
+        { field: 'amount', issue: 'too_many_inputs', providerCode: 'TOO_MANY_INPUTS' },
+      );
+    },
     sequenceCounter: () => undefined,
     async submit(meta, signer, { intent, wallet }, fails) {
       const payment = { to: intent.destination.address, sats: BigInt(intent.units) };
@@ -31,7 +48,10 @@ export function bitcoinLine(chain: BitcoinChain): Line {
         const tooMany = holding.kind === 'tooManyInputs';
         throw new ProviderRejected(
           tooMany ? `more than ${inputsMax} unspent outputs would be needed` : 'the unspent outputs do not cover it',
-          { issue: 'insufficient_funds', providerCode: tooMany ? 'TOO_MANY_INPUTS' : 'INSUFFICIENT_FUNDS' },
+          {
+            issue: tooMany ? 'too_many_inputs' : 'insufficient_funds',
+            providerCode: tooMany ? 'TOO_MANY_INPUTS' : 'INSUFFICIENT_FUNDS',
+          },
         );
       }
       const unsigned = unsignedBitcoin(publicKeyOf(wallet), holding.coins, payment);

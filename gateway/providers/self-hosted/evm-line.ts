@@ -1,6 +1,6 @@
 /** EVM: one EIP-1559 transaction a transfer, whose nonce is the number that the store allocated. */
 
-import type { ChainTransaction, SubmitOptions } from '../../chain/chain.ts';
+import type { SubmitOptions } from '../../chain/chain.ts';
 import type { EvmChain } from '../../chain/evm.ts';
 import {
   coinGas,
@@ -10,6 +10,7 @@ import {
   tokenGas,
   unsignedEvm,
 } from '../../chain/evm-transaction.ts';
+import type { FillerTransaction } from '../../intents/record.ts';
 import { assetOf, assetsOn } from '../../registry/assets.ts';
 import { networkOf } from '../../registry/networks.ts';
 import type { ClusterSignature, ClusterSigner } from '../../signing/cluster-signer.ts';
@@ -55,14 +56,15 @@ export async function fillNonce(
   chain: EvmChain,
   wallet: WalletRecord,
   nonce: number,
-): Promise<ChainTransaction> {
-  const { transaction } = await signAndSubmit(meta, signer, chain, wallet, {
+): Promise<{ readonly transaction: FillerTransaction; readonly feeUnits: bigint }> {
+  const { transaction, raw, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
     transfer: { asset: networkOf(wallet.network).nativeAsset, units: 0n, to: addressOf(wallet), nonce },
     purpose: `${wallet.id}:fill:${nonce}`,
     policyReceipt: '',
     options: {},
   });
-  return transaction;
+  const { id, feeUnits } = transaction;
+  return { transaction: { id, rawTransaction: raw, signingSessionIds: [sessionId] }, feeUnits };
 }
 
 interface EvmOrder {

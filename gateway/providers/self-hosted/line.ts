@@ -25,6 +25,8 @@ export interface Line {
   readonly chain: Chain;
   /** Smallest units of the native asset, at most. Throws ProviderRejected for what the network does not carry. */
   feeReserve(draft: TransferDraft): bigint;
+  /** Refuses a transfer that its chain could not carry now, before it is decided. Throws ProviderRejected. */
+  check?(draft: TransferDraft): Promise<void>;
   sequenceCounter(wallet: WalletRecord): string | undefined;
   /** Throws ProviderRejected and ProviderUnavailable of the signer, ChainRejected, ChainUnavailable. */
   submit(meta: CallMeta, signer: ClusterSigner, transfer: Transfer, fails: boolean): Promise<Submitted>;

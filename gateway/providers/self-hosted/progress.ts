@@ -28,6 +28,7 @@ export function onChain(
   { nowMs, blockMs }: { readonly nowMs: number; readonly blockMs: number },
 ): Progress {
   const { id, network, state, succeeded, uncovered, feeUnits, confirmedAtMs } = transaction;
+  const submission: Submission = { hash: id, ...made };
   if (state === 'dropped') {
     return {
       stage: 'failed',
@@ -40,11 +41,12 @@ export function onChain(
       },
       feePaid: { asset: networkOf(network).nativeAsset, units: 0n },
       numberUsed: false,
+      submission,
     };
   }
   if (state === 'confirmed') {
     const feePaid: NewBalance = { asset: networkOf(network).nativeAsset, units: feeUnits };
-    if (succeeded) return { stage: 'completed', providerTxId: id, providerStatus: 'CONFIRMED', feePaid };
+    if (succeeded) return { stage: 'completed', providerTxId: id, providerStatus: 'CONFIRMED', feePaid, submission };
     return {
       stage: 'failed',
       providerTxId: id,
@@ -55,6 +57,7 @@ export function onChain(
         : { code: 'TRANSACTION_REVERTED', message: 'the transaction was mined and failed; its fee is spent' },
       feePaid,
       numberUsed: true,
+      submission,
     };
   }
   const queued = state === 'queued';
@@ -63,7 +66,7 @@ export function onChain(
     providerTxId: id,
     providerStatus: state.toUpperCase(),
     subStatus: queued ? 'AWAITING_EARLIER_TRANSACTION' : null,
-    submission: { hash: id, ...made } satisfies Submission,
+    submission,
     // Blocks come by time alone, so it is known when the last confirmation will be there. An earlier transaction is
     // usually being signed at this very moment.
     againAtMs: confirmedAtMs ?? nowMs + Math.min(blockMs, earlierAgainMs),

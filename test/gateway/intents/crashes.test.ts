@@ -116,13 +116,16 @@ async function balances({
   return { sender, reserved, got };
 }
 
-/** Each status was announced once, whoever announced it. */
+/** Each status was announced once, whoever announced it, and no version went unannounced. */
 async function checkEvents({ tenant, intents }: Scene): Promise<void> {
   const { events } = await world.store.events(tenant, { afterSequence: 0, limit: 1000, types: [] });
   for (const { id } of intents) {
     const record = await world.read(tenant, id);
-    const types = events.filter(({ resource }) => resource.id === id).map(({ type }) => type);
+    const own = events.filter(({ resource }) => resource.id === id);
+    const types = own.map(({ type }) => type).filter((type) => type !== 'transaction_intent.updated');
     expect(types).toEqual(record.statusHistory.map(({ status }) => `transaction_intent.${status}`));
+    const versions = [...new Set(own.map(({ resource }) => resource.version))];
+    expect(versions).toEqual(Array.from({ length: record.version }, (_, k) => k + 1));
   }
 }
 

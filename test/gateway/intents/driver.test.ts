@@ -1,5 +1,6 @@
 /** The driver on a real Redis: transfers end, whoever carries them and whatever goes wrong on the way. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { intentView } from '../../../gateway/intents/view.ts';
 import { ProviderRejected } from '../../../gateway/providers/port.ts';
 import { update } from '../../../gateway/store/changes.ts';
 import { StoreUnavailable, type TenantStore } from '../../../gateway/store/contract.ts';
@@ -18,6 +19,21 @@ beforeEach(async () => {
 afterEach(async () => {
   await world.stop();
 });
+
+/** What was said of an intent, in order. */
+async function eventsOf(intentId: string): Promise<object[]> {
+  const { events } = await world.store.events(tenant, {
+    afterSequence: 0,
+    limit: 1000,
+    types: [],
+    resourceId: intentId,
+  });
+  return events.map(({ type, resource, object }) => ({
+    type: type.slice('transaction_intent.'.length),
+    version: resource.version,
+    subStatus: (object as { sub_status: string | null }).sub_status,
+  }));
+}
 
 describe('a transfer that goes well', () => {
   test('passes every status and leaves the balance without amount and fee', async () => {
@@ -127,11 +143,20 @@ describe('a provider', () => {
     let open = false;
     world.provider.plan = () => (open ? 'goes' : 'away');
     world.driver().kick(tenant, intent, wallet);
-    const waiting = await until(async () => {
-      const record = await world.read(tenant, intent.id);
-      return record.attempts >= 2 && record;
-    }, 'two attempts');
-    expect(waiting).toMatchObject({ status: 'signing', subStatus: 'AWAITING_QUORUM' });
+    await until(() => world.provider.advances >= 4, 'four attempts');
+    // Said once, with an event: the attempts after the first make no version.
+    expect(await world.read(tenant, intent.id)).toMatchObject({
+      status: 'signing',
+      subStatus: 'AWAITING_QUORUM',
+      version: 3,
+    });
+    expect(await eventsOf(intent.id)).toEqual([
+      { type: 'created', version: 1, subStatus: null },
+      { type: 'screening', version: 1, subStatus: null },
+      { type: 'approved', version: 1, subStatus: null },
+      { type: 'signing', version: 2, subStatus: null },
+      { type: 'updated', version: 3, subStatus: 'AWAITING_QUORUM' },
+    ]);
     open = true;
     const done = await world.reach(tenant, intent.id, 'completed');
     expect(done.subStatus).toBeNull();
@@ -145,8 +170,8 @@ describe('a provider', () => {
     world.driver().kick(tenant, intent, wallet);
     await world.reach(tenant, intent.id, 'signing');
     world.clock.offsetMs += 24 * 3_600_000 + 3_600_000;
-    const attempts = (await world.read(tenant, intent.id)).attempts;
-    await until(async () => (await world.read(tenant, intent.id)).attempts > attempts + 1, 'attempts after the expiry');
+    const { advances } = world.provider;
+    await until(() => world.provider.advances > advances + 1, 'attempts after the expiry');
     world.clock.offsetMs += 6 * 3_600_000;
     const failed = await world.reach(tenant, intent.id, 'failed');
     expect(failed.providerError?.code).toBe('provider_unavailable');
@@ -160,8 +185,8 @@ describe('a provider', () => {
     world.driver().kick(tenant, intent, wallet);
     await world.reach(tenant, intent.id, 'confirming');
     world.clock.offsetMs += 100 * 3_600_000;
-    const { attempts } = await world.read(tenant, intent.id);
-    await until(async () => (await world.read(tenant, intent.id)).attempts > attempts + 2, 'more attempts');
+    const { advances } = world.provider;
+    await until(() => world.provider.advances > advances + 2, 'more attempts');
     expect((await world.read(tenant, intent.id)).status).toBe('confirming');
   });
 
@@ -240,6 +265,11 @@ describe('a transfer that fails', () => {
     for (const { id } of later) await world.reach(tenant, id, 'completed');
     const failed = await world.reach(tenant, first.id, 'failed');
     expect(failed).toMatchObject({ subStatus: 'REJECTED_BY_PROVIDER', feePaid: { units: String(fillFee) } });
+    expect(intentView(failed).gap_transaction).toEqual({
+      provider_tx_id: '0xfill0',
+      raw_transaction: '0x02',
+      signing_session_ids: ['sig_fill0'],
+    });
     expect(failed.gap).toBeUndefined();
     expect(world.provider.usedBy(wallet.id).get(0)).toBe('filler');
     expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({
@@ -275,11 +305,17 @@ describe('a provider that refuses', () => {
       await started;
       return failedUnsent();
     };
-    const driver = world.driver({ fillGap: async () => refuses() });
+    let fillings = 0;
+    const driver = world.driver({
+      fillGap: async () => {
+        fillings += 1;
+        return refuses();
+      },
+    });
     driver.kick(tenant, first, wallet);
     await world.reach(tenant, first.id, 'signing');
     driver.kick(tenant, waits, wallet);
-    await until(async () => (await world.read(tenant, first.id)).attempts > 1, 'two attempts to fill the gap');
+    await until(() => fillings > 1, 'two attempts to fill the gap');
     expect(await world.read(tenant, first.id)).toMatchObject({ status: 'signing', gap: 'filled' });
     world.clock.offsetMs += 31 * 3_600_000;
     expect(await world.reach(tenant, first.id, 'failed')).toMatchObject({ subStatus: 'REJECTED_BY_PROVIDER' });
@@ -305,11 +341,8 @@ describe('a gap', () => {
     driver.kick(tenant, later, wallet);
     // The filler lets it through: nobody is on the way any more when the gap is looked at again.
     await world.reach(tenant, later.id, 'completed');
-    const { attempts } = await world.read(tenant, first.id);
-    await until(async () => {
-      const record = await world.read(tenant, first.id);
-      return record.attempts > attempts || record.status === 'failed';
-    }, 'another look at the gap');
+    const { fills } = world.provider;
+    await until(() => world.provider.fills > fills, 'another look at the gap');
     lost = false;
     expect(await world.reach(tenant, first.id, 'failed')).toMatchObject({ feePaid: { units: String(fillFee) } });
     const next = await world.intent(tenant, wallet);

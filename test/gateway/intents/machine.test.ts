@@ -203,8 +203,14 @@ function follow(before: IntentRecord | undefined, move: Move, nowMs: number, bal
     expect(balance.available >= 0n && balance.reserved >= 0n).toBe(true);
   }
   const added = history.slice(before?.statusHistory.length ?? 0).map(({ status }) => `transaction_intent.${status}`);
-  const said = (change.events ?? []).map(({ type }) => type).filter((type) => !type.endsWith('approval_recorded'));
+  const types = (change.events ?? []).map(({ type }) => type);
+  const said = types.filter((type) => !/approval_recorded|updated/.test(type));
   expect(said).toEqual(added);
+  // No version without an event.
+  expect(types.length).toBeGreaterThan(0);
+  expect(types.includes('transaction_intent.updated')).toBe(
+    types.length === 1 && added.length === 0 && !(after.approvals.length > (before?.approvals.length ?? 0)),
+  );
   const voted = after.approvals.length > (before?.approvals.length ?? 0);
   expect((change.events ?? []).some(({ type }) => type.endsWith('approval_recorded'))).toBe(voted);
   expect(change.events?.every(({ resource }) => resource.version === after.version)).toBe(true);

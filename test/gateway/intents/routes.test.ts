@@ -117,6 +117,18 @@ describe('creating an intent', () => {
     expect(world.judges.asked).toEqual(['cold+hot', 'cold', '']);
   });
 
+  test.each([['0x0000000000000000000000000000000000000000', 'the zero address']])(
+    'to %s, %s, is refused before anything is decided',
+    async (address) => {
+      const { status, body } = await door.post(path, { ...transfer, destination: { address } });
+      expect([status, body.error.details]).toEqual([
+        422,
+        [expect.objectContaining({ field: 'destination.address', issue: 'unsupported_destination' })],
+      ]);
+      expect(world.judges.asked).toEqual([]);
+    },
+  );
+
   test('is made once under an idempotency key, in the header or in the body', async () => {
     const first = await door.post(path, { ...transfer, idempotency_key: 'k-1' });
     const again = await door.post(path, transfer, 'maker', { 'idempotency-key': 'k-1' });

@@ -250,7 +250,7 @@ describe('a key', () => {
     const one = await gateway(notes(), ownTenant());
     const answer = await one.post('k', { text: 'x', idempotency_key: 'other' });
     expect(answer.statusCode).toBe(400);
-    expect(answer.json().error.details).toMatchObject([{ field: 'idempotency_key', issue: 'not_allowed_value' }]);
+    expect(answer.json().error.details).toMatchObject([{ field: 'idempotency_key', issue: 'duplicate_field' }]);
   });
 });
 

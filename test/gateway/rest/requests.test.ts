@@ -1,4 +1,5 @@
 /** Requests at the door of a route: bodies, queries, ids, preview modules, and answers held against their schemas. */
+import { type AddressInfo, connect } from 'node:net';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import Type from 'typebox';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -270,5 +271,32 @@ describe('the table of routes', () => {
   ])('refuses a route: %s', (fault, over) => {
     const good = things[2]!;
     expect(() => assertRoutes([good, { ...good, ...over }])).toThrow(fault);
+  });
+});
+
+describe('a body that comes too slowly', () => {
+  it('ends at the documented time, and not at twice that', async () => {
+    const { app } = await appOf(things, { requestTimeoutMs: 500 });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    const { authorization } = tokenOf('slow');
+    socket.write(
+      `POST /v1/things HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{',
+    );
+    const startedMs = performance.now();
+    const drip = setInterval(() => socket.write(' '), 100);
+    const answer = await new Promise<string>((resolve, reject) => {
+      let text = '';
+      socket.on('data', (bytes) => {
+        text += bytes;
+      });
+      socket.on('close', () => resolve(text));
+      socket.on('error', reject);
+    });
+    clearInterval(drip);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(400);
   });
 });

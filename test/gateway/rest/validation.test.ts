@@ -5,7 +5,7 @@ import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../gateway/rest/explain.ts';
 import { Metadata } from '../../../gateway/rest/metadata.ts';
-import { Closed, Id, Name, Nullable, OneOf, Timestamp } from '../../../gateway/rest/schema-kit.ts';
+import { Closed, Id, Lines, Name, Nullable, OneOf, Timestamp } from '../../../gateway/rest/schema-kit.ts';
 import type { JsonSchema } from '../../../gateway/rest/schema-words.ts';
 import { compileSchema, issuesMax, scanJson } from '../../../gateway/rest/validate.ts';
 import { hostile, spoiled, valid } from './support/arbitraries.ts';
@@ -144,5 +144,45 @@ describe('the explanation', () => {
       { numRuns: 3_000 },
     );
     expect(Math.min(refused, taken)).toBeGreaterThan(100);
+  });
+});
+
+describe('a line of text', () => {
+  const fits = (text: string) => new RegExp((Name as { pattern?: string }).pattern!, 'u').test(text);
+  const fitsLines = (text: string) => new RegExp((Lines(500) as { pattern?: string }).pattern!, 'u').test(text);
+
+  it('takes names of every script', () => {
+    for (const name of ['treasury', ' a ', 'Kasse №1', '金庫', 'خزانة', 'क्षेत्र', 'x\u200dy', '🏦']) {
+      expect([name, fits(name), fitsLines(name)]).toEqual([name, true, true]);
+    }
+    expect(fitsLines('one\n\ttwo\r\n')).toBe(true);
+  });
+
+  it('is not blank', () => {
+    for (const text of ['', ' ', '\u00a0\u3000', '\u200b', '\u2800\ufeff', '\u3164', '\u2060\u00ad']) {
+      expect([text, fits(text), fitsLines(text)]).toEqual([text, false, false]);
+    }
+    expect(fitsLines('\n \t')).toBe(false);
+  });
+
+  it('has no control and no direction characters', () => {
+    const hidden = [0x0, 0x7, 0x1b, 0x7f, 0x85, 0x9f, 0x61c, 0x200e, 0x200f, 0x2028, 0x202a, 0x202e, 0x2066, 0x2069];
+    for (const code of hidden) {
+      const text = `pay ${String.fromCodePoint(code)}bob`;
+      expect([code, fits(text), fitsLines(text)]).toEqual([code, false, false]);
+    }
+    expect(fits('one\ntwo')).toBe(false);
+  });
+
+  it('is read in time that grows with its length alone', () => {
+    const startedMs = performance.now();
+    for (const text of [
+      `${' '.repeat(200_000)}\u0000`,
+      `${'a'.repeat(200_000)}\u0000`,
+      `${' a'.repeat(100_000)}\u0000`,
+    ]) {
+      expect(fits(text)).toBe(false);
+    }
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 });

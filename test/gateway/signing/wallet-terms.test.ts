@@ -1,6 +1,7 @@
 /** Clients' signing calls about wallets of ours, through both doors. */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { ConnectionRecord } from '../../../gateway/connections/record.ts';
 import { signingMethods } from '../../../gateway/signing/methods.ts';
 import { startClientCall, type WalletReader } from '../../../gateway/signing/wallet-terms.ts';
 import { type RecordType, StoreUnavailable, type Versioned } from '../../../gateway/store/contract.ts';
@@ -14,6 +15,7 @@ const initiate = '/svc.mesh.v1.MpcWalletService/InitiateSigning';
 class Wallets implements WalletReader {
   readonly asked: string[] = [];
   wallet: Partial<WalletRecord> | undefined;
+  connection: Partial<ConnectionRecord> = { status: 'connected' };
   failure: Error | undefined;
   held: Promise<void> = Promise.resolve();
 
@@ -21,7 +23,7 @@ class Wallets implements WalletReader {
     this.asked.push(`${tenant.slice(0, 3)} ${name} ${id}`);
     await this.held;
     if (this.failure !== undefined) throw this.failure;
-    return this.wallet as unknown as T | undefined;
+    return (name === 'wallet' ? this.wallet : this.connection) as unknown as T | undefined;
   }
 }
 
@@ -30,6 +32,7 @@ afterEach(() => gateway.stop());
 
 const wallet = (more: Partial<WalletRecord>): Partial<WalletRecord> => ({
   status: 'active',
+  connectionId: 'pcn_1',
   provider: 'self_hosted',
   signingApi: 'allowed',
   approvalMode: 'unspecified',
@@ -73,8 +76,18 @@ describe('a client’s InitiateSigning', () => {
     expect(gateway.coordinator.last.call.walletTerms).toMatchObject(terms);
     expect((await overGrpc(walletId)).error).toBeUndefined();
     expect(gateway.coordinator.last.call.walletTerms).toMatchObject(terms);
-    expect(wallets.asked).toEqual([`tn_ wallet ${walletId}`, `tn_ wallet ${walletId}`]);
+    const asked = [`tn_ wallet ${walletId}`, `tn_ provider_connection pcn_1`];
+    expect(wallets.asked).toEqual([...asked, ...asked]);
     expect(gateway.coordinator.sent.some(({ call }) => call.walletService)).toBe(false);
+  });
+
+  test('for a wallet of a disconnected connection is for intents only: it signs nothing for a client', async () => {
+    const wallets = new Wallets();
+    wallets.wallet = wallet({});
+    wallets.connection = { status: 'disconnected' };
+    await start(wallets);
+    await overHttp(walletId);
+    expect(gateway.coordinator.last.call.walletTerms).toMatchObject({ intentsOnly: true });
   });
 
   test('for a wallet that does not exist goes as it is', async () => {

@@ -4,7 +4,13 @@ import { redisKeys } from '../../../coordinator/store/layout.ts';
 import { ProviderUnavailable } from '../../../gateway/providers/port.ts';
 import { create, update } from '../../../gateway/store/changes.ts';
 import type { RecordType, Versioned } from '../../../gateway/store/contract.ts';
-import { closeKey, closeKeyDue, revokeSessions } from '../../../gateway/wallets/close-key.ts';
+import {
+  closeKey,
+  closeKeyDue,
+  revokeConnectionDue,
+  revokeOfConnection,
+  revokeSessions,
+} from '../../../gateway/wallets/close-key.ts';
 import { openIntentsIndex, type WalletRecord, walletType } from '../../../gateway/wallets/record.ts';
 import { fresh, startWorld, type Tenant, type World } from './support/world.ts';
 
@@ -304,4 +310,42 @@ describe('what clients have begun with the key of a self_hosted wallet', () => {
     await tenant.call('POST', `/v1/wallets/${other.id}/freeze`);
     expect(await due(tenant)).toEqual([]);
   });
+});
+
+test('the end of a connection revokes the sessions of all of its wallets, twice, and of no others', async () => {
+  const tenant = world.tenant();
+  const [ended, other] = [
+    await tenant.connection({ provider: 'self_hosted' }),
+    await tenant.connection({ provider: 'self_hosted' }),
+  ];
+  const wallets: string[] = [];
+  for (let k = 0; k < 23; k += 1) wallets.push((await tenant.wallet(ended)).id);
+  await tenant.wallet(other);
+  const revoked: string[] = [];
+  let fails = 1;
+  const signer = {
+    revokeSessions: async (_meta: unknown, walletId: string) => {
+      if (fails-- === 1) throw new ProviderUnavailable('the cluster is away');
+      revoked.push(walletId);
+    },
+  };
+  const changedAtMs = Date.now();
+  const { member } = revokeConnectionDue(ended.id, changedAtMs);
+  await world.store.commit(tenant.id, { due: [{ member, atMs: changedAtMs }] });
+  const round = (nowMs: number) =>
+    revokeOfConnection(
+      { store: world.store, signer },
+      { tenant: tenant.id, nowMs, correlationId: member, traceparent: '' },
+      member,
+    );
+  const due = (nowMs: number) => world.store.takeDue(tenant.id, nowMs, 1, 10);
+  await expect(round(changedAtMs)).rejects.toThrow('away');
+  revoked.length = 0;
+  await round(changedAtMs);
+  expect(revoked.sort()).toEqual([...wallets].sort());
+  expect(await due(changedAtMs + 1_999)).toEqual([]);
+  expect(await due(changedAtMs + 2_000)).toEqual([member]);
+  await round(changedAtMs + 2_000);
+  expect(revoked).toHaveLength(2 * wallets.length);
+  expect(await due(changedAtMs + 60_000)).toEqual([]);
 });

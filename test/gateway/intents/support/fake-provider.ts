@@ -4,7 +4,7 @@
  */
 import {
   type CallMeta,
-  type NewBalance,
+  type FilledGap,
   type Progress,
   type ProviderAdapter,
   ProviderUnavailable,
@@ -41,6 +41,8 @@ export class FakeProvider {
   /** While it says so, fillers are mined and the answers are lost. */
   loseFillers: () => boolean = () => false;
   advances = 0;
+  /** Times that a gap was to be filled. */
+  fills = 0;
   inHand = 0;
   inHandMost = 0;
 
@@ -63,14 +65,18 @@ export class FakeProvider {
     };
   }
 
-  fillGap = async (_meta: CallMeta, wallet: WalletRecord, number: number): Promise<NewBalance> => {
+  fillGap = async (_meta: CallMeta, wallet: WalletRecord, number: number): Promise<FilledGap> => {
+    this.fills += 1;
     if (this.fillerAway > 0) {
       this.fillerAway -= 1;
       throw new ProviderUnavailable('no quorum', 1);
     }
     this.#use(wallet.id, number, 'filler');
     if (this.loseFillers()) throw new ProviderUnavailable('no answer', 1);
-    return { asset: 'ETH', units: fillFee };
+    return {
+      fee: { asset: 'ETH', units: fillFee },
+      transaction: { id: `0xfill${number}`, rawTransaction: '0x02', signingSessionIds: [`sig_fill${number}`] },
+    };
   };
 
   usedBy(walletId: string): Map<number, string> {

@@ -1,12 +1,16 @@
 /** What can go otherwise: crashes between any two steps, refusals, gaps, magic amounts, and many transfers at once. */
+import { Transaction } from 'ethers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ChainRejected, ChainUnavailable } from '../../../../gateway/chain/chain.ts';
 import { type Chains, openChains } from '../../../../gateway/chain/chains.ts';
+import { advanceIntent, failIntent, lastOf, type Move } from '../../../../gateway/intents/machine.ts';
 import type { IntentRecord } from '../../../../gateway/intents/record.ts';
+import { intentView } from '../../../../gateway/intents/view.ts';
 import { magicAmounts } from '../../../../gateway/providers/magic.ts';
 import { type Progress, ProviderRejected, ProviderUnavailable } from '../../../../gateway/providers/port.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../../gateway/providers/self-hosted/adapter.ts';
+import type { Submission } from '../../../../gateway/providers/self-hosted/progress.ts';
 import { networkOf, networks } from '../../../../gateway/registry/networks.ts';
 import type { WalletRecord } from '../../../../gateway/wallets/record.ts';
 import { startRedis, type TestRedis } from '../../../support/redis.ts';
@@ -104,6 +108,31 @@ describe.each(all)('on %s', (network) => {
     for (const progress of again) expect(progress).toEqual(first);
     expect(signer.orders).toHaveLength(orders);
     expect(await held(to)).toBe(before + BigInt(intent.units));
+  });
+
+  it('the first step repeated when all is over says what was signed, as the first would have', async () => {
+    const [from, to] = await pair(network);
+    for (const [amount, stage] of [
+      ['0.5', 'completed'],
+      [outcomeAmount('fails_on_chain'), 'failed'],
+    ] as const) {
+      const intent = transfer(from, to, amount, `txi_${stage}`);
+      const number = numberFor(from, stage === 'completed' ? 0 : 1);
+      const step = (nowMs: number) => adapter.advance(metaAt(nowMs), { intent, wallet: from, number });
+      const first = await step(startMs);
+      if (first.stage !== 'confirming') throw new Error(first.stage);
+      // Its answer was lost, and the store was away until long after.
+      const late = await step(startMs + 3_600_000);
+      expect(late).toMatchObject({ stage, submission: first.submission });
+      const over =
+        late.stage === 'completed'
+          ? advanceIntent({ ...intent, status: 'signing' }, late, startMs)
+          : late.stage === 'failed' && failIntent({ ...intent, status: 'signing' }, late, late.feePaid, startMs);
+      expect(intentView(lastOf(over as Move)).provider_details).toEqual({
+        raw_transaction: (first.submission as Submission).rawTransaction,
+        signing_session_ids: (first.submission as Submission).signingSessionIds,
+      });
+    }
   });
 
   it('a chain that is away after the signature gets the very same transaction later', async () => {
@@ -265,8 +294,19 @@ describe('EVM numbers', () => {
     if (first.stage !== 'broadcasting') throw new Error(first.stage);
     expect(first).toMatchObject({ subStatus: 'AWAITING_EARLIER_TRANSACTION', againAtMs: startMs + 100 });
     expect(first.providerTxId).toMatch(/^0x[0-9a-f]{64}$/);
-    const fees = await Promise.all([0, 1, 0, 1].map((number) => adapter.fillGap(metaAt(startMs), from, number)));
+    const filled = await Promise.all([0, 1, 0, 1].map((number) => adapter.fillGap(metaAt(startMs), from, number)));
+    const fees = filled.map(({ fee }) => fee);
     expect(fees.every(({ asset, units }) => asset === 'ETH' && units === fees[0]!.units && units > 0n)).toBe(true);
+    expect(filled[2]).toEqual(filled[0]);
+    for (const [number, { transaction }] of filled.slice(0, 2).entries()) {
+      const found = await chains.evm.transaction(transaction!.id, startMs);
+      expect(found).toMatchObject({ feeUnits: fees[0]!.units });
+      expect(transaction).toMatchObject({
+        rawTransaction: expect.stringMatching(/^0x02/),
+        signingSessionIds: [expect.any(String)],
+      });
+      expect(Transaction.from(transaction!.rawTransaction)).toMatchObject({ nonce: number, hash: transaction!.id });
+    }
     expect(signer.orders.map(({ purpose }) => purpose).sort()).toEqual([
       'txi_late',
       'wal_from:fill:0',
@@ -281,12 +321,15 @@ describe('EVM numbers', () => {
   it('that are used already need no filling', async () => {
     const [from, to] = await pair(sepolia);
     await drive(from, transfer(from, to, '1'), 0);
-    expect(await adapter.fillGap(metaAt(startMs), from, 0)).toEqual({ asset: 'ETH', units: 0n });
+    expect(await adapter.fillGap(metaAt(startMs), from, 0)).toEqual({
+      fee: { asset: 'ETH', units: 0n },
+      transaction: undefined,
+    });
   });
 
   it('cost less to fill than any transfer has set aside', async () => {
     const [from, to] = await pair(sepolia);
-    const fill = await adapter.fillGap(metaAt(startMs), from, 0);
+    const { fee: fill } = await adapter.fillGap(metaAt(startMs), from, 0);
     for (const asset of ['ETH', 'USDC']) {
       const draft = { intentId: 'x', wallet: from, asset, amount: '1', units: 1n, toAddress: addressOf(to) };
       expect((await adapter.quote(metaAt(startMs), draft)).fee.units).toBeGreaterThanOrEqual(fill.units);
@@ -378,5 +421,50 @@ describe('Solana', () => {
     expect(one!.last).toMatchObject({ stage: 'completed' });
     expect(one!.last.providerTxId).not.toBe(two!.last.providerTxId);
     expect(await held(to)).toBe(before + 2_000_000_000n);
+  });
+});
+
+describe('a Bitcoin amount that lies in many outputs', () => {
+  it('is refused at the quote where sixteen of them do not carry it, also while others hold them', async () => {
+    const [from, to] = await pair(testnet);
+    const address = addressOf(from);
+    // Beside the faucet's ten of 0.1 BTC.
+    for (let k = 0; k < 20; k += 1) await chains.bitcoin.fund(`small ${k}`, address, 'BTC', 900_000n);
+    const quote = (units: bigint) =>
+      adapter.quote(metaAt(startMs), {
+        intentId: 'txi_1',
+        wallet: from,
+        asset: 'BTC',
+        amount: '1',
+        units,
+        toAddress: addressOf(to),
+      });
+    // Ten of 10,000,000 sat and six of 900,000 sat.
+    const most = 105_400_000n;
+    for (let held = 0; held < 2; held += 1) {
+      await expect(quote(110_000_000n)).rejects.toMatchObject({
+        name: 'ProviderRejected',
+        field: 'amount',
+        issue: 'too_many_inputs',
+      });
+      await expect(quote(most)).rejects.toMatchObject({ issue: 'too_many_inputs' });
+      expect((await quote(most - 3_000n)).fee.units).toBeGreaterThan(0n);
+      await chains.bitcoin.hold('another', address, { to: addressOf(to), sats: 50_000_000n }, startMs);
+    }
+    const { last } = await drive(from, transfer(from, to, '0.4'), undefined);
+    expect(last.stage).toBe('completed');
+  });
+
+  it('is not refused for lack of money: that is the ledger’s to say', async () => {
+    const [from, to] = await pair(testnet);
+    const draft = {
+      intentId: 'x',
+      wallet: from,
+      asset: 'BTC',
+      amount: '5',
+      units: 5n * 10n ** 8n,
+      toAddress: addressOf(to),
+    };
+    expect((await adapter.quote(metaAt(startMs), draft)).fee.units).toBeGreaterThan(0n);
   });
 });

@@ -34,10 +34,11 @@ export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
   readonly store: TenantStore;
   readonly environment?: TokenEnvironment;
   readonly limits?: RateLimits;
+  readonly requestTimeoutMs?: number;
 }
 
 export async function restApp(options: RestAppOptions): Promise<RestApp> {
-  const { routes, environment = 'sandbox', limits, ...deps } = options;
+  const { routes, environment = 'sandbox', limits, requestTimeoutMs, ...deps } = options;
   const coordinator = new FakeCoordinator();
   const tokens = new MemoryTokens();
   const { log, lines } = collectLog();
@@ -51,6 +52,7 @@ export async function restApp(options: RestAppOptions): Promise<RestApp> {
     version: '0.0.0-test',
     admission,
     log,
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
     ...room,
     rest: {
       routes,
