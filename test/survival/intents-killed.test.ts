@@ -145,7 +145,7 @@ const statusEvents = (id: string): string[] =>
   events
     .filter(({ resource }) => resource.id === id)
     .map(({ type }) => type.replace('transaction_intent.', ''))
-    .filter((type) => type !== 'approval_recorded');
+    .filter((type) => type !== 'approval_recorded' && type !== 'updated');
 
 describe('of what was acknowledged', () => {
   test('every kind of process died, and its clients noticed', () => {
@@ -204,7 +204,12 @@ describe('on the chains', () => {
     const submitted = intents.filter(
       ({ wallet_id: id, provider_tx_id }) => provider_tx_id !== null && walletOf(id).hosting === 'self_hosted',
     );
+    for (const { id, provider_tx_id: txId, provider_details: details } of submitted) {
+      expect([id, txId, details]).toEqual([id, txId, expect.objectContaining({ raw_transaction: expect.any(String) })]);
+    }
     const fills = chains.transactions.filter(({ from, to, units }) => from === to && units === 0n);
+    const named = intents.flatMap(({ gap_transaction: gap }) => gap?.provider_tx_id ?? []);
+    expect(fills.map(({ id }) => id).sort()).toEqual(named.sort());
     const others = chains.transactions.filter((transaction) => !fills.includes(transaction));
     expect(others.map(({ id }) => id).sort()).toEqual(submitted.map(({ provider_tx_id: id }) => id).sort());
     expect(chains.transactions.filter(({ isMined }) => !isMined)).toEqual([]);
@@ -326,7 +331,7 @@ describe('of the events', () => {
       expect(own.filter(({ type }) => type.endsWith('.approval_recorded'))).toHaveLength(approvals.length);
       const versions = own.map(({ resource }) => resource.version);
       expect([...versions].sort((a, b) => a - b)).toEqual(versions);
-      expect(versions.at(-1)).toBe(version);
+      expect([id, [...new Set(versions)]]).toEqual([id, Array.from({ length: version }, (_, index) => index + 1)]);
     }
   });
 

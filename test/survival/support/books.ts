@@ -21,6 +21,7 @@ export interface BookedIntent {
   readonly provider_tx_id: string | null;
   readonly provider_error: { readonly code: string } | null;
   readonly provider_details: { readonly raw_transaction: string } | null;
+  readonly gap_transaction: { readonly provider_tx_id: string } | null;
   readonly approvals: readonly unknown[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly status_history: readonly { readonly status: string }[];

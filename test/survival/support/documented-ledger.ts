@@ -1,0 +1,260 @@
+/**
+ * A ledger of wallets, written from docs/wallet-api.md and fed with nothing but the event log that the API hands out. It
+ * shares no code with the product: amounts are parsed here, and what an intent sets aside, spends and gives back is as the
+ * page says it. Whatever contradicts the page is a line in `faults`.
+ */
+
+export interface ToldEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly sequence: number;
+  readonly timestamp: string;
+  readonly resource: { readonly type: string; readonly id: string; readonly version: number };
+  // biome-ignore lint/suspicious/noExplicitAny: every resource has another shape; each is read by its documented fields.
+  readonly data: { readonly object: any };
+}
+
+export interface ToldWallet {
+  readonly id: string;
+  readonly version: number;
+  readonly status: string;
+  readonly assets: readonly {
+    readonly symbol: string;
+    readonly balance: string;
+    readonly available: string;
+    readonly pending: string;
+  }[];
+}
+
+interface Account {
+  version: number;
+  status: string;
+  /** By symbol. */
+  readonly available: Map<string, bigint>;
+  readonly pending: Map<string, bigint>;
+  /** Every state that the wallet has had, as `stateOf` writes it. */
+  readonly states: Set<string>;
+}
+
+interface Intent {
+  status: string;
+  version: number;
+  isHolding: boolean;
+  readonly votes: number;
+}
+
+const scale = 18;
+/** "While the intent is open, amount and largest fee are set aside." */
+const open = new Set(['pending_approval', 'approved', 'signing', 'broadcasting', 'confirming']);
+const final = new Set(['completed', 'denied', 'rejected', 'expired', 'cancelled', 'failed']);
+/** The table of states of the page. */
+const next: Readonly<Record<string, readonly string[]>> = {
+  created: ['screening', 'denied'],
+  screening: ['pending_approval', 'approved', 'denied', 'failed'],
+  pending_approval: ['approved', 'rejected', 'expired', 'cancelled'],
+  approved: ['signing', 'cancelled', 'expired', 'failed'],
+  signing: ['broadcasting', 'failed'],
+  broadcasting: ['confirming', 'failed'],
+  confirming: ['completed', 'failed'],
+};
+const walletStatus: Readonly<Record<string, string>> = {
+  'wallet.frozen': 'frozen',
+  'wallet.unfrozen': 'active',
+  'wallet.archived': 'archived',
+};
+
+/** A decimal string as units of 10^-18. */
+export function decimal(text: string): bigint {
+  const match = /^(\d+)(?:\.(\d{1,18}))?$/.exec(text);
+  if (match === null) throw new Error(`no decimal: ${text}`);
+  return BigInt(match[1]!) * 10n ** BigInt(scale) + BigInt((match[2] ?? '').padEnd(scale, '0'));
+}
+
+/** One line that two equal states have in common. */
+export function stateOf({ version, status, assets }: ToldWallet): string {
+  const held = assets.map((asset) => {
+    const [balance, available, pending] = [asset.balance, asset.available, asset.pending].map(decimal) as [
+      bigint,
+      bigint,
+      bigint,
+    ];
+    if (balance !== available + pending) return `${asset.symbol} adds up wrongly`;
+    return `${asset.symbol} ${available}+${pending}`;
+  });
+  return `${version} ${status} ${held.join(' ')}`;
+}
+
+export class DocumentedLedger {
+  readonly faults: string[] = [];
+  readonly accounts = new Map<string, Account>();
+  readonly intents = new Map<string, Intent>();
+  readonly #deposits = new Set<string>();
+  readonly #rule: (walletId: string, intent: IntentTold, available: bigint) => boolean | undefined;
+  #sequence = 0;
+  #timestamp = '';
+
+  /** `rule`: whether the tenant's policy must deny an intent, given what was available before it; undefined: it may not say. */
+  constructor(
+    rule: (walletId: string, intent: IntentTold, available: bigint) => boolean | undefined = () => undefined,
+  ) {
+    this.#rule = rule;
+  }
+
+  /** All events of a tenant, from the first on, in their order. */
+  follow(events: readonly ToldEvent[]): void {
+    for (const event of events) {
+      const { sequence, timestamp, type, resource } = event;
+      this.#expect(sequence === this.#sequence + 1, event, `comes after sequence ${this.#sequence}`);
+      this.#expect(timestamp >= this.#timestamp, event, `is stamped before ${this.#timestamp}`);
+      this.#sequence = sequence;
+      this.#timestamp = timestamp;
+      if (resource.type === 'wallet') this.#wallet(event);
+      if (type.startsWith('transaction_intent.')) this.#intent(event);
+    }
+  }
+
+  /** A wallet as a read has shown it, at whatever moment. */
+  wasRead(wallet: ToldWallet): void {
+    const account = this.accounts.get(wallet.id);
+    if (account?.states.has(stateOf(wallet)) !== true) {
+      this.faults.push(`wallet ${wallet.id} was shown as it never was: ${stateOf(wallet)}`);
+    }
+  }
+
+  #wallet(event: ToldEvent): void {
+    const { type, resource, data } = event;
+    const shown = data.object as ToldWallet & { readonly deposit?: { asset: string; amount: string; tx_id: string } };
+    if (type === 'wallet.created') {
+      const available = new Map(shown.assets.map(({ symbol, available: units }) => [symbol, decimal(units)]));
+      this.accounts.set(resource.id, {
+        version: 1,
+        status: 'active',
+        available,
+        pending: new Map(),
+        states: new Set(),
+      });
+    }
+    const account = this.accounts.get(resource.id);
+    if (account === undefined) {
+      this.#expect(false, event, 'is of a wallet that nobody created');
+      return;
+    }
+    if (shown.deposit !== undefined) {
+      const { asset, amount, tx_id: txId } = shown.deposit;
+      const name = `${resource.id} ${txId}`;
+      this.#expect(!this.#deposits.has(name), event, 'credits a transaction twice');
+      this.#deposits.add(name);
+      const wasListed = account.available.has(asset);
+      if (!wasListed) account.version += 1;
+      account.available.set(asset, (account.available.get(asset) ?? 0n) + decimal(amount));
+    } else if (type !== 'wallet.created') {
+      account.version += 1;
+      account.status = walletStatus[type] ?? account.status;
+    }
+    this.#note(account);
+    this.#expect(account.states.has(stateOf(shown)), event, `shows ${stateOf(shown)}`);
+    this.#expect(
+      stateOf(shown) === this.#current(account),
+      event,
+      `shows ${stateOf(shown)}, not ${this.#current(account)}`,
+    );
+    this.#expect(resource.version === account.version, event, `has version ${resource.version}`);
+  }
+
+  #intent(event: ToldEvent): void {
+    const { type, resource } = event;
+    const told = event.data.object as IntentTold;
+    const happened = type.slice('transaction_intent.'.length);
+    const account = this.accounts.get(told.wallet_id);
+    if (account === undefined) {
+      this.#expect(false, event, 'is of a wallet that nobody created');
+      return;
+    }
+    const before = this.intents.get(resource.id);
+    const intent = before ?? { status: '', version: 0, isHolding: false, votes: 0 };
+    this.intents.set(resource.id, intent);
+    this.#expect(
+      resource.version === intent.version || resource.version === intent.version + 1,
+      event,
+      `has version ${resource.version} after ${intent.version}`,
+    );
+    intent.version = resource.version;
+    this.#expect(told.version === resource.version, event, `shows version ${told.version}`);
+    if (happened === 'approval_recorded') return;
+    if (happened === 'updated') {
+      this.#expect(told.status === intent.status, event, `changes ${intent.status} to ${told.status}`);
+      return;
+    }
+    const follows = intent.status === '' ? happened === 'created' : next[intent.status]?.includes(happened) === true;
+    this.#expect(follows && told.status === happened, event, `follows ${intent.status}, shows ${told.status}`);
+    intent.status = happened;
+    this.#move(event, account, intent, told);
+  }
+
+  #move(event: ToldEvent, account: Account, intent: Intent, told: IntentTold): void {
+    const add = (side: Map<string, bigint>, asset: string, units: bigint): void => {
+      side.set(asset, (side.get(asset) ?? 0n) + units);
+    };
+    const [amount, reserved] = [decimal(told.amount), decimal(told.fee.reserved)];
+    if (event.type === 'transaction_intent.screening') {
+      const mustDeny = this.#rule(told.wallet_id, told, account.available.get(told.asset) ?? 0n);
+      if (mustDeny !== undefined) this.#verdicts.set(event.resource.id, mustDeny);
+    }
+    if (['approved', 'pending_approval', 'denied'].includes(intent.status)) {
+      const mustDeny = this.#verdicts.get(event.resource.id);
+      this.#verdicts.delete(event.resource.id);
+      const isDenied = intent.status === 'denied';
+      this.#expect(mustDeny === undefined || mustDeny === isDenied, event, 'is not what the policy says of its moment');
+    }
+    if (open.has(intent.status) && !intent.isHolding) {
+      intent.isHolding = true;
+      for (const [asset, units] of [
+        [told.asset, amount],
+        [told.fee.asset, reserved],
+      ] as const) {
+        add(account.available, asset, -units);
+        add(account.pending, asset, units);
+      }
+    }
+    if (final.has(intent.status) && intent.isHolding) {
+      intent.isHolding = false;
+      for (const [asset, units] of [
+        [told.asset, amount],
+        [told.fee.asset, reserved],
+      ] as const) {
+        add(account.available, asset, units);
+        add(account.pending, asset, -units);
+      }
+      if (intent.status === 'completed') add(account.available, told.asset, -amount);
+      add(account.available, told.fee.asset, -decimal(told.fee.paid ?? '0'));
+    }
+    for (const [asset, units] of [...account.available, ...account.pending]) {
+      this.#expect(units >= 0n, event, `leaves ${units} of ${asset}`);
+    }
+    this.#note(account);
+  }
+
+  readonly #verdicts = new Map<string, boolean>();
+
+  #note(account: Account): void {
+    account.states.add(this.#current(account));
+  }
+
+  /** Assets in the order in which they were listed. */
+  #current({ version, status, available, pending }: Account): string {
+    return `${version} ${status} ${[...available].map(([asset, units]) => `${asset} ${units}+${pending.get(asset) ?? 0n}`).join(' ')}`;
+  }
+
+  #expect(holds: boolean, { sequence, type, resource }: ToldEvent, what: string): void {
+    if (!holds && this.faults.length < 50) this.faults.push(`event ${sequence} ${type} of ${resource.id} ${what}`);
+  }
+}
+
+export interface IntentTold {
+  readonly wallet_id: string;
+  readonly status: string;
+  readonly version: number;
+  readonly asset: string;
+  readonly amount: string;
+  readonly fee: { readonly asset: string; readonly reserved: string; readonly paid: string | null };
+}
