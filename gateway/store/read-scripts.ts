@@ -11,8 +11,8 @@ export const readEventsMax = 1_000;
 const idBatch = 200;
 const eventBatch = 100;
 /**
- * An event may be stamped earlier than its neighbours: clocks differ, and a run may commit long after it has read its
- * clock. By no more than an unanswered request is remembered (24 h), and an hour.
+ * An event that an earlier version has written may be stamped earlier than its neighbours: by no more than an unanswered
+ * request is remembered (24 h), and an hour.
  */
 const eventLateMs = 25 * 3_600_000;
 

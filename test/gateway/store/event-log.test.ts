@@ -123,7 +123,7 @@ it('finds by type, resource, connection and time what a look at every event find
     connectionId: fc.constantFrom(null, 'pcn_1', 'pcn_2'),
     /** Between one event and the next. */
     laterMs: fc.constantFrom(0, 1, hourMs),
-    /** Events of repeated requests are stamped with the time of the first attempt. */
+    /** A clock behind the others, or one that was read long before. */
     lateMs: fc.constantFrom(0, 0, 0, 1, 3 * hourMs, 23 * hourMs),
   });
   const optional = <T>(arb: fc.Arbitrary<T>) => fc.option(arb, { nil: undefined });
@@ -156,8 +156,13 @@ it('finds by type, resource, connection and time what a look at every event find
         for (const { createdAfterMs, createdBeforeMs, resourceId, connectionIds, ...rest } of queries) {
           const from = createdAfterMs === undefined ? undefined : nowMs + createdAfterMs * hourMs;
           const before = createdBeforeMs === undefined ? undefined : nowMs + createdBeforeMs * hourMs;
+          let latestMs = 0;
           const expected = events
-            .map((event, k) => ({ ...event, sequence: k + 1 }))
+            .map((event, k) => {
+              // No event is stamped earlier than the one before it.
+              latestMs = Math.max(latestMs, event.atMs);
+              return { ...event, atMs: latestMs, sequence: k + 1 };
+            })
             .filter(
               (event) =>
                 event.sequence > rest.afterSequence &&
