@@ -31,9 +31,23 @@ import type {
 } from '../sim/scenario/world.ts';
 import { CallFailed } from './sandbox-api.ts';
 
+/** Where a live cluster is reached from outside. */
+export interface ClusterAddress {
+  /** e.g. http://127.0.0.1:8080 */
+  readonly url: string;
+  /** With every scope. */
+  readonly token: string;
+  /** host:port; undefined: of a sandbox that runs already its banner alone tells it. */
+  readonly grpc?: string;
+  /** Likewise. */
+  readonly approverToken?: string;
+}
+
 /** What a kind of cluster adds to its world. */
 export interface ClusterPorts {
   readonly nodes: number;
+  /** undefined: it is simulated. */
+  readonly address?: ClusterAddress;
   /** Something was asked: let the world go on until it is answered. */
   readonly drive: () => void;
   readonly takeSnapshot: () => Promise<unknown>;
@@ -111,6 +125,26 @@ export class TestCluster {
 
   get nodes(): number {
     return this.#ports.nodes;
+  }
+
+  /** The base URL of a live cluster's REST API, e.g. http://127.0.0.1:8080. Throws an Error where there is none. */
+  get url(): string {
+    return this.#address('url');
+  }
+
+  /** host:port of a live cluster's gRPC API. Throws likewise. */
+  get grpc(): string {
+    return this.#address('grpc');
+  }
+
+  /** A bearer token of a live cluster with every scope. Throws likewise. */
+  get token(): string {
+    return this.#address('token');
+  }
+
+  /** Another principal's, of the same tenant: its approvals count for what the first has initiated. Throws likewise. */
+  get approverToken(): string {
+    return this.#address('approverToken');
   }
 
   /** Milliseconds since the cluster began: virtual, or real. */
@@ -274,6 +308,16 @@ export class TestCluster {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  #address(what: keyof ClusterAddress): string {
+    const { address } = this.#ports;
+    if (address === undefined) {
+      throw new Error(`a simulated cluster has no ${what}: take a live one, cluster({ live: true })`);
+    }
+    const found = address[what];
+    if (found !== undefined) return found;
+    throw new Error(`the ${what} of a sandbox that runs already is known to its banner alone (signmesh up)`);
   }
 
   #name(kind: string): string {

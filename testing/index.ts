@@ -5,6 +5,7 @@
 import type { TestCluster } from './cluster.ts';
 
 export type { Fault } from '../faults/fault.ts';
+export { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 export {
   CeremonyFailed,
   type InjectedFault,

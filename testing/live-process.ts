@@ -1,13 +1,17 @@
 /**
  * A sandbox of its own for a test: `signmesh up` as a child process, with a data directory, ports and a private Redis that
  * nobody else uses. It ends with `stop`, and, should this process die before, by itself.
+ *
+ * A start has no time limit: on a busy machine it takes as long as it takes. `up` gives itself up, and says why, when it
+ * makes no progress; here only its silence is too much.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeOwnFolder } from './own-folder.ts';
 
 export interface LiveProcessOptions {
   /** 5. */
@@ -27,8 +31,10 @@ export interface LiveProcess {
   readonly baseUrl: string;
   /** host:port */
   readonly grpc: string;
-  /** Secret of this sandbox alone. */
+  /** Of this sandbox alone, with every scope. Secret where the sandbox has a seed of its own. */
   readonly token: string;
+  /** Another principal's of the same tenant: approves what the first has initiated. */
+  readonly approverToken: string;
   readonly dataDir: string;
   /** Ends all its processes and removes its data. Repeatable. */
   stop(): Promise<void>;
@@ -38,22 +44,42 @@ interface ReadyLine {
   readonly http: string;
   readonly grpc: string;
   readonly token: string;
+  readonly approver_token: string;
 }
 
-const startWithinMs = 60_000;
+/** `up` says every second what it waits for; before that the command may compile a checkout, for a minute or two. */
+const silentWithinMs = 300_000;
+const saidCharsMax = 100_000;
+const portTries = 5;
+
+/** `up` ended before it was ready. */
+class StartFailed extends Error {}
 
 /** Resolves when every process serves. Rejects with the last words of `up` when it does not come to that. */
 export async function startLiveProcess(options: LiveProcessOptions = {}): Promise<LiveProcess> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-'));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      // Another process may take a port between the moment it is chosen and the moment it is used.
+      const wasTaken = error instanceof StartFailed && /is taken by another process/.test(error.message);
+      if (!wasTaken || attempt === portTries) throw error;
+    }
+  }
+}
+
+async function startOnce(options: LiveProcessOptions): Promise<LiveProcess> {
+  const { dataDir, remove } = await makeOwnFolder();
   const { nodes = 5, partialTimeoutMs = 300, nodesWaitMs = 2000, environment = {}, onOutput } = options;
   const { REDIS_URL: _, ...inherited } = process.env;
+  const httpPort = await freePort();
   const child = spawn(process.execPath, [join(packageRoot(), 'cli', 'signmesh.mjs'), 'up', '--json'], {
     env: {
       ...inherited,
       NO_COLOR: '1',
       SIGNMESH_DATA_DIR: dataDir,
-      SIGNMESH_HTTP_PORT: String(await freePort()),
-      SIGNMESH_GRPC_PORT: String(await freePort()),
+      SIGNMESH_HTTP_PORT: String(httpPort),
+      SIGNMESH_GRPC_PORT: String(await freePort(httpPort)),
       SIGNMESH_NODES: String(nodes),
       SIGNMESH_PARTIAL_TIMEOUT_MS: String(partialTimeoutMs),
       SIGNMESH_NODES_WAIT_MS: String(nodesWaitMs),
@@ -73,13 +99,14 @@ export async function startLiveProcess(options: LiveProcessOptions = {}): Promis
       child.kill('SIGTERM');
       await gone;
       process.off('exit', end);
-      rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+      remove();
     })();
     return stopping;
   };
   try {
     const ready = await readyLine(child, gone, onOutput);
-    return { baseUrl: ready.http, grpc: ready.grpc, token: ready.token, dataDir, stop };
+    const { http: baseUrl, grpc, token, approver_token: approverToken } = ready;
+    return { baseUrl, grpc, token, approverToken, dataDir, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -90,10 +117,9 @@ function readyLine(child: ChildProcess, gone: Promise<number>, onOutput?: (text:
   return new Promise((resolve, reject) => {
     let said = '';
     let output = '';
-    const timer = setTimeout(
-      () => reject(new Error(`the sandbox is not ready within ${startWithinMs} ms:\n${said}`)),
-      startWithinMs,
-    );
+    const silent = () =>
+      reject(new Error(`the sandbox is not ready, and has said nothing for ${silentWithinMs / 1000} s:\n${said}`));
+    const timer = setTimeout(silent, silentWithinMs);
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       output += text;
       const line = output.split('\n').find((one) => one.startsWith('{"event":"ready"') && one.endsWith('}'));
@@ -102,13 +128,14 @@ function readyLine(child: ChildProcess, gone: Promise<number>, onOutput?: (text:
       resolve(JSON.parse(line) as ReadyLine);
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      if (said.length < 100_000) said += text;
+      timer.refresh();
+      said = (said + text).slice(-saidCharsMax);
       onOutput?.(text);
     });
     child.once('error', reject);
     void gone.then((code) => {
       clearTimeout(timer);
-      reject(new Error(`the sandbox ended with ${code} before it was ready:\n${said}`));
+      reject(new StartFailed(`the sandbox ended with ${code} before it was ready:\n${said}`));
     });
   });
 }
@@ -120,13 +147,21 @@ function packageRoot(): string {
   return folder;
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/**
+ * On loopback, but not `other`. Below the range that the system takes ports of outgoing connections from: those of a busy
+ * machine would soon have it. At random, so that clusters that start at once choose different ones.
+ */
+async function freePort(other = 0): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_000, 20_000);
+    if (port !== other && (await isFree(port))) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
+    server.once('error', () => resolve(false));
+    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => server.close(() => resolve(true)));
   });
 }

@@ -13,7 +13,7 @@ import type { RunEvent } from '../faults/recording.ts';
 import type { LoggedEvent } from '../proto/event-log.ts';
 import type { Checker, Observation, Violation } from '../sim/observation.ts';
 import type { CallName, CallTypes, QuestionName, Questions, ScenarioWorld } from '../sim/scenario/world.ts';
-import { ApiError, CallFailed, type EventView, type SandboxApi } from './sandbox-api.ts';
+import { ApiError, CallFailed, type EventView, type FaultView, type SandboxApi } from './sandbox-api.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 
 export interface LiveWorldOptions {
@@ -29,7 +29,7 @@ export interface LiveWorldOptions {
 type Handlers = { readonly [Q in QuestionName]: (asks: Questions[Q]['asks']) => Promise<Questions[Q]['gets']> };
 
 const apiRepeatMs = 25;
-const apiPatienceMs = 20_000;
+const apiPatienceMs = 60_000;
 
 export class LiveWorld implements ScenarioWorld {
   readonly kind = 'live';
@@ -50,6 +50,7 @@ export class LiveWorld implements ScenarioWorld {
   #since = '';
   #recordingFrom = 0;
   #calls = 0n;
+  #faults = 0;
   #waking: NodeJS.Timeout | undefined;
 
   private constructor(options: LiveWorldOptions, receiver: WebhookReceiver | undefined) {
@@ -240,11 +241,23 @@ export class LiveWorld implements ScenarioWorld {
   };
 
   async #inject(fault: Fault): Promise<string> {
-    if (!fault.fault.startsWith('receiver_')) return (await this.#insist(() => this.#api.createFault(fault))).id;
+    if (!fault.fault.startsWith('receiver_')) return (await this.#createFault(fault)).id;
     const { id, orders } = this.#receiverFaults.arm(fault, this.nowMs());
     this.#receiverFaultIds.add(id);
     this.#perform(orders);
     return id;
+  }
+
+  /** It may strike what carries the answer: a name of its own then tells whether it was armed. */
+  #createFault(fault: Fault): Promise<FaultView> {
+    this.#faults += 1;
+    const named = { ...fault, id: fault.id ?? `${fault.fault}-${this.#run}-${this.#faults}` };
+    let isRepeated = false;
+    return this.#insist(async () => {
+      const found = isRepeated ? await this.#api.faultIfThere(named.id) : undefined;
+      isRepeated = true;
+      return found ?? (await this.#api.createFault(named));
+    });
   }
 
   #perform(orders: readonly Order[]): void {
@@ -275,15 +288,20 @@ export class LiveWorld implements ScenarioWorld {
     return undefined;
   }
 
-  /** Repeats while nobody answers: the gateway may be what the scenario took down. */
+  /**
+   * Repeats while nobody answers, for as long as something new is missing now and then: the gateway may be what the
+   * scenario took down, and the machine may be a busy one.
+   */
   async #insist<T>(ask: () => Promise<T>): Promise<T> {
-    const deadlineMs = performance.now() + apiPatienceMs;
-    for (;;) {
+    let deadlineMs = performance.now() + apiPatienceMs;
+    for (const said = new Set<string>(); ; ) {
       try {
         return await ask();
       } catch (error) {
         const mayRepeat = error instanceof ApiError && (error.status === 0 || error.status >= 500);
         if (!mayRepeat || performance.now() > deadlineMs) throw error;
+        if (!said.has(error.message)) deadlineMs = performance.now() + apiPatienceMs;
+        said.add(error.message);
       }
       await new Promise((resolve) => setTimeout(resolve, apiRepeatMs));
     }

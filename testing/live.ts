@@ -29,6 +29,7 @@ export async function liveCluster(options: LiveClusterOptions): Promise<TestClus
     let stopping: Promise<void> | undefined;
     return new TestCluster(world, {
       nodes: count,
+      address: { url: baseUrl, token, ...(own && { grpc: own.grpc, approverToken: own.approverToken }) },
       drive: () => undefined,
       takeSnapshot: () => api.takeSnapshot('test'),
       restoreSnapshot: (snapshot) => api.restoreSnapshot(snapshot as string),

@@ -95,6 +95,12 @@ export interface EventView {
   readonly data: { readonly object: object };
 }
 
+interface Answer {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly text: string;
+}
+
 export class SandboxApi {
   readonly #options: SandboxApiOptions;
 
@@ -110,8 +116,8 @@ export class SandboxApi {
 
   async health(): Promise<{ readonly status: string; readonly nodes_ready: number; readonly environment: string }> {
     // 503 carries the same body: it says what is missing.
-    const response = await this.#fetch('GET', '/v1/health', undefined);
-    return (await response.json()) as { status: string; nodes_ready: number; environment: string };
+    const { text } = await this.#fetch('GET', '/v1/health', undefined);
+    return JSON.parse(text) as { status: string; nodes_ready: number; environment: string };
   }
 
   /** `expiresInS`: a fault that is left behind ends by itself. */
@@ -122,6 +128,16 @@ export class SandboxApi {
 
   fault(id: string): Promise<FaultView> {
     return this.request('GET', `/v1/sandbox/faults/${encodeURIComponent(id)}`);
+  }
+
+  /** undefined: there is none of that id. */
+  async faultIfThere(id: string): Promise<FaultView | undefined> {
+    try {
+      return await this.fault(id);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
   }
 
   deleteFault(id: string): Promise<FaultView> {
@@ -209,7 +225,7 @@ export class SandboxApi {
   /** Any operation of the REST API. Rejects with ApiError. */
   async request<T>(method: string, path: string, body?: object): Promise<T> {
     const response = await this.#fetch(method, path, body === undefined ? undefined : JSON.stringify(body));
-    const text = await response.text();
+    const { text } = response;
     const answer = text === '' ? {} : (JSON.parse(text) as object);
     if (response.ok) return answer as T;
     const { error } = answer as { error?: { code: string; message: string; details?: readonly object[] } };
@@ -218,10 +234,11 @@ export class SandboxApi {
     throw new ApiError(response.status, error?.code ?? '', message);
   }
 
-  async #fetch(method: string, path: string, body: string | undefined): Promise<Response> {
+  /** The answer may also be cut short, by the death of the gateway: then there was none. */
+  async #fetch(method: string, path: string, body: string | undefined): Promise<Answer> {
     const { baseUrl, token, timeoutMs = 35_000 } = this.#options;
     try {
-      return await fetch(`${baseUrl}${path}`, {
+      const response = await fetch(`${baseUrl}${path}`, {
         method,
         headers: {
           authorization: `Bearer ${token}`,
@@ -230,6 +247,7 @@ export class SandboxApi {
         ...(body !== undefined && { body }),
         signal: AbortSignal.timeout(timeoutMs),
       });
+      return { ok: response.ok, status: response.status, text: await response.text() };
     } catch (error) {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       throw new ApiError(

@@ -1,47 +1,16 @@
-/**
- * Which process is meant by a process id: the id together with the moment the process began, so that an id that the
- * system has given to somebody else is never mistaken for ours, let alone signalled.
- */
-import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
-import { errorCode } from '../failure.ts';
+/** Records of processes: files that say which process is meant (actors/live/process-identity.ts). */
+import { rmSync } from 'node:fs';
+import { type ProcessIdentity, parseRecord } from '../../actors/live/process-identity.ts';
 import { readIfThere, replaceFile } from '../files.ts';
 
-export interface ProcessIdentity {
-  readonly pid: number;
-  /** Opaque; equal for the same process only. Empty: the process was gone before it could be looked at. */
-  readonly began: string;
-}
-
-export function identify(pid: number): ProcessIdentity {
-  return { pid, began: beganAt(pid) ?? '' };
-}
-
-/** A zombie, which waits only for its parent to take note, counts as gone. */
-export function isRunning(identity: ProcessIdentity): boolean {
-  return identity.began !== '' && beganAt(identity.pid) === identity.began;
-}
-
-/** Whether the system has made it stand still (SIGSTOP). Without /proc: as soon as it is asked. */
-export function isStopped(pid: number): boolean {
-  if (process.platform !== 'linux') return true;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat[stat.lastIndexOf(')') + 2] === 'T';
-  } catch {
-    return true;
-  }
-}
-
-/** Signals that very process, if it still runs. */
-export function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {
-  if (!isRunning(identity)) return;
-  try {
-    process.kill(identity.pid, name);
-  } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error;
-  }
-}
+export {
+  identify,
+  isRunning,
+  isStopped,
+  parseRecord,
+  processorMs,
+  signal,
+} from '../../actors/live/process-identity.ts';
 
 export function writeRecord(path: string, identity: ProcessIdentity): void {
   replaceFile(path, `${JSON.stringify(identity)}\n`);
@@ -54,41 +23,4 @@ export function removeRecord(path: string): void {
 /** undefined: no record, or one that is damaged and so names nobody. */
 export function readRecord(path: string): ProcessIdentity | undefined {
   return parseRecord(readIfThere(path) ?? '');
-}
-
-export function parseRecord(text: string): ProcessIdentity | undefined {
-  try {
-    const { pid, began } = JSON.parse(text) as Record<string, unknown>;
-    return typeof pid === 'number' && typeof began === 'string' ? { pid, began } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const tickMs = 10;
-
-/** Processor time that a process has used, its threads' too. 0: it is gone, or the system does not tell (no /proc). */
-export function processorMs(pid: number): number {
-  const fields = statFields(pid);
-  // utime and stime, in clock ticks; the kernel tells them to all programs in hundredths of a second.
-  return (Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)) * tickMs;
-}
-
-function beganAt(pid: number): string | undefined {
-  if (process.platform !== 'linux') {
-    const { status, stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
-    return status === 0 ? stdout.trim() : undefined;
-  }
-  const fields = statFields(pid);
-  return fields?.[0] === 'Z' ? undefined : fields?.[19];
-}
-
-/** From its third field (state) on: the second is the program's name in parentheses and may hold anything. */
-function statFields(pid: number): readonly string[] | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return undefined;
-  }
 }

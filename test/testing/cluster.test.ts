@@ -1,9 +1,24 @@
 /** The library for tests of one's own: a simulated cluster and a live one do the same, and say the same. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Client, credentials } from '@grpc/grpc-js';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { CallFailed, CeremonyFailed, cluster, type TestCluster } from '../../testing/index.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  CallFailed,
+  CeremonyFailed,
+  cluster,
+  type Fault,
+  ReceiptState,
+  type TestCluster,
+} from '../../testing/index.ts';
+import { makeOwnFolder } from '../../testing/own-folder.ts';
+import { isAlive } from '../cli/support/eventually.ts';
 import { root } from '../cli/support/up-process.ts';
 
 describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
@@ -77,6 +92,7 @@ describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
     const refused: unknown = await custody.sign(key, 'pay').catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(CeremonyFailed);
     expect((refused as CeremonyFailed).receipt.reasonCode).toBe('QUORUM_UNAVAILABLE');
+    expect((refused as CeremonyFailed).receipt.state).toBe(ReceiptState.BACKEND_FAILED);
     await expect(custody.inject({ fault: 'bad_partial', target: 'node/77' })).rejects.toThrow(/node\/77/);
   });
 
@@ -125,6 +141,115 @@ describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
     expect(await custody.session(key.id)).toBeUndefined();
     await custody.sign(await custody.makeKey(), 'afresh');
   });
+});
+
+describe('a live cluster, from outside', () => {
+  let custody: TestCluster;
+  beforeAll(async () => {
+    custody = await cluster({ live: true, nodes: 3 });
+  });
+  afterEach(() => custody.heal());
+  afterAll(() => custody.stop());
+
+  test('tells where it is and what to show it; the second principal’s approval counts', async () => {
+    const post = async (path: string, body: object, token = custody.token) => {
+      const response = await fetch(`${custody.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      const answer = (await response.json()) as { readonly id: string; readonly status?: string };
+      return { code: response.status, ...answer };
+    };
+    const rules = [{ id: 'two-people', effect: 'require_approval', when: 'true', approvals: { quorum: 1 } }];
+    expect(await post('/v1/policies', { name: 'two-people', rules })).toMatchObject({ code: 201 });
+    const connection = { provider: 'self_hosted', name: 'cluster', credentials: {} };
+    const { id: connectionId } = await post('/v1/provider-connections', connection);
+    const wallet = { name: 'first', provider_connection_id: connectionId, network: 'eip155:11155111' };
+    const { id: walletId } = await post('/v1/wallets', { ...wallet, policy: 'two-people' });
+    const destination = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' };
+    const intents = `/v1/wallets/${walletId}/transaction-intents`;
+    const created = await post(intents, { asset: 'ETH', amount: '0.25', destination });
+    expect(created).toMatchObject({ code: 201, status: 'pending_approval' });
+    const approve = `${intents}/${created.id}/approve`;
+    expect(await post(approve, {})).toMatchObject({ code: 403 });
+    expect(await post(approve, {}, custody.approverToken)).toMatchObject({ code: 200, status: 'approved' });
+    const client = new Client(custody.grpc, credentials.createInsecure());
+    await new Promise<void>((resolve, reject) => {
+      client.waitForReady(Date.now() + 20_000, (error) => (error ? reject(error) : resolve()));
+    });
+    client.close();
+  });
+
+  test.each<Fault>([
+    { fault: 'crash', target: 'gateway' },
+    { fault: 'crash', target: 'gateway', restart_after_ms: 1_000 },
+    { fault: 'pause', target: 'gateway', for_ms: 1_000 },
+    { fault: 'partition', target: 'gateway', for_ms: 1_000 },
+    { fault: 'redis_gone', for_ms: 1_500 },
+    { fault: 'crash', target: 'coordinator' },
+  ])('answers all the same when the fault strikes what carries the answer: %j', async (fault) => {
+    const key = await custody.makeKey({ threshold: 2, totalNodes: 3 });
+    const { id, strikes } = await custody.inject(fault);
+    expect(id).toMatch(new RegExp(`^${fault.fault}-`));
+    expect(await strikes()).toBe(1);
+    await custody.heal();
+    const { signature } = await custody.sign(key, 'afterwards');
+    expect(signature).toHaveLength(64);
+  });
+
+  test('answers a crash of the gateway in short words, too', async () => {
+    const crash = await custody.crash('gateway');
+    expect(await crash.strikes()).toBe(1);
+  });
+});
+
+test('a simulated cluster has no address, and says what has one', async () => {
+  const custody = await cluster();
+  for (const what of ['url', 'grpc', 'token', 'approverToken'] as const) {
+    expect(() => custody[what]).toThrow(`a simulated cluster has no ${what}: take a live one, cluster({ live: true })`);
+  }
+});
+
+test('three live clusters start at once', async () => {
+  const three = await Promise.all([1, 2, 3].map(() => cluster({ live: true, nodes: 2 })));
+  expect(new Set(three.map(({ url }) => url)).size).toBe(3);
+  const signatures = await Promise.all(
+    three.map(async (custody) => {
+      const key = await custody.makeKey({ threshold: 2, totalNodes: 2 });
+      return (await custody.sign(key, 'at once')).signature.length;
+    }),
+  );
+  expect(signatures).toEqual([64, 64, 64]);
+  await Promise.all(three.map((custody) => custody.stop()));
+});
+
+test('what a killed test leaves behind, the next one clears away', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'signmesh-leftovers-'));
+  onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
+  const living = await makeOwnFolder(parent);
+  const program = fileURLToPath(new URL('./child/live-cluster.mjs', import.meta.url));
+  const child = spawn(process.execPath, [program], {
+    env: { ...process.env, TMPDIR: parent },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await new Promise((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+  const folders = readdirSync(parent).map((name) => join(parent, name));
+  const abandoned = folders.find((folder) => !living.dataDir.startsWith(folder))!;
+  const pids = (JSON.parse(readFileSync(join(abandoned, 'data/run/ready.json'), 'utf8')) as { pids: object }).pids;
+  child.kill('SIGKILL');
+  await new Promise((resolve) => child.once('exit', resolve));
+  const next = await makeOwnFolder(parent);
+  expect(existsSync(abandoned)).toBe(false);
+  expect(Object.values(pids).filter((pid) => isAlive(pid as number))).toEqual([]);
+  // That of a process that lives is left alone, and so is what has no owner yet.
+  mkdirSync(join(parent, 'signmesh-test-just-made'));
+  const last = await makeOwnFolder(parent);
+  const left = [living, next, last].map(({ dataDir }) => basename(dirname(dataDir)));
+  expect(readdirSync(parent).sort()).toEqual([...left, 'signmesh-test-just-made'].sort());
+  for (const folder of [living, next, last]) folder.remove();
+  expect(readdirSync(parent)).toEqual(['signmesh-test-just-made']);
 });
 
 // A live client waits for half a minute before it gives a call up; the deadline itself is tested at the gateway.
