@@ -12,13 +12,11 @@
  * Digests are `transcriptHash` values: injective in their parts. A signature each would do the same for twenty times the
  * time.
  */
-import { concatBytes, encodeParts, equalBytes, transcriptHash, u32be, u64be, utf8 } from './bytes.ts';
+import { concatBytes, encodeParts, equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { hkdfSha256, mac } from './hashing.ts';
 import { agreedSecret } from './identity.ts';
 
 const KEY_SALT = utf8('signmesh/order-key/v1');
-const yes = Uint8Array.of(1);
-const no = Uint8Array.of(0);
 
 /** What is ordered, as the request said it: nothing here was looked up or interpreted. */
 export interface OrderTerms {
@@ -40,7 +38,7 @@ export interface OrderTerms {
   /** Signs only together with an order for a witness. */
   readonly needsWitness: boolean;
   /** Milliseconds since the Unix epoch; from then on the order counts no more. */
-  readonly expiresMs: bigint;
+  readonly expiresMs: number;
 }
 
 /** What a session's witness was admitted for. */
@@ -107,26 +105,25 @@ function orderKey(
 
 /** 32 bytes over everything that is ordered. */
 export function orderDigest(terms: OrderTerms): Uint8Array {
-  return transcriptHash(
-    'signmesh/order/v1',
-    utf8(terms.tenant),
-    utf8(terms.sessionId),
-    utf8(terms.keyId),
-    // What came off a wire may be negative; it must not throw here.
-    u32be(terms.keystoreType >>> 0),
-    utf8(terms.curve),
-    utf8(terms.derivationPath),
-    terms.message,
-    utf8(terms.intentId),
-    terms.walletService ? yes : no,
-    terms.needsWitness ? yes : no,
-    u64be(BigInt.asUintN(64, terms.expiresMs)),
-  );
+  // As JSON, since one text costs a third of eleven parts; it is as injective, and the message is not text.
+  const text = JSON.stringify([
+    terms.tenant,
+    terms.sessionId,
+    terms.keyId,
+    terms.keystoreType,
+    terms.curve,
+    terms.derivationPath,
+    terms.intentId,
+    terms.walletService,
+    terms.needsWitness,
+    terms.expiresMs,
+  ]);
+  return transcriptHash('signmesh/order/v1', utf8(text), terms.message);
 }
 
 /** 32 bytes over the session whose witness was admitted. */
 export function witnessDigest({ tenant, sessionId }: WitnessTerms): Uint8Array {
-  return transcriptHash('signmesh/witness-order/v1', utf8(tenant), utf8(sessionId));
+  return transcriptHash('signmesh/witness-order/v1', utf8(JSON.stringify([tenant, sessionId])));
 }
 
 /** 32 bytes over the key that is to be deleted. A key's name is never used again, so that the order needs no expiry. */

@@ -3,9 +3,9 @@
  * but the envelope, a dozen fields that every frame has, is written straight into one array: it would otherwise cost
  * more than most bodies. Names and numbers come from the descriptor.
  */
-import { type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf';
-import { complete } from './complete.ts';
+import type { DescMessage } from '@bufbuild/protobuf';
 import { FrameSchema } from './gen/signmesh/wire/v1/frame_pb.ts';
+import { encodeMessage } from './message-encoding.ts';
 
 const varintType = 0;
 const lengthDelimitedType = 2;
@@ -58,7 +58,7 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
   if (attempt >>> 0 !== attempt) throw new RangeError('an attempt is an unsigned 32-bit integer');
   if (!Number.isSafeInteger(deadlineMs) || deadlineMs < 0)
     throw new RangeError('a deadline is milliseconds since 1970');
-  const body = toBinary(kind.schema, complete(kind.schema, message.body.value as MessageShape<DescMessage>));
+  const body = encodeMessage(kind.schema, message.body.value);
 
   const length =
     textSize(to) +

@@ -33,7 +33,7 @@ export interface OrderedTerms {
   readonly intentId: string;
   readonly walletService: boolean;
   readonly needsWitness: boolean;
-  readonly expiresMs: bigint;
+  readonly expiresMs: number;
 }
 
 /** The call that an order is for, as its gateway admitted it. */
@@ -102,10 +102,10 @@ function signingOrders(
   const { HUMAN_REQUIRED } = ApprovalMode;
   const sessionId = newId('sig', Math.floor(nowMs), random);
   const needsWitness = request.approvalMode === HUMAN_REQUIRED || walletTerms?.approvalMode === HUMAN_REQUIRED;
-  const expiresEpochMs = BigInt(Math.floor(nowMs) + orderLifetimeMs);
+  const expiresMs = Math.floor(nowMs) + orderLifetimeMs;
   const order = {
     sessionId,
-    expiresEpochMs,
+    expiresEpochMs: BigInt(expiresMs),
     needsWitness,
     macs: macs.order({
       tenant,
@@ -118,7 +118,7 @@ function signingOrders(
       intentId: request.transactionIntentId,
       walletService,
       needsWitness,
-      expiresMs: expiresEpochMs,
+      expiresMs,
     }),
   };
   if (!needsWitness || request.humanApprovalWitness.length === 0) return { order };

@@ -30,6 +30,7 @@ export function orderFault(
 ): OrderFault | undefined {
   const { order } = request;
   if (order === undefined) return fault(ORDER_MISSING, 'no gateway ordered this');
+  const expiresMs = Number(order.expiresEpochMs);
   const digest = orderDigest({
     tenant,
     sessionId: session,
@@ -41,13 +42,13 @@ export function orderFault(
     intentId: order.transactionIntentId,
     walletService: order.walletService,
     needsWitness: order.needsWitness,
-    expiresMs: order.expiresEpochMs,
+    expiresMs,
   });
   if (!macHolds(key, digest, order.mac)) {
     return fault(ORDER_INVALID, 'what is asked for is not what a gateway ordered');
   }
   // From here on the order is a gateway's own word.
-  if (nowMs >= Number(order.expiresEpochMs)) return fault(ORDER_EXPIRED, 'the time of the order is over');
+  if (nowMs >= expiresMs) return fault(ORDER_EXPIRED, 'the time of the order is over');
   if (!isOrdered(request.scheme, order)) {
     return fault(ORDER_INVALID, 'the scheme is not one that the gateway ordered');
   }

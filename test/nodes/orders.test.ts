@@ -111,7 +111,7 @@ describe('a node that is asked for a partial', () => {
     ] as const) {
       const { node, request } = asked();
       node.nowMs = nowMs;
-      const order = node.order(names, request, { expiresMs: 1_000n });
+      const order = node.order(names, request, { expiresMs: 1_000 });
       expect(refusalOf(node, { ...request, order })).toBe(expected);
     }
   });

@@ -7,7 +7,7 @@ import { macFor } from '../../proto/orders.ts';
 import type { Roster } from '../../proto/roster.ts';
 
 /** Far beyond the clocks of tests. */
-const expiresMs = 4_000_000_000_000n;
+const expiresMs = 4_000_000_000_000;
 
 /** The fields of an order that are not in the request, and whether a witness was admitted. */
 export interface OrderWish {
@@ -15,7 +15,7 @@ export interface OrderWish {
   readonly walletService?: boolean;
   readonly keystoreType?: number;
   readonly curve?: string;
-  readonly expiresMs?: bigint;
+  readonly expiresMs?: number;
   readonly needsWitness?: boolean;
   readonly witness?: boolean;
 }
@@ -49,7 +49,7 @@ export function orderFor(
     walletService,
     keystoreType,
     curve,
-    expiresEpochMs: terms.expiresMs,
+    expiresEpochMs: BigInt(terms.expiresMs),
     needsWitness,
     mac: macFor(nodeId, macs.order(terms)),
     witnessMac: wish.witness === true ? macFor(nodeId, macs.witness(terms)) : new Uint8Array(),
