@@ -34,6 +34,10 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
     nodesWaitMs: settings.SIGNMESH_NODES_WAIT_MS,
     partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,
     sandbox: settings.SIGNMESH_ENVIRONMENT === 'sandbox',
+    readyMade:
+      settings.SIGNMESH_ENVIRONMENT === 'sandbox'
+        ? { tenant: sandboxTenant, sessions: Object.values(sandboxSessions) }
+        : undefined,
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
 }

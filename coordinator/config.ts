@@ -22,6 +22,8 @@ export interface SessionConfig {
   readonly coordinatorBoot: string;
   /** Whether gateways may inspect sessions and preview partials. */
   readonly sandbox: boolean;
+  /** The ready-made keys of a sandbox: nodes 1 to n deal them, and no others. */
+  readonly readyMade?: { readonly tenant: string; readonly sessions: readonly string[] } | undefined;
   /**
    * Where the size of a pool's batches of nonces begins (default 32; it doubles while a pool runs low). A world that
    * starts a thousand clusters a second has fewer dealt ahead.

@@ -3,9 +3,9 @@
  *
  * Nodes make these bytes and the coordinator checks the same ones, so they stand here, where both can reach them.
  *
- * - The *session context* names tenant, session, attempt, roster, curve, threshold, size and, if given, the scheme. Every
- *   other transcript and every proof of possession begins with it, so that nothing said in one session, attempt or cluster
- *   holds in another.
+ * - The *session context* names tenant, session, attempt, roster, curve, threshold, participants and, if given, the scheme.
+ *   Every other transcript and every proof of possession begins with it, so that nothing said in one session, attempt or
+ *   cluster holds in another.
  * - An *opening* is a dealer's public part; the dealer's identity signs its transcript. An opening that a client plays
  *   has commitments only: its possession, sealing key and signature count as empty, whatever they hold.
  * - A *sealed share* is bound to (context, sender, recipient) as associated data, and signed by its dealer, so that a
@@ -23,12 +23,13 @@ import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
 import { verify } from './identity.ts';
 import { BoundedMemo } from './memo.ts';
+import { participantsOf, type Sharing } from './participants.ts';
 import { verifyPossession } from './possession.ts';
 import { open, sealingKeyMatches } from './sealing.ts';
 import { validateCommitments, verifyShare } from './vss.ts';
 
 /** What one attempt of a DKG session is about. All of it is public and fixed for the attempt. */
-export interface DkgTerms {
+export interface DkgTerms extends Sharing {
   readonly tenant: string;
   readonly session: string;
   readonly attempt: number;
@@ -36,7 +37,6 @@ export interface DkgTerms {
   readonly rosterDigest: Uint8Array;
   readonly curve: Curve;
   readonly threshold: number;
-  readonly totalNodes: number;
   /** The name of the only scheme that the key will sign with; absent or empty: that of its first signature. */
   readonly scheme?: string;
 }
@@ -83,7 +83,7 @@ export function sessionContext(terms: DkgTerms): Uint8Array {
   const known = contexts.current.get(terms);
   if (known !== undefined) return known;
   const context = transcriptHash(
-    'signmesh/dkg/context/v1',
+    'signmesh/dkg/context/v2',
     utf8(terms.tenant),
     utf8(terms.session),
     u32be(terms.attempt),
@@ -91,8 +91,8 @@ export function sessionContext(terms: DkgTerms): Uint8Array {
     utf8(terms.curve),
     u32be(terms.threshold),
     u32be(terms.totalNodes),
-    // A key that its first signature binds has the context that keys had before there were schemes.
-    ...(terms.scheme ? [utf8(terms.scheme)] : []),
+    ...participantsOf(terms).map(u32be),
+    utf8(terms.scheme ?? ''),
   );
   contexts.current.set(terms, context);
   return context;
@@ -200,9 +200,7 @@ export function verifyOpening(
   opening: DealerOpening,
   identityKey: Uint8Array,
 ): OpeningFault | undefined {
-  if (!Number.isInteger(opening.dealer) || opening.dealer < 1 || opening.dealer > terms.totalNodes) {
-    return 'OPENING_INVALID';
-  }
+  if (!participantsOf(terms).includes(opening.dealer)) return 'OPENING_INVALID';
   if (!opening.played && !isSignedOpening(terms, opening, identityKey)) return 'OPENING_INVALID';
   const name = opening.played ? '' : openingName(terms, opening, identityKey);
   if (name !== '' && goodOpenings.current.get(name) === 'proven') return undefined;

@@ -8,7 +8,8 @@
 import { equalBytes, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
-import { assertNodeId, assertThreshold } from './polynomial.ts';
+import { assertParticipants, participantsOf, placeOf, type Sharing } from './participants.ts';
+import { assertThreshold } from './polynomial.ts';
 import { combineCommitments, validateCommitments, verificationShare } from './vss.ts';
 
 /** What anybody may know of a key. All arrays are read-only by convention. */
@@ -16,9 +17,11 @@ export interface PublicKeyPackage {
   readonly curve: Curve;
   readonly threshold: number;
   readonly totalNodes: number;
+  /** The ids of the nodes that hold a share, ascending. */
+  readonly participants: readonly number[];
   /** The group public key, an encoded point. */
   readonly publicKey: Uint8Array;
-  /** X_i = x_i·G for every node; index 0 is node 1. */
+  /** X_i = x_i·G for every participant, in their order. */
   readonly verificationShares: readonly Uint8Array[];
   /** 32 bytes: the BIP-32 chain code that stands beside the key. */
   readonly chainCode: Uint8Array;
@@ -33,11 +36,10 @@ export interface KeyPackage extends PublicKeyPackage {
   readonly signingShare: bigint;
 }
 
-/** The public inputs of a finished DKG: `commitmentsByDealer[0]` are dealer 1's. */
-export interface DkgTranscript {
+/** The public inputs of a finished DKG: `commitmentsByDealer` are those of the participants, in their order. */
+export interface DkgTranscript extends Sharing {
   readonly curve: Curve;
   readonly threshold: number;
-  readonly totalNodes: number;
   readonly commitmentsByDealer: readonly (readonly Uint8Array[])[];
 }
 
@@ -48,7 +50,9 @@ export interface DkgTranscript {
  */
 export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   const { curve, threshold, totalNodes, commitmentsByDealer } = transcript;
+  const participants = participantsOf(transcript);
   assertThreshold(threshold, totalNodes);
+  assertParticipants(transcript);
   if (commitmentsByDealer.length !== totalNodes) {
     throw new CryptoError('INVALID_COMMITMENTS', `expected the commitments of ${totalNodes} dealers`);
   }
@@ -57,17 +61,17 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
       validateCommitments(curve, commitments, threshold);
     } catch (error) {
       if (!(error instanceof CryptoError)) throw error;
-      throw new CryptoError(error.code, `dealer ${index + 1}: ${error.message}`, [index + 1]);
+      const dealer = participants[index]!;
+      throw new CryptoError(error.code, `dealer ${dealer}: ${error.message}`, [dealer]);
     }
   }
   const groupCommitments = combineCommitments(curve, commitmentsByDealer);
-  const verificationShares = Array.from({ length: totalNodes }, (_, index) =>
-    verificationShare(curve, groupCommitments, index + 1),
-  );
+  const verificationShares = participants.map((id) => verificationShare(curve, groupCommitments, id));
   return {
     curve,
     threshold,
     totalNodes,
+    participants,
     publicKey: groupCommitments[0]!,
     verificationShares,
     chainCode: chainCodeOf(transcript),
@@ -78,7 +82,8 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
 /**
  * Finishes the DKG at one node: sums the verified shares and checks the sum against the commitments.
  *
- * @param sharesByDealer the shares dealt to this node, dealer 1 first, its own included; each already verified. Secret.
+ * @param sharesByDealer the shares dealt to this node, in the participants' order, its own included; each already
+ *   verified. Secret.
  * @throws as `publicKeyPackage`; INVALID_SHARE if the sum does not fit the commitments, or a share is missing
  */
 export function finishDkg(
@@ -86,21 +91,22 @@ export function finishDkg(
 ): KeyPackage {
   const { curve, totalNodes, nodeId, sharesByDealer } = input;
   const shared = publicKeyPackage(input);
-  assertNodeId(nodeId, totalNodes);
+  const place = placeOf(shared, nodeId);
   if (sharesByDealer.length !== totalNodes) {
     throw new CryptoError('INVALID_SHARE', `expected the shares of ${totalNodes} dealers`);
   }
   const group = groupOf(curve);
   let signingShare = 0n;
   for (const share of sharesByDealer) signingShare = (signingShare + share) % group.order;
-  if (signingShare <= 0n || !equalBytes(group.baseMultiply(signingShare), shared.verificationShares[nodeId - 1]!)) {
+  if (signingShare <= 0n || !equalBytes(group.baseMultiply(signingShare), shared.verificationShares[place]!)) {
     throw new CryptoError('INVALID_SHARE', 'the sum of the shares does not fit the commitments');
   }
-  const { threshold, publicKey, verificationShares, chainCode, groupCommitments } = shared;
+  const { threshold, participants, publicKey, verificationShares, chainCode, groupCommitments } = shared;
   return {
     curve,
     threshold,
     totalNodes,
+    participants,
     publicKey,
     verificationShares,
     chainCode,

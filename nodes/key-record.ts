@@ -7,6 +7,7 @@
 import { fromHex, toHex, utf8 } from '../crypto/bytes.ts';
 import { type Curve, groupOf } from '../crypto/group.ts';
 import type { KeyPackage } from '../crypto/key-package.ts';
+import { participantsOf } from '../crypto/participants.ts';
 import { bindingAtMaking, type KeyBinding } from '../proto/key-schemes.ts';
 import type { NodeRecord } from './records.ts';
 
@@ -24,6 +25,8 @@ export interface KeyPackageJson {
   readonly curve: Curve;
   readonly threshold: number;
   readonly total_nodes: number;
+  /** Records of an earlier version have none: nodes 1 to `total_nodes`. */
+  readonly participants?: readonly number[];
   readonly node_id: number;
   readonly signing_share: string;
   readonly public_key: string;
@@ -37,6 +40,7 @@ export function keyPackageToJson(keyPackage: KeyPackage): KeyPackageJson {
     curve: keyPackage.curve,
     threshold: keyPackage.threshold,
     total_nodes: keyPackage.totalNodes,
+    participants: keyPackage.participants,
     node_id: keyPackage.nodeId,
     signing_share: toHex(groupOf(keyPackage.curve).encodeScalar(keyPackage.signingShare)),
     public_key: toHex(keyPackage.publicKey),
@@ -51,6 +55,7 @@ export function keyPackageFromJson(json: KeyPackageJson): KeyPackage {
     curve: json.curve,
     threshold: json.threshold,
     totalNodes: json.total_nodes,
+    participants: participantsOf({ totalNodes: json.total_nodes, participants: json.participants }),
     nodeId: json.node_id,
     signingShare: groupOf(json.curve).decodeNonZeroScalar(fromHex(json.signing_share)),
     publicKey: fromHex(json.public_key),

@@ -31,7 +31,7 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
   InitiateDkgRequest: {
     session_id: `Names the session and its key within the tenant. \`${sessionIdPattern.source.slice(1, -1)}\`, not beginning with ${reservedSessionPrefixes.map((prefix) => `\`${prefix}\``).join(' or ')}. Empty: the server makes a \`dkg_…\`. A known id is \`DUPLICATE_SESSION\`.`,
     threshold: `How many nodes sign. ${thresholdMin} ≤ threshold ≤ total_nodes, else \`INVALID_THRESHOLD\`. 0: ${defaultThreshold}.`,
-    total_nodes: `How many nodes hold a share: nodes 1 to total_nodes. At most the nodes of the cluster (${defaultTotalNodes} by default, up to ${nodesMax}). 0: ${defaultTotalNodes}.`,
+    total_nodes: `How many nodes hold a share: nodes 1 to total_nodes, unless others take the place of unreachable ones. At most the nodes of the cluster (${defaultTotalNodes} by default, up to ${nodesMax}). 0: ${defaultTotalNodes}.`,
     derivation: 'Curve and account of the key: see ThresholdDerivation.',
     context,
   },
@@ -44,8 +44,8 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
   },
   DkgShareExchangeRequest: {
     session_id: 'A DKG session of this tenant, else `SESSION_NOT_FOUND`.',
-    sender_node_id: 'The dealer, 1 to total_nodes. 0: every one. Outside: `NODE_NOT_PARTICIPANT`.',
-    recipient_node_id: 'Who verifies, 1 to total_nodes. 0: every one. Outside: `NODE_NOT_PARTICIPANT`.',
+    sender_node_id: 'The dealer, a node of the session. 0: every one. Another: `NODE_NOT_PARTICIPANT`.',
+    recipient_node_id: 'Who verifies, a node of the session. 0: every one. Another: `NODE_NOT_PARTICIPANT`.',
     encrypted_share: `Empty: the sender’s process deals. Given: client-supplied, in the sender’s place, and both ids and \`commitments\` are needed. ${scalar}, not encrypted (mock mode).`,
     commitments:
       'Only with `encrypted_share`: as many points as the threshold, compressed (33 bytes on secp256k1, 32 on ed25519), constant term first.',
@@ -80,7 +80,8 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
   },
   SignatureShareRequest: {
     signing_session_id: 'A signing session of this tenant, else `SESSION_NOT_FOUND`.',
-    node_id: 'Whose partial, 1 to total_nodes. 0: a live quorum’s. Outside, or excluded: `NODE_NOT_PARTICIPANT`.',
+    node_id:
+      'Whose partial, a node that holds a share of the key. 0: a live quorum’s. Another, or excluded: `NODE_NOT_PARTICIPANT`.',
     partial_signature: `Empty: the node’s process makes it. Given: it stands in for that node’s own, and \`node_id\` is needed. ${scalar}.`,
     ephemeral_public_key:
       'Optional: the nonce point R that the caller believes in, 33 or 32 bytes. Another one than the attempt’s is `INVALID_REQUEST`.',

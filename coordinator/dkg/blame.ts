@@ -26,6 +26,7 @@ import { advance } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import { nodeList } from '../session/wording.ts';
 import { concludeDkg, discardAttempt } from './closing.ts';
+import { nodesAfter } from './replacing.ts';
 import { type DkgTurn, isPlayed, nodeIds, pair, sortedPairs, suppliedOpening, termsOf } from './state.ts';
 
 /** Whether two openings of one dealer are the same bytes. */
@@ -104,7 +105,7 @@ export function judgeVerdict(turn: DkgTurn, recipient: number, verdict: DkgVerdi
 export function falseResults(turn: DkgTurn): number[] {
   const { record, work } = turn.state;
   if (!work.sawAll || [...work.offered].some((dealer) => !isPlayed(record, dealer))) return [];
-  const { curve, threshold, totalNodes, played } = record.ceremony;
+  const { curve, threshold, totalNodes, participants, played } = record.ceremony;
   const terms = termsOf(record, turn.config);
   const openings = nodeIds(record).map((dealer) => {
     const commitments = played[dealer]?.map((point) => Buffer.from(point, 'hex'));
@@ -114,7 +115,7 @@ export function falseResults(turn: DkgTurn): number[] {
   if (openings.some((opening) => opening === undefined)) return [];
   const complete = openings.map((opening) => opening!);
   const commitmentsByDealer = complete.map((opening) => opening.commitments);
-  const expected = publicKeyPackage({ curve, threshold, totalNodes, commitmentsByDealer });
+  const expected = publicKeyPackage({ curve, threshold, totalNodes, participants, commitmentsByDealer });
   const transcriptDigest = finishDigest(sessionContext(terms), { openings: complete, ...expected });
   return [...work.finished]
     .filter(
@@ -140,15 +141,27 @@ export function failAttempt(
   const stalled = [...new Set(stalledBy)].sort((a, b) => a - b);
   const unproven: ReasonCode = stalled.length > 0 ? 'NODE_REFUSED' : 'TRANSCRIPT_MISMATCH';
   const reason = culprits.length > 0 ? 'DEALER_MISBEHAVED' : unproven;
-  const text = culprits.length > 0 ? `${nodeList(culprits)} broke the protocol: ${detail}` : detail;
-  const failed = { ...answer(reason, text), state: ReceiptState.BACKEND_FAILED as const };
+  const why = culprits.length > 0 ? `${nodeList(culprits)} broke the protocol: ${detail}` : detail;
+  const failedWith = (text: string) => ({ ...answer(reason, text), state: ReceiptState.BACKEND_FAILED as const });
   if (record.ceremony.mayBeFinal) {
+    const failed = failedWith(why);
     const kept = { verified: sortedPairs(work.verified), culprits, stalledBy: stalled };
     concludeDkg(turn, advance(record, failed, turn.context, kept), { culprits });
     return;
   }
   const { attempt } = record.ceremony;
-  const changes = { attempt: attempt + 1, fresh: true, played: {}, verified: [], culprits, stalledBy: stalled };
+  const next = nodesAfter(turn, [...culprits, ...stalled]);
+  const others = next.participants?.some((id) => !nodeIds(record).includes(id));
+  const failed = failedWith(others ? `${why}; the next attempt is of ${nodeList(next.participants!)}` : why);
+  const changes = {
+    attempt: attempt + 1,
+    fresh: true,
+    played: {},
+    verified: [],
+    culprits,
+    stalledBy: stalled,
+    ...next,
+  };
   concludeDkg(turn, advance(record, failed, turn.context, changes), { culprits });
   discardAttempt(turn, record);
 }

@@ -18,6 +18,7 @@ import { advance } from '../session/record.ts';
 import { resumeFault } from '../session/resume.ts';
 import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
+import { outsideOf } from '../session/wording.ts';
 import { expireDkg } from './closing.ts';
 import { duplicate } from './initiation.ts';
 import { pumpDkg } from './round.ts';
@@ -95,13 +96,16 @@ function exchange(turn: DkgTurn, call: ExchangeCall): void {
 
 /** What is wrong with the call itself. */
 function shapeFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
-  const { totalNodes, threshold, curve } = turn.state.record.ceremony;
+  const { record } = turn.state;
+  const { threshold, curve } = record.ceremony;
   const ids = [
     ['sender_node_id', request.senderNodeId],
     ['recipient_node_id', request.recipientNodeId],
   ] as const;
   for (const [field, id] of ids) {
-    if (id < 0 || id > totalNodes) return answer('NODE_NOT_PARTICIPANT', `${field} ${id} is outside 1..${totalNodes}`);
+    if (id !== 0 && !nodeIds(record).includes(id)) {
+      return answer('NODE_NOT_PARTICIPANT', `${field} ${id} is ${outsideOf(record.ceremony)}`);
+    }
   }
   const { encryptedShare, commitments } = request;
   if (encryptedShare.length === 0 && commitments.length === 0) return undefined;
@@ -147,13 +151,13 @@ function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefine
 
 /** Dealers that are all client-supplied prove nothing, and can be chosen so that they add up to no key. */
 function sumFault(record: DkgSession, dealer: number, commitments: readonly Uint8Array[]): Answer | undefined {
-  const { curve, threshold, totalNodes, played } = record.ceremony;
+  const { curve, threshold, totalNodes, participants, played } = record.ceremony;
   const commitmentsByDealer = nodeIds(record).map((id) =>
     id === dealer ? commitments : played[id]?.map((point) => Buffer.from(point, 'hex')),
   );
   if (!commitmentsByDealer.every((known) => known !== undefined)) return undefined;
   try {
-    publicKeyPackage({ curve, threshold, totalNodes, commitmentsByDealer });
+    publicKeyPackage({ curve, threshold, totalNodes, participants, commitmentsByDealer });
     return undefined;
   } catch (error) {
     if (!(error instanceof CryptoError)) throw error;

@@ -25,7 +25,10 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
     const proof = proofOf(call, checked.fault, undefined, config.resumeKey, context);
     return { state: { phase: 'unborn', tampered: false }, effects: [replyEffect(call, proof), { kind: 'stop' }] };
   }
-  const accepted = answer('SESSION_ACCEPTED');
+  const { totalNodes } = checked.terms;
+  const spare = totalNodes < config.roster.nodes.length;
+  const others = spare ? '; others may take the place of unreachable ones until the first verified exchange' : '';
+  const accepted = answer('SESSION_ACCEPTED', `The session is open: nodes 1 to ${totalNodes} take part${others}.`);
   const record: DkgSession = openRecord(
     {
       tenant: call.tenant,

@@ -58,6 +58,7 @@ export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessag
   // What brought nothing new does not count as the answer: the request is repeated by timer, not at once.
   if (known(work) > before && !turn.persisted) {
     work.flights.delete(`${nodeId}/${asked.kind}`);
+    work.silence.delete(nodeId);
     if (work.watching) {
       turn.effects.push({ kind: 'startTimer', name: 'nodes', afterMs: turn.config.nodesWaitMs });
     }

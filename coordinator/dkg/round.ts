@@ -5,6 +5,7 @@
  * repeated, so a lost frame or a node that was away costs one repetition.
  */
 import { sameResult } from '../../crypto/dkg-transcripts.ts';
+import { areFirstNodes } from '../../crypto/participants.ts';
 import type { DkgFinished } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { bindingAtMaking, wireScheme } from '../../proto/key-schemes.ts';
@@ -13,6 +14,7 @@ import { answer } from '../session/answers.ts';
 import { advance, clientSuppliedDealers, type KeyRecord, progress } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
+import { nodeList } from '../session/wording.ts';
 import { failAttempt, falseResults } from './blame.ts';
 import { concludeDkg, expireDkg } from './closing.ts';
 import { isComplete, keepSupplied, ownShare, pairsText } from './own-shares.ts';
@@ -105,9 +107,10 @@ function advanceJob(turn: DkgTurn, job: Job): void {
 function openNodes(turn: DkgTurn, ids: readonly number[]): boolean {
   const { record, work } = turn.state;
   const { curve, threshold, totalNodes, scheme: binding = '' } = record.ceremony;
+  const participants = [...nodeIds(record)];
   const closed = ids.filter((id) => !work.openings.has(id));
-  const scheme = wireScheme(binding);
-  for (const id of closed) ask(turn, id, { case: 'dkgOpen', value: { curve, threshold, totalNodes, scheme } });
+  const value = { curve, threshold, totalNodes, participants, scheme: wireScheme(binding) };
+  for (const id of closed) ask(turn, id, { case: 'dkgOpen', value });
   return closed.length === 0;
 }
 
@@ -172,7 +175,8 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
   const { record } = turn.state;
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
   const publicKey = hex(result.publicKey);
-  const done = answer('DKG_COMPLETED', `group public key ${publicKey}`);
+  const holders = areFirstNodes(record.ceremony) ? '' : `, held by ${nodeList(nodeIds(record))}`;
+  const done = answer('DKG_COMPLETED', `group public key ${publicKey}${holders}`);
   const { curve, threshold, totalNodes, account, scheme = '' } = record.ceremony;
   const next = advance(record, { ...done, state: ReceiptState.BACKEND_COMPLETED }, turn.context, {
     publicKey,
@@ -184,6 +188,7 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
     curve,
     threshold,
     totalNodes,
+    participants: nodeIds(record),
     account,
     publicKey,
     chainCode: hex(result.chainCode),

@@ -37,6 +37,7 @@ import { takeDkgCalls } from './calls.ts';
 import { expireDkg, giveUpDkg } from './closing.ts';
 import { continueOpeningDkg, initiateDkg } from './initiation.ts';
 import { takeNodeMessage } from './node-answers.ts';
+import { noteSilence, replaceMissing } from './replacing.ts';
 import { pumpDkg } from './round.ts';
 import {
   type DkgSession,
@@ -186,6 +187,7 @@ function serveInspections(turn: DkgTurn, key: KeyRecord | undefined): void {
     publicKey: Buffer.from(publicKey, 'hex'),
     threshold,
     totalNodes,
+    participants: [...nodeIds(record)],
     curve,
     keyScheme: key?.scheme ?? record.ceremony.scheme ?? '',
     keyExposed: key?.exposed ?? false,
@@ -199,8 +201,10 @@ function timer(turn: DkgTurn, name: string): void {
   switch (name) {
     case 'repeat':
       if (work.jobs.length === 0) return;
+      noteSilence(turn);
       work.flights.clear();
       turn.effects.push({ kind: 'startTimer', name: 'repeat', afterMs: turn.config.partialTimeoutMs });
+      replaceMissing(turn);
       pumpDkg(turn);
       return;
     case 'nodes':

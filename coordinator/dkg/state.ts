@@ -6,6 +6,7 @@
  */
 import type { Step } from '../../actors/contract.ts';
 import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
+import { participantsOf } from '../../crypto/participants.ts';
 import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { nodesMax } from '../../proto/limits.ts';
@@ -77,6 +78,8 @@ export interface DkgWork extends Waiting {
   readonly confirmed: Set<number>;
   /** Requests under way, "node/kind". */
   readonly flights: Set<string>;
+  /** Of nodes that owe an answer: repetitions without anything new from them. */
+  readonly silence: Map<number, number>;
   /** Requests without an answer, by their number, oldest first. */
   readonly asked: Map<number, Asked>;
   /** 0: no request yet. */
@@ -120,6 +123,7 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
     finished: new Map(),
     confirmed: new Set(),
     flights: new Set(),
+    silence: new Map(),
     asked: new Map(),
     lastRequest: 0,
     dealt: new Set(),
@@ -135,8 +139,9 @@ export function waitingDkgCalls(work: DkgWork): ClientCall[] {
   return [...new Set([...work.unsaid, ...work.jobs.map((job) => job.call), ...work.inbox])];
 }
 
-export function nodeIds(record: DkgSession): number[] {
-  return Array.from({ length: record.ceremony.totalNodes }, (_, index) => index + 1);
+/** The nodes of the attempt, ascending. */
+export function nodeIds(record: DkgSession): readonly number[] {
+  return participantsOf(record.ceremony);
 }
 
 export function isPlayed(record: DkgSession, dealer: number): boolean {
@@ -158,7 +163,7 @@ export function sortedPairs(pairs: ReadonlySet<Pair>): Pair[] {
 }
 
 export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
-  const { curve, threshold, totalNodes, attempt, scheme = '' } = record.ceremony;
+  const { curve, threshold, totalNodes, participants, attempt, scheme = '' } = record.ceremony;
   return {
     tenant: record.tenant,
     session: record.sessionId,
@@ -168,6 +173,7 @@ export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
     threshold,
     totalNodes,
     scheme,
+    participants,
   };
 }
 

@@ -5,6 +5,7 @@
  * - An event of every change of state, for the tenant's event log, where clients read it. It is written in the same step
  *   as the change; its object is the session as it then was.
  */
+import { participantsOf } from '../../crypto/participants.ts';
 import type { LoggedEvent } from '../../proto/event-log.ts';
 import {
   ApprovalModeSchema,
@@ -108,6 +109,7 @@ function view(record: SessionRecord, cause: Cause | undefined, culprits: readonl
           curve: ceremony.curve,
           threshold: ceremony.threshold,
           total_nodes: ceremony.totalNodes,
+          participants: participantsOf(ceremony),
           network_id: ceremony.networkId,
           public_key: ceremony.publicKey === '' ? null : ceremony.publicKey,
           client_supplied_dealers: clientSuppliedDealers(ceremony),

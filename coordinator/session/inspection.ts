@@ -22,6 +22,7 @@ export type InHand = Pick<
   | 'keySession'
   | 'threshold'
   | 'totalNodes'
+  | 'participants'
   | 'curve'
   | 'keyScheme'
   | 'keyExposed'

@@ -38,6 +38,10 @@ export interface DkgRecord {
   readonly curve: Curve;
   readonly threshold: number;
   readonly totalNodes: number;
+  /** The nodes of this attempt, ascending. Records of an earlier version have none: nodes 1 to `totalNodes`. */
+  readonly participants?: readonly number[] | undefined;
+  /** Nodes that earlier attempts were given up for: they take part again only where there are no others. */
+  readonly leftOut?: readonly number[];
   /** The account this key stands for: hardened components, or empty. */
   readonly account: readonly number[];
   /** What the key is bound to at its making; records of before have none. */
@@ -135,9 +139,12 @@ export interface KeyRecord {
   readonly curve: Curve;
   readonly threshold: number;
   readonly totalNodes: number;
+  /** The nodes that hold a share, ascending. Records of an earlier version have none: nodes 1 to `totalNodes`. */
+  readonly participants?: readonly number[] | undefined;
   readonly account: readonly number[];
   readonly publicKey: string;
   readonly chainCode: string;
+  /** In the order of the participants. */
   readonly verificationShares: readonly string[];
   /** Dealers whose shares a client supplied, ascending. */
   readonly clientSuppliedDealers: readonly number[];

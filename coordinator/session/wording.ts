@@ -1,9 +1,16 @@
 /** The wording that messages share. */
+import { areFirstNodes, participantsOf, type Sharing } from '../../crypto/participants.ts';
 
 /** Node ids in a sentence. */
 export function nodeList(ids: Iterable<number>): string {
   const sorted = [...ids].sort((a, b) => a - b);
   return `${sorted.length === 1 ? 'node' : 'nodes'} ${sorted.join(', ')}`;
+}
+
+/** What an id is that holds no share of a key. */
+export function outsideOf(sharing: Sharing): string {
+  if (areFirstNodes(sharing)) return `outside 1..${sharing.totalNodes}`;
+  return `none of ${nodeList(participantsOf(sharing))}, which share the key`;
 }
 
 /** A caller's text inside a message: bounded, and without control characters. */

@@ -20,6 +20,7 @@ import {
   verifyEcdsa,
   verifyMockEcdsaPartial,
 } from '../../crypto/mock-ecdsa.ts';
+import { placeOf } from '../../crypto/participants.ts';
 import type { PartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
@@ -157,7 +158,7 @@ export function readPartial(task: SigningTask, bytes: Uint8Array): bigint | unde
 /** Whether a partial is right, by public values alone: what decides blame. */
 export function verifyPartial(task: SigningTask, attempt: Attempt, nodeId: number, partial: bigint): boolean {
   const { key, derived, message } = task;
-  const share = Buffer.from(key.verificationShares[nodeId - 1]!, 'hex');
+  const share = Buffer.from(key.verificationShares[placeOf(key, nodeId)]!, 'hex');
   const verificationShare = tweakPoint(key.curve, share, derived.tweak);
   if (attempt.mock) {
     const { R, r } = attempt.mock;

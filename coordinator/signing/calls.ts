@@ -4,6 +4,7 @@
  * The stepping rule: node id 0 means every node, and empty share bytes mean "let the node process produce it". Refused
  * calls change neither epoch nor token.
  */
+import { participantsOf } from '../../crypto/participants.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { scalarBytes } from '../../proto/limits.ts';
@@ -12,6 +13,7 @@ import { advance } from '../session/record.ts';
 import { resumeFault } from '../session/resume.ts';
 import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
+import { outsideOf } from '../session/wording.ts';
 import { signingTask } from './attempt.ts';
 import { expire } from './closing.ts';
 import { boundBy, keystoreOf } from './key-scheme.ts';
@@ -67,8 +69,10 @@ function submitFault(turn: Turn, call: SubmitCall): Answer | undefined {
     return keyFault(work, record.ceremony.facts.keyId);
   }
   // A session that a mock directive failed may name a key that does not exist.
-  const total = work.key?.totalNodes ?? turn.config.roster.nodes.length;
-  if (nodeId < 0 || nodeId > total) return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is outside 1..${total}`);
+  const sharing = work.key ?? { totalNodes: turn.config.roster.nodes.length };
+  if (nodeId !== 0 && !participantsOf(sharing).includes(nodeId)) {
+    return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is ${outsideOf(sharing)}`);
+  }
   if (record.ceremony.excluded.includes(nodeId)) {
     return answer('NODE_NOT_PARTICIPANT', `node ${nodeId} is excluded from this session: its partial did not verify`);
   }

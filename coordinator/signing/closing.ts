@@ -1,4 +1,5 @@
 /** How a signing session leaves its round: completed, expired, or given up. Every call in the round is answered. */
+import { participantsOf } from '../../crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { answer, sessionAnswer } from '../session/answers.ts';
 import { advance } from '../session/record.ts';
@@ -74,9 +75,10 @@ export function giveUp(turn: Turn): void {
   const { work, record } = turn.state;
   if (!isBusy(work) || !work.key || expire(turn)) return;
   const { threshold, totalNodes } = work.key;
+  const holders = participantsOf(work.key);
   const waited = `within ${turn.config.nodesWaitMs} ms`;
   const mute = new Set([...work.silent, ...(work.attempt?.asked ?? [])]);
-  const ready = [...(work.ready ?? [])].filter((id) => id <= totalNodes && !mute.has(id));
+  const ready = [...(work.ready ?? [])].filter((id) => holders.includes(id) && !mute.has(id));
   const linked = [...mute].filter((id) => work.ready?.has(id));
   const silent = linked.length > 0 ? `, silent: ${nodeList(linked)}` : '';
   const here = ready.length > 0 ? `ready: ${nodeList(ready)}` : 'no node is ready';

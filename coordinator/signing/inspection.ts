@@ -1,4 +1,5 @@
 /** What a sandbox's gateway is told of a signing session. To look changes nothing, whatever state it is in. */
+import { participantsOf } from '../../crypto/participants.ts';
 import type { InspectCall } from '../messages.ts';
 import { inspectionReply } from '../session/inspection.ts';
 import { isOpen } from '../session/transitions.ts';
@@ -25,6 +26,7 @@ export function serveInspections(turn: Turn): void {
     keySession: ceremony.facts.keyId,
     threshold: work.key?.threshold ?? 0,
     totalNodes: work.key?.totalNodes ?? 0,
+    participants: work.key ? [...participantsOf(work.key)] : [],
     curve: ceremony.curve,
     keyScheme: work.key?.scheme ?? '',
     keyExposed: work.key?.exposed ?? false,

@@ -8,6 +8,7 @@
  *
  * Previews are answered in steps without a write, so that a refused write loses none.
  */
+import { participantsOf } from '../../crypto/participants.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { PreviewCall } from '../messages.ts';
 import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
@@ -15,6 +16,7 @@ import { noPreviewReply, type PreviewedPartial, previewReply } from '../session/
 import { errorEffect, unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
 import { callsWaitingMax, idleMs, isOverdue } from '../session/turn.ts';
+import { outsideOf } from '../session/wording.ts';
 import { type Attempt, bindsSigners, isSigner, noncePointOf, writePartial } from './attempt.ts';
 import { hasCalls, healthyNodes, isBusy, keyFault, leaveRound, type Preview, type Turn, type Work } from './state.ts';
 
@@ -106,9 +108,8 @@ function lookUp(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answe
   if (isOverdue(record, turn.context.nowMs)) return answer('SESSION_EXPIRED');
   if (work.key === undefined) return undefined;
   if (work.key === null) return keyFault(work, record.ceremony.facts.keyId);
-  const { totalNodes } = work.key;
-  if (nodeId < 1 || nodeId > totalNodes) {
-    return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is outside 1..${totalNodes}`);
+  if (!participantsOf(work.key).includes(nodeId)) {
+    return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is ${outsideOf(work.key)}`);
   }
   if (record.ceremony.excluded.includes(nodeId)) {
     return answer('NODE_NOT_PARTICIPANT', `node ${nodeId} is excluded from this session: its partial did not verify`);

@@ -3,6 +3,7 @@
  * nonces), which is lost with the process.
  */
 import type { Step } from '../../actors/contract.ts';
+import { participantsOf } from '../../crypto/participants.ts';
 import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import {
@@ -155,11 +156,7 @@ export function waitingCalls(work: Work): ClientCall[] {
 
 /** Nodes that this session may ask at all. */
 export function participants({ record, work }: OpenState): number[] {
-  const ids: number[] = [];
-  for (let id = 1; id <= work.key!.totalNodes; id += 1) {
-    if (!record.ceremony.excluded.includes(id) && !work.unable.has(id)) ids.push(id);
-  }
-  return ids;
+  return participantsOf(work.key!).filter((id) => !record.ceremony.excluded.includes(id) && !work.unable.has(id));
 }
 
 /** Why a session without its key cannot go on. */

@@ -53,7 +53,7 @@ export class Memory {
         return;
       }
       case 'dkgOpen': {
-        const { threshold, totalNodes, scheme } = body.value;
+        const { threshold, totalNodes, participants, scheme } = body.value;
         const { tenant, session, attempt } = envelope.message;
         const curve = body.value.curve as Curve;
         if (curve !== 'secp256k1' && curve !== 'ed25519') return;
@@ -66,6 +66,7 @@ export class Memory {
           threshold,
           totalNodes,
           scheme: keyBinding(scheme) ?? '',
+          participants: participants.length > 0 ? participants : undefined,
         };
         this.attempt(envelope).terms = terms;
         return;

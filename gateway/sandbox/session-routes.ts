@@ -42,6 +42,7 @@ const SessionView = Closed(
     key_session: Nullable(Type.String({ description: 'of a signature: the session of its key' })),
     threshold: Type.Integer({ minimum: 0, description: '0: its key was not looked up' }),
     total_nodes: Type.Integer({ minimum: 0 }),
+    participants: Ids('nodes that hold a share of the key; until it is made, those that take part'),
     curve: Nullable(Type.String()),
     key_scheme: Nullable(
       OneOf(['mock_ecdsa', 'frost_ed25519', 'frost_bip340'], {
@@ -170,6 +171,7 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
     key_session: found.keySession === '' ? null : found.keySession,
     threshold: found.threshold,
     total_nodes: found.totalNodes,
+    participants: found.participants,
     curve: found.curve === '' ? null : found.curve,
     key_scheme: found.keyScheme === '' ? null : found.keyScheme,
     key_exposed: found.keyExposed,

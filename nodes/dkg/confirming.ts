@@ -18,7 +18,7 @@ export function confirm(state: Provisional | Final, request: DkgConfirm, party: 
   const { terms, finished } = state;
   const results = [...request.results].sort((a, b) => a.nodeId - b.nodeId);
   const ids = results.map(({ nodeId }) => nodeId);
-  const fault = idFault('node', ids, terms.totalNodes);
+  const fault = idFault('node', ids, terms);
   if (fault !== undefined) return refused('REQUEST_INVALID', fault);
   if (ids.length !== terms.totalNodes) {
     return refused('REQUEST_INVALID', `${ids.length} results where ${terms.totalNodes} nodes must agree`);

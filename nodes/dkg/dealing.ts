@@ -24,6 +24,7 @@ import { CryptoError } from '../../crypto/errors.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { hkdfSha256 } from '../../crypto/hashing.ts';
 import { sign } from '../../crypto/identity.ts';
+import { areParticipants, participantsOf } from '../../crypto/participants.ts';
 import { type Polynomial, polynomialFromSeed, randomPolynomial } from '../../crypto/polynomial.ts';
 import { provePossession } from '../../crypto/possession.ts';
 import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
@@ -46,6 +47,10 @@ export interface AttemptName {
 export function open(state: DkgState, name: AttemptName, request: DkgOpen, world: DkgWorld): Outcome {
   const { party } = world;
   const { curve, threshold, totalNodes } = request;
+  const participants = participantsOf({
+    totalNodes: Math.min(totalNodes, party.identityKeys.length),
+    participants: request.participants.length > 0 ? request.participants : undefined,
+  });
   if (!isCurve(curve)) return refused('REQUEST_INVALID', 'the curve is none of secp256k1 and ed25519');
   const scheme = keyBinding(request.scheme);
   if (scheme === undefined || bindingAtMaking(curve, scheme) === undefined) {
@@ -54,12 +59,18 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
   if (threshold < thresholdMin || threshold > totalNodes || totalNodes > party.identityKeys.length) {
     return refused('REQUEST_INVALID', `no ${threshold} of ${totalNodes} among ${party.identityKeys.length} nodes`);
   }
-  if (party.nodeId > totalNodes) return refused('REQUEST_INVALID', `node ${party.nodeId} is outside the session`);
+  if (!areParticipants(participants, totalNodes, party.identityKeys.length)) {
+    return refused('REQUEST_INVALID', `the participants are not ${totalNodes} nodes of the cluster, ascending`);
+  }
+  if (!participants.includes(party.nodeId)) {
+    return refused('REQUEST_INVALID', `node ${party.nodeId} is outside the session`);
+  }
   if (state.phase === 'final' && name.attempt !== attemptOf(state)) return alreadyFinal(state);
   if (name.attempt > attemptOf(state)) {
     const { tenant, session, attempt } = name;
     const { rosterDigest } = party;
-    return deal({ tenant, session, attempt, rosterDigest, curve, threshold, totalNodes, scheme }, world);
+    const terms = { tenant, session, attempt, rosterDigest, curve, threshold, totalNodes, participants, scheme };
+    return deal(terms, world);
   }
 
   switch (state.phase) {
@@ -73,13 +84,12 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
     case 'provisional':
     case 'final': {
       const { terms } = state;
-      const same = terms.curve === curve && terms.threshold === threshold && terms.totalNodes === totalNodes;
-      if (!same || (terms.scheme ?? '') !== scheme) {
+      const known = participantsOf(terms);
+      const same = known.length === participants.length && known.every((id, index) => id === participants[index]);
+      if (terms.curve !== curve || terms.threshold !== threshold || !same || (terms.scheme ?? '') !== scheme) {
         const bound = terms.scheme ? ` for ${terms.scheme}` : '';
-        return refused(
-          'PARAMETERS_CHANGED',
-          `it was ${terms.threshold} of ${terms.totalNodes} on ${terms.curve}${bound}`,
-        );
+        const was = `it was ${terms.threshold} of ${terms.totalNodes} on ${terms.curve}${bound}, nodes ${known.join(', ')}`;
+        return refused('PARAMETERS_CHANGED', was);
       }
       return opened(state.phase === 'final' ? state.opening : state.dealing.opening);
     }
@@ -148,7 +158,7 @@ export function sealShares(state: DealingState | Provisional, request: DkgSeal, 
   const fault = idFault(
     'recipient',
     recipients.map(({ dealer }) => dealer),
-    terms.totalNodes,
+    terms,
   );
   if (fault !== undefined) return refused('REQUEST_INVALID', fault);
   if (recipients.some(({ played }) => played)) {

@@ -4,6 +4,7 @@
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import type { FinishedDkg } from '../../crypto/dkg-transcripts.ts';
+import { participantsOf, type Sharing } from '../../crypto/participants.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import type { StoredKey } from '../key-record.ts';
@@ -82,11 +83,12 @@ export function refused(code: DkgRefusalCode, detail = '', culprits: readonly nu
   return { kind: 'refused', code, message: detail === '' ? sentence : `${sentence}: ${detail}`, culprits };
 }
 
-/** The first thing that is wrong with a list of ids that must be distinct and from 1 to `totalNodes`, or undefined. */
-export function idFault(what: string, ids: readonly number[], totalNodes: number): string | undefined {
+/** The first thing that is wrong with a list of ids that must be different ones of the session's nodes, or undefined. */
+export function idFault(what: string, ids: readonly number[], sharing: Sharing): string | undefined {
+  const participants = participantsOf(sharing);
   const seen = new Set<number>();
   for (const id of ids) {
-    if (!Number.isInteger(id) || id < 1 || id > totalNodes) return `${what} ${id} is not from 1 to ${totalNodes}`;
+    if (!participants.includes(id)) return `${what} ${id} is not of the session's nodes ${participants.join(', ')}`;
     if (seen.has(id)) return `${what} ${id} appears twice`;
     seen.add(id);
   }

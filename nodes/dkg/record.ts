@@ -8,6 +8,7 @@
 import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
 import type { DealerOpening, DkgTerms, FinishedDkg } from '../../crypto/dkg-transcripts.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
+import { participantsOf } from '../../crypto/participants.ts';
 import { type KeyPackageJson, keyPackageFromJson, keyPackageToJson, parseRecord } from '../key-record.ts';
 import type { NodeRecord } from '../records.ts';
 import type { DealerMark, Dealing, DkgPhase, DkgState, Verdict, VerifiedDealer } from './state.ts';
@@ -25,6 +26,8 @@ interface TermsJson {
   readonly total_nodes: number;
   /** Absent: none was given. */
   readonly scheme?: string;
+  /** Records of an earlier version have none. */
+  readonly participants?: readonly number[];
 }
 
 interface OpeningJson {
@@ -169,11 +172,13 @@ const scalarToJson = (curve: Curve, scalar: bigint): string => toHex(groupOf(cur
 const scalarFromJson = (curve: Curve, hex: string): bigint => groupOf(curve).decodeNonZeroScalar(fromHex(hex));
 
 function termsToJson({ rosterDigest, totalNodes, scheme, ...terms }: DkgTerms): TermsJson {
-  return { ...terms, roster: toHex(rosterDigest), total_nodes: totalNodes, ...(scheme && { scheme }) };
+  const participants = participantsOf({ ...terms, totalNodes });
+  return { ...terms, roster: toHex(rosterDigest), total_nodes: totalNodes, participants, ...(scheme && { scheme }) };
 }
 
-function termsFromJson({ roster, total_nodes, scheme = '', ...terms }: TermsJson): DkgTerms {
-  return { ...terms, rosterDigest: fromHex(roster), totalNodes: total_nodes, scheme };
+function termsFromJson({ roster, total_nodes: totalNodes, scheme = '', ...terms }: TermsJson): DkgTerms {
+  const participants = participantsOf({ totalNodes, participants: terms.participants });
+  return { ...terms, rosterDigest: fromHex(roster), totalNodes, participants, scheme };
 }
 
 function openingToJson(opening: DealerOpening): OpeningJson {

@@ -110,9 +110,9 @@ function exchangesOf(terms: DkgTerms, request: DkgVerify, nodeId: number): Excha
   const { dealers, sealed, played } = request;
   const ids = (list: readonly { readonly dealer: number }[]) => list.map(({ dealer }) => dealer);
   const fault =
-    idFault('dealer', ids(dealers), terms.totalNodes) ??
-    idFault('the dealer of a sealed share', ids(sealed), terms.totalNodes) ??
-    idFault('the dealer of a played share', ids(played), terms.totalNodes);
+    idFault('dealer', ids(dealers), terms) ??
+    idFault('the dealer of a sealed share', ids(sealed), terms) ??
+    idFault('the dealer of a played share', ids(played), terms);
   if (fault !== undefined) return fault;
   if (sealed.some(({ recipient }) => recipient !== nodeId)) return `a sealed share is not for node ${nodeId}`;
 
@@ -227,6 +227,7 @@ function finish(
       curve: terms.curve,
       threshold: terms.threshold,
       totalNodes: terms.totalNodes,
+      participants: terms.participants,
       nodeId: party.nodeId,
       sharesByDealer: dealers.map(({ share }) => share),
       commitmentsByDealer: dealers.map(({ opening }) => opening.commitments),

@@ -55,9 +55,8 @@ export function keyFault(request: PartialRequest, key: SigningKey): string | und
   }
   if (scheme === Scheme.MOCK_ECDSA) return undefined;
   if (signers.length < key.threshold) return `${signers.length} signers are fewer than the threshold ${key.threshold}`;
-  const last = signers.at(-1);
-  if (last !== undefined && last.nodeId > key.totalNodes) return `signer ${last.nodeId} holds no share of the key`;
-  return undefined;
+  const stranger = signers.find(({ nodeId }) => !key.participants.includes(nodeId));
+  return stranger && `signer ${stranger.nodeId} holds no share of the key`;
 }
 
 /** The 32-byte partial signature, or what is wrong. */

@@ -18,7 +18,8 @@ export const childrenMax = 4_096;
 export interface SigningKey {
   readonly curve: Curve;
   readonly threshold: number;
-  readonly totalNodes: number;
+  /** The nodes that hold a share, ascending. */
+  readonly participants: readonly number[];
   readonly publicKey: Uint8Array;
   /** Secret. */
   readonly signingShare: bigint;
@@ -38,9 +39,9 @@ export class SigningKeys {
   readonly #children = new BoundedCache<SigningKey>(childrenMax);
 
   add(key: string, { keyPackage, scheme }: StoredKey): void {
-    const { curve, threshold, totalNodes, publicKey, signingShare, chainCode } = keyPackage;
+    const { curve, threshold, participants, publicKey, signingShare, chainCode } = keyPackage;
     const unbound = scheme === '' ? keyPackage : undefined;
-    this.#parents.set(key, { curve, threshold, totalNodes, publicKey, signingShare, chainCode, scheme, unbound });
+    this.#parents.set(key, { curve, threshold, participants, publicKey, signingShare, chainCode, scheme, unbound });
   }
 
   /** What a key at hand is bound to. */
@@ -81,12 +82,12 @@ export class SigningKeys {
     if (known !== undefined) return known;
     const path = parsePath(derivationPath).normal;
     if (path.length === 0) return parent;
-    const { curve, threshold, totalNodes, publicKey, chainCode } = parent;
+    const { curve, threshold, participants, publicKey, chainCode } = parent;
     const derived = deriveTweak({ curve, publicKey, chainCode, path });
     const child: SigningKey = {
       curve,
       threshold,
-      totalNodes,
+      participants,
       publicKey: derived.publicKey,
       signingShare: tweakShare(curve, parent.signingShare, derived.tweak),
     };

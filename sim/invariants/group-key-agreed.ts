@@ -4,6 +4,7 @@
  * And a key is made only of what every node has reported alike, lies included: that is the echo.
  */
 import { type Curve, groupOf } from '../../crypto/group.ts';
+import { participantsOf } from '../../crypto/participants.ts';
 import type { NodeWrite } from '../../nodes/records.ts';
 import type { DkgFinished, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
@@ -80,7 +81,7 @@ export function groupKeyAgreed(): Checker {
       const { write } = observation;
       if (write.kind !== 'update' || !write.key) return undefined;
       const { tenant, keyId, curve, threshold, totalNodes, publicKey, chainCode, verificationShares } = write.key;
-      const said = [curve, threshold, totalNodes, publicKey, chainCode, ...verificationShares].join(' ');
+      const said = [curve, threshold, participantsOf(write.key), publicKey, chainCode, ...verificationShares].join(' ');
       if (!keys.has(`${tenant}/${keyId}`)) return `the coordinator has a key ${keyId} that no node has made final`;
       const attempt = `${tenant}/${keyId}/${write.session.ceremony.attempt}`;
       return say(`${tenant}/${keyId}`, 'coordinator', said, publicKey) ?? echoFault(attempt, keyId, totalNodes);
@@ -89,15 +90,20 @@ export function groupKeyAgreed(): Checker {
 }
 
 function summary(key: KeyRecordJson): string {
-  const { curve, threshold, total_nodes, public_key, chain_code, verification_shares } = key;
-  return [curve, threshold, total_nodes, public_key, chain_code, ...verification_shares].join(' ');
+  const { curve, threshold, public_key, chain_code, verification_shares } = key;
+  return [curve, threshold, holdersOf(key), public_key, chain_code, ...verification_shares].join(' ');
+}
+
+function holdersOf({ total_nodes: totalNodes, participants }: KeyRecordJson): readonly number[] {
+  return participantsOf({ totalNodes, participants });
 }
 
 /** A share is right when it is the secret of its own verification share. */
 function ownShareFault(process: string, name: string, key: KeyRecordJson): string | undefined {
   const group = groupOf(key.curve as Curve);
   const share = group.decodeScalar(Buffer.from(key.signing_share, 'hex'));
-  if (hexOf(group.baseMultiply(share)) === key.verification_shares[key.node_id - 1]) return undefined;
+  if (hexOf(group.baseMultiply(share)) === key.verification_shares[holdersOf(key).indexOf(key.node_id)])
+    return undefined;
   return `${process} made the key ${name} final with a share that is not the one of its verification share`;
 }
 

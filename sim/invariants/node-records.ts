@@ -8,6 +8,7 @@ export interface KeyRecordJson {
   readonly curve: string;
   readonly threshold: number;
   readonly total_nodes: number;
+  readonly participants?: readonly number[];
   readonly node_id: number;
   readonly signing_share: string;
   readonly public_key: string;

@@ -136,7 +136,6 @@ describe('InitiateDkg', () => {
     ['a signing-like session id', { sessionId: 'sig_1' }, 'INVALID_REQUEST', 'sig_'],
     ...(
       [
-        [0, 3],
         [3, 0],
         [1, 3],
         [4, 3],

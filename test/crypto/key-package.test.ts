@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { groupOf } from '../../crypto/group.ts';
 import { finishDkg, publicKeyPackage, publicPartOf } from '../../crypto/key-package.ts';
-import { lagrangeCoefficients, polynomialFromSeed } from '../../crypto/polynomial.ts';
+import { interpolateAt, lagrangeCoefficients, polynomialFromSeed, randomPolynomial } from '../../crypto/polynomial.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
 import { CURVES, chooseNodes, dealAll, expectRefusal, generateKey, refusalOf, seededRandom } from './support.ts';
 
@@ -35,6 +35,41 @@ describe.each(CURVES)('a finished key generation on %s', (curve) => {
     const secret = (lambdas.get(1)! * first!.signingShare + lambdas.get(100)! * last!.signingShare) % group.order;
     expect(group.baseMultiply(secret)).toEqual(last!.publicKey);
     expect(first!.verificationShares).toHaveLength(100);
+  });
+
+  it('works for any different nodes, whose ids are the x-coordinates', () => {
+    const participants = [2, 5, 9];
+    const random = seededRandom('participants');
+    const polynomials = participants.map(() => randomPolynomial(curve, 2, random));
+    const commitmentsByDealer = polynomials.map((polynomial) => commitTo(curve, polynomial));
+    const terms = { curve, threshold: 2, totalNodes: 3, participants, commitmentsByDealer };
+    const keys = participants.map((nodeId) =>
+      finishDkg({ ...terms, nodeId, sharesByDealer: polynomials.map((one) => shareFor(curve, one, nodeId)) }),
+    );
+    for (const [place, key] of keys.entries()) {
+      expect(key.participants).toEqual(participants);
+      expect(group.baseMultiply(key.signingShare)).toEqual(key.verificationShares[place]);
+    }
+    const lambdas = lagrangeCoefficients(curve, [9, 2]);
+    const secret = (lambdas.get(2)! * keys[0]!.signingShare + lambdas.get(9)! * keys[2]!.signingShare) % group.order;
+    expect(group.baseMultiply(secret)).toEqual(keys[1]!.publicKey);
+    expectRefusal('INVALID_NODE_ID', () => finishDkg({ ...terms, nodeId: 3, sharesByDealer: [1n, 1n, 1n] }));
+    for (const wrong of [
+      [2, 2, 9],
+      [9, 5, 2],
+      [0, 5, 9],
+      [2, 5, 101],
+      [2, 5],
+    ]) {
+      expectRefusal('INVALID_NODE_ID', () => publicKeyPackage({ ...terms, participants: wrong }));
+    }
+  });
+
+  it('interpolates any share of a polynomial from as many others as it has coefficients', () => {
+    const polynomial = randomPolynomial(curve, 3, seededRandom('interpolate'));
+    const points = [2, 4, 5].map((x) => ({ x, value: shareFor(curve, polynomial, x) }));
+    for (const at of [1, 2, 3, 100]) expect(interpolateAt(curve, points, at)).toBe(shareFor(curve, polynomial, at));
+    expectRefusal('INVALID_NODE_ID', () => interpolateAt(curve, [points[0]!, points[0]!], 1));
   });
 
   it('refuses shares that do not fit the commitments', () => {

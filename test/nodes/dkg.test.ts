@@ -373,7 +373,18 @@ describe('a request out of order', () => {
     expect(other({ threshold: 1 as 2 })).toBe('REQUEST_INVALID');
     expect(other({ threshold: 4 as 2 })).toBe('REQUEST_INVALID');
     expect(other({ totalNodes: 4 as 3 })).toBe('REQUEST_INVALID');
+    for (const participants of [
+      [1, 2],
+      [2, 1, 3],
+      [1, 1, 3],
+      [1, 2, 4],
+    ]) {
+      expect(other({ participants } as object)).toBe('REQUEST_INVALID');
+    }
+    expect(other({ totalNodes: 2 as 3, participants: [2, 3] } as object)).toBe('REQUEST_INVALID');
     only(node.dkg(names, open), 'dkgOpened');
+    expect(other({ totalNodes: 2 as 3, participants: [1, 3] } as object)).toBe('PARAMETERS_CHANGED');
+    only(node.dkg(names, { case: 'dkgOpen', value: { ...open.value, participants: [1, 2, 3] } }), 'dkgOpened');
     expect(other({ curve: 'ed25519' })).toBe('PARAMETERS_CHANGED');
     expect(other({ threshold: 3 as 2 })).toBe('PARAMETERS_CHANGED');
     expect(

@@ -80,7 +80,7 @@ function bodyAt(point: Point, nodeId: number, session: string): WireBodyInit {
         value: { nodeId, attemptTag: 7n, outcome: { case: 'partial', value: secret('partial') } },
       };
     case 'dkg_open':
-      return { case: 'dkgOpen', value: { curve: 'secp256k1', threshold: 2, totalNodes: 3 } };
+      return { case: 'dkgOpen', value: { curve: 'secp256k1', threshold: 2, totalNodes: 3, participants: [1, 2, 3] } };
     case 'dkg_opened':
       return { case: 'dkgOpened', value: { opening } };
     case 'dkg_seal':

@@ -1,0 +1,89 @@
+/**
+ * Which nodes take part in a DKG of fewer nodes than the cluster has.
+ *
+ * A session begins with the nodes 1 to n. A node that stopped an attempt is left out of the next one, and a whole round
+ * leaves out nodes that are unreachable or silent, as soon as as many others are ready: until the first verified pair was answered,
+ * and again after a failed round was resumed. Another set of nodes is another attempt, since everything that nodes sign
+ * names the participants.
+ *
+ * It never happens once a key may be final; nor while a client supplies a dealer, since its shares were dealt for these
+ * nodes; nor in a round that names nodes; nor for the ready-made keys of a sandbox, which nodes 1 to n deal from their seed.
+ */
+import { progress } from '../session/record.ts';
+import { commit } from '../session/turn.ts';
+import { discardAttempt } from './closing.ts';
+import { type DkgSession, type DkgTurn, type Job, noDkgWork, nodeIds } from './state.ts';
+
+/** Repetitions after which a node that owes an answer counts as silent: it had a whole timeout for it. */
+const silentAfter = 2;
+
+/** Counts how often each node that was asked let a repetition come. */
+export function noteSilence(turn: DkgTurn): void {
+  const { flights, silence } = turn.state.work;
+  const owing = new Set([...flights].map((flight) => Number(flight.split('/')[0])));
+  for (const id of silence.keys()) if (!owing.has(id)) silence.delete(id);
+  for (const id of owing) silence.set(id, (silence.get(id) ?? 0) + 1);
+}
+
+/** Begins another attempt without the nodes that are unreachable or silent, if others can take their place. */
+export function replaceMissing(turn: DkgTurn): void {
+  const { record, work } = turn.state;
+  const { ceremony } = record;
+  if (turn.persisted || work.ready === undefined || !mayReplace(turn, record)) return;
+  // What no client was told of yet may be done anew.
+  if (ceremony.verified.length > 0 && (ceremony.stalledBy ?? []).length === 0) return;
+  if (work.jobs.length === 0 || !work.jobs.every(namesNoNode)) return;
+  const { ready } = work;
+  const ids = nodeIds(record);
+  const missing = ids.filter((id) => !ready.has(id) || (work.silence.get(id) ?? 0) >= silentAfter);
+  const leftOut = union(ceremony.leftOut, missing);
+  const others = rosterIds(turn).filter((id) => ready.has(id) && !ids.includes(id) && !leftOut.includes(id));
+  if (missing.length === 0 || others.length < missing.length) return;
+  discardAttempt(turn, record);
+  const participants = ascending([...ids.filter((id) => !missing.includes(id)), ...others.slice(0, missing.length)]);
+  const changes = { attempt: ceremony.attempt + 1, participants, leftOut, verified: [], stalledBy: [] };
+  const next = progress(record, turn.context, changes);
+  const pairs = participants.flatMap((dealer) => participants.map((recipient) => [dealer, recipient] as const));
+  const jobs = work.jobs.map((job) => ({ ...job, pairs }));
+  commit(turn, next, { ...noDkgWork(next, true), jobs, inbox: work.inbox, watching: work.watching, ready });
+}
+
+/** The nodes of the attempt after one that these nodes stopped; the same nodes where none may or can be replaced. */
+export function nodesAfter(
+  turn: DkgTurn,
+  stoppedBy: readonly number[],
+): Pick<DkgSession['ceremony'], 'participants' | 'leftOut'> {
+  const { record, work } = turn.state;
+  const { ceremony } = record;
+  const ids = nodeIds(record);
+  const leftOut = union(ceremony.leftOut, stoppedBy);
+  if (!mayReplace(turn, record)) return { participants: ids, leftOut };
+  const others = rosterIds(turn).filter(
+    (id) => !ids.includes(id) && !leftOut.includes(id) && work.ready?.has(id) !== false,
+  );
+  const gone = ids.filter((id) => stoppedBy.includes(id)).slice(0, others.length);
+  const participants = ascending([...ids.filter((id) => !gone.includes(id)), ...others.slice(0, gone.length)]);
+  return { participants, leftOut };
+}
+
+function mayReplace({ config }: DkgTurn, { tenant, sessionId, ceremony }: DkgSession): boolean {
+  if (ceremony.mayBeFinal || Object.keys(ceremony.played).length > 0) return false;
+  if (ceremony.totalNodes >= config.roster.nodes.length) return false;
+  return !(config.readyMade?.tenant === tenant && config.readyMade.sessions.includes(sessionId));
+}
+
+function namesNoNode({ call }: Job): boolean {
+  return call.request.senderNodeId === 0 && call.request.recipientNodeId === 0;
+}
+
+function rosterIds({ config }: DkgTurn): number[] {
+  return ascending(config.roster.nodes.map(({ id }) => id));
+}
+
+function union(some: readonly number[] = [], more: readonly number[] = []): number[] {
+  return ascending([...new Set([...some, ...more])]);
+}
+
+function ascending(ids: readonly number[]): number[] {
+  return [...ids].sort((a, b) => a - b);
+}
