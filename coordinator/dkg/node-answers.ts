@@ -190,11 +190,8 @@ function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, r
     reply(turn, job.call, answer(reason, `encrypted_share: ${text}`));
     return;
   }
-  // All results were found signed and equal here before any node was asked to confirm them.
-  const lies = asked.kind === 'dkgConfirm' && (code === 'TRANSCRIPT_MISMATCH' || code === 'SIGNATURE_INVALID');
-  const text = `node ${nodeId} refused: ${quotedText(code)} (${said})`;
-  if (lies) failAttempt(turn, [nodeId], text);
-  else failAttempt(turn, [], text, [nodeId]);
+  // A refusal is no evidence: what the node was shown may have been changed on its way.
+  failAttempt(turn, [], `node ${nodeId} refused: ${quotedText(code)} (${said})`, [nodeId]);
 }
 
 /** Why a node does not take a client-supplied share, and what its caller is told: the session is as it was. */

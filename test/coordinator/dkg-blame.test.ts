@@ -262,19 +262,6 @@ const lies: [string, Lie, string][] = [
     ),
     'not signed by it',
   ],
-  [
-    'a refusal to confirm what all reported',
-    about('dkgConfirmed', () => ({
-      case: 'dkgRefused',
-      value: {
-        nodeId: 2,
-        code: 'TRANSCRIPT_MISMATCH',
-        message: 'lies',
-        culprits: [1],
-      } as unknown as Body<'dkgRefused'>,
-    })),
-    'refused',
-  ],
 ];
 
 describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
@@ -386,6 +373,11 @@ test.each([
 });
 
 const stalling: [string, Lie, string][] = [
+  [
+    'that the results differ, when all reported the same',
+    about('dkgConfirmed', () => refusal('TRANSCRIPT_MISMATCH', { culprits: [1] })),
+    'NODE_REFUSED',
+  ],
   ['that its key is final, without proof', about('dkgSealed', () => refusal('ALREADY_FINAL')), 'NODE_REFUSED'],
   [
     'that its key is final, when it is asked to open',
