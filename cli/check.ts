@@ -1,6 +1,6 @@
 /**
  * `npm test`: every check of the repository and then its tests, in one order, stopping at the first that fails. All
- * but test/testing/installed.test.ts works offline. The last line is `N passed, N failed`, for people and for machines that read it.
+ * works offline but the two tests that CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for machines that read it.
  *
  * Words behind the command go to vitest ("npm test -- test/crypto").
  */

@@ -110,6 +110,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
       bannerToken: { token: sandbox.token, tenant: sandboxTenant },
       approverToken: sandbox.approverToken,
       readyMadeKeys: { tenant: sandboxTenant, schemes: sandboxSchemes },
+      ...(sandbox.kind === 'public' && { publicToken: sandbox.token }),
     }),
     ...(sandboxControl && { sandboxControl }),
     accessLog: settings.SIGNMESH_ACCESS_LOG,

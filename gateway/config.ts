@@ -40,6 +40,8 @@ export interface GatewayConfig {
   readonly acceptAnyTestToken: boolean;
   /** Sandbox only: a fixed token of a fixed tenant, with every scope. Secret. */
   readonly bannerToken?: { readonly token: string; readonly tenant: string };
+  /** Sandbox only: the banner's token if everybody knows it, so that the page of the API offers it. Never a secret one. */
+  readonly publicToken?: string;
   /** Sandbox only: a second fixed token of the banner's tenant, so that one person can try approvals. Secret. */
   readonly approverToken?: string;
   /** Sandbox only: DKG sessions of the banner's tenant whose keys have one scheme from the start. */
@@ -59,7 +61,7 @@ export interface ReadyMadeKeys {
 
 /** Throws an Error that names the setting, never its value. */
 export function assertGatewayConfig(config: GatewayConfig): void {
-  const { rateLimit, bannerToken, approverToken, environment, intentConcurrency } = config;
+  const { rateLimit, bannerToken, publicToken, approverToken, environment, intentConcurrency } = config;
   need(isPort(config.httpPort), 'httpPort must be 0 to 65535');
   need(isPort(config.grpcPort), 'grpcPort must be 0 to 65535');
   need(/^wss?:\/\//.test(config.coordinatorUrl), 'coordinatorUrl must be a ws:// URL');
@@ -85,6 +87,7 @@ export function assertGatewayConfig(config: GatewayConfig): void {
     need(tokenEnvironment(bannerToken.token) === 'sandbox', 'bannerToken.token must be a svc_sk_test_ token');
     need(tenantPattern.test(bannerToken.tenant), 'bannerToken.tenant must be 1 to 64 characters of A-Z a-z 0-9 _ -');
   }
+  need(publicToken === undefined || publicToken === bannerToken?.token, 'publicToken must be bannerToken.token');
   if (approverToken !== undefined) {
     need(bannerToken !== undefined, 'approverToken needs a bannerToken');
     need(tokenEnvironment(approverToken) === 'sandbox', 'approverToken must be a svc_sk_test_ token');

@@ -84,11 +84,12 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
     log,
     ...(environment === 'sandbox' && { sandbox }),
   });
-  const { readyMadeKeys } = config;
+  const { publicToken, readyMadeKeys } = config;
+  const page = { version: packageVersion(), ...(publicToken !== undefined && { publicToken }) };
   const accessLog = config.accessLog ? log : undefined;
   const keys = readyMadeKeys && { readyMadeKeys };
   const doors = { admission, calls, cluster, log, accessLog, wallets: wallets.store, ...keys };
-  const http = await buildHttp({ ...doors, environment, version: packageVersion(), rest: wallets });
+  const http = await buildHttp({ ...doors, ...page, environment, rest: wallets });
   const grpc = buildGrpc(doors);
   const onRestored = async () => {
     authenticator.forget();

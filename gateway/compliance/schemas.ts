@@ -1,7 +1,7 @@
 /** What the compliance routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
 import { networkIds } from '../registry/networks.ts';
-import { Closed, DecimalText, Id, Lines, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
+import { Closed, DecimalText, Id, Lines, Nullable, OneOf, Timestamp, WholeNumberText } from '../rest/schema-kit.ts';
 import { JudgeName } from '../rules/judge-name.ts';
 import { listKinds } from './list.ts';
 
@@ -33,48 +33,57 @@ export const ScreenBody = Closed({
   intent_id: Type.Optional(Id('txi')),
 });
 
-const Match = Closed({
-  list_id: Id('lst'),
-  list_name: Type.String(),
-  kind: OneOf(listKinds),
-  list_version: Type.Integer(),
-  entry: Type.String({ description: 'as the list has it' }),
-});
+const Match = Closed(
+  {
+    list_id: Id('lst'),
+    list_name: Type.String(),
+    kind: OneOf(listKinds),
+    list_version: Type.Integer(),
+    entry: Type.String({ description: 'as the list has it' }),
+  },
+  { title: 'ComplianceMatch' },
+);
 
 const ListVersions = Type.Record(Type.String(), Type.Integer(), {
   description: 'every list that was searched, by name, with its version',
 });
 
-export const Screening = Closed({
-  id: Id('scr'),
-  decision: Decision,
-  risk_score: Score,
-  matches: Type.Array(Match),
-  report_id: Id('rep'),
-  list_versions: ListVersions,
-  created_at: Timestamp,
-});
+export const Screening = Closed(
+  {
+    id: Id('scr'),
+    decision: Decision,
+    risk_score: Score,
+    matches: Type.Array(Match),
+    report_id: Id('rep'),
+    list_versions: ListVersions,
+    created_at: Timestamp,
+  },
+  { title: 'ComplianceScreening' },
+);
 
-export const Report = Closed({
-  id: Id('rep'),
-  screening_id: Id('scr'),
-  decision: Decision,
-  risk_score: Score,
-  subject: Closed({
-    type: Type.String(),
-    address: Nullable(Type.String()),
-    network: Nullable(Type.String()),
-    name: Nullable(Type.String()),
-  }),
-  asset: Nullable(Type.String()),
-  amount: Nullable(Type.String()),
-  direction: Nullable(Type.String()),
-  intent_id: Nullable(Type.String()),
-  wallet_id: Nullable(Type.String()),
-  matches: Type.Array(Match),
-  list_versions: ListVersions,
-  created_at: Timestamp,
-});
+export const Report = Closed(
+  {
+    id: Id('rep'),
+    screening_id: Id('scr'),
+    decision: Decision,
+    risk_score: Score,
+    subject: Closed({
+      type: Type.String(),
+      address: Nullable(Type.String()),
+      network: Nullable(Type.String()),
+      name: Nullable(Type.String()),
+    }),
+    asset: Nullable(Type.String()),
+    amount: Nullable(Type.String()),
+    direction: Nullable(Type.String()),
+    intent_id: Nullable(Type.String()),
+    wallet_id: Nullable(Type.String()),
+    matches: Type.Array(Match),
+    list_versions: ListVersions,
+    created_at: Timestamp,
+  },
+  { title: 'ComplianceReport' },
+);
 
 export const ListedEntryBody = Closed(
   {
@@ -106,23 +115,22 @@ const listFields = {
   created_at: Timestamp,
 } as const;
 
-export const ComplianceList = Closed({ ...listFields, updated_at: Timestamp });
+export const ComplianceList = Closed({ ...listFields, updated_at: Timestamp }, { title: 'ComplianceList' });
 
-export const ComplianceListVersion = Closed({
-  ...listFields,
-  entries: Type.Array(
-    Closed({
-      address: Type.Optional(Type.String()),
-      network: Type.Optional(Network),
-      name: Type.Optional(Type.String()),
-      note: Type.Optional(Type.String()),
-    }),
-  ),
-});
+export const ComplianceListVersion = Closed(
+  {
+    ...listFields,
+    entries: Type.Array(
+      Closed({
+        address: Type.Optional(Type.String()),
+        network: Type.Optional(Network),
+        name: Type.Optional(Type.String()),
+        note: Type.Optional(Type.String()),
+      }),
+    ),
+  },
+  { title: 'ComplianceListVersion' },
+);
 
 /** Versions of a resource, as a query names them. */
-export const VersionText = Type.String({
-  pattern: '^[1-9][0-9]{0,8}$',
-  description: 'a version; the newest by default',
-  examples: ['1'],
-});
+export const VersionText = WholeNumberText('^[1-9][0-9]{0,8}$', 1, 999_999_999, 'a version; the newest by default');

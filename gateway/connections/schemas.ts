@@ -88,36 +88,48 @@ const connectionFields = {
 
 export const Connection = Closed(connectionFields, { title: 'ProviderConnection' });
 
-export const ConnectedProvider = Closed({
-  ...connectionFields,
-  test_wallets: Type.Array(
-    Closed({ id: Id('wal'), name: Type.String(), network: Type.String(), address: Type.String() }),
-    { description: 'wallets with test money that came with a sandbox; else empty' },
-  ),
-});
+export const ConnectedProvider = Closed(
+  {
+    ...connectionFields,
+    test_wallets: Type.Array(
+      Closed({ id: Id('wal'), name: Type.String(), network: Type.String(), address: Type.String() }),
+      { description: 'wallets with test money that came with a sandbox; else empty' },
+    ),
+  },
+  { title: 'ConnectedProvider' },
+);
 
-export const TestedConnection = Closed({
-  ...connectionFields,
-  check: Closed({
-    outcome: OneOf(['ok', 'rejected', 'unavailable'] as const),
-    provider_code: Nullable(Type.String({ description: 'the provider’s own error' })),
-    message: Type.String(),
-  }),
-});
+export const TestedConnection = Closed(
+  {
+    ...connectionFields,
+    check: Closed({
+      outcome: OneOf(['ok', 'rejected', 'unavailable'] as const),
+      provider_code: Nullable(Type.String({ description: 'the provider’s own error' })),
+      message: Type.String(),
+    }),
+  },
+  { title: 'TestedProviderConnection' },
+);
 
 export const ConnectionList = ListOf('provider_connections', Connection);
 
-export const ProviderList = Closed({
-  providers: Type.Array(
-    Closed({
-      kind: OneOf(providerKinds),
-      display_name: Type.String(),
-      hosting: OneOf(['hosted', 'self_hosted', 'sandbox'] as const),
-      environments: Type.Array(OneOf(environments)),
-      capabilities: Type.Array(Type.String()),
-      networks: Type.Array(Type.String({ description: 'CAIP-2' })),
-      credential_schema: Type.Object({}, { description: 'JSON Schema of the credentials', additionalProperties: true }),
-      connections: Type.Array(Connection, { description: 'the newest 100 that the token may see' }),
-    }),
-  ),
-});
+export const ProviderList = Closed(
+  {
+    providers: Type.Array(
+      Closed({
+        kind: OneOf(providerKinds),
+        display_name: Type.String(),
+        hosting: OneOf(['hosted', 'self_hosted', 'sandbox'] as const),
+        environments: Type.Array(OneOf(environments)),
+        capabilities: Type.Array(Type.String()),
+        networks: Type.Array(Type.String({ description: 'CAIP-2' })),
+        credential_schema: Type.Object(
+          {},
+          { description: 'JSON Schema of the credentials', additionalProperties: true },
+        ),
+        connections: Type.Array(Connection, { description: 'the newest 100 that the token may see' }),
+      }),
+    ),
+  },
+  { title: 'ProviderList' },
+);

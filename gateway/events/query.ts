@@ -1,6 +1,7 @@
 /** What both ways of reading events are asked with: filters and places in the log. */
 import Type from 'typebox';
 import { ServiceError } from '../errors/service-error.ts';
+import { WholeNumberText } from '../rest/schema-kit.ts';
 import { isEventFilter } from './types.ts';
 
 const typesMax = 20;
@@ -14,11 +15,14 @@ export const TypeFilter = Type.String({
 
 export const ResourceFilter = Type.String({ minLength: 1, maxLength: 128, description: 'events of this resource' });
 
-export const SequenceText = Type.String({
-  pattern: '^(0|[1-9][0-9]{0,14})$',
-  description: 'events with a higher sequence; what is no longer kept cannot be asked for',
-  examples: ['41'],
-});
+const sequenceMax = 999_999_999_999_999;
+
+/** The sequence of an event, in a query or a header. */
+export function sequenceText(description: string) {
+  return WholeNumberText('^(0|[1-9][0-9]{0,14})$', 0, sequenceMax, description);
+}
+
+export const SequenceText = sequenceText('events with a higher sequence; what is no longer kept cannot be asked for');
 
 /** Throws ServiceError. Empty: all types. */
 export function readTypes(text: string | undefined): readonly string[] {

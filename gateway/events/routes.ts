@@ -6,7 +6,7 @@ import { type RequestContext, type Route, route } from '../rest/route.ts';
 import { Closed, ListOf, pageQuery } from '../rest/schema-kit.ts';
 import type { EventPage, EventQuery } from '../store/contract.ts';
 import { ResourceFilter, readTypes, SequenceText, TypeFilter } from './query.ts';
-import { Event, eventView } from './view.ts';
+import { EventEnvelope, eventView } from './view.ts';
 
 const query = Closed({
   type: Type.Optional(TypeFilter),
@@ -33,7 +33,7 @@ export function eventRoutes(): readonly Route[] {
       scope: 'events:read',
       limitClass: 'reads',
       query,
-      responses: { 200: { description: 'A page of events', schema: ListOf('events', Event) } },
+      responses: { 200: { description: 'A page of events', schema: ListOf('events', EventEnvelope) } },
       handle: async (context, input) => ({ status: 200, body: await listEvents(context, input.query) }),
     }),
   ];

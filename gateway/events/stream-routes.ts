@@ -7,7 +7,7 @@ import { Closed } from '../rest/schema-kit.ts';
 import type { EventPage, TenantStore } from '../store/contract.ts';
 import { EventStream, type StreamTimes } from './event-stream.ts';
 import { feedLimits, type LiveFeed } from './live-feed.ts';
-import { ResourceFilter, readTypes, SequenceText, TypeFilter } from './query.ts';
+import { ResourceFilter, readTypes, SequenceText, sequenceText, TypeFilter } from './query.ts';
 
 export interface StreamDeps {
   readonly feed: LiveFeed;
@@ -25,11 +25,7 @@ const query = Closed({
 });
 const headers = Closed({
   [lastEventId]: Type.Optional(
-    Type.String({
-      pattern: '^(0|[1-9][0-9]{0,14})$',
-      description: 'the last id that was seen: the stream goes on behind it. It goes before `after_sequence`',
-      examples: ['41'],
-    }),
+    sequenceText('the last id that was seen: the stream goes on behind it. It goes before `after_sequence`'),
   ),
 });
 

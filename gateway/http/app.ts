@@ -26,6 +26,8 @@ import { requestIdFrom, requestIdHeader } from './request-id.ts';
 export interface HttpDeps {
   readonly environment: TokenEnvironment;
   readonly version: string;
+  /** A token that everybody knows: the page of the API offers it. */
+  readonly publicToken?: string;
   readonly admission: Admission;
   readonly calls: SigningCalls;
   readonly cluster: ClusterView;
@@ -92,7 +94,7 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
   signingRoutes(app, deps);
   if (deps.rest !== undefined) {
     await mountRoutes(app, deps.rest.routes, deps.rest.deps);
-    await documentRoutes(app, deps.rest.routes, deps.version);
+    await documentRoutes(app, deps.rest.routes, deps);
   }
   refuseOtherMethods(app, paths);
   await app.ready();

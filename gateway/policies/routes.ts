@@ -5,7 +5,7 @@ import { receiptClaims } from '../receipts/claims.ts';
 import type { ReceiptSigner } from '../receipts/signer.ts';
 import { listBody, readPage } from '../rest/pages.ts';
 import { type RequestContext, type Route, route } from '../rest/route.ts';
-import { Closed, ListOf, PathId, pageQuery } from '../rest/schema-kit.ts';
+import { Closed, ListOf, PathId, pageQuery, WholeNumberText } from '../rest/schema-kit.ts';
 import { noSuch } from '../rest/visibility.ts';
 import { assessTransaction } from '../risk/assess.ts';
 import { factsOfRequest } from '../risk/transaction.ts';
@@ -79,9 +79,7 @@ const getPolicy = route({
   limitClass: 'reads',
   params,
   query: Closed({
-    version: Type.Optional(
-      Type.String({ pattern: '^[1-9][0-9]{0,8}$', description: 'the newest by default', examples: ['1'] }),
-    ),
+    version: Type.Optional(WholeNumberText('^[1-9][0-9]{0,8}$', 1, 999_999_999, 'the newest by default')),
   }),
   responses: { 200: { schema: Policy, description: 'the version' } },
   errors: [404],

@@ -44,42 +44,48 @@ const Approvals = Closed({
   ),
 });
 
-export const PolicyBody = Closed({
-  name: JudgeName,
-  rules: Type.Array(
-    Closed({
-      id: RuleId,
-      effect: Effect,
-      when: Expression,
-      approvals: Type.Optional(Approvals),
-    }),
-    { minItems: 1, maxItems: policyLimits.rulesMax },
-  ),
-  mode: Type.Optional(OneOf(policyModes, { description: 'default `enforce`' })),
-});
+export const PolicyBody = Closed(
+  {
+    name: JudgeName,
+    rules: Type.Array(
+      Closed({
+        id: RuleId,
+        effect: Effect,
+        when: Expression,
+        approvals: Type.Optional(Approvals),
+      }),
+      { minItems: 1, maxItems: policyLimits.rulesMax },
+    ),
+    mode: Type.Optional(OneOf(policyModes, { description: 'default `enforce`' })),
+  },
+  { title: 'PutPolicy' },
+);
 
-export const Policy = Closed({
-  id: Id('pol'),
-  name: Type.String(),
-  version: Type.Integer({ minimum: 1 }),
-  enforced_version: Nullable(
-    Type.Integer({ description: 'the newest version in mode `enforce`; null: `default` applies instead' }),
-  ),
-  mode: OneOf(policyModes),
-  rules: Type.Array(
-    Closed({
-      id: Type.String(),
-      effect: Effect,
-      when: Type.String(),
-      approvals: Type.Optional(
-        Closed({ quorum: Type.Integer(), approvers: Type.Array(Type.String()), timeout_s: Type.Integer() }),
-      ),
-    }),
-  ),
-  warnings: Type.Array(Warning),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-});
+export const Policy = Closed(
+  {
+    id: Id('pol'),
+    name: Type.String(),
+    version: Type.Integer({ minimum: 1 }),
+    enforced_version: Nullable(
+      Type.Integer({ description: 'the newest version in mode `enforce`; null: `default` applies instead' }),
+    ),
+    mode: OneOf(policyModes),
+    rules: Type.Array(
+      Closed({
+        id: Type.String(),
+        effect: Effect,
+        when: Type.String(),
+        approvals: Type.Optional(
+          Closed({ quorum: Type.Integer(), approvers: Type.Array(Type.String()), timeout_s: Type.Integer() }),
+        ),
+      }),
+    ),
+    warnings: Type.Array(Warning),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'Policy' },
+);
 
 export const EvaluateBody = Closed(subjectOfEvaluation);
 
@@ -125,9 +131,12 @@ const decisionFields = {
   created_at: Timestamp,
 } as const;
 
-export const Decision = Closed(decisionFields);
+export const Decision = Closed(decisionFields, { title: 'PolicyDecision' });
 
-export const Evaluation = Closed({
-  ...decisionFields,
-  policy_receipt: Type.String({ description: 'a compact JWS of purpose `evaluation`: it stands for no transfer' }),
-});
+export const Evaluation = Closed(
+  {
+    ...decisionFields,
+    policy_receipt: Type.String({ description: 'a compact JWS of purpose `evaluation`: it stands for no transfer' }),
+  },
+  { title: 'PolicyEvaluation' },
+);

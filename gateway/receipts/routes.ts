@@ -4,18 +4,21 @@ import { type Route, route } from '../rest/route.ts';
 import { Closed } from '../rest/schema-kit.ts';
 import type { ReceiptSigner } from './signer.ts';
 
-const KeySet = Closed({
-  keys: Type.Array(
-    Closed({
-      kty: Type.Literal('OKP'),
-      crv: Type.Literal('Ed25519'),
-      x: Type.String({ description: 'the public key, 32 bytes, base64url' }),
-      kid: Type.String({ description: 'RFC 7638 thumbprint' }),
-      alg: Type.Literal('EdDSA'),
-      use: Type.Literal('sig'),
-    }),
-  ),
-});
+const KeySet = Closed(
+  {
+    keys: Type.Array(
+      Closed({
+        kty: Type.Literal('OKP'),
+        crv: Type.Literal('Ed25519'),
+        x: Type.String({ description: 'the public key, 32 bytes, base64url' }),
+        kid: Type.String({ description: 'RFC 7638 thumbprint' }),
+        alg: Type.Literal('EdDSA'),
+        use: Type.Literal('sig'),
+      }),
+    ),
+  },
+  { title: 'KeySet' },
+);
 
 /** A verifier may keep the key set for this long. */
 const maxAgeS = 300;

@@ -12,9 +12,11 @@ const namePattern = /^[A-Z][A-Za-z0-9]*$/;
 export class NamedSchemas {
   readonly #named = new Map<string, JsonObject>();
 
-  /** The schema as the document has it: a reference where it has a name. */
-  refer(schema: object): Json {
-    return this.#hoist(JSON.parse(JSON.stringify(schema)) as Json);
+  /** The schema as the document has it: a reference where it has a name. `name`: for an object that has no title. */
+  refer(schema: object, name?: string): Json {
+    const plain = JSON.parse(JSON.stringify(schema)) as JsonObject;
+    const isStructured = plain.type === 'object' || plain.anyOf !== undefined;
+    return this.#hoist(name === undefined || !isStructured || 'title' in plain ? plain : { ...plain, title: name });
   }
 
   add(name: string, schema: JsonObject): void {
@@ -32,13 +34,26 @@ export class NamedSchemas {
   #hoist(part: Json): Json {
     if (Array.isArray(part)) return part.map((item) => this.#hoist(item));
     if (!isObject(part)) return part;
-    const inner = Object.fromEntries(Object.entries(part).map(([key, value]) => [key, this.#hoist(value)]));
+    // The document has more to say of it, under that name.
+    if (typeof part['x-documented-as'] === 'string') return ref('schemas', part['x-documented-as']);
+    const inner = Object.fromEntries(Object.entries(meant(part)).map(([key, value]) => [key, this.#hoist(value)]));
     const { title } = inner;
     // `title` may also be the name of a property; a schema's is a word of ours.
     if (typeof title !== 'string' || !namePattern.test(title)) return inner;
     this.add(title, inner);
     return ref('schemas', title);
   }
+}
+
+/** Text that stands for a number or for true and false (WholeNumberText, BooleanText) becomes what it stands for. */
+function meant(part: JsonObject): JsonObject {
+  const { 'x-whole-number': range, 'x-boolean': isBoolean, ...rest } = part;
+  const described = rest.description === undefined ? {} : { description: rest.description };
+  if (Array.isArray(range)) {
+    const [minimum, maximum] = range as readonly number[];
+    return { type: 'integer', ...described, minimum: minimum!, maximum: maximum! };
+  }
+  return isBoolean === true ? { type: 'boolean', ...described } : rest;
 }
 
 function isObject(part: Json): part is JsonObject {
@@ -143,15 +158,14 @@ export function sharedResponses(): JsonObject {
 
 export const errorSchema = JSON.parse(JSON.stringify(ErrorBody)) as JsonObject;
 
-export const securitySchemes: JsonObject = {
-  bearer: {
-    type: 'http',
-    scheme: 'bearer',
-    description:
-      'An access token of one tenant: `svc_sk_live_…` in production, `svc_sk_test_…` in a sandbox. Each operation names ' +
-      'the scope that it asks for.',
-  },
-};
+/** `token`: one that everybody knows, to be shown. */
+export function securitySchemes(token: string | undefined): JsonObject {
+  const words =
+    'An access token of one tenant: `svc_sk_live_…` in production, `svc_sk_test_…` in a sandbox. Each operation names ' +
+    'the scope that it asks for.';
+  const offer = token === undefined ? '' : ` This sandbox’s own token: \`${token}\``;
+  return { bearer: { type: 'http', scheme: 'bearer', description: words + offer } };
+}
 
 export const idempotencyKeyParameter: JsonObject = {
   name: 'Idempotency-Key',
@@ -160,6 +174,6 @@ export const idempotencyKeyParameter: JsonObject = {
   description:
     'Repeats with the same key and body get the first answer again, for 24 hours, and have no second effect. Another ' +
     'body under the same key is 409.',
+  // Without an example: the page would send it with every request.
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
-  example: '4f3c2b1a-transfer-0001',
 };

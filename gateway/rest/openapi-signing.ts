@@ -4,6 +4,7 @@
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { signingMethods } from '../signing/methods.ts';
+import { bodyExamples } from './body-examples.ts';
 import { maturityOf } from './openapi-modules.ts';
 import { answerHeaders, errorResponses, type Json, type JsonObject, type NamedSchemas, ref } from './openapi-parts.ts';
 
@@ -11,13 +12,14 @@ import { answerHeaders, errorResponses, type Json, type JsonObject, type NamedSc
 export function signingPaths(schemas: NamedSchemas): JsonObject {
   return Object.fromEntries(
     signingMethods.map(({ name, httpPath, requirement, request, response }): [string, Json] => {
+      const operationId = name.charAt(0).toLowerCase() + name.slice(1);
       addMessage(schemas, request, 'request');
       addMessage(schemas, response, 'response');
       return [
         httpPath,
         {
           post: {
-            operationId: name.charAt(0).toLowerCase() + name.slice(1),
+            operationId,
             tags: ['Signing'],
             'x-maturity': maturityOf('Signing'),
             summary: summaries[name] ?? name,
@@ -29,7 +31,9 @@ export function signingPaths(schemas: NamedSchemas): JsonObject {
             security: [{ bearer: [requirement.scope] }],
             requestBody: {
               required: true,
-              content: { 'application/json': { schema: ref('schemas', request.name) } },
+              content: {
+                'application/json': { schema: ref('schemas', request.name), example: bodyExamples[operationId]! },
+              },
             },
             responses: {
               '200': {

@@ -2,7 +2,7 @@
  * The OpenAPI 3.1 document, made from the routes and from the signing API's descriptors, so that it cannot say anything
  * else than the code does.
  */
-
+import { bodyExamples } from './body-examples.ts';
 import { healthSchema } from './openapi-health.ts';
 import { documentTags, maturityOf, maturityText } from './openapi-modules.ts';
 import {
@@ -19,16 +19,18 @@ import {
   sharedResponses,
 } from './openapi-parts.ts';
 import { signingPaths } from './openapi-signing.ts';
+import { eventWebhooks } from './openapi-webhooks.ts';
 import type { Route } from './route.ts';
 import { isIdempotent } from './route-table.ts';
 import type { JsonSchema } from './schema-words.ts';
 
 export const openapiPath = '/v1/openapi.json';
 
-/** Plain JSON. `version`: this package's. */
-export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
+/** Plain JSON. `version`: this package's. `publicToken`: a token that everybody knows, for the document to offer. */
+export function openapiDocument(routes: readonly Route[], version: string, publicToken?: string): JsonObject {
   const schemas = new NamedSchemas();
   schemas.add('Error', errorSchema);
+  schemas.add('Health', healthSchema);
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) {
     const path = route.path.replace(/:([A-Za-z0-9_]+)/g, '{$1}');
@@ -44,14 +46,20 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
       summary: 'Wallet control plane and threshold signing, as a simulator and sandbox.',
       description:
         'Signing runs in mode M0, a mock: it must never guard real funds. Amounts are decimal strings, times RFC 3339 ' +
-        `in UTC; fields that are not known are refused. ${maturityText}`,
+        'in UTC; fields that are not known are refused. Examples are sent as they stand; ids in them are placeholders. ' +
+        maturityText +
+        (publicToken === undefined
+          ? ''
+          : ` This sandbox’s own token, which the page at /v1/docs begins with: \`${publicToken}\``),
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'this gateway' }],
     security: [{ bearer: [] }],
     tags: documentTags(tags),
     paths: { ...paths, ...signingPaths(schemas), ...servicePaths() },
+    webhooks: eventWebhooks(schemas),
     components: {
-      securitySchemes,
+      securitySchemes: securitySchemes(publicToken),
       schemas: schemas.all(),
       responses: sharedResponses(),
       headers: sharedHeaders,
@@ -101,7 +109,8 @@ function parametersIn(
 ): Json[] {
   const { properties = {}, required = [] } = schema ?? {};
   return Object.entries(properties).map(([name, property]) => {
-    const { description, ...rest } = property;
+    // Examples of parameters would be filled in on the page, and narrow every list that somebody only wants to see.
+    const { description, examples: _, ...rest } = property;
     return {
       name,
       in: place,
@@ -112,10 +121,16 @@ function parametersIn(
   });
 }
 
-function requestBody({ method, body, bodyOptional }: Route, schemas: NamedSchemas): JsonObject {
+function requestBody({ method, operationId, body, bodyOptional }: Route, schemas: NamedSchemas): JsonObject {
   if (method === 'GET' || body === undefined) return {};
-  const required = bodyOptional !== true;
-  return { requestBody: { required, content: { 'application/json': { schema: schemas.refer(body) } } } };
+  const schema = schemas.refer(body, pascalCase(operationId));
+  const example = bodyExamples[operationId];
+  const content = { 'application/json': { schema, ...(example === undefined ? {} : { example }) } };
+  return { requestBody: { required: bodyOptional !== true, content } };
+}
+
+function pascalCase(operationId: string): string {
+  return operationId.charAt(0).toUpperCase() + operationId.slice(1);
 }
 
 function successes(route: Route, schemas: NamedSchemas): JsonObject {
@@ -127,7 +142,11 @@ function successes(route: Route, schemas: NamedSchemas): JsonObject {
       {
         description,
         headers,
-        ...(schema === undefined ? {} : { content: { [contentType]: { schema: schemas.refer(schema) } } }),
+        ...(schema === undefined
+          ? {}
+          : {
+              content: { [contentType]: { schema: schemas.refer(schema, `${pascalCase(route.operationId)}Response`) } },
+            }),
       },
     ]),
   );
@@ -149,7 +168,7 @@ function errorStatuses(route: Route): number[] {
 /** What the door serves besides the routes. */
 function servicePaths(): JsonObject {
   const headers = answerHeaders({ guarded: false, idempotent: false });
-  const health = { 'application/json': { schema: healthSchema } };
+  const health = { 'application/json': { schema: ref('schemas', 'Health') } };
   return {
     '/v1/health': {
       get: {

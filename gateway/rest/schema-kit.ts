@@ -74,21 +74,36 @@ export function OneOf<const V extends readonly string[]>(values: V, options: obj
   return Type.Unsafe<V[number]>({ ...options, type: 'string', enum: [...values] });
 }
 
-/** The query of every list. Query values arrive as strings; whole numbers are written in decimal. */
+/**
+ * A whole number in a query, a path or a header, where every value arrives as text: the schema checks the text, the
+ * document says what it means (openapi-parts.ts reads `x-whole-number`).
+ */
+export function WholeNumberText(pattern: string, minimum: number, maximum: number, description: string) {
+  return Type.String({ pattern, description, 'x-whole-number': [minimum, maximum] });
+}
+
+/** `true` or `false` in a query, likewise. */
+export function BooleanText(description: string) {
+  return OneOf(['true', 'false'], { description, 'x-boolean': true });
+}
+
+/** The query of every list. */
 export const pageQuery = {
-  limit: Type.Optional(
-    Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100; 50 by default', examples: ['50'] }),
-  ),
+  limit: Type.Optional(WholeNumberText('^([1-9][0-9]?|100)$', 1, 100, '1 to 100; 50 by default')),
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'next_cursor of the page before' })),
 } as const;
 
-/** The body of every list: the resources under their plural name. */
+/** The body of every list: the resources under their plural name. It is called after them: `WalletPage`. */
 export function ListOf<K extends string, T extends TSchema>(key: K, item: T) {
-  return Closed({
-    [key]: Type.Array(item),
-    has_more: Type.Boolean(),
-    next_cursor: Nullable(Type.String({ description: 'opaque; null at the end' })),
-  } as unknown as { readonly [P in K]: ReturnType<typeof Type.Array<T>> });
+  const { title } = item as { title?: string };
+  return Closed(
+    {
+      [key]: Type.Array(item),
+      has_more: Type.Boolean(),
+      next_cursor: Nullable(Type.String({ description: 'opaque; null at the end' })),
+    } as unknown as { readonly [P in K]: ReturnType<typeof Type.Array<T>> },
+    title === undefined ? {} : { title: `${title}Page` },
+  );
 }
 
 export const ErrorBody = Closed({

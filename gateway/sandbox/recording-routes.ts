@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { runEventJson } from '../../faults/recording-json.ts';
 import { type Route, route } from '../rest/route.ts';
-import { Closed, Nullable } from '../rest/schema-kit.ts';
+import { Closed, Nullable, WholeNumberText } from '../rest/schema-kit.ts';
 import { ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { EventView } from './event-schemas.ts';
@@ -40,18 +40,20 @@ export function recordingRoutes({ control }: Pick<SandboxDeps, 'control'>): read
       summary: 'Read what the fault plane saw, of all tenants',
       query: Closed({
         after: Type.Optional(
-          Type.String({
-            pattern: '^(0|[1-9][0-9]{0,14})$',
-            description: 'a position: `next` of the request before; 0 by default, the beginning',
-            examples: ['0'],
-          }),
+          WholeNumberText(
+            '^(0|[1-9][0-9]{0,14})$',
+            0,
+            999_999_999_999_999,
+            'a position: `next` of the request before; 0 by default, the beginning',
+          ),
         ),
         limit: Type.Optional(
-          Type.String({
-            pattern: '^([1-9][0-9]{0,3}|10000)$',
-            description: `events, 1 to ${eventsMax}; ${eventsDefault} by default`,
-            examples: ['1000'],
-          }),
+          WholeNumberText(
+            '^([1-9][0-9]{0,3}|10000)$',
+            1,
+            eventsMax,
+            `events, 1 to ${eventsMax}; ${eventsDefault} by default`,
+          ),
         ),
       }),
       responses: { 200: { description: 'Events', schema: RecordingView } },

@@ -7,7 +7,7 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { type Route, route } from '../rest/route.ts';
-import { Closed, Nullable, OneOf, PathId, Timestamp } from '../rest/schema-kit.ts';
+import { Closed, Nullable, OneOf, PathId, Timestamp, WholeNumberText } from '../rest/schema-kit.ts';
 import { noSuch } from '../rest/visibility.ts';
 import { ask, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
@@ -89,11 +89,12 @@ export function sessionRoutes({ control, sessions }: SandboxDeps): readonly Rout
       params: Closed({ id }),
       query: Closed({
         limit: Type.Optional(
-          Type.String({
-            pattern: '^([1-9][0-9]{0,2}|1000)$',
-            description: `frames of the transcript, 1 to ${framesMax}; ${framesDefault} by default`,
-            examples: ['200'],
-          }),
+          WholeNumberText(
+            '^([1-9][0-9]{0,2}|1000)$',
+            1,
+            framesMax,
+            `frames of the transcript, 1 to ${framesMax}; ${framesDefault} by default`,
+          ),
         ),
       }),
       responses: { 200: { description: 'The session', schema: SessionView } },

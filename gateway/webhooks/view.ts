@@ -38,7 +38,8 @@ const liveFields = {
   ),
 } as const;
 
-const Fields = Closed(fields);
+/** Of its events: a webhook as it was set up. */
+export const WebhookSettings = Closed(fields, { title: 'WebhookSettings' });
 
 export const Webhook = Closed(liveFields, { title: 'Webhook' });
 
@@ -70,7 +71,7 @@ export const EventList = Type.Array(Type.String({ minLength: 1, maxLength: 100 }
 
 export const Description = Lines(200);
 
-export type WebhookView = Type.Static<typeof Fields>;
+export type WebhookView = Type.Static<typeof WebhookSettings>;
 
 export function webhookView(record: WebhookRecord): WebhookView {
   const { id, url, events, description, status, version, suspendedAtMs, createdAtMs, updatedAtMs } = record;

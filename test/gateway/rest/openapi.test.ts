@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
 import { eventRoutes } from '../../../gateway/events/routes.ts';
+import { eventTypes } from '../../../gateway/events/types.ts';
 import { docsPath } from '../../../gateway/rest/docs-page.ts';
 import { openapiDocument, openapiPath } from '../../../gateway/rest/openapi.ts';
 import type { Route } from '../../../gateway/rest/route.ts';
@@ -125,6 +126,48 @@ describe('the document', () => {
     }
   });
 
+  it('names the schemas of every body and of every resource', () => {
+    const unnamed = JSON.stringify(document.paths).match(/"schema":\{"type":"object","(properties|title)/g) ?? [];
+    expect(unnamed).toEqual([]);
+    const { schemas } = document.components as Record<string, Part>;
+    expect(Object.keys(schemas!)).toEqual(
+      expect.arrayContaining(['Intent', 'Wallet', 'Error', 'Event', 'CreateWebhook']),
+    );
+  });
+
+  it('says numbers and true or false where the text of a query stands for them', () => {
+    const list = operationsOf(document).find(({ operationId }) => operationId === 'listEvents')!;
+    const schemaOf = (name: string) => list.parameters.find((parameter) => parameter.name === name)!.schema;
+    expect(schemaOf('limit')).toEqual({ type: 'integer', minimum: 1, maximum: 100 });
+    expect(schemaOf('after_sequence')).toMatchObject({ type: 'integer', minimum: 0 });
+  });
+
+  it('fills nothing in on its page but paths', () => {
+    for (const { parameters } of operationsOf(document)) {
+      for (const parameter of parameters as unknown as readonly (Part & { schema: Part })[]) {
+        expect([parameter.example, parameter.examples, parameter.schema.examples]).toEqual([
+          undefined,
+          undefined,
+          undefined,
+        ]);
+      }
+    }
+  });
+
+  it('types every event by its family', () => {
+    const event = resolve('#/components/schemas/Event', document) as Part;
+    const { propertyName, mapping } = event.discriminator as { propertyName: string; mapping: Record<string, string> };
+    expect(propertyName).toBe('type');
+    expect(Object.keys(mapping)).toEqual(Object.keys(eventTypes));
+    for (const [type, reference] of Object.entries(mapping)) {
+      const { properties } = resolve(reference, document) as { properties: { type: { enum: string[] } } };
+      expect(properties.type.enum).toContain(type);
+      expect(JSON.stringify(event.anyOf)).toContain(reference);
+    }
+    const { event: webhook } = document.webhooks as Record<string, { post: { requestBody: Part } }>;
+    expect(JSON.stringify(webhook!.post.requestBody)).toContain('#/components/schemas/Event');
+  });
+
   it('describes health and itself', async () => {
     for (const url of ['/v1/health', openapiPath]) {
       const operation = operationsOf(document).find(({ path }) => path === url)!;
@@ -150,6 +193,17 @@ function set(document: Document, path: readonly string[], value: unknown): void 
 }
 
 describe('the page', () => {
+  it('is where the root leads', async () => {
+    const root = await rest.app.inject({ url: '/' });
+    expect([root.statusCode, root.headers.location]).toEqual([302, docsPath]);
+  });
+
+  it('shows no token unless everybody knows it', async () => {
+    expect((await rest.app.inject({ url: docsPath })).body).not.toContain('token.js');
+    expect(JSON.stringify(document)).not.toContain('svc_sk_test_0');
+    expect(JSON.stringify(openapiDocument(routes, '1', 'svc_sk_test_0'))).toContain('svc_sk_test_0');
+  });
+
   it('is served with its assets from here, under a policy that loads nothing else', async () => {
     const page = await rest.app.inject({ url: docsPath });
     expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);

@@ -42,7 +42,11 @@ async function made(url: string, payload: object, owner = headers): Promise<stri
 const webhook = { url: 'https://example.com/hook', events: ['*'] };
 
 describe('fuzzing', () => {
-  const ours = operationsOf(openapiDocument(routes, '1') as Document).filter(({ operationId }) =>
+  const whole = openapiDocument(routes, '1') as Document & { components: { schemas: Record<string, unknown> } };
+  // The notes' events are about notes, which no event of the product is.
+  const { Event: _, ...schemas } = whole.components.schemas;
+  const components = { ...whole.components, schemas: { ...schemas, Event: { type: 'object' } } };
+  const ours = operationsOf({ ...whole, components }).filter(({ operationId }) =>
     routes.some((own) => own.operationId === operationId),
   );
 
