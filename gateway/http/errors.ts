@@ -74,7 +74,8 @@ function fromPorts(error: unknown): ServiceError | undefined {
     return new ServiceError('unavailable', error.message, { retryAfterS });
   }
   if (error instanceof StoreUnavailable) {
-    const message = 'the store does not answer: repeat the request, with the same Idempotency-Key if it has one';
+    const message =
+      'the store does not answer or takes no writes: repeat the request, with the same Idempotency-Key if it has one';
     return new ServiceError('unavailable', message, { cause: error });
   }
   return undefined;
