@@ -83,6 +83,11 @@ export const reasonCodes = {
     text: 'The key is bound to another scheme than keystore_type names: name its own, or leave it unspecified.',
     helps: 'correctedCall',
   },
+  INTENT_MESSAGE_CHANGED: {
+    state: S.DENIED,
+    text: 'Nodes have signed something else for this transaction intent: an intent is for one message, key and path.',
+    helps: 'never',
+  },
   WALLET_KEY_NOT_FOUND: {
     state: S.DENIED,
     text: 'wallet_id is neither a wallet nor the session_id of a completed DKG.',

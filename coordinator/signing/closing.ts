@@ -7,7 +7,15 @@ import { isTerminal } from '../session/transitions.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import { orderRefusals } from './orders.ts';
-import { isBusy, leaveRound, roundCalls, type SigningSession, signatureResult, type Turn } from './state.ts';
+import {
+  isBusy,
+  type LastingRefusal,
+  leaveRound,
+  roundCalls,
+  type SigningSession,
+  signatureResult,
+  type Turn,
+} from './state.ts';
 
 /** The session goes on to another state. */
 export function conclude(turn: Turn, record: SigningSession): void {
@@ -51,12 +59,17 @@ export function revoke(turn: Turn, clientsOnly: boolean): void {
   );
 }
 
-/** So many nodes hold the key bound to another scheme that no quorum is left: waiting does not help. */
-export function failBoundOtherwise(turn: Turn): void {
+export const whyRefusing: Readonly<Record<LastingRefusal, string>> = {
+  KEYSTORE_MISMATCH: 'cannot sign: the key is bound to another scheme there',
+  INTENT_MESSAGE_CHANGED: 'cannot sign: something else was signed there for this transaction intent',
+};
+
+/** So many nodes refuse for good that no quorum is left: waiting does not help. `reason`: of the last of them. */
+export function failRefused(turn: Turn, reason: LastingRefusal): void {
   const { work, record } = turn.state;
-  const nodes = nodeList([...work.boundOtherwise].sort((a, b) => a - b));
-  const text = `${nodes} hold this key bound to another scheme, and no quorum is left`;
-  const failed = { ...answer('KEYSTORE_MISMATCH', text), state: ReceiptState.BACKEND_FAILED as const };
+  const nodes = [...work.refusing].filter(([, why]) => why === reason).map(([id]) => id);
+  const text = `${nodeList(nodes.sort((a, b) => a - b))} ${whyRefusing[reason]}; no quorum is left`;
+  const failed = { ...answer(reason, text), state: ReceiptState.BACKEND_FAILED as const };
   conclude(turn, advance(record, failed, turn.context, { attempt: work.attempts, submitted: [], given: [] }));
 }
 

@@ -20,11 +20,12 @@ import {
   type SigningTask,
   verifyPartial,
 } from './attempt.ts';
-import { conclude, failBoundOtherwise } from './closing.ts';
+import { conclude, failRefused, whyRefusing } from './closing.ts';
 import { isOrderRefusal } from './orders.ts';
 import {
   healthyNodes,
   isBusy,
+  type LastingRefusal,
   leaveRound,
   type Offer,
   partialsOf,
@@ -35,6 +36,11 @@ import {
 
 /** A node that forgot this many nonces in one session is left alone in it. */
 const forgottenMax = 2;
+/** What a node refuses for good, by what it knows itself. */
+const lastingRefusals: ReadonlyMap<PartialRefusalCode, LastingRefusal> = new Map([
+  [PartialRefusalCode.KEYSTORE_MISMATCH, 'KEYSTORE_MISMATCH'],
+  [PartialRefusalCode.INTENT_MESSAGE_CHANGED, 'INTENT_MESSAGE_CHANGED'],
+]);
 /** What of a node's own words goes into an event. */
 const quotedCharsMax = 200;
 
@@ -148,7 +154,7 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
       message: { kind: 'nonceForgotten', scheme, nodeId, nodeBoot, number },
     });
   }
-  const mismatch = refusal?.code === PartialRefusalCode.KEYSTORE_MISMATCH;
+  const lasting = refusal && lastingRefusals.get(refusal.code);
   const times = (work.forgot.get(nodeId) ?? 0) + 1;
   const forgot = refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && times <= forgottenMax;
   if (forgot) {
@@ -159,17 +165,17 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
     if (isOrder) work.refusedOrder.set(nodeId, PartialRefusalCode[code]!);
     work.unable.add(nodeId);
     work.askAgain.delete(nodeId);
-    const why = mismatch ? 'holds this key bound to another scheme' : 'cannot sign with this key';
+    const why = lasting ? whyRefusing[lasting] : 'cannot sign with this key';
     const told = isOrder
       ? answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session (${PartialRefusalCode[code]})`)
-      : answer(mismatch ? 'KEYSTORE_MISMATCH' : 'NODES_UNAVAILABLE', `node ${nodeId} ${why}; the session is unchanged`);
+      : answer(lasting ?? 'NODES_UNAVAILABLE', `node ${nodeId} ${why}; the session is unchanged`);
     for (const call of work.steps.get(nodeId) ?? []) reply(turn, call, told);
     work.steps.delete(nodeId);
   }
-  if (mismatch) {
-    work.boundOtherwise.add(nodeId);
+  if (lasting) {
+    work.refusing.set(nodeId, lasting);
     if (participants(turn.state).length < work.key!.threshold) {
-      failBoundOtherwise(turn);
+      failRefused(turn, lasting);
       return;
     }
   }

@@ -34,6 +34,9 @@ export interface Offer {
   readonly partial: Uint8Array;
 }
 
+/** What a node knows durably that keeps it from signing; a reason code. */
+export type LastingRefusal = 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED';
+
 export interface Work extends Waiting {
   /** null: there is no such key. undefined: not looked up yet. */
   key: KeyRecord | null | undefined;
@@ -54,8 +57,8 @@ export interface Work extends Waiting {
   readonly silent: Set<number>;
   /** Cannot answer in this session: the node holds no share of the key, or keeps refusing. */
   readonly unable: Set<number>;
-  /** Those of them that hold the key bound to another scheme. */
-  readonly boundOtherwise: Set<number>;
+  /** Those of them that will never sign this, by what they know themselves, and why. */
+  readonly refusing: Map<number, LastingRefusal>;
   /** Nodes that did not sign for want of a gateway's order, and what they said. */
   readonly refusedOrder: Map<number, string>;
   /** How often a node said in this session that it does not know its nonce. */
@@ -121,7 +124,7 @@ export function noWork(record: SigningSession): Work {
     ready: undefined,
     silent: new Set(),
     unable: new Set(),
-    boundOtherwise: new Set(),
+    refusing: new Map(),
     refusedOrder: new Map(),
     forgot: new Map(),
     askAgain: new Set(goesOn ? submitted.filter((id) => !given.includes(id)) : []),

@@ -11,6 +11,8 @@
  * - A key signs with one scheme. The first partial under a key that is not bound yet binds it: the record that says so is
  *   durable before the partial leaves. Such partials wait in `pending`, and a message to itself writes what waits. While a
  *   write is under way the runtime gives this actor no input, so that whatever arrives meanwhile shares the next write.
+ * - An intent gets one message: what was signed for it is remembered in the same way (intent-memory.ts), and another message
+ *   for it finds INTENT_MESSAGE_CHANGED, whatever the coordinator's store says.
  * - DeleteKey, ordered by a gateway, deletes a key for good; its deletion waits and is written like a binding.
  * - A write that is refused releases nothing. What it would have said is forgotten, and read from the store when it is
  *   needed again, since the write may have taken hold. To the coordinator the node is silent.
@@ -37,7 +39,15 @@ import type { WireBodyInit } from '../../proto/wire.ts';
 import { decodeKeyRecord, encodeKeyRecord } from '../key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
 import { isLocal, receivedBody } from '../messages.ts';
-import { dkgRecordKey, isRecordName, keyRecordKey, type NodeRecord, type NodeWrite } from '../records.ts';
+import {
+  dkgRecordKey,
+  isIntentBucket,
+  isRecordName,
+  keyRecordKey,
+  type NodeRecord,
+  type NodeWrite,
+} from '../records.ts';
+import { IntentMemory, type NamedIntent, namedIntent, signedDigest } from './intent-memory.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';
 import { orderFault } from './orders.ts';
@@ -68,12 +78,18 @@ interface Asked {
   readonly request: PartialRequest;
 }
 
+/** One that a gateway ordered, for an intent. */
+interface Ordered extends Asked {
+  readonly intent: NamedIntent;
+}
+
 /** See above: owned by the actor, changed in place. */
 export interface SignerState {
   readonly pools: NoncePools;
   readonly keys: SigningKeys;
-  /** Requests that wait for their key to be loaded. */
-  readonly waiting: WaitingRequests<Asked>;
+  readonly intents: IntentMemory;
+  /** Requests that wait for a record to be loaded: their key's, or their intent's. */
+  readonly waiting: WaitingRequests<Ordered>;
   /** Partials that wait for what they promise to be durable. */
   readonly pending: PendingWrite;
   /** Records that were written while they were being loaded: what that load answers may be what was there before. */
@@ -90,6 +106,7 @@ export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerS
       state: {
         pools: new NoncePools(numbers, identity.hedge),
         keys: new SigningKeys(),
+        intents: new IntentMemory(),
         waiting: new WaitingRequests(),
         pending: new PendingWrite(),
         stale: new Set(),
@@ -115,12 +132,12 @@ function receive(
     case 'persistRefused':
       return writeRefused(state, input.write, input.refusal);
     case 'loaded':
-      return keyLoaded(identity, state, input.key, input.record, context.self);
+      return loaded(identity, state, input.key, input.record, context);
     case 'loadFailed': {
       const waiting = state.waiting.take(input.key);
       state.stale.delete(input.key);
-      // Nothing true can be said of these keys. Silence is no fault: the coordinator asks another node.
-      return [event('signer.key.unavailable', 'error', { requests: waiting.length, reason: input.message })];
+      // Nothing true can be said of these keys and intents. Silence is no fault: the coordinator asks another node.
+      return [event('signer.record.unavailable', 'error', { requests: waiting.length, reason: input.message })];
     }
     case 'undelivered':
       // The mailbox was full: again, behind what is in it.
@@ -178,11 +195,19 @@ function partialRequested(identity: SignerIdentity, state: SignerState, asked: A
   }
   const unordered = orderFault(request, asked, identity.orderKey, context.nowMs);
   if (unordered !== undefined) return refuseAndBurn(identity, state, asked, unordered.code, unordered.message);
-  const recordKey = keyRecordKey(tenant, request.keySession);
-  if (state.keys.has(recordKey)) return answer(identity, state, asked, recordKey, context.self);
-  switch (state.waiting.add(recordKey, asked, request.message.length)) {
+  return proceed(identity, state, { ...asked, intent: namedIntent(tenant, request.order!) }, context);
+}
+
+/** Goes on with a request when its key and its intent are at hand; else it waits for the one that is not. */
+function proceed(identity: SignerIdentity, state: SignerState, asked: Ordered, context: Context): NodeEffect[] {
+  const { request, tenant, intent } = asked;
+  const keyRecord = keyRecordKey(tenant, request.keySession);
+  const hasKey = state.keys.has(keyRecord);
+  if (hasKey && state.intents.has(intent)) return answer(identity, state, asked, keyRecord, context);
+  const missing = hasKey ? intent.recordKey : keyRecord;
+  switch (state.waiting.add(missing, asked, request.message.length)) {
     case 'first':
-      return [{ kind: 'load', key: recordKey }];
+      return [{ kind: 'load', key: missing }];
     case 'queued':
       return [];
     case 'full':
@@ -191,34 +216,37 @@ function partialRequested(identity: SignerIdentity, state: SignerState, asked: A
   }
 }
 
-function keyLoaded(
+function loaded(
   identity: SignerIdentity,
   state: SignerState,
   recordKey: string,
   record: NodeRecord | undefined,
-  self: Address,
+  context: Context,
 ): NodeEffect[] {
   if (state.stale.delete(recordKey)) return [{ kind: 'load', key: recordKey }];
   const waiting = state.waiting.take(recordKey);
-  if (record === undefined || state.pending.deletes(recordKey)) {
+  const current = state.pending.recordOf(recordKey) ?? record;
+  if (isIntentBucket(recordKey)) {
+    state.intents.add(recordKey, current);
+  } else if (current === undefined || state.pending.deletes(recordKey)) {
     const { KEY_UNKNOWN } = PartialRefusalCode;
     return waiting.flatMap((asked) => refuseAndBurn(identity, state, asked, KEY_UNKNOWN, 'no final key of that name'));
+  } else {
+    state.keys.add(recordKey, decodeKeyRecord(current));
   }
-  const stored = decodeKeyRecord(state.pending.recordOf(recordKey) ?? record);
-  state.keys.add(recordKey, stored);
-  return waiting.flatMap((asked) => answer(identity, state, asked, recordKey, self));
+  return waiting.flatMap((asked) => proceed(identity, state, asked, context));
 }
 
-/** The key is at hand. */
+/** Key and intent are at hand. */
 function answer(
   identity: SignerIdentity,
   state: SignerState,
-  asked: Asked,
+  asked: Ordered,
   recordKey: string,
-  self: Address,
+  { self, nowMs }: Context,
 ): NodeEffect[] {
-  const { request } = asked;
-  const { NONCE_UNKNOWN, REQUEST_INVALID, KEYSTORE_MISMATCH } = PartialRefusalCode;
+  const { request, intent } = asked;
+  const { NONCE_UNKNOWN, REQUEST_INVALID, KEYSTORE_MISMATCH, INTENT_MESSAGE_CHANGED } = PartialRefusalCode;
   let key: SigningKey;
   try {
     key = state.keys.find(recordKey, request.derivationPath);
@@ -231,6 +259,12 @@ function answer(
   const bound = state.keys.schemeOf(recordKey);
   if (bound !== '' && wireScheme(bound) !== request.scheme) {
     return refuseAndBurn(identity, state, asked, KEYSTORE_MISMATCH, `the key signs with ${bound} alone`);
+  }
+  const digest = signedDigest(request.scheme, key.publicKey, request.message);
+  const before = state.intents.digestOf(intent, nowMs);
+  if (before !== undefined && before !== digest) {
+    const text = 'this node has signed something else for the intent';
+    return refuseAndBurn(identity, state, asked, INTENT_MESSAGE_CHANGED, text);
   }
 
   // From here on the nonce is gone, whatever happens.
@@ -250,7 +284,9 @@ function answer(
   const begins = state.pending.isEmpty;
   const scheme = keyBinding(request.scheme);
   if (bound === '' && scheme) state.pending.put(recordKey, encodeKeyRecord(state.keys.bind(recordKey, scheme)));
-  if (!state.pending.holds(recordKey)) return effects;
+  const bucket = state.intents.remember(intent, digest, nowMs);
+  if (bucket !== undefined) state.pending.put(intent.recordKey, bucket);
+  if (!state.pending.holds(recordKey) && !state.pending.holds(intent.recordKey)) return effects;
   state.pending.after(effects);
   return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
 }
@@ -294,7 +330,10 @@ function deleteKey(
 }
 
 function writeRefused(state: SignerState, { puts }: NodeWrite, refusal: Refusal<NodeRecord>): NodeEffect[] {
-  for (const { key } of puts) state.keys.forget(key);
+  for (const { key } of puts) {
+    if (isIntentBucket(key)) state.intents.forget(key);
+    else state.keys.forget(key);
+  }
   const reason = refusal.kind === 'unavailable' ? refusal.message : refusal.code;
   return [event('signer.write.failed', 'error', { records: puts.length, reason })];
 }

@@ -8,7 +8,7 @@ import type { CheckedScenario, Step } from '../scenario/format.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
 import { randomFaults } from './random-faults.ts';
-import { ClientPlan, drawKeys, type KeyPlan } from './random-steps.ts';
+import { ClientPlan, drawKeys, type KeyPlan, type SharedIntent } from './random-steps.ts';
 
 /** Faults begin before the end of their phase, and the last of them is over by then. */
 const breathMs = 50;
@@ -20,7 +20,7 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
   const draw = new Draw(name, 'steps');
   const keys = drawKeys(swarm, draw);
   const clients: Record<string, readonly Step[]> = {};
-  const intents: string[] = [];
+  const intents: SharedIntent[] = [];
   const healedMs = swarm.phaseMs + breathMs;
   for (let index = 1; index <= swarm.clients; index += 1) {
     const plan = new ClientPlan(`c${index}`, swarm, draw);

@@ -20,6 +20,15 @@ export interface KeyPlan {
   readonly played: readonly number[];
 }
 
+/** What a client asks of a key. */
+type SigningTerms = Pick<Extract<Step, { call: 'sign' }>, 'key' | 'keystore' | 'path' | 'approval'>;
+
+/** An intent that several clients want signed. */
+export interface SharedIntent {
+  readonly intent: string;
+  readonly terms: SigningTerms;
+}
+
 export function drawKeys(swarm: Swarm, draw: Draw): KeyPlan[] {
   const liars = swarm.liars.length;
   return Array.from({ length: draw.pick([1, 1, 1, 2]) }, (_, index) => {
@@ -80,9 +89,9 @@ export class ClientPlan {
   }
 
   /** `intents`: of the whole scenario, so that clients meet at one. */
-  tell(story: Story, key: KeyPlan, intents: string[]): void {
+  tell(story: Story, key: KeyPlan, intents: SharedIntent[]): void {
     const draw = this.#draw;
-    const terms = this.#terms(key);
+    const terms: SigningTerms = this.#terms(key);
     const session = this.#session(story === 'played' || draw.chance(0.8));
     const submit = (more: Partial<Wish<Extract<Step, { call: 'submit_signature_share' }>>> = {}) =>
       this.#add({ call: 'submit_signature_share', session, ...more });
@@ -116,14 +125,15 @@ export class ClientPlan {
         submit();
         break;
       case 'sameIntent': {
-        if (intents.length === 0 || draw.chance(0.3)) intents.push(`intent-${intents.length + 1}`);
-        const intent = draw.pick(intents);
+        // An intent is for one message under one key: whoever asks for it asks for the same.
+        if (intents.length === 0 || draw.chance(0.3)) intents.push({ intent: `intent-${intents.length + 1}`, terms });
+        const { intent, terms: shared } = draw.pick(intents);
         const directive = draw.chance(0.3) ? { directive: 'FORCE_BACKEND_FAILED' as const } : {};
-        this.#add({ call: 'initiate_signing', session, ...terms, intent, message: 'the same', ...directive });
+        this.#add({ call: 'initiate_signing', session, ...shared, intent, message: 'the same', ...directive });
         if (draw.chance(0.3)) resume('latest', false);
         submit();
         const second = this.#session(draw.chance(0.5));
-        this.#add({ call: 'sign', session: second, ...terms, intent, message: 'the same' });
+        this.#add({ call: 'sign', session: second, ...shared, intent, message: 'the same' });
         if (draw.chance(0.5)) submit();
         break;
       }
@@ -211,7 +221,7 @@ export class ClientPlan {
     return session;
   }
 
-  #terms({ session, keystore }: KeyPlan) {
+  #terms({ session, keystore }: KeyPlan): SigningTerms {
     const draw = this.#draw;
     // The first to leave it unspecified would bind the key to mock ECDSA.
     const named = keystore === 'MPC_FROST' || draw.chance(0.3);

@@ -18,6 +18,7 @@ import {
   type PartialRequest,
   Scheme,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { OrderWish } from '../support/orders.ts';
 import { Ceremony, type Plain } from './ceremony.ts';
 import { only, rosterOf, type Sent, TestNode } from './harness.ts';
 
@@ -49,9 +50,9 @@ function deal(node: TestNode, scheme: Scheme, count = 1, boot = coordinatorBoot)
 }
 
 /** With a gateway's order for exactly this, unless the request has another. */
-function ask(node: TestNode, request: Request): Sent[] {
+function ask(node: TestNode, request: Request, wish: OrderWish = {}): Sent[] {
   const asked = { keySession: 'key-1', nodeBoot: node.boot, coordinatorBoot, attemptTag: 77n, ...request };
-  const value = { order: node.order(names, asked), ...asked };
+  const value = { order: node.order(names, asked, wish), ...asked };
   return node.signer(names, { case: 'partialRequest', value });
 }
 
@@ -463,7 +464,13 @@ describe('nonces', () => {
     const { request, dealt } = frostRound(nodes.slice(0, 2), Scheme.FROST_ED25519);
     const before = [...nodes[0]!.records.keys()];
     partialOf(ask(nodes[0]!, { ...request, nonceNumber: dealt[0]!.number }));
-    expect([...nodes[0]!.records.keys()]).toEqual(before);
+    // What was signed for the intent is remembered, by digests alone.
+    const added = [...nodes[0]!.records].filter(([name]) => !before.includes(name));
+    expect(added.map(([name]) => name)).toEqual([expect.stringMatching(/^intent\/acme\/[0-9a-f]{4}$/)]);
+    const kept = JSON.parse(Buffer.from(added[0]![1]).toString()) as { intents: unknown[] };
+    expect(kept.intents).toEqual([
+      [expect.stringMatching(/^[0-9a-f]{32}$/), expect.stringMatching(/^[0-9a-f]{64}$/), expect.any(Number)],
+    ]);
     expect(dealt[0]!.mockNonce).toHaveLength(0);
     expect(JSON.stringify(nodes[0]!.events)).not.toMatch(/[0-9a-f]{32}/);
   });
@@ -515,7 +522,8 @@ describe('nonces', () => {
               if (one === undefined) break;
               tag += 1n;
               named.set(tag, `${one.scheme}/${one.nodeBoot}/${one.boot}/${one.nonce.number}`);
-              count(ask(node, requestFor(one, step.message, step.fault, tag)));
+              // An intent is for one message.
+              count(ask(node, requestFor(one, step.message, step.fault, tag), { intentId: `${step.message}` }));
               break;
             }
             case 'crash':

@@ -1,0 +1,116 @@
+/**
+ * What a node has signed for which intent: (tenant, intent) to a digest of scheme, public key and message. Once it has given
+ * a partial for an intent, it gives none for another message, also when the coordinator's store was rolled back.
+ *
+ * Intents lie in buckets by their hash, 65,536 a tenant, one record a bucket that is in use: so a look-up is one read,
+ * remembering is one write that other requests share, and nothing needs to be scanned. What is past its time is dropped when
+ * its bucket is written again. A bucket holds `bucketEntriesMax`; a further one takes the place of the one that ends first.
+ * A tenant fills its own buckets alone. With 500,000 live intents of a tenant, that is eight a bucket, no bucket is ever
+ * full in practice (the odds are below one in 10⁹ a bucket).
+ *
+ * Mutable, and owned by one actor state.
+ */
+import { fromHex, toHex, transcriptHash, u32be, utf8 } from '../../crypto/bytes.ts';
+import type { NodeOrder } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { parseRecord } from '../key-record.ts';
+import { intentBucketKey, type NodeRecord } from '../records.ts';
+import { BoundedCache } from './bounded-cache.ts';
+
+/** Intents of one bucket, at most. */
+export const bucketEntriesMax = 32;
+/** Buckets at hand, at most. */
+export const bucketsCachedMax = 4_096;
+/** A later order of the same intent prolongs the memory when it gains at least this much. */
+const prolongedByMs = 24 * 3_600_000;
+
+/** One intent: the first half of its hash, what was signed for it, and until when that counts. */
+interface Entry {
+  /** Hex, 16 bytes: of tenant, space and id. */
+  readonly intent: string;
+  /** Hex, 32 bytes. */
+  readonly digest: string;
+  readonly expiresMs: number;
+}
+
+/** An intent, as its order names it. */
+export interface NamedIntent {
+  /** The record that its bucket is. */
+  readonly recordKey: string;
+  readonly intent: string;
+  readonly expiresMs: number;
+}
+
+export function namedIntent(tenant: string, order: NodeOrder): NamedIntent {
+  const { transactionIntentId, walletService, expiresEpochMs } = order;
+  const space = walletService ? 'wallet-service' : 'client';
+  const hash = transcriptHash('signmesh/intent/v1', utf8(tenant), utf8(space), utf8(transactionIntentId));
+  return {
+    // Its own bytes of the hash, so that the bucket says nothing of the entry.
+    recordKey: intentBucketKey(tenant, toHex(hash.subarray(30))),
+    intent: toHex(hash.subarray(0, 16)),
+    expiresMs: Number(expiresEpochMs),
+  };
+}
+
+/** What a partial is for: all that makes a second one for the same intent another signature. 32 bytes, as hex. */
+export function signedDigest(scheme: number, publicKey: Uint8Array, message: Uint8Array): string {
+  return toHex(transcriptHash('signmesh/signed/v1', u32be(scheme), publicKey, message));
+}
+
+export class IntentMemory {
+  readonly #buckets = new BoundedCache<readonly Entry[]>(bucketsCachedMax);
+
+  /** Whether the intent's bucket is at hand. */
+  has({ recordKey }: NamedIntent): boolean {
+    return this.#buckets.has(recordKey);
+  }
+
+  /** A bucket was read; undefined: there is none yet. */
+  add(recordKey: string, record: NodeRecord | undefined): void {
+    this.#buckets.set(recordKey, record === undefined ? [] : decodeBucket(record));
+  }
+
+  /** What was signed for an intent whose bucket is at hand; undefined: nothing that still counts. */
+  digestOf({ recordKey, intent }: NamedIntent, nowMs: number): string | undefined {
+    const known = this.#buckets.get(recordKey)?.find((entry) => entry.intent === intent);
+    return known !== undefined && nowMs < known.expiresMs ? known.digest : undefined;
+  }
+
+  /**
+   * Remembers what is about to be signed for an intent whose bucket is at hand: the bucket's new record, or undefined when it
+   * says so already. The caller sees to it that it is written.
+   */
+  remember({ recordKey, intent, expiresMs }: NamedIntent, digest: string, nowMs: number): NodeRecord | undefined {
+    const entries = this.#buckets.get(recordKey);
+    if (entries === undefined) throw new Error('the bucket is not at hand');
+    const known = entries.find((entry) => entry.intent === intent);
+    if (known?.digest === digest && expiresMs < known.expiresMs + prolongedByMs) return undefined;
+    const live = entries
+      .filter((entry) => entry.intent !== intent && nowMs < entry.expiresMs)
+      .sort((a, b) => b.expiresMs - a.expiresMs)
+      .slice(0, bucketEntriesMax - 1);
+    const next = [...live, { intent, digest, expiresMs }];
+    this.#buckets.set(recordKey, next);
+    return encodeBucket(next);
+  }
+
+  /** It is read anew when it is asked for again. */
+  forget(recordKey: string): void {
+    this.#buckets.delete(recordKey);
+  }
+}
+
+function encodeBucket(entries: readonly Entry[]): NodeRecord {
+  const intents = entries.map(({ intent, digest, expiresMs }) => [intent, digest, expiresMs]);
+  return utf8(JSON.stringify({ v: 1, intents }));
+}
+
+/** Throws on anything that `encodeBucket` did not write; the store has authenticated it, so that would be our bug. */
+function decodeBucket(record: NodeRecord): readonly Entry[] {
+  const { intents } = parseRecord(record, 'intent') as { readonly intents?: readonly [string, string, number][] };
+  if (intents === undefined) throw new Error('an intent record holds no intents');
+  return intents.map(([intent, digest, expiresMs]) => {
+    if (fromHex(digest).length !== 32) throw new Error('an intent record holds a malformed digest');
+    return { intent, digest, expiresMs };
+  });
+}
