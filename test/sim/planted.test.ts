@@ -83,7 +83,7 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
   return done;
 }
 
-describe('a planted flaw is found by random simulation', { timeout: 120_000 }, () => {
+describe('a planted flaw is found by random simulation', { timeout: 600_000 }, () => {
   test.concurrent.each(plantedFlaws)('$name', async (planted) => {
     const { profile, seeds, invariants } = planted;
     const args = ['--profile', profile, '--seeds', String(seeds), '--shrink-runs', '0', '--out', 'found'];

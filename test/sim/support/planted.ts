@@ -41,7 +41,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     ],
     invariants: ['group-key-agreed'],
     profile: 'hostile',
-    seeds: 80,
+    seeds: 200,
   },
   {
     name: 'culprit-wrong',
