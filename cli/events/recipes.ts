@@ -50,6 +50,8 @@ const intents: Readonly<Record<string, Recipe>> = {
   broadcasting: (api) => api.intent(plain, { provider: 'self_hosted' }),
   pending_approval: (api) => api.intent(magic('risk_high')),
   approval_recorded: async (api) => api.vote((await api.intent(magic('risk_high'))).path, 'approve'),
+  // Its sub-status says that it is queued.
+  updated: (api) => api.intent(magic('slow_queue')),
   rejected: async (api) => api.vote((await api.intent(magic('risk_high'))).path, 'reject'),
   denied: (api) => api.intent(plain, { address: sanctioned }),
   cancelled: async (api) => api.post(`${(await api.intent(magic('risk_high'))).path}/cancel`),
