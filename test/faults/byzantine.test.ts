@@ -255,7 +255,7 @@ describe.each([
     const id = theatre.arm({ fault: 'other_message', target: 'coordinator', for: [2] });
     const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
     const step = theatre.cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
-    expect(codeOf(step)).toBe('NODES_UNAVAILABLE');
+    expect(codeOf(step)).toBe('ORDER_REFUSED');
     expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
     expect([theatre.strikes(id), blamed(theatre.cluster)]).toEqual([1, []]);
     const refusals = theatre.cluster.events.filter(({ event }) => event.type === 'signing.node_refused');
