@@ -15,6 +15,8 @@ interface ClusterFlags {
   readonly seed?: string;
   readonly nodes?: number;
   readonly dataDir?: string;
+  readonly port?: string;
+  readonly grpcPort?: string;
 }
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -50,6 +52,8 @@ function makeProgram(end: (exitCode: number) => void): Command {
   clusterCommand(program, 'up', 'start a whole cluster: Redis, coordinator, nodes, gateway, worker')
     .option('--json', 'print one machine-readable line when ready')
     .option('--verbose', 'show what is logged, a line for every request among it')
+    .option('--port <port>', 'of the REST API (SIGNMESH_HTTP_PORT)')
+    .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
     .action(async (flags: ClusterFlags & { json?: boolean; verbose?: boolean }) => {
       const { settings, environment } = readEnvironment(flags);
       const { up } = await import('./up/up.ts');
@@ -143,7 +147,13 @@ async function runModule(name: string, args: readonly string[]): Promise<number>
 }
 
 function readEnvironment(flags: ClusterFlags): { settings: Settings; environment: NodeJS.ProcessEnv } {
-  const environment = { ...process.env, ...(flags.dataDir !== undefined && { SIGNMESH_DATA_DIR: flags.dataDir }) };
+  const { dataDir, port, grpcPort } = flags;
+  const environment = {
+    ...process.env,
+    ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }),
+    ...(port !== undefined && { SIGNMESH_HTTP_PORT: port }),
+    ...(grpcPort !== undefined && { SIGNMESH_GRPC_PORT: grpcPort }),
+  };
   const { settings, warnings } = loadSettings(environment);
   for (const warning of warnings) process.stderr.write(`signmesh: ${warning}\n`);
   return { settings, environment };

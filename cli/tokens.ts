@@ -11,9 +11,10 @@ import { readRoster, readSecret, secretFiles } from './cluster-material.ts';
 import { loadSettings } from './config.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { redisUrlFor, withRedis } from './redis-address.ts';
+import { readSandbox, sandboxTenant } from './sandbox.ts';
 
 interface CommonFlags {
-  readonly tenant: string;
+  readonly tenant?: string;
   readonly dataDir?: string;
   readonly json?: boolean;
 }
@@ -82,7 +83,7 @@ function common(program: Command, name: string, description: string): Command {
   return program
     .command(name)
     .description(description)
-    .requiredOption('--tenant <id>', 'whose', tenantId)
+    .option('--tenant <id>', `whose; in a sandbox by default that of the banner, ${sandboxTenant}`, tenantId)
     .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)')
     .option('--json', 'one JSON document on standard output');
 }
@@ -91,7 +92,8 @@ async function issue(flags: IssueFlags): Promise<void> {
   const { settings } = readSettings(flags);
   const environment = flags.environment ?? settings.SIGNMESH_ENVIRONMENT;
   const scopes = wantedScopes(flags, environment);
-  const { tenant, name, expires, providerConnection: providerConnectionIds } = flags;
+  const { name, expires, providerConnection: providerConnectionIds } = flags;
+  const tenant = tenantOf(flags);
   if (expires === 'never' && environment === 'production') {
     throw new Failure('A production token expires: say when, for example --expires 90d.', exitCodes.usage);
   }
@@ -115,7 +117,8 @@ async function issue(flags: IssueFlags): Promise<void> {
 }
 
 async function list(flags: CommonFlags): Promise<void> {
-  const records = await withStore(flags, (store) => store.listTokens(flags.tenant));
+  const tenant = tenantOf(flags);
+  const records = await withStore(flags, (store) => store.listTokens(tenant));
   if (flags.json) {
     write(JSON.stringify({ tokens: records.map(view) }));
     return;
@@ -126,19 +129,21 @@ async function list(flags: CommonFlags): Promise<void> {
     const times = [day(createdAtMs), day(expiresAtMs), day(revokedAtMs)];
     return [id, name || '-', String(scopes.length), ...times, ...(anyRotated ? [otherActor(record) ?? '-'] : [])];
   });
-  if (rows.length === 0) note(`${flags.tenant} has no tokens`);
+  if (rows.length === 0) note(`${tenant} has no tokens`);
   else write(table([[...columns, ...(anyRotated ? ['ACTS AS'] : [])], ...rows]));
 }
 
 async function rotate(id: string, flags: CommonFlags): Promise<void> {
-  const issued = await withStore(flags, (store) => store.rotateToken(flags.tenant, id));
-  if (issued === undefined) throw new Failure(`${flags.tenant} has no valid token ${quoted(id)}.`);
+  const tenant = tenantOf(flags);
+  const issued = await withStore(flags, (store) => store.rotateToken(tenant, id));
+  if (issued === undefined) throw new Failure(`${tenant} has no valid token ${quoted(id)}.`);
   show(issued, flags);
 }
 
 async function revoke(id: string, flags: CommonFlags): Promise<void> {
-  const found = await withStore(flags, (store) => store.revokeToken(flags.tenant, id));
-  if (!found) throw new Failure(`${flags.tenant} has no token ${quoted(id)}.`);
+  const tenant = tenantOf(flags);
+  const found = await withStore(flags, (store) => store.revokeToken(tenant, id));
+  if (!found) throw new Failure(`${tenant} has no token ${quoted(id)}.`);
   write(flags.json ? JSON.stringify({ id, revoked: true }) : `${id} is revoked; gateways follow within 5 seconds`);
 }
 
@@ -157,6 +162,19 @@ function wantedScopes({ scopes = [], all, readOnly }: IssueFlags, environment: T
 
 function readSettings({ dataDir }: CommonFlags) {
   return loadSettings({ ...process.env, ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }) });
+}
+
+/** A sandbox has a tenant of its own, whose token the banner shows; elsewhere the tenant is named. */
+function tenantOf(flags: CommonFlags): string {
+  if (flags.tenant !== undefined) return flags.tenant;
+  const { settings } = readSettings(flags);
+  const isSandbox =
+    settings.SIGNMESH_ENVIRONMENT === 'sandbox' && readSandbox(settings.SIGNMESH_DATA_DIR) !== undefined;
+  if (isSandbox) return sandboxTenant;
+  throw new Failure(
+    'Say whose: --tenant <id>. Only the data directory of a sandbox has a tenant of its own.',
+    exitCodes.usage,
+  );
 }
 
 /** The token key lies in the data directory: the same for gateways and commands. */

@@ -76,8 +76,13 @@ export type Order =
   | { readonly kind: 'queue'; readonly what: 'double_delivery' | 'poison_job' }
   /** How the webhook receiver behaves from now on; undefined: well. */
   | { readonly kind: 'receiver'; readonly behaviour: ReceiverBehaviour | undefined }
-  /** For reports. */
-  | { readonly kind: 'fired' | 'ended'; readonly id: string; readonly fault: FaultKind };
+  /** For reports. `victims`: of `fired`, the processes that it hit. */
+  | {
+      readonly kind: 'fired' | 'ended';
+      readonly id: string;
+      readonly fault: FaultKind;
+      readonly victims?: readonly ProcessName[];
+    };
 
 export interface ReceiverBehaviour {
   readonly status?: number;

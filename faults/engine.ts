@@ -129,7 +129,7 @@ class Engine implements FaultEngine {
     for (const armed of this.#stores(name)) {
       const { fault } = armed;
       if (fate !== 'answered' && fault.fault !== 'store_slow') continue;
-      if (!this.#strikesStore(armed, nowMs)) continue;
+      if (!this.#strikesStore(armed, name, nowMs)) continue;
       if (fault.fault === 'store_slow') delayMs += fault.by_ms;
       else fate = fault.fault === 'store_unanswered' ? 'unanswered' : 'lost';
     }
@@ -139,7 +139,7 @@ class Engine implements FaultEngine {
   readsFail(name: ProcessName, nowMs: number): boolean {
     this.#latestMs = nowMs;
     const failing = this.#stores(name).filter(({ fault }) => fault.fault === 'store_failing');
-    return failing.some((armed) => this.#strikesStore(armed, nowMs));
+    return failing.some((armed) => this.#strikesStore(armed, name, nowMs));
   }
 
   nextWakeMs(): number {
@@ -186,10 +186,10 @@ class Engine implements FaultEngine {
     );
   }
 
-  #strikesStore(armed: ArmedFault, nowMs: number): boolean {
+  #strikesStore(armed: ArmedFault, name: ProcessName, nowMs: number): boolean {
     if (armed.endsMs <= nowMs || !this.#course.chance(armed)) return false;
     armed.strikes += 1;
-    if (armed.strikes === 1) this.#pending.push(firedOrder(armed));
+    if (armed.strikes === 1) this.#pending.push(firedOrder(armed, [name]));
     if (armed.strikes >= armed.countMax) {
       this.#pending.push(...this.#course.end(armed, nowMs));
     }

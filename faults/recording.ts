@@ -52,7 +52,7 @@ export type RunEvent =
       readonly atMs: number;
       readonly id: string;
       readonly fault: FaultKind;
-      /** Process names. */
+      /** Process names: what it is meant for; of a strike those that it hit. */
       readonly targets: readonly string[];
       readonly what: 'armed' | 'fired' | 'ended';
       readonly text: string;

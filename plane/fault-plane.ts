@@ -292,7 +292,7 @@ export class FaultPlane {
         return;
       case 'fired':
       case 'ended':
-        this.#recordFault(order.id, order.fault, order.kind, '');
+        this.#recordFault(order.id, order.fault, order.kind, '', order.victims);
         return;
     }
   }
@@ -332,8 +332,14 @@ export class FaultPlane {
     this.#perform(this.#engine.wake(nowMs()));
   }
 
-  #recordFault(id: string, fault: FaultKind, what: 'armed' | 'fired' | 'ended', text: string): void {
-    this.recorder.fault(id, fault, this.#targets.get(id) ?? [], what, text);
+  #recordFault(
+    id: string,
+    fault: FaultKind,
+    what: 'armed' | 'fired' | 'ended',
+    text: string,
+    victims: readonly string[] = [],
+  ): void {
+    this.recorder.fault(id, fault, victims.length === 0 ? (this.#targets.get(id) ?? []) : victims, what, text);
   }
 }
 

@@ -30,6 +30,8 @@ export interface DeskPorts {
     what: 'armed' | 'fired' | 'ended',
     /** In words. */
     text: string,
+    /** Whom a strike hit. */
+    victims?: readonly ProcessName[],
   ) => void;
 }
 
@@ -103,7 +105,7 @@ export class FaultDesk {
     for (const order of orders) {
       if ('id' in order) {
         const { targets, text } = this.#known.get(order.id) ?? { targets: [], text: order.fault };
-        this.#ports.told(order.id, order.fault, targets, order.kind, text);
+        this.#ports.told(order.id, order.fault, targets, order.kind, text, order.victims);
       } else this.#ports.perform(order);
     }
     this.#rewake();

@@ -151,10 +151,12 @@ export class Recorder {
     targets: readonly ProcessName[],
     what: 'armed' | 'fired' | 'ended',
     text: string,
+    victims: readonly ProcessName[] = [],
   ): void {
     this.#options.trace?.push(`${this.#options.time.nowMs()} fault ${id} ${fault} ${what} ${targets.join(',')}`);
     this.observe?.({ kind: 'fault', atMs: this.atMs, id, fault, targets, what });
-    this.record?.({ kind: 'fault', atMs: this.atMs, id, fault, targets, what, text });
+    const hit = victims.length === 0 ? targets : victims;
+    this.record?.({ kind: 'fault', atMs: this.atMs, id, fault, targets: hit, what, text });
   }
 
   logged(tenant: string, event: LoggedEvent, sequence: number): void {

@@ -92,7 +92,8 @@ function summary(run: Run, tookMs: number): string {
   const line = `${scenario.padEnd(34)}  ${world.padEnd(9)}  ${verdict.kind.padEnd(11)} ${time}  (${(tookMs / 1000).toFixed(1)} s)\n`;
   if (verdict.kind === 'passed') return line;
   const what = 'what' in verdict ? verdict.what : 'invariant' in verdict ? verdict.invariant : '';
-  return `${line}${[what, verdict.cause, run.replay]
+  const also = verdict.kind === 'failed' ? (verdict.also ?? []) : [];
+  return `${line}${[what, verdict.cause, ...also, run.replay]
     .filter((text) => text !== '')
     .map((text) => `    ${text}\n`)
     .join('')}`;

@@ -56,7 +56,7 @@ export class Course {
   strike(armed: ArmedFault, victims: readonly ProcessName[], nowMs: number): Order[] {
     // Windows on stores count writes instead.
     if (!armed.fault.fault.startsWith('store_')) armed.strikes += 1;
-    const fired = armed.strikes > 0 ? [firedOrder(armed)] : [];
+    const fired = armed.strikes > 0 ? [firedOrder(armed, victims)] : [];
     const orders = [...fired, ...strikeOrders(armed, victims, this.#conditions, this.#options.nodesTotal)];
     if (armed.nature === 'momentary') {
       const goesOn = armed.fault.at?.point !== undefined && armed.strikes < armed.countMax;
@@ -125,11 +125,11 @@ export class Course {
     return probability >= 1 || unitOf(this.#options.random) < probability;
   }
 
-  /** A frame was struck. What has struck often enough is over, unless it still holds frames. */
-  struck(armed: ArmedFault, nowMs: number): Order[] {
+  /** A frame of `peer` was struck. What has struck often enough is over, unless it still holds frames. */
+  struck(armed: ArmedFault, peer: ProcessName, nowMs: number): Order[] {
     if (armed.nature !== 'frames') return [];
     armed.strikes += 1;
-    const orders = armed.strikes === 1 ? [firedOrder(armed)] : [];
+    const orders = armed.strikes === 1 ? [firedOrder(armed, [peer])] : [];
     if (armed.strikes >= armed.countMax && armed.held.length === 0) {
       orders.push(...this.end(armed, nowMs));
     }
@@ -158,8 +158,8 @@ export class Course {
   }
 }
 
-export function firedOrder({ id, fault }: ArmedFault): Order {
-  return { kind: 'fired', id, fault: fault.fault };
+export function firedOrder({ id, fault }: ArmedFault, victims: readonly ProcessName[]): Order {
+  return { kind: 'fired', id, fault: fault.fault, victims };
 }
 
 /** Whether another fault keeps a frame that is set free. */

@@ -67,7 +67,7 @@ export class Passage {
         if (!kinds.includes(armed.fault.fault) || exempt.has(armed) || !this.#touches(armed, frame)) continue;
         touched.add(armed.id);
         if (kinds === holding) keep(armed);
-        orders.push(...this.#course.struck(armed, nowMs));
+        orders.push(...this.#course.struck(armed, frame.peer, nowMs));
         if (kinds !== changing) return none;
         arrivals = changed(armed.fault, arrivals, random);
       }
@@ -110,7 +110,7 @@ export class Passage {
       const said = isLie(fault) ? this.#liars.lie(fault, frame, envelope) : withForcedReceipt(fault, envelope);
       if (said === undefined) continue;
       touched.add(armed.id);
-      orders.push(...this.#course.struck(armed, nowMs));
+      orders.push(...this.#course.struck(armed, frame.peer, nowMs));
       if (said.instead === undefined) return [];
       envelopes = [...said.before, ...envelopes.map((one) => (one === envelope ? said.instead! : one)), ...said.after];
       envelope = said.instead;

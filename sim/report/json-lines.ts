@@ -13,7 +13,8 @@
  *     {"type":"violation","at_ms":91,"invariant":"a nonce signs once","text":"…"}
  *     {"type":"verdict","verdict":"failed","what":"…","cause":"…","exit_code":10,"replay":"signmesh scenario run …"}
  *
- * The verdict has `what` when it failed or is stuck, `invariant` when one was violated, and `cause` unless it passed.
+ * The verdict has `what` when it failed or is stuck, `also` with the further expectations that do not hold, `invariant` when
+ * one was violated, and `cause` unless it passed.
  */
 import type { RunEvent } from '../../faults/recording.ts';
 import { type Run, verdictExitCodes } from '../scenario/world.ts';

@@ -31,7 +31,7 @@ export function junit(runs: readonly Run[]): string {
 
 function testcase(run: Run): string[] {
   const { verdict } = run;
-  const { sentence, cause } = verdictInWords(verdict);
+  const { sentence, cause, also } = verdictInWords(verdict);
   const properties = { world: run.world, seed: run.seed, nodes: String(run.nodes), replay: run.replay };
   return [
     `    <testcase${attributes({ name: run.scenario, classname: `signmesh.${run.world}`, time: seconds(run.tookMs) })}>`,
@@ -43,7 +43,7 @@ function testcase(run: Run): string[] {
       : verdict.kind === 'unsupported'
         ? [`      <skipped${attributes({ message: cause })}/>`]
         : [
-            `      <failure${attributes({ message: sentence, type: verdict.kind })}>${escaped(plain(cause))}</failure>`,
+            `      <failure${attributes({ message: sentence, type: verdict.kind })}>${[cause, ...also].map((line) => escaped(plain(line))).join('\n')}</failure>`,
           ]),
     `      <system-out>${systemOut(run)}</system-out>`,
     '    </testcase>',

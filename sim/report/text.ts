@@ -70,11 +70,12 @@ function header(run: Run): string[] {
 }
 
 function closing(run: Run, options: TextOptions): string[] {
-  const { kind, sentence, cause } = verdictInWords(run.verdict);
+  const { kind, sentence, cause, also } = verdictInWords(run.verdict);
   const painted = options.colour ? (text: string) => paint(text, verdictColours[kind]) : (text: string) => text;
   return [
     labelled('verdict', sentence, painted),
     ...(cause === '' ? [] : [labelled('cause', cause)]),
+    ...also.map((what) => labelled('also', what)),
     ...faultTallies(run.events).map((tally) => labelled('fault', tally)),
     labelled('took', `${time(run.tookMs)} ms of scenario time, ${run.events.length} events`),
     labelled('replay', run.replay),

@@ -7,15 +7,21 @@ export interface VerdictWords {
   readonly sentence: string;
   /** What was found, and why; empty when all is well. */
   readonly cause: string;
+  /** Further expectations that do not hold. */
+  readonly also: readonly string[];
 }
 
 export function verdictInWords(verdict: Verdict): VerdictWords {
+  return { also: [], ...wordsOf(verdict) };
+}
+
+function wordsOf(verdict: Verdict): Omit<VerdictWords, 'also'> & Partial<VerdictWords> {
   const { kind } = verdict;
   switch (verdict.kind) {
     case 'passed':
       return { kind, sentence: 'passed: all that was expected came to pass', cause: '' };
     case 'failed':
-      return { kind, sentence: `failed: ${verdict.what}`, cause: verdict.cause };
+      return { kind, sentence: `failed: ${verdict.what}`, cause: verdict.cause, also: verdict.also ?? [] };
     case 'violated':
       return { kind, sentence: `violated: ${verdict.invariant}`, cause: verdict.cause };
     case 'stuck':

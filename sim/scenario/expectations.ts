@@ -13,13 +13,13 @@ export interface Mismatch {
   readonly found: string;
 }
 
-/** The first thing that is not as expected; undefined: all is. */
-export function stepMismatch(
+/** Everything that is not as expected; empty: all is. */
+export function stepMismatches(
   expect: Static<typeof StepExpectation>,
   outcome: Outcome,
   tookMs: number,
   world: 'simulated' | 'live',
-): Mismatch | undefined {
+): Mismatch[] {
   const { answer, failure } = outcome;
   const differs = (field: string, expected: string, found: string): Mismatch => ({
     field: `expect.${field}`,
@@ -27,11 +27,12 @@ export function stepMismatch(
     found,
   });
   if (expect.error !== undefined) {
-    if (failure === undefined) return differs('error', expect.error, outcomeText(outcome));
+    if (failure === undefined) return [differs('error', expect.error, outcomeText(outcome))];
     // Nobody answers: the gateway says so when its time is over, and where there is none the client gives up by itself.
     const kind = failure.kind === 'LOST' ? 'DEADLINE_EXCEEDED' : failure.kind;
-    if (expect.error !== 'any' && expect.error !== kind) return differs('error', expect.error, outcomeText(outcome));
+    if (expect.error !== 'any' && expect.error !== kind) return [differs('error', expect.error, outcomeText(outcome))];
   }
+  const wrong: Mismatch[] = [];
   const fields = [
     ['state', expect.state, answer?.state],
     ['verified', expect.verified, answer?.verified],
@@ -40,21 +41,22 @@ export function stepMismatch(
   ] as const;
   for (const [field, expected, found] of fields) {
     if (expected === undefined || expected === found) continue;
-    return differs(field, String(expected), answer === undefined ? outcomeText(outcome) : String(found));
+    wrong.push(differs(field, String(expected), answer === undefined ? outcomeText(outcome) : String(found)));
   }
   if (expect.reason_code !== undefined) {
     const codes = [expect.reason_code].flat();
     if (answer === undefined || !codes.includes(answer.reasonCode)) {
-      return differs('reason_code', codes.join(' or '), answer?.reasonCode ?? outcomeText(outcome));
+      wrong.push(differs('reason_code', codes.join(' or '), answer?.reasonCode ?? outcomeText(outcome)));
     }
   }
   if (expect.message_names !== undefined && answer?.message.includes(expect.message_names) !== true) {
-    return differs('message_names', JSON.stringify(expect.message_names), outcomeText(outcome));
+    wrong.push(differs('message_names', JSON.stringify(expect.message_names), outcomeText(outcome)));
   }
   const { at_least_ms: least = 0, within_ms: most = Number.POSITIVE_INFINITY } = expect;
-  if (tookMs < least) return differs('at_least_ms', `${least} ms or more`, `${tookMs} ms`);
+  if (tookMs < least) wrong.push(differs('at_least_ms', `${least} ms or more`, `${tookMs} ms`));
   const allowedMs = most + (world === 'live' ? liveGraceMs : 0);
-  return tookMs > allowedMs ? differs('within_ms', `${most} ms or less`, `${tookMs} ms`) : undefined;
+  if (tookMs > allowedMs) wrong.push(differs('within_ms', `${most} ms or less`, `${tookMs} ms`));
+  return wrong;
 }
 
 export function mismatchText({ field, expected, found }: Mismatch): string {

@@ -11,12 +11,12 @@ export interface FinalNames {
   faultId(id: string): string | undefined;
 }
 
-/** Calls `see` with the first thing that is not as expected, or with nothing. */
-export function finalMismatch(
+/** Calls `see` with everything that is not as expected. */
+export function finalMismatches(
   expectation: Expectation,
   world: ScenarioWorld,
   names: FinalNames,
-  see: (mismatch: Mismatch | undefined) => void,
+  see: (wrong: readonly Mismatch[]) => void,
 ): void {
   gather(expectation, world, names, (found) => see(compare(expectation, names.book, found)));
 }
@@ -91,36 +91,36 @@ function gather(
   next(0);
 }
 
-function compare(expectation: Expectation, book: SessionBook, found: Found): Mismatch | undefined {
+function compare(expectation: Expectation, book: SessionBook, found: Found): Mismatch[] {
   const { session, state, reason_code: code, attempts, culprits, signatures, delivered, fired, strikes } = expectation;
   const of = session === undefined ? '' : ` of ${session}`;
-  const differs = (field: string, expected: unknown, actual: unknown): Mismatch => ({
-    field: `${field}${of}`,
-    expected: String(expected),
-    found: String(actual),
-  });
+  const wrong: Mismatch[] = [];
+  const differs = (field: string, expected: unknown, actual: unknown): void => {
+    wrong.push({ field: `${field}${of}`, expected: String(expected), found: String(actual) });
+  };
   const { facts } = found;
-  if (state !== undefined && facts?.state !== state) return differs('state', state, facts?.state ?? 'no such session');
+  if (state !== undefined && facts?.state !== state) differs('state', state, facts?.state ?? 'no such session');
   if (code !== undefined && facts?.reasonCode !== code) {
-    return differs('reason_code', code, facts?.reasonCode ?? 'no such session');
+    differs('reason_code', code, facts?.reasonCode ?? 'no such session');
   }
   if (attempts !== undefined && facts?.attempt !== attempts) {
-    return differs('attempts', attempts, facts?.attempt ?? 'no such session');
+    differs('attempts', attempts, facts?.attempt ?? 'no such session');
   }
   if (culprits !== undefined) {
     const expected = nodes([...culprits].sort((a, b) => a - b));
-    if (expected !== nodes(found.culprits)) return differs('culprits', expected, nodes(found.culprits));
+    if (expected !== nodes(found.culprits)) differs('culprits', expected, nodes(found.culprits));
   }
   const released = book.signatureCount(session);
-  if (signatures !== undefined && released !== signatures) return differs('signatures', signatures, released);
+  if (signatures !== undefined && released !== signatures) differs('signatures', signatures, released);
   const missing = delivered?.filter((type) => !found.delivered.includes(type)) ?? [];
   if (missing.length > 0) {
     const came = [...new Set(found.delivered)].sort();
-    return differs('delivered', missing.join(', '), came.length === 0 ? 'no delivery' : came.join(', '));
+    differs('delivered', missing.join(', '), came.length === 0 ? 'no delivery' : came.join(', '));
   }
-  if (fired === undefined) return undefined;
+  if (fired === undefined) return wrong;
   const isRight = strikes === undefined ? found.strikes > 0 : found.strikes === strikes;
-  return isRight ? undefined : differs(`strikes of the fault ${fired}`, strikes ?? 'at least 1', found.strikes);
+  if (!isRight) differs(`strikes of the fault ${fired}`, strikes ?? 'at least 1', found.strikes);
+  return wrong;
 }
 
 function nodes(ids: readonly number[]): string {

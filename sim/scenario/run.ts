@@ -2,14 +2,15 @@
  * Runs a scenario in a world: arms its faults, lets its clients act at the same time, and says what became of it. It knows
  * nothing of time and processes but what the world answers, so that one runner serves virtual and real time.
  *
- * The first thing that is not as expected ends the run. What contradicts an invariant (a signature that does not verify
- * is one) decides over all expectations.
+ * Expectations that do not hold are collected, and the run goes on: the verdict names them all, the first with its cause. A
+ * step that cannot be done or is stuck ends the run. What contradicts an invariant (a signature that does not verify is
+ * one) decides over all expectations.
  */
 import type { Fault } from '../../faults/fault.ts';
 import { releasedVerifier, type SignatureVerifier } from '../invariants/verifier.ts';
 import { Caller, type Ended, endedText } from './client.ts';
-import { mismatchText, stepMismatch } from './expectations.ts';
-import { finalMismatch } from './final.ts';
+import { type Mismatch, mismatchText, stepMismatches } from './expectations.ts';
+import { finalMismatches } from './final.ts';
 import type { CheckedScenario, Step } from './format.ts';
 import { outcomeText } from './outcome.ts';
 import { SessionBook } from './sessions.ts';
@@ -46,6 +47,8 @@ class ScenarioRun {
   readonly #caller: Caller;
   /** What the world calls the faults that the scenario names. */
   readonly #faultIds = new Map<string, string>();
+  /** What is not as expected so far, with its cause at that time. */
+  readonly #wrong: { readonly what: string; readonly cause: string }[] = [];
   /** Faults on sessions that have no id yet. */
   #waiting: Fault[] = [];
   #active = 0;
@@ -139,9 +142,10 @@ class ScenarioRun {
       this.#fail('stuck', `${where} waits for ${ended.waitsFor}; last: ${outcomeText(ended.outcome)}`, step.session);
     } else {
       const { expect } = step;
-      const mismatch = expect && stepMismatch(expect, ended.outcome, tookMs, this.#world.kind);
-      if (mismatch === undefined) went(endedText(ended));
-      else this.#fail('failed', `${where}: ${mismatchText(mismatch)}`, step.session, outcomeText(ended.outcome));
+      const wrong = expect === undefined ? [] : stepMismatches(expect, ended.outcome, tookMs, this.#world.kind);
+      const goOn = () => went(endedText(ended));
+      if (wrong.length === 0) goOn();
+      else this.#note(where, wrong, step.session, outcomeText(ended.outcome), goOn);
     }
   }
 
@@ -152,11 +156,11 @@ class ScenarioRun {
     const check = (index: number) => {
       const expectation = this.#scenario.expect[index];
       if (expectation === undefined) return this.#end({ kind: 'passed' });
-      finalMismatch(expectation, this.#world, names, (mismatch) => {
-        if (mismatch === undefined) check(index + 1);
+      finalMismatches(expectation, this.#world, names, (wrong) => {
+        if (wrong.length === 0) check(index + 1);
         else if (this.#world.nowMs() - beganMs < this.#options.settleMs) {
           this.#world.ask('wait', { ms: 50 }, () => check(index));
-        } else this.#fail('failed', `expect[${index}]: ${mismatchText(mismatch)}`, expectation.session);
+        } else this.#note(`expect[${index}]`, wrong, expectation.session, '', () => check(index + 1));
       });
     };
     check(0);
@@ -195,12 +199,30 @@ class ScenarioRun {
     this.#injectAll(due, then);
   }
 
-  /** `known`: what the last answer said. The session's own record says the rest. */
-  #fail(kind: 'failed' | 'stuck', what: string, session: string | undefined, known = ''): void {
+  /** Expectations do not hold; the run goes on. `known`: what the last answer said. */
+  #note(
+    where: string,
+    mismatches: readonly Mismatch[],
+    session: string | undefined,
+    known: string,
+    then: () => void,
+  ): void {
+    this.#explain(session, known, (cause) => {
+      for (const mismatch of mismatches) this.#wrong.push({ what: `${where}: ${mismatchText(mismatch)}`, cause });
+      then();
+    });
+  }
+
+  #fail(kind: 'failed' | 'stuck', what: string, session: string | undefined): void {
+    this.#explain(session, '', (cause) => this.#end({ kind, what, cause }));
+  }
+
+  /** Why it is so: what is known, the session's own record, and which faults have triggered. */
+  #explain(session: string | undefined, known: string, see: (cause: string) => void): void {
     const struck = struckText(this.#world);
     const conclude = (record: string) => {
       const cause = [known, record, struck].filter((part) => part !== '').join('; ');
-      this.#end({ kind, what, cause: cause === '' ? 'nothing is known of it' : cause });
+      see(cause === '' ? 'nothing is known of it' : cause);
     };
     const id = session === undefined ? undefined : this.#book.note(session).id;
     if (id === undefined) {
@@ -224,8 +246,17 @@ class ScenarioRun {
       if (first !== undefined) this.#done({ kind: 'violated', invariant: first.invariant, cause: first.text });
       else if (wrong !== undefined) {
         this.#done({ kind: 'violated', invariant: 'signature-verifies', cause: wrong });
-      } else this.#done(verdict);
+      } else this.#done(this.#withWrong(verdict));
     });
+  }
+
+  /** The first expectation that did not hold decides; what ended the run early comes after it. */
+  #withWrong(verdict: Verdict): Verdict {
+    const [first, ...others] = this.#wrong;
+    if (first === undefined || verdict.kind === 'unsupported' || verdict.kind === 'violated') return verdict;
+    const ending = verdict.kind === 'passed' ? [] : [verdict.what];
+    const also = [...others.map(({ what }) => what), ...ending];
+    return { kind: 'failed', ...first, ...(also.length > 0 && { also }) };
   }
 
   /** Of keys whose making no answer told of, the session's record says the public key. */

@@ -98,8 +98,8 @@ export interface ScenarioWorld {
 /** What became of a run. */
 export type Verdict =
   | { readonly kind: 'passed' }
-  /** An expectation does not hold: which, and what was there instead. */
-  | { readonly kind: 'failed'; readonly what: string; readonly cause: string }
+  /** An expectation does not hold: which, and what was there instead. `also`: the others that do not, in order. */
+  | { readonly kind: 'failed'; readonly what: string; readonly cause: string; readonly also?: readonly string[] }
   | { readonly kind: 'violated'; readonly invariant: string; readonly cause: string }
   /** Something that must happen did not, in its time. */
   | { readonly kind: 'stuck'; readonly what: string; readonly cause: string }

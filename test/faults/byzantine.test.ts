@@ -60,7 +60,8 @@ describe.each(curves)('a DKG on %s', (curve) => {
     expect(failed.errorMessage).toContain(told);
     expect(blamed(theatre.cluster)).toEqual([2]);
     expect(theatre.strikes(id)).toBeGreaterThan(0);
-    expect(theatre.orders.filter(({ kind }) => kind === 'fired')).toEqual([{ kind: 'fired', id, fault: fault.fault }]);
+    const fired = { kind: 'fired', id, fault: fault.fault, victims: ['node/2'] };
+    expect(theatre.orders.filter(({ kind }) => kind === 'fired')).toEqual([fired]);
 
     theatre.cluster.resumeSession({ sessionId: 's', resumeToken: tokenOf(failed) }).result();
     const again = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();

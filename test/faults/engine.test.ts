@@ -21,7 +21,7 @@ describe('a trigger', () => {
     const { id, orders } = engine.arm({ fault: 'crash', target: 'node/2' }, 0);
     expect(id).toBe('flt_1');
     expect(orders).toEqual([
-      { kind: 'fired', id, fault: 'crash' },
+      { kind: 'fired', id, fault: 'crash', victims: ['node/2'] },
       { kind: 'crash', process: 'node/2', loseState: false, restartAfterMs: 100 },
       { kind: 'ended', id, fault: 'crash' },
     ]);

@@ -202,6 +202,23 @@ describe('what is in sight', () => {
     );
   });
 
+  test('is drawn by time without the stretches in which nothing happens', () => {
+    // So near that a few milliseconds take more room than an idle stretch may.
+    const layout = makeLayout(model, spans, everything, { ...byOrder, ordinal: false, zoom: 2000 });
+    const { stretches, scale } = layout;
+    expect(stretches.length).toBeGreaterThan(1);
+    const busy = stretches.reduce((sum, { fromMs, untilMs }) => sum + (untilMs - fromMs), 0);
+    expect(layout.height).toBeCloseTo(busy * scale + (stretches.length - 1) * 44, 3);
+    for (const [index, { fromMs, y }] of stretches.entries()) {
+      const before = stretches[index - 1];
+      if (before === undefined) continue;
+      expect((fromMs - before.untilMs) * scale).toBeGreaterThan(160);
+      expect(y).toBeCloseTo(before.y + (before.untilMs - before.fromMs) * scale + 44, 3);
+    }
+    for (let rank = 1; rank < model.rankTime.length; rank += 1)
+      expect(layout.yOfRank(rank)).toBeGreaterThanOrEqual(layout.yOfRank(rank - 1));
+  });
+
   const shownBy = (filter: Partial<Filter>) => {
     const layout = makeLayout(model, spans, { ...everything, ...filter }, byOrder);
     return run.events.filter((_, event) => layout.isShown(event));

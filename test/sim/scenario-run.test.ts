@@ -102,6 +102,24 @@ describe('a verdict', () => {
     expect('what' in verdict && verdict.what).toContain(what);
   });
 
+  test('names everything that is not as expected, in its order, and goes on to the end', () => {
+    const wrong = sign.replace(' }', ', expect: { state: DENIED, is_complete: false } }');
+    const verdict = verdictOf(
+      [key, wrong],
+      ['expect: [{ session: tx, state: EXPIRED, attempts: 3 }, { signatures: 2 }]'],
+    );
+    expect(verdict).toMatchObject({
+      kind: 'failed',
+      what: 'step pay: expect.state is DENIED, found BACKEND_COMPLETED',
+    });
+    expect('also' in verdict && verdict.also).toEqual([
+      'step pay: expect.is_complete is false, found true',
+      'expect[0]: state of tx is EXPIRED, found BACKEND_COMPLETED',
+      'expect[0]: attempts of tx is 3, found 1',
+      'expect[1]: signatures is 2, found 1',
+    ]);
+  });
+
   test('says what the session’s record says, and which faults struck', () => {
     const faults = 'faults: [{ fault: bad_share, target: node/2 }]';
     const verdict = verdictOf(['{ step: key, call: make_key, session: k, expect: { verified: true } }'], [faults]);

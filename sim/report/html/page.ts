@@ -77,7 +77,7 @@ function html(text: string): string {
 }
 
 function headerOf(run: Run): string {
-  const { kind, sentence, cause } = verdictInWords(run.verdict);
+  const { kind, sentence, cause, also } = verdictInWords(run.verdict);
   const facts = [
     `${run.world} run`,
     `seed ${run.seed}`,
@@ -92,7 +92,7 @@ function headerOf(run: Run): string {
 <p class="about">${html(run.about.replace(/\s+/g, ' ').trim())}</p>
 <div class="verdict ${kind}" id="verdict" role="status"><strong>${html(sentence)}</strong>${
     cause === '' ? '' : `<p id="cause">${html(cause)}</p>`
-  }</div>
+  }${also.map((what) => `<p class="also">${html(what)}</p>`).join('')}</div>
 <div class="replay"><code id="replay">${html(run.replay)}</code><button type="button" id="copy">Copy</button></div>
 </div>
 <div id="marks"></div>

@@ -15,6 +15,9 @@ export interface Drawing {
 
 export function makeDrawing(margins: Margins): Drawing {
   const { geometry, fitted } = margins;
+  /** The columns that a fault's event is about: of a strike, those of the processes that it hit. */
+  const flagColumns = ({ model, layout }: Scene, event: number) =>
+    model.list(event, 'targets').flatMap((target) => layout.columnsOf(target));
   /** Where an event's parts are on the canvas. */
   const shapeOf = (scene: Scene, geo: Geometry, event: number) => {
     const { model, layout, scrollTop, scrollLeft } = scene;
@@ -35,7 +38,7 @@ export function makeDrawing(margins: Margins): Drawing {
       from = named('worker');
       arrows.push({ x: x(named('receiver')), y, lost: false });
     } else if (kind === 'step') from = named('clients');
-    else if (kind === 'fault') from = layout.columnsOf(model.list(event, 'targets')[0] ?? '')[0] ?? from;
+    else if (kind === 'fault') from = flagColumns(scene, event)[0] ?? from;
     else if (kind === 'process') from = layout.columnsOf(model.text(event, 'process'))[0] ?? from;
     return { kind, x: x(Math.max(0, from)), y, arrows };
   };
@@ -146,12 +149,16 @@ export function makeDrawing(margins: Margins): Drawing {
     if (kind === 'violation') {
       pen.fillRect(geo.gutter, y - 1, scene.width - geo.gutter, 2);
     } else if (kind === 'fault') {
-      // A flag: solid where it strikes, hollow where it begins or ends.
-      pen.moveTo(x - 4, y - 6);
-      pen.lineTo(x + 7, y);
-      pen.lineTo(x - 4, y + 6);
-      pen.closePath();
-      if (model.text(event, 'what') === 'fired') pen.fill();
+      // A flag on every process that it hits; hollow, and one alone, where it begins or ends.
+      const strikes = model.text(event, 'what') === 'fired';
+      const others = strikes ? flagColumns(scene, event).slice(1) : [];
+      for (const at of [x, ...others.map((column) => geo.xOf(column) - scene.scrollLeft)]) {
+        pen.moveTo(at - 4, y - 6);
+        pen.lineTo(at + 7, y);
+        pen.lineTo(at - 4, y + 6);
+        pen.closePath();
+      }
+      if (strikes) pen.fill();
       else pen.stroke();
     } else if (kind === 'state') {
       pen.roundRect(x - 4, y - 4, 8, 8, 2);

@@ -22,6 +22,8 @@ export interface Layout {
   readonly scale: number;
   /** Pixels from the first moment to the last. */
   readonly height: number;
+  /** By time alone: the stretches in which something happens, in order. Time between two of them is drawn short. */
+  readonly stretches: readonly Stretch[];
   columnOf(address: string): number;
   /** Columns of a process name; `node/*` is all nodes. */
   columnsOf(target: string): readonly number[];
@@ -33,6 +35,13 @@ export interface Layout {
   eventAt(y: number): number;
   /** The next shown event after `event` (by: 1) or before it (-1) that passes; -1 if there is none. */
   neighbour(event: number, by: 1 | -1, passes?: (event: number) => boolean): number;
+}
+
+export interface Stretch {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** Where it begins, in pixels. */
+  readonly y: number;
 }
 
 export function makeLayout(
@@ -143,13 +152,40 @@ export function makeLayout(
     blockEnd[block] = Math.max(blockEnd[block]!, end);
   }
 
-  const lasts = rankTime.length === 0 ? 0 : rankTime[rankTime.length - 1]!;
   const wanted = view.ordinal ? 18 * view.zoom : 2 * view.zoom;
-  const scale = Math.min(wanted, heightMax / Math.max(1, view.ordinal ? moments : lasts));
+  // Time in which nothing happens that is shown takes a fixed height once it would take more than this.
+  const idleMax = 160;
+  const idleHeight = 44;
+  const times: number[] = [0];
+  if (!view.ordinal)
+    for (let rank = 0; rank < rankTime.length; rank += 1) if (keep[rankEvent[rank]!] === 1) times.push(rankTime[rank]!);
+  let busyMs = 0;
+  for (let index = 1; index < times.length; index += 1)
+    busyMs += Math.min(times[index]! - times[index - 1]!, idleMax / wanted);
+  const scale = Math.min(wanted, heightMax / Math.max(1, view.ordinal ? moments : busyMs));
+  const stretches: { fromMs: number; untilMs: number; y: number }[] = [{ fromMs: 0, untilMs: 0, y: 0 }];
+  for (const ms of times) {
+    const last = stretches[stretches.length - 1]!;
+    if ((ms - last.untilMs) * scale <= idleMax) last.untilMs = Math.max(last.untilMs, ms);
+    else stretches.push({ fromMs: ms, untilMs: ms, y: last.y + (last.untilMs - last.fromMs) * scale + idleHeight });
+  }
+  const yOfTime = (ms: number) => {
+    let low = 0;
+    let high = stretches.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (stretches[middle]!.fromMs <= ms) low = middle;
+      else high = middle;
+    }
+    const { fromMs, untilMs, y } = stretches[low]!;
+    const next = stretches[low + 1];
+    if (ms <= untilMs || next === undefined) return y + (Math.min(ms, untilMs) - fromMs) * scale;
+    return y + (untilMs - fromMs) * scale + ((ms - untilMs) / (next.fromMs - untilMs)) * idleHeight;
+  };
+  const timeY = new Float64Array(view.ordinal ? 0 : rankTime.length);
+  for (let rank = 0; rank < timeY.length; rank += 1) timeY[rank] = yOfTime(rankTime[rank]!);
   const yOfRank = (rank: number) =>
-    view.ordinal
-      ? before[Math.min(rank, rankTime.length)]! * scale
-      : rankTime[Math.min(rank, rankTime.length - 1)]! * scale;
+    view.ordinal ? before[Math.min(rank, rankTime.length)]! * scale : (timeY[Math.min(rank, timeY.length - 1)] ?? 0);
   /** The first index below `length` at which `reached` holds, of a row in which it holds from somewhere on. */
   const search = (length: number, reached: (index: number) => boolean) => {
     let low = 0;
@@ -167,7 +203,8 @@ export function makeLayout(
     shown,
     ordinal: view.ordinal,
     scale,
-    height: (view.ordinal ? moments : lasts) * scale,
+    height: view.ordinal ? moments * scale : yOfTime(Number.POSITIVE_INFINITY),
+    stretches: view.ordinal ? [] : stretches,
     columnOf,
     columnsOf: (target) => {
       if (target === 'node/*') return columns.flatMap(({ name }, index) => (name.startsWith('node/') ? [index] : []));

@@ -116,6 +116,21 @@ export function makeMargins(): Margins {
     }
   };
 
+  /** Above `y` lies time in which nothing happens, drawn short: a dotted line across, and how long it is. */
+  const drawIdle = (pen: Pen, scene: Scene, geo: Geometry, y: number, ms: number) => {
+    const middle = y - 22;
+    pen.strokeStyle = scene.colour('muted');
+    pen.lineWidth = 1;
+    pen.setLineDash([2, 5]);
+    pen.beginPath();
+    pen.moveTo(geo.gutter - 8, middle);
+    pen.lineTo(scene.width - geo.lanes * geo.laneWidth - 16, middle);
+    pen.stroke();
+    pen.setLineDash([]);
+    pen.fillStyle = scene.colour('muted');
+    pen.fillText(ms >= 10_000 ? `+${(ms / 1000).toFixed(1)} s` : `+${ms.toFixed(0)} ms`, geo.gutter - 16, middle);
+  };
+
   const drawRims = (pen: Pen, scene: Scene, geo: Geometry) => {
     const { model, layout, width, height, scrollTop, scrollLeft } = scene;
     const dy = geo.head + geo.pad - scrollTop;
@@ -144,10 +159,25 @@ export function makeMargins(): Margins {
       const raw = 48 / layout.scale;
       const power = 10 ** Math.floor(Math.log10(raw));
       const step = power * (raw / power > 5 ? 10 : raw / power > 2 ? 5 : 2);
-      for (let ms = Math.max(0, Math.floor((scrollTop - geo.pad) / layout.scale / step) * step); ; ms += step) {
-        const y = ms * layout.scale + dy;
-        if (y > height || ms * layout.scale > layout.height + 1) break;
-        if (y >= geo.head + 6) write(ms, y);
+      let lastY = Number.NEGATIVE_INFINITY;
+      for (const [index, { fromMs, untilMs, y: top }] of layout.stretches.entries()) {
+        const yOf = (ms: number) => top + (ms - fromMs) * layout.scale + dy;
+        if (yOf(fromMs) > height) break;
+        const before = layout.stretches[index - 1];
+        if (before !== undefined && yOf(fromMs) > geo.head)
+          drawIdle(pen, scene, geo, yOf(fromMs), fromMs - before.untilMs);
+        if (yOf(untilMs) < geo.head) continue;
+        const firstSeen = Math.max(fromMs, fromMs + (geo.head - yOf(fromMs)) / layout.scale);
+        for (let ms = Math.ceil(firstSeen / step) * step; ms <= untilMs && yOf(ms) <= height; ms += step) {
+          if (yOf(ms) < geo.head + 6 || yOf(ms) - lastY < 15) continue;
+          write(ms, yOf(ms));
+          lastY = yOf(ms);
+        }
+        // A short stretch may lie between two steps.
+        if (fromMs > 0 && yOf(fromMs) >= geo.head + 6 && yOf(fromMs) - lastY >= 15) {
+          write(fromMs, yOf(fromMs));
+          lastY = yOf(fromMs);
+        }
       }
     }
     // Heads, over everything.
