@@ -228,8 +228,9 @@ describe('the whole wallet API', () => {
     }
     const bugs = service.lines.filter(({ level }) => level === 'error').map(({ fields }) => String(fields.reason));
     expect([...faults, ...new Set(bugs)].join('\n\n')).toBe('');
-    // Some need more luck than a run has, or a second person.
-    expect(unreached.length, unreached.join()).toBeLessThan(8);
+    // Which few are missed is chance, or needs a second person; that each can be reached examples.test.ts shows. Here the
+    // walk must be no walk of refusals.
+    expect(unreached.length * 4, unreached.join()).toBeLessThan(operations.length);
   }, 300_000);
 
   it('tells of nothing that is not in the registry of events', async () => {
