@@ -248,8 +248,6 @@ describe('docs/signing-api.md', () => {
       'SIGNATURE_COMPLETED',
       'SESSION_ACCEPTED',
       'SHARE_VERIFIED',
-      'SHARE_VERIFIED',
-      'SHARE_VERIFIED',
       'DKG_COMPLETED',
       'SHARE_ACCEPTED',
       'SIGNATURE_COMPLETED',
@@ -257,7 +255,7 @@ describe('docs/signing-api.md', () => {
       'SIGNATURE_COMPLETED',
       'MOCK_FORCED_DENIED',
     ]);
-    const [, made, signed, , , , , , , derived] = answers as [Said, Said, Said, ...Said[]];
+    const [, made, signed, , , , , derived] = answers as [Said, Said, Said, ...Said[]];
     const publicKey = bytes(made.receipt.message.replace('group public key ', ''));
     const signature = Buffer.from(signed.full_signature ?? '', 'base64');
     expect(secp256k1.verify(signature, sha256OfHello, publicKey, { prehash: false })).toBe(true);

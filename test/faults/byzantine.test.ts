@@ -120,7 +120,7 @@ describe.each(curves)('a DKG on %s', (curve) => {
     const theatre = new Theatre(`split ${curve}`);
     const id = theatre.arm({ fault: 'split_confirm', target: 'coordinator', for: [2] });
     const failed = dkg(theatre, curve);
-    expect(failed.errorMessage).toContain('node 2 refused: TRANSCRIPT_MISMATCH');
+    expect(failed.errorMessage).toContain('node 2 refused: SIGNATURE_INVALID');
     expect(theatre.cluster.nodeStore(2).loadNow('key/tn_sim/s')).toBeUndefined();
     expect(codeOf(resumed(theatre, id, failed))).toBe('DKG_COMPLETED');
   });

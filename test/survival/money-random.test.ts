@@ -1,5 +1,5 @@
 /**
- * Random money: parallel clients of two tenants transfer, approve, cancel, freeze and rename while gateway, Redis,
+ * Random money: parallel clients of two tenants transfer, freeze and rename while gateway, Redis,
  * coordinator and nodes are killed (kill -9). A ledger written from the docs (support/documented-ledger.ts) then follows the
  * event log and must find every balance, every event and every read in it.
  *
