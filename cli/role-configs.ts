@@ -120,6 +120,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
 
 export function workerConfig(settings: Settings): WorkerConfig {
   const environment = settings.SIGNMESH_ENVIRONMENT;
+  const redisUrl = required(settings, 'REDIS_URL');
   readRoster(settings.SIGNMESH_DATA_DIR, environment);
   const retryScheduleMs = settings.SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS;
   if (retryScheduleMs !== undefined && environment !== 'sandbox') {
@@ -127,7 +128,7 @@ export function workerConfig(settings: Settings): WorkerConfig {
   }
   return {
     environment,
-    redisUrl: required(settings, 'REDIS_URL'),
+    redisUrl,
     credentialKeysDir: join(settings.SIGNMESH_DATA_DIR, credentialKeysDir),
     ...(retryScheduleMs !== undefined && { retryScheduleMs }),
     logLevel: settings.SIGNMESH_LOG_LEVEL,

@@ -21,8 +21,8 @@ one. An empty value counts as unset.
 ${rows.join('\n')}
 
 \`signmesh up\` reads them all, passes each child what its role reads, and chooses the rest: the ports of the coordinator
-and of the private Redis, and its password. \`--seed\`, \`--nodes\` and \`--data-dir\` go before the variables of the same
-meaning.
+and of the private Redis, and its password. \`--port\` (REST), \`--grpc-port\`, \`--seed\`, \`--nodes\` and \`--data-dir\` go before the
+variables of the same meaning. \`signmesh tokens\` issues for the sandbox's tenant unless \`--tenant\` names another.
 
 \`signmesh up\` stops when the process that started it is gone, so that nothing is left behind: a shell that ends takes it
 along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what stays: a service manager, \`tmux\`, a container.
@@ -35,6 +35,7 @@ along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what sta
 | \`join.secret\` | what members of the cluster prove to each other | yes |
 | \`sandbox.json\` | the seed of the ready-made keys, and the two tokens of the banner | with a seed of your own |
 | \`coordinator/\`, \`gateway/\`, \`node-N/\` | the identity and keys of one process, and a node's store | yes |
+| \`coordinator/resume.key\` | resume tokens are made with it, and what authenticates sessions and keys in Redis: without it they are refused as tampered with | yes |
 | \`gateway/receipt.key\` | the seed of the identity that signs policy receipts | yes |
 | \`gateway/credential-keys/\` | the keys that seal provider credentials, \`1.key\` and up; the highest is current | yes |
 | \`redis/\` | the private Redis: its configuration and its append-only file | yes |

@@ -74,7 +74,9 @@ function recovered(signature: Uint8Array, recoveryId: Uint8Array, message: Uint8
 /** The key's child by another library, from the chain code that stands beside the key. */
 async function childKey(keyId: string, publicKey: Uint8Array, path: string): Promise<Buffer> {
   const redis = new Redis(cluster.redisUrl());
-  const record = JSON.parse((await redis.get(redisKeys.key(sandboxTenant, keyId)))!) as { chainCode: string };
+  // Behind its MAC the record is JSON.
+  const text = (await redis.get(redisKeys.key(sandboxTenant, keyId)))!;
+  const record = JSON.parse(text.slice(text.indexOf('{'))) as { chainCode: string };
   redis.disconnect();
   const xpub = encodeXpub({ publicKey, chainCode: Buffer.from(record.chainCode, 'hex') });
   return Buffer.from(HDKey.fromExtendedKey(xpub).derive(path).publicKey!);
