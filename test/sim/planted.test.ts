@@ -2,57 +2,21 @@
  * The simulation finds what is wrong: each known flaw is planted into a copy of the compiled program, and its
  * `signmesh sim` must find the invariant that it breaks, within a stated number of seeds.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { verdictExitCodes } from '../../sim/scenario/world.ts';
 import { type PlantedFlaw, plantedFlaws } from './support/planted.ts';
+import { buildProgram, copiesFolder, plantedCopy, root } from './support/program-copy.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-/** Below the root, so that packages are found from there. */
-const folder = join(root, '.setup', `planted-${process.pid}`);
-/** What `signmesh sim` loads; the rest of the program stays away. */
-const parts = [
-  'proto',
-  'crypto',
-  'actors',
-  'faults',
-  'nodes',
-  'coordinator',
-  'sim',
-  'cli/sim',
-  'cli/sim.js',
-  'cli/failure.js',
-  'cli/invocation.js',
-  'gateway/deliveries/schedule.js',
-];
+const folder = copiesFolder('planted');
 
-beforeAll(() => {
-  // Compiles what has changed, and nothing if nothing has.
-  execFileSync(process.execPath, [join(root, 'cli', 'signmesh.mjs'), '--version'], { stdio: 'ignore' });
-});
-
+beforeAll(buildProgram);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function plant({ name, edits }: PlantedFlaw): string {
-  const copy = join(folder, name);
-  for (const part of parts) {
-    mkdirSync(dirname(join(copy, part)), { recursive: true });
-    cpSync(join(root, 'dist', part), join(copy, part), {
-      recursive: true,
-      filter: (path) => !path.endsWith('.map'),
-    });
-  }
-  for (const { file, from, to } of edits) {
-    const path = join(copy, file);
-    const pieces = readFileSync(path, 'utf8').split(from);
-    expect(pieces.length, `${file} has ${JSON.stringify(from)} once`).toBe(2);
-    writeFileSync(path, pieces.join(to));
-  }
-  return copy;
-}
+const plant = ({ name, edits }: PlantedFlaw): string => plantedCopy(folder, name, edits);
 
 /** `signmesh sim` of a copy, in a process of its own. */
 function search(

@@ -153,17 +153,15 @@ describe('a simulated cluster', () => {
     const sessionId = 'k';
     cluster.initiateDkg({ sessionId, threshold: 2, totalNodes: 2 }).result();
     const pairs = [
-      [1, 1],
       [1, 2],
       [2, 1],
-      [2, 2],
     ] as const;
     const codes = pairs.map(([senderNodeId, recipientNodeId]) => {
       const said = cluster.exchangeDkgShares({ sessionId, senderNodeId, recipientNodeId }).result();
       expect(said.verified).toBe(true);
       return said.receipt!.reasonCode;
     });
-    expect(codes).toEqual(['SHARE_VERIFIED', 'SHARE_VERIFIED', 'SHARE_VERIFIED', 'DKG_COMPLETED']);
+    expect(codes).toEqual(['SHARE_VERIFIED', 'DKG_COMPLETED']);
   });
 
   test('names the nodes that a DKG waits for, and goes on after a resume', () => {

@@ -151,7 +151,7 @@ test('the state of actors is shown without what is secret', () => {
   cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
   const states = events.filter((one): one is Extract<RunEvent, { kind: 'state' }> => one.kind === 'state');
   const last = (address: string) => states.findLast((one) => one.address === address)!;
-  expect(last('dkg/tn_sim/k')).toMatchObject({ state: 'BACKEND_COMPLETED', fields: { epoch: 2, verified: 9 } });
+  expect(last('dkg/tn_sim/k')).toMatchObject({ state: 'BACKEND_COMPLETED', fields: { epoch: 3, verified: 9 } });
   expect(last('node/2/dkg/tn_sim/k')).toMatchObject({ state: 'final', fields: { attempt: 1 } });
   expect(last(`signing/tn_sim/${signingSessionId}`)).toMatchObject({
     state: 'ACCEPTED',

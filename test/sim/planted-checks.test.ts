@@ -1,0 +1,103 @@
+/**
+ * Scenarios find a node's check that is gone: each check is taken out of a copy of the compiled program, and the scenario of
+ * the lie that it is there for must fail. Random search has flaws of its own (planted.test.ts).
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildProgram, copiesFolder, type Edit, plantedCopy, root } from './support/program-copy.ts';
+
+interface MissingCheck {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  /** A file of scenarios/, without its ending. */
+  readonly scenario: string;
+}
+
+const missingChecks: readonly MissingCheck[] = [
+  {
+    name: 'a key’s scheme',
+    edits: [
+      {
+        file: 'nodes/signer/signer-actor.js',
+        from: "bound !== '' && wireScheme(bound) !== request.scheme",
+        to: 'false',
+      },
+      // The memory of intents covers the scheme, and would refuse as well.
+      { file: 'nodes/signer/intent-memory.js', from: '? known.digest : undefined', to: '? undefined : undefined' },
+    ],
+    scenario: 'coordinator-asks-another-scheme',
+  },
+  {
+    name: 'the MAC of an order',
+    edits: [{ file: 'nodes/signer/orders.js', from: '!macHolds(key, digest, order.mac)', to: 'false' }],
+    scenario: 'coordinator-makes-up-an-order',
+  },
+  {
+    name: 'whether there is an order at all, and its MAC',
+    edits: [{ file: 'nodes/signer/orders.js', from: 'const { order } = request;', to: 'return undefined;' }],
+    scenario: 'coordinator-asks-another-message',
+  },
+  {
+    name: 'what was signed for an intent',
+    edits: [
+      { file: 'nodes/signer/intent-memory.js', from: '? known.digest : undefined', to: '? undefined : undefined' },
+    ],
+    scenario: 'redis-rolled-back-another-message',
+  },
+  {
+    name: 'the consent to client-supplied dealers',
+    edits: [
+      { file: 'nodes/dkg/party.js', from: 'return allowClientDealers && !isWalletKey(session);', to: 'return true;' },
+    ],
+    scenario: 'coordinator-supplies-every-dealer',
+  },
+  {
+    name: 'that a nonce leaves its pool',
+    edits: [{ file: 'nodes/signer/nonce-pools.js', from: 'pool?.delete(number);', to: '' }],
+    scenario: 'coordinator-reuses-a-nonce',
+  },
+];
+
+const folder = copiesFolder('planted-checks');
+beforeAll(buildProgram);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The verdict of a scenario under a copy of the program, in a process of its own. */
+function verdictOf(copy: string, scenario: string): Promise<string> {
+  const file = `${scenario}.yaml`;
+  const text = readFileSync(join(root, 'scenarios', file), 'utf8');
+  const module = (path: string) => JSON.stringify(pathToFileURL(join(copy, path)).href);
+  const script = `
+    const { loadScenario } = await import(${module('sim/scenario/load.js')});
+    const { runSimulated } = await import(${module('sim/scenario/simulated-world.js')});
+    const { verdict } = runSimulated(loadScenario(${JSON.stringify(text)}, { file: ${JSON.stringify(file)} }), { crypto: 'model' });
+    process.stdout.write(JSON.stringify(verdict));`;
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd: copy,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let out = '';
+    child.stdout.on('data', (data) => {
+      out += data;
+    });
+    child.once('close', () => resolve(out));
+  });
+}
+
+describe('without a node’s check of', { timeout: 120_000 }, () => {
+  test.each(missingChecks)('$name, the scenario $scenario fails', async ({ name, edits, scenario }) => {
+    const copy = plantedCopy(folder, name.replace(/[^a-z]+/gi, '-'), edits);
+    expect(JSON.parse(await verdictOf(copy, scenario)).kind).toMatch(/^(failed|violated)$/);
+  });
+
+  test('nothing, each of them passes', async () => {
+    const copy = plantedCopy(folder, 'none', []);
+    for (const { scenario } of missingChecks) {
+      expect(`${scenario} ${await verdictOf(copy, scenario)}`).toBe(`${scenario} {"kind":"passed"}`);
+    }
+  });
+});
