@@ -64,7 +64,7 @@ describe('the command', () => {
 
   it('makes no key when Redis cannot be reached', async () => {
     vi.stubEnv('REDIS_URL', 'redis://127.0.0.1:1');
-    await expect(run(['rotate', '--data-dir', dataDir])).rejects.toThrow('cannot be used');
+    await expect(run(['rotate', '--data-dir', dataDir])).rejects.toThrow('cannot be reached');
     expect(keys()).toEqual(['1.key']);
   });
 

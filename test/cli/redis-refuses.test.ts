@@ -121,7 +121,11 @@ test('a slow start gives the right sandbox: up waits until its token is register
   const ready = await up.ready();
   const headers = { authorization: `Bearer ${ready.token}` };
   expect((await fetch(`${ready.http}/v1/sandbox/nodes`, { headers })).status).toBe(200);
-  expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual(['sandbox-secp256k1', 'sandbox-ed25519']);
+  expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual([
+    'sandbox-secp256k1',
+    'sandbox-ed25519',
+    'sandbox-bip340',
+  ]);
   const redis = new Redis(server.url);
   onTestFinished(() => redis.disconnect());
   const tenants = await redis.keys('sm:{t:*');
