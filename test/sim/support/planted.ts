@@ -35,13 +35,13 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
       },
       {
         file: 'crypto/key-package.js',
-        from: '|| !equalBytes(group.baseMultiply(signingShare), shared.verificationShares[nodeId - 1])',
+        from: '|| !equalBytes(group.baseMultiply(signingShare), shared.verificationShares[place])',
         to: '',
       },
     ],
     invariants: ['group-key-agreed'],
     profile: 'hostile',
-    seeds: 200,
+    seeds: 400,
   },
   {
     name: 'culprit-wrong',
