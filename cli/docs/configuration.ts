@@ -24,6 +24,12 @@ ${rows.join('\n')}
 and of the private Redis, and its password. \`--port\` (REST), \`--grpc-port\`, \`--seed\`, \`--nodes\` and \`--data-dir\` go before the
 variables of the same meaning. \`signmesh tokens\` issues for the sandbox's tenant unless \`--tenant\` names another.
 
+docker-compose.yml reads one more:
+
+| Variable | Value | What it does |
+|---|---|---|
+| \`SIGNMESH_REDIS_PASSWORD\` | a text without characters that a URL escapes | The password of its Redis, set there and part of every role's \`REDIS_URL\`. Needed; it has no default. |
+
 \`signmesh up\` stops when the process that started it is gone, so that nothing is left behind: a shell that ends takes it
 along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what stays: a service manager, \`tmux\`, a container.
 

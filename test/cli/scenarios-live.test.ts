@@ -96,7 +96,11 @@ test('Ctrl-C in a live run ends its cluster, and leaves no data behind', { timeo
   const ended = new Promise((resolve) => command.once('exit', resolve));
   const dataDirs = () => readdirSync(out).filter((name) => name.startsWith('signmesh-'));
   try {
-    await until(() => dataDirs().some((name) => existsSync(join(out, name, 'run', 'ready.json'))), 'a cluster', 50_000);
+    await until(
+      () => dataDirs().some((name) => existsSync(join(out, name, 'data', 'run', 'ready.json'))),
+      'a cluster',
+      50_000,
+    );
     command.kill('SIGINT');
     expect([await ended, dataDirs()]).toEqual([130, []]);
   } finally {

@@ -161,7 +161,7 @@ export class Ledger {
   }
 
   #takeGroupKey(sessionId: string, story: SessionStory, message: string): void {
-    const key = /^group public key ([0-9a-f]+)$/.exec(message)?.[1];
+    const key = /^group public key ([0-9a-f]+)\b/.exec(message)?.[1];
     if (key === undefined) return;
     if (story.result !== '' && story.result !== key) this.#violated(sessionId, `two keys: ${story.result} and ${key}`);
     story.result = key;
