@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Failure } from './failure.ts';
 import { readIfThere } from './files.ts';
 
-/** Oldest first. Whoever changes the layout or the meaning of anything that is stored adds a row. */
+/** Oldest first. A change of the layout or the meaning of anything that is stored adds a row. */
 export const dataFormats: readonly { readonly format: number; readonly what: string }[] = [
   { format: 1, what: 'the first; `cluster.json` does not name it' },
   {
@@ -26,7 +26,7 @@ export function withDataFormat(roster: string): string {
   return `${JSON.stringify({ data_format: dataFormat, ...(JSON.parse(roster) as object) }, null, 2)}\n`;
 }
 
-/** Throws a Failure when the directory is another version's. One without a cluster is nobody's yet. */
+/** Throws a Failure when the directory is another version's. One without a cluster has no version yet. */
 export function checkDataFormat(dataDir: string): void {
   const text = readIfThere(join(dataDir, rosterFile));
   if (text === undefined) return;
@@ -46,7 +46,7 @@ export function versionOf(format: number): string {
   return `${age} version (data format ${format}; this version has ${dataFormat})`;
 }
 
-/** Format 1 did not name itself. undefined: it is no roster at all, which whoever parses it says better. */
+/** Format 1 did not name itself. undefined: it is no roster at all, which its parser reports. */
 function formatIn(text: string): number | undefined {
   try {
     const { data_format: format = 1, cluster_id: clusterId } = JSON.parse(text) as Record<string, unknown>;

@@ -213,7 +213,7 @@ export class Network {
   /** A process has started: it is linked at once, or after a pause. */
   started(process: ProcessName, atOnce: boolean): void {
     for (const link of this.#linksOf(process)) {
-      // Whoever comes anew takes over what is left of the link of its predecessor, and no other's.
+      // A process that connects anew takes over what is left of the link of its predecessor, and no other's.
       if (link.up && !(link.bySecond && process === link.peer)) this.#down(link, 'taken over');
       if (atOnce) this.#connect(link);
       else this.#comeBack(link);
@@ -261,7 +261,7 @@ export class Network {
     }
   }
 
-  /** It asks until it has the link: whoever holds it and lives keeps it. */
+  /** It asks until it has the link: a living holder keeps it. */
   #contend(link: Link): void {
     if (!link.contested || link.bySecond) return;
     if (!link.up && !link.silent && this.#ports.stateOf('coordinator') === 'up') {

@@ -36,7 +36,7 @@ async function clearAbandoned(parent: string): Promise<void> {
   await Promise.all(folders.map(clear));
 }
 
-/** Of this user, and whoever made it is gone. */
+/** Of this user, and the process that made it is gone. */
 function isAbandoned(folder: string): boolean {
   try {
     const { uid, mtimeMs } = statSync(folder);

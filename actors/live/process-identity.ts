@@ -1,6 +1,6 @@
 /**
  * Which process is meant by a process id: the id together with the moment the process began, so that an id that the
- * system has given to somebody else is never mistaken for ours, let alone signalled.
+ * system has given to another process is never mistaken for ours, let alone signalled.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ export function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {
   }
 }
 
-/** undefined: a record that is damaged and so names nobody. */
+/** undefined: a record that is damaged and names no process. */
 export function parseRecord(text: string): ProcessIdentity | undefined {
   try {
     const { pid, began } = JSON.parse(text) as Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
  * The invariants that a live run shows in its tenant's events: sessions move along the table and by epochs that rise, and
- * blame falls on nobody but the nodes that the scenario makes lie, or makes the coordinator lie to. That signatures verify is the runner's own check.
+ * blame falls on no node but those that the scenario makes lie, or makes the coordinator lie to. That signatures verify is the runner's own check.
  */
 
 import { initialStates, mayFollow, type SessionState } from '../../coordinator/session/transitions.ts';

@@ -1,5 +1,5 @@
 /**
- * MACs of sessions and keys in Redis, under a key of the coordinators: whoever can write to Redis and holds no such key
+ * MACs of sessions and keys in Redis, under a key of the coordinators: an attacker who can write to Redis and holds no such key
  * can neither make a record nor change a field of one. A record without a MAC counts as changed.
  *
  * Covered is the whole record with its name, so that none passes for another. What a MAC cannot show: that a record was

@@ -241,7 +241,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   }
 }
 
-/** An attempt whose answer was lost may have raised it: numbers that nobody has do no harm. */
+/** An attempt whose answer was lost may have raised it: numbers that no start has do no harm. */
 async function raiseFence(redis: Redis, counter: string): Promise<number> {
   for (;;) {
     try {

@@ -140,7 +140,7 @@ function checkFields(
 }
 
 function unsupportedDestination(): ServiceError {
-  const message = 'nobody can spend what is sent to this address';
+  const message = 'what is sent to this address cannot be spent';
   return new ServiceError('providerRejected', `the destination is not supported: ${message}`, {
     details: [{ field: 'destination.address', issue: 'unsupported_destination', message }],
   });

@@ -1,4 +1,4 @@
-/** What several policies say together, and what nobody could approve. Pure. */
+/** What several policies say together, and what no token could approve. Pure. */
 import type { PolicyDecision, TransactionFacts } from '../intents/facts.ts';
 import { strictest } from './evaluate.ts';
 
@@ -6,7 +6,7 @@ const strength = { allow: 0, require_approval: 1, deny: 2 } as const;
 
 /**
  * The strictest of them: deny beats require_approval beats allow. Those that ask for approvals ask together, as several
- * rules of one policy do: the highest quorum, approvers whom all of them accept, the shortest time; where nobody could
+ * rules of one policy do: the highest quorum, approvers whom all of them accept, the shortest time; where no approver could
  * satisfy that, it is a denial. The decision is the first policy's and names the others. Of several policies, rules are
  * named with theirs: ids of rules have no slash. At least one decision.
  */

@@ -2,7 +2,7 @@
  * Deciding a transaction: the last of the three judges.
  *
  * The tenant's `default` policy, the wallet's and the one that an intent names are all evaluated, and the strictest
- * decision wins: whoever names a policy can only make the decision stricter.
+ * decision wins: a policy named in the request can only make the decision stricter.
  *
  * A version in mode dry_run decides nothing: what applies is the newest version of the same policy that is enforced. Where
  * there is none, that policy has no say. So a dry run can neither block a transfer nor let one through; its own verdict is

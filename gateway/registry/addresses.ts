@@ -40,7 +40,7 @@ export function canonicalAddress(network: NetworkId, text: string): string {
   return family === 'bitcoin' && /^tb1/i.test(text) ? text.toLowerCase() : text;
 }
 
-/** Where what is sent is lost, whoever sends it: EVM's zero address, Solana's system program. `address`: canonical. */
+/** Addresses where funds are lost: EVM's zero address, Solana's system program. `address`: canonical. */
 export function isLostAddress(network: NetworkId, address: string): boolean {
   const { family } = networkOf(network);
   return (family === 'evm' && /^0x0{40}$/.test(address)) || (family === 'solana' && address === '1'.repeat(32));

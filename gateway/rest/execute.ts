@@ -88,7 +88,7 @@ function turnKey(tenant: string, id: string): string {
   return `${tenant} ${id}`;
 }
 
-/** The first turn that somebody has of what this change compares; undefined: none. */
+/** The first turn that another request has of what this change compares; undefined: none. */
 function takenBy(turns: Turns, tenant: string, change: Change | undefined): string | undefined {
   if (turns.isIdle || change === undefined) return undefined;
   const { puts = [], removals = [], guards = [] } = change;

@@ -109,7 +109,7 @@ function parametersIn(
 ): Json[] {
   const { properties = {}, required = [] } = schema ?? {};
   return Object.entries(properties).map(([name, property]) => {
-    // Examples of parameters would be filled in on the page, and narrow every list that somebody only wants to see.
+    // Examples of parameters would be filled in on the page, and narrow every list that a reader only wants to see.
     const { description, examples: _, ...rest } = property;
     return {
       name,

@@ -19,7 +19,7 @@ export class Turns {
   /** Those who wait for a key, first come first; the one whose turn it is does not stand there. */
   readonly #queues = new Map<string, Waiting[]>();
 
-  /** Whether somebody has a turn of any key: asked before keys are put together. */
+  /** Whether a request has a turn of any key: asked before keys are put together. */
   get isIdle(): boolean {
     return this.#queues.size === 0;
   }

@@ -1,4 +1,4 @@
-/** Asking Redis, so that whoever asks learns of one kind of failure: it did not answer, or refused. */
+/** Asking Redis, so that its callers meet one kind of failure: it did not answer, or refused. */
 import { ReplyError } from 'ioredis';
 import { redisRefusal } from '../../actors/live/redis-refusal.ts';
 import { StoreUnavailable } from './contract.ts';

@@ -1,5 +1,5 @@
 /**
- * Nobody supplies the dealers of a key without the consent of every node that holds it: a node makes no key final in which
+ * No caller supplies the dealers of a key without the consent of every node that holds it: a node makes no key final in which
  * a dealer was client-supplied unless its own configuration takes such dealers, and never a wallet's.
  */
 import { isWalletKey } from '../../proto/limits.ts';

@@ -125,7 +125,7 @@ export class ClientPlan {
         submit();
         break;
       case 'sameIntent': {
-        // An intent is for one message under one key: whoever asks for it asks for the same.
+        // An intent is for one message under one key: every call for it asks for the same.
         if (intents.length === 0 || draw.chance(0.3)) intents.push({ intent: `intent-${intents.length + 1}`, terms });
         const { intent, terms: shared } = draw.pick(intents);
         const directive = draw.chance(0.3) ? { directive: 'FORCE_BACKEND_FAILED' as const } : {};
