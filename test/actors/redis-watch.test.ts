@@ -160,7 +160,7 @@ test('one that comes to stand still, and goes on', async () => {
   await saysAndHeals(seen, 'TIMEOUT', /does not answer/, () => server.signal('SIGCONT'));
 });
 
-test('nobody who listens', async () => {
+test('a receiver that does not listen', async () => {
   const server = await redisWith();
   await server.stop();
   await saysAndHeals(watched(server.url), 'ECONNREFUSED', /nothing listens there/, async () => {

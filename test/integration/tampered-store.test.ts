@@ -1,4 +1,4 @@
-/** Somebody edits the Redis of a running cluster between a session's beginning and its signature. */
+/** An attacker edits the Redis of a running cluster between a session's beginning and its signature. */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';

@@ -75,8 +75,8 @@ describe('a gateway’s order', () => {
     ['another key', () => macOf({ keyId: 'key-2' })],
     ['another tenant', () => macOf({ tenant: 'other' })],
     ['another node', () => macOf({ nodeId: 2 })],
-    ['somebody who is no gateway', () => macOf({ seed: identitySeedOf(201) })],
-    ['nobody', () => new Uint8Array(0)],
+    ['a process that is no gateway', () => macOf({ seed: identitySeedOf(201) })],
+    ['no one at all: an empty MAC', () => new Uint8Array(0)],
   ])('of %s deletes nothing and is answered by nothing', (_, mac) => {
     expect(deleteKey(mac())).toEqual([]);
     expect(heldNow()).toEqual([true, true]);

@@ -116,7 +116,7 @@ async function balances({
   return { sender, reserved, got };
 }
 
-/** Each status was announced once, whoever announced it, and no version went unannounced. */
+/** Each status was announced once, by any process, and no version went unannounced. */
 async function checkEvents({ tenant, intents }: Scene): Promise<void> {
   const { events } = await world.store.events(tenant, { afterSequence: 0, limit: 1000, types: [] });
   for (const { id } of intents) {

@@ -202,7 +202,7 @@ describe('several policies', () => {
     );
   });
 
-  it('ask for approvals together, or deny where nobody satisfies all of them', async () => {
+  it('ask for approvals together, or deny where no approver satisfies all of them', async () => {
     await put('lax', [allow]);
     await put('one', [ask(1, ['tok_a', 'tok_b'])]);
     await put('two', [ask(2, ['tok_a', 'tok_b', 'tok_c'])]);

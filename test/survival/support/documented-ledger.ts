@@ -136,7 +136,7 @@ export class DocumentedLedger {
     }
     const account = this.accounts.get(resource.id);
     if (account === undefined) {
-      this.#expect(false, event, 'is of a wallet that nobody created');
+      this.#expect(false, event, 'is of a wallet that was never created');
       return;
     }
     if (shown.deposit !== undefined) {
@@ -167,7 +167,7 @@ export class DocumentedLedger {
     const happened = type.slice('transaction_intent.'.length);
     const account = this.accounts.get(told.wallet_id);
     if (account === undefined) {
-      this.#expect(false, event, 'is of a wallet that nobody created');
+      this.#expect(false, event, 'is of a wallet that was never created');
       return;
     }
     const before = this.intents.get(resource.id);
