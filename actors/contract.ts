@@ -8,8 +8,8 @@
  *
  * The law of durability: a step with a `persist` effect takes hold only when its write is durable. Until then the actor
  * gets no other input; then the runtime adopts the step's state and performs the other effects in order. If the write is
- * refused, neither state nor effects take hold and the actor gets `persistRefused` in its old state. So nothing that
- * depends on a write can leave the process before the write is durable.
+ * refused, neither state nor effects take hold and the actor gets `persistRefused` in its old state, with the input that
+ * the refused step had handled. So nothing that depends on a write can leave the process before the write is durable.
  */
 
 /** Says who, not where: "coordinator", "node/3", "session/<tenant>/<session>". Segments are joined by "/". */
@@ -50,9 +50,19 @@ export type Refusal<R> =
   | { readonly kind: 'unavailable'; readonly message: string };
 
 export type Input<M, W, R> =
+  | OwnInput<M, R>
+  /** `input`: what the refused step had handled; the old state knows nothing of it. After several refusals, the first. */
+  | {
+      readonly kind: 'persistRefused';
+      readonly write: W;
+      readonly refusal: Refusal<R>;
+      readonly input: OwnInput<M, R>;
+    };
+
+/** Every input but a refused write. */
+export type OwnInput<M, R> =
   | { readonly kind: 'message'; readonly from: Address; readonly message: M; readonly trace: Trace }
   | { readonly kind: 'timer'; readonly name: string }
-  | { readonly kind: 'persistRefused'; readonly write: W; readonly refusal: Refusal<R> }
   | { readonly kind: 'loaded'; readonly key: string; readonly record: R | undefined }
   | { readonly kind: 'loadFailed'; readonly key: string; readonly message: string }
   | { readonly kind: 'undelivered'; readonly to: Address; readonly message: M; readonly reason: UndeliveredReason };

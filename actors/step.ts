@@ -2,7 +2,7 @@
  * What the contract asks of a step, checked before any of it takes hold: at most one `persist`, and a `reply` only where
  * a message is being handled. A step that breaks the contract is a bug of its actor; both runtimes treat it like a throw.
  */
-import type { Effect, Step } from './contract.ts';
+import type { Effect, Input, Refusal, Step } from './contract.ts';
 
 export type PersistEffect<W> = Extract<Effect<never, W>, { kind: 'persist' }>;
 
@@ -21,4 +21,9 @@ export function persistOf<S, M, W>(step: Step<S, M, W>, hasSender: boolean): Per
     }
   }
   return persist;
+}
+
+/** The input that follows a refused write of the step that handled `input`. */
+export function refusedInput<M, W, R>(input: Input<M, W, R>, write: W, refusal: Refusal<R>): Input<M, W, R> {
+  return { kind: 'persistRefused', write, refusal, input: input.kind === 'persistRefused' ? input.input : input };
 }

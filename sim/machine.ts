@@ -21,7 +21,7 @@ import type {
 } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
 import { defaultRestartPolicy, RestartPacer } from '../actors/live/supervision.ts';
-import { persistOf } from '../actors/step.ts';
+import { persistOf, refusedInput } from '../actors/step.ts';
 import { type AnyBehaviour, Cell, Timer } from './cell.ts';
 import type { DeadCause, Found, LaterStore, Unavailable, World } from './machine-ports.ts';
 import type { Runnable } from './virtual-time.ts';
@@ -178,7 +178,7 @@ export class Machine<M, W, R> {
       return;
     }
     const { write } = persist;
-    this.#persist(cell, step, write, (refusal) => this.#feed(cell, { kind: 'persistRefused', write, refusal }));
+    this.#persist(cell, step, write, (refusal) => this.#feed(cell, refusedInput(input, write, refusal)));
   }
 
   #start(cell: Cell<M, W, R>): void {

@@ -32,7 +32,7 @@ import type {
   UndeliveredReason,
 } from '../contract.ts';
 import { noTrace } from '../contract.ts';
-import { type PersistEffect, persistOf } from '../step.ts';
+import { type PersistEffect, persistOf, refusedInput } from '../step.ts';
 import { attempt } from './attempt.ts';
 import { type AnyBehaviour, type Cell, endLife, newCell } from './cell.ts';
 import { type Log, silentLog, systemClock, systemRandom } from './ports.ts';
@@ -229,7 +229,10 @@ export class LiveSystem<M, W = never, R = never> {
       return;
     }
     if (persist === undefined) this.#adopt(cell, step);
-    else this.#persist(cell, step, persist.write, (refusal) => this.#refused(cell, persist.write, refusal));
+    else
+      this.#persist(cell, step, persist.write, (refusal) =>
+        this.#feed(cell, refusedInput(input, persist.write, refusal)),
+      );
   }
 
   #start(cell: Cell<M, W, R>): void {
@@ -366,10 +369,6 @@ export class LiveSystem<M, W = never, R = never> {
       (error: unknown) => settle({ kind: 'unavailable', message: safeErrorText(error) }),
     );
     this.#persists.add(running);
-  }
-
-  #refused(cell: Cell<M, W, R>, write: W, refusal: Refusal<R>): void {
-    this.#feed(cell, { kind: 'persistRefused', write, refusal });
   }
 
   #loadFor(cell: Cell<M, W, R>, key: string): void {

@@ -121,10 +121,31 @@ describe('the law of durability', () => {
       kind: 'persistRefused',
       write: { key: 'k', value: 'v' },
       refusal: { kind: 'conflict', code: 'EPOCH', current: 'other' },
+      input: seen[0]?.input,
     });
     expect(sent.map(({ message }) => message)).toEqual(['refused in new', 'new']);
     expect(live.stats()).toMatchObject({ persistsRefused: 1, persistsRunning: 0 });
     expect(live.stats().events.size).toBe(0);
+  });
+
+  it('names the first input when the step that handles a refusal is refused, too', async () => {
+    const store = heldStore();
+    const actor = scripted((input, state) => {
+      const isFirst = input.kind === 'persistRefused' && input.refusal.kind === 'conflict';
+      return { state: `${state}+`, effects: input.kind === 'message' || isFirst ? [persist] : [] };
+    });
+    const live = system({ behaviours: [actor.behaviour], store: store.store });
+    live.deliver(tell('write'));
+    store.writes[0]?.answer({ kind: 'conflict', code: 'EPOCH', current: 'other' });
+    await settle();
+    store.writes[1]?.fail(new Error('connection lost'));
+    await settle();
+    expect(actor.seen.map(({ input, state }) => `${input.kind} in ${state}`)).toEqual([
+      'message in new',
+      'persistRefused in new',
+      'persistRefused in new',
+    ]);
+    expect(actor.seen[2]?.input).toMatchObject({ refusal: { kind: 'unavailable' }, input: actor.seen[0]?.input });
   });
 
   it('tells a store that cannot be reached from a conflict', async () => {

@@ -13,6 +13,7 @@ import {
   type RandomBytes,
   type Step,
 } from '../../actors/contract.ts';
+import { refusedInput } from '../../actors/step.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { nodeBehaviours } from '../../nodes/behaviours.ts';
 import type { SandboxKeys } from '../../nodes/dkg/party.ts';
@@ -220,7 +221,7 @@ export class TestNode {
       if (this.writesFail !== 'lost') this.#apply(write);
       if (this.writesFail !== 'no') {
         const refusal = { kind: 'unavailable', message: 'no store' } as const;
-        return this.#step(address, receive, { kind: 'persistRefused', write, refusal });
+        return this.#step(address, receive, refusedInput(input, write, refusal));
       }
     }
     actor.state = step.state;
