@@ -89,7 +89,8 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
 
   /** Rejects with KeyStoreError RECORD_CORRUPT when the record does not decrypt. */
   async load(key: string): Promise<NodeRecord | undefined> {
-    const sealed = await this.#level.get(key);
+    // On this thread: LevelDB answers in microseconds; a worker thread's detour costs ten times that.
+    const sealed = this.#level.getSync(key);
     if (sealed === undefined) return undefined;
     const record = this.#decrypt(key, sealed);
     if (record === undefined) throw new KeyStoreError('RECORD_CORRUPT', `the record ${key} does not decrypt`);
@@ -97,13 +98,11 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
   }
 
   async write(write: NodeWrite): Promise<WriteOutcome<NodeRecord>> {
-    const puts = write.puts.map(({ key, record }) => ({
-      type: 'put' as const,
-      key,
-      value: this.#encrypt(key, record),
-    }));
-    const deletes = write.deletes.map((key) => ({ type: 'del' as const, key }));
-    await this.#level.batch([...puts, ...deletes], { sync: this.#options.sync === true });
+    // Chained: an array of operations is copied, operation by operation, before LevelDB gets it.
+    const batch = this.#level.batch();
+    for (const { key, record } of write.puts) batch.put(key, this.#encrypt(key, record));
+    for (const key of write.deletes) batch.del(key);
+    await batch.write({ sync: this.#options.sync === true });
     // Until then the old value stands in a log or a table of LevelDB.
     for (const key of write.deletes) await this.#level.compactRange(key, key);
     return { kind: 'written' };
