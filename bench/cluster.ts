@@ -1,79 +1,55 @@
-/** A cluster of the bench's own: `signmesh up` as a child, in a directory and on ports that go away with it. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** A cluster of the bench's own, in a directory and on ports that go away with it. */
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { Failure } from '../cli/failure.ts';
+import { errorText, Failure } from '../cli/failure.ts';
 import { freePort } from '../cli/up/ports.ts';
+import { type LiveProcess, startLiveProcess } from '../testing/live-process.ts';
 import type { Key } from './ceremonies.ts';
 import type { Curve } from './doors/door.ts';
 import { probeVariable, profileVariable } from './probe-protocol.ts';
 
-interface ReadyLine {
-  readonly http: string;
-  readonly grpc: string;
-  readonly token: string;
-  readonly keys: readonly { readonly wallet_id: string; readonly curve: Curve; readonly public_key: string }[];
-  readonly pids: Readonly<Record<string, number>>;
-}
-
 export class BenchCluster {
-  readonly dataDir: string;
   readonly coordinatorUrl: string;
-  readonly #child: ChildProcess;
-  readonly #ready: ReadyLine;
+  readonly #live: LiveProcess;
 
-  private constructor(child: ChildProcess, dataDir: string, coordinatorUrl: string, ready: ReadyLine) {
-    this.#child = child;
-    this.dataDir = dataDir;
+  private constructor(live: LiveProcess, coordinatorUrl: string) {
+    this.#live = live;
     this.coordinatorUrl = coordinatorUrl;
-    this.#ready = ready;
   }
 
   static async start(profileFolder: string | undefined): Promise<BenchCluster> {
-    const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-bench-'));
     if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
     const coordinatorPort = await freePort();
     const probe = new URL('./probe.js', import.meta.url);
-    const child = spawn(process.execPath, [fileURLToPath(new URL('../cli/main.js', import.meta.url)), 'up', '--json'], {
-      env: {
-        ...process.env,
-        SIGNMESH_DATA_DIR: dataDir,
-        SIGNMESH_HTTP_PORT: String(await freePort()),
-        SIGNMESH_GRPC_PORT: String(await freePort()),
+    const environment = (dataDir: string) => {
+      // The first process has its probe there before it makes its own files.
+      mkdirSync(dataDir, { mode: 0o700 });
+      return {
         SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
         SIGNMESH_RATE_LIMIT: 'off',
         SIGNMESH_FAULTS: 'off',
         NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${probe.href}`.trim(),
         [probeVariable]: dataDir,
         ...(profileFolder !== undefined && { [profileVariable]: profileFolder }),
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let said = '';
-    child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
-      said = (said + chunk).slice(-4000);
-    });
-    const line = await Promise.race([
-      once(createInterface({ input: child.stdout! }), 'line').then(([first]) => String(first)),
-      once(child, 'exit').then(() => undefined),
-    ]);
-    if (line === undefined) {
-      rmSync(dataDir, { recursive: true, force: true });
-      throw new Failure(`The cluster to measure did not start.\n${said.trim()}`);
+      };
+    };
+    try {
+      return new BenchCluster(await startLiveProcess({ environment }), `ws://127.0.0.1:${coordinatorPort}`);
+    } catch (error) {
+      throw new Failure(`The cluster to measure did not start.\n${errorText(error).trim()}`);
     }
-    return new BenchCluster(child, dataDir, `ws://127.0.0.1:${coordinatorPort}`, JSON.parse(line) as ReadyLine);
+  }
+
+  get dataDir(): string {
+    return this.#live.dataDir;
   }
 
   get httpUrl(): string {
-    return this.#ready.http;
+    return this.#live.ready.http;
   }
 
   get grpcAddress(): string {
-    return this.#ready.grpc;
+    return this.#live.ready.grpc;
   }
 
   /** With its password. */
@@ -84,17 +60,17 @@ export class BenchCluster {
   }
 
   get token(): string {
-    return this.#ready.token;
+    return this.#live.ready.token;
   }
 
   /** By role: "redis", "coordinator", "node-1", …, "gateway", and "up", which watches them. */
   get pids(): Readonly<Record<string, number>> {
-    return this.#ready.pids;
+    return this.#live.ready.pids;
   }
 
   /** The ready-made key of a curve. */
   key(curve: Curve): Key {
-    const found = this.#ready.keys.find((key) => key.curve === curve);
+    const found = this.#live.ready.keys.find((key) => key.curve === curve);
     if (found === undefined) throw new Error(`the sandbox has no key on ${curve}`);
     return { walletId: found.wallet_id, curve, publicKey: Buffer.from(found.public_key, 'hex') };
   }
@@ -105,12 +81,7 @@ export class BenchCluster {
     return ((await response.json()) as { status: string }).status;
   }
 
-  async stop(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const gone = once(this.#child, 'exit');
-      this.#child.kill('SIGTERM');
-      await gone;
-    }
-    rmSync(this.dataDir, { recursive: true, force: true });
+  stop(): Promise<void> {
+    return this.#live.stop();
   }
 }

@@ -1,6 +1,6 @@
 /** A live cluster for a test: a sandbox of its own, or one that runs already. */
 import { TestCluster } from './cluster.ts';
-import { type LiveProcess, startLiveProcess } from './live-process.ts';
+import { type LiveProcess, startLiveProcess, testVariables } from './live-process.ts';
 import { LiveWorld } from './live-world.ts';
 import { SandboxApi } from './sandbox-api.ts';
 
@@ -19,9 +19,10 @@ export async function liveCluster(options: LiveClusterOptions): Promise<TestClus
   const { running, receiver, environment, nodes, partialTimeoutMs, nodesWaitMs } = options;
   let own: LiveProcess | undefined;
   if (!running) {
-    own = await startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs, ...(environment && { environment }) });
+    const settings = testVariables({ nodes, partialTimeoutMs, nodesWaitMs });
+    own = await startLiveProcess({ environment: { ...settings, ...environment } });
   }
-  const { baseUrl, token } = running ?? own!;
+  const { baseUrl, token } = running ?? { baseUrl: own!.ready.http, token: own!.ready.token };
   const api = new SandboxApi({ baseUrl, token });
   try {
     const count = (await api.processes()).filter(({ process }) => process.startsWith('node/')).length;
@@ -29,7 +30,7 @@ export async function liveCluster(options: LiveClusterOptions): Promise<TestClus
     let stopping: Promise<void> | undefined;
     return new TestCluster(world, {
       nodes: count,
-      address: { url: baseUrl, token, ...(own && { grpc: own.grpc, approverToken: own.approverToken }) },
+      address: { url: baseUrl, token, ...(own && { grpc: own.ready.grpc, approverToken: own.ready.approver_token }) },
       drive: () => undefined,
       takeSnapshot: () => api.takeSnapshot('test'),
       restoreSnapshot: (snapshot) => api.restoreSnapshot(snapshot as string),

@@ -1,67 +1,37 @@
-/** A cluster of the demo's own: `signmesh up` as a child, in a directory that goes away with it. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** A cluster of the demo's own, which goes away with it. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { Failure } from '../failure.ts';
-import { freePort } from '../up/ports.ts';
+import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
+import { errorText, Failure } from '../failure.ts';
 import type { Frame } from './diagram.ts';
 
-interface ReadyLine {
-  readonly http: string;
-  readonly token: string;
-}
-
 export class DemoCluster {
-  readonly httpUrl: string;
-  readonly #token: string;
-  readonly #child: ChildProcess;
-  readonly #dataDir: string;
+  readonly #live: LiveProcess;
 
-  private constructor(child: ChildProcess, dataDir: string, ready: ReadyLine) {
-    this.#child = child;
-    this.#dataDir = dataDir;
-    this.httpUrl = ready.http;
-    this.#token = ready.token;
+  private constructor(live: LiveProcess) {
+    this.#live = live;
   }
 
   static async start(): Promise<DemoCluster> {
-    const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-demo-'));
-    const main = fileURLToPath(new URL('../main.js', import.meta.url));
-    const child = spawn(process.execPath, [main, 'up', '--json', '--seed', 'random'], {
-      env: {
-        ...process.env,
-        SIGNMESH_DATA_DIR: dataDir,
-        SIGNMESH_HTTP_PORT: String(await freePort()),
-        SIGNMESH_GRPC_PORT: String(await freePort()),
-        // Frames are logged by name, so that they can be drawn.
-        SIGNMESH_LOG_LEVEL: 'debug',
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let said = '';
-    child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
-      said = (said + chunk).slice(-4000);
-    });
-    const line = await Promise.race([
-      once(createInterface({ input: child.stdout! }), 'line').then(([first]) => String(first)),
-      once(child, 'exit').then(() => undefined),
-    ]);
-    if (line === undefined) {
-      rmSync(dataDir, { recursive: true, force: true });
-      throw new Failure(`The demo's cluster did not start.\n${said.trim()}`);
+    // Frames are logged by name, so that they can be drawn.
+    const { REDIS_URL } = process.env;
+    const environment = { SIGNMESH_LOG_LEVEL: 'debug', ...(REDIS_URL && { REDIS_URL }) };
+    try {
+      return new DemoCluster(await startLiveProcess({ environment, args: ['--seed', 'random'] }));
+    } catch (error) {
+      throw new Failure(`The demo's cluster did not start.\n${errorText(error).trim()}`);
     }
-    return new DemoCluster(child, dataDir, JSON.parse(line) as ReadyLine);
+  }
+
+  get httpUrl(): string {
+    return this.#live.ready.http;
   }
 
   /** One call of the signing API; the answer as JSON. */
   async call(path: string, body: object): Promise<Record<string, unknown>> {
     const response = await fetch(`${this.httpUrl}${path}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${this.#live.ready.token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
     const text = await response.text();
@@ -71,7 +41,7 @@ export class DemoCluster {
 
   /** The frames of one session so far, in the order in which the coordinator saw them. */
   frames(session: string): Frame[] {
-    const log = readFileSync(join(this.#dataDir, 'logs', 'coordinator.log'), 'utf8');
+    const log = readFileSync(join(this.#live.dataDir, 'logs', 'coordinator.log'), 'utf8');
     return log
       .split('\n')
       .filter((line) => line.includes('"event":"frame"'))
@@ -79,12 +49,7 @@ export class DemoCluster {
       .filter((frame) => frame.session === session);
   }
 
-  async stop(): Promise<void> {
-    if (this.#child.exitCode === null) {
-      const gone = once(this.#child, 'exit');
-      this.#child.kill('SIGTERM');
-      await gone;
-    }
-    rmSync(this.#dataDir, { recursive: true, force: true });
+  stop(): Promise<void> {
+    return this.#live.stop();
   }
 }

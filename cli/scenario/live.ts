@@ -5,7 +5,7 @@
 import type { CheckedScenario } from '../../sim/scenario/format.ts';
 import { runScenario } from '../../sim/scenario/run.ts';
 import type { Run, Verdict } from '../../sim/scenario/world.ts';
-import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
+import { type LiveProcess, startLiveProcess, testVariables } from '../../testing/live-process.ts';
 import { LiveWorld } from '../../testing/live-world.ts';
 import { ApiError, SandboxApi } from '../../testing/sandbox-api.ts';
 import { targetOf } from '../events/target.ts';
@@ -46,7 +46,7 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   const [first] = possible;
   if (first === undefined) return;
   const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
-  const starting = startLiveProcess({ nodes, partialTimeoutMs, nodesWaitMs });
+  const starting = startLiveProcess({ environment: testVariables({ nodes, partialTimeoutMs, nodesWaitMs }) });
   // Ctrl-C leaves nothing behind; a second one is not waited for.
   const interrupt = () =>
     void starting.then((cluster) => cluster.stop()).finally(() => process.exit(exitCodes.interrupted));
@@ -70,7 +70,7 @@ async function runAlike(
   });
   if (!own) return;
   try {
-    const api = new SandboxApi({ baseUrl: own.baseUrl, token: own.token });
+    const api = new SandboxApi({ baseUrl: own.ready.http, token: own.ready.token });
     let mayReset = false;
     for (const scenario of possible) {
       if (mayReset) await api.reset();

@@ -10,8 +10,8 @@ import { dataFormat, dataFormats } from '../../cli/data-format.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { Snapshots } from '../../cli/up/snapshots.ts';
+import { environmentOf } from '../../testing/up-process.ts';
 import { temporaryFolder } from './support/temporary.ts';
-import { environment } from './support/up-process.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 /** Of two nodes, made by make-data-format.mjs with the last version of that format. */
@@ -52,7 +52,7 @@ test.each([['up'], ['init'], ['tokens', 'list', '--tenant', 't'], ['credentials'
   async (...args) => {
     const dataDir = oldDirectory();
     const before = readFileSync(join(dataDir, 'cluster.json'), 'utf8');
-    const env = environment({ dataDir, httpPort: await freePort(), grpcPort: await freePort() });
+    const env = environmentOf({ dataDir, httpPort: await freePort(), grpcPort: await freePort() });
     const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], { env, encoding: 'utf8' });
     expect([status, stdout, stderr]).toEqual([1, '', `signmesh: ${refusal(dataDir)}\n`]);
     expect(readFileSync(join(dataDir, 'cluster.json'), 'utf8')).toBe(before);

@@ -4,12 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
+import { environmentOf, UpProcess } from '../../testing/up-process.ts';
 import { parseRecords } from '../support/cluster.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { startSlowProxy } from '../support/slow-proxy.ts';
 import { eventually } from './support/eventually.ts';
 import { temporaryFolder } from './support/temporary.ts';
-import { allGone, environment, root, UpProcess } from './support/up-process.ts';
+import { allGone, root } from './support/up-process.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
@@ -36,7 +37,7 @@ async function start(dataDir: string, redisUrl: string, args: readonly string[])
   const child = spawn(process.execPath, [main, ...args], {
     cwd: root,
     env: {
-      ...environment(place),
+      ...environmentOf(place),
       REDIS_URL: redisUrl,
       SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:1',
       SIGNMESH_COORDINATOR_PORT: String(await freePort()),
@@ -113,7 +114,7 @@ test('a slow start gives the right sandbox: up waits until its token is register
   const dataDir = temporaryFolder();
   const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
   const settings = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, SIGNMESH_WORKERS: '1', SIGNMESH_NODES: '3' };
-  const up = new UpProcess(place, undefined, settings);
+  const up = new UpProcess(place, { environment: settings });
   onTestFinished(() => void up.child.kill('SIGKILL'));
   await eventually('up names what it waits for', () => /tokens are not registered yet/.test(up.output), 120_000);
   expect(up.stdout).toBe('');
@@ -131,6 +132,6 @@ test('a slow start gives the right sandbox: up waits until its token is register
   const tenants = await redis.keys('sm:{t:*');
   expect(new Set(tenants.map((key) => /\{t:([^}]+)\}/.exec(key)?.[1]))).toEqual(new Set(['tn_sandbox']));
   up.child.kill('SIGTERM');
-  await up.exit();
+  await up.exited;
   await allGone(ready.pids);
 });

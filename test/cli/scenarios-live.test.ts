@@ -11,7 +11,7 @@ import { leavesTraces, runOn } from '../../cli/scenario/live.ts';
 import { run } from '../../cli/scenario.ts';
 import { loadScenario } from '../../sim/scenario/load.ts';
 import { runSimulated } from '../../sim/scenario/simulated-world.ts';
-import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
+import { type LiveProcess, startLiveProcess, testVariables } from '../../testing/live-process.ts';
 import { SandboxApi } from '../../testing/sandbox-api.ts';
 import { until } from '../support/until.ts';
 import { root } from './support/up-process.ts';
@@ -25,8 +25,9 @@ const live = scenarios.filter(({ worlds }) => worlds.includes('live'));
 let sandbox: LiveProcess;
 let api: SandboxApi;
 beforeAll(async () => {
-  sandbox = await startLiveProcess();
-  api = new SandboxApi({ baseUrl: sandbox.baseUrl, token: sandbox.token });
+  const environment = testVariables({ nodes: 5, partialTimeoutMs: 300, nodesWaitMs: 2000 });
+  sandbox = await startLiveProcess({ environment });
+  api = new SandboxApi({ baseUrl: sandbox.ready.http, token: sandbox.ready.token });
 }, 120_000);
 afterAll(() => sandbox?.stop());
 
@@ -77,10 +78,12 @@ test('signmesh scenario run --live URL runs on a sandbox that is there', async (
     return true;
   });
   try {
-    expect(await run(['run', '--live', sandbox.baseUrl, '--token', sandbox.token, path, 'forced-denied'])).toBe(10);
+    expect(
+      await run(['run', '--live', sandbox.ready.http, '--token', sandbox.ready.token, path, 'forced-denied']),
+    ).toBe(10);
     expect(written).toMatch(/^fails +live +failed/);
     expect(written).toMatch(/\nforced-denied +live +passed/);
-    expect(written).not.toContain(sandbox.token);
+    expect(written).not.toContain(sandbox.ready.token);
   } finally {
     vi.restoreAllMocks();
     rmSync(out, { recursive: true });

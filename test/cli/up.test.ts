@@ -7,9 +7,10 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signingLines, walletLines } from '../../cli/up/banner.ts';
 import { freePort } from '../../cli/up/ports.ts';
+import { environmentOf, type Place, type ReadyLine, UpProcess, upCommand } from '../../testing/up-process.ts';
 import { eventually, isAlive } from './support/eventually.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
-import { allGone, environment, type Place, type ReadyLine, root, UpProcess } from './support/up-process.ts';
+import { allGone, root } from './support/up-process.ts';
 
 async function newPlace(dataDir: string): Promise<Place> {
   return { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
@@ -28,6 +29,10 @@ async function share(ready: ReadyLine, sessionId: string): Promise<ShareAnswer> 
     body: JSON.stringify({ signing_session_id: sessionId }),
   });
   return (await response.json()) as ShareAnswer;
+}
+
+function says(up: UpProcess, pattern: RegExp): Promise<void> {
+  return eventually(`${pattern} in:\n${up.output}`, () => pattern.test(up.output));
 }
 
 function pasteBannerLines(ready: ReadyLine): ShareAnswer {
@@ -50,7 +55,7 @@ describe.sequential('signmesh up', () => {
 
   afterAll(async () => {
     up.child.kill('SIGTERM');
-    await up.exit();
+    await up.exited;
     rmSync(place.dataDir, { recursive: true, force: true });
   });
 
@@ -103,7 +108,7 @@ describe.sequential('signmesh up', () => {
 
   test('a second up on the same data directory is one clear line', async () => {
     const second = new UpProcess({ ...(await newPlace(place.dataDir)) });
-    expect(await second.exit()).toBe(1);
+    expect(await second.exited).toBe(1);
     expect(second.output.trim().split('\n')).toEqual([expect.stringMatching(/is in use by another signmesh up/)]);
   });
 
@@ -112,7 +117,7 @@ describe.sequential('signmesh up', () => {
     const port = await freePort();
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     const second = new UpProcess({ ...(await newPlace(temporaryFolder())), httpPort: port });
-    expect(await second.exit()).toBe(1);
+    expect(await second.exited).toBe(1);
     expect(second.output.trim().split('\n')).toEqual([
       expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${port} .*taken.*SIGNMESH_HTTP_PORT`)),
     ]);
@@ -126,8 +131,8 @@ describe.sequential('signmesh up', () => {
       const pidNow = () => (JSON.parse(readFileSync(runFile, 'utf8')) as { pid: number }).pid;
       const before = pidNow();
       process.kill(before, 'SIGKILL');
-      await up.says(new RegExp(`${name} died \\(SIGKILL\\); restarting in \\d+ ms`));
-      await up.says(new RegExp(`${name} is back`));
+      await says(up, new RegExp(`${name} died \\(SIGKILL\\); restarting in \\d+ ms`));
+      await says(up, new RegExp(`${name} is back`));
       expect(pidNow()).not.toBe(before);
       await eventually('a signature', () => {
         try {
@@ -142,7 +147,7 @@ describe.sequential('signmesh up', () => {
 
   test('SIGTERM stops every process, in order, with exit code 0', async () => {
     up.child.kill('SIGTERM');
-    expect(await up.exit()).toBe(0);
+    expect(await up.exited).toBe(0);
     await allGone(ready.pids);
     expect(up.output).toContain('All processes have stopped');
     expect(up.output).not.toContain('does not stop; killing it');
@@ -163,7 +168,7 @@ describe.sequential('signmesh up', () => {
 
   test('it stops by itself when whoever started it is gone', async () => {
     const shell = ['sh', '-c', `"${process.execPath}" cli/signmesh.mjs up --json & wait`];
-    up = new UpProcess(place, shell);
+    up = new UpProcess(place, { command: shell });
     ready = await up.ready();
     up.child.kill('SIGKILL');
     await allGone(ready.pids);
@@ -171,16 +176,16 @@ describe.sequential('signmesh up', () => {
   });
 
   test('npm passes a signal on, and nothing is orphaned', async () => {
-    up = new UpProcess(place, ['npm', 'start', '--', '--json']);
+    up = new UpProcess(place, { command: ['npm', 'start', '--', '--json'] });
     ready = await up.ready();
     up.child.kill('SIGTERM');
     await allGone(ready.pids);
-    await up.exit();
+    await up.exited;
   });
 
   test('another seed on the same data directory is one clear line', () => {
     const args = ['cli/signmesh.mjs', 'up', '--seed', 'another'];
-    const result = spawnSync(process.execPath, args, { cwd: root, env: environment(place), encoding: 'utf8' });
+    const result = spawnSync(process.execPath, args, { cwd: root, env: environmentOf(place), encoding: 'utf8' });
     expect(result.status).toBe(1);
     expect(result.stderr.trim().split('\n')).toEqual([expect.stringContaining('was made with the public seed')]);
   });
@@ -188,8 +193,10 @@ describe.sequential('signmesh up', () => {
 
 test('a cluster of fewer nodes shares its ready-made keys among those; --verbose shows every request, the log has it', async () => {
   const place = await newPlace(temporaryFolder());
-  const command = [process.execPath, join(root, 'cli/signmesh.mjs'), 'up', '--json', '--verbose'];
-  const up = new UpProcess(place, command, { SIGNMESH_NODES: '3', SIGNMESH_WORKERS: '1' });
+  const up = new UpProcess(place, {
+    environment: { SIGNMESH_NODES: '3', SIGNMESH_WORKERS: '1' },
+    command: upCommand('--verbose'),
+  });
   try {
     const ready = await up.ready();
     expect(ready.keys.map(({ wallet_id }) => wallet_id)).toEqual([
@@ -198,18 +205,18 @@ test('a cluster of fewer nodes shares its ready-made keys among those; --verbose
       'sandbox-bip340',
     ]);
     expect(pasteBannerLines(ready).is_complete).toBe(true);
-    await up.says(/^gateway: POST \/v1\/signing\/share {2}200 SIGNATURE_COMPLETED {2}[\d.]+ ms {2}request_id=req_/m);
+    await says(up, /^gateway: POST \/v1\/signing\/share {2}200 SIGNATURE_COMPLETED {2}[\d.]+ ms {2}request_id=req_/m);
     const refused = await fetch(`${ready.http}/v1/wallets/wal_none`, {
       headers: { 'x-request-id': 'asked-by-a-test' },
     });
     expect(refused.status).toBe(401);
-    await up.says(/^gateway: GET \/v1\/wallets\/:id {2}401 AUTHENTICATION_FAILED {2}.*request_id=asked-by-a-test/m);
+    await says(up, /^gateway: GET \/v1\/wallets\/:id {2}401 AUTHENTICATION_FAILED {2}.*request_id=asked-by-a-test/m);
     const log = readFileSync(join(place.dataDir, 'logs', 'gateway.log'), 'utf8').split('\n');
     const lines = log.filter((line) => line.includes('asked-by-a-test')).map((line) => JSON.parse(line) as object);
     expect(lines).toMatchObject([{ msg: 'request', role: 'gateway', status: 401, path: '/v1/wallets/wal_none' }]);
     expect(up.output).not.toMatch(/^gateway: .*\/v1\/health/m);
   } finally {
     up.child.kill('SIGTERM');
-    await up.exit();
+    await up.exited;
   }
 });

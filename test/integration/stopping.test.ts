@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
-import { allGone, environment, type ReadyLine, root } from '../cli/support/up-process.ts';
+import { environmentOf, type ReadyLine } from '../../testing/up-process.ts';
+import { allGone, root } from '../cli/support/up-process.ts';
 import { CallFailed, httpApi } from '../support/client.ts';
 import { until } from '../support/until.ts';
 
@@ -24,7 +25,7 @@ afterAll(async () => {
 /** `npm start` as a shell starts it: leader of a process group of its own, which is what Ctrl-C signals. */
 async function npmStart() {
   const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
-  const settings = { ...environment(place), SIGNMESH_RATE_LIMIT: 'off' };
+  const settings = { ...environmentOf(place), SIGNMESH_RATE_LIMIT: 'off' };
   const npm = spawn('npm', ['start', '--', '--json'], {
     cwd: root,
     env: settings,

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../cli/up/ports.ts';
 import { isRunning, readRecord } from '../../cli/up/process-identity.ts';
-import { allGone, environment, type Place, type ReadyLine, root, UpProcess } from '../cli/support/up-process.ts';
+import { environmentOf, type Place, type ReadyLine, UpProcess } from '../../testing/up-process.ts';
+import { allGone, root } from '../cli/support/up-process.ts';
 import { type GrpcApi, grpcApi, httpApi, type SigningApi } from './client.ts';
 import { until } from './until.ts';
 
@@ -81,7 +82,7 @@ export class TestCluster {
   /** Starts `up`; again after `killEverything` or `end`. */
   async start(): Promise<void> {
     this.#said += this.#up?.output ?? '';
-    this.#up = new UpProcess(this.place, undefined, this.#environment);
+    this.#up = new UpProcess(this.place, { environment: this.#environment });
     try {
       this.#ready = await this.#up.ready();
     } catch (error) {
@@ -93,7 +94,7 @@ export class TestCluster {
   /** SIGTERM to `up`; resolves when every process is gone. The data directory stays. */
   async end(): Promise<void> {
     this.#up?.child.kill('SIGTERM');
-    await this.#up?.exit();
+    await this.#up?.exited;
     if (this.#ready) await allGone(this.#ready.pids);
   }
 
@@ -189,7 +190,7 @@ export class TestCluster {
     const pids = [this.#up?.child.pid, ...this.roles.map((role) => this.pid(role))].filter((pid) => pid !== undefined);
     for (const pid of pids) sendSignal(pid, 'SIGKILL');
     await allGone(Object.fromEntries(pids.map((pid) => [String(pid), pid])));
-    await this.#up?.exit();
+    await this.#up?.exited;
   }
 
   logPath(role: RoleName): string {
@@ -228,7 +229,7 @@ export class TestCluster {
 
   /** A further role process on this cluster's data and Redis, not supervised. It dies with the cluster. */
   spawnRole(args: readonly string[], settings: NodeJS.ProcessEnv): RoleProcess {
-    const role = new RoleProcess(args, { ...environment(this.place), ...this.#environment, ...settings });
+    const role = new RoleProcess(args, { ...environmentOf(this.place), ...this.#environment, ...settings });
     this.#others.push(role.child);
     return role;
   }

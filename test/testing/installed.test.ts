@@ -8,9 +8,10 @@ import { dirname, join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
+import type { ReadyLine } from '../../testing/up-process.ts';
 import { eventually } from '../cli/support/eventually.ts';
 import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
-import { allGone, type ReadyLine, root } from '../cli/support/up-process.ts';
+import { allGone, root } from '../cli/support/up-process.ts';
 import { install, listing, type Packed, pack, run, shellEnvironment } from './support/installed-package.ts';
 
 /** Half of it are the sources and maps. */

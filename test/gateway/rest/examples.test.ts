@@ -2,13 +2,11 @@
  * Every example body of the OpenAPI document, sent to a real sandbox (`signmesh up`): each is accepted as it stands, once
  * the placeholders for the caller's own ids are replaced. What happened meanwhile is told in events that the document types.
  */
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../../cli/up/ports.ts';
 import { bodyExamples, exampleIds } from '../../../gateway/rest/body-examples.ts';
 import { compileSchema } from '../../../gateway/rest/validate.ts';
-import { keptFolder } from '../../cli/support/temporary.ts';
-import { type ReadyLine, UpProcess } from '../../cli/support/up-process.ts';
+import { type LiveProcess, startLiveProcess } from '../../../testing/live-process.ts';
+import type { ReadyLine } from '../../../testing/up-process.ts';
 import { type Document, inline, resolve } from './support/document.ts';
 
 type Body = Record<string, unknown>;
@@ -18,8 +16,7 @@ interface Answer {
   readonly body: Body;
 }
 
-const dataDir = keptFolder();
-let up: UpProcess;
+let live: LiveProcess;
 let ready: ReadyLine;
 let document: Document;
 
@@ -47,15 +44,11 @@ interface Real {
 }
 
 beforeAll(async () => {
-  up = new UpProcess({ dataDir, httpPort: await freePort(), grpcPort: await freePort() });
-  ready = await up.ready();
+  live = await startLiveProcess();
+  ready = live.ready;
   document = (await call('GET', '/v1/openapi.json')).body;
 }, 120_000);
-afterAll(async () => {
-  up.child.kill('SIGTERM');
-  await up.exit();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+afterAll(() => live?.stop());
 
 async function connection(): Promise<string> {
   const { id } = await made('/v1/provider-connections', bodyExamples.createProviderConnection!);

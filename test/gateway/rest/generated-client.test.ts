@@ -6,9 +6,9 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePort } from '../../../cli/up/ports.ts';
+import { type LiveProcess, startLiveProcess } from '../../../testing/live-process.ts';
+import type { ReadyLine } from '../../../testing/up-process.ts';
 import { keptFolder } from '../../cli/support/temporary.ts';
-import { type ReadyLine, UpProcess } from '../../cli/support/up-process.ts';
 import { run } from '../../testing/support/installed-package.ts';
 
 /** @redocly/openapi-core comes with the generator. TypeScript 5: the generator does not work with 7. */
@@ -21,14 +21,13 @@ for (const { severity, ruleId, message, location } of problems) console.log(seve
 `;
 
 const folder = keptFolder();
-const dataDir = keptFolder();
-let up: UpProcess;
+let live: LiveProcess;
 let ready: ReadyLine;
 beforeAll(async () => {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'client', private: true, type: 'module' }));
   const installing = run(folder, 'npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...tools]);
-  up = new UpProcess({ dataDir, httpPort: await freePort(), grpcPort: await freePort() });
-  ready = await up.ready();
+  live = await startLiveProcess();
+  ready = live.ready;
   const document = await fetch(`${ready.http}/v1/openapi.json`);
   writeFileSync(join(folder, 'openapi.json'), await document.text());
   writeFileSync(join(folder, 'lint.mjs'), lint);
@@ -39,9 +38,8 @@ beforeAll(async () => {
   expect(exitCode, `${stdout}\n${stderr}`).toBe(0);
 }, 300_000);
 afterAll(async () => {
-  up.child.kill('SIGTERM');
-  await up.exit();
-  for (const each of [folder, dataDir]) rmSync(each, { recursive: true, force: true });
+  await live?.stop();
+  rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
 test('a linter with its recommended rules finds nothing', { timeout: 120_000 }, async () => {
