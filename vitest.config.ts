@@ -1,9 +1,23 @@
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { filesByTier, type Tier } from './test/support/tiers.ts';
+
+const files = filesByTier(fileURLToPath(new URL('.', import.meta.url)));
+
+/** The tiers run one after the other, the fast one first. */
+function tier(name: Tier, groupOrder: number, options: { isolate: boolean; globalSetup?: string[] }) {
+  return {
+    extends: true as const,
+    test: { name, include: [...files[name]], sequence: { groupOrder }, ...options },
+  };
+}
+
+/** One redis-server a worker, for as long as the run. */
+const globalSetup = ['test/support/redis-servers.ts'];
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
@@ -12,5 +26,11 @@ export default defineConfig({
     // What is built is run as it is: examples import the package as its users do.
     server: { deps: { external: [/\/dist\//] } },
     reporters: ['default'],
+    projects: [
+      // Files of one worker share their modules: to load them for every file took longer than most files' tests.
+      tier('fast', 0, { isolate: false }),
+      tier('redis', 1, { isolate: false, globalSetup }),
+      tier('system', 2, { isolate: true, globalSetup }),
+    ],
   },
 });

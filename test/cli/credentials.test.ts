@@ -7,14 +7,14 @@ import { credentialKeysDir, ensureClusterMaterial } from '../../cli/cluster-mate
 import { pruneKeys, run } from '../../cli/credentials.ts';
 import { keyIds } from '../../gateway/secrets/key-ring.ts';
 import { addKey } from '../gateway/connections/support.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 
 describe('the command', () => {
-  let server: TestRedis;
+  let server: RedisDatabase;
   let dataDir: string;
   let said: string;
   beforeAll(async () => {
-    server = await startRedis();
+    server = await openDatabase();
   });
   afterAll(() => server.stop());
   beforeEach(() => {

@@ -13,11 +13,11 @@ import type { Principal } from '../../gateway/auth/principal.ts';
 import { allScopes } from '../../gateway/auth/scopes.ts';
 import { tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { TokenStore } from '../../gateway/auth/token-store.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
 
 const connection = 'pcn_0199a1b2-0000-7000-8000-000000000001';
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 let dataDir: string;
 let tokenKey: Uint8Array;
@@ -25,7 +25,7 @@ let out = '';
 let err = '';
 
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
   dataDir = keptFolder();
   ensureClusterMaterial(dataDir, 3, 5, 'sandbox');

@@ -19,7 +19,8 @@ import type { LoggedEvent } from '../../proto/event-log.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { asStore, memoryCoordinatorStore } from '../../sim/memory-stores.ts';
 import { randomStream } from '../../sim/random.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis } from '../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 
 type SessionStore = Store<CoordinatorWrite, CoordinatorRecord>;
 
@@ -118,12 +119,12 @@ interface Opened {
   readonly events: (tenant: string) => Promise<readonly LoggedEvent[]>;
 }
 
-let redis: TestRedis;
+let redis: RedisDatabase;
 let client: Redis;
 const opened: RedisStore[] = [];
 
 beforeAll(async () => {
-  redis = await startRedis();
+  redis = await openDatabase();
   client = new Redis(redis.url);
 });
 

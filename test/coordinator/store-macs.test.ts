@@ -5,13 +5,13 @@ import { type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } fro
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { begin, codeOf, digest, makeKey, tenant, tokenOf } from './support/world.ts';
 
 /** The writes of a simulated coordinator: a key, and a session that it signs. */
 const writes: CoordinatorWrite[] = [];
 let sessionId = '';
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 let store: RedisStore;
 const opened: RedisStore[] = [];
@@ -31,7 +31,7 @@ async function open(resumeKey = new Uint8Array(32).fill(7), clusterId = 'c'): Pr
 }
 
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
   const cluster = new SimCluster({
     seed: 'macs',

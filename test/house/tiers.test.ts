@@ -1,0 +1,38 @@
+/** A test's tier follows from what it uses: planted files of each tier, and those of this repository. */
+import { expect, test } from 'vitest';
+import { root } from '../cli/support/up-process.ts';
+import { filesByTier, tierOf } from '../support/tiers.ts';
+
+const planted: Readonly<Record<string, string>> = {
+  'test/pure.test.ts': `import { a } from '../crypto/bytes.ts';\nimport type { ChildProcess } from 'node:child_process';\n`,
+  'test/typed.test.ts': `import type { TestRedis } from './support/redis.ts';\n`,
+  'test/database.test.ts': `import {\n  openDatabase,\n  other,\n} from './support/redis-database.ts';\n`,
+  'test/through.test.ts': `import { world } from './support/world.ts';\n`,
+  'test/support/world.ts': `import { startRedis } from './redis.ts';\n`,
+  'test/spawns.test.ts': `import { spawn } from 'node:child_process';\n`,
+  'test/cluster.test.ts': `import './support/redis.ts';\nimport { startCluster } from './support/cluster.ts';\n`,
+  'test/support/cluster.ts': `export { UpProcess } from '../../testing/up-process.ts';\n`,
+  'test/mocks.test.ts': `vi.mock('../crypto/bytes.ts', () => ({}));\n`,
+  'test/support/redis.ts': `import { spawn } from 'node:child_process';\n`,
+};
+
+test.each([
+  ['test/pure.test.ts', 'fast'],
+  ['test/typed.test.ts', 'fast'],
+  ['test/database.test.ts', 'redis'],
+  ['test/through.test.ts', 'redis'],
+  ['test/spawns.test.ts', 'system'],
+  ['test/cluster.test.ts', 'system'],
+  ['test/mocks.test.ts', 'system'],
+])('%s is of the tier %s', (file, tier) => {
+  expect(tierOf(file, (path) => planted[path] ?? '')).toBe(tier);
+});
+
+test('every test file of this repository is of one tier', () => {
+  const { fast, redis, system } = filesByTier(root);
+  const all = [...fast, ...redis, ...system];
+  expect(new Set(all).size).toBe(all.length);
+  expect(fast).toContain('test/house/tiers.test.ts');
+  expect(redis).toContain('test/coordinator/session-store.test.ts');
+  expect(system).toContain('test/survival/chaos.test.ts');
+});

@@ -1,0 +1,28 @@
+/**
+ * A logical database of the worker's redis-server, for one test file alone: the server is shared, the keys are not. A test
+ * that stops, slows or configures Redis starts a server of its own (redis.ts).
+ */
+import { Redis } from 'ioredis';
+import { inject } from 'vitest';
+
+export interface RedisDatabase {
+  readonly url: string;
+  /** Removes its keys. Repeatable. */
+  stop(): Promise<void>;
+}
+
+export async function openDatabase(): Promise<RedisDatabase> {
+  const urls = inject('redisUrls');
+  // Workers are numbered from 1.
+  const server = urls[(Number(process.env.VITEST_POOL_ID) - 1) % urls.length]!;
+  const counter = new Redis(server);
+  const number = await counter.incr('databases').finally(() => counter.disconnect());
+  const url = `${server}/${number}`;
+  return {
+    url,
+    stop: async () => {
+      const redis = new Redis(url);
+      await redis.flushdb('ASYNC').finally(() => redis.disconnect());
+    },
+  };
+}
