@@ -5,8 +5,15 @@ import { filesByTier, type Tier } from './test/support/tiers.ts';
 
 const files = filesByTier(fileURLToPath(new URL('.', import.meta.url)));
 
+interface TierOptions {
+  readonly isolate: boolean;
+  readonly globalSetup?: string[];
+  readonly testTimeout?: number;
+  readonly hookTimeout?: number;
+}
+
 /** The tiers run one after the other, the fast one first. */
-function tier(name: Tier, groupOrder: number, options: { isolate: boolean; globalSetup?: string[] }) {
+function tier(name: Tier, groupOrder: number, options: TierOptions) {
   return {
     extends: true as const,
     test: { name, include: [...files[name]], sequence: { groupOrder }, ...options },
@@ -30,7 +37,8 @@ export default defineConfig({
       // Files of one worker share their modules: to load them for every file took longer than most files' tests.
       tier('fast', 0, { isolate: false }),
       tier('redis', 1, { isolate: false, globalSetup }),
-      tier('system', 2, { isolate: true, globalSetup }),
+      // Processes start many times slower on a busy machine; CPU time has limits of its own (`npm test` says them).
+      tier('system', 2, { isolate: true, globalSetup, testTimeout: 90_000, hookTimeout: 180_000 }),
     ],
   },
 });
