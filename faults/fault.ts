@@ -215,7 +215,12 @@ export const faultSchemas = {
   ),
   other_scheme: kind(
     'other_scheme',
-    onCoordinator,
+    {
+      ...onCoordinator,
+      how: Type.Optional(
+        OneOf(['behind', 'instead'] as const, 'behind the request that was ordered (default), or in its place'),
+      ),
+    },
     'the coordinator asks for a mock ECDSA partial under a key that signs BIP-340: its answer would give the key share',
   ),
   other_signers: kind(

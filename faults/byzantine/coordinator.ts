@@ -36,7 +36,7 @@ export function coordinatorLie(fault: CoordinatorLie, envelope: WireEnvelope, as
     case 'false_order':
       return body.case === 'partialRequest' ? instead(falselyOrdered(fault.how, body.value, asking)) : undefined;
     case 'other_scheme':
-      return body.case === 'partialRequest' ? mockRequest(envelope, body.value) : undefined;
+      return body.case === 'partialRequest' ? mockRequest(fault.how, envelope, body.value) : undefined;
     case 'other_signers':
       return body.case === 'partialRequest' ? instead(otherSigners(fault.how, body.value, asking)) : undefined;
     case 'reuse_nonce':
@@ -99,22 +99,28 @@ function falselyOrdered(
 }
 
 /**
- * Behind the true request, with its order. The nonce is 1 and R the generator, so that a partial s gives the share
+ * A request for mock ECDSA with the true request's order, behind it or in its place. The nonce is 1 and R the generator, so that a partial s gives the share
  * (s − m)/r by one subtraction and one division.
  */
-function mockRequest(envelope: WireEnvelope, request: PartialRequest): Said | undefined {
+function mockRequest(
+  how: FaultOf<'other_scheme'>['how'],
+  envelope: WireEnvelope,
+  request: PartialRequest,
+): Said | undefined {
   if (request.scheme !== Scheme.FROST_BIP340) return undefined;
   const group = groupOf('secp256k1');
-  const second: PartialRequest = {
+  const mock: PartialRequest = {
     ...request,
     scheme: Scheme.MOCK_ECDSA,
     nonceNumber: 0n,
     signers: [],
     noncePoint: Uint8Array.from(group.generator),
     mockNonceInverse: Uint8Array.from(group.encodeScalar(1n)),
-    attemptTag: request.attemptTag ^ 1n,
   };
-  return saidAfter(envelope, withBody(envelope, withRequest(second)));
+  if (how === 'instead') return saidInstead(withBody(envelope, withRequest(mock)));
+  // Another tag: its answer is never taken for one of the attempt.
+  const behind = { ...mock, attemptTag: request.attemptTag ^ 1n };
+  return saidAfter(envelope, withBody(envelope, withRequest(behind)));
 }
 
 function otherSigners(

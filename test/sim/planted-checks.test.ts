@@ -1,5 +1,5 @@
 /**
- * Scenarios find a node's check that is gone: each check is taken out of a copy of the compiled program, and the scenario of
+ * Scenarios find a check that is gone: each check is taken out of a copy of the compiled program, and the scenario of
  * the lie that it is there for must fail. Random search has flaws of its own (planted.test.ts).
  */
 import { spawn } from 'node:child_process';
@@ -16,6 +16,7 @@ interface MissingCheck {
   readonly scenario: string;
 }
 
+/** Checks of nodes. */
 const missingChecks: readonly MissingCheck[] = [
   {
     name: 'a key’s scheme',
@@ -59,6 +60,37 @@ const missingChecks: readonly MissingCheck[] = [
     edits: [{ file: 'nodes/signer/nonce-pools.js', from: 'pool?.delete(number);', to: '' }],
     scenario: 'coordinator-reuses-a-nonce',
   },
+  {
+    name: 'the scheme of an order',
+    edits: [{ file: 'nodes/signer/orders.js', from: '!isOrdered(request.scheme, order)', to: 'false' }],
+    scenario: 'coordinator-asks-an-unordered-scheme',
+  },
+  {
+    name: 'the time of an order',
+    edits: [{ file: 'nodes/signer/orders.js', from: 'nowMs >= expiresMs', to: 'false' }],
+    scenario: 'order-past-its-time',
+  },
+];
+
+/** The same of the coordinator. */
+const missingCoordinatorChecks: readonly MissingCheck[] = [
+  {
+    name: 'the proof that a key is final',
+    edits: [
+      {
+        file: 'coordinator/dkg/node-answers.js',
+        from: 'results.length !== ids.length || byNode',
+        to: 'false && byNode',
+      },
+      { file: 'coordinator/dkg/node-answers.js', from: '!result || !sameResult', to: 'result && !sameResult' },
+      {
+        file: 'coordinator/dkg/node-answers.js',
+        from: '!verifyFinished(terms, result',
+        to: 'result && !verifyFinished(terms, result',
+      },
+    ],
+    scenario: 'key-claimed-final',
+  },
 ];
 
 const folder = copiesFolder('planted-checks');
@@ -88,15 +120,17 @@ function verdictOf(copy: string, scenario: string): Promise<string> {
   });
 }
 
-describe('without a node’s check of', { timeout: 120_000 }, () => {
-  test.each(missingChecks)('$name, the scenario $scenario fails', async ({ name, edits, scenario }) => {
+const everyCheck = [...missingChecks, ...missingCoordinatorChecks];
+
+describe('without the check of', { timeout: 120_000 }, () => {
+  test.each(everyCheck)('$name, the scenario $scenario fails', async ({ name, edits, scenario }) => {
     const copy = plantedCopy(folder, name.replace(/[^a-z]+/gi, '-'), edits);
     expect(JSON.parse(await verdictOf(copy, scenario)).kind).toMatch(/^(failed|violated)$/);
   });
 
   test('nothing, each of them passes', async () => {
     const copy = plantedCopy(folder, 'none', []);
-    for (const { scenario } of missingChecks) {
+    for (const { scenario } of everyCheck) {
       expect(`${scenario} ${await verdictOf(copy, scenario)}`).toBe(`${scenario} {"kind":"passed"}`);
     }
   });
