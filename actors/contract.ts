@@ -10,6 +10,10 @@
  * gets no other input; then the runtime adopts the step's state and performs the other effects in order. If the write is
  * refused, neither state nor effects take hold and the actor gets `persistRefused` in its old state, with the input that
  * the refused step had handled. So nothing that depends on a write can leave the process before the write is durable.
+ *
+ * So a step with a `persist` leaves the state that it was given as it is: the runtime may go back to it. It returns another
+ * one, which shares with the old one what did not change. A step without a write may change the state in place where a copy
+ * would be dear (pools of nonces, caches): nothing takes such a step back. An actor that does so says it in its file.
  */
 
 /** Says who, not where: "coordinator", "node/3", "session/<tenant>/<session>". Segments are joined by "/". */

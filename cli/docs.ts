@@ -9,6 +9,7 @@ import { reasonCodesPage } from './docs/reason-codes.ts';
 import { sandboxApiPage } from './docs/sandbox-api.ts';
 import { scenarioSchemaFile, scenariosPage } from './docs/scenarios.ts';
 import { signingApiPage } from './docs/signing-api.ts';
+import { signingRoundPage } from './docs/signing-round.ts';
 import { walletApiPage } from './docs/wallet-api.ts';
 import { exitCodes } from './failure.ts';
 import { readIfThere } from './files.ts';
@@ -27,6 +28,7 @@ const generatedPages: readonly Page[] = [
   { path: 'docs/sandbox-api.md', render: sandboxApiPage },
   { path: 'docs/scenarios.md', render: scenariosPage },
   { path: 'docs/signing-api.md', render: signingApiPage },
+  { path: 'docs/signing-round.md', render: signingRoundPage },
   { path: 'docs/wallet-api.md', render: walletApiPage },
   { path: 'scenarios/schema.json', render: scenarioSchemaFile },
 ];

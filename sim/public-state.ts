@@ -7,6 +7,7 @@
  */
 import type { Address } from '../actors/contract.ts';
 import type { DkgState as DkgSessionState } from '../coordinator/dkg/state.ts';
+import { askedOf, attemptOf as signingAttemptOf } from '../coordinator/signing/round.ts';
 import type { SigningState } from '../coordinator/signing/state.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import { attemptOf, type DkgState } from '../nodes/dkg/state.ts';
@@ -29,20 +30,21 @@ export function publicState(address: Address, state: unknown): PublicState | und
 function signingState(state: SigningState): PublicState {
   if (state.phase !== 'open') return { state: state.phase, fields: {} };
   const { record, work } = state;
-  const { attempt } = work;
+  const { round, nodes, queue } = work;
+  const attempt = signingAttemptOf(round);
   return {
     state: ReceiptState[record.state],
     fields: {
       reason: record.reasonCode,
       epoch: record.epoch,
-      attempt: attempt?.number ?? work.attempts,
+      attempt: attempt?.number ?? round.history.attempts,
       signers: sorted(attempt?.nonces.map(({ nodeId }) => nodeId) ?? []),
-      asked: sorted(attempt?.asked ?? []),
+      asked: sorted(askedOf(round)),
       partials: sorted(attempt?.partials.keys() ?? []),
-      silent: sorted(work.silent),
-      unable: sorted(work.unable),
+      silent: sorted(nodes.silent),
+      unable: sorted(nodes.unable.keys()),
       excluded: sorted(record.ceremony.excluded),
-      calls: work.inbox.length + work.gathers.length + work.steps.size + work.offers.length,
+      calls: queue.inbox.length + queue.gathers.length + queue.steps.size + queue.offers.length,
     },
   };
 }

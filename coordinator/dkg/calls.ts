@@ -46,7 +46,6 @@ export function takeDkgCalls(turn: DkgTurn): void {
     else if (call.method === Method.RESUME_SESSION) resumeDkg(turn, call);
     else if (call.method === Method.EXCHANGE_DKG_SHARES) exchange(turn, call);
     else if (call.method === Method.INITIATE_DKG) {
-      turn.answered.push(call);
       turn.effects.push(duplicate(call, turn.state.record, turn.context, turn.config));
     }
   }

@@ -23,16 +23,7 @@ import { inspectionReply, nothingToInspect } from '../session/inspection.ts';
 import type { KeyRecord } from '../session/record.ts';
 import { unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
-import {
-  beginTurn,
-  durableKeyOf,
-  failCalls,
-  idleMs,
-  leaveCluster,
-  notFound,
-  takeIn,
-  tampered,
-} from '../session/turn.ts';
+import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
 import { takeDkgCalls } from './calls.ts';
 import { expireDkg, giveUpDkg } from './closing.ts';
 import { continueOpeningDkg, initiateDkg } from './initiation.ts';
@@ -40,6 +31,7 @@ import { takeNodeMessage } from './node-answers.ts';
 import { noteSilence, replaceMissing } from './replacing.ts';
 import { pumpDkg } from './round.ts';
 import {
+  beginDkgTurn,
   type DkgSession,
   type DkgState,
   type DkgStep,
@@ -95,8 +87,8 @@ function receive(state: DkgState, input: CoordinatorInput, context: Context, con
 }
 
 function open(state: OpenDkg, input: CoordinatorInput, context: Context, config: SessionConfig): DkgStep {
-  const turn: DkgTurn = beginTurn(state, context, config);
-  const { work } = state;
+  const turn = beginDkgTurn(state, context, config);
+  const { work } = turn.state;
   switch (input.kind) {
     case 'message':
       if (isLocal(input.message)) localMessage(turn, input.message);
@@ -109,7 +101,11 @@ function open(state: OpenDkg, input: CoordinatorInput, context: Context, config:
       // Gone for now; the request is repeated by timer, or when the cluster says that the node is back.
       break;
     case 'persistRefused': {
-      const { refusal } = input;
+      const { refusal, input: handled } = input;
+      // The state is as it was before the refused step, so every call waits in it; the step's own joins them.
+      if (handled.kind === 'message' && isLocal(handled.message) && handled.message.kind === 'clientCall') {
+        work.inbox.push(handled.message.call);
+      }
       const current = refusal.kind === 'conflict' && refusal.code === 'EPOCH' ? refusal.current : undefined;
       if (current?.kind === 'tampered') {
         const refused = waitingDkgCalls(work).map((call) => tampered(call, context, config));
@@ -139,7 +135,9 @@ function localMessage(turn: DkgTurn, message: LocalMessage): void {
   const { work } = turn.state;
   switch (message.kind) {
     case 'clientCall':
-      if (takeIn(turn, message.call, waitingDkgCalls(work).length)) takeDkgCalls(turn);
+      if (!mayWait(turn, message.call, waitingDkgCalls(work).length)) return;
+      work.inbox.push(message.call);
+      takeDkgCalls(turn);
       return;
     case 'inspectCall':
       inspectDkg(turn, message.call);

@@ -4,7 +4,7 @@
  * The work is volatile: nodes keep what they dealt and verified, and answer a repeated request alike, so a coordinator that
  * starts anew asks again.
  */
-import type { Step } from '../../actors/contract.ts';
+import type { Context, Step } from '../../actors/contract.ts';
 import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
 import { participantsOf } from '../../crypto/participants.ts';
 import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -21,7 +21,7 @@ import {
 } from '../messages.ts';
 import type { DkgRecord, SessionOf } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
-import type { SessionTurn, Waiting } from '../session/turn.ts';
+import { beginTurn, type SessionTurn } from '../session/turn.ts';
 
 export type DkgSession = SessionOf<DkgRecord>;
 export type InitiateDkgCall = Extract<ClientCall, { method: Method.INITIATE_DKG }>;
@@ -65,7 +65,10 @@ export interface Asked {
   readonly job: Job | undefined;
 }
 
-export interface DkgWork extends Waiting {
+/** A turn changes the collections of a draft, a copy of its own (`beginDkgTurn`); what is in them never changes. */
+export interface DkgWork {
+  /** Calls not looked at yet, oldest first. */
+  readonly inbox: ClientCall[];
   readonly jobs: Job[];
   /** What real dealers opened with in this attempt; each was checked when it came. */
   readonly openings: Map<number, DkgOpening>;
@@ -114,7 +117,6 @@ export type DkgTurn = SessionTurn<DkgSession, DkgWork>;
 export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
   return {
     inbox: [],
-    unsaid: [],
     jobs: [],
     openings: new Map(),
     boxes: new Map(),
@@ -136,7 +138,28 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
 }
 
 export function waitingDkgCalls(work: DkgWork): ClientCall[] {
-  return [...new Set([...work.unsaid, ...work.jobs.map((job) => job.call), ...work.inbox])];
+  return [...work.jobs.map((job) => job.call), ...work.inbox];
+}
+
+/** The state stays as it is: a step whose write is refused changes nothing. */
+export function beginDkgTurn({ record, work }: OpenDkg, context: Context, config: SessionConfig): DkgTurn {
+  const draft: DkgWork = {
+    ...work,
+    inbox: [...work.inbox],
+    jobs: [...work.jobs],
+    openings: new Map(work.openings),
+    boxes: new Map(work.boxes),
+    verified: new Set(work.verified),
+    supplied: new Map(work.supplied),
+    finished: new Map(work.finished),
+    confirmed: new Set(work.confirmed),
+    flights: new Set(work.flights),
+    silence: new Map(work.silence),
+    asked: new Map(work.asked),
+    dealt: new Set(work.dealt),
+    offered: new Set(work.offered),
+  };
+  return beginTurn({ phase: 'open', record, work: draft }, context, config);
 }
 
 /** The nodes of the attempt, ascending. */

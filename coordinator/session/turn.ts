@@ -2,9 +2,9 @@
  * One turn of a session's actor, the same for every kind of ceremony: the state it will leave behind, the effects so
  * far, and the rules of a write.
  *
- * The work in hand is volatile and changes in place; what a write decides is replaced, never changed in place. So a
- * refused write finds every call where it was, and those that the refused step had answered in `unsaid`: no call is
- * ever left without an answer.
+ * The work in hand is volatile. A turn changes a draft of it, never the work of the state that the step was given. So a
+ * refused write finds every call where it was, and `persistRefused` brings the call of the refused step: no call is ever
+ * left without an answer.
  */
 import type { Context } from '../../actors/contract.ts';
 import type { LoggedEvent } from '../../proto/event-log.ts';
@@ -24,50 +24,40 @@ export const idleMs = 60_000;
 /** Calls that one session keeps waiting, at most. */
 export const callsWaitingMax = 256;
 
-/** What every session's work has. */
-export interface Waiting {
-  /** Calls not looked at yet, oldest first. */
-  readonly inbox: ClientCall[];
-  /** Answered, before the write or after it, by the step whose write is under way. */
-  unsaid: readonly ClientCall[];
-}
-
-export interface SessionTurn<R extends SessionRecord, W extends Waiting> {
+export interface SessionTurn<R extends SessionRecord, W> {
+  /** `work`: this turn's own draft. */
   state: { readonly phase: 'open'; readonly record: R; readonly work: W };
   readonly effects: CoordinatorEffect[];
-  /** Calls answered so far. */
-  readonly answered: ClientCall[];
   /** The step has its write already: nothing else may be decided in it. */
   persisted: boolean;
   readonly context: Context;
   readonly config: SessionConfig;
 }
 
-export function beginTurn<R extends SessionRecord, W extends Waiting>(
+export function beginTurn<R extends SessionRecord, W>(
   state: SessionTurn<R, W>['state'],
   context: Context,
   config: SessionConfig,
 ): SessionTurn<R, W> {
-  return { state, effects: [], answered: [], persisted: false, context, config };
+  return { state, effects: [], persisted: false, context, config };
 }
 
 /** Answers a call; its session is as `turn.state` has it. */
-export function reply<R extends SessionRecord, W extends Waiting>(
+export function reply<R extends SessionRecord, W>(
   turn: SessionTurn<R, W>,
   call: ClientCall,
   given: Answer,
   result: StepResult = {},
 ): void {
   const { record } = turn.state;
-  turn.answered.push(call);
   turn.effects.push(replyEffect(call, proofOf(call, given, record, turn.config.resumeKey, turn.context), result));
 }
 
 /**
- * Decides the session's next record, and the key that it made or binds, if any; `work` is a fresh object for the time after. `cause`:
+ * Decides the session's next record, and the key that it made or binds, if any; `work`: the draft for the time after. `cause`:
  * the call that the change answers, for its event; of several, one.
  */
-export function commit<R extends SessionRecord, W extends Waiting>(
+export function commit<R extends SessionRecord, W>(
   turn: SessionTurn<R, W>,
   record: R,
   work: W,
@@ -80,8 +70,7 @@ export function commit<R extends SessionRecord, W extends Waiting>(
 ): void {
   if (turn.persisted) throw new Error('a step has one write');
   turn.persisted = true;
-  const { record: before, work: old } = turn.state;
-  old.unsaid = turn.answered;
+  const { record: before } = turn.state;
   const { key, binds, culprits, cause } = more;
   // A step within a state is not worth an event.
   const event = record.state === before.state ? undefined : changeEvent(record, turn.context, cause, culprits);
@@ -93,24 +82,21 @@ export function commit<R extends SessionRecord, W extends Waiting>(
   if (key) write.key = key;
   if (binds) write.binds = binds;
   turn.effects.push({ kind: 'persist', write });
-  turn.state = { phase: 'open', record, work: { ...work, unsaid: [] } };
+  turn.state = { phase: 'open', record, work };
   turn.effects.push(observation(record, before.state, culprits));
 }
 
-/** A call came in: kept for its turn, or refused when too many wait already. */
-export function takeIn<R extends SessionRecord, W extends Waiting>(
+/** Whether a call that came in may wait for its turn; else it is refused, since too many wait already. */
+export function mayWait<R extends SessionRecord, W>(
   turn: SessionTurn<R, W>,
   call: ClientCall,
   waiting: number,
 ): boolean {
   turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
-  if (waiting >= callsWaitingMax) {
-    const text = 'this session has too many calls waiting: repeat later';
-    turn.effects.push(errorEffect(call, CallErrorCode.OVERLOADED, text));
-    return false;
-  }
-  turn.state.work.inbox.push(call);
-  return true;
+  if (waiting < callsWaitingMax) return true;
+  const text = 'this session has too many calls waiting: repeat later';
+  turn.effects.push(errorEffect(call, CallErrorCode.OVERLOADED, text));
+  return false;
 }
 
 /** The lifetime is over, and the record does not say so yet. */

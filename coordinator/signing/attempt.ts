@@ -4,7 +4,8 @@
  * Mock ECDSA binds the nonce, not the signer set: any `threshold` partials give the signature. FROST (RFC 9591) binds
  * the set: exactly the drawn signers must answer, and another set needs another attempt.
  *
- * Nonces live here, in memory, and nowhere else; an attempt is never written down or resumed.
+ * Nonces live here, in memory, and nowhere else; an attempt is never written down or resumed. Its values are never changed
+ * in place: round.ts makes the next attempt from it.
  */
 
 import type { MessageInitShape } from '@bufbuild/protobuf';
@@ -36,7 +37,8 @@ export interface SigningTask {
   readonly derived: DerivedKey;
 }
 
-interface Partial {
+/** A partial signature that is in. */
+export interface HeldPartial {
   readonly value: bigint;
   readonly origin: 'node' | 'caller';
   /** Checked on its own already. */
@@ -51,15 +53,9 @@ export interface Attempt {
   readonly nonces: readonly DrawnNonce[];
   readonly mock: MockNonce | undefined;
   readonly frost: FrostContext | undefined;
-  readonly partials: Map<number, Partial>;
+  readonly partials: ReadonlyMap<number, HeldPartial>;
   /** Mock ECDSA: nodes that restarted since they dealt; they sign without their part in the nonce. */
-  readonly nonceless: Set<number>;
-  /** Nodes asked and not heard from. */
-  readonly asked: Set<number>;
-  /** Nodes asked for a look alone, as long as they have not answered. */
-  readonly aside: Set<number>;
-  /** Answers that do not count, as the nodes gave them: they do once somebody wants them. */
-  readonly kept: Map<number, Uint8Array>;
+  readonly nonceless: ReadonlySet<number>;
 }
 
 export function signingTask(
@@ -103,9 +99,6 @@ export function openAttempt(
         }),
     partials: new Map(),
     nonceless: new Set(),
-    asked: new Set(),
-    aside: new Set(),
-    kept: new Map(),
   };
 }
 

@@ -14,26 +14,32 @@ import { resumeFault } from '../session/resume.ts';
 import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
+import { advanceRound, noncePointFault, requestDraw } from './advance.ts';
 import { signingTask } from './attempt.ts';
-import { expire } from './closing.ts';
+import { expire } from './finalize.ts';
 import { boundBy, keystoreOf } from './key-scheme.ts';
-import { askAnew, namedTwice, withWitness } from './orders.ts';
+import { ordersForgiven } from './nodes-seen.ts';
+import { namedTwice, withWitness } from './orders.ts';
 import { duplicateShare } from './partials.ts';
-import { noncePointFault, pump, requestDraw } from './round.ts';
-import { keyFault, type ResumeCall, type SubmitCall, signatureResult, type Turn } from './state.ts';
+import { type SubmitCall, withStep } from './queue.ts';
+import { attemptOf, roundResumed } from './round.ts';
+import { keyFault, knownKey, type ResumeCall, signatureResult, type Turn } from './state.ts';
 import { evidenceSha256, requestFault, withKey } from './validation.ts';
 
 /** Looks at the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
 export function takeCalls(turn: Turn): void {
-  while (!turn.persisted && turn.state.work.inbox.length > 0) {
+  const { work } = turn.state;
+  while (!turn.persisted) {
+    const [call, ...inbox] = work.queue.inbox;
+    if (!call) break;
     if (expire(turn)) return;
-    const call = turn.state.work.inbox.shift()!;
+    work.queue = { ...work.queue, inbox };
     if (call.fault) reply(turn, call, call.fault);
     else if (call.method === Method.RESUME_SESSION) resume(turn, call);
     else if (call.method === Method.SUBMIT_SIGNATURE_SHARE) submit(turn, call);
     else turn.effects.push(namedTwice(call));
   }
-  pump(turn);
+  advanceRound(turn);
 }
 
 function submit(turn: Turn, call: SubmitCall): void {
@@ -50,13 +56,13 @@ function submit(turn: Turn, call: SubmitCall): void {
     const completed = record.state === ReceiptState.BACKEND_COMPLETED;
     reply(turn, call, completed && counted ? duplicateShare(nodeId) : sessionAnswer(record), signatureResult(record));
   } else if (nodeId === 0) {
-    work.gathers.push(call);
-  } else if (work.attempt?.partials.has(nodeId) || work.askAgain.has(nodeId)) {
+    work.queue = { ...work.queue, gathers: [...work.queue.gathers, call] };
+  } else if (attemptOf(work.round)?.partials.has(nodeId) || work.round.history.askAgain.has(nodeId)) {
     reply(turn, call, duplicateShare(nodeId));
   } else if (isGiven) {
-    work.offers.push({ call, nodeId, partial: partialSignature });
+    work.queue = { ...work.queue, offers: [...work.queue.offers, { call, nodeId, partial: partialSignature }] };
   } else {
-    work.steps.set(nodeId, [...(work.steps.get(nodeId) ?? []), call]);
+    work.queue = withStep(work.queue, nodeId, call);
   }
 }
 
@@ -65,11 +71,10 @@ function submitFault(turn: Turn, call: SubmitCall): Answer | undefined {
   const { record, work } = turn.state;
   const { request } = call;
   const { nodeId, partialSignature, ephemeralPublicKey } = request;
-  if (work.key === null && isOpen(record.state)) {
-    return keyFault(work, record.ceremony.facts.keyId);
-  }
+  const key = work.key.kind === 'known' ? work.key.record : undefined;
+  if (!key && isOpen(record.state)) return keyFault(work, record.ceremony.facts.keyId);
   // A session that a mock directive failed may name a key that does not exist.
-  const sharing = work.key ?? { totalNodes: turn.config.roster.nodes.length };
+  const sharing = key ?? { totalNodes: turn.config.roster.nodes.length };
   if (nodeId !== 0 && !participantsOf(sharing).includes(nodeId)) {
     return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is ${outsideOf(sharing)}`);
   }
@@ -92,7 +97,8 @@ function submitFault(turn: Turn, call: SubmitCall): Answer | undefined {
       `ephemeral_public_key has ${ephemeralPublicKey.length} bytes: it is a point of 33 or 32`,
     );
   }
-  return work.attempt && noncePointFault(work.attempt, call);
+  const attempt = attemptOf(work.round);
+  return attempt && noncePointFault(attempt, call);
 }
 
 function resume(turn: Turn, call: ResumeCall): void {
@@ -105,8 +111,8 @@ function resume(turn: Turn, call: ResumeCall): void {
   // What a mock directive skipped is made up for here; then it is a call like any other.
   const facts = { ...ceremony.facts, messageHash: Buffer.from(ceremony.facts.messageHash, 'hex') };
   fault ??= requestFault(facts);
-  if (work.keyTampered) fault ??= keyFault(work, facts.keyId);
-  const checked = fault ? { fault } : withKey(facts, work.key ?? undefined);
+  if (work.key.kind === 'tampered') fault ??= keyFault(work, facts.keyId);
+  const checked = fault ? { fault } : withKey(facts, work.key.kind === 'known' ? work.key.record : undefined);
   if ('fault' in checked) {
     reply(turn, call, checked.fault, signatureResult(record));
     return;
@@ -115,17 +121,17 @@ function resume(turn: Turn, call: ResumeCall): void {
     reply(turn, call, answer('DUPLICATE_INTENT', 'another session held this transaction intent when this one began'));
     return;
   }
+  const key = knownKey(work);
   const resumed = answer('SESSION_RESUMED');
   const { humanApprovalWitness } = request;
   const changes = {
     witnessMissing: false,
     order: withWitness(ceremony.order, call),
     ...(humanApprovalWitness.length > 0 && { witnessSha256: evidenceSha256(humanApprovalWitness) }),
-    curve: work.key!.curve,
+    curve: key.curve,
     submitted: [],
     given: [],
   };
-  const key = work.key!;
   const { scheme } = checked;
   const next = {
     ...advance(record, { ...resumed, state: ReceiptState.RESUMED }, turn.context, changes),
@@ -133,9 +139,12 @@ function resume(turn: Turn, call: ResumeCall): void {
     expiresMs: turn.context.nowMs + turn.config.lifetimes.signingMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
-  const task = signingTask(key, scheme, checked.path, facts.messageHash);
   const binds = boundBy(key, scheme, true);
-  commit(turn, next, { ...work, ...askAnew(work), task, key: binds ?? key }, { binds, cause: call });
+  work.task = signingTask(key, scheme, checked.path, facts.messageHash);
+  work.key = { kind: 'known', record: binds ?? key };
+  work.nodes = ordersForgiven(work.nodes);
+  work.round = roundResumed(work.round);
+  commit(turn, next, work, { binds, cause: call });
   reply(turn, call, sessionAnswer(next));
   requestDraw(turn);
 }

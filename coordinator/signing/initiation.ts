@@ -32,21 +32,21 @@ import {
 } from '../session/record.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
-import { beginTurn, idleMs, isOverdue, reply } from '../session/turn.ts';
+import { idleMs, isOverdue, reply } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
+import { requestDraw } from './advance.ts';
 import { signingTask } from './attempt.ts';
 import { boundBy, effectiveKeystore, keystoreOf } from './key-scheme.ts';
 import { namedTwice, orderOf } from './orders.ts';
-import { requestDraw } from './round.ts';
+import { emptyQueue, type SubmitCall } from './queue.ts';
 import {
+  beginSigningTurn,
   type InitiateCall,
-  noWork,
+  newWork,
   type OpenState,
   type SigningSession,
   type SigningStep,
-  type SubmitCall,
   stepOf,
-  type Turn,
 } from './state.ts';
 import { directiveFault, evidenceSha256, factsOf, opaqueFault, requestFault, withKey } from './validation.ts';
 
@@ -182,10 +182,11 @@ function openWithKey(
   }
 
   // Nonces are drawn now, so that the first step costs one round trip; it does not wait for them.
-  const state = step.state as OpenState;
-  state.work.key = binds ?? key;
-  state.work.task = signingTask(key!, scheme, checked.path, facts.messageHash);
-  const turn: Turn = { ...beginTurn(state, context, config), effects: [...step.effects], persisted: true };
+  const turn = beginSigningTurn(step.state as OpenState, context, config);
+  turn.effects.push(...step.effects);
+  turn.persisted = true;
+  turn.state.work.key = { kind: 'known', record: binds ?? key! };
+  turn.state.work.task = signingTask(key!, scheme, checked.path, facts.messageHash);
   requestDraw(turn);
   return { state: turn.state, effects: turn.effects };
 }
@@ -258,10 +259,14 @@ function opened(
     ...(ended && { ends: { session: ended, event: changeEvent(ended, context, call) } }),
     ...(binds && { binds }),
   };
-  const state: OpenState = { phase: 'open', record, work: noWork(record) };
-  const turn: Turn = { ...beginTurn(state, context, config), effects: [{ kind: 'persist', write }], persisted: true };
-  if (call.method === Method.SIGN && isOpen(record.state)) state.work.inbox.push(gathering(call, record));
-  else reply(turn, call, sessionAnswer(record));
+  const turn = beginSigningTurn({ phase: 'open', record, work: newWork(record) }, context, config);
+  turn.effects.push({ kind: 'persist', write });
+  turn.persisted = true;
+  if (call.method === Method.SIGN && isOpen(record.state)) {
+    turn.state.work.queue = { ...emptyQueue, inbox: [gathering(call, record)] };
+  } else {
+    reply(turn, call, sessionAnswer(record));
+  }
   if (ended) turn.effects.push(observation(ended, holder?.state));
   turn.effects.push(observation(record, undefined), { kind: 'startTimer', name: 'idle', afterMs: idleMs });
   return stepOf(turn);

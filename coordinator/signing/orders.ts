@@ -10,6 +10,7 @@ import type { ClientCall, CoordinatorEffect } from '../messages.ts';
 import type { OrderRecord, SigningRecord } from '../session/record.ts';
 import { errorEffect } from '../session/replies.ts';
 import { nodeList } from '../session/wording.ts';
+import { type NodesSeen, orderRefusers } from './nodes-seen.ts';
 
 /** What the record of a new session keeps of its gateway's order. */
 export function orderOf({ order, witnessMacs }: ClientCall): OrderRecord | undefined {
@@ -52,22 +53,12 @@ export function isOrderRefusal(code: PartialRefusalCode | undefined): code is Pa
   return code === ORDER_MISSING || code === ORDER_INVALID || code === ORDER_EXPIRED || code === WITNESS_MISSING;
 }
 
-/** What a session knows of nodes that do not sign; its work has it. */
-interface Unwilling {
-  readonly unable: Set<number>;
-  readonly refusedOrder: Map<number, string>;
-}
-
 /** Which nodes refused, and the codes that they gave. Empty: none. */
-export function orderRefusals({ refusedOrder }: Unwilling): string {
-  if (refusedOrder.size === 0) return '';
-  const codes = [...new Set(refusedOrder.values())].sort().join(', ');
-  return `${nodeList(refusedOrder.keys())} refused the order of this session (${codes})`;
-}
-
-/** A session that goes on after a resume may have got an order that it lacked. */
-export function askAnew({ unable, refusedOrder }: Unwilling): Unwilling {
-  return { unable: new Set([...unable].filter((id) => !refusedOrder.has(id))), refusedOrder: new Map() };
+export function orderRefusals(nodes: NodesSeen): string {
+  const refusers = orderRefusers(nodes);
+  if (refusers.size === 0) return '';
+  const codes = [...new Set(refusers.values())].sort().join(', ');
+  return `${nodeList(refusers.keys())} refused the order of this session (${codes})`;
 }
 
 /** A gateway names every session that it orders, and never gives a name twice. */

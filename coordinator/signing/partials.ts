@@ -20,21 +20,26 @@ import {
   type SigningTask,
   verifyPartial,
 } from './attempt.ts';
-import { conclude, failRefused, whyRefusing } from './closing.ts';
+import { completeSession, failRefused, whyRefusing } from './finalize.ts';
+import { foundUnable, heardOf, type Inability, type LastingRefusal, noncesForgotten } from './nodes-seen.ts';
 import { isOrderRefusal } from './orders.ts';
+import { answeredAside, answersAside, isAskedAside } from './previews-state.ts';
+import { type Offer, withoutSteps, withStep } from './queue.ts';
 import {
-  healthyNodes,
-  isBusy,
-  type LastingRefusal,
-  leaveRound,
-  type Offer,
+  attemptAbandoned,
+  attemptOf,
+  nodesReleased,
+  nonceForgotten,
+  notAskedAgain,
+  partialsDropped,
+  partialsIn,
   partialsOf,
-  participants,
-  type Turn,
-  type Work,
-} from './state.ts';
+  partialTaken,
+  voidedTold,
+} from './round.ts';
+import { healthyNodes, isBusy, knownKey, leaveRound, participants, type Turn, type Work } from './state.ts';
 
-/** A node that forgot this many nonces in one session is left alone in it. */
+/** A node that forgot this many nonces in one session is not asked in it again. */
 const forgottenMax = 2;
 /** What a node refuses for good, by what it knows itself. */
 const lastingRefusals: ReadonlyMap<PartialRefusalCode, LastingRefusal> = new Map([
@@ -44,23 +49,22 @@ const lastingRefusals: ReadonlyMap<PartialRefusalCode, LastingRefusal> = new Map
 /** What of a node's own words goes into an event. */
 const quotedCharsMax = 200;
 
-/** Looks at the partials that callers gave, as long as partials are wanted. An accepted one waits in `steps`. */
-export function takeOffers(turn: Turn, attempt: Attempt): void {
+/** Takes the partials that callers gave, as long as partials are wanted. The call of an accepted one waits in `steps`. */
+export function takeOffers(turn: Turn): void {
   const { work } = turn.state;
-  while (attempt.partials.size < work.key!.threshold) {
-    const offer = work.offers.shift();
-    if (!offer) return;
+  for (;;) {
+    const attempt = attemptOf(work.round)!;
+    const [offer, ...others] = work.queue.offers;
+    if (!offer || attempt.partials.size >= knownKey(work).threshold) return;
     const { call, nodeId } = offer;
+    work.queue = { ...work.queue, offers: others };
     const taken = readOffer(work.task!, attempt, offer);
     if ('fault' in taken) {
       reply(turn, call, taken.fault);
       continue;
     }
-    attempt.partials.set(nodeId, { value: taken.value, origin: 'caller', verified: true });
-    attempt.asked.delete(nodeId);
-    work.askAgain.delete(nodeId);
-    work.voided.delete(nodeId);
-    work.steps.set(nodeId, [call, ...(work.steps.get(nodeId) ?? [])]);
+    work.round = partialTaken(work.round, nodeId, { value: taken.value, origin: 'caller', verified: true });
+    work.queue = withStep(work.queue, nodeId, call, true);
   }
 }
 
@@ -87,49 +91,47 @@ export function duplicateShare(nodeId: number): Answer {
 /** A node answered. Anything that is not of this attempt, or not from one of its nodes, is ignored. */
 export function partialReply(turn: Turn, nodeId: number, said: PartialReply): void {
   const { work } = turn.state;
-  const { attempt, task } = work;
+  const { task } = work;
+  const attempt = attemptOf(work.round);
   if (!attempt || !task || said.attemptTag !== attempt.tag || attempt.partials.has(nodeId)) return;
   if (!participants(turn.state).includes(nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) return;
-  // A second word of it: the first one counts, once it is wanted.
-  if (attempt.kept.has(nodeId)) return;
-  attempt.asked.delete(nodeId);
-  work.silent.delete(nodeId);
-  const isAside = attempt.aside.delete(nodeId);
-  if (said.outcome.case !== 'partial') {
-    refused(turn, attempt, nodeId, said);
-    return;
-  }
-  if (isAside) attempt.kept.set(nodeId, said.outcome.value);
-  if (!isAside || isWanted(work, nodeId)) count(turn, attempt, task, nodeId, said.outcome.value);
+  // A second answer of it: the first one counts, once it is wanted.
+  if (answersAside(work.looks, attempt).has(nodeId)) return;
+  work.round = nodesReleased(work.round, (id) => id === nodeId);
+  work.nodes = heardOf(work.nodes, nodeId);
+  const partial = said.outcome.case === 'partial' ? said.outcome.value : undefined;
+  const isAside = isAskedAside(work.looks, attempt, nodeId);
+  if (isAside) work.looks = answeredAside(work.looks, attempt, nodeId, partial);
+  if (partial === undefined) refused(turn, attempt, nodeId, said);
+  else if (!isAside || isWanted(work, nodeId)) count(turn, attempt, nodeId, partial);
 }
 
 /** A call wants this node's partial, not only to see it. */
-function isWanted(work: Work, nodeId: number): boolean {
-  return work.gathers.length > 0 || work.steps.has(nodeId) || work.askAgain.has(nodeId);
+function isWanted({ queue, round }: Work, nodeId: number): boolean {
+  return queue.gathers.length > 0 || queue.steps.has(nodeId) || round.history.askAgain.has(nodeId);
 }
 
-/** What was kept aside and is wanted by now counts as if the node had just answered. */
-export function takeKept(turn: Turn, attempt: Attempt): void {
+/** What was answered aside and is wanted by now counts as if the node had just answered. */
+export function takeAside(turn: Turn): void {
   const { work } = turn.state;
-  for (const [nodeId, bytes] of [...attempt.kept].sort(([a], [b]) => a - b)) {
-    if (turn.persisted || attempt.partials.size >= work.key!.threshold) return;
+  const answers = answersAside(work.looks, attemptOf(work.round));
+  for (const [nodeId, bytes] of [...answers].sort(([a], [b]) => a - b)) {
+    const attempt = attemptOf(work.round)!;
+    if (turn.persisted || attempt.partials.size >= knownKey(work).threshold) return;
     if (attempt.partials.has(nodeId) || !isWanted(work, nodeId)) continue;
-    if (participants(turn.state).includes(nodeId)) count(turn, attempt, work.task!, nodeId, bytes);
+    if (participants(turn.state).includes(nodeId)) count(turn, attempt, nodeId, bytes);
   }
 }
 
 /** A node's own partial is in, or its node is out. */
-function count(turn: Turn, attempt: Attempt, task: SigningTask, nodeId: number, bytes: Uint8Array): void {
+function count(turn: Turn, attempt: Attempt, nodeId: number, bytes: Uint8Array): void {
   const { work } = turn.state;
+  const task = work.task!;
   const value = readPartial(task, bytes);
   // A step is told the truth about its node at once; a gathering checks the whole signature, and parts only if it fails.
-  const checked = work.steps.has(nodeId);
-  if (value === undefined || (checked && !verifyPartial(task, attempt, nodeId, value))) {
-    exclude(turn, [nodeId]);
-    return;
-  }
-  attempt.partials.set(nodeId, { value, origin: 'node', verified: checked });
-  work.askAgain.delete(nodeId);
+  const verified = work.queue.steps.has(nodeId);
+  if (value === undefined || (verified && !verifyPartial(task, attempt, nodeId, value))) exclude(turn, [nodeId]);
+  else work.round = partialTaken(work.round, nodeId, { value, origin: 'node', verified });
 }
 
 function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: PartialReply): void {
@@ -154,70 +156,68 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
       message: { kind: 'nonceForgotten', scheme, nodeId, nodeBoot, number },
     });
   }
-  const lasting = refusal && lastingRefusals.get(refusal.code);
-  const times = (work.forgot.get(nodeId) ?? 0) + 1;
+  const times = (work.nodes.forgot.get(nodeId) ?? 0) + 1;
   const forgot = refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && times <= forgottenMax;
   if (forgot) {
-    work.forgot.set(nodeId, times);
+    work.nodes = noncesForgotten(work.nodes, nodeId, times);
   } else {
-    const code = refusal?.code;
-    const isOrder = isOrderRefusal(code);
-    if (isOrder) work.refusedOrder.set(nodeId, PartialRefusalCode[code]!);
-    work.unable.add(nodeId);
-    work.askAgain.delete(nodeId);
-    const why = lasting ? whyRefusing[lasting] : 'cannot sign with this key';
-    const told = isOrder
-      ? answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session (${PartialRefusalCode[code]})`)
-      : answer(lasting ?? 'NODES_UNAVAILABLE', `node ${nodeId} ${why}; the session is unchanged`);
-    for (const call of work.steps.get(nodeId) ?? []) reply(turn, call, told);
-    work.steps.delete(nodeId);
-  }
-  if (lasting) {
-    work.refusing.set(nodeId, lasting);
-    if (participants(turn.state).length < work.key!.threshold) {
-      failRefused(turn, lasting);
+    const why = inabilityOf(refusal?.code);
+    work.nodes = foundUnable(work.nodes, nodeId, why);
+    work.round = notAskedAgain(work.round, nodeId);
+    const told = unableAnswer(nodeId, why);
+    for (const call of work.queue.steps.get(nodeId) ?? []) reply(turn, call, told);
+    work.queue = withoutSteps(work.queue, [nodeId]);
+    if (why.kind === 'lasting' && participants(turn.state).length < knownKey(work).threshold) {
+      failRefused(turn, why.reason);
       return;
     }
   }
   // A node that restarted since it dealt: FROST starts over, mock ECDSA does without its part in the nonce.
-  if (bindsSigners(attempt)) giveUpAttempt(work);
-  else if (forgot) attempt.nonceless.add(nodeId);
+  if (bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
+  else if (forgot) work.round = nonceForgotten(work.round, nodeId);
 }
 
-/** An attempt is over: its nonces are spent, nodes' partials are asked for again, callers' are void. */
-export function giveUpAttempt(work: Work): void {
-  for (const [id, { origin }] of work.attempt?.partials ?? []) {
-    if (origin === 'node') work.askAgain.add(id);
-    else work.voided.add(id);
+function inabilityOf(code: PartialRefusalCode | undefined): Inability {
+  if (isOrderRefusal(code)) return { kind: 'order', code: PartialRefusalCode[code]! };
+  const reason = code && lastingRefusals.get(code);
+  return reason ? { kind: 'lasting', reason } : { kind: 'other' };
+}
+
+function unableAnswer(nodeId: number, why: Inability): Answer {
+  if (why.kind === 'order') {
+    return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session (${why.code})`);
   }
-  work.attempt = undefined;
+  const text = why.kind === 'lasting' ? whyRefusing[why.reason] : 'cannot sign with this key';
+  const code = why.kind === 'lasting' ? why.reason : 'NODES_UNAVAILABLE';
+  return answer(code, `node ${nodeId} ${text}; the session is unchanged`);
 }
 
-/** Completes the signature, or answers the steps whose partial is in. */
-export function settle(turn: Turn, attempt: Attempt): void {
+/** Completes the signature when enough partials are in, or else answers the steps whose partial is in. */
+export function acceptPartials(turn: Turn): void {
   const { work, record } = turn.state;
-  const { threshold } = work.key!;
+  const { steps } = work.queue;
+  const { threshold } = knownKey(work);
+  const attempt = attemptOf(work.round)!;
   if (attempt.partials.size >= threshold) {
-    complete(turn, attempt);
+    completeSignature(turn, attempt);
     return;
   }
-  const due = [...work.steps.keys()].filter((id) => attempt.partials.has(id));
+  const due = [...steps.keys()].filter((id) => attempt.partials.has(id));
   if (due.length === 0 || awaitsAgain(turn, attempt)) return;
-  const steps = new Map(work.steps);
-  for (const id of due) steps.delete(id);
-  const next: Work = { ...work, steps, voided: new Set() };
-  const { submitted, given } = partialsOf(next);
-  commit(turn, progress(record, turn.context, { attempt: attempt.number, submitted, given }), next);
-  if (!isBusy(next)) leaveRound(turn);
+  const voided = [...work.round.history.voided].filter((id) => !attempt.partials.has(id));
+  work.queue = withoutSteps(work.queue, due);
+  work.round = voidedTold(work.round);
+  const { submitted, given } = partialsOf(work.round);
+  commit(turn, progress(record, turn.context, { attempt: attempt.number, submitted, given }), work);
+  if (!isBusy(work)) leaveRound(turn);
 
   const count = `${attempt.partials.size} of ${threshold} (attempt ${attempt.number})`;
-  const voided = [...work.voided].filter((id) => !attempt.partials.has(id));
   const notice =
     voided.length > 0
       ? `; what was given for ${nodeList(voided)} is void, because it belongs to an earlier attempt: give it again`
       : '';
   for (const id of due) {
-    const [first, ...rest] = work.steps.get(id)!;
+    const [first, ...rest] = steps.get(id)!;
     const text = `the partial of node ${id} is in: ${count}${notice}`;
     reply(turn, first!, { ...answer('SHARE_ACCEPTED', text), state: record.state });
     for (const call of rest) reply(turn, call, duplicateShare(id));
@@ -228,10 +228,10 @@ export function settle(turn: Turn, attempt: Attempt): void {
 function awaitsAgain(turn: Turn, attempt: Attempt): boolean {
   const healthy = healthyNodes(turn.state);
   const mayAnswer = (id: number) => healthy.includes(id) && (!bindsSigners(attempt) || isSigner(attempt, id));
-  return [...turn.state.work.askAgain].some(mayAnswer);
+  return [...turn.state.work.round.history.askAgain].some(mayAnswer);
 }
 
-function complete(turn: Turn, attempt: Attempt): void {
+function completeSignature(turn: Turn, attempt: Attempt): void {
   const { work, record } = turn.state;
   const task = work.task!;
   const full = aggregate(task, attempt);
@@ -243,14 +243,14 @@ function complete(turn: Turn, attempt: Attempt): void {
     exclude(turn, culprits);
     return;
   }
-  const { submitted, given } = partialsOf({ attempt, askAgain: new Set() });
+  const { submitted, given } = partialsIn(attempt);
   const publicKey = Buffer.from(task.derived.publicKey).toString('hex');
   const text = `signature by ${nodeList(submitted)}, verified under the derived public key ${publicKey}`;
   const done = { ...answer('SIGNATURE_COMPLETED', text), state: ReceiptState.BACKEND_COMPLETED as const };
   const signature = Buffer.from(full.signature).toString('hex');
   const { number } = attempt;
   const { recoveryId } = full;
-  conclude(
+  completeSession(
     turn,
     advance(record, done, turn.context, { attempt: number, order: undefined, submitted, given, signature, recoveryId }),
   );
@@ -259,20 +259,16 @@ function complete(turn: Turn, attempt: Attempt): void {
 /** Nodes whose own partial is wrong: named and excluded; the round goes on without them. */
 function exclude(turn: Turn, culprits: readonly number[]): void {
   const { work, record } = turn.state;
-  const steps = new Map(work.steps);
-  const told = culprits.flatMap((id) => steps.get(id) ?? []);
-  for (const id of culprits) {
-    steps.delete(id);
-    work.askAgain.delete(id);
-    work.attempt?.partials.delete(id);
-  }
-  const next: Work = { ...work, steps };
-  if (next.attempt && bindsSigners(next.attempt)) giveUpAttempt(next);
+  const told = culprits.flatMap((id) => work.queue.steps.get(id) ?? []);
+  work.queue = withoutSteps(work.queue, culprits);
+  work.round = partialsDropped(work.round, culprits);
+  const attempt = attemptOf(work.round);
+  if (attempt && bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
   const excluded = [...new Set([...record.ceremony.excluded, ...culprits])].sort((a, b) => a - b);
-  const changes = { attempt: work.attempts, excluded, ...partialsOf(next) };
-  commit(turn, progress(record, turn.context, changes), next, { culprits: [...culprits].sort((a, b) => a - b) });
+  const changes = { attempt: work.round.history.attempts, excluded, ...partialsOf(work.round) };
+  commit(turn, progress(record, turn.context, changes), work, { culprits: [...culprits].sort((a, b) => a - b) });
   for (const id of culprits) turn.effects.push(nodeFault(id, 'bad_partial'));
-  if (!isBusy(next)) leaveRound(turn);
+  if (!isBusy(work)) leaveRound(turn);
   const text = `the partial that ${nodeList(culprits)} made does not verify; excluded from this session`;
   for (const call of told) reply(turn, call, answer('INVALID_PARTIAL_SIGNATURE', text));
 }

@@ -3,8 +3,8 @@
  *
  * The node is asked like any other, and its answer is kept aside: it does not count, is not written, and stays unverified,
  * as a byzantine node made it. When a later call in the same attempt wants that node's partial, the kept one is its
- * answer, so that its nonce signs once. A preview yields to real calls: a FROST attempt makes way for one with its node
- * only while nobody else waits.
+ * answer, so that its nonce signs once. A preview yields to real calls: a FROST attempt is abandoned for one with its node
+ * only while no other call waits.
  *
  * Previews are answered in steps without a write, so that a refused write loses none.
  */
@@ -17,68 +17,86 @@ import { errorEffect, unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
 import { callsWaitingMax, idleMs, isOverdue } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
-import { type Attempt, bindsSigners, isSigner, noncePointOf, writePartial } from './attempt.ts';
-import { hasCalls, healthyNodes, isBusy, keyFault, leaveRound, type Preview, type Turn, type Work } from './state.ts';
+import { bindsSigners, isSigner, noncePointOf, writePartial } from './attempt.ts';
+import { readyNodes } from './nodes-seen.ts';
+import { answersAside, type Preview, withPreview } from './previews-state.ts';
+import { hasCalls } from './queue.ts';
+import { attemptOf } from './round.ts';
+import { healthyNodes, isBusy, keyFault, knownKey, leaveRound, type Turn, type Work } from './state.ts';
 
 /** A preview came in: kept for its turn, or refused when too many wait already. */
 export function takeInPreview(turn: Turn, call: PreviewCall): void {
   const { work } = turn.state;
   turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
-  if (work.previews.length >= callsWaitingMax) {
+  if (work.looks.previews.length >= callsWaitingMax) {
     const text = 'this session has too many calls waiting: repeat later';
     turn.effects.push(errorEffect(call, CallErrorCode.OVERLOADED, text));
     return;
   }
-  work.previews = [...work.previews, { call, failed: undefined, redrew: false }];
+  work.looks = withPreview(work.looks, call);
 }
 
-/** Nodes whose partial somebody wants to see and nobody has, ascending. */
-export function previewedNodes({ previews, attempt }: Work): number[] {
-  const ids = previews.filter(({ failed }) => failed === undefined).map(({ call }) => call.nodeId);
-  return [...new Set(ids)].filter((id) => !attempt?.kept.has(id) && !attempt?.partials.has(id)).sort((a, b) => a - b);
+/** Nodes whose partial is to be seen and is not in, ascending. */
+export function previewedNodes({ looks, round }: Work): number[] {
+  if (looks.previews.length === 0) return [];
+  const attempt = attemptOf(round);
+  const answers = answersAside(looks, attempt);
+  const ids = looks.previews.filter(({ failed }) => failed === undefined).map(({ call }) => call.nodeId);
+  return [...new Set(ids)].filter((id) => !answers.has(id) && !attempt?.partials.has(id)).sort((a, b) => a - b);
 }
 
-/** A node outside of FROST's signers is to be seen, nobody else waits, and the next attempt can have it. */
-export function mustRedrawForPreview(turn: Turn, attempt: Attempt): boolean {
+/** A node outside of FROST's signers is to be seen, no call waits, and the next attempt can have it. */
+export function mustRedrawForPreview(turn: Turn): boolean {
   const { work } = turn.state;
-  if (!bindsSigners(attempt) || hasCalls(work)) return false;
+  const attempt = attemptOf(work.round);
+  if (!attempt || !bindsSigners(attempt) || hasCalls(work.queue)) return false;
   const healthy = healthyNodes(turn.state);
   const wanted = previewedNodes(work).filter((id) => healthy.includes(id));
   const isOutside = ({ call, redrew, failed }: Preview) =>
     failed === undefined && !redrew && wanted.includes(call.nodeId) && !isSigner(attempt, call.nodeId);
-  const outside = work.previews.filter(isOutside);
-  if (outside.length === 0) return false;
+  if (!work.looks.previews.some(isOutside)) return false;
   // Those inside are seen first, unless one attempt can have all of them.
-  if (wanted.length > work.key!.threshold && wanted.some((id) => isSigner(attempt, id))) return false;
-  for (const preview of outside) preview.redrew = true;
+  if (wanted.length > knownKey(work).threshold && wanted.some((id) => isSigner(attempt, id))) return false;
+  changePreviews(work, (preview) => (isOutside(preview) ? { ...preview, redrew: true } : preview));
   return true;
 }
 
 /** Whom to draw besides those whose partial is wanted: previewed nodes, the latest first, so that they can be seen again. */
 export function preferredForPreviews(work: Work): number[] {
-  return [...previewedNodes(work), ...work.previewed];
+  return [...previewedNodes(work), ...work.looks.previewed];
 }
 
 /** These did not answer: who waits to see their partial is told so in the next step without a write. */
-export function failPreviewsOf(work: Work, nodeIds: ReadonlySet<number>, text: (nodeId: number) => string): void {
-  for (const preview of work.previews) {
-    const { nodeId } = preview.call;
-    if (!nodeIds.has(nodeId) || work.attempt?.kept.has(nodeId)) continue;
-    preview.failed ??= answer('NODES_UNAVAILABLE', text(nodeId));
-  }
+export function failPreviewsOf(turn: Turn, nodeIds: ReadonlySet<number>, text: (nodeId: number) => string): void {
+  const { work } = turn.state;
+  const answers = answersAside(work.looks, attemptOf(work.round));
+  failPreviews(turn, ({ call: { nodeId } }) =>
+    nodeIds.has(nodeId) && !answers.has(nodeId) ? answer('NODES_UNAVAILABLE', text(nodeId)) : undefined,
+  );
+}
+
+/** Those that have failed before keep their first reason. */
+export function failPreviews(turn: Turn, why: (preview: Preview) => Answer | undefined): void {
+  changePreviews(turn.state.work, (preview) => ({ ...preview, failed: preview.failed ?? why(preview) }));
 }
 
 /** An attempt that did not get a node may be followed by one that does. */
-export function redrawAgain(work: Work): void {
-  for (const preview of work.previews) preview.redrew = false;
+export function redrawAgain(turn: Turn): void {
+  changePreviews(turn.state.work, (preview) => ({ ...preview, redrew: false }));
+}
+
+function changePreviews(work: Turn['state']['work'], change: (preview: Preview) => Preview): void {
+  const { looks } = work;
+  if (looks.previews.length > 0) work.looks = { ...looks, previews: looks.previews.map(change) };
 }
 
 /** Answers the previews that can be answered, unless the step has a write. */
 export function servePreviews(turn: Turn): void {
   const { work } = turn.state;
-  if (turn.persisted || work.previews.length === 0) return;
+  if (turn.persisted || work.looks.previews.length === 0) return;
   const waiting: Preview[] = [];
-  for (const preview of work.previews) {
+  let { previewed } = work.looks;
+  for (const preview of work.looks.previews) {
     const { call } = preview;
     const found = lookUp(turn, preview);
     if (found === undefined) {
@@ -86,7 +104,7 @@ export function servePreviews(turn: Turn): void {
     } else if ('partial' in found) {
       const { tenant, sessionId } = turn.state.record;
       const fields = { tenant, session: sessionId, node: call.nodeId, attempt: found.attempt };
-      work.previewed = [call.nodeId, ...work.previewed.filter((id) => id !== call.nodeId)];
+      previewed = [call.nodeId, ...previewed.filter((id) => id !== call.nodeId)];
       turn.effects.push(previewReply(call, found), {
         kind: 'emit',
         event: { type: 'signing.partial_previewed', level: 'info', fields },
@@ -95,45 +113,49 @@ export function servePreviews(turn: Turn): void {
       turn.effects.push(noPreviewReply(call, found));
     }
   }
-  work.previews = waiting;
-  if (work.watching && !isBusy(work)) leaveRound(turn);
+  work.looks = { ...work.looks, previews: waiting, previewed };
+  if (work.nodes.watch && !isBusy(work)) leaveRound(turn);
 }
 
 /** The partial, or why there is none; undefined: it is on its way. */
 function lookUp(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answer | undefined {
   const { record, work } = turn.state;
+  const { key, nodes } = work;
   const { nodeId } = call;
   if (!isOpen(record.state)) return sessionAnswer(record);
   // Its end is for its own calls and the sweep to write: to look changes nothing.
   if (isOverdue(record, turn.context.nowMs)) return answer('SESSION_EXPIRED');
-  if (work.key === undefined) return undefined;
-  if (work.key === null) return keyFault(work, record.ceremony.facts.keyId);
-  if (!participantsOf(work.key).includes(nodeId)) {
-    return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is ${outsideOf(work.key)}`);
+  if (key.kind === 'unread') return undefined;
+  if (key.kind !== 'known') return keyFault(work, record.ceremony.facts.keyId);
+  if (!participantsOf(key.record).includes(nodeId)) {
+    return answer('NODE_NOT_PARTICIPANT', `node_id ${nodeId} is ${outsideOf(key.record)}`);
   }
   if (record.ceremony.excluded.includes(nodeId)) {
     return answer('NODE_NOT_PARTICIPANT', `node ${nodeId} is excluded from this session: its partial did not verify`);
   }
-  const partial = knownPartial(work, nodeId);
-  if (partial && work.attempt) {
-    return { partial, noncePoint: noncePointOf(work.attempt), attempt: work.attempt.number };
-  }
+  const known = knownPartial(work, nodeId);
+  if (known) return known;
   if (failed) return failed;
-  if (work.refusedOrder.has(nodeId)) return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session`);
-  if (work.unable.has(nodeId)) return answer('NODES_UNAVAILABLE', `node ${nodeId} cannot sign with this key`);
-  if (work.ready?.has(nodeId) === false) return answer('NODES_UNAVAILABLE', `node ${nodeId} is away`);
-  if (work.silent.has(nodeId)) return answer('NODES_UNAVAILABLE', `node ${nodeId} does not answer`);
+  const unable = nodes.unable.get(nodeId);
+  if (unable?.kind === 'order') {
+    return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session`);
+  }
+  if (unable) return answer('NODES_UNAVAILABLE', `node ${nodeId} cannot sign with this key`);
+  if (readyNodes(nodes)?.has(nodeId) === false) return answer('NODES_UNAVAILABLE', `node ${nodeId} is away`);
+  if (nodes.silent.has(nodeId)) return answer('NODES_UNAVAILABLE', `node ${nodeId} does not answer`);
   return undefined;
 }
 
 /** In this attempt: as the node gave it, or the only one that verifies. */
-function knownPartial({ attempt, task }: Work, nodeId: number): Uint8Array | undefined {
-  const kept = attempt?.kept.get(nodeId);
-  const counted = attempt?.partials.get(nodeId);
-  return kept ?? (counted && task && writePartial(task, counted.value));
+function knownPartial({ round, task, looks }: Work, nodeId: number): PreviewedPartial | undefined {
+  const attempt = attemptOf(round);
+  if (!attempt) return undefined;
+  const counted = attempt.partials.get(nodeId);
+  const partial = answersAside(looks, attempt).get(nodeId) ?? (counted && task && writePartial(task, counted.value));
+  return partial && { partial, noncePoint: noncePointOf(attempt), attempt: attempt.number };
 }
 
 /** The store did not answer. */
-export function failLooks({ previews, inspections }: Work) {
+export function failLooks({ looks: { previews, inspections } }: Work) {
   return [...previews.map(({ call }) => call), ...inspections].map((call) => unavailableEffect(call));
 }

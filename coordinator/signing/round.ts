@@ -1,202 +1,325 @@
 /**
- * The round: drawing nonces, asking nodes, and replacing those that do not answer.
+ * The signing round: from nonces to enough partial signatures. Everything that decides where a round stands is in this
+ * file: the union of its states, the table of its transitions, and one function for each transition.
  *
- * Every input ends in `pump`, which does whatever can be done now for the calls that wait.
+ * Theory of operation
+ * ===================
+ *
+ * A session needs `threshold` partial signatures over one message with one set of nonces. Nodes deal nonces ahead; the
+ * cluster actor keeps them and gives each out once. The work with one set of drawn nonces is an *attempt* (attempt.ts). A
+ * round is the sequence of attempts of one session:
+ *
+ *                                           ┌──── ask ─────▶
+ *     idle ── draw ──▶ drawing ── drawn ──▶ asking        collecting ── end ──▶ done
+ *                                           ◀── release ───┘
+ *
+ * - `idle`: there are no nonces, and none were asked for.
+ * - `drawing`: the cluster actor was asked for nonces, under a ticket. It answers when enough nodes are ready.
+ * - `asking`: the attempt has its nonces, and no node owes it an answer. Either nothing wants a partial yet (nonces are
+ *   drawn when the session opens, so that its first call costs one round trip), or the next nodes are about to be asked.
+ * - `collecting`: at least one node was asked for its partial and owes an answer.
+ * - `done`: the session is not open: complete, failed, expired, revoked, denied, or waiting for a human.
+ *
+ * Three machines work side by side, and each has its own file:
+ *
+ * 1. The session (../session/transitions.ts) is durable. It says whether there is a round at all: `done` means that the
+ *    session is not open. A resume begins the round anew (`resume`).
+ * 2. The round (this file) is in memory only, like the nonces that it stands on. After a crash, or when an idle session has
+ *    left memory, the next call starts from the record: a session that is open is `idle` again.
+ * 3. The calls (queue.ts) say what is wanted: the whole signature, or the partials of single nodes. They come and go
+ *    independently of the round. Previews of a sandbox (previews.ts) want partials, too, which do not count.
+ *
+ * Inputs of the session's actor cause transitions in two ways. An *event* moves the round directly: nonces arrive (`drawn`),
+ * a node answers or cannot be reached (`release`), a partial counts (`take`). After every event, `advanceRound` (advance.ts)
+ * compares what is wanted with where the round stands and takes the next step: it requests a draw, asks nodes, completes the
+ * signature, or abandons an attempt that cannot give what is wanted. So no transition depends on the order in which
+ * calls and answers arrive.
+ *
+ * What ends an attempt
+ * --------------------
+ * `abandon` gives an attempt up; another one follows while a call waits. Its nonces are spent. FROST binds the set of
+ * signers into the signature, so an attempt is abandoned when a signer cannot answer, when its partial is wrong, or when a
+ * call wants a node outside of the set. Mock ECDSA binds no set: other nodes take the place of those, in the same attempt.
+ * `drop` takes back partials that turned out wrong.
+ *
+ * A partial that was in when its attempt ended is not forgotten, since a client was told of it. A node's own is asked for
+ * again (`History.askAgain`). A client's is void (`History.voided`): no node can make it again, and the client is told so.
+ *
+ * Invariants
+ * ----------
+ * - A transition that is not in the table is a bug and throws.
+ * - Values are never changed in place: each function returns a new round, which shares with the old one what did not
+ *   change. So a step whose write is refused leaves the round as it was (actors/contract.ts).
+ * - A round has an attempt in `asking` and `collecting`, and in no other phase.
+ * - A node is in `asked` only while it has no partial in the attempt.
+ * - A draw's ticket is `History.draws`; nonces that come with another ticket are ignored.
+ * - Attempt numbers rise by one, also across restarts (the record has the highest).
  */
-import { CryptoError } from '../../crypto/errors.ts';
-import { clusterAddress, type DrawnNonce, nodeAddress, nodeFault, wire } from '../messages.ts';
-import { answer } from '../session/answers.ts';
-import { isOpen } from '../session/transitions.ts';
-import { reply } from '../session/turn.ts';
-import { type Attempt, bindsSigners, isNoncePoint, isSigner, openAttempt, partialRequest } from './attempt.ts';
-import { expire, failUnordered } from './closing.ts';
-import { giveUpAttempt, settle, takeKept, takeOffers } from './partials.ts';
-import { failPreviewsOf, mustRedrawForPreview, preferredForPreviews, previewedNodes, redrawAgain } from './previews.ts';
-import { healthyNodes, isBusy, leaveRound, participants, type SubmitCall, type Turn } from './state.ts';
+import type { SigningRecord } from '../session/record.ts';
+import { isOpen, type SessionState } from '../session/transitions.ts';
+import type { Attempt, HeldPartial } from './attempt.ts';
 
-/** Asks the cluster for the nonces of the next attempt, unless a draw is under way. */
-export function requestDraw(turn: Turn): void {
-  const { work } = turn.state;
-  const { key, task } = work;
-  if (!key || !task || work.drawing !== 0) return;
-  const healthy = healthyNodes(turn.state);
-  work.tickets += 1;
-  work.drawing = work.tickets;
-  turn.effects.push({
-    kind: 'send',
-    to: clusterAddress,
-    message: {
-      kind: 'draw',
-      ticket: work.tickets,
-      scheme: task.scheme,
-      count: key.threshold,
-      // Too few without those who are away or silent: they may come back.
-      candidates: healthy.length >= key.threshold ? healthy : participants(turn.state),
-      preferred: [...new Set([...work.steps.keys(), ...work.askAgain, ...preferredForPreviews(work)])].filter((id) =>
-        healthy.includes(id),
-      ),
-    },
-  });
+/** What outlives the attempts of a round. */
+interface History {
+  /** The highest attempt number so far. */
+  readonly attempts: number;
+  /** Draws requested by this actor so far: the ticket of the latest. */
+  readonly draws: number;
+  /** Nodes whose own partial was in when an attempt was abandoned or lost: asked again, until it is in. */
+  readonly askAgain: ReadonlySet<number>;
+  /** Nodes whose client-supplied partial was in then; clients are told with the next accepted one. */
+  readonly voided: ReadonlySet<number>;
 }
 
-/** The cluster gave nonces: the next attempt begins. */
-export function drawn(turn: Turn, ticket: number, nonces: readonly DrawnNonce[]): void {
-  const { work } = turn.state;
-  if (ticket !== work.drawing || !work.task) return;
-  work.drawing = 0;
-  const tag = Buffer.from(turn.context.random(8)).readBigUInt64BE();
-  try {
-    work.attempt = openAttempt(work.task, work.attempts + 1, nonces, turn.config.coordinatorBoot, tag);
-  } catch (error) {
-    if (!(error instanceof CryptoError)) throw error;
-    // Nonces that do not make a round: draw others.
-    requestDraw(turn);
-    return;
-  }
-  work.attempts += 1;
-  refuseOtherNonces(turn, work.attempt);
+interface Idle {
+  readonly phase: 'idle';
+  readonly history: History;
 }
 
-/** Does whatever can be done now for the calls that wait. */
-export function pump(turn: Turn): void {
-  const { work, record } = turn.state;
-  if (turn.persisted || !isOpen(record.state)) return;
-  if (!isBusy(work)) {
-    if (work.watching) leaveRound(turn);
-    return;
-  }
-  if (expire(turn) || failUnordered(turn)) return;
-  if (!work.watching) {
-    work.watching = true;
-    turn.effects.push(
-      { kind: 'send', to: clusterAddress, message: { kind: 'watch' } },
-      { kind: 'startTimer', name: 'quorum', afterMs: turn.config.nodesWaitMs },
-      { kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs },
-    );
-  }
-  if (work.attempt) {
-    takeOffers(turn, work.attempt);
-    takeKept(turn, work.attempt);
-    if (turn.persisted) return;
-    settle(turn, work.attempt);
-    if (turn.persisted) return;
-    if (!isBusy(work)) {
-      leaveRound(turn);
-      return;
-    }
-    if (mustRedraw(turn, work.attempt) || mustRedrawForPreview(turn, work.attempt)) giveUpAttempt(work);
-  }
-  if (work.attempt) ask(turn, work.attempt);
-  else requestDraw(turn);
+interface Drawing {
+  readonly phase: 'drawing';
+  readonly history: History;
 }
 
-/** FROST: somebody outside the set is wanted, or somebody inside cannot be waited for while enough others are there. */
-function mustRedraw(turn: Turn, attempt: Attempt): boolean {
-  if (!bindsSigners(attempt)) return false;
-  const { work } = turn.state;
-  const healthy = healthyNodes(turn.state);
-  for (const id of work.steps.keys()) if (!isSigner(attempt, id) && healthy.includes(id)) return true;
-  if (work.gathers.length === 0 || healthy.length < work.key!.threshold) return false;
-  return attempt.nonces.some(({ nodeId }) => !attempt.partials.has(nodeId) && !healthy.includes(nodeId));
+interface Asking {
+  readonly phase: 'asking';
+  readonly history: History;
+  readonly attempt: Attempt;
 }
 
-function ask(turn: Turn, attempt: Attempt): void {
-  const { work, record } = turn.state;
-  const healthy = healthyNodes(turn.state);
-  const mayAsk = (id: number) =>
-    healthy.includes(id) && !attempt.partials.has(id) && (!bindsSigners(attempt) || isSigner(attempt, id));
-  const wanted = new Set([...work.steps.keys(), ...work.askAgain].filter((id) => mayAsk(id) && !attempt.asked.has(id)));
-  if (work.gathers.length > 0) {
-    const signers = attempt.nonces.map(({ nodeId }) => nodeId);
-    let expected = attempt.partials.size + wanted.size + [...attempt.asked].filter(mayAsk).length;
-    for (const id of [...signers, ...healthy.filter((other) => !signers.includes(other))]) {
-      if (expected >= work.key!.threshold) break;
-      if (!mayAsk(id) || wanted.has(id) || attempt.asked.has(id)) continue;
-      wanted.add(id);
-      expected += 1;
-    }
-  }
-  const looks = previewedNodes(work).filter((id) => mayAsk(id) && !wanted.has(id) && !attempt.asked.has(id));
-  for (const id of looks) {
-    attempt.aside.add(id);
-    wanted.add(id);
-  }
-  if (wanted.size === 0) return;
-  const about = { tenant: record.tenant, session: record.sessionId, attempt: attempt.number };
-  for (const id of wanted) {
-    attempt.asked.add(id);
-    const value = partialRequest(work.task!, attempt, id, record.ceremony);
-    turn.effects.push({ kind: 'send', to: nodeAddress(id), message: wire(about, { case: 'partialRequest', value }) });
-  }
-  turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });
+interface Collecting {
+  readonly phase: 'collecting';
+  readonly history: History;
+  readonly attempt: Attempt;
+  /** Nodes that owe an answer, in the order in which they were asked. Never empty. */
+  readonly asked: ReadonlySet<number>;
 }
 
-/** Those who were asked have been silent for too long: others take their place, or, if there are none, they are asked anew. */
-export function replaceSilent(turn: Turn): void {
-  const { work } = turn.state;
-  if (!isBusy(work) || !work.key) return;
-  for (const id of work.attempt?.asked ?? []) {
-    if (work.silent.has(id)) continue;
-    work.silent.add(id);
-    turn.effects.push(nodeFault(id, 'silent'));
-  }
-  failPreviewsOf(work, work.silent, (id) => `node ${id} did not answer within ${turn.config.partialTimeoutMs} ms`);
-  redrawAgain(work);
-  if (healthyNodes(turn.state).length < work.key.threshold) {
-    work.silent.clear();
-    work.attempt?.asked.clear();
-    if (work.attempt && bindsSigners(work.attempt)) giveUpAttempt(work);
-  }
-  turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });
-  pump(turn);
+interface Done {
+  readonly phase: 'done';
+  readonly history: History;
 }
 
-/**
- * Who is ready has changed. Nodes that another session found silent are not waited for, if enough others are there and
- * no call names them: this session may have drawn its nonces before that was known.
- */
-export function nodesChanged(turn: Turn, ready: readonly number[], suspects: readonly number[]): void {
-  const { work } = turn.state;
-  if (!work.watching) {
-    turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });
-    return;
+export type Round = Idle | Drawing | Asking | Collecting | Done;
+export type RoundPhase = Round['phase'];
+
+export type RoundEvent =
+  /** Nonces are requested from the cluster. */
+  | 'draw'
+  /** The cluster gave nonces. */
+  | 'drawn'
+  /** The nonces do not make a round: a node lied about them. */
+  | 'reject'
+  /** Nodes are asked for their partials. */
+  | 'ask'
+  /** Nodes owe no answer any more: they answered, are unreachable, or were silent for too long. */
+  | 'release'
+  /** A partial counts. */
+  | 'take'
+  /** Partials turned out wrong. */
+  | 'drop'
+  /** The attempt cannot give what is wanted. */
+  | 'abandon'
+  /** No call waits. Nonces in hand stay. */
+  | 'leave'
+  /** The session ended, or is paused. */
+  | 'end'
+  /** A paused session goes on. */
+  | 'resume';
+
+/** The phases that may follow an event; what is not listed is a bug. docs/signing-round.md draws it. */
+export const roundTransitions: Readonly<
+  Record<RoundPhase, Readonly<{ readonly [E in RoundEvent]?: readonly RoundPhase[] }>>
+> = {
+  idle: { draw: ['drawing'], end: ['done'] },
+  drawing: { drawn: ['asking'], reject: ['idle'], leave: ['idle'], end: ['done'] },
+  asking: { ask: ['collecting'], take: ['asking'], drop: ['asking'], abandon: ['idle'], end: ['done'] },
+  collecting: {
+    ask: ['collecting'],
+    release: ['collecting', 'asking'],
+    take: ['collecting', 'asking'],
+    drop: ['collecting'],
+    abandon: ['idle'],
+    leave: ['asking'],
+    end: ['done'],
+  },
+  done: { end: ['done'], resume: ['idle'] },
+};
+
+/** The phase that a session of this state begins in, or is loaded in. */
+export function initialPhase(state: SessionState): 'idle' | 'done' {
+  return isOpen(state) ? 'idle' : 'done';
+}
+
+const none: ReadonlySet<number> = new Set();
+
+/** The round of a session that begins or was loaded: partials that clients were told of were lost with their attempt. */
+export function newRound(state: SessionState, { attempt, submitted, given }: SigningRecord): Round {
+  const phase = initialPhase(state);
+  const lost = phase === 'idle' && submitted.length > 0;
+  const askAgain = lost ? new Set(submitted.filter((id) => !given.includes(id))) : none;
+  const voided = lost ? new Set(given) : none;
+  return { phase, history: { attempts: attempt, draws: 0, askAgain, voided } };
+}
+
+/** The attempt in hand, if there is one. */
+export function attemptOf(round: Round): Attempt | undefined {
+  return round.phase === 'asking' || round.phase === 'collecting' ? round.attempt : undefined;
+}
+
+/** Nodes that owe an answer. */
+export function askedOf(round: Round): ReadonlySet<number> {
+  return round.phase === 'collecting' ? round.asked : none;
+}
+
+// --- transitions -------------------------------------------------------------------------------------------------------
+
+function moved(round: Round, event: RoundEvent, next: Round): Round {
+  if (!roundTransitions[round.phase][event]?.includes(next.phase)) {
+    throw new Error(`a signing round has no transition ${round.phase} -${event}-> ${next.phase}`);
   }
-  const before = work.ready;
-  work.ready = new Set(ready);
-  // Somebody who came back is not silent any more.
-  for (const id of ready) if (before?.has(id) === false) work.silent.delete(id);
-  for (const id of [...(work.attempt?.asked ?? [])]) if (!work.ready.has(id)) work.attempt?.asked.delete(id);
-  if (before === undefined) passOver(turn, suspects);
-  pump(turn);
+  return next;
 }
 
-function passOver(turn: Turn, suspects: readonly number[]): void {
-  const { work } = turn.state;
-  const others = healthyNodes(turn.state).filter((id) => !suspects.includes(id));
-  if (others.length < work.key!.threshold || previewedNodes(work).length > 0) return;
-  for (const id of suspects) if (!work.steps.has(id) && !work.attempt?.partials.has(id)) work.silent.add(id);
+/** The ticket of the draw is `history.draws` of what is returned. */
+export function drawRequested(round: Round): Round {
+  const { history } = round;
+  return moved(round, 'draw', { phase: 'drawing', history: { ...history, draws: history.draws + 1 } });
 }
 
-/** Refuses the calls in the round that name another nonce point than this attempt's. */
-function refuseOtherNonces(turn: Turn, attempt: Attempt): void {
-  const { work } = turn.state;
-  const refuse = (call: SubmitCall): boolean => {
-    const fault = noncePointFault(attempt, call);
-    if (fault) reply(turn, call, fault);
-    return fault !== undefined;
+/** Whether nonces with this ticket are awaited. */
+export function awaitsDraw(round: Round, ticket: number): boolean {
+  return round.phase === 'drawing' && round.history.draws === ticket;
+}
+
+/** `attempt.number` is the next one. */
+export function noncesDrawn(round: Round, attempt: Attempt): Round {
+  return moved(round, 'drawn', { phase: 'asking', history: { ...round.history, attempts: attempt.number }, attempt });
+}
+
+export function noncesRejected(round: Round): Round {
+  return moved(round, 'reject', { phase: 'idle', history: round.history });
+}
+
+/** `ids`: at least one. */
+export function nodesAsked(round: Round, ids: Iterable<number>): Round {
+  const { history } = round;
+  const attempt = heldAttempt(round);
+  return moved(round, 'ask', { phase: 'collecting', history, attempt, asked: new Set([...askedOf(round), ...ids]) });
+}
+
+/** Those that owe no answer are ignored. */
+export function nodesReleased(round: Round, isReleased: (id: number) => boolean): Round {
+  if (round.phase !== 'collecting') return round;
+  const left = [...round.asked].filter((id) => !isReleased(id));
+  if (left.length === round.asked.size) return round;
+  return moved(round, 'release', withAsked(round.history, round.attempt, left));
+}
+
+export function partialTaken(round: Round, nodeId: number, partial: HeldPartial): Round {
+  const held = heldAttempt(round);
+  const attempt = { ...held, partials: new Map(held.partials).set(nodeId, partial) };
+  const { askAgain, voided } = round.history;
+  const history = {
+    ...round.history,
+    askAgain: without(askAgain, [nodeId]),
+    voided: partial.origin === 'caller' ? without(voided, [nodeId]) : voided,
   };
-  work.gathers.splice(0, work.gathers.length, ...work.gathers.filter((call) => !refuse(call)));
-  work.offers.splice(0, work.offers.length, ...work.offers.filter(({ call }) => !refuse(call)));
-  for (const [id, calls] of [...work.steps]) {
-    const left = calls.filter((call) => !refuse(call));
-    if (left.length > 0) work.steps.set(id, left);
-    else work.steps.delete(id);
-  }
+  const left = [...askedOf(round)].filter((id) => id !== nodeId);
+  return moved(round, 'take', withAsked(history, attempt, left));
 }
 
-/** What is wrong with a call's nonce point, if it gave one. */
-export function noncePointFault(attempt: Attempt, { request }: SubmitCall) {
-  const { ephemeralPublicKey } = request;
-  if (ephemeralPublicKey.length === 0 || isNoncePoint(attempt, ephemeralPublicKey)) return undefined;
-  return answer('INVALID_REQUEST', "ephemeral_public_key is not this attempt's nonce point R");
+/** Their nodes are out: they are not asked again either. */
+export function partialsDropped(round: Round, ids: readonly number[]): Round {
+  const held = heldAttempt(round);
+  const partials = new Map([...held.partials].filter(([id]) => !ids.includes(id)));
+  const history = { ...round.history, askAgain: without(round.history.askAgain, ids) };
+  return moved(round, 'drop', withAsked(history, { ...held, partials }, [...askedOf(round)]));
+}
+
+/** Nothing, when there is no attempt. */
+export function attemptAbandoned(round: Round): Round {
+  const attempt = attemptOf(round);
+  if (!attempt) return round;
+  const { askAgain, voided } = round.history;
+  const ofNodes = [...attempt.partials].filter(([, { origin }]) => origin === 'node').map(([id]) => id);
+  const ofCallers = [...attempt.partials].filter(([, { origin }]) => origin === 'caller').map(([id]) => id);
+  const history = { ...round.history, askAgain: withAll(askAgain, ofNodes), voided: withAll(voided, ofCallers) };
+  return moved(round, 'abandon', { phase: 'idle', history });
+}
+
+/** Answers that are still on their way count when they come; nonces that are, do not. */
+export function roundLeft(round: Round): Round {
+  if (round.phase === 'drawing') return moved(round, 'leave', { phase: 'idle', history: round.history });
+  if (round.phase === 'collecting') return moved(round, 'leave', withAsked(round.history, round.attempt, []));
+  return round;
+}
+
+export function roundEnded(round: Round): Round {
+  return moved(round, 'end', { phase: 'done', history: { ...round.history, askAgain: none, voided: none } });
+}
+
+export function roundResumed(round: Round): Round {
+  return moved(round, 'resume', { phase: 'idle', history: round.history });
+}
+
+// --- what a round remembers and knows; the phase stays -----------------------------------------------------------------
+
+/** Clients were told which of their partials are void. */
+export function voidedTold(round: Round): Round {
+  return { ...round, history: { ...round.history, voided: none } };
+}
+
+/** This node will not be able to answer. */
+export function notAskedAgain(round: Round, nodeId: number): Round {
+  const askAgain = without(round.history.askAgain, [nodeId]);
+  return askAgain === round.history.askAgain ? round : { ...round, history: { ...round.history, askAgain } };
+}
+
+/** Mock ECDSA: a node that restarted since it dealt signs without its part in the nonce. */
+export function nonceForgotten(round: Round, nodeId: number): Round {
+  if (round.phase !== 'asking' && round.phase !== 'collecting') return round;
+  const { attempt } = round;
+  return { ...round, attempt: { ...attempt, nonceless: new Set(attempt.nonceless).add(nodeId) } };
+}
+
+/** The next attempt gets a number above this. */
+export function numberedFrom(round: Round, attempts: number): Round {
+  return { ...round, history: { ...round.history, attempts: Math.max(round.history.attempts, attempts) } };
+}
+
+/** What the record keeps of the partials that are in; ascending. */
+export function partialsIn(attempt: Attempt | undefined): Pick<SigningRecord, 'submitted' | 'given'> {
+  const partials = [...(attempt?.partials ?? [])].sort(([a], [b]) => a - b);
+  return {
+    submitted: partials.map(([id]) => id),
+    given: partials.filter(([, { origin }]) => origin === 'caller').map(([id]) => id),
+  };
+}
+
+/** The same with those that are asked for again. */
+export function partialsOf(round: Round): Pick<SigningRecord, 'submitted' | 'given'> {
+  const { submitted, given } = partialsIn(attemptOf(round));
+  const all = new Set([...submitted, ...round.history.askAgain]);
+  return { submitted: [...all].sort((a, b) => a - b), given };
+}
+
+function heldAttempt(round: Round): Attempt {
+  const attempt = attemptOf(round);
+  if (!attempt) throw new Error(`a signing round has no attempt in phase ${round.phase}`);
+  return attempt;
+}
+
+function withAsked(history: History, attempt: Attempt, asked: readonly number[]): Asking | Collecting {
+  return asked.length === 0
+    ? { phase: 'asking', history, attempt }
+    : { phase: 'collecting', history, attempt, asked: new Set(asked) };
+}
+
+function without(ids: ReadonlySet<number>, gone: readonly number[]): ReadonlySet<number> {
+  return gone.some((id) => ids.has(id)) ? new Set([...ids].filter((id) => !gone.includes(id))) : ids;
+}
+
+function withAll(ids: ReadonlySet<number>, more: readonly number[]): ReadonlySet<number> {
+  return more.length === 0 ? ids : new Set([...ids, ...more]);
 }

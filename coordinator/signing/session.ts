@@ -21,36 +21,32 @@ import {
 } from '../messages.ts';
 import { answer } from '../session/answers.ts';
 import { noPreviewReply, nothingToInspect } from '../session/inspection.ts';
-import {
-  beginTurn,
-  durableKeyOf,
-  failCalls,
-  idleMs,
-  leaveCluster,
-  notFound,
-  takeIn,
-  tampered,
-} from '../session/turn.ts';
+import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
+import { advanceRound, drawn, nodesChanged, replaceSilent, requestUndelivered } from './advance.ts';
 import { signingTask } from './attempt.ts';
 import { takeCalls } from './calls.ts';
-import { expire, giveUp, revoke } from './closing.ts';
+import { abandonRound, expire, revoke } from './finalize.ts';
 import { continueOpening, initiate } from './initiation.ts';
 import { inspect, serveInspections } from './inspection.ts';
 import { schemeFor } from './key-scheme.ts';
 import { partialReply } from './partials.ts';
 import { failLooks, servePreviews, takeInPreview } from './previews.ts';
-import { drawn, nodesChanged, pump, replaceSilent } from './round.ts';
+import { withPreview } from './previews-state.ts';
+import { emptyQueue, waitingCalls } from './queue.ts';
+import { numberedFrom } from './round.ts';
 import {
+  beginSigningTurn,
+  type Draft,
   isBusy,
-  noWork,
+  isLoading,
+  newWork,
   type OpenState,
+  type SessionKey,
   type SigningSession,
   type SigningState,
   type SigningStep,
   stepOf,
   type Turn,
-  type Work,
-  waitingCalls,
 } from './state.ts';
 import { readPath } from './validation.ts';
 
@@ -69,7 +65,7 @@ export function signingBehaviour(
       }
       const session = record.session as SigningSession;
       return {
-        state: { phase: 'open', record: session, work: noWork(session) },
+        state: { phase: 'open', record: session, work: newWork(session) },
         effects: [{ kind: 'startTimer', name: 'idle', afterMs: idleMs }],
       };
     },
@@ -112,55 +108,67 @@ function unborn(state: Unborn, input: CoordinatorInput, context: Context, config
 }
 
 function open(state: OpenState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
-  const turn: Turn = beginTurn(state, context, config);
-  const { work } = state;
+  const turn = beginSigningTurn(state, context, config);
   switch (input.kind) {
     case 'message':
       message(turn, input);
       break;
-    case 'loaded': {
-      work.loadingKey = false;
-      work.key = input.record?.kind === 'key' ? input.record.key : null;
-      work.keyTampered = input.record?.kind === 'tampered';
+    case 'loaded':
+      turn.state.work.key = keyFrom(input.record);
       prepare(turn);
       takeCalls(turn);
       break;
-    }
     case 'loadFailed':
-      return failAll(state);
+      return failAll(turn);
     case 'timer':
       timer(turn, input.name);
       break;
     case 'undelivered': {
       const nodeId = nodeOf(input.to);
-      if (nodeId === undefined) break;
-      // As good as silent; the cluster says so too as soon as it knows that the node is gone.
-      work.attempt?.asked.delete(nodeId);
-      work.silent.add(nodeId);
-      pump(turn);
+      if (nodeId !== undefined) requestUndelivered(turn, nodeId);
       break;
     }
-    case 'persistRefused': {
-      const { refusal } = input;
-      if (refusal.kind === 'conflict' && refusal.code === 'EPOCH' && refusal.current?.kind === 'session') {
-        // Somebody else changed the session (a newer session of the intent revoked it): answer by what stands there.
-        return adopt(turn, refusal.current.session as SigningSession, false);
-      }
-      if (refusal.kind === 'conflict' && refusal.current?.kind === 'tampered') {
-        const refused = waitingCalls(work).map((call) => tampered(call, context, config));
-        return { state, effects: [...failLooks(work), ...refused, ...failCalls([])] };
-      }
-      if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') return adopt(turn, state.record, true);
-      if (refusal.kind === 'conflict' && refusal.code === 'KEY_BOUND') {
-        // Another session has bound the key meanwhile: the call is looked at again, by what stands there.
-        work.key = refusal.current?.kind === 'key' ? refusal.current.key : null;
-        return adopt(turn, state.record, false);
-      }
-      return failAll(state);
-    }
+    case 'persistRefused':
+      return refused(turn, input);
   }
   serveLooks(turn);
   return stepOf(turn);
+}
+
+function keyFrom(record: CoordinatorRecord | undefined): SessionKey {
+  if (record?.kind === 'key') return { kind: 'known', record: record.key };
+  return { kind: record?.kind === 'tampered' ? 'tampered' : 'missing', loading: false };
+}
+
+/** The state is as it was before the refused step, so every call that waited waits in it; the step's own joins them. */
+function refused(turn: Turn, { refusal, input }: Extract<CoordinatorInput, { kind: 'persistRefused' }>): SigningStep {
+  const { work, record } = turn.state;
+  if (input.kind === 'message' && isLocal(input.message)) waitAgain(work, input.message);
+  if (refusal.kind !== 'conflict') return failAll(turn);
+  const { code, current } = refusal;
+  if (code === 'EPOCH' && current?.kind === 'session') {
+    // Another actor changed the session (a newer session of the intent revoked it): answer by what is stored.
+    return adopt(turn, current.session as SigningSession, false);
+  }
+  if (current?.kind === 'tampered') {
+    const told = waitingCalls(work.queue).map((call) => tampered(call, turn.context, turn.config));
+    return { state: turn.state, effects: [...failLooks(work), ...told, ...failCalls([])] };
+  }
+  if (code === 'KEY_CLOSED') return adopt(turn, record, true);
+  if (code === 'KEY_BOUND') {
+    // Another session has bound the key meanwhile: the call is looked at again, by what is stored.
+    work.key = keyFrom(current);
+    return adopt(turn, record, false);
+  }
+  return failAll(turn);
+}
+
+/** The call of a refused step. */
+function waitAgain(work: Draft, said: LocalMessage): void {
+  const { queue, looks } = work;
+  if (said.kind === 'clientCall') work.queue = { ...queue, inbox: [...queue.inbox, said.call] };
+  else if (said.kind === 'previewCall') work.looks = withPreview(looks, said.call);
+  else if (said.kind === 'inspectCall') work.looks = { ...looks, inspections: [...looks.inspections, said.call] };
 }
 
 function serveLooks(turn: Turn): void {
@@ -169,9 +177,8 @@ function serveLooks(turn: Turn): void {
 }
 
 /** The store did not answer. */
-function failAll(state: OpenState): SigningStep {
-  const { work } = state;
-  return { state, effects: [...failLooks(work), ...failCalls(waitingCalls(work))] };
+function failAll({ state }: Turn): SigningStep {
+  return { state, effects: [...failLooks(state.work), ...failCalls(waitingCalls(state.work.queue))] };
 }
 
 function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' }>): void {
@@ -182,34 +189,35 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
     const nodeId = nodeOf(from);
     if (body.case !== 'partialReply' || nodeId === undefined || expire(turn)) return;
     partialReply(turn, nodeId, body.value);
-    pump(turn);
+    advanceRound(turn);
     return;
   }
   switch (said.kind) {
     case 'clientCall':
-      if (!takeIn(turn, said.call, waitingCalls(work).length)) return;
-      // A key that was not there may have been made since.
-      if (!work.key) loadKey(turn);
+      if (!mayWait(turn, said.call, waitingCalls(work.queue).length)) return;
+      work.queue = { ...work.queue, inbox: [...work.queue.inbox, said.call] };
+      // A key that did not exist may have been made since.
+      if (work.key.kind !== 'known') loadKey(turn);
       else takeCalls(turn);
       return;
     case 'inspectCall':
       inspect(turn, said.call);
-      if (work.key === undefined) loadKey(turn);
+      if (work.key.kind === 'unread') loadKey(turn);
       return;
     case 'previewCall':
       takeInPreview(turn, said.call);
       // What can be said at once is, before a node is asked.
       servePreviews(turn);
       if (!isBusy(work)) return;
-      if (work.key === undefined) loadKey(turn);
-      else pump(turn);
+      if (work.key.kind === 'unread') loadKey(turn);
+      else advanceRound(turn);
       return;
     case 'continue':
-      if (!work.loadingKey) takeCalls(turn);
+      if (!isLoading(work)) takeCalls(turn);
       return;
     case 'drawn':
       drawn(turn, said.ticket, said.nonces);
-      pump(turn);
+      advanceRound(turn);
       return;
     case 'nodesChanged':
       nodesChanged(turn, said.ready, said.suspects);
@@ -233,10 +241,10 @@ function timer(turn: Turn, name: string): void {
       replaceSilent(turn);
       return;
     case 'quorum':
-      giveUp(turn);
+      abandonRound(turn);
       return;
     case 'idle':
-      if (isBusy(work) || work.inbox.length > 0) {
+      if (isBusy(work) || work.queue.inbox.length > 0) {
         turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
       } else {
         turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'withdraw' } }, { kind: 'stop' });
@@ -247,8 +255,8 @@ function timer(turn: Turn, name: string): void {
 
 function loadKey(turn: Turn): void {
   const { work, record } = turn.state;
-  if (work.loadingKey) return;
-  work.loadingKey = true;
+  if (isLoading(work)) return;
+  work.key = { kind: work.key.kind === 'known' ? 'unread' : work.key.kind, loading: true };
   turn.effects.push({ kind: 'load', key: keyKey(record.tenant, record.ceremony.facts.keyId) });
 }
 
@@ -256,11 +264,11 @@ function loadKey(turn: Turn): void {
 function prepare(turn: Turn): void {
   const { work, record } = turn.state;
   const { facts, curve } = record.ceremony;
-  if (!work.key || curve === '' || work.task) return;
+  if (work.key.kind !== 'known' || curve === '' || work.task) return;
   const path = readPath(facts.derivationPath);
   if ('fault' in path) return;
   work.task = signingTask(
-    work.key,
+    work.key.record,
     schemeFor(curve, record.keystoreType),
     path.normal,
     Buffer.from(facts.messageHash, 'hex'),
@@ -271,17 +279,23 @@ function prepare(turn: Turn): void {
  * Goes on from another record of this session, or, its key being closed, ends it: every call that waits is looked at anew.
  */
 function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningStep {
-  const { work } = turn.state;
-  const { key, task } = work;
-  const next: Work = { ...noWork(record), key, task, attempts: Math.max(work.attempts, record.ceremony.attempt) };
-  next.inbox.push(...waitingCalls(work));
-  next.previews = work.previews;
-  next.previewed = work.previewed;
-  next.inspections = work.inspections;
+  const { key, task, round, queue, looks } = turn.state.work;
+  const fresh = newWork(record);
   turn.effects.push(...leaveCluster());
-  turn.state = { phase: 'open', record, work: next };
+  turn.state = {
+    phase: 'open',
+    record,
+    work: {
+      key: key.kind === 'known' ? key : { ...key, loading: false },
+      task,
+      round: numberedFrom(fresh.round, round.history.attempts),
+      nodes: fresh.nodes,
+      queue: { ...emptyQueue, inbox: waitingCalls(queue) },
+      looks,
+    },
+  };
   if (keyClosed) revoke(turn, false);
-  else if (key) takeCalls(turn);
+  else if (key.kind === 'known') takeCalls(turn);
   else loadKey(turn);
   serveLooks(turn);
   return stepOf(turn);

@@ -10,8 +10,8 @@ import type { NodeRecord, NodeWrite } from '../records.ts';
 
 export class PendingWrite {
   /** By record key; undefined: the record is deleted. */
-  #changes = new Map<string, NodeRecord | undefined>();
-  #effects: NodeEffect[] = [];
+  readonly #changes = new Map<string, NodeRecord | undefined>();
+  readonly #effects: NodeEffect[] = [];
 
   get isEmpty(): boolean {
     return this.#changes.size === 0;
@@ -45,18 +45,14 @@ export class PendingWrite {
     this.#effects.push(...effects);
   }
 
-  /** Takes everything out: one write, and what follows it. */
-  take(): { readonly write: NodeWrite; readonly effects: readonly NodeEffect[] } {
+  /** All of it: one write, and what follows it. Another `PendingWrite` takes this one's place then. */
+  content(): { readonly write: NodeWrite; readonly effects: readonly NodeEffect[] } {
     const puts: { key: string; record: NodeRecord }[] = [];
     const deletes: string[] = [];
     for (const [key, record] of this.#changes) {
       if (record === undefined) deletes.push(key);
       else puts.push({ key, record });
     }
-    const write = { puts, deletes };
-    const effects = this.#effects;
-    this.#changes = new Map();
-    this.#effects = [];
-    return { write, effects };
+    return { write: { puts, deletes }, effects: this.#effects };
   }
 }

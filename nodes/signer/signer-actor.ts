@@ -17,10 +17,9 @@
  * - A write that is refused releases nothing. What it would have said is forgotten, and read from the store when it is
  *   needed again, since the write may have taken hold. To the coordinator the node is silent.
  *
- * The state is mutable and belongs to this actor alone: pools and caches change in place, since a step that copied them
- * would cost more than the signature. That is sound although a step whose write is refused is taken back: what it changed in
- * place is either to stay (the removal of a nonce) or is forgotten then (the caches of what the write was to hold), and no
- * other input comes between. After a bug the supervisor starts anew with empty pools, while the numbers go on.
+ * A step without a write changes the state in place, as the actor contract allows: a step that copied pools and caches would
+ * cost more than the signature, and nothing takes such a step back. The one step with a write (`flush`) leaves the old state as
+ * it is. After a bug the supervisor starts anew with empty pools, while the numbers go on.
  *
  * Secrets (shares, nonces, the hedge) stay in the state; events carry none.
  */
@@ -83,7 +82,7 @@ interface Ordered extends Asked {
   readonly intent: NamedIntent;
 }
 
-/** See above: owned by the actor, changed in place. */
+/** See above: owned by the actor, changed in place by steps without a write. */
 export interface SignerState {
   readonly pools: NoncePools;
   readonly keys: SigningKeys;
@@ -113,24 +112,25 @@ export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerS
       },
       effects: [],
     }),
-    receive: (state, input, context) => ({ state, effects: receive(identity, state, input, context) }),
+    receive: (state, input, context) => {
+      if (input.kind === 'message' && isLocal(input.message)) return flush(state);
+      if (input.kind === 'persistRefused') return writeRefused(state, input.write, input.refusal);
+      return { state, effects: receive(identity, state, input, context) };
+    },
   };
 }
 
 function receive(
   identity: SignerIdentity,
   state: SignerState,
-  input: NodeInput,
+  input: Exclude<NodeInput, { kind: 'persistRefused' }>,
   context: Context,
 ): NodeStep<SignerState>['effects'] {
   switch (input.kind) {
     case 'message': {
       const { message } = input;
-      if (isLocal(message)) return flush(state);
-      return handle(identity, state, { ...input, message }, context);
+      return isLocal(message) ? [] : handle(identity, state, { ...input, message }, context);
     }
-    case 'persistRefused':
-      return writeRefused(state, input.write, input.refusal);
     case 'loaded':
       return loaded(identity, state, input.key, input.record, context);
     case 'loadFailed': {
@@ -292,13 +292,17 @@ function answer(
 }
 
 /** Writes what waits; what waited for it follows once it is durable. */
-function flush(state: SignerState): NodeEffect[] {
-  if (state.pending.isEmpty) return [];
-  const { write, effects } = state.pending.take();
-  for (const key of [...write.puts.map((put) => put.key), ...write.deletes]) {
-    if (state.waiting.has(key)) state.stale.add(key);
-  }
-  return [{ kind: 'persist', write }, ...effects];
+function flush(state: SignerState): NodeStep<SignerState> {
+  if (state.pending.isEmpty) return { state, effects: [] };
+  const { write, effects } = state.pending.content();
+  return { state: withoutPending(state, write), effects: [{ kind: 'persist', write }, ...effects] };
+}
+
+/** The state once a write has been made, or refused: what is being loaded meanwhile may be what it replaced. */
+function withoutPending(state: SignerState, { puts, deletes }: NodeWrite): SignerState {
+  const written = [...puts.map(({ key }) => key), ...deletes];
+  const stale = new Set([...state.stale, ...written.filter((key) => state.waiting.has(key))]);
+  return { ...state, pending: new PendingWrite(), stale };
 }
 
 /**
@@ -329,13 +333,15 @@ function deleteKey(
   return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
 }
 
-function writeRefused(state: SignerState, { puts }: NodeWrite, refusal: Refusal<NodeRecord>): NodeEffect[] {
+function writeRefused(state: SignerState, write: NodeWrite, refusal: Refusal<NodeRecord>): NodeStep<SignerState> {
+  const { puts } = write;
   for (const { key } of puts) {
     if (isIntentBucket(key)) state.intents.forget(key);
     else state.keys.forget(key);
   }
   const reason = refusal.kind === 'unavailable' ? refusal.message : refusal.code;
-  return [event('signer.write.failed', 'error', { records: puts.length, reason })];
+  const failed = event('signer.write.failed', 'error', { records: puts.length, reason });
+  return { state: withoutPending(state, write), effects: [failed] };
 }
 
 function takeNonce({ boot }: SignerIdentity, { pools }: SignerState, request: PartialRequest): TakenNonce | undefined {

@@ -1,0 +1,224 @@
+/**
+ * What moves a round on: after every event, `advanceRound` compares what the waiting calls want with where the round stands
+ * (round.ts), and takes the next step. Here are also the events that come from the cluster and from timers.
+ */
+import { CryptoError } from '../../crypto/errors.ts';
+import { clusterAddress, type DrawnNonce, nodeAddress, nodeFault, wire } from '../messages.ts';
+import { type Answer, answer } from '../session/answers.ts';
+import { isOpen } from '../session/transitions.ts';
+import { reply } from '../session/turn.ts';
+import { type Attempt, bindsSigners, isNoncePoint, isSigner, openAttempt, partialRequest } from './attempt.ts';
+import { expire, failUnordered } from './finalize.ts';
+import { fallenSilent, readyKnown, silenceForgiven, watchBegun } from './nodes-seen.ts';
+import { acceptPartials, takeAside, takeOffers } from './partials.ts';
+import { failPreviewsOf, mustRedrawForPreview, preferredForPreviews, previewedNodes, redrawAgain } from './previews.ts';
+import { askedAside } from './previews-state.ts';
+import { roundFiltered, type SubmitCall } from './queue.ts';
+import {
+  askedOf,
+  attemptAbandoned,
+  attemptOf,
+  awaitsDraw,
+  drawRequested,
+  nodesAsked,
+  nodesReleased,
+  noncesDrawn,
+  noncesRejected,
+} from './round.ts';
+import { healthyNodes, isBusy, knownKey, leaveRound, participants, type Turn } from './state.ts';
+
+/** Does what can be done now for the calls that wait. */
+export function advanceRound(turn: Turn): void {
+  const { work, record } = turn.state;
+  if (turn.persisted || !isOpen(record.state)) return;
+  if (!isBusy(work)) {
+    if (work.nodes.watch) leaveRound(turn);
+    return;
+  }
+  if (expire(turn) || failUnordered(turn)) return;
+  if (!work.nodes.watch) {
+    work.nodes = watchBegun(work.nodes);
+    turn.effects.push(
+      { kind: 'send', to: clusterAddress, message: { kind: 'watch' } },
+      { kind: 'startTimer', name: 'quorum', afterMs: turn.config.nodesWaitMs },
+      { kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs },
+    );
+  }
+  if (attemptOf(work.round)) {
+    takeOffers(turn);
+    takeAside(turn);
+    if (turn.persisted) return;
+    acceptPartials(turn);
+    if (turn.persisted) return;
+    if (!isBusy(work)) {
+      leaveRound(turn);
+      return;
+    }
+    if (mustRedraw(turn) || mustRedrawForPreview(turn)) work.round = attemptAbandoned(work.round);
+  }
+  const attempt = attemptOf(work.round);
+  if (attempt) ask(turn, attempt);
+  else requestDraw(turn);
+}
+
+/** Asks the cluster for the nonces of the next attempt, unless a draw is under way. */
+export function requestDraw(turn: Turn): void {
+  const { work } = turn.state;
+  const { key, task, round } = work;
+  if (key.kind !== 'known' || !task || round.phase === 'drawing') return;
+  const { threshold } = key.record;
+  const healthy = healthyNodes(turn.state);
+  const wanted = [...work.queue.steps.keys(), ...round.history.askAgain, ...preferredForPreviews(work)];
+  work.round = drawRequested(round);
+  turn.effects.push({
+    kind: 'send',
+    to: clusterAddress,
+    message: {
+      kind: 'draw',
+      ticket: work.round.history.draws,
+      scheme: task.scheme,
+      count: threshold,
+      // Too few without those who are unreachable or silent: they may come back.
+      candidates: healthy.length >= threshold ? healthy : participants(turn.state),
+      preferred: [...new Set(wanted)].filter((id) => healthy.includes(id)),
+    },
+  });
+}
+
+/** The cluster gave nonces: the next attempt begins. */
+export function drawn(turn: Turn, ticket: number, nonces: readonly DrawnNonce[]): void {
+  const { work } = turn.state;
+  const { round, task } = work;
+  if (!awaitsDraw(round, ticket) || !task) return;
+  const tag = Buffer.from(turn.context.random(8)).readBigUInt64BE();
+  let attempt: Attempt;
+  try {
+    attempt = openAttempt(task, round.history.attempts + 1, nonces, turn.config.coordinatorBoot, tag);
+  } catch (error) {
+    if (!(error instanceof CryptoError)) throw error;
+    // Nonces that do not make a round: draw others.
+    work.round = noncesRejected(round);
+    requestDraw(turn);
+    return;
+  }
+  work.round = noncesDrawn(round, attempt);
+  refuseOtherNonces(turn, attempt);
+}
+
+/** FROST: a node outside the set is wanted, or one inside cannot be waited for while enough others are ready. */
+function mustRedraw(turn: Turn): boolean {
+  const { work } = turn.state;
+  const attempt = attemptOf(work.round);
+  if (!attempt || !bindsSigners(attempt)) return false;
+  const healthy = healthyNodes(turn.state);
+  for (const id of work.queue.steps.keys()) if (!isSigner(attempt, id) && healthy.includes(id)) return true;
+  if (work.queue.gathers.length === 0 || healthy.length < knownKey(work).threshold) return false;
+  return attempt.nonces.some(({ nodeId }) => !attempt.partials.has(nodeId) && !healthy.includes(nodeId));
+}
+
+function ask(turn: Turn, attempt: Attempt): void {
+  const { work, record } = turn.state;
+  const { queue, round } = work;
+  const asked = askedOf(round);
+  const healthy = healthyNodes(turn.state);
+  const mayAsk = (id: number) =>
+    healthy.includes(id) && !attempt.partials.has(id) && (!bindsSigners(attempt) || isSigner(attempt, id));
+  const wanted = new Set(
+    [...queue.steps.keys(), ...round.history.askAgain].filter((id) => mayAsk(id) && !asked.has(id)),
+  );
+  if (queue.gathers.length > 0) {
+    const signers = attempt.nonces.map(({ nodeId }) => nodeId);
+    let expected = attempt.partials.size + wanted.size + [...asked].filter(mayAsk).length;
+    for (const id of [...signers, ...healthy.filter((other) => !signers.includes(other))]) {
+      if (expected >= knownKey(work).threshold) break;
+      if (!mayAsk(id) || wanted.has(id) || asked.has(id)) continue;
+      wanted.add(id);
+      expected += 1;
+    }
+  }
+  const aside = previewedNodes(work).filter((id) => mayAsk(id) && !wanted.has(id) && !asked.has(id));
+  work.looks = askedAside(work.looks, attempt, aside);
+  for (const id of aside) wanted.add(id);
+  if (wanted.size === 0) return;
+  work.round = nodesAsked(round, wanted);
+  const about = { tenant: record.tenant, session: record.sessionId, attempt: attempt.number };
+  for (const id of wanted) {
+    const value = partialRequest(work.task!, attempt, id, record.ceremony);
+    turn.effects.push({ kind: 'send', to: nodeAddress(id), message: wire(about, { case: 'partialRequest', value }) });
+  }
+  turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });
+}
+
+/** A request did not reach its node. It counts as silent; the cluster says so too once it knows that the node is gone. */
+export function requestUndelivered(turn: Turn, nodeId: number): void {
+  const { work } = turn.state;
+  work.round = nodesReleased(work.round, (id) => id === nodeId);
+  work.nodes = fallenSilent(work.nodes, [nodeId]);
+  advanceRound(turn);
+}
+
+/** Nodes that were asked have been silent for too long: others take their place, or, if there are none, they are asked anew. */
+export function replaceSilent(turn: Turn): void {
+  const { work } = turn.state;
+  if (!isBusy(work) || work.key.kind !== 'known') return;
+  const fallen = [...askedOf(work.round)].filter((id) => !work.nodes.silent.has(id));
+  for (const id of fallen) turn.effects.push(nodeFault(id, 'silent'));
+  work.nodes = fallenSilent(work.nodes, fallen);
+  const { silent } = work.nodes;
+  failPreviewsOf(turn, silent, (id) => `node ${id} did not answer within ${turn.config.partialTimeoutMs} ms`);
+  redrawAgain(turn);
+  if (healthyNodes(turn.state).length < work.key.record.threshold) {
+    work.nodes = silenceForgiven(work.nodes);
+    work.round = nodesReleased(work.round, () => true);
+    const attempt = attemptOf(work.round);
+    if (attempt && bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
+  }
+  turn.effects.push({ kind: 'startTimer', name: 'silence', afterMs: turn.config.partialTimeoutMs });
+  advanceRound(turn);
+}
+
+/**
+ * Who is ready has changed. Nodes that another session found silent are not waited for, if enough others are ready and
+ * no call names them: this session may have drawn its nonces before that was known.
+ */
+export function nodesChanged(turn: Turn, ready: readonly number[], suspects: readonly number[]): void {
+  const { work } = turn.state;
+  const { watch } = work.nodes;
+  if (!watch) {
+    turn.effects.push({ kind: 'send', to: clusterAddress, message: { kind: 'unwatch' } });
+    return;
+  }
+  work.nodes = readyKnown(work.nodes, ready);
+  work.round = nodesReleased(work.round, (id) => !ready.includes(id));
+  if (watch.ready === undefined) passOver(turn, suspects);
+  advanceRound(turn);
+}
+
+function passOver(turn: Turn, suspects: readonly number[]): void {
+  const { work } = turn.state;
+  const others = healthyNodes(turn.state).filter((id) => !suspects.includes(id));
+  if (others.length < knownKey(work).threshold || previewedNodes(work).length > 0) return;
+  const partials = attemptOf(work.round)?.partials;
+  work.nodes = fallenSilent(
+    work.nodes,
+    suspects.filter((id) => !work.queue.steps.has(id) && !partials?.has(id)),
+  );
+}
+
+/** Refuses the calls in the round that name another nonce point than this attempt's. */
+function refuseOtherNonces(turn: Turn, attempt: Attempt): void {
+  const { work } = turn.state;
+  const isRefused = (call: SubmitCall): boolean => {
+    const fault = noncePointFault(attempt, call);
+    if (fault) reply(turn, call, fault);
+    return fault !== undefined;
+  };
+  work.queue = roundFiltered(work.queue, (call) => !isRefused(call));
+}
+
+/** What is wrong with a call's nonce point, if it gave one. */
+export function noncePointFault(attempt: Attempt, { request }: SubmitCall): Answer | undefined {
+  const { ephemeralPublicKey } = request;
+  if (ephemeralPublicKey.length === 0 || isNoncePoint(attempt, ephemeralPublicKey)) return undefined;
+  return answer('INVALID_REQUEST', "ephemeral_public_key is not this attempt's nonce point R");
+}

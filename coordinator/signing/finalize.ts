@@ -1,0 +1,118 @@
+/** How a signing session leaves its round: completed, failed, expired, or revoked. Every call in the round is answered. */
+import { participantsOf } from '../../crypto/participants.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
+import { advance } from '../session/record.ts';
+import { isTerminal } from '../session/transitions.ts';
+import { commit, isOverdue, reply } from '../session/turn.ts';
+import { nodeList } from '../session/wording.ts';
+import { type LastingRefusal, orderRefusers, readyNodes, refusersFor } from './nodes-seen.ts';
+import { orderRefusals } from './orders.ts';
+import { failPreviews } from './previews.ts';
+import { roundAnswered, roundCalls } from './queue.ts';
+import { askedOf, roundEnded } from './round.ts';
+import { isBusy, knownKey, leaveNodes, leaveRound, type SigningSession, signatureResult, type Turn } from './state.ts';
+
+/** The session goes on to another state, in which it is not open: the round ends. */
+export function completeSession(turn: Turn, record: SigningSession): void {
+  const { work } = turn.state;
+  const { queue } = work;
+  const calls = roundCalls(queue);
+  work.queue = roundAnswered(queue);
+  commit(turn, record, work, { cause: calls[0] ?? queue.inbox[0] });
+  leaveNodes(turn);
+  work.round = roundEnded(work.round);
+  for (const call of calls) reply(turn, call, sessionAnswer(record), signatureResult(record));
+}
+
+/** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are looked at after. */
+export function expire(turn: Turn): boolean {
+  const { record } = turn.state;
+  if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
+  completeSession(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
+  return true;
+}
+
+/**
+ * Ends a session whose wallet was archived, or, with `clientsOnly`, became stricter, whatever it is at. One that has ended
+ * already stays as it is.
+ */
+export function revoke(turn: Turn, clientsOnly: boolean): void {
+  const { record } = turn.state;
+  if (clientsOnly && record.ceremony.facts.walletService) return;
+  if (expire(turn) || turn.persisted || isTerminal(record.state)) return;
+  const happened = clientsOnly ? 'frozen, or asks for more than when it began' : 'archived';
+  const text = `The session was revoked: its wallet was ${happened}.`;
+  completeSession(
+    turn,
+    advance(record, { ...answer('SESSION_REVOKED', text), state: ReceiptState.REVOKED as const }, turn.context),
+  );
+}
+
+export const whyRefusing: Readonly<Record<LastingRefusal, string>> = {
+  KEYSTORE_MISMATCH: 'cannot sign: the key is bound to another scheme there',
+  INTENT_MESSAGE_CHANGED: 'cannot sign: something else was signed there for this transaction intent',
+};
+
+/** So many nodes refuse for good that no quorum is left: waiting does not help. `reason`: of the last of them. */
+export function failRefused(turn: Turn, reason: LastingRefusal): void {
+  const nodes = refusersFor(turn.state.work.nodes, reason);
+  failSession(turn, answer(reason, `${nodeList(nodes)} ${whyRefusing[reason]}; no quorum is left`));
+}
+
+/** So many nodes refused the order that the others are too few: to wait for them does not help. */
+export function failUnordered(turn: Turn): boolean {
+  const { work } = turn.state;
+  if (work.queue.gathers.length === 0) return false;
+  const { threshold, totalNodes } = knownKey(work);
+  if (totalNodes - orderRefusers(work.nodes).size >= threshold) return false;
+  const text = `${orderRefusals(work.nodes)}; ${threshold} of ${totalNodes} nodes are needed`;
+  failSession(turn, answer('ORDER_REFUSED', text));
+  return true;
+}
+
+function failSession(turn: Turn, why: Answer): void {
+  const { work, record } = turn.state;
+  const failed = { ...why, state: ReceiptState.BACKEND_FAILED as const };
+  const changes = { attempt: work.round.history.attempts, submitted: [], given: [] };
+  completeSession(turn, advance(record, failed, turn.context, changes));
+}
+
+/** The round's time is over. */
+export function abandonRound(turn: Turn): void {
+  const { work } = turn.state;
+  if (!isBusy(work) || work.key.kind !== 'known' || expire(turn)) return;
+  const noQuorum = quorumText(turn);
+  failPreviews(turn, () => answer('NODES_UNAVAILABLE', noQuorum));
+  if (work.queue.gathers.length > 0) {
+    failSession(turn, answer('QUORUM_UNAVAILABLE', noQuorum));
+    return;
+  }
+  // Steps alone do not fail the session: others can still be asked.
+  const unreachable = [...work.queue.steps.keys()];
+  const waited = `within ${turn.config.nodesWaitMs} ms`;
+  const text = unreachable.length > 0 ? `${nodeList(unreachable)} did not answer ${waited}` : noQuorum;
+  for (const call of roundCalls(work.queue)) {
+    reply(turn, call, answer('NODES_UNAVAILABLE', `${text}; the session is unchanged`));
+  }
+  work.queue = roundAnswered(work.queue);
+  leaveRound(turn);
+}
+
+/** Why there is no quorum, as far as is known. */
+function quorumText(turn: Turn): string {
+  const { work, record } = turn.state;
+  const { nodes, round } = work;
+  const key = knownKey(work);
+  const holders = participantsOf(key);
+  const mute = new Set([...nodes.silent, ...askedOf(round)]);
+  const ready = [...(readyNodes(nodes) ?? [])].filter((id) => holders.includes(id) && !mute.has(id));
+  const linked = [...mute].filter((id) => readyNodes(nodes)?.has(id));
+  const silent = linked.length > 0 ? `, silent: ${nodeList(linked)}` : '';
+  const here = ready.length > 0 ? `ready: ${nodeList(ready)}` : 'no node is ready';
+  const excluded = record.ceremony.excluded.length > 0 ? `, excluded: ${nodeList(record.ceremony.excluded)}` : '';
+  const refusals = orderRefusals(nodes);
+  const refused = refusals === '' ? '' : `; ${refusals}`;
+  const needed = `${key.threshold} of ${key.totalNodes} nodes are needed`;
+  return `no quorum within ${turn.config.nodesWaitMs} ms: ${needed}, ${here}${silent}${excluded}${refused}`;
+}

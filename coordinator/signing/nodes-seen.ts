@@ -1,0 +1,91 @@
+/**
+ * What a signing session knows of the nodes: who is ready, who is silent, who cannot sign. Values are never changed in place.
+ *
+ * `watch` and `silent` last while a call waits; what a node said of itself (`unable`, `forgot`) lasts as long as the actor.
+ */
+
+/** What a node knows durably that keeps it from signing; a reason code. */
+export type LastingRefusal = 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED';
+
+/** Why a node cannot answer in this session. */
+export type Inability =
+  /** It will never sign this, by what it knows itself. */
+  | { readonly kind: 'lasting'; readonly reason: LastingRefusal }
+  /** It wants a gateway's order; `code`: the name of its refusal. */
+  | { readonly kind: 'order'; readonly code: string }
+  /** It holds no share of the key, or keeps refusing. */
+  | { readonly kind: 'other' };
+
+export interface NodesSeen {
+  /** undefined: the cluster does not tell this session who is ready. `ready`: once it has done so. */
+  readonly watch: { readonly ready: ReadonlySet<number> | undefined } | undefined;
+  /** Asked in this round and silent for too long, or unreachable. */
+  readonly silent: ReadonlySet<number>;
+  readonly unable: ReadonlyMap<number, Inability>;
+  /** How often a node said in this session that it does not know its nonce. */
+  readonly forgot: ReadonlyMap<number, number>;
+}
+
+const noIds: ReadonlySet<number> = new Set();
+
+export const nothingSeen: NodesSeen = { watch: undefined, silent: noIds, unable: new Map(), forgot: new Map() };
+
+export function readyNodes({ watch }: NodesSeen): ReadonlySet<number> | undefined {
+  return watch?.ready;
+}
+
+export function watchBegun(nodes: NodesSeen): NodesSeen {
+  return { ...nodes, watch: { ready: undefined } };
+}
+
+export function watchEnded(nodes: NodesSeen): NodesSeen {
+  return { ...nodes, watch: undefined, silent: noIds };
+}
+
+/** The cluster said who is ready. A node that came back is not silent any more. */
+export function readyKnown(nodes: NodesSeen, ready: readonly number[]): NodesSeen {
+  const before = readyNodes(nodes);
+  const back = ready.filter((id) => before?.has(id) === false && nodes.silent.has(id));
+  const silent = back.length === 0 ? nodes.silent : new Set([...nodes.silent].filter((id) => !back.includes(id)));
+  return { ...nodes, watch: { ready: new Set(ready) }, silent };
+}
+
+export function fallenSilent(nodes: NodesSeen, ids: readonly number[]): NodesSeen {
+  return ids.length === 0 ? nodes : { ...nodes, silent: new Set([...nodes.silent, ...ids]) };
+}
+
+export function heardOf(nodes: NodesSeen, nodeId: number): NodesSeen {
+  if (!nodes.silent.has(nodeId)) return nodes;
+  return { ...nodes, silent: new Set([...nodes.silent].filter((id) => id !== nodeId)) };
+}
+
+/** All that are silent get another chance. */
+export function silenceForgiven(nodes: NodesSeen): NodesSeen {
+  return { ...nodes, silent: noIds };
+}
+
+export function foundUnable(nodes: NodesSeen, nodeId: number, why: Inability): NodesSeen {
+  return { ...nodes, unable: new Map(nodes.unable).set(nodeId, why) };
+}
+
+export function noncesForgotten(nodes: NodesSeen, nodeId: number, times: number): NodesSeen {
+  return { ...nodes, forgot: new Map(nodes.forgot).set(nodeId, times) };
+}
+
+/** A resumed session may have got an order that it lacked. */
+export function ordersForgiven(nodes: NodesSeen): NodesSeen {
+  return { ...nodes, unable: new Map([...nodes.unable].filter(([, { kind }]) => kind !== 'order')) };
+}
+
+/** Nodes that did not sign for want of an order, and the codes that they gave. */
+export function orderRefusers({ unable }: NodesSeen): ReadonlyMap<number, string> {
+  const codes = new Map<number, string>();
+  for (const [id, why] of unable) if (why.kind === 'order') codes.set(id, why.code);
+  return codes;
+}
+
+/** Nodes that will never sign this, for this reason; ascending. */
+export function refusersFor({ unable }: NodesSeen, reason: LastingRefusal): number[] {
+  const ids = [...unable].filter(([, why]) => why.kind === 'lasting' && why.reason === reason).map(([id]) => id);
+  return ids.sort((a, b) => a - b);
+}

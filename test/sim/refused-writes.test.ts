@@ -1,0 +1,140 @@
+/**
+ * What the actor contract says of states, held against every actor of coordinator and nodes in simulated runs: a step with
+ * a write leaves the state that it was given as it was, so that a refused write takes nothing along; and a session whose
+ * write is refused answers every call that waits.
+ */
+import { describe, expect, test, vi } from 'vitest';
+import type { Behaviour, Context, Input, Step } from '../../actors/contract.ts';
+import { refusedInput } from '../../actors/step.ts';
+import type { SessionConfig } from '../../coordinator/config.ts';
+import type { CoordinatorMessage, LocalMessage } from '../../coordinator/messages.ts';
+import type { NodeIdentity } from '../../nodes/behaviours.ts';
+import type { SignerState } from '../../nodes/signer/signer-actor.ts';
+import { runSeed } from '../../sim/search/campaign.ts';
+import { type Profile, profiles } from '../../sim/search/profiles.ts';
+import { imageOf } from './support/image.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: behaviours of both rooms, each with types of its own
+type Any = any;
+type AnyBehaviour = Behaviour<Any, Any, Any, Any>;
+
+/** What was checked, by the first segment of the actor's address. */
+const checked = vi.hoisted(() => ({
+  steps: new Map<string, number>(),
+  writes: new Map<string, number>(),
+  refused: new Map<string, number>(),
+  unanswered: [] as string[],
+  changed: [] as string[],
+}));
+
+vi.mock('../../coordinator/behaviours.ts', async (original) => {
+  const module = await original<typeof import('../../coordinator/behaviours.ts')>();
+  const coordinatorBehaviours = (config: SessionConfig, backend: string) =>
+    module.coordinatorBehaviours(config, backend).map((behaviour) => watched(behaviour));
+  return { ...module, coordinatorBehaviours };
+});
+
+vi.mock('../../nodes/behaviours.ts', async (original) => {
+  const module = await original<typeof import('../../nodes/behaviours.ts')>();
+  const nodeBehaviours = (identity: NodeIdentity) => {
+    const { signer, dkg } = module.nodeBehaviours(identity);
+    return { signer: watched(signer), dkg: watched(dkg) };
+  };
+  return { ...module, nodeBehaviours };
+});
+
+/** Actors that change their state in place where nothing can take it back: their files say so. */
+const inPlace = new Set(['cluster', 'node']);
+
+function nameOf(self: string): string {
+  return /^node\/\d+\/dkg/.test(self) ? 'node dkg' : self.split('/')[0]!;
+}
+
+function watched(behaviour: AnyBehaviour): Any {
+  return {
+    ...behaviour,
+    receive: (state: unknown, input: Input<Any, Any, Any>, context: Context): Step<Any, Any, Any> => {
+      const name = nameOf(context.self);
+      const before = imageOfState(name, state);
+      const step = behaviour.receive(state, input, context);
+      const write = step.effects.find((effect) => effect.kind === 'persist');
+      add(checked.steps, name);
+      if (input.kind === 'persistRefused') add(checked.refused, name);
+      if (write || !inPlace.has(name)) expectSame(name, input, before, imageOfState(name, state));
+      if (!write) return step;
+      add(checked.writes, name);
+      if (inPlace.has(name)) return step;
+      const refused = refusedInput(input, write.write, { kind: 'unavailable' as const, message: 'lost' });
+      const failed = behaviour.receive(state, refused, { ...context, random: (length) => new Uint8Array(length) });
+      expectSame(name, refused, before, imageOfState(name, state));
+      const answered = answersOf(failed);
+      for (const call of waitingCalls(state, input)) {
+        if (!answered.has(call)) checked.unanswered.push(`${name}: call ${call} after ${input.kind}`);
+      }
+      return step;
+    },
+  };
+}
+
+function add(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+function expectSame(name: string, input: Input<Any, Any, Any>, before: string, after: string): void {
+  if (before !== after) checked.changed.push(`${name}: ${input.kind}\n${before}\n${after}`);
+}
+
+/** Of a signer what its owner may see: its secrets are private fields. */
+function imageOfState(name: string, state: unknown): string {
+  if (name !== 'node') return imageOf(state);
+  const { pools, waiting, pending, stale } = state as SignerState;
+  const { write, effects } = pending.content();
+  const nonces = ([1, 2, 3] as const).map((scheme) => pools.waiting(scheme));
+  return imageOf({ nonces, waiting: waiting.count, write, effects: effects.length, stale });
+}
+
+/** Calls that the session's actor owes an answer: what waits in its state, and what just came. */
+function waitingCalls(state: Any, input: Input<Any, Any, Any>): Set<bigint> {
+  const found = new Set<bigint>();
+  const collect = (value: unknown, depth: number): void => {
+    if (typeof value !== 'object' || value === null || value instanceof Uint8Array || depth > 6) return;
+    if ('callId' in value && 'gateway' in value) found.add(value.callId as bigint);
+    const inner = value instanceof Map ? [...value.values()] : Object.values(value);
+    for (const one of inner) collect(one, depth + 1);
+  };
+  if (state?.work) collect([state.work.queue, state.work.looks, state.work.inbox, state.work.jobs], 0);
+  else collect(state, 0);
+  const handled = input.kind === 'persistRefused' ? input.input : input;
+  if (handled.kind === 'message' && isClientCall(handled.message)) found.add(handled.message.call.callId);
+  return found;
+}
+
+function isClientCall(message: CoordinatorMessage): message is Extract<LocalMessage, { kind: 'clientCall' }> {
+  return 'kind' in message && message.kind === 'clientCall';
+}
+
+function answersOf({ effects }: Step<Any, Any, Any>): Set<bigint> {
+  const replies = effects.flatMap((effect) => (effect.kind === 'send' ? [effect.message?.body] : []));
+  return new Set(replies.filter((body) => body?.case === 'callReply').map((body) => body.value.callId));
+}
+
+describe('a step with a write', { timeout: 120_000 }, () => {
+  test.each(profiles)('leaves the old state as it was, in %s runs', (profile: Profile) => {
+    for (let seed = 1; seed <= 12; seed += 1) {
+      expect(runSeed(seed, profile, { crypto: 'model', record: false }).verdict.kind).toBe('passed');
+    }
+    expect(checked.changed).toEqual([]);
+    expect(checked.unanswered).toEqual([]);
+  });
+
+  test('was seen of every actor that writes', () => {
+    for (const name of ['signing', 'dkg', 'node', 'node dkg']) {
+      expect(checked.writes.get(name), name).toBeGreaterThan(100);
+    }
+    for (const name of ['signing', 'dkg']) expect(checked.refused.get(name), name).toBeGreaterThan(10);
+    for (const name of ['coordinator', 'cluster']) {
+      expect(checked.steps.get(name), name).toBeGreaterThan(500);
+      expect(checked.writes.get(name), name).toBeUndefined();
+    }
+  });
+});
