@@ -20,6 +20,7 @@ test('a page that is missing or old is found', () => {
     'docs/sandbox-api.md',
     'docs/scenarios.md',
     'docs/signing-api.md',
+    'docs/signing-round.md',
     'docs/wallet-api.md',
     'scenarios/schema.json',
   ]);
