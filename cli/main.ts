@@ -134,8 +134,11 @@ function clusterCommand(program: Command, name: string, description: string): Co
     .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)');
 }
 
+/** Commands for a checkout alone lie apart from the product: a package has no tools/. */
+const repositoryCommands = new Set(['bench', 'check', 'docs']);
+
 function moduleOf(name: string): URL {
-  return new URL(`./${name}.js`, import.meta.url);
+  return new URL(repositoryCommands.has(name) ? `../tools/${name}.js` : `./${name}.js`, import.meta.url);
 }
 
 /** Commands that live in a module of their own and take their own words: it exports `run(args)`, an exit code. */

@@ -3,10 +3,10 @@
  * its keyed hash, and its record goes by its id.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '../gateway/auth/scopes.ts';
-import type { TokenEnvironment } from '../gateway/auth/token-format.ts';
+import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import type { TokenRecord } from '../gateway/auth/token-record.ts';
 import { type IssuedToken, TokenStore, tenantPattern } from '../gateway/auth/token-store.ts';
+import type { ClusterEnvironment } from '../proto/roster.ts';
 import { readRoster, readSecret, secretFiles } from './cluster-material.ts';
 import { loadSettings } from './config.ts';
 import { exitCodes, Failure } from './failure.ts';
@@ -26,7 +26,7 @@ interface IssueFlags extends CommonFlags {
   readonly readOnly?: boolean;
   readonly expires?: number | 'never';
   readonly providerConnection?: string[];
-  readonly environment?: TokenEnvironment;
+  readonly environment?: ClusterEnvironment;
 }
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -147,7 +147,7 @@ async function revoke(id: string, flags: CommonFlags): Promise<void> {
   write(flags.json ? JSON.stringify({ id, revoked: true }) : `${id} is revoked; gateways follow within 5 seconds`);
 }
 
-function wantedScopes({ scopes = [], all, readOnly }: IssueFlags, environment: TokenEnvironment): readonly Scope[] {
+function wantedScopes({ scopes = [], all, readOnly }: IssueFlags, environment: ClusterEnvironment): readonly Scope[] {
   const wanted = new Set<Scope>([
     ...scopes,
     ...(all ? sandboxScopes : []),

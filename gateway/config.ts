@@ -1,15 +1,15 @@
 /** What a gateway process must be told. The command line fills it from flags, variables and cluster files. */
 import type { SandboxControl } from '../faults/control.ts';
 import type { KeyScheme } from '../proto/key-schemes.ts';
-import type { Roster } from '../proto/roster.ts';
-import { type TokenEnvironment, tokenEnvironment } from './auth/token-format.ts';
+import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
+import { tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
 import type { RateLimitConfig } from './limits/rate-limits.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export interface GatewayConfig {
-  readonly environment: TokenEnvironment;
+  readonly environment: ClusterEnvironment;
   readonly httpHost: string;
   /** 0: any free port. */
   readonly httpPort: number;
@@ -99,7 +99,7 @@ export function assertGatewayConfig(config: GatewayConfig): void {
 
 /** What a worker process must be told. */
 export interface WorkerConfig {
-  readonly environment: TokenEnvironment;
+  readonly environment: ClusterEnvironment;
   /** redis://host:port. */
   readonly redisUrl: string;
   /** The directory of the keys that seal webhooks' secrets. */

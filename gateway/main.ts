@@ -10,13 +10,13 @@ import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
 import { RedisWatch } from '../actors/live/redis-watch.ts';
+import { packageVersion } from '../api/version.ts';
 import { uuidV7 } from '../proto/ids.ts';
 import { Admission } from './auth/admission.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { SandboxTokens } from './auth/sandbox-tokens.ts';
 import { TokenStore } from './auth/token-store.ts';
 import { assertGatewayConfig, type GatewayConfig } from './config.ts';
-import { LiveCoordinatorLink } from './coordinator-link.ts';
 import { buildGrpc, type GrpcDoor } from './grpc/server.ts';
 import { buildHttp } from './http/app.ts';
 import { RedisRateLimits } from './limits/rate-limits.ts';
@@ -24,9 +24,9 @@ import { openRedis } from './redis.ts';
 import { sandboxSessions } from './sandbox/sessions.ts';
 import type { ClusterView } from './signing/cluster-view.ts';
 import { connectSigning } from './signing/connect.ts';
+import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { orderOffice } from './signing/orders.ts';
-import { packageVersion } from './version.ts';
 import { buildWalletApi } from './wallet-api.ts';
 
 export interface RunningGateway {

@@ -5,41 +5,19 @@
 import type { Redis } from 'ioredis';
 import type { Clock, RandomBytes } from '../actors/contract.ts';
 import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
-import type { Admission } from './auth/admission.ts';
-import { arrivals } from './chain/arrivals.ts';
-import { openChains } from './chain/chains.ts';
-import { forgetLists } from './compliance/load.ts';
-import { complianceRoutes } from './compliance/routes.ts';
-import type { GatewayConfig } from './config.ts';
-import { connectionRoutes } from './connections/routes.ts';
-import { WebhookDesk } from './deliveries/desk.ts';
-import { deliveryRoutes } from './deliveries/routes.ts';
-import type { StreamTimes } from './events/event-stream.ts';
-import { type FeedLimits, LiveFeed } from './events/live-feed.ts';
-import { eventRoutes } from './events/routes.ts';
-import { eventStreamRoutes } from './events/stream-routes.ts';
-import { IntentDriver } from './intents/driver.ts';
-import { intentRoutes } from './intents/routes.ts';
-import { makeDeciders } from './policies/deciders.ts';
-import { findPolicy, forgetPolicies } from './policies/load.ts';
-import { policyRoutes } from './policies/routes.ts';
-import type { CallMeta } from './providers/port.ts';
-import { providerAdapters } from './providers/registry.ts';
-import { makeSelfHosted } from './providers/self-hosted/adapter.ts';
-import { receiptRoutes } from './receipts/routes.ts';
-import { receiptSigner } from './receipts/signer.ts';
-import type { RestDeps } from './rest/mount.ts';
-import type { Route } from './rest/route.ts';
-import { forgetRiskRules } from './risk/load.ts';
-import { riskRoutes } from './risk/routes.ts';
-import type { SandboxDeps } from './sandbox/deps.ts';
-import { sandboxRoutes } from './sandbox/routes.ts';
-import { answerSeal } from './secrets/answer-seal.ts';
-import { fileKeyRing } from './secrets/key-ring.ts';
-import type { ClusterSigner } from './signing/cluster-signer.ts';
-import type { TenantStore } from './store/contract.ts';
-import { RedisAddressBook } from './store/redis-address-book.ts';
-import { RedisTenantStore } from './store/redis-tenant-store.ts';
+import type { Route } from '../api/route.ts';
+import { forgetLists } from '../controls/compliance/load.ts';
+import { complianceRoutes } from '../controls/compliance/routes.ts';
+import { makeDeciders } from '../controls/policies/deciders.ts';
+import { findPolicy, forgetPolicies } from '../controls/policies/load.ts';
+import { policyRoutes } from '../controls/policies/routes.ts';
+import { receiptRoutes } from '../controls/receipts/routes.ts';
+import { receiptSigner } from '../controls/receipts/signer.ts';
+import { forgetRiskRules } from '../controls/risk/load.ts';
+import { riskRoutes } from '../controls/risk/routes.ts';
+import { connectionRoutes } from '../custody/connections/routes.ts';
+import { IntentDriver } from '../custody/intents/driver.ts';
+import { intentRoutes } from '../custody/intents/routes.ts';
 import {
   closeKey,
   closeKeyPrefix,
@@ -47,9 +25,31 @@ import {
   revokeOfConnection,
   revokeSessions,
   revokeSessionsPrefix,
-} from './wallets/close-key.ts';
-import { walletRoutes } from './wallets/routes.ts';
-import { webhookRoutes } from './webhooks/routes.ts';
+} from '../custody/wallets/close-key.ts';
+import { walletRoutes } from '../custody/wallets/routes.ts';
+import { WebhookDesk } from '../delivery/deliveries/desk.ts';
+import { deliveryRoutes } from '../delivery/deliveries/routes.ts';
+import type { StreamTimes } from '../delivery/events/event-stream.ts';
+import { type FeedLimits, LiveFeed } from '../delivery/events/live-feed.ts';
+import { eventRoutes } from '../delivery/events/routes.ts';
+import { eventStreamRoutes } from '../delivery/events/stream-routes.ts';
+import { webhookRoutes } from '../delivery/webhooks/routes.ts';
+import { providerAdapters } from '../providers/adapters.ts';
+import { arrivals } from '../providers/chains/arrivals.ts';
+import { openChains } from '../providers/chains/chains.ts';
+import type { CallMeta } from '../providers/port/port.ts';
+import { makeSelfHosted } from '../providers/self-hosted/adapter.ts';
+import type { ClusterSigner } from '../providers/self-hosted/cluster-signer.ts';
+import type { TenantStore } from '../store/contract.ts';
+import { RedisAddressBook } from '../store/redis-address-book.ts';
+import { RedisTenantStore } from '../store/redis-tenant-store.ts';
+import { answerSeal } from '../store/secrets/answer-seal.ts';
+import { fileKeyRing } from '../store/secrets/key-ring.ts';
+import type { Admission } from './auth/admission.ts';
+import type { GatewayConfig } from './config.ts';
+import type { RestDeps } from './http/mount.ts';
+import type { SandboxDeps } from './sandbox/deps.ts';
+import { sandboxRoutes } from './sandbox/routes.ts';
 
 export type WalletApiConfig = Pick<
   GatewayConfig,

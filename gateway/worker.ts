@@ -9,25 +9,25 @@ import { pino } from 'pino';
 import type { Clock, RandomBytes } from '../actors/contract.ts';
 import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
 import { RedisWatch } from '../actors/live/redis-watch.ts';
-import { wakePrefix } from '../proto/event-log.ts';
-import { assertWorkerConfig, type WorkerConfig } from './config.ts';
-import { EventBodies } from './deliveries/bodies.ts';
-import { Deliverer } from './deliveries/deliver.ts';
-import { HookStore } from './deliveries/hook-store.ts';
-import { heartbeatKey } from './deliveries/keys.ts';
+import { EventBodies } from '../delivery/deliveries/bodies.ts';
+import { Deliverer } from '../delivery/deliveries/deliver.ts';
+import { HookStore } from '../delivery/deliveries/hook-store.ts';
+import { heartbeatKey } from '../delivery/deliveries/keys.ts';
 import {
   type ConsumerOptions,
   consumerDefaults,
   openQueueRedis,
   startConsumer,
   WebhookQueue,
-} from './deliveries/queue.ts';
-import { Relay, type RelayOptions, relayDefaults } from './deliveries/relay.ts';
-import { Connections } from './egress/connections.ts';
+} from '../delivery/deliveries/queue.ts';
+import { Relay, type RelayOptions, relayDefaults } from '../delivery/deliveries/relay.ts';
+import { Connections } from '../delivery/egress/connections.ts';
+import { wakePrefix } from '../proto/event-log.ts';
+import { RedisTenantStore } from '../store/redis-tenant-store.ts';
+import { answerSeal } from '../store/secrets/answer-seal.ts';
+import { fileKeyRing } from '../store/secrets/key-ring.ts';
+import { assertWorkerConfig, type WorkerConfig } from './config.ts';
 import { openRedis } from './redis.ts';
-import { answerSeal } from './secrets/answer-seal.ts';
-import { fileKeyRing } from './secrets/key-ring.ts';
-import { RedisTenantStore } from './store/redis-tenant-store.ts';
 
 export interface RunningWorker {
   /** Takes on nothing more and gives tries under way a moment; what is cut is made again by another. Repeatable. */

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { systemClock, systemRandom } from '../../actors/live/ports.ts';
 import { readSecret, secretFiles } from '../../cli/cluster-material.ts';
 import { hashToken, newToken, tenantOfHash } from '../../gateway/auth/token-format.ts';
-import { RedisTenantStore } from '../../gateway/store/redis-tenant-store.ts';
+import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import type { BenchCluster } from '../cluster.ts';
 import { type HttpClient, httpClient } from '../http.ts';
 import type { Phase, WalletPhase } from '../results.ts';

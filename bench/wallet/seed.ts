@@ -1,9 +1,9 @@
 /** Puts many wallets into one tenant, straight through the store: what is measured is reading them. */
 import { systemClock, systemRandom } from '../../actors/live/ports.ts';
-import { create } from '../../gateway/store/changes.ts';
-import type { TenantStore } from '../../gateway/store/contract.ts';
-import { type WalletRecord, walletType } from '../../gateway/wallets/record.ts';
+import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
 import { newId } from '../../proto/ids.ts';
+import { create } from '../../store/changes.ts';
+import type { TenantStore } from '../../store/contract.ts';
 
 const atOnce = 64;
 

@@ -2,8 +2,8 @@
  * How each type of event is made to happen: by calls of the API that anybody could make, in order. What is made for it
  * stays, but for webhooks, which would be called.
  */
-import { eventTypes } from '../../gateway/events/types.ts';
-import { type MagicOutcome, magicAmounts } from '../../gateway/providers/magic.ts';
+import { eventTypes } from '../../delivery/events/types.ts';
+import { type MagicOutcome, magicAmounts } from '../../providers/port/magic.ts';
 import { sandboxSessions } from '../sandbox.ts';
 import { evmNetwork, type Made, type RecipeApi } from './api.ts';
 

@@ -4,9 +4,9 @@
  * caller's own ids. What is not known of a request is left out of its line.
  */
 import type { Log } from '../../actors/live/ports.ts';
-import type { Principal } from '../auth/principal.ts';
-import type { ServiceError } from '../errors/service-error.ts';
-import type { CallTrace } from '../signing/call-trace.ts';
+import type { CallTrace } from '../../api/call-trace.ts';
+import type { ServiceError } from '../../api/errors/service-error.ts';
+import type { Principal } from '../../api/principal.ts';
 import type { ReceiptFacts } from './receipt-facts.ts';
 
 /** The message of every line. */

@@ -10,8 +10,8 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type Metadata, type Server, status as statuses } from '@grpc/grpc-js';
 import type { Log } from '../../actors/live/ports.ts';
-import { requestIdFrom, requestIdHeader } from '../http/request-id.ts';
-import { callTrace } from '../signing/call-trace.ts';
+import { callTrace } from '../../api/call-trace.ts';
+import { requestIdFrom, requestIdHeader } from '../../api/request-id.ts';
 import { AccessEntry, writeAccess } from './access-log.ts';
 
 const callHeader = 'signmesh-call';

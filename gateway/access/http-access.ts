@@ -6,8 +6,8 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
-import type { ServiceError } from '../errors/service-error.ts';
-import { callTrace } from '../signing/call-trace.ts';
+import { callTrace } from '../../api/call-trace.ts';
+import type { ServiceError } from '../../api/errors/service-error.ts';
 import { AccessEntry, writeAccess } from './access-log.ts';
 
 declare module 'fastify' {

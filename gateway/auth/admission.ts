@@ -2,11 +2,11 @@
  * The one way in, for both doors: token, scope, allowance, in this order. What passes has a principal; everything else
  * has a ServiceError. Nothing of a request's body is read before.
  */
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { Principal } from '../../api/principal.ts';
+import type { Scope } from '../../api/scopes.ts';
 import type { LimitClass, RateLimits, RateVerdict } from '../limits/rate-limits.ts';
 import type { Authenticator } from './authenticator.ts';
-import type { Principal } from './principal.ts';
-import type { Scope } from './scopes.ts';
 
 /** What a route or RPC asks of its caller. */
 export interface Requirement {

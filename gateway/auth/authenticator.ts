@@ -8,16 +8,17 @@
  */
 import type { Clock } from '../../actors/contract.ts';
 import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { Principal } from '../../api/principal.ts';
+import { type Scope, sandboxScopes, withinProviders } from '../../api/scopes.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { readBearer } from './bearer.ts';
-import type { Principal } from './principal.ts';
-import { type Scope, sandboxScopes, withinProviders } from './scopes.ts';
-import { hashToken, type TokenEnvironment, tenantOfHash, tokenEnvironment } from './token-format.ts';
+import { hashToken, tenantOfHash, tokenEnvironment } from './token-format.ts';
 import type { TokenRecord } from './token-record.ts';
 import type { TokenLookup } from './token-store.ts';
 
 export interface AuthenticatorOptions {
-  readonly environment: TokenEnvironment;
+  readonly environment: ClusterEnvironment;
   /** Sandbox only: a well-formed test token that nobody issued opens a tenant of its own. */
   readonly acceptAnyTestToken: boolean;
   readonly tokenKey: Uint8Array;

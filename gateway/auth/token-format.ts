@@ -7,10 +7,9 @@
  */
 import { createHmac } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
 
-export type TokenEnvironment = 'sandbox' | 'production';
-
-const prefixes: Readonly<Record<TokenEnvironment, string>> = {
+const prefixes: Readonly<Record<ClusterEnvironment, string>> = {
   sandbox: 'svc_sk_test_',
   production: 'svc_sk_live_',
 };
@@ -22,7 +21,7 @@ const madeUpPattern = /^[0-9A-Za-z]{12,}$/;
 export const tokenCharsMax = 256;
 
 /** A fresh token. `random` must be the operating system's generator. */
-export function newToken(environment: TokenEnvironment, random: (length: number) => Uint8Array): string {
+export function newToken(environment: ClusterEnvironment, random: (length: number) => Uint8Array): string {
   let secret = '';
   while (secret.length < secretChars) {
     // Bytes of 248 and more would favour the first letters of the alphabet.
@@ -38,7 +37,7 @@ export function newToken(environment: TokenEnvironment, random: (length: number)
  * The environment that a token claims to be of, or undefined when it cannot be a token. Live tokens must carry their
  * checksum; test tokens may be made up.
  */
-export function tokenEnvironment(token: string): TokenEnvironment | undefined {
+export function tokenEnvironment(token: string): ClusterEnvironment | undefined {
   if (token.length > tokenCharsMax) return undefined;
   if (token.startsWith(prefixes.sandbox)) {
     return madeUpPattern.test(token.slice(prefixes.sandbox.length)) ? 'sandbox' : undefined;

@@ -1,6 +1,6 @@
 /** What is known of a token, and how it stands in Redis: a hash of plain strings. */
-import { allScopes, isScope, type Scope } from './scopes.ts';
-import type { TokenEnvironment } from './token-format.ts';
+import { allScopes, isScope, type Scope } from '../../api/scopes.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
 
 export interface TokenRecord {
   /** `tok_` and a UUIDv7: names the token in listings and revocations. No secret. */
@@ -8,7 +8,7 @@ export interface TokenRecord {
   /** Who acts with it: the id of the first token of its line, which every rotation carries on. */
   readonly actorId: string;
   readonly tenant: string;
-  readonly environment: TokenEnvironment;
+  readonly environment: ClusterEnvironment;
   readonly scopes: readonly Scope[];
   /** A label for people; may be empty. */
   readonly name: string;

@@ -8,9 +8,10 @@
 import type { Redis } from 'ioredis';
 import type { Clock, RandomBytes } from '../../actors/contract.ts';
 import { systemClock, systemRandom } from '../../actors/live/ports.ts';
+import { allScopes, type Scope, sandboxScopes, withinProviders } from '../../api/scopes.ts';
 import { uuidV7 } from '../../proto/ids.ts';
-import { allScopes, type Scope, sandboxScopes, withinProviders } from './scopes.ts';
-import { hashToken, newToken, type TokenEnvironment, tokenEnvironment } from './token-format.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { hashToken, newToken, tokenEnvironment } from './token-format.ts';
 import { recordFromFields, recordToFields, type TokenRecord } from './token-record.ts';
 
 /** All that authentication needs of the store. Rejects only when the store cannot be reached. */
@@ -20,7 +21,7 @@ export interface TokenLookup {
 
 export interface TokenRequest {
   readonly tenant: string;
-  readonly environment: TokenEnvironment;
+  readonly environment: ClusterEnvironment;
   readonly scopes: readonly Scope[];
   readonly name?: string;
   /** Live tokens: 90 days by default. Test tokens do not expire unless told to. */

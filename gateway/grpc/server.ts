@@ -6,8 +6,8 @@ import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { grpcMessageBytesMax } from '../../proto/limits.ts';
 import { GrpcAccess } from '../access/grpc-access.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
-import { addSigningService, type SigningServiceDeps } from '../signing/grpc-service.ts';
 import { addReflection } from './reflection.ts';
+import { addSigningService, type SigningServiceDeps } from './signing-service.ts';
 
 export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
   readonly cluster: ClusterView;

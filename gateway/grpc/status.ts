@@ -5,9 +5,9 @@
 import { create, type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { type Any, anyPack } from '@bufbuild/protobuf/wkt';
 import { type ServiceError as GrpcError, Metadata } from '@grpc/grpc-js';
+import type { ServiceError } from '../../api/errors/service-error.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
-import type { ServiceError } from '../errors/service-error.ts';
 
 /** The `domain` of every google.rpc.ErrorInfo. */
 export const errorDomain = 'signmesh';

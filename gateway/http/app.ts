@@ -6,25 +6,26 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { toServiceError } from '../../api/failures.ts';
+import { parseJsonBody, refuseEncoding } from '../../api/json-body.ts';
+import { requestIdFrom, requestIdHeader } from '../../api/request-id.ts';
+import type { Route } from '../../api/route.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { HttpAccess } from '../access/http-access.ts';
 import type { Admission } from '../auth/admission.ts';
-import type { TokenEnvironment } from '../auth/token-format.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import { documentRoutes } from '../rest/docs-page.ts';
-import { mountRoutes, type RestDeps } from '../rest/mount.ts';
-import type { Route } from '../rest/route.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
-import { signingRoutes } from '../signing/http-routes.ts';
 import type { SigningCalls } from '../signing/signing-calls.ts';
 import type { WalletReader } from '../signing/wallet-terms.ts';
-import { answerRaw, answerUnparsable, sendError, toServiceError } from './errors.ts';
+import { documentRoutes } from './docs-page.ts';
+import { answerRaw, answerUnparsable, sendError } from './errors.ts';
 import { healthRoute } from './health.ts';
-import { parseJsonBody, refuseEncoding } from './json-body.ts';
-import { requestIdFrom, requestIdHeader } from './request-id.ts';
+import { mountRoutes, type RestDeps } from './mount.ts';
+import { signingRoutes } from './signing-routes.ts';
 
 export interface HttpDeps {
-  readonly environment: TokenEnvironment;
+  readonly environment: ClusterEnvironment;
   readonly version: string;
   /** A token that everybody knows: the page of the API offers it. */
   readonly publicToken?: string;

@@ -3,9 +3,9 @@
  * but health uses it, whichever module the route belongs to.
  */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { Principal } from '../../api/principal.ts';
 import type { Admission, Requirement } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
-import type { Principal } from '../auth/principal.ts';
 import type { RateVerdict } from '../limits/rate-limits.ts';
 
 declare module 'fastify' {

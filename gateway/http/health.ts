@@ -3,12 +3,12 @@
  * that reads only the status works; `degraded` can still sign and answers 200.
  */
 import type { FastifyInstance } from 'fastify';
-import type { TokenEnvironment } from '../auth/token-format.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { jsonContentType } from './errors.ts';
 
 export interface HealthDeps {
-  readonly environment: TokenEnvironment;
+  readonly environment: ClusterEnvironment;
   readonly version: string;
   readonly cluster: ClusterView;
 }

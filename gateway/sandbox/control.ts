@@ -2,6 +2,10 @@
  * How a route asks whoever runs the cluster's processes: one question, one answer, and every refusal as an error of the
  * API. What changes the sandbox is logged with who did it.
  */
+
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { actorOf } from '../../api/principal.ts';
+import type { RequestContext } from '../../api/route.ts';
 import {
   ControlError,
   type ControlGives,
@@ -9,9 +13,6 @@ import {
   type ControlTakes,
   type SandboxControl,
 } from '../../faults/control.ts';
-import { actorOf } from '../auth/principal.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import type { RequestContext } from '../rest/route.ts';
 
 /** Longer than a process takes to start. */
 const answerMaxMs = 60_000;

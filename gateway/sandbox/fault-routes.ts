@@ -1,9 +1,9 @@
 /** /v1/sandbox/faults and /v1/sandbox/steps: what goes wrong from now on. */
 import Type from 'typebox';
+import { type Route, route } from '../../api/route.ts';
+import { Closed, PathId } from '../../api/schema-kit.ts';
+import { noSuch } from '../../api/visibility.ts';
 import type { Fault } from '../../faults/fault.ts';
-import { type Route, route } from '../rest/route.ts';
-import { Closed, PathId } from '../rest/schema-kit.ts';
-import { noSuch } from '../rest/visibility.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { FaultBody, FaultList, FaultView, faultLifetime, faultView } from './fault-schemas.ts';

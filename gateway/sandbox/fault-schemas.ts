@@ -1,8 +1,8 @@
 /** Faults as the API takes and shows them: the schemas are those of the vocabulary, chosen by the field `fault`. */
 import Type, { type TSchema } from 'typebox';
+import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
 import type { ArmedFault } from '../../faults/control.ts';
 import { type Fault, type FaultKind, faultKinds, faultSchemas, simulatedOnly } from '../../faults/fault.ts';
-import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
 import { isoTime, isoTimeOrNull } from './shared.ts';
 
 /** A fault left behind ends by itself. */

@@ -1,11 +1,11 @@
 /** /v1/sandbox/nodes: the processes of the cluster, and what can be done to one of them. */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import Type from 'typebox';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
+import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { noSuch } from '../../api/visibility.ts';
 import type { ControlTakes, NodeStatus } from '../../faults/control.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import { type Answer, type RequestContext, type Route, route } from '../rest/route.ts';
-import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../rest/schema-kit.ts';
-import { noSuch } from '../rest/visibility.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common, isoTimeOrNull, wholeList } from './shared.ts';

@@ -6,7 +6,7 @@
  * alone are the caller's tenant's), and are counted by no rate limit. None takes an Idempotency-Key: its answers would be
  * kept in the very Redis that these routes stop, restore and empty.
  */
-import type { Route } from '../rest/route.ts';
+import type { Route } from '../../api/route.ts';
 import type { SandboxDeps } from './deps.ts';
 import { faultRoutes } from './fault-routes.ts';
 import { nodeRoutes } from './node-routes.ts';

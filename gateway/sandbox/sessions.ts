@@ -7,6 +7,7 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
+import { ServiceError } from '../../api/errors/service-error.ts';
 import {
   InspectSessionRequestSchema,
   type InspectSessionResponse,
@@ -16,7 +17,6 @@ import {
   type PreviewPartialResponse,
   PreviewPartialResponseSchema,
 } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { ServiceError } from '../errors/service-error.ts';
 import type { SigningCalls } from '../signing/signing-calls.ts';
 
 export interface Caller {

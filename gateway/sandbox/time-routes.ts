@@ -1,9 +1,9 @@
 /** /v1/sandbox/clock, /v1/sandbox/snapshots and /v1/sandbox/reset: later, earlier, and from the beginning. */
 import Type from 'typebox';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { type Route, route } from '../../api/route.ts';
+import { Closed, ListOf, Name, PathId, Timestamp } from '../../api/schema-kit.ts';
 import type { ControlGives, SnapshotStatus } from '../../faults/control.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import { type Route, route } from '../rest/route.ts';
-import { Closed, ListOf, Name, PathId, Timestamp } from '../rest/schema-kit.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { common, isoTime, wholeList } from './shared.ts';

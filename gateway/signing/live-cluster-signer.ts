@@ -31,8 +31,13 @@ import {
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../providers/port.ts';
-import type { ClusterSignature, ClusterSigner, Curve, SigningOrder } from './cluster-signer.ts';
+import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
+import type {
+  ClusterSignature,
+  ClusterSigner,
+  Curve,
+  SigningOrder,
+} from '../../providers/self-hosted/cluster-signer.ts';
 import type { SigningCalls } from './signing-calls.ts';
 
 /** A key generation that failed is resumed this often within one call. */

@@ -4,11 +4,11 @@
  * so that they cannot drift from the contract; only the scope and the wire's method number are said here.
  */
 import { type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf';
+import type { Scope } from '../../api/scopes.ts';
 import { http } from '../../proto/gen/google/api/annotations_pb.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Requirement } from '../auth/admission.ts';
-import type { Scope } from '../auth/scopes.ts';
 
 export interface SigningMethod {
   /** As the proto names it, e.g. "InitiateSigning". */

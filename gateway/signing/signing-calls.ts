@@ -9,11 +9,11 @@
  */
 import type { Clock } from '../../actors/contract.ts';
 import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
+import type { ErrorKind } from '../../api/errors/kinds.ts';
+import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import { type CallError, CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { ErrorKind } from '../errors/kinds.ts';
-import { internalError, ServiceError } from '../errors/service-error.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
 import type { SigningMethod } from './methods.ts';
 import type { OrderOffice } from './orders.ts';

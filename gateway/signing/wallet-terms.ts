@@ -5,6 +5,9 @@
  * without a look at the store.
  */
 import type { Log } from '../../actors/live/ports.ts';
+import { internalError, ServiceError } from '../../api/errors/service-error.ts';
+import { connectionType } from '../../custody/connections/record.ts';
+import { type WalletApprovalMode, type WalletRecord, walletType } from '../../custody/wallets/record.ts';
 import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
@@ -13,11 +16,8 @@ import {
   type InitiateSigningRequest,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
+import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import type { ReadyMadeKeys } from '../config.ts';
-import { connectionType } from '../connections/record.ts';
-import { internalError, ServiceError } from '../errors/service-error.ts';
-import { StoreUnavailable, type TenantStore } from '../store/contract.ts';
-import { type WalletApprovalMode, type WalletRecord, walletType } from '../wallets/record.ts';
 import type { CallOutcome, SigningCall, SigningCalls, WalletTerms } from './signing-calls.ts';
 
 /** The part of the store that says what a wallet asks for. */

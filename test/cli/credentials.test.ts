@@ -1,12 +1,12 @@
-/** `signmesh credentials`: what it makes, says and refuses. The re-wrapping itself: test/gateway/connections/rotation.test.ts. */
+/** `signmesh credentials`: what it makes, says and refuses. The re-wrapping itself: test/custody/connections/rotation.test.ts. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { credentialKeysDir, ensureClusterMaterial } from '../../cli/cluster-material.ts';
 import { pruneKeys, run } from '../../cli/credentials.ts';
-import { keyIds } from '../../gateway/secrets/key-ring.ts';
-import { addKey } from '../gateway/connections/support.ts';
+import { keyIds } from '../../store/secrets/key-ring.ts';
+import { addKey } from '../custody/connections/support.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 
 describe('the command', () => {

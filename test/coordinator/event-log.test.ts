@@ -6,11 +6,11 @@ import { answer } from '../../coordinator/session/answers.ts';
 import { changeEvent } from '../../coordinator/session/events.ts';
 import { advance, openRecord } from '../../coordinator/session/record.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../coordinator/store/redis-store.ts';
-import type { NewEvent, StoredEvent } from '../../gateway/store/contract.ts';
-import { RedisTenantStore } from '../../gateway/store/redis-tenant-store.ts';
 import { wakePrefix } from '../../proto/event-log.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { randomStream } from '../../sim/random.ts';
+import type { NewEvent, StoredEvent } from '../../store/contract.ts';
+import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 

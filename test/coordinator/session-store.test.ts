@@ -14,11 +14,11 @@ import { changeEvent } from '../../coordinator/session/events.ts';
 import { advance, type KeyRecord, openRecord, progress, type SigningRecord } from '../../coordinator/session/record.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
-import { RedisTenantStore } from '../../gateway/store/redis-tenant-store.ts';
 import type { LoggedEvent } from '../../proto/event-log.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { asStore, memoryCoordinatorStore } from '../../sim/memory-stores.ts';
 import { randomStream } from '../../sim/random.ts';
+import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { startRedis } from '../support/redis.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../actors/live/ports.ts';
+import { allScopes, sandboxScopes } from '../../api/scopes.ts';
 import { Admission, refusalAfterMs } from '../../gateway/auth/admission.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { onlyAuthorization, readBearer } from '../../gateway/auth/bearer.ts';
-import { allScopes, sandboxScopes } from '../../gateway/auth/scopes.ts';
 import { hashToken, newToken, tenantOfHash, tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { recordFromFields, recordToFields } from '../../gateway/auth/token-record.ts';
 import { signingMethods } from '../../gateway/signing/methods.ts';

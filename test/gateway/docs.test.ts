@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
+import { errorKinds } from '../../api/errors/kinds.ts';
+import { jsonDepthMax } from '../../api/json-body.ts';
+import { allScopes } from '../../api/scopes.ts';
 import { freshMs, staleMs } from '../../gateway/auth/authenticator.ts';
-import { allScopes } from '../../gateway/auth/scopes.ts';
 import { tokenCharsMax } from '../../gateway/auth/token-format.ts';
-import { errorKinds } from '../../gateway/errors/kinds.ts';
-import { jsonDepthMax } from '../../gateway/http/json-body.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 import { signingMethods } from '../../gateway/signing/methods.ts';
 import { callDeadlineDefaultMs, callDeadlineMaxMs, inFlightDefaultMax } from '../../gateway/signing/signing-calls.ts';

@@ -1,12 +1,12 @@
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { actorOf } from '../../api/principal.ts';
+import { allScopes } from '../../api/scopes.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
-import { actorOf } from '../../gateway/auth/principal.ts';
-import { allScopes } from '../../gateway/auth/scopes.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
-import { ServiceError } from '../../gateway/errors/service-error.ts';
 import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';

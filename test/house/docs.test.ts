@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { variables } from '../../cli/config.ts';
-import { configurationPage } from '../../cli/docs/configuration.ts';
-import { stalePages } from '../../cli/docs.ts';
+import { configurationPage } from '../../tools/docs/configuration.ts';
+import { stalePages } from '../../tools/docs.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 

@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { issueTexts, subStatusTexts } from '../../cli/docs/issues.ts';
-import { restRoutes } from '../../cli/docs/rest-routes.ts';
-import { withSections } from '../../cli/docs/sections.ts';
-import { signingApiPage } from '../../cli/docs/signing-api.ts';
-import { walletApiPage } from '../../cli/docs/wallet-api.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
+import { issueTexts, subStatusTexts } from '../../tools/docs/issues.ts';
+import { restRoutes } from '../../tools/docs/rest-routes.ts';
+import { withSections } from '../../tools/docs/sections.ts';
+import { signingApiPage } from '../../tools/docs/signing-api.ts';
+import { walletApiPage } from '../../tools/docs/wallet-api.ts';
 import { root } from '../cli/support/up-process.ts';
 
 const signingApiPath = join(root, 'docs/signing-api.md');
@@ -68,16 +68,20 @@ describe('docs/wallet-api.md', () => {
 
   test('shows the routes of every module that the gateway serves', () => {
     const served = readFileSync(join(root, 'gateway/wallet-api.ts'), 'utf8');
-    const shown = readFileSync(join(root, 'cli/docs/rest-routes.ts'), 'utf8');
+    const shown = readFileSync(join(root, 'tools/docs/rest-routes.ts'), 'utf8');
     const modules = (text: string) => [...text.matchAll(/\.\.\.(\w+Routes)\(/g)].map(([, name]) => name!).sort();
     expect(modules(shown)).toEqual(modules(served));
     for (const { method, path } of restRoutes()) expect(walletApi).toContain(`| \`${method} ${path}\` |`);
   });
 
   test('explains every issue that the code names, and no other', () => {
-    const code = readdirSync(join(root, 'gateway'), { recursive: true, encoding: 'utf8' })
+    const rooms = ['networks', 'store', 'providers', 'api', 'custody', 'controls', 'delivery', 'gateway'];
+    const code = rooms
+      .flatMap((room) =>
+        readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }).map((file) => join(room, file)),
+      )
       .filter((file) => file.endsWith('.ts'))
-      .map((file) => readFileSync(join(root, 'gateway', file), 'utf8'))
+      .map((file) => readFileSync(join(root, file), 'utf8'))
       .join('\n');
     const named = new Set([...code.matchAll(/\bissue: '([a-z_]+)'/g)].map(([, issue]) => issue!));
     expect(named).toContain('open_intents');

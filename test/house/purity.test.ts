@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findImpurities, impuritiesOf, pureFiles, worldly } from '../../cli/check/purity.ts';
+import { findImpurities, impuritiesOf, pureFiles, worldly } from '../../tools/check/purity.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 

@@ -1,10 +1,10 @@
 /** What the sandbox's routes take, what they make of it, and who may. Whoever runs the processes is played here. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
+import { allScopes } from '../../../api/scopes.ts';
 import { faultKinds } from '../../../faults/fault.ts';
 import type { RunEvent } from '../../../faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../../faults/recording-json.ts';
-import { allScopes } from '../../../gateway/auth/scopes.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
 import { until } from '../../support/until.ts';
 import { type CallOptions, startWalletService, type WalletService } from '../support/wallet-service.ts';

@@ -2,12 +2,12 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../../gateway/providers/port.ts';
-import type { ClusterSigner, SigningOrder } from '../../../gateway/signing/cluster-signer.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { makeClusterSigner } from '../../../gateway/signing/live-cluster-signer.ts';
 import { CallErrorCode, Method } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
+import type { ClusterSigner, SigningOrder } from '../../../providers/self-hosted/cluster-signer.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
 import { unheededOrders } from '../../support/orders.ts';
 import { type Answer, FakeCoordinator } from '../support/fake-coordinator.ts';

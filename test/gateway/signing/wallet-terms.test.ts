@@ -1,12 +1,12 @@
 /** Clients' signing calls about wallets of ours, through both doors. */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ConnectionRecord } from '../../../gateway/connections/record.ts';
+import type { ConnectionRecord } from '../../../custody/connections/record.ts';
+import type { WalletRecord } from '../../../custody/wallets/record.ts';
 import { signingMethods } from '../../../gateway/signing/methods.ts';
 import { startClientCall, type WalletReader } from '../../../gateway/signing/wallet-terms.ts';
-import { type RecordType, StoreUnavailable, type Versioned } from '../../../gateway/store/contract.ts';
-import type { WalletRecord } from '../../../gateway/wallets/record.ts';
 import { ApprovalMode, InitiateSigningRequestSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type RecordType, StoreUnavailable, type Versioned } from '../../../store/contract.ts';
 import { auth, errorDetails, grpcCall, type TestGateway, testGateway } from '../support/gateway.ts';
 
 const walletId = 'wal_0199a1b2-0000-7000-8000-000000000001';

@@ -5,10 +5,10 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, type ServiceError as GrpcError, Metadata, ServerCredentials } from '@grpc/grpc-js';
 import type { FastifyInstance } from 'fastify';
 import type { Log } from '../../../actors/live/ports.ts';
+import { allScopes, type Scope } from '../../../api/scopes.ts';
 import { Admission } from '../../../gateway/auth/admission.ts';
 import { Authenticator } from '../../../gateway/auth/authenticator.ts';
-import { allScopes, type Scope } from '../../../gateway/auth/scopes.ts';
-import { hashToken, type TokenEnvironment } from '../../../gateway/auth/token-format.ts';
+import { hashToken } from '../../../gateway/auth/token-format.ts';
 import type { TokenRecord } from '../../../gateway/auth/token-record.ts';
 import type { TokenLookup } from '../../../gateway/auth/token-store.ts';
 import { buildGrpc, type GrpcDoor } from '../../../gateway/grpc/server.ts';
@@ -18,6 +18,7 @@ import { connectSigning, type SigningRoom } from '../../../gateway/signing/conne
 import type { WalletReader } from '../../../gateway/signing/wallet-terms.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { unheededOrders } from '../../support/orders.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
 
@@ -88,7 +89,7 @@ export interface TestGateway {
 }
 
 export interface TestGatewayOptions {
-  readonly environment?: TokenEnvironment;
+  readonly environment?: ClusterEnvironment;
   readonly acceptAnyTestToken?: boolean;
   readonly limits?: RateLimits;
   readonly inFlightMax?: number;

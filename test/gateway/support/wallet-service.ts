@@ -13,14 +13,14 @@ import type { Redis } from 'ioredis';
 import type { SandboxControl } from '../../../faults/control.ts';
 import { Admission } from '../../../gateway/auth/admission.ts';
 import { Authenticator } from '../../../gateway/auth/authenticator.ts';
-import type { TokenEnvironment } from '../../../gateway/auth/token-format.ts';
 import { buildHttp } from '../../../gateway/http/app.ts';
-import { ProviderUnavailable } from '../../../gateway/providers/port.ts';
 import { openRedis } from '../../../gateway/redis.ts';
 import type { SandboxSessions } from '../../../gateway/sandbox/sessions.ts';
-import type { ClusterSigner, Curve } from '../../../gateway/signing/cluster-signer.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { buildWalletApi, type WalletApi } from '../../../gateway/wallet-api.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
+import { ProviderUnavailable } from '../../../providers/port/port.ts';
+import type { ClusterSigner, Curve } from '../../../providers/self-hosted/cluster-signer.ts';
 import { unheededOrders } from '../../support/orders.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
@@ -107,7 +107,7 @@ export interface ServiceAnswer {
 }
 
 export interface WalletServiceOptions {
-  readonly environment?: TokenEnvironment;
+  readonly environment?: ClusterEnvironment;
   readonly chainBlockMs?: number;
   /** Who runs the processes; false: nobody. */
   readonly control?: SandboxControl | false;

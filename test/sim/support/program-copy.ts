@@ -20,7 +20,7 @@ const parts = [
   'cli/sim.js',
   'cli/failure.js',
   'cli/invocation.js',
-  'gateway/deliveries/schedule.js',
+  'delivery/deliveries/schedule.js',
 ];
 
 /** One replacement in a file of dist/: `from` stands there exactly once. */

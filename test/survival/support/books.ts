@@ -1,10 +1,10 @@
 /**
  * What stands in the end, read three ways that share nothing: the API's word, the simulated chains as they lie in Redis
- * (gateway/chain/chain-store.ts), and the coordinator's sessions (coordinator/store/layout.ts).
+ * (providers/chains/chain-store.ts), and the coordinator's sessions (coordinator/store/layout.ts).
  */
 import { parseUnits } from 'ethers';
 import type { Redis } from 'ioredis';
-import { type IntentStatus, isFinal } from '../../../gateway/intents/states.ts';
+import { type IntentStatus, isFinal } from '../../../custody/intents/states.ts';
 import type { RestClient } from '../../support/rest.ts';
 import { until } from '../../support/until.ts';
 

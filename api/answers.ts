@@ -1,0 +1,79 @@
+/**
+ * Answers as they are kept under an idempotency key. Kept are effects and states: 2xx, 404, 409 and 422. What says nothing
+ * of the request's effect (a malformed request, no permission, load, a fault of ours) is not: the key is free again.
+ */
+
+import type { Balances } from '../store/contract.ts';
+import { type AssetView, withBalances } from '../store/shown-balances.ts';
+import { type ErrorKind, errorKinds } from './errors/kinds.ts';
+import { ServiceError } from './errors/service-error.ts';
+import type { Answer } from './route.ts';
+
+/** Seals text so that only this service can read it; `about` is bound to it. `answerSeal` of store/secrets fits. */
+export interface SealPort {
+  seal(plain: string, about: string): string;
+  open(sealed: string, about: string): string;
+}
+
+/** What a route answered in the end: an answer, or an error. */
+export type Outcome =
+  | { readonly kind: 'answer'; readonly answer: PlainAnswer }
+  | { readonly kind: 'error'; readonly error: ServiceError };
+
+export type PlainAnswer = Pick<Answer, 'status' | 'body' | 'stream' | 'headers'>;
+
+/**
+ * An answer that shows a wallet, with the balances that its change has left it (`balancesOf` in the store's contract).
+ * They are not known before the commit, so they are kept beside the sealed answer. Undefined: it shows none.
+ */
+export function showing(outcome: Outcome, balances: Balances | undefined): Outcome {
+  if (balances === undefined || outcome.kind === 'error') return outcome;
+  const { answer } = outcome;
+  return { kind: 'answer', answer: { ...answer, body: withBalances(answer.body as WalletShown, balances) } };
+}
+
+interface WalletShown {
+  readonly assets: readonly AssetView[];
+}
+
+export function isKept(outcome: Outcome): boolean {
+  if (outcome.kind === 'answer') return isKeptStatus(outcome.answer.status);
+  const { error } = outcome;
+  return isKeptStatus(error.entry.http) && !error.details?.some(({ issue }) => passing.has(issue));
+}
+
+function isKeptStatus(status: number): boolean {
+  return (status >= 200 && status < 300) || status === 404 || status === 409 || status === 422;
+}
+
+/** Issues of a 409 that a repeat may not meet any more. */
+const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_conflict']);
+
+/** The text that is sealed. An error is kept without its request id: each answer names its own. */
+export function writeOutcome(outcome: Outcome): string {
+  if (outcome.kind === 'answer') {
+    const { status, headers, body } = outcome.answer;
+    return JSON.stringify({ status, headers, body });
+  }
+  const { kind, message, details, headers } = outcome.error;
+  return JSON.stringify({ error: { kind, message, details, headers } });
+}
+
+/** Throws an Error when the text is not one of `writeOutcome`. */
+export function readOutcome(text: string): Outcome {
+  const kept = JSON.parse(text) as {
+    status?: number;
+    headers?: Record<string, string>;
+    body?: unknown;
+    error?: { kind: ErrorKind; message: string } & Pick<ServiceError, 'details' | 'headers'>;
+  };
+  if (kept.error !== undefined) {
+    const { kind, message, details, headers } = kept.error;
+    if (errorKinds[kind] === undefined) throw new Error('a kept answer has an unknown kind of error');
+    const options = { ...(details === undefined ? {} : { details }), ...(headers === undefined ? {} : { headers }) };
+    return { kind: 'error', error: new ServiceError(kind, message, options) };
+  }
+  const { status, headers, body } = kept;
+  if (status === undefined) throw new Error('a kept answer has no status');
+  return { kind: 'answer', answer: { status, body, ...(headers === undefined ? {} : { headers }) } };
+}

@@ -1,0 +1,44 @@
+/** What a handler may use of the world, made for one run of it. */
+import { createHash } from 'node:crypto';
+import type { RandomBytes } from '../actors/contract.ts';
+import { type IdPrefix, newId } from '../proto/ids.ts';
+import type { RequestContext } from './route.ts';
+
+/** What stays the same when a request is repeated under its idempotency key, or runs again after a conflict. */
+export interface Attempt {
+  /** Drawn only when an id is made. */
+  readonly seed: () => Uint8Array;
+  /** When the first attempt began: the time in the ids, which must repeat. No clock for anything else. */
+  readonly startedMs: number;
+}
+
+export function freshAttempt(nowMs: number, random: RandomBytes): Attempt {
+  let drawn: Uint8Array | undefined;
+  return {
+    startedMs: nowMs,
+    seed: () => {
+      drawn ??= random(32);
+      return drawn;
+    },
+  };
+}
+
+export type ContextBase = Omit<RequestContext, 'nowMs' | 'newId'>;
+
+/**
+ * A context whose ids begin anew: the n-th id of a prefix is the same in every run of an attempt. `nowMs` is the time of
+ * this run, which may be up to a day after the attempt began: what is decided now is decided on today's clock.
+ */
+export function contextOf(base: ContextBase, attempt: Attempt, nowMs: number): RequestContext {
+  const counts = new Map<IdPrefix, number>();
+  return {
+    ...base,
+    nowMs,
+    newId: (prefix) => {
+      const count = counts.get(prefix) ?? 0;
+      counts.set(prefix, count + 1);
+      const digest = createHash('sha256').update(attempt.seed()).update(`/${prefix}/${count}`).digest();
+      return newId(prefix, attempt.startedMs, (length) => digest.subarray(0, length));
+    },
+  };
+}

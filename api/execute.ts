@@ -1,0 +1,151 @@
+/**
+ * Runs a handler and commits its change, again on fresh reads while the store refuses it because something that it read
+ * holds no more. Requests of this process that meet over the same thing take turns (turns.ts). Under an idempotency key
+ * the answer is committed in the same step as its effect.
+ */
+import { setTimeout as pauseFor } from 'node:timers/promises';
+import type { Change, CommitRefusal, IdempotencyMark } from '../store/contract.ts';
+import { isKept, type Outcome, showing } from './answers.ts';
+import { type Attempt, type ContextBase, contextOf } from './context.ts';
+import { ServiceError } from './errors/service-error.ts';
+import { toServiceError } from './failures.ts';
+import type { Answer, RequestContext } from './route.ts';
+import type { Turn, Turns } from './turns.ts';
+
+/** How often a handler runs again because its reads were out of date. */
+export const conflictRetriesMax = 10;
+/** How long a request waits for its turns, in all: well within the lease of an idempotency key. */
+export const turnWaitMs = 10_000;
+/** In its turn a request meets other gateways alone, and gives way to them for about so long, more each time. */
+const giveWayMs = 5;
+
+export type Executed =
+  /** `settled`: the answer was committed under the idempotency key together with the change. */
+  | { readonly kind: 'done'; readonly outcome: Outcome; readonly settled: boolean }
+  /** Another request took the idempotency key over; nothing happened here. */
+  | { readonly kind: 'overtaken' };
+
+interface Conflict {
+  readonly kind: 'conflict';
+  /** What the store refused it over. */
+  readonly id: string;
+}
+
+export interface Execution {
+  readonly base: ContextBase;
+  readonly attempt: Attempt;
+  /** The clock of the runs. */
+  readonly nowMs: () => number;
+  readonly handle: (context: RequestContext) => Promise<Answer>;
+  /** The mark under which an answer that is kept is committed; undefined without an idempotency key. */
+  readonly markOf: ((outcome: Outcome) => IdempotencyMark) | undefined;
+  /** Of the process. */
+  readonly turns: Turns;
+}
+
+/** Never rejects: every failure is an outcome. */
+export async function execute(execution: Execution): Promise<Executed> {
+  const { base, attempt, turns, nowMs } = execution;
+  const deadlineMs = performance.now() + turnWaitMs;
+  let turn: Turn | undefined;
+  const takeTurn = async (key: string): Promise<void> => {
+    turn?.end();
+    turn = undefined;
+    turn = await turns.take(key, Math.max(0, deadlineMs - performance.now()));
+    if (turn === undefined) throw keepsChanging();
+  };
+  try {
+    for (let run = 0; run <= conflictRetriesMax; run += 1) {
+      const answer = await execution.handle(contextOf(base, attempt, nowMs()));
+      const taken = turn === undefined ? takenBy(turns, base.tenant, answer.change) : undefined;
+      if (taken !== undefined) {
+        // Others wait their turn for what this one is about to change: it comes after them, and reads anew.
+        await takeTurn(taken);
+        continue;
+      }
+      const result = await commitAnswer(execution, answer);
+      if (result.kind !== 'conflict') return result;
+      const key = turnKey(base.tenant, result.id);
+      if (turn?.key !== key) await takeTurn(key);
+      else await pauseFor(Math.ceil(Math.random() * giveWayMs * (run + 1)));
+    }
+    throw keepsChanging();
+  } catch (error) {
+    return { kind: 'done', outcome: { kind: 'error', error: toServiceError(error) }, settled: false };
+  } finally {
+    turn?.end();
+  }
+}
+
+function keepsChanging(): ServiceError {
+  return new ServiceError('conflict', 'the resource keeps changing: repeat the request', {
+    details: [{ field: '', issue: 'version_conflict' }],
+    retryAfterS: 1,
+  });
+}
+
+function turnKey(tenant: string, id: string): string {
+  return `${tenant} ${id}`;
+}
+
+/** The first turn that another request has of what this change compares; undefined: none. */
+function takenBy(turns: Turns, tenant: string, change: Change | undefined): string | undefined {
+  if (turns.isIdle || change === undefined) return undefined;
+  const { puts = [], removals = [], guards = [] } = change;
+  const ids = [
+    ...puts.flatMap(({ before }) => before?.id ?? []),
+    ...removals.map(({ before }) => before.id),
+    ...guards.flatMap((guard) => {
+      if (guard.kind === 'version') return [guard.id];
+      if (guard.kind === 'count') return [guard.index];
+      return guard.kind === 'available' ? [guard.walletId] : [];
+    }),
+  ];
+  return ids.map((id) => turnKey(tenant, id)).find((key) => turns.isTaken(key));
+}
+
+/** An answer to a refusal may carry a change of its own; it gets no third try. */
+async function commitAnswer(execution: Execution, first: Answer): Promise<Executed | Conflict> {
+  let answer = first;
+  for (let step = 0; step < 3; step += 1) {
+    const { status, body, headers, stream } = answer;
+    const plain = {
+      status,
+      body,
+      ...(headers === undefined ? {} : { headers }),
+      ...(stream === undefined ? {} : { stream }),
+    };
+    const outcome: Outcome = { kind: 'answer', answer: plain };
+    if (answer.change === undefined) return { kind: 'done', outcome, settled: false };
+    if (stream !== undefined) throw new Error('a stream is no answer to a change');
+    const mark = isKept(outcome) ? execution.markOf?.(outcome) : undefined;
+    const { store, tenant } = execution.base;
+    const result = await store.commit(tenant, answer.change, mark);
+    if (result.committed) {
+      afterCommit(answer, execution);
+      return { kind: 'done', outcome: showing(outcome, result.balances), settled: mark !== undefined };
+    }
+    const { refusal } = result;
+    if (refusal.kind === 'conflict') return { kind: 'conflict', id: refusal.id };
+    if (refusal.kind === 'overtaken') return { kind: 'overtaken' };
+    if (answer.onRefusal === undefined) throw refused(refusal);
+    answer = answer.onRefusal(refusal);
+  }
+  throw new Error('an answer to a refusal was refused twice');
+}
+
+function afterCommit(answer: Answer, { base }: Execution): void {
+  try {
+    answer.afterCommit?.();
+  } catch (error) {
+    base.log.error({ request_id: base.requestId, reason: String(error) }, 'after a commit');
+  }
+}
+
+/** What a caller is told of a refusal for which the handler has no words of its own. */
+function refused(refusal: CommitRefusal): ServiceError {
+  const issue = refusal.kind === 'insufficient' ? 'insufficient_funds' : 'state_conflict';
+  return new ServiceError('conflict', 'the resource is not in a state that allows this', {
+    details: [{ field: '', issue }],
+  });
+}

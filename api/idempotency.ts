@@ -1,0 +1,210 @@
+/**
+ * Idempotent requests: one key, one effect, and every answer is that effect's. A key belongs to a tenant, a method and a
+ * path; to another caller of the tenant it is refused, so that nobody is answered for somebody else's request. It is
+ * taken up in the store before the handler runs, and the answer is committed in one step with the effect; so after a
+ * crash at any point the repeat either finds the answer or runs the request for the first time.
+ *
+ * A duplicate that arrives while the first runs waits for it: in this process on its promise, across gateways by asking
+ * the store now and then. Asking also takes the key over once the lease of a gateway that died has ended.
+ */
+import { createHmac } from 'node:crypto';
+import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
+import { isKept, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
+import type { Attempt } from './context.ts';
+import { ServiceError } from './errors/service-error.ts';
+import type { Executed } from './execute.ts';
+
+/** How long a duplicate waits for the first request, and how often it asks. */
+export const duplicateWaitMs = 10_000;
+export const duplicatePollMs = 50;
+
+const keyPattern = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * The key of a request, from its header or a field of its body; undefined: none. `fieldName` names that field. Throws
+ * ServiceError.
+ */
+export function readIdempotencyKey(
+  header: string | undefined,
+  fieldName: string | undefined,
+  body: unknown,
+): string | undefined {
+  if (header !== undefined && !keyPattern.test(header)) throw malformedKey('idempotency_key');
+  const field = fieldName === undefined ? undefined : (body as Record<string, unknown> | undefined)?.[fieldName];
+  if (typeof field !== 'string') return header;
+  if (!keyPattern.test(field)) throw malformedKey(fieldName ?? '');
+  if (header !== undefined && header !== field) {
+    throw new ServiceError('invalidRequest', 'the Idempotency-Key header and the body name different keys', {
+      details: [{ field: fieldName ?? '', issue: 'duplicate_field', message: 'takes the key of the header, or none' }],
+    });
+  }
+  return field;
+}
+
+function malformedKey(field: string): ServiceError {
+  const message = 'takes 1 to 255 visible ASCII characters';
+  return new ServiceError('invalidRequest', 'the idempotency key is malformed', {
+    details: [{ field, issue: 'invalid_format', message }],
+  });
+}
+
+/** What a request is, for its key: two requests are the same when both hashes are. */
+export interface RequestHashes {
+  readonly keyHash: string;
+  readonly bodyHash: string;
+}
+
+export interface HashedRequest {
+  readonly tenant: string;
+  /** Compared like the body. The actor outlives rotations of its token; `connectionIds` limit what its token sees. */
+  readonly caller: { readonly actor: string; readonly connectionIds: readonly string[] | undefined };
+  readonly method: string;
+  /** The route's path and its parameters: one resource, however its path was escaped. */
+  readonly path: string;
+  readonly params: unknown;
+  readonly key: string;
+  readonly query: unknown;
+  readonly body: unknown;
+  /** The body's field that holds the key: it is no part of the comparison. */
+  readonly keyField: string | undefined;
+}
+
+/** @param hashKey secret: bodies may hold credentials, which nobody shall guess from what the store keeps. */
+export function hashRequest(request: HashedRequest, hashKey: Uint8Array): RequestHashes {
+  const { tenant, caller, method, path, params, key, query, keyField } = request;
+  const who = [caller.actor, caller.connectionIds === undefined ? null : [...caller.connectionIds].sort()];
+  const { [keyField ?? '']: _key, ...body } = (request.body ?? {}) as Record<string, unknown>;
+  return {
+    keyHash: keyedHash(hashKey, canonicalJson([tenant, method, path, params, key])),
+    bodyHash: keyedHash(hashKey, canonicalJson([body, query, who])),
+  };
+}
+
+function keyedHash(hashKey: Uint8Array, text: string): string {
+  return createHmac('sha256', hashKey).update(text).digest('hex');
+}
+
+/** JSON with the fields of every object in order, so that equal values have equal texts. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_name, part: unknown) => {
+    if (part === null || typeof part !== 'object' || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)));
+  });
+}
+
+export interface IdempotencyDeps {
+  readonly store: TenantStore;
+  readonly seal: SealPort;
+  readonly nowMs: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** Runs the request once; its answer is committed with its effect, or settled afterwards. Never rejects. */
+export type Run = (attempt: Attempt, markOf: (outcome: Outcome) => IdempotencyMark) => Promise<Executed>;
+
+export interface OnceResult {
+  readonly outcome: Outcome;
+  /** The outcome is that of an earlier request, or of one that ran beside this one. */
+  readonly replayed: boolean;
+}
+
+interface Running {
+  readonly bodyHash: string;
+  /** Settles with what was kept; undefined: nothing. Never rejects. */
+  readonly kept: Promise<Outcome | undefined>;
+}
+
+type Begun = OnceResult | 'running' | 'overtaken';
+
+/** One for a process: it knows which keys run here. */
+export class Idempotency {
+  readonly #deps: IdempotencyDeps;
+  readonly #running = new Map<string, Running>();
+
+  constructor(deps: IdempotencyDeps) {
+    this.#deps = deps;
+  }
+
+  /** Rejects with ServiceError, StoreUnavailable. */
+  async once(tenant: string, hashes: RequestHashes, run: Run): Promise<OnceResult> {
+    const { keyHash, bodyHash } = hashes;
+    for (let waitedMs = 0; waitedMs < duplicateWaitMs; ) {
+      const local = this.#running.get(keyHash);
+      if (local?.bodyHash === bodyHash) {
+        const kept = await Promise.race([local.kept, this.#deps.pause(duplicatePollMs).then(() => 'waiting' as const)]);
+        if (kept === 'waiting') waitedMs += duplicatePollMs;
+        else if (kept !== undefined) return { outcome: kept, replayed: true };
+        continue;
+      }
+      const begun = await this.#lead(tenant, hashes, run);
+      if (typeof begun === 'object') return begun;
+      await this.#deps.pause(duplicatePollMs);
+      waitedMs += duplicatePollMs;
+    }
+    throw new ServiceError('conflict', 'a request with this idempotency key is still running', {
+      details: [{ field: 'idempotency_key', issue: 'request_in_progress' }],
+      retryAfterS: 1,
+    });
+  }
+
+  /** Goes to the store for everybody in this process who waits for the same request. */
+  async #lead(tenant: string, hashes: RequestHashes, run: Run): Promise<Begun> {
+    const { keyHash, bodyHash } = hashes;
+    let announce: (kept: Outcome | undefined) => void = () => {};
+    const running: Running = {
+      bodyHash,
+      kept: new Promise((resolve) => {
+        announce = resolve;
+      }),
+    };
+    // A request with another body or of another caller may run under this key: it keeps its place.
+    const isLeader = !this.#running.has(keyHash);
+    if (isLeader) this.#running.set(keyHash, running);
+    let kept: Outcome | undefined;
+    try {
+      const begun = await this.#begin(tenant, hashes, run);
+      if (typeof begun === 'object' && isKept(begun.outcome)) kept = begun.outcome;
+      return begun;
+    } finally {
+      if (isLeader) this.#running.delete(keyHash);
+      announce(kept);
+    }
+  }
+
+  async #begin(tenant: string, { keyHash, bodyHash }: RequestHashes, run: Run): Promise<Begun> {
+    const { store, seal, nowMs } = this.#deps;
+    const about = `idempotency/${tenant}/${keyHash}`;
+    const start = await store.beginIdempotent(tenant, keyHash, bodyHash, nowMs());
+    if (start.kind === 'running') return 'running';
+    if (start.kind === 'answered') {
+      const outcome = readOutcome(seal.open(start.answer, about));
+      return { outcome: showing(outcome, start.balances), replayed: true };
+    }
+    if (start.kind === 'otherBody') throw reused();
+    const { owner, seed, startedMs } = start;
+    const settle = (answer: string | undefined): Promise<boolean> =>
+      store.settleIdempotent(tenant, keyHash, owner, answer);
+    const markOf = (outcome: Outcome): IdempotencyMark => ({
+      keyHash,
+      owner,
+      answer: seal.seal(writeOutcome(outcome), about),
+    });
+    const executed = await run({ seed: () => seed, startedMs }, markOf);
+    if (executed.kind === 'overtaken') return 'overtaken';
+    const { outcome, settled } = executed;
+    if (settled) return { outcome, replayed: false };
+    if (!isKept(outcome)) {
+      // Best effort: a key that stays taken is free again when its lease ends. The fate of a change may be unknown here:
+      // if it took place its answer stands and is not dropped; if not, it is refused from now on, for the key is gone.
+      await settle(undefined).catch(() => false);
+      return { outcome, replayed: false };
+    }
+    return (await settle(markOf(outcome).answer)) ? { outcome, replayed: false } : 'overtaken';
+  }
+}
+
+function reused(): ServiceError {
+  return new ServiceError('conflict', 'the idempotency key was used by another caller or with other parameters', {
+    details: [{ field: 'idempotency_key', issue: 'idempotency_key_reused' }],
+  });
+}

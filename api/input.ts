@@ -1,0 +1,97 @@
+/** Reads what a caller sent to a route, strictly: every fault of query and body is found before anything is refused. */
+import type { FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { type FieldIssue, ServiceError } from './errors/service-error.ts';
+import type { JsonBody } from './json-body.ts';
+import type { Route, RouteInput } from './route.ts';
+import { Closed } from './schema-kit.ts';
+import { joinField } from './schema-words.ts';
+import { compileSchema, issuesMax, scanJson, type Validate } from './validate.ts';
+
+export type Input = Omit<RouteInput<TSchema, TSchema, TSchema>, 'idempotencyKey'>;
+
+const nothing = Closed({});
+
+/** Throws ServiceError. A malformed id in the path is a resource that does not exist. */
+export function inputReader(route: Route): (request: FastifyRequest) => Input {
+  const checkParams = compileSchema(route.params ?? nothing);
+  const checkQuery = compileSchema(route.query ?? nothing);
+  const readHeaders = headerReader(route);
+  const readBody = bodyReader(route);
+  return (request) => {
+    const params = { ...(request.params as object) };
+    const query = { ...(request.query as object) };
+    if (checkParams(params) !== undefined) throw new ServiceError('notFound', 'no such resource');
+    const issues: FieldIssue[] = [...queryIssues(query, checkQuery)];
+    const headers = readHeaders(request, issues);
+    const body = readBody(request, issues);
+    if (issues.length > 0) throw invalid(issues.slice(0, issuesMax));
+    return { params, query, headers, body };
+  };
+}
+
+function invalid(details: readonly FieldIssue[]): ServiceError {
+  const [first] = details;
+  const where = first === undefined || first.field === '' ? 'the request' : first.field.slice(0, 100);
+  const more = details.length > 1 ? `, and ${details.length - 1} more` : '';
+  return new ServiceError('invalidRequest', `the request is not valid: ${where}: ${first?.issue}${more}`, { details });
+}
+
+function queryIssues(query: Record<string, unknown>, check: Validate): readonly FieldIssue[] {
+  const twice = Object.keys(query).filter((name) => Array.isArray(query[name]));
+  if (twice.length === 0) return check(query) ?? [];
+  const once = Object.fromEntries(Object.entries(query).filter(([name]) => !twice.includes(name)));
+  const given = (field: string): boolean => twice.some((name) => joinField('', name) === field);
+  return [
+    ...twice.map((name) => ({ field: joinField('', name), issue: 'duplicate_field', message: 'is given once' })),
+    ...(check(once) ?? []).filter(({ issue, field }) => issue !== 'missing_required' || !given(field)),
+  ];
+}
+
+type HeaderReader = (request: FastifyRequest, issues: FieldIssue[]) => Input['headers'];
+
+function headerReader({ headers: schema }: Route): HeaderReader {
+  if (schema === undefined) return () => ({});
+  const names = Object.keys(schema.properties);
+  const check = compileSchema(schema);
+  return ({ headers }, issues) => {
+    const given = Object.fromEntries(
+      names.flatMap((name) => (headers[name] === undefined || headers[name] === '' ? [] : [[name, headers[name]]])),
+    ) as Input['headers'];
+    issues.push(...(check(given) ?? []));
+    return given;
+  };
+}
+
+type BodyReader = (request: FastifyRequest, issues: FieldIssue[]) => unknown;
+
+function bodyReader(route: Route): BodyReader {
+  const { method, body: schema = nothing } = route;
+  if (method === 'GET') {
+    return ({ headers }) => {
+      const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers;
+      if (length === '0' && encoding === undefined) return undefined;
+      throw new ServiceError('invalidRequest', 'this call takes no body');
+    };
+  }
+  const check = compileSchema(schema);
+  const mayBeAbsent = route.body === undefined || route.bodyOptional === true;
+  return (request, issues) => {
+    // Without a body and a content type no parser ran.
+    const body = request.body as JsonBody | undefined;
+    if (body === undefined && mayBeAbsent) return {};
+    if (body === undefined) throw absent(check);
+    const faults = [...scanJson(body.value, body.hasSurrogateEscapes), ...(check(body.value) ?? [])];
+    for (const fault of faults) {
+      if (!issues.some(({ field, issue }) => field === fault.field && issue === fault.issue)) issues.push(fault);
+    }
+    return body.value;
+  };
+}
+
+function absent(check: Validate): ServiceError {
+  const details = check({});
+  return new ServiceError('invalidRequest', 'the body is empty: a JSON object is needed', {
+    ...(details === undefined ? {} : { details }),
+  });
+}

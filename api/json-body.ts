@@ -1,0 +1,105 @@
+/**
+ * Request bodies: bytes to a JSON object, or a 400 that says what is wrong. Prototype keys need no care of their own:
+ * JSON.parse makes plain own properties of them, and nobody copies bodies into other objects.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonObject } from '@bufbuild/protobuf';
+import { ServiceError } from './errors/service-error.ts';
+
+/** Objects and arrays within each other. The contract's own bodies need four. */
+export const jsonDepthMax = 64;
+
+export interface JsonBody {
+  readonly value: JsonObject;
+  /** The text holds \\ud… escapes: strings may hold half of a surrogate pair. */
+  readonly hasSurrogateEscapes: boolean;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+const surrogateEscape = /\\ud[89a-f]/i;
+
+/**
+ * As `parseJsonBody`, for requests whose body may be absent: no bytes are undefined. Throws ServiceError as
+ * `refuseEncoding` does, too.
+ */
+export function parseJsonRequest(headers: IncomingHttpHeaders, bytes: Uint8Array): JsonBody | undefined {
+  refuseEncoding(headers);
+  return bytes.length === 0 ? undefined : parseJsonBody(bytes);
+}
+
+/** Bodies are UTF-8 as they come: throws ServiceError for a content encoding and for another charset. */
+export function refuseEncoding(headers: IncomingHttpHeaders): void {
+  const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new ServiceError('unsupportedMediaType', 'the body must come without a content encoding');
+  }
+  if (charsetsOf(type).some((charset) => charset !== 'utf-8' && charset !== 'utf8')) {
+    throw new ServiceError('unsupportedMediaType', 'the charset of the body must be utf-8');
+  }
+}
+
+/** In lower case. A semicolon within quotes is taken for one without: at worst a strange type is refused. */
+function charsetsOf(contentType: string): string[] {
+  const parameters = contentType.toLowerCase().split(';').slice(1);
+  return parameters.flatMap((parameter) => {
+    const [name = '', value = ''] = parameter.split('=', 2);
+    return name.trim() === 'charset' ? [value.trim().replace(/^"(.*)"$/, '$1')] : [];
+  });
+}
+
+/** Throws ServiceError. */
+export function parseJsonBody(bytes: Uint8Array): JsonBody {
+  if (bytes.length === 0) throw malformed('the body is empty: a JSON object is needed, {} at the least');
+  if (nestsTooDeep(bytes)) throw malformed(`the body nests deeper than ${jsonDepthMax} levels`);
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw malformed('the body is not UTF-8');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw malformed('the body is not JSON');
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw malformed('the body is not a JSON object');
+  }
+  return { value: value as JsonObject, hasSurrogateEscapes: surrogateEscape.test(text) };
+}
+
+function malformed(message: string): ServiceError {
+  return new ServiceError('invalidRequest', message);
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** One pass over the bytes, strings skipped. Cheaper than parsing a bomb, and no recursion meets it later. */
+function nestsTooDeep(bytes: Uint8Array): boolean {
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === quote) {
+      at = endOfString(bytes, at);
+      if (at === -1) return false;
+    } else if (byte === 0x7b || byte === 0x5b) {
+      depth += 1;
+      if (depth > jsonDepthMax) return true;
+    } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+/** Index of the quote that closes the string opened at `start`, or -1. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (;;) {
+    at = bytes.indexOf(quote, at + 1);
+    if (at === -1) return -1;
+    let backslashes = 0;
+    while (bytes[at - 1 - backslashes] === backslash) backslashes += 1;
+    if (backslashes % 2 === 0) return at;
+  }
+}

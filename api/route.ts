@@ -1,0 +1,116 @@
+/**
+ * A REST route as data: what it asks of its caller, what it takes and gives, and the function that decides. Routes,
+ * validation, the OpenAPI document, the docs' tables and the tests that walk over all routes are made from it.
+ *
+ * A handler performs no write: it reads, decides, and answers with a `Change`. The toolkit commits it together with the
+ * idempotent answer. When the store refuses the change as a conflict, the handler runs again on fresh reads (up to
+ * `conflictRetriesMax` times), so it must not act on the world except through ports that are idempotent by id.
+ */
+import type { Readable } from 'node:stream';
+import type { Static, TObject, TSchema } from 'typebox';
+import type { Log } from '../actors/live/ports.ts';
+import type { IdPrefix } from '../proto/ids.ts';
+import type { Change, CommitRefusal, TenantStore } from '../store/contract.ts';
+import type { Principal } from './principal.ts';
+import type { PreviewModule, Scope } from './scopes.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** Everything a handler may use of the world. */
+export interface RequestContext {
+  readonly tenant: string;
+  readonly principal: Principal;
+  readonly requestId: string;
+  /** The W3C traceparent of the caller, or empty. */
+  readonly traceparent: string;
+  readonly store: TenantStore;
+  readonly log: Log;
+  /** The real time of this run of the handler. Ids of a repeated request hold the time of its first attempt instead. */
+  readonly nowMs: number;
+  /** Keys the cursors of lists: for `readPage`. Secret. */
+  readonly cursorKey: Uint8Array;
+  /** The same ids again when the request is repeated under its idempotency key, or runs again after a conflict. */
+  newId(prefix: IdPrefix): string;
+}
+
+/** What an answer that goes on for long may ask about its caller. */
+export interface StreamCaller {
+  /** Whether the caller's token would still be let in. Never rejects; true while that cannot be found out. */
+  stillAdmitted(): Promise<boolean>;
+}
+
+export interface Answer<B = unknown> {
+  readonly status: number;
+  /** As the response schema of that status has it; undefined with 204. */
+  readonly body?: B;
+  /**
+   * Instead of a body, and never with a change: bytes that go on until one side ends them. Called once, when the answer is
+   * sent; what it makes is destroyed when the caller goes. `headers` say its content type.
+   */
+  readonly stream?: (caller: StreamCaller) => Readable;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly change?: Change;
+  /** What to answer instead when the store refuses the change for another reason than a conflict. May throw ServiceError. */
+  readonly onRefusal?: (refusal: CommitRefusal) => Answer;
+  /** Called after the commit, never awaited: tells a driver that there is work. */
+  readonly afterCommit?: () => void;
+}
+
+export interface RouteInput<P extends TSchema, Q extends TSchema, B extends TSchema> {
+  readonly params: Static<P>;
+  readonly query: Static<Q>;
+  readonly body: Static<B>;
+  /** The headers that the route declares, by their names in lower case; an empty one is none. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The caller's Idempotency-Key header, if any. */
+  readonly idempotencyKey: string | undefined;
+}
+
+export interface RouteResponse {
+  readonly schema?: TSchema;
+  readonly description: string;
+  /** Of a stream, e.g. "text/event-stream"; JSON by default. */
+  readonly contentType?: string;
+}
+
+export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSchema> {
+  readonly method: Method;
+  /** With ":name" parameters, e.g. "/v1/wallets/:id". */
+  readonly path: string;
+  readonly operationId: string;
+  /** The module, as the docs group them, e.g. "Wallets". */
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** undefined: public, no token. */
+  readonly scope: Scope | undefined;
+  /** Which of the tenant's allowances it takes from; `none`: from no one's. */
+  readonly limitClass: 'reads' | 'writes' | 'none';
+  /** In production the caller also needs `preview:<module>`. */
+  readonly preview?: PreviewModule;
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  /** Headers that it reads, by their names in lower case: strings. */
+  readonly headers?: TObject;
+  /** An absent body counts as {} (POSTs whose body is optional). */
+  readonly bodyOptional?: boolean;
+  /** Success statuses and their schemas; 204 has none. Errors are the same everywhere and are added by the toolkit. */
+  readonly responses: Readonly<Record<number, RouteResponse>>;
+  /** Error kinds beyond those of every route (400, 401, 403, 429, 500, 503), for the document: 404, 409, 422. */
+  readonly errors?: readonly (404 | 409 | 422)[];
+  /** Takes an Idempotency-Key. Default: true for POST, false otherwise. */
+  readonly idempotent?: boolean;
+  /** Where else than in the header the idempotency key may stand: a field of the body. */
+  readonly idempotencyField?: string;
+  /** True for a request that changes nothing although it is a POST, e.g. a dry run: no idempotency record is made. */
+  readonly isReadOnly?: (input: RouteInput<P, Q, B>) => boolean;
+  readonly handle: (context: RequestContext, input: RouteInput<P, Q, B>) => Promise<Answer>;
+}
+
+/** A route whose types were checked where it was made. */
+export type Route = RouteSpec<TSchema, TSchema, TSchema>;
+
+export function route<P extends TSchema, Q extends TSchema, B extends TSchema>(spec: RouteSpec<P, Q, B>): Route {
+  return spec as unknown as Route;
+}

@@ -1,0 +1,14 @@
+/** Addresses in lists and screenings: one that is no address would never be found, and must not look clear. */
+import { type AddressProblem, addressProblem } from '../../networks/addresses.ts';
+import { type NetworkId, networkIds } from '../../networks/networks.ts';
+
+/**
+ * What is wrong with an address of one network, or (null) of any. An address of another network of the same kind (a main
+ * network's) is none of ours and may be listed for any.
+ */
+export function listedAddressProblem(network: NetworkId | null, address: string): AddressProblem | undefined {
+  if (network !== null) return addressProblem(network, address);
+  const problems = networkIds.map((id) => addressProblem(id, address));
+  if (problems.some((problem) => problem === undefined || problem === 'wrong_network')) return undefined;
+  return problems.find((problem) => problem === 'invalid_checksum') ?? 'invalid_format';
+}

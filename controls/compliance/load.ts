@@ -1,0 +1,68 @@
+/**
+ * The lists that hold for a tenant now. Which they are is read every time (one small record, with the other judges'); a
+ * version's entries are read once per process.
+ */
+import type { RequestContext } from '../../api/route.ts';
+import { BoundedCache } from '../rules/bounded-cache.ts';
+import { type CatalogRecord, catalogOf, type ListEntry } from '../rules/catalog.ts';
+import { type IndexedList, indexList, type ListVersionRecord, listVersionId, listVersionType } from './list.ts';
+import { builtInLists } from './test-lists.ts';
+
+/** Entries that stay in memory, over all tenants and lists. */
+const cachedEntriesMax = 300_000;
+const indexed = new BoundedCache<IndexedList>(cachedEntriesMax);
+
+/** The store is another: a version that is made from now on may be called like one that is kept here. */
+export function forgetLists(): void {
+  indexed.clear();
+}
+
+/** The lists of a tenant, its own and those that it started with and did not replace. */
+export function listEntries(context: RequestContext, catalog: CatalogRecord): readonly ListEntry[] {
+  const { tenant, principal } = context;
+  const untouched = builtInLists(tenant, principal.environment)
+    .filter(({ name }) => !catalog.lists.some((entry) => entry.name === name))
+    .map(({ listId: id, name, kind, entries }) => ({
+      id,
+      name,
+      kind,
+      version: 1,
+      entryCount: entries.length,
+      createdAtMs: 0,
+      updatedAtMs: 0,
+    }));
+  return [...untouched, ...catalog.lists];
+}
+
+export async function currentLists(context: RequestContext): Promise<readonly IndexedList[]> {
+  const entries = listEntries(context, await catalogOf(context));
+  const found = entries.map((entry) => indexed.get(cacheKey(context, entry.id, entry.version)));
+  const missing = entries.filter((_, index) => found[index] === undefined);
+  const loaded = new Map<string, IndexedList>();
+  await Promise.all(
+    missing.map(async ({ id, version }) => {
+      const list = await listVersion(context, id, version);
+      if (list === undefined) throw new Error(`list ${id} has no version ${version}`);
+      const searchable = indexList(list);
+      indexed.set(cacheKey(context, id, version), searchable, Math.max(1, searchable.entryCount));
+      loaded.set(id, searchable);
+    }),
+  );
+  return entries.map((entry, index) => found[index] ?? loaded.get(entry.id)!);
+}
+
+/** One version, with its entries; undefined when there is none. */
+export async function listVersion(
+  context: RequestContext,
+  listId: string,
+  version: number,
+): Promise<ListVersionRecord | undefined> {
+  const { tenant, principal, store } = context;
+  const builtIn = builtInLists(tenant, principal.environment).find((list) => list.listId === listId);
+  if (builtIn !== undefined && version === 1) return builtIn;
+  return await store.read(tenant, listVersionType, listVersionId(listId, version));
+}
+
+function cacheKey({ tenant }: RequestContext, listId: string, version: number): string {
+  return `${tenant} ${listVersionId(listId, version)}`;
+}

@@ -1,0 +1,66 @@
+/** What several policies say together, and what no token could approve. Pure. */
+import type { PolicyDecision, TransactionFacts } from '../../custody/intents/facts.ts';
+import { strictest } from './evaluate.ts';
+
+const strength = { allow: 0, require_approval: 1, deny: 2 } as const;
+
+/**
+ * The strictest of them: deny beats require_approval beats allow. Those that ask for approvals ask together, as several
+ * rules of one policy do: the highest quorum, approvers whom all of them accept, the shortest time; where no approver could
+ * satisfy that, it is a denial. The decision is the first policy's and names the others. Of several policies, rules are
+ * named with theirs: ids of rules have no slash. At least one decision.
+ */
+export function strictestOf(decisions: readonly PolicyDecision[]): PolicyDecision {
+  const [first, ...others] = decisions;
+  if (first === undefined) throw new Error('no policy has decided');
+  if (others.length === 0) return first;
+  const terms = decisions.flatMap(({ approvals }) => approvals ?? []);
+  const approvals = terms.length === 0 ? undefined : strictest(terms);
+  const gravest = decisions.map(({ decision }) => decision).reduce((a, b) => (strength[a] >= strength[b] ? a : b));
+  const isImpossible = gravest === 'require_approval' && approvals === undefined;
+  const reason = decisions.map(({ policy, reason: why }) => `policy ${policy.name}: ${why}`).join('; ');
+  return {
+    ...first,
+    decision: isImpossible ? 'deny' : gravest,
+    alsoPolicies: others.map(({ policy }) => policy),
+    matchedRules: [
+      ...new Set(
+        decisions.flatMap(({ policy, matchedRules }) => matchedRules.map((rule) => ruleOf(policy.name, rule))),
+      ),
+    ],
+    trace: decisions.flatMap(({ policy, trace }, index) =>
+      trace
+        // What stands in no policy stands in every trace: once is enough.
+        .filter(({ rule }) => index === 0 || !isNobodys(rule))
+        .map((line) => ({ ...line, rule: ruleOf(policy.name, line.rule) })),
+    ),
+    approvals: gravest === 'require_approval' ? approvals : undefined,
+    reason: isImpossible ? `${reason}; no approvers satisfy all of them` : reason,
+  };
+}
+
+/** Who makes an intent has no vote on it. Approvals that cannot come together without that vote are a denial. */
+export function withVoters(
+  { initiator }: Pick<TransactionFacts, 'initiator'>,
+  decided: PolicyDecision,
+): PolicyDecision {
+  const { approvals, decision } = decided;
+  if (decision !== 'require_approval' || approvals === undefined || approvals.approvers.length === 0) return decided;
+  const voters = approvals.approvers.filter((approver) => approver !== initiator).length;
+  if (voters >= approvals.quorum) return decided;
+  return {
+    ...decided,
+    decision: 'deny',
+    approvals: undefined,
+    reason: `${decided.reason}; only ${voters} of the approvers may vote, since who asks has no vote`,
+  };
+}
+
+/** Rules that stand in no policy have a colon. */
+function isNobodys(rule: string): boolean {
+  return rule.includes(':');
+}
+
+function ruleOf(policy: string, rule: string): string {
+  return isNobodys(rule) ? rule : `${policy}/${rule}`;
+}

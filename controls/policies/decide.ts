@@ -1,0 +1,130 @@
+/**
+ * Deciding a transaction: the last of the three judges.
+ *
+ * The tenant's `default` policy, the wallet's and the one that an intent names are all evaluated, and the strictest
+ * decision wins: a policy named in the request can only make the decision stricter.
+ *
+ * A version in mode dry_run decides nothing: what applies is the newest version of the same policy that is enforced. Where
+ * there is none, that policy has no say. So a dry run can neither block a transfer nor let one through; its own verdict is
+ * recorded beside the decision.
+ *
+ * The change of a decision holds what it rests on: the versions that it was made with, and what its rules have read of the
+ * wallet's history and balance. When any of that changes first, the store refuses it, and it is made anew.
+ */
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { RequestContext } from '../../api/route.ts';
+import type { Judged } from '../../custody/intents/deciders.ts';
+import type {
+  DryRunDecision,
+  PolicyDecision,
+  RiskResult,
+  ScreeningResult,
+  TransactionFacts,
+} from '../../custody/intents/facts.ts';
+import { ruleInputOf } from '../risk/assess.ts';
+import { decisiveHabits } from '../risk/habits.ts';
+import { catalogGuard } from '../rules/catalog.ts';
+import { judgementOf, judgementPut, sibling } from '../rules/judgement.ts';
+import { mergeReads, type StateReads } from '../rules/reads.ts';
+import { stateGuards } from '../rules/state-guards.ts';
+import { strictestOf, withVoters } from './combine.ts';
+import { approvalTimeoutDefaultS, defaultPolicyName } from './default-policy.ts';
+import { type CompiledPolicy, evaluatePolicy } from './evaluate.ts';
+import { findPolicy, loadPolicy } from './load.ts';
+
+/**
+ * The decision and its judgement: one record, which also is the screening's report and the score's. `policyNames`: of the
+ * wallet and of the intent, as far as they name one; `default` decides with them. Throws ServiceError for an unknown name.
+ */
+export async function decideTransaction(
+  context: RequestContext,
+  facts: TransactionFacts,
+  screening: ScreeningResult,
+  risk: RiskResult,
+  policyNames: readonly string[],
+): Promise<Judged<PolicyDecision>> {
+  const id = sibling(facts.id, 'dec');
+  const names = [...new Set([...policyNames, defaultPolicyName])];
+  const policies = await Promise.all(names.map((name) => policyInForce(context, name)));
+  const enforced = policies.flatMap(({ enforced }) => enforced ?? []);
+  const decisions = enforced.map((policy) => decisionOf(id, policy, facts, screening, risk));
+  const [dryRun] = policies.flatMap(({ trial }) =>
+    trial === undefined ? [] : dryRunOf(trial, facts, screening, risk),
+  );
+  const together = withHuman(facts, strictestOf(decisions));
+  const result = withVoters(facts, dryRun === undefined ? together : { ...together, dryRun });
+  const judgement = judgementPut(judgementOf(context, id, facts, screening, risk, result));
+  const guards = [...stateGuards(facts, readsOf(enforced, facts, risk)), await catalogGuard(context)];
+  return { result, change: { puts: [judgement], guards } };
+}
+
+interface PolicyInForce {
+  /** Undefined while all of its versions are dry runs. */
+  readonly enforced: CompiledPolicy | undefined;
+  /** Its newest version, while that is a dry run. */
+  readonly trial: CompiledPolicy | undefined;
+}
+
+async function policyInForce(context: RequestContext, name: string): Promise<PolicyInForce> {
+  const entry = await findPolicy(context, name);
+  if (entry === undefined) {
+    throw new ServiceError('invalidRequest', `no policy is named ${name}`, {
+      details: [{ field: 'policy', issue: 'unknown_policy', message: 'takes the name of a policy' }],
+    });
+  }
+  const { id, version, enforcedVersion } = entry;
+  const [newest, enforced] = await Promise.all([
+    loadPolicy(context, id, version),
+    enforcedVersion === null ? undefined : loadPolicy(context, id, enforcedVersion),
+  ]);
+  return { enforced, trial: newest.record.mode === 'dry_run' ? newest : undefined };
+}
+
+/** What all these policies read of the state, with what the score reads for them. */
+function readsOf(policies: readonly CompiledPolicy[], facts: TransactionFacts, risk: RiskResult): StateReads {
+  const reads = mergeReads(...policies.flatMap(({ rules }) => rules.map(({ condition }) => condition.reads)));
+  return mergeReads(reads, decisiveHabits(facts, risk, reads));
+}
+
+/** What a wallet that always wants a human asks for when its policy allows without one. */
+const humanApproval = { quorum: 1, approvers: [], timeoutS: approvalTimeoutDefaultS };
+const humanRule = 'wallet:human_required';
+
+/** The stricter of what the policy and the wallet ask for. */
+function withHuman({ wantsHuman }: TransactionFacts, decided: PolicyDecision): PolicyDecision {
+  if (wantsHuman !== true || decided.decision !== 'allow') return decided;
+  return {
+    ...decided,
+    decision: 'require_approval',
+    approvals: humanApproval,
+    matchedRules: [...decided.matchedRules, humanRule],
+    trace: [...decided.trace, { rule: humanRule, effect: 'require_approval', matched: true, result: 'true' }],
+    reason: `${decided.reason}; the wallet requires a human approval`,
+  };
+}
+
+/** The decision of exactly this version, whatever its mode. */
+export function decisionOf(
+  id: string,
+  policy: CompiledPolicy,
+  facts: TransactionFacts,
+  screening: ScreeningResult,
+  risk: RiskResult,
+): PolicyDecision {
+  const verdict = evaluatePolicy(policy, ruleInputOf(facts, screening, risk), screening.decision);
+  return withVoters(facts, { id, ...verdict, policy: identityOf(policy), mode: policy.record.mode });
+}
+
+function dryRunOf(
+  policy: CompiledPolicy,
+  facts: TransactionFacts,
+  screening: ScreeningResult,
+  risk: RiskResult,
+): DryRunDecision {
+  const { decision, matchedRules, trace } = decisionOf('', policy, facts, screening, risk);
+  return { policy: identityOf(policy), decision, matchedRules, trace };
+}
+
+function identityOf({ record }: CompiledPolicy): PolicyDecision['policy'] {
+  return { name: record.name, id: record.policyId, version: record.policyVersion };
+}

@@ -1,0 +1,18 @@
+/** The three judges and the receipt, as the intents room calls them. */
+
+import type { Deciders } from '../../custody/intents/deciders.ts';
+import { screenTransaction } from '../compliance/screening.ts';
+import { receiptClaims } from '../receipts/claims.ts';
+import type { ReceiptSigner } from '../receipts/signer.ts';
+import { assessTransaction } from '../risk/assess.ts';
+import { decideTransaction } from './decide.ts';
+
+export function makeDeciders({ signer }: { readonly signer: ReceiptSigner }): Deciders {
+  return {
+    screen: screenTransaction,
+    assess: assessTransaction,
+    decide: decideTransaction,
+    receipt: ({ tenant }, facts, decision, risk) =>
+      signer.sign(receiptClaims(tenant, 'transaction_intent', facts, decision, risk)),
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * What a policy says of a transaction. Pure.
+ *
+ * Every rule is evaluated; their order means nothing. deny beats require_approval beats allow, and where nothing matches
+ * the answer is deny. A rule that cannot be evaluated matches if it denies or asks for approval, and never if it allows.
+ * What compliance blocks is denied whatever the rules say: a policy decides within what compliance leaves open.
+ */
+import type { PolicyDecision, PolicyTraceLine, ScreeningDecision } from '../../custody/intents/facts.ts';
+import type { RuleInput } from '../rules/language.ts';
+import type { Rule } from '../rules/rule.ts';
+import type { ApprovalTerms, PolicyEffect, PolicyRule, PolicyVersionRecord } from './record.ts';
+
+export interface CompiledPolicy {
+  readonly record: PolicyVersionRecord;
+  readonly rules: readonly { readonly rule: PolicyRule; readonly condition: Rule }[];
+}
+
+export type Verdict = Pick<PolicyDecision, 'decision' | 'matchedRules' | 'trace' | 'approvals' | 'reason'>;
+
+/** How the rule that nobody writes is named in traces; ids of rules have no colon. */
+export const complianceRule = 'compliance:blocked';
+
+export function evaluatePolicy(policy: CompiledPolicy, input: RuleInput, screening: ScreeningDecision): Verdict {
+  const evaluated = policy.rules.map(({ rule, condition }) => evaluateRule(rule, condition, input));
+  const floor: readonly Evaluated[] =
+    screening === 'blocked'
+      ? [{ rule: { id: complianceRule, effect: 'deny', approvals: null }, matched: true, result: 'blocked' }]
+      : [];
+  const lines = [...floor, ...evaluated];
+  const trace: readonly PolicyTraceLine[] = lines.map(({ rule, matched, result }) => ({
+    rule: rule.id,
+    effect: rule.effect,
+    matched,
+    result,
+  }));
+  const matching = (effect: PolicyEffect): readonly Evaluated[] =>
+    lines.filter(({ rule, matched }) => matched && rule.effect === effect);
+  const verdict = (decision: PolicyEffect, matched: readonly Evaluated[], reason: string): Verdict => ({
+    decision,
+    matchedRules: matched.map(({ rule }) => rule.id),
+    trace,
+    approvals: undefined,
+    reason,
+  });
+
+  const denying = matching('deny');
+  if (denying.length > 0) return verdict('deny', denying, `denied by ${names(denying)}`);
+  const asking = matching('require_approval');
+  if (asking.length > 0) {
+    const terms = strictest(asking.flatMap(({ rule }) => rule.approvals ?? []));
+    if (terms === undefined) {
+      return verdict('deny', asking, `no approvers satisfy ${names(asking)} together`);
+    }
+    const plural = terms.quorum === 1 ? 'approval' : 'approvals';
+    const asked = verdict('require_approval', asking, `${terms.quorum} ${plural} needed by ${names(asking)}`);
+    return { ...asked, approvals: terms };
+  }
+  const allowing = matching('allow');
+  if (allowing.length > 0) return verdict('allow', allowing, `allowed by ${names(allowing)}`);
+  return verdict('deny', [], 'no rule matches, and what no rule allows is denied');
+}
+
+interface Evaluated {
+  readonly rule: Pick<PolicyRule, 'id' | 'effect' | 'approvals'>;
+  readonly matched: boolean;
+  readonly result: string;
+}
+
+function evaluateRule(rule: PolicyRule, condition: Rule, input: RuleInput): Evaluated {
+  const value = condition.evaluate(input);
+  if (typeof value === 'boolean') return { rule, matched: value, result: String(value) };
+  return { rule, matched: rule.effect !== 'allow', result: `error: ${value.failure}` };
+}
+
+function names(lines: readonly Evaluated[]): string {
+  return `rule${lines.length === 1 ? '' : 's'} ${lines.map(({ rule }) => rule.id).join(', ')}`;
+}
+
+/**
+ * All terms at once: the highest quorum, only approvers whom every rule that names approvers names, the shortest time.
+ * Undefined when nobody could satisfy that.
+ */
+export function strictest(terms: readonly ApprovalTerms[]): ApprovalTerms | undefined {
+  const quorum = Math.max(...terms.map((term) => term.quorum));
+  const timeoutS = Math.min(...terms.map((term) => term.timeoutS));
+  const named = terms.map(({ approvers }) => approvers).filter((approvers) => approvers.length > 0);
+  if (named.length === 0) return { quorum, approvers: [], timeoutS };
+  const approvers = named[0]!.filter((approver) => named.every((others) => others.includes(approver)));
+  return approvers.length < quorum ? undefined : { quorum, approvers, timeoutS };
+}

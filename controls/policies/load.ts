@@ -1,0 +1,55 @@
+/** The policies that hold for a tenant now: which, is read every time; a version is read and compiled once per process. */
+import type { RequestContext } from '../../api/route.ts';
+import { BoundedCache } from '../rules/bounded-cache.ts';
+import { type CatalogRecord, catalogOf, type PolicyEntry, versionKey } from '../rules/catalog.ts';
+import { compileStored } from '../rules/rule.ts';
+import { builtInEntry, builtInPolicy, defaultPolicyName } from './default-policy.ts';
+import type { CompiledPolicy } from './evaluate.ts';
+import { type PolicyVersionRecord, policyVersionType } from './record.ts';
+
+/** Characters of policies' rules that stay in memory, over all tenants. */
+const cachedCharsMax = 1_000_000;
+const compiled = new BoundedCache<CompiledPolicy>(cachedCharsMax);
+
+/** The store is another: a version that is made from now on may be called like one that is kept here. */
+export function forgetPolicies(): void {
+  compiled.clear();
+}
+
+/** The policies of a tenant; `default` is there from the beginning. */
+export function policyEntries({ tenant }: RequestContext, { policies }: CatalogRecord): readonly PolicyEntry[] {
+  const isReplaced = policies.some(({ name }) => name === defaultPolicyName);
+  return isReplaced ? policies : [builtInEntry(tenant), ...policies];
+}
+
+/** The policy of this name, if the tenant has it. One small read. */
+export async function findPolicy(context: RequestContext, name: string): Promise<PolicyEntry | undefined> {
+  return policyEntries(context, await catalogOf(context)).find((entry) => entry.name === name);
+}
+
+/** Throws Error when there is no such version. */
+export async function loadPolicy(context: RequestContext, id: string, version: number): Promise<CompiledPolicy> {
+  const key = `${context.tenant} ${versionKey(id, version)}`;
+  const known = compiled.get(key);
+  if (known !== undefined) return known;
+  const record = await policyVersion(context, id, version);
+  if (record === undefined) throw new Error(`policy ${id} has no version ${version}`);
+  const rules = record.rules.map((rule) => ({ rule, condition: compileStored(rule.when, 'policy') }));
+  const policy = { record, rules };
+  compiled.set(
+    key,
+    policy,
+    record.rules.reduce((chars, { when }) => chars + when.length, key.length),
+  );
+  return policy;
+}
+
+export async function policyVersion(
+  { tenant, store }: RequestContext,
+  id: string,
+  version: number,
+): Promise<PolicyVersionRecord | undefined> {
+  const builtIn = builtInPolicy(tenant);
+  if (id === builtIn.policyId && version === 1) return builtIn;
+  return await store.read(tenant, policyVersionType, versionKey(id, version));
+}

@@ -1,0 +1,163 @@
+/** The policy routes. An evaluation is recorded, so it asks for `policies:write`. */
+import Type from 'typebox';
+import { listBody, readPage } from '../../api/pages.ts';
+import { type RequestContext, type Route, route } from '../../api/route.ts';
+import { Closed, ListOf, PathId, pageQuery, WholeNumberText } from '../../api/schema-kit.ts';
+import { noSuch } from '../../api/visibility.ts';
+import { screenTransaction } from '../compliance/screening.ts';
+import { receiptClaims } from '../receipts/claims.ts';
+import type { ReceiptSigner } from '../receipts/signer.ts';
+import { assessTransaction } from '../risk/assess.ts';
+import { factsOfRequest } from '../risk/transaction.ts';
+import { catalogOf, newestFirst, type PolicyEntry, pageOfEntries } from '../rules/catalog.ts';
+import { decisionsIndex, judgementOf, judgementPut, judgementType, maySee } from '../rules/judgement.ts';
+import { needWholeTenant } from '../rules/tenant-wide.ts';
+import { decisionOf } from './decide.ts';
+import { loadPolicy, policyEntries, policyVersion } from './load.ts';
+import { Decision, EvaluateBody, Evaluation, Policy, PolicyBody } from './schemas.ts';
+import { decisionView, isDecided, policyView } from './view.ts';
+import { nextPolicyVersion } from './write-policy.ts';
+
+const shared = { tag: 'Policy', preview: 'policies' } as const;
+const params = Closed({ id: PathId('id of the policy') });
+
+export function policyRoutes(signer: ReceiptSigner): readonly Route[] {
+  return [createPolicy, listPolicies, getPolicy, evaluateRoute(signer), listDecisions];
+}
+
+const createPolicy = route({
+  ...shared,
+  method: 'POST',
+  path: '/v1/policies',
+  operationId: 'putPolicy',
+  summary: 'Make a policy, or the next version of one',
+  description:
+    'A new name is version 1; the same name makes the next version, and versions never change. Rules have no order: `deny` beats `require_approval` beats `allow`, and what no rule allows is denied. A version in mode `dry_run` is evaluated and shown beside each decision and decides nothing: the newest version in mode `enforce` does, or else the policy `default`.',
+  scope: 'policies:write',
+  limitClass: 'writes',
+  body: PolicyBody,
+  responses: { 201: { schema: Policy, description: 'the new version, with warnings about rules without effect' } },
+  errors: [409],
+  handle: async (context, { body }) => {
+    needWholeTenant(context.principal);
+    const { view, change } = await nextPolicyVersion(context, body);
+    return { status: 201, body: view, change };
+  },
+});
+
+const listPolicies = route({
+  ...shared,
+  method: 'GET',
+  path: '/v1/policies',
+  operationId: 'listPolicies',
+  summary: 'List the policies in their newest versions',
+  description: 'Every tenant starts with the policy `default`.',
+  scope: 'policies:read',
+  limitClass: 'reads',
+  query: Closed(pageQuery),
+  responses: { 200: { schema: ListOf('policies', Policy), description: 'newest first' } },
+  handle: async (context, { query }) => {
+    const request = readPage(context, 'policies', query);
+    const page = pageOfEntries(newestFirst(policyEntries(context, await catalogOf(context))), request.query);
+    const items = await Promise.all(
+      page.items.map(async (entry) => policyView(entry, (await loadPolicy(context, entry.id, entry.version)).record)),
+    );
+    return {
+      status: 200,
+      body: listBody('policies', { ...page, items, balances: new Map() }, (view) => view, request),
+    };
+  },
+});
+
+const getPolicy = route({
+  ...shared,
+  method: 'GET',
+  path: '/v1/policies/:id',
+  operationId: 'getPolicy',
+  summary: 'Read a version of a policy',
+  scope: 'policies:read',
+  limitClass: 'reads',
+  params,
+  query: Closed({
+    version: Type.Optional(WholeNumberText('^[1-9][0-9]{0,8}$', 1, 999_999_999, 'the newest by default')),
+  }),
+  responses: { 200: { schema: Policy, description: 'the version' } },
+  errors: [404],
+  handle: async (context, { params: { id }, query }) => {
+    const entry = await policyOf(context, id);
+    const version = query.version === undefined ? entry.version : Number(query.version);
+    const record = version > entry.version ? undefined : await policyVersion(context, entry.id, version);
+    if (record === undefined) throw noSuch('policy version');
+    return { status: 200, body: policyView(entry, record) };
+  },
+});
+
+function evaluateRoute(signer: ReceiptSigner): Route {
+  return route({
+    ...shared,
+    method: 'POST',
+    path: '/v1/policies/:id/evaluate',
+    operationId: 'evaluatePolicy',
+    summary: 'Ask what a policy would decide',
+    description:
+      'The newest version, also in mode `dry_run`, of a transaction by its intent or spelled out. The decision is recorded; no intent is changed.',
+    scope: 'policies:write',
+    limitClass: 'writes',
+    params,
+    body: EvaluateBody,
+    responses: { 200: { schema: Evaluation, description: 'the decision, why, and a receipt of it' } },
+    errors: [404],
+    handle: async (context, { params: { id: policyId }, body }) => {
+      const entry = await policyOf(context, policyId);
+      const id = context.newId('dec');
+      const facts = await factsOfRequest(context, body, id);
+      const { result: screening } = await screenTransaction(context, { ...facts, id });
+      const { result: risk } = await assessTransaction(context, facts, screening);
+      const policy = await loadPolicy(context, entry.id, entry.version);
+      const decision = decisionOf(id, policy, facts, screening, risk);
+      const record = judgementOf(context, id, facts, screening, risk, decision);
+      const receipt = signer.sign(receiptClaims(context.tenant, 'evaluation', facts, decision, risk));
+      if (!isDecided(record)) throw new Error('a decision was recorded without itself');
+      return {
+        status: 200,
+        body: { ...decisionView(record), policy_receipt: receipt },
+        change: { puts: [judgementPut(record)] },
+      };
+    },
+  });
+}
+
+const listDecisions = route({
+  ...shared,
+  method: 'GET',
+  path: '/v1/policies/:id/decisions',
+  operationId: 'listPolicyDecisions',
+  summary: 'List what a policy decided',
+  description: 'Of intents and evaluations, over all of its versions, for 30 days; dry runs, too.',
+  scope: 'policies:read',
+  limitClass: 'reads',
+  params,
+  query: Closed(pageQuery),
+  responses: { 200: { schema: ListOf('decisions', Decision), description: 'newest first' } },
+  errors: [404],
+  handle: async (context, { params: { id }, query }) => {
+    const { store, tenant, principal } = context;
+    const entry = await policyOf(context, id);
+    const request = readPage(context, `policies/${entry.id}/decisions`, query);
+    const page = await store.list(tenant, judgementType, {
+      indices: [decisionsIndex(entry.id)],
+      order: 'newest',
+      ...request.query,
+    });
+    // A page may be shorter than its limit: decisions outside of the token's connections do not exist for it.
+    const items = page.items.filter((record) => maySee(principal, record)).filter(isDecided);
+    return { status: 200, body: listBody('decisions', { ...page, items }, decisionView, request) };
+  },
+});
+
+/** Throws ServiceError 404. */
+async function policyOf(context: RequestContext, policyId: string): Promise<PolicyEntry> {
+  const entry = policyEntries(context, await catalogOf(context)).find(({ id }) => id === policyId);
+  if (entry === undefined) throw noSuch('policy');
+  return entry;
+}

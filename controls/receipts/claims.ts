@@ -1,0 +1,62 @@
+/** What a policy receipt says. docs/wallet-api.md explains how to verify one. */
+import type { PolicyDecision, RiskResult, TransactionFacts } from '../../custody/intents/facts.ts';
+
+export const receiptIssuer = 'signmesh';
+
+/** Only a receipt of purpose `transaction_intent` stands for a decision on money. */
+export type ReceiptPurpose = 'transaction_intent' | 'evaluation';
+
+export interface ReceiptClaims {
+  readonly iss: typeof receiptIssuer;
+  /** Whole seconds since the epoch, RFC 7519. */
+  readonly iat: number;
+  /** The decision's id. */
+  readonly jti: string;
+  /** The intent's id; of an evaluation, its own id. */
+  readonly sub: string;
+  readonly purpose: ReceiptPurpose;
+  readonly tenant: string;
+  readonly decision: PolicyDecision['decision'];
+  readonly policy: { readonly name: string; readonly id: string; readonly version: number };
+  /** The policies that decided beside it, where there were several. */
+  readonly also_policies?: readonly ReceiptClaims['policy'][];
+  readonly matched_rules: readonly string[];
+  readonly risk_score: number;
+  readonly transaction: {
+    readonly wallet_id: string;
+    readonly asset: string;
+    /** Decimal. */
+    readonly amount: string;
+    readonly network: string;
+    readonly to: string;
+  };
+}
+
+export function receiptClaims(
+  tenant: string,
+  purpose: ReceiptPurpose,
+  facts: TransactionFacts,
+  decision: PolicyDecision,
+  risk: RiskResult,
+): ReceiptClaims {
+  return {
+    iss: receiptIssuer,
+    iat: Math.floor(facts.nowMs / 1000),
+    jti: decision.id,
+    sub: facts.id,
+    purpose,
+    tenant,
+    decision: decision.decision,
+    policy: decision.policy,
+    ...(decision.alsoPolicies === undefined ? {} : { also_policies: decision.alsoPolicies }),
+    matched_rules: decision.matchedRules,
+    risk_score: risk.score,
+    transaction: {
+      wallet_id: facts.walletId,
+      asset: facts.asset,
+      amount: facts.amount,
+      network: facts.network,
+      to: facts.toAddress,
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** Scoring a transaction: the second of the three judges. */
+
+import type { RequestContext } from '../../api/route.ts';
+import type { Judged } from '../../custody/intents/deciders.ts';
+import type { RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
+import { magicOutcome } from '../../providers/port/magic.ts';
+import { makeRuleInput, type RuleInput } from '../rules/language.ts';
+import { mergeReads } from '../rules/reads.ts';
+import { stateGuards } from '../rules/state-guards.ts';
+import { currentRiskRules } from './load.ts';
+import { scoreOf } from './score.ts';
+
+/**
+ * The score is part of the intent's judgement, which the policy's decision writes. The change holds only what the
+ * tenant's rules have read of the state; what the built-in factors read matters to some policies alone (habits.ts).
+ */
+export async function assessTransaction(
+  context: RequestContext,
+  facts: TransactionFacts,
+  screening: ScreeningResult,
+): Promise<Judged<RiskResult>> {
+  const { rules, version } = await currentRiskRules(context);
+  const magic = magicOutcome(context.principal.environment, facts.amount);
+  const input = { facts, screening, magic };
+  const result = scoreOf(input, ruleInputOf(facts, screening, undefined), rules, version);
+  const counting = rules.filter(({ record }) => record.mode === 'enforce');
+  const reads = mergeReads(...counting.map(({ rule }) => rule.reads));
+  return { result, change: { guards: stateGuards(facts, reads) } };
+}
+
+/** What rules are told of a transaction; `risk` when there is a score. */
+export function ruleInputOf(
+  facts: TransactionFacts,
+  screening: ScreeningResult,
+  risk: RiskResult | undefined,
+): RuleInput {
+  const { history } = facts;
+  return makeRuleInput({
+    tx: {
+      asset: facts.asset,
+      network: facts.network,
+      provider: facts.provider,
+      amount: facts.units,
+      amount_decimal: facts.amount,
+      available: facts.availableUnits,
+      to: facts.toAddress,
+      from: facts.fromAddress,
+      wallet_id: facts.walletId,
+      wallet_name: facts.walletName,
+      metadata: facts.metadata,
+      initiator: facts.initiator,
+      decimals: facts.decimals,
+    },
+    compliance: { decision: screening.decision, risk_score: screening.riskScore },
+    history: {
+      intents_last_hour: history.intentsLastHour,
+      intents_last_day: history.intentsLastDay,
+      intents_to_destination: history.intentsToDestination,
+    },
+    nowMs: facts.nowMs,
+    ...(risk === undefined ? {} : { risk: { score: risk.score, level: risk.level, action: risk.action } }),
+  });
+}

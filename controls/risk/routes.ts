@@ -1,0 +1,181 @@
+/** The risk routes. An evaluation is recorded, so it asks for `risk:write`. */
+
+import { listBody, readPage } from '../../api/pages.ts';
+import { type RequestContext, type Route, route } from '../../api/route.ts';
+import { Closed, ListOf, PathId, pageQuery } from '../../api/schema-kit.ts';
+import { noSuch } from '../../api/visibility.ts';
+import type { RiskResult } from '../../custody/intents/facts.ts';
+import { screenTransaction } from '../compliance/screening.ts';
+import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';
+import {
+  type JudgementRecord,
+  judgementOf,
+  judgementPut,
+  judgementType,
+  maySee,
+  scoresIndex,
+  sibling,
+} from '../rules/judgement.ts';
+import { needWholeTenant } from '../rules/tenant-wide.ts';
+import { assessTransaction } from './assess.ts';
+import { riskRulesOf } from './load.ts';
+import { EvaluateBody, RiskRule, RiskRuleBody, RiskRulePatch, RiskScore } from './schemas.ts';
+import { factsOfRequest } from './transaction.ts';
+import { riskRuleView, riskView } from './view.ts';
+import { patchRule, removeRule, writeRule } from './write-rule.ts';
+
+const shared = { tag: 'Risk', preview: 'risk' } as const;
+
+export function riskRoutes(): readonly Route[] {
+  return [evaluate, getScore, createRule, listRules, changeRule, deleteRule];
+}
+
+const evaluate = route({
+  ...shared,
+  method: 'POST',
+  path: '/v1/risk/evaluate',
+  operationId: 'evaluateRisk',
+  summary: 'Score a transaction',
+  description:
+    'By its intent, or spelled out. It is screened first, since that counts. Nothing is decided and no intent is changed; the score is kept for 30 days.',
+  scope: 'risk:write',
+  limitClass: 'writes',
+  body: EvaluateBody,
+  responses: { 200: { schema: RiskScore, description: 'the score and what it is made of' } },
+  errors: [404],
+  handle: async (context, { body }) => {
+    const id = context.newId('rsk');
+    const facts = await factsOfRequest(context, body, id);
+    // The screening is this evaluation's own: the intent's report stays what it was.
+    const { result: screening } = await screenTransaction(context, { ...facts, id });
+    const { result: risk } = await assessTransaction(context, facts, screening);
+    const record = judgementOf(context, id, facts, screening, risk, null);
+    return { status: 200, body: riskView(risk, facts.nowMs), change: { puts: [judgementPut(record)] } };
+  },
+});
+
+const getScore = route({
+  ...shared,
+  method: 'GET',
+  path: '/v1/risk/scores/:txId',
+  operationId: 'getRiskScore',
+  summary: 'Read the newest score of a transaction',
+  scope: 'risk:read',
+  limitClass: 'reads',
+  params: Closed({ txId: PathId('id of the intent, or `tx_id` of an evaluation') }),
+  responses: { 200: { schema: RiskScore, description: 'the score' } },
+  errors: [404],
+  handle: async (context, { params: { txId } }) => {
+    const record = await newestScore(context, txId);
+    if (record === undefined) throw noSuch('risk score');
+    return { status: 200, body: riskView(record.risk, record.createdAtMs) };
+  },
+});
+
+type ScoredRecord = JudgementRecord & { readonly risk: RiskResult };
+
+/** An intent is scored when it is made, and again whenever somebody asks. */
+async function newestScore(context: RequestContext, txId: string): Promise<ScoredRecord | undefined> {
+  const { store, tenant, principal } = context;
+  const isIntent = txId.startsWith('txi_');
+  if (!isIntent && !txId.startsWith('rsk_')) return undefined;
+  const [own, later] = await Promise.all([
+    store.read(tenant, judgementType, isIntent ? sibling(txId, 'dec') : txId),
+    isIntent
+      ? store.list(tenant, judgementType, { indices: [scoresIndex(txId)], order: 'newest', limit: 1 })
+      : undefined,
+  ]);
+  return [later?.items[0], own].find(
+    (record): record is ScoredRecord =>
+      record !== undefined && record.risk !== null && record.txId === txId && maySee(principal, record),
+  );
+}
+
+const createRule = route({
+  ...shared,
+  method: 'POST',
+  path: '/v1/risk/rules',
+  operationId: 'putRiskRule',
+  summary: 'Make a risk rule, or the next version of one',
+  description:
+    'A new name is version 1; the same name makes the next version. A rule in mode `shadow` shows in the factors with what it would add, and counts nowhere. A rule that cannot be evaluated counts if that makes the score higher, and never if it makes it lower.',
+  scope: 'risk:write',
+  limitClass: 'writes',
+  body: RiskRuleBody,
+  responses: { 201: { schema: RiskRule, description: 'the rule, with warnings if it can make no difference' } },
+  errors: [409],
+  handle: async (context, { body }) => {
+    needWholeTenant(context.principal);
+    const { rule, change } = await writeRule(context, body);
+    return { status: 201, body: riskRuleView(rule), change };
+  },
+});
+
+const listRules = route({
+  ...shared,
+  method: 'GET',
+  path: '/v1/risk/rules',
+  operationId: 'listRiskRules',
+  summary: 'List the risk rules of the tenant',
+  description: 'Beside the built-in factors.',
+  scope: 'risk:read',
+  limitClass: 'reads',
+  query: Closed(pageQuery),
+  responses: { 200: { schema: ListOf('rules', RiskRule), description: 'newest first' } },
+  handle: async (context, { query }) => {
+    const request = readPage(context, 'risk/rules', query);
+    const page = pageOfEntries(newestFirst((await catalogOf(context)).riskRules), request.query);
+    const items = (await riskRulesOf(context, page.items)).map(riskRuleView);
+    return { status: 200, body: listBody('rules', { ...page, items, balances: new Map() }, (view) => view, request) };
+  },
+});
+
+const ruleParams = Closed({ id: PathId('id of the rule') });
+
+/** Throws ServiceError 404. */
+async function ruleOf(context: RequestContext, ruleId: string) {
+  const catalog = await catalogOf(context);
+  const entry = catalog.riskRules.find(({ id }) => id === ruleId);
+  const [rule] = entry === undefined ? [] : await riskRulesOf(context, [entry]);
+  if (entry === undefined || rule === undefined) throw noSuch('risk rule');
+  return { catalog, entry, rule };
+}
+
+const changeRule = route({
+  ...shared,
+  method: 'PATCH',
+  path: '/v1/risk/rules/:id',
+  operationId: 'changeRiskRule',
+  summary: 'Change mode, points or priority of a risk rule',
+  description: 'Mode `disabled` takes a rule out without removing it. The change is the rule’s next version.',
+  scope: 'risk:write',
+  limitClass: 'writes',
+  params: ruleParams,
+  body: RiskRulePatch,
+  responses: { 200: { schema: RiskRule, description: 'the new version' } },
+  errors: [404, 409],
+  handle: async (context, { params, body }) => {
+    needWholeTenant(context.principal);
+    const { catalog, entry, rule: before } = await ruleOf(context, params.id);
+    const { rule, change } = patchRule(context, catalog, entry, before, body);
+    return { status: 200, body: riskRuleView(rule), change };
+  },
+});
+
+const deleteRule = route({
+  ...shared,
+  method: 'DELETE',
+  path: '/v1/risk/rules/:id',
+  operationId: 'deleteRiskRule',
+  summary: 'Remove a risk rule',
+  scope: 'risk:write',
+  limitClass: 'writes',
+  params: ruleParams,
+  responses: { 204: { description: 'it is gone; scores that it was part of stay as they are' } },
+  errors: [404, 409],
+  handle: async (context, { params }) => {
+    needWholeTenant(context.principal);
+    const { catalog, entry, rule } = await ruleOf(context, params.id);
+    return { status: 204, change: removeRule(context, catalog, entry, rule) };
+  },
+});

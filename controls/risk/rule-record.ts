@@ -1,0 +1,27 @@
+/** A tenant's own risk rule, as the store keeps it: one record a version, which never changes. */
+import type { RecordType, Versioned } from '../../store/contract.ts';
+
+/** `shadow`: shown in the factors with what it would add, counted nowhere. */
+export const riskRuleModes = ['enforce', 'shadow', 'disabled'] as const;
+export type RiskRuleMode = (typeof riskRuleModes)[number];
+export const riskActions = ['allow', 'review', 'deny'] as const;
+export type RiskAction = (typeof riskActions)[number];
+
+export interface RiskRuleRecord extends Versioned {
+  readonly ruleId: string;
+  readonly ruleVersion: number;
+  readonly name: string;
+  /** CEL, see ../rules. */
+  readonly when: string;
+  /** -100 to 100. */
+  readonly points: number;
+  /** What to do when it matches; null: what the score says. */
+  readonly action: RiskAction | null;
+  /** Of matching rules with an action the one with the lowest number decides; of equal ones the strictest. */
+  readonly priority: number;
+  readonly mode: RiskRuleMode;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+export const riskRuleType: RecordType<RiskRuleRecord> = { name: 'risk_rule', status: () => '', indices: () => [] };

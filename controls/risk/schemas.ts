@@ -1,0 +1,92 @@
+/** What the risk routes take and give. docs/wallet-api.md shows the same. */
+import Type from 'typebox';
+import { Closed, Id, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { JudgeName } from '../rules/judge-name.ts';
+import { ruleLimits } from '../rules/language.ts';
+import { riskActions, riskRuleModes } from './rule-record.ts';
+import { subjectOfEvaluation } from './transaction.ts';
+
+export const EvaluateBody = Closed(subjectOfEvaluation);
+
+const Action = OneOf(riskActions);
+
+export const RiskScore = Closed(
+  {
+    tx_id: Type.String({ description: 'the intent’s id, or `rsk_` and a UUID' }),
+    score: Type.Integer({ minimum: 0, maximum: 100 }),
+    level: OneOf(['low', 'medium', 'high', 'critical']),
+    action: Action,
+    factors: Type.Array(
+      Closed({
+        code: Type.String({ description: 'a built-in factor, or `rule:` and the name of a rule' }),
+        contribution: Type.Integer({ description: 'points; 0 for a rule in shadow' }),
+        evidence: Type.String(),
+      }),
+    ),
+    rules_version: Type.Integer({ minimum: 1 }),
+    created_at: Timestamp,
+  },
+  { title: 'RiskScore' },
+);
+
+/** A rule's expression, in any module. */
+export const Expression = Type.String({
+  minLength: 1,
+  maxLength: ruleLimits.charsMax,
+  description: 'a CEL expression that is true or false',
+  examples: ['tx.asset == "ETH" && tx.amount > units("10")'],
+});
+
+const Points = Type.Integer({ minimum: -100, maximum: 100, description: 'added to the score' });
+const Priority = Type.Integer({
+  minimum: 0,
+  maximum: 1000,
+  description: 'of matching rules with an action, the one with the lowest number decides',
+});
+
+export const RiskRuleBody = Closed(
+  {
+    name: JudgeName,
+    when: Expression,
+    points: Points,
+    action: Type.Optional(OneOf(riskActions, { description: 'replaces what the score says; default: none' })),
+    priority: Type.Optional(Priority),
+    mode: Type.Optional(OneOf(['enforce', 'shadow'], { description: 'default `enforce`' })),
+  },
+  { title: 'PutRiskRule' },
+);
+
+export const RiskRulePatch = Closed(
+  {
+    mode: Type.Optional(OneOf(riskRuleModes)),
+    points: Type.Optional(Points),
+    priority: Type.Optional(Priority),
+  },
+  { minProperties: 1 },
+);
+
+export const Warning = Closed(
+  {
+    rule: Type.String({ description: 'id or name of the rule; empty: all of them' }),
+    code: OneOf(['never_matches', 'always_matches', 'unreachable', 'denies_everything']),
+    message: Type.String(),
+  },
+  { title: 'RuleWarning' },
+);
+
+export const RiskRule = Closed(
+  {
+    id: Id('rul'),
+    name: Type.String(),
+    when: Type.String(),
+    points: Type.Integer(),
+    action: Nullable(Action),
+    priority: Type.Integer(),
+    mode: OneOf(riskRuleModes),
+    version: Type.Integer({ minimum: 1 }),
+    warnings: Type.Array(Warning),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'RiskRule' },
+);

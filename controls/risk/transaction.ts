@@ -1,0 +1,134 @@
+/** A transaction that a caller only asks about, made into the facts that judges see: by its intent, or spelled out. */
+import Type, { type Static } from 'typebox';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { Metadata } from '../../api/metadata.ts';
+import { actorOf } from '../../api/principal.ts';
+import type { RequestContext } from '../../api/route.ts';
+import { Closed, DecimalText, Id } from '../../api/schema-kit.ts';
+import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import type { TransactionFacts } from '../../custody/intents/facts.ts';
+import { historyOf, withoutOwn } from '../../custody/intents/history.ts';
+import { intentType } from '../../custody/intents/record.ts';
+import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
+import { addressProblem, canonicalAddress } from '../../networks/addresses.ts';
+import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { assetOf } from '../../networks/assets.ts';
+
+export const TransactionBody = Closed(
+  {
+    wallet_id: Id('wal'),
+    asset: Type.String({ minLength: 1, maxLength: 20, description: 'asset symbol' }),
+    amount: DecimalText,
+    destination: Closed({ address: Type.String({ minLength: 1, maxLength: 128 }) }),
+    metadata: Type.Optional(Metadata),
+  },
+  { description: 'a transaction as an intent would have it' },
+);
+
+export const subjectOfEvaluation = {
+  intent_id: Type.Optional(Id('txi')),
+  transaction: Type.Optional(TransactionBody),
+} as const;
+
+/** `id`: what a transaction without an intent is called. Throws ServiceError 400 or 404. */
+export async function factsOfRequest(
+  context: RequestContext,
+  body: { readonly intent_id?: string | undefined; readonly transaction?: Static<typeof TransactionBody> | undefined },
+  id: string,
+): Promise<TransactionFacts> {
+  const { intent_id: intentId, transaction } = body;
+  if (intentId !== undefined && transaction !== undefined) {
+    throw refused('transaction', 'invalid_value', 'takes intent_id or transaction, not both');
+  }
+  if (transaction !== undefined) return await factsOfTransaction(context, transaction, id);
+  if (intentId === undefined) throw refused('transaction', 'missing_required', 'takes intent_id or transaction');
+  return await factsOfIntent(context, intentId);
+}
+
+async function factsOfTransaction(
+  context: RequestContext,
+  { wallet_id: walletId, asset: symbol, amount, destination, metadata = {} }: Static<typeof TransactionBody>,
+  id: string,
+): Promise<TransactionFacts> {
+  const { wallet, available } = await walletOf(context, walletId, symbol);
+  const asset = assetOf(symbol);
+  if (asset === undefined || asset.network !== wallet.network) throw refused('transaction.asset', 'unknown_asset');
+  const units = parseAmount(amount, asset.decimals);
+  if (typeof units !== 'bigint') throw refused('transaction.amount', units);
+  const problem = addressProblem(wallet.network, destination.address);
+  if (problem !== undefined) throw refused('transaction.destination.address', problem);
+  const toAddress = canonicalAddress(wallet.network, destination.address);
+  return {
+    ...ofWallet(wallet),
+    id,
+    asset: symbol,
+    amount: formatAmount(units, asset.decimals),
+    units,
+    decimals: asset.decimals,
+    toAddress,
+    availableUnits: available,
+    initiator: actorOf(context.principal),
+    metadata,
+    history: await historyOf(context, wallet.id, toAddress),
+    nowMs: context.nowMs,
+  };
+}
+
+/** As the intent stands now; its amount may be set aside already, so it is counted as available. */
+async function factsOfIntent(context: RequestContext, intentId: string): Promise<TransactionFacts> {
+  const intent = await context.store.read(context.tenant, intentType, intentId);
+  if (intent === undefined || !mayUseConnection(context.principal, intent.connectionId)) {
+    throw noSuch('transaction intent');
+  }
+  const { wallet, available, reserved } = await walletOf(context, intent.walletId, intent.asset);
+  const decimals = assetOf(intent.asset)?.decimals;
+  if (decimals === undefined) throw new Error(`asset ${intent.asset} is not registered`);
+  const units = BigInt(intent.units);
+  return {
+    ...ofWallet(wallet),
+    id: intent.id,
+    asset: intent.asset,
+    amount: intent.amount,
+    units,
+    decimals,
+    toAddress: intent.destination.address,
+    availableUnits: available + (reserved < units ? reserved : units),
+    initiator: intent.initiator,
+    metadata: intent.metadata,
+    // The intent that is asked about is not counted.
+    history: withoutOwn(
+      await historyOf(context, wallet.id, intent.destination.address),
+      context.nowMs,
+      intent.createdAtMs,
+    ),
+    nowMs: context.nowMs,
+  };
+}
+
+function ofWallet(wallet: WalletRecord) {
+  return {
+    walletId: wallet.id,
+    walletName: wallet.name,
+    connectionId: wallet.connectionId,
+    provider: wallet.provider,
+    network: wallet.network,
+    fromAddress: wallet.addresses[0]?.address ?? '',
+  };
+}
+
+async function walletOf(
+  { store, tenant, principal }: RequestContext,
+  walletId: string,
+  asset: string,
+): Promise<{ readonly wallet: WalletRecord; readonly available: bigint; readonly reserved: bigint }> {
+  const found = await store.readWithBalances(tenant, walletType, walletId);
+  if (found === undefined || !mayUseConnection(principal, found.record.connectionId)) throw noSuch('wallet');
+  const { available = 0n, reserved = 0n } = found.balances.get(asset) ?? {};
+  return { wallet: found.record, available, reserved };
+}
+
+function refused(field: string, issue: string, message?: string): ServiceError {
+  return new ServiceError('invalidRequest', `the request is not valid: ${field}`, {
+    details: [{ field, issue, ...(message === undefined ? {} : { message }) }],
+  });
+}

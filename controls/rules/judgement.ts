@@ -1,0 +1,123 @@
+/**
+ * What was decided about a transaction, in one record that never changes: the screening report, the risk score and the
+ * policy's decision. An intent's judgement carries the intent's own UUID (`txi_x` is judged by `dec_x`, scored as `txi_x`,
+ * reported as `rep_x`), so that each is found by its id with one read and an intent writes one record.
+ */
+import { actorOf, type Principal } from '../../api/principal.ts';
+import type { RequestContext } from '../../api/route.ts';
+import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
+import type { Put, RecordType, Versioned } from '../../store/contract.ts';
+
+/** Days that judgements are kept. */
+export const judgementKeepMs = 30 * 24 * 3_600_000;
+
+/** Who or what was screened. */
+export interface ScreeningSubject {
+  readonly type: 'address' | 'individual' | 'organization';
+  readonly address: string | null;
+  readonly network: string | null;
+  readonly name: string | null;
+}
+
+export interface JudgedTransaction {
+  readonly walletId: string;
+  readonly asset: string;
+  readonly amount: string;
+  readonly network: string;
+  readonly to: string;
+}
+
+export interface ScreenedDetails {
+  readonly asset: string | null;
+  readonly amount: string | null;
+  readonly direction: string | null;
+  readonly intentId: string | null;
+}
+
+export interface JudgementRecord extends Versioned {
+  /** The intent, or the evaluation itself. */
+  readonly txId: string;
+  readonly connectionId: string | null;
+  readonly by: string;
+  readonly subject: ScreeningSubject;
+  /** What a caller of /v1/compliance/screen said of the transfer. */
+  readonly details: ScreenedDetails | null;
+  readonly transaction: JudgedTransaction | null;
+  readonly screening: ScreeningResult;
+  readonly risk: RiskResult | null;
+  readonly decision: PolicyDecision | null;
+  readonly createdAtMs: number;
+}
+
+export const judgementType: RecordType<JudgementRecord> = {
+  name: 'judgement',
+  status: () => '',
+  indices: ({ id, txId, decision }) => {
+    if (decision !== null) {
+      const policies = [decision.policy, ...(decision.alsoPolicies ?? []), decision.dryRun?.policy].flatMap(
+        (policy) => policy?.id ?? [],
+      );
+      return [...new Set(policies)].map(decisionsIndex);
+    }
+    return id.startsWith('rsk_') ? [scoresIndex(txId)] : [];
+  },
+};
+
+export function decisionsIndex(policyId: string): string {
+  return `policies:decisions:${policyId}`;
+}
+
+export function scoresIndex(txId: string): string {
+  return `risk:scores:${txId}`;
+}
+
+/** The same UUID under another prefix. */
+export function sibling(id: string, prefix: 'dec' | 'scr' | 'rep' | 'rsk'): string {
+  return `${prefix}_${id.slice(id.indexOf('_') + 1)}`;
+}
+
+export function judgementPut(record: JudgementRecord): Put {
+  return {
+    type: judgementType as unknown as RecordType<Versioned>,
+    before: undefined,
+    after: record,
+    keepMs: judgementKeepMs,
+  };
+}
+
+/** The judgement of a transaction, as far as it went. */
+export function judgementOf(
+  context: RequestContext,
+  id: string,
+  facts: TransactionFacts,
+  screening: ScreeningResult,
+  risk: RiskResult | null,
+  decision: PolicyDecision | null,
+): JudgementRecord {
+  const { walletId, asset, amount, network, toAddress: to } = facts;
+  return {
+    id,
+    version: 1,
+    txId: facts.id,
+    connectionId: facts.connectionId ?? null,
+    by: actorOf(context.principal),
+    subject: destinationOf(facts),
+    details: null,
+    transaction: { walletId, asset, amount, network, to },
+    screening,
+    risk,
+    decision,
+    createdAtMs: facts.nowMs,
+  };
+}
+
+export function destinationOf({ toAddress, network }: TransactionFacts): ScreeningSubject {
+  return { type: 'address', address: toAddress, network, name: null };
+}
+
+/** A token that is limited to connections sees what concerns them, and what it asked for itself. */
+export function maySee(principal: Principal, { connectionId, by }: JudgementRecord): boolean {
+  const { providerConnectionIds: ids } = principal;
+  if (ids === undefined) return true;
+  return connectionId === null ? by === actorOf(principal) : ids.includes(connectionId);
+}

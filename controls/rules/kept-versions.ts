@@ -1,0 +1,37 @@
+/**
+ * Versions that a newer one has replaced. Reports, decisions and receipts name them, so they stay readable for as long as
+ * judgements are kept; then they leave the store, which would grow without end otherwise.
+ */
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { RequestContext } from '../../api/route.ts';
+import { update } from '../../store/changes.ts';
+import type { Put, RecordType, Versioned } from '../../store/contract.ts';
+import { judgementKeepMs } from './judgement.ts';
+
+/** A version as it is stored. Its contents never change; that it was replaced is written down once. */
+export interface ReplaceableVersion extends Versioned {
+  readonly replacedAtMs?: number;
+}
+
+/** Versions of one policy or list that are kept at a time, with the newest. */
+export const keptVersionsMax = 100;
+
+/** Where the replaced versions of a policy or list stand. */
+export function replacedIndices(ownerId: string, { replacedAtMs }: ReplaceableVersion): readonly string[] {
+  return replacedAtMs === undefined ? [] : [`versions:replaced:${ownerId}`];
+}
+
+/** The version leaves the store in 30 days. Nothing for one that has been replaced before. */
+export function replaced<T extends ReplaceableVersion>(type: RecordType<T>, before: T, nowMs: number): readonly Put[] {
+  if (before.replacedAtMs !== undefined) return [];
+  return [update(type, before, { ...before, version: before.version + 1, replacedAtMs: nowMs }, judgementKeepMs)];
+}
+
+/** Throws ServiceError 409 when so many versions are kept that the next one must wait. */
+export async function needRoomForVersion({ store, tenant }: RequestContext, ownerId: string): Promise<void> {
+  const [index = ''] = replacedIndices(ownerId, { id: '', version: 1, replacedAtMs: 0 });
+  // The newest and the next one are not among the replaced ones.
+  if ((await store.count(tenant, index)) < keptVersionsMax - 1) return;
+  const message = `at most ${keptVersionsMax} versions within 30 days`;
+  throw new ServiceError('conflict', message, { details: [{ field: 'name', issue: 'too_many', message }] });
+}

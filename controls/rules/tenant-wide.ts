@@ -1,0 +1,10 @@
+/** What holds for a whole tenant is not for a token that is limited to some of its provider connections. */
+
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { Principal } from '../../api/principal.ts';
+
+/** Throws ServiceError 403. */
+export function needWholeTenant({ providerConnectionIds }: Principal): void {
+  if (providerConnectionIds === undefined) return;
+  throw new ServiceError('insufficientScope', 'a provider-scoped token cannot change what holds for the whole tenant');
+}

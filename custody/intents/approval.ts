@@ -1,0 +1,103 @@
+/**
+ * Votes and cancellations.
+ *
+ * A vote counts once: repeated, it changes nothing and answers with the intent. Somebody who approved may still reject
+ * while the intent awaits others. Who made the intent has no vote, nor has anybody whom the policy does not name: 403.
+ */
+
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { actorOf } from '../../api/principal.ts';
+import type { Answer, RequestContext } from '../../api/route.ts';
+import { merge } from '../../store/changes.ts';
+import type { IntentKick } from './dependencies.ts';
+import { changeOf } from './effects.ts';
+import { walletNotActive } from './judgement.ts';
+import { findIntent, findWallet } from './lookup.ts';
+import { cancelIntent, hasVoted, lastOf, voteOn } from './machine.ts';
+import type { IntentRecord, Vote } from './record.ts';
+import { intentView } from './view.ts';
+
+interface Params {
+  readonly id: string;
+  readonly txId: string;
+}
+
+export interface VoteRequest {
+  readonly decision?: 'approve' | 'reject' | undefined;
+  readonly comment?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly expected_version?: number | undefined;
+}
+
+export async function approveIntent(
+  driver: IntentKick,
+  context: RequestContext,
+  params: Params,
+  request: VoteRequest,
+): Promise<Answer> {
+  const vote = voteOf(context, request);
+  const intent = await findIntent(context, params);
+  if (hasVoted(intent, vote.by, vote.decision)) return { status: 200, body: intentView(intent) };
+  checkVoter(intent, vote.by);
+  checkState(intent, ['pending_approval'], context.nowMs);
+  const { expected_version: expected } = request;
+  if (expected !== undefined && expected !== intent.version) {
+    const message = `the intent is at version ${intent.version}`;
+    throw new ServiceError('conflict', message, {
+      details: [{ field: 'expected_version', issue: 'version_conflict', message }],
+    });
+  }
+  const move = voteOn(intent, vote);
+  const after = lastOf(move);
+  const answer = { status: 200, body: intentView(after) };
+  if (vote.decision === 'reject') return { ...answer, change: changeOf(context, move) };
+  const { wallet } = await findWallet(context, intent.walletId);
+  if (wallet.status !== 'active') throw walletNotActive(wallet.status);
+  return {
+    ...answer,
+    change: merge(changeOf(context, move), { guards: [{ kind: 'status', id: wallet.id, status: 'active' }] }),
+    onRefusal: (refusal) => {
+      if (refusal.kind === 'status') throw walletNotActive(refusal.status);
+      throw new Error(`a vote was refused: ${refusal.kind}`);
+    },
+    ...(after.status === 'approved' ? { afterCommit: () => driver.kick(context.tenant, after, wallet) } : {}),
+  };
+}
+
+export async function cancel(context: RequestContext, params: Params, reason: string | undefined): Promise<Answer> {
+  const intent = await findIntent(context, params);
+  checkState(intent, ['pending_approval', 'approved'], context.nowMs);
+  const move = cancelIntent(intent, actorOf(context.principal), reason ?? null, context.nowMs);
+  return { status: 200, body: intentView(lastOf(move)), change: changeOf(context, move) };
+}
+
+function voteOf({ principal, nowMs }: RequestContext, request: VoteRequest): Vote {
+  const { decision = 'approve', comment = null, reason = null } = request;
+  if (decision === 'reject' && reason === null) {
+    throw new ServiceError('invalidRequest', 'a rejection says why', {
+      details: [{ field: 'reason', issue: 'missing_required', message: 'required to reject' }],
+    });
+  }
+  return { by: actorOf(principal), decision, comment, reason, atMs: nowMs };
+}
+
+function checkVoter(intent: IntentRecord, by: string): void {
+  if (by === intent.initiator) throw mayNot('initiator_may_not_approve', 'who made an intent has no vote on it');
+  if (intent.approvers.length > 0 && !intent.approvers.includes(by)) {
+    throw mayNot('not_an_approver', 'the policy names other approvers for this intent');
+  }
+}
+
+function mayNot(issue: string, message: string): ServiceError {
+  return new ServiceError('insufficientScope', message, { details: [{ field: 'approver', issue, message }] });
+}
+
+/** Nobody has noticed yet that an intent is past its time: then it is expired all the same. */
+function checkState(intent: IntentRecord, allowed: readonly string[], nowMs: number): void {
+  const isAllowed = allowed.includes(intent.status);
+  if (isAllowed && nowMs < intent.expiresAtMs) return;
+  const status = isAllowed ? 'expired' : intent.status;
+  throw new ServiceError('conflict', `the intent is ${status}`, {
+    details: [{ field: 'status', issue: status, message: `this takes an intent that is ${allowed.join(' or ')}` }],
+  });
+}

@@ -1,0 +1,154 @@
+/** Creating an intent, and its dry run. An intent is judged and committed in one step; what follows is the driver's. */
+import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
+import type { Answer, RequestContext } from '../../api/route.ts';
+import { merge } from '../../store/changes.ts';
+import type { CommitRefusal } from '../../store/contract.ts';
+import type { IntentDependencies, IntentKick } from './dependencies.ts';
+import { changeOf } from './effects.ts';
+import type { DryRunDecision } from './facts.ts';
+import { type Judgement, judge, type TransferRequest } from './judgement.ts';
+import { type FoundWallet, findWallet } from './lookup.ts';
+import { type IntentDraft, lastOf, openIntent, type Verdict } from './machine.ts';
+import { intentView, unitsText } from './view.ts';
+
+export async function createIntent(
+  deps: IntentDependencies,
+  driver: IntentKick,
+  context: RequestContext,
+  walletId: string,
+  request: TransferRequest,
+): Promise<Answer> {
+  const found = await findWallet(context, walletId);
+  const judgement = await judge(deps, context, found, request);
+  const { wallet } = found;
+  const { connection, decision } = judgement;
+  const draft = draftOf(deps, context, found, judgement);
+  const move = openIntent(draft, verdictOf(judgement), context.nowMs);
+  const intent = lastOf(move);
+  const change = merge(judgement.change, changeOf(context, move), {
+    guards: [
+      // Its policy and its approval mode were read, and it was active: a wallet that changed is judged anew.
+      { kind: 'version', id: wallet.id, version: wallet.version },
+      // A connection that is being disconnected must not get one more open intent.
+      { kind: 'status', id: connection.id, status: connection.status },
+    ],
+  });
+  return {
+    status: 201,
+    body: intentView(intent),
+    change,
+    onRefusal: refuse,
+    ...(decision.decision === 'allow' ? { afterCommit: () => driver.kick(context.tenant, intent, wallet) } : {}),
+  };
+}
+
+export async function showDecisions(
+  deps: IntentDependencies,
+  context: RequestContext,
+  walletId: string,
+  request: TransferRequest,
+): Promise<Answer> {
+  const judgement = await judge(deps, context, await findWallet(context, walletId), request);
+  const { facts, quote, screening, risk, decision } = judgement;
+  const { fee } = quote;
+  const { dryRun } = decision;
+  return {
+    status: 200,
+    body: {
+      dry_run: true,
+      decision: decision.decision,
+      status: { allow: 'approved', require_approval: 'pending_approval', deny: 'denied' }[decision.decision],
+      reason: decision.reason,
+      sufficient_funds: judgement.sufficientFunds,
+      asset: facts.asset,
+      amount: facts.amount,
+      fee: { asset: fee.asset, reserved: unitsText(fee.asset, fee.units) },
+      screening: {
+        decision: screening.decision,
+        risk_score: screening.riskScore,
+        matches: screening.matches.map((match) => ({
+          list_id: match.listId,
+          list_name: match.listName,
+          kind: match.kind,
+          list_version: match.listVersion,
+          entry: match.entry,
+        })),
+      },
+      risk: {
+        tx_id: risk.txId,
+        score: risk.score,
+        level: risk.level,
+        action: risk.action,
+        factors: risk.factors.map(({ code, contribution, evidence }) => ({ code, contribution, evidence })),
+        rules_version: risk.rulesVersion,
+      },
+      policy: decision.policy,
+      also_policies: decision.alsoPolicies ?? [],
+      matched_rules: decision.matchedRules,
+      trace: decision.trace,
+      dry_run_policy: dryRun === undefined ? null : dryRunView(dryRun),
+      approvals_required: decision.approvals?.quorum ?? 0,
+      approvers: decision.approvals?.approvers ?? [],
+    },
+  };
+}
+
+function dryRunView({ policy, decision, matchedRules, trace }: DryRunDecision): object {
+  return { policy, decision, matched_rules: matchedRules, trace };
+}
+
+function draftOf(
+  deps: IntentDependencies,
+  context: RequestContext,
+  { wallet }: FoundWallet,
+  { facts, quote, screening, risk, decision }: Judgement,
+): IntentDraft {
+  return {
+    id: facts.id,
+    walletId: wallet.id,
+    connectionId: wallet.connectionId,
+    provider: wallet.provider,
+    network: wallet.network,
+    asset: facts.asset,
+    amount: facts.amount,
+    units: facts.units.toString(),
+    fromAddress: facts.fromAddress,
+    destination: { address: facts.toAddress },
+    feeReserve: { asset: quote.fee.asset, units: quote.fee.units.toString() },
+    policy: decision.policy,
+    decisionId: decision.id,
+    policyReceipt: deps.deciders.receipt(context, facts, decision, risk),
+    riskScore: risk.score,
+    screeningId: screening.id,
+    initiator: facts.initiator,
+    metadata: facts.metadata,
+    correlationId: context.requestId,
+  };
+}
+
+function verdictOf({ decision, screening }: Judgement): Verdict {
+  if (decision.decision === 'allow') return { kind: 'approved' };
+  if (decision.decision === 'deny') {
+    return { kind: 'denied', subStatus: screening.decision === 'blocked' ? 'SCREENING_BLOCKED' : 'POLICY_DENIED' };
+  }
+  const { approvals } = decision;
+  if (approvals === undefined) throw new Error(`decision ${decision.id} asks for approval and does not say of whom`);
+  const { quorum, approvers, timeoutS } = approvals;
+  return { kind: 'pendingApproval', quorum, approvers, timeoutMs: timeoutS * 1000 };
+}
+
+function refuse(refusal: CommitRefusal): Answer {
+  switch (refusal.kind) {
+    case 'insufficient': {
+      const message = `the wallet holds too little ${refusal.asset} for the amount and the fee`;
+      const details: FieldIssue[] = [{ field: 'amount', issue: 'insufficient_funds', message }];
+      throw new ServiceError('providerRejected', message, { details });
+    }
+    case 'status':
+      throw new ServiceError('conflict', `the provider connection of the wallet has become ${refusal.status}`, {
+        details: [{ field: 'wallet.provider_connection_id', issue: 'version_conflict' }],
+      });
+    default:
+      throw new Error(`an intent was refused: ${refusal.kind}`);
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * The three judges of a transaction, as the intents room calls them. Each reads what it needs (lists, rules, policies)
+ * and answers with its result and the part of the change that records it (reports, scores, decisions, their events), to
+ * be committed together with the intent, or thrown away by a dry run.
+ */
+
+import type { RequestContext } from '../../api/route.ts';
+import type { Change } from '../../store/contract.ts';
+import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
+
+export interface Judged<R> {
+  readonly result: R;
+  /** Records and events of this judgement, and guards: what it has read must still hold when it is committed. */
+  readonly change: Change;
+}
+
+export interface Deciders {
+  screen(context: RequestContext, facts: TransactionFacts): Promise<Judged<ScreeningResult>>;
+  assess(context: RequestContext, facts: TransactionFacts, screening: ScreeningResult): Promise<Judged<RiskResult>>;
+  /**
+   * `policyNames`: of the wallet and of the intent, as far as they name one; the tenant's default decides with them, and
+   * the strictest decision wins. Throws ServiceError when one does not exist.
+   */
+  decide(
+    context: RequestContext,
+    facts: TransactionFacts,
+    screening: ScreeningResult,
+    risk: RiskResult,
+    policyNames: readonly string[],
+  ): Promise<Judged<PolicyDecision>>;
+  /** The signed receipt of a decision: a compact JWS (EdDSA). */
+  receipt(context: RequestContext, facts: TransactionFacts, decision: PolicyDecision, risk: RiskResult): string;
+}

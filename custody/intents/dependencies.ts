@@ -1,0 +1,38 @@
+/** What the intents room is given: the same object serves its routes and its driver. */
+import type { Clock, RandomBytes } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { Arrival } from '../../providers/chains/arrivals.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
+import type { CallMeta, FilledGap, ProviderAdapter } from '../../providers/port/port.ts';
+import type { AddressBook, TenantStore } from '../../store/contract.ts';
+import type { WalletRecord } from '../wallets/record.ts';
+import type { Deciders } from './deciders.ts';
+import type { IntentRecord } from './record.ts';
+
+export interface IntentDependencies {
+  readonly store: TenantStore;
+  readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
+  readonly deciders: Deciders;
+  readonly addressBook: Pick<AddressBook, 'ownerOf'>;
+  /**
+   * Uses up a number of a wallet's account with an empty transaction, and answers with it and its fee. May be repeated.
+   * Throws ProviderUnavailable until the chain has it, ProviderRejected when it never will.
+   */
+  readonly fillGap: (meta: CallMeta, wallet: WalletRecord, number: number) => Promise<FilledGap>;
+  /**
+   * Money of a provider without a chain of ours has come to an address on the simulated chain: the chain must hold it
+   * too, once for each transfer. May be repeated. Throws StoreUnavailable: then try again.
+   */
+  readonly arrive: (arrival: Arrival) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Log;
+  readonly environment: ClusterEnvironment;
+}
+
+/** What the routes need of the driver. */
+export interface IntentKick {
+  /** There is work: the intent as it was just committed. Returns at once. */
+  kick(tenant: string, intent: IntentRecord, wallet: WalletRecord): void;
+}

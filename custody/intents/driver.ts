@@ -1,0 +1,338 @@
+/**
+ * The background part of the intents room, in every gateway process. What this process commits it goes on with at once
+ * (`kick`); what nobody goes on with, since its gateway died or stopped, falls due in the store and is swept up by any.
+ *
+ * Work is bounded per provider kind, so that a slow provider holds up its own transfers only, and tenants take turns.
+ * Nothing in memory matters: whatever is dropped here falls due.
+ */
+import type { Log } from '../../actors/live/ports.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
+import { StoreUnavailable } from '../../store/contract.ts';
+import { TimeHeap } from '../../store/time-heap.ts';
+import type { WalletRecord } from '../wallets/record.ts';
+import { retryDelayMs } from './backoff.ts';
+import type { IntentDependencies, IntentKick } from './dependencies.ts';
+import { duePrefix } from './effects.ts';
+import { FairQueue } from './fair-queue.ts';
+import { type IntentRecord, intentType } from './record.ts';
+import { IntentSteps, type StepTimes, stepTimes, type Task } from './steps.ts';
+
+export interface DriverOptions {
+  /** Transfers of one provider kind that are worked on at once. */
+  readonly perProviderMax?: number;
+  /** Transfers that are held in memory, working or waiting. */
+  readonly heldMax?: number;
+  readonly sweepEveryMs?: number;
+  readonly times?: StepTimes;
+  /**
+   * Other work that falls due in the store, by the prefix of its members. What fails is due again within seconds, and at
+   * the latest when its lease ends.
+   */
+  readonly jobs?: ReadonlyMap<string, (tenant: string, member: string) => Promise<void>>;
+}
+
+/** A wait that is longer is left to the store. */
+const localWaitMaxMs = 10_000;
+const sweptPerTenantMax = 64;
+/** A job that goes on failing is tried this often at least. */
+const jobAgainMaxMs = 2_000;
+/** Jobs whose failures are counted; others are tried again as if for the first time. */
+const jobsNotedMax = 1_000;
+const tenantsAtOnce = 16;
+
+interface Held {
+  readonly key: string;
+  readonly provider: ProviderKind;
+  state: 'queued' | 'running' | 'waiting';
+  task: Task;
+  /** While it waits: until when. */
+  atMs: number;
+  /** News that came while it was being worked on. */
+  again: Task | undefined;
+  /** Times in a row that the store was away. */
+  storeFailures: number;
+  /** It is of a store that was put back to an earlier state: nothing follows from it. */
+  dropped?: true;
+}
+
+interface Lane {
+  readonly queue: FairQueue<Held>;
+  running: number;
+}
+
+export class IntentDriver implements IntentKick {
+  readonly #deps: IntentDependencies;
+  readonly #steps: IntentSteps;
+  readonly #log: Log;
+  readonly #leaseMs: number;
+  readonly #perProviderMax: number;
+  readonly #heldMax: number;
+  readonly #sweepEveryMs: number;
+  readonly #jobs: NonNullable<DriverOptions['jobs']>;
+  readonly #jobFailures = new Map<string, number>();
+  readonly #held = new Map<string, Held>();
+  readonly #lanes = new Map<ProviderKind, Lane>();
+  readonly #waits = new TimeHeap<Held>();
+  #waitTimer: NodeJS.Timeout | undefined;
+  #waitTimerAtMs = 0;
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+  /** Why the last sweep failed: it is said once, not twice a second. */
+  #sweepFailure = '';
+  #running = 0;
+  #stopping = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(deps: IntentDependencies, options: DriverOptions = {}) {
+    const times = options.times ?? stepTimes;
+    this.#deps = deps;
+    this.#log = deps.log;
+    this.#steps = new IntentSteps(deps, times);
+    this.#leaseMs = times.leaseMs;
+    this.#perProviderMax = options.perProviderMax ?? 64;
+    this.#heldMax = options.heldMax ?? 20_000;
+    this.#sweepEveryMs = options.sweepEveryMs ?? 500;
+    this.#jobs = options.jobs ?? new Map();
+  }
+
+  kick(tenant: string, intent: IntentRecord, wallet: WalletRecord): void {
+    this.#offer({ tenant, id: intent.id, record: intent, wallet, number: null, dueAtMs: 0 });
+  }
+
+  /** Something of this tenant is due now. Returns at once. */
+  wake(tenant: string): void {
+    if (this.#stopping) return;
+    this.#sweepTenant(tenant).catch((error: unknown) => {
+      this.#log.warn({ reason: reasonOf(error) }, 'a tenant’s due work could not be taken; it is tried again');
+    });
+  }
+
+  start(): void {
+    this.#sweepLater(0);
+  }
+
+  /** Takes on nothing more and waits for the steps in hand, `limitMs` at most. What is left falls due for others. */
+  async stop(limitMs = 5_000): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#sweepTimer);
+    clearTimeout(this.#waitTimer);
+    const idle = new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      if (this.#running === 0) resolve();
+    });
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+    });
+    await Promise.race([Promise.all([idle, this.#sweeping]), limit]);
+    clearTimeout(timer);
+  }
+
+  /**
+   * The store is another: what is held in memory is not of it. What was in somebody's hands there is in nobody's now, and
+   * is taken up without waiting for the end of its lease. Never rejects; what it misses falls due.
+   */
+  async restored(): Promise<void> {
+    for (const held of this.#held.values()) held.dropped = true;
+    this.#held.clear();
+    this.#jobFailures.clear();
+    try {
+      for (const tenant of await this.#deps.store.dueTenants()) await this.#sweepTenant(tenant, this.#leaseMs);
+    } catch (error) {
+      this.#log.warn({ reason: reasonOf(error) }, 'what is due could not be taken up at once; it is when it falls due');
+    }
+  }
+
+  /** Takes on whatever is due by now, of any tenant. Runs by itself; resolves when the work is queued. */
+  async sweep(): Promise<void> {
+    if (this.#sweeping === undefined) {
+      this.#sweeping = this.#sweepAll().finally(() => {
+        this.#sweeping = undefined;
+      });
+    }
+    await this.#sweeping;
+  }
+
+  #sweepLater(delayMs: number): void {
+    if (this.#stopping) return;
+    this.#sweepTimer = setTimeout(async () => {
+      const startedMs = performance.now();
+      try {
+        await this.sweep();
+        if (this.#sweepFailure !== '') this.#log.info({}, 'the sweep for due work succeeds again');
+        this.#sweepFailure = '';
+      } catch (error) {
+        const reason = reasonOf(error);
+        if (reason !== this.#sweepFailure)
+          this.#log.warn({ reason }, 'the sweep for due work failed; it is tried again');
+        this.#sweepFailure = reason;
+      }
+      // Every tenant costs a look: with very many of them, looking takes a fifth of the time at most.
+      this.#sweepLater(Math.max(this.#sweepEveryMs, 4 * (performance.now() - startedMs)));
+    }, delayMs);
+  }
+
+  async #sweepAll(): Promise<void> {
+    const tenants = await this.#deps.store.dueTenants();
+    // Another tenant comes first every time: when the room is full, it is not always the same who wait.
+    const start = tenants.length === 0 ? 0 : (this.#deps.random(1)[0]! * tenants.length) >> 8;
+    const inTurn = [...tenants.slice(start), ...tenants.slice(0, start)];
+    for (let index = 0; index < inTurn.length && !this.#stopping; index += tenantsAtOnce) {
+      await Promise.all(inTurn.slice(index, index + tenantsAtOnce).map((tenant) => this.#sweepTenant(tenant)));
+    }
+  }
+
+  /** `aheadMs`: what falls due within this time is taken up already. */
+  async #sweepTenant(tenant: string, aheadMs = 0): Promise<void> {
+    const { store, clock } = this.#deps;
+    const room = Math.min(sweptPerTenantMax, this.#heldMax - this.#held.size);
+    if (room <= 0) return;
+    const nowMs = clock.nowMs();
+    const dueAtMs = nowMs + this.#leaseMs;
+    const members = await store.takeDue(tenant, nowMs + aheadMs, this.#leaseMs, room);
+    for (const member of members) this.#startJob(tenant, member);
+    const ids = members
+      .filter((member) => member.startsWith(duePrefix))
+      .map((member) => member.slice(duePrefix.length));
+    if (ids.length === 0) return;
+    const records = await store.readMany(tenant, intentType, ids);
+    for (const [index, id] of ids.entries()) {
+      const record = records[index];
+      if (record !== undefined) this.#offer({ tenant, id, record, wallet: undefined, number: null, dueAtMs });
+    }
+  }
+
+  /** Jobs are rare and their own affair: they take no place of a transfer. */
+  #startJob(tenant: string, member: string): void {
+    const job = this.#jobs.get(member.slice(0, member.indexOf('/') + 1));
+    if (job === undefined) return;
+    const key = `${tenant}/${member}`;
+    job(tenant, member).then(
+      () => this.#jobFailures.delete(key),
+      (error: unknown) => {
+        this.#log.warn({ member, reason: reasonOf(error) }, 'a job failed; it is tried again soon');
+        return this.#jobAgain(tenant, member, key);
+      },
+    );
+  }
+
+  /** Never rejects: where the store is away, the lease brings the job back. */
+  async #jobAgain(tenant: string, member: string, key: string): Promise<void> {
+    const { store, clock, random } = this.#deps;
+    const failures = this.#jobFailures.get(key) ?? 0;
+    if (this.#jobFailures.size < jobsNotedMax) this.#jobFailures.set(key, failures + 1);
+    const atMs = clock.nowMs() + Math.min(jobAgainMaxMs, retryDelayMs(failures, random, 0));
+    await store.commit(tenant, { due: [{ member, atMs }] }).catch(() => undefined);
+  }
+
+  #offer(task: Task & { readonly record: IntentRecord }): void {
+    if (this.#stopping) return;
+    const key = `${task.tenant}/${task.id}`;
+    const held = this.#held.get(key);
+    if (held === undefined) {
+      if (this.#held.size >= this.#heldMax) return;
+      const { provider } = task.record;
+      this.#queue({ key, provider, state: 'queued', task, atMs: 0, again: undefined, storeFailures: 0 });
+      return;
+    }
+    if (held.state === 'running') {
+      held.again = task;
+      return;
+    }
+    if ((held.task.record?.version ?? 0) >= task.record.version) return;
+    held.task = task;
+    if (held.state === 'waiting') this.#queue(held);
+  }
+
+  #queue(held: Held): void {
+    held.state = 'queued';
+    this.#held.set(held.key, held);
+    let lane = this.#lanes.get(held.provider);
+    if (lane === undefined) {
+      lane = { queue: new FairQueue(), running: 0 };
+      this.#lanes.set(held.provider, lane);
+    }
+    lane.queue.push(held.task.tenant, held);
+    this.#serve(lane);
+  }
+
+  #serve(lane: Lane): void {
+    while (!this.#stopping && lane.running < this.#perProviderMax) {
+      const held = lane.queue.shift();
+      if (held === undefined) return;
+      if (held.dropped === true) continue;
+      held.state = 'running';
+      lane.running += 1;
+      this.#running += 1;
+      this.#run(held).finally(() => {
+        lane.running -= 1;
+        this.#running -= 1;
+        if (this.#running === 0) this.#onIdle?.();
+        this.#serve(lane);
+      });
+    }
+  }
+
+  /** Never rejects. */
+  async #run(held: Held): Promise<void> {
+    try {
+      const next = await this.#steps.run(held.task, () => this.#stopping);
+      if (held.dropped === true) return;
+      held.storeFailures = 0;
+      if (held.again !== undefined) this.#goOn(held, held.again, 0);
+      else if (next === undefined) this.#held.delete(held.key);
+      else this.#goOn(held, next.task, next.atMs);
+    } catch (error) {
+      if (held.dropped === true) return;
+      if (error instanceof StoreUnavailable) {
+        const delayMs = retryDelayMs(held.storeFailures, this.#deps.random, 0);
+        held.storeFailures += 1;
+        // Whether the last commit took hold is unknown: read anew.
+        const task = { ...held.task, record: undefined, number: null };
+        this.#goOn(held, task, this.#deps.clock.nowMs() + delayMs);
+        return;
+      }
+      const reason = error instanceof Error ? error.stack : String(error);
+      this.#log.error({ intent: held.task.id, reason }, 'an intent could not be moved on; it is tried again when due');
+      this.#held.delete(held.key);
+    }
+  }
+
+  #goOn(held: Held, task: Task, atMs: number): void {
+    const nowMs = this.#deps.clock.nowMs();
+    held.again = undefined;
+    held.task = task;
+    if (this.#stopping || atMs > nowMs + localWaitMaxMs) {
+      this.#held.delete(held.key);
+    } else if (atMs <= nowMs) {
+      this.#queue(held);
+    } else {
+      held.state = 'waiting';
+      held.atMs = atMs;
+      this.#waits.push(atMs, held);
+      this.#wakeAt(atMs);
+    }
+  }
+
+  #wakeAt(atMs: number): void {
+    if (this.#waitTimer !== undefined && this.#waitTimerAtMs <= atMs) return;
+    clearTimeout(this.#waitTimer);
+    this.#waitTimerAtMs = atMs;
+    this.#waitTimer = setTimeout(() => this.#wake(), Math.max(1, atMs - this.#deps.clock.nowMs()));
+  }
+
+  #wake(): void {
+    this.#waitTimer = undefined;
+    const nowMs = this.#deps.clock.nowMs();
+    for (let held = this.#waits.popDue(nowMs); held !== undefined; held = this.#waits.popDue(nowMs)) {
+      // A kick may have taken it up earlier, and it may wait for another time by now.
+      if (held.state === 'waiting' && held.atMs <= nowMs && held.dropped !== true) this.#queue(held);
+    }
+    const { nextAtMs } = this.#waits;
+    if (nextAtMs !== undefined && !this.#stopping) this.#wakeAt(nextAtMs);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,64 @@
+/**
+ * The change that a move of an intent is written with: the record, its events, its balances and the time at which
+ * somebody must look at it next. What a particular way needs beside it (numbers, guards) is merged in by the caller.
+ */
+import { eventOf, type Reporter } from '../../api/event.ts';
+import { create, update } from '../../store/changes.ts';
+import type { Change, DueEntry, NewEvent } from '../../store/contract.ts';
+import { ledgerOf } from './ledger.ts';
+import { lastOf, type Move } from './machine.ts';
+import { type IntentRecord, intentType } from './record.ts';
+import { isFinal } from './states.ts';
+import { intentView } from './view.ts';
+
+/** How long the gateway that made an intent has it for itself, before any other may go on with it. */
+export const handoverMs = 2_000;
+
+/** `dueAtMs`: when to look at it next; by default what its status asks for. */
+export function changeOf(reporter: Reporter, move: Move, dueAtMs?: number): Change {
+  const { before } = move;
+  const after = lastOf(move);
+  return {
+    puts: [before === undefined ? create(intentType, after) : update(intentType, before, after)],
+    ledger: ledgerOf(before, after),
+    events: eventsOf(reporter, move),
+    due: [dueOf(after, isFinal(after.status) ? undefined : (dueAtMs ?? dueAtOf(after, reporter.nowMs)))],
+  };
+}
+
+export function dueOf(record: IntentRecord, atMs: number | undefined): DueEntry {
+  return { member: `${duePrefix}${record.id}`, atMs };
+}
+
+export const duePrefix = 'intent/';
+
+function dueAtOf(record: IntentRecord, nowMs: number): number {
+  return record.status === 'pending_approval' ? record.expiresAtMs : nowMs + handoverMs;
+}
+
+/** Every version of an intent has an event: one that changes neither status nor votes is `updated`. */
+function eventsOf(reporter: Reporter, move: Move): NewEvent[] {
+  const { before, passed } = move;
+  const events: NewEvent[] = [];
+  let previous = before;
+  for (const record of passed) {
+    if (record.approvals.length > (previous?.approvals.length ?? 0)) {
+      events.push(intentEvent(reporter, 'approval_recorded', record));
+    }
+    if (record.status !== previous?.status) events.push(intentEvent(reporter, record.status, record));
+    previous = record;
+  }
+  return events.length > 0 ? events : [intentEvent(reporter, 'updated', lastOf(move))];
+}
+
+function intentEvent(reporter: Reporter, happening: string, record: IntentRecord): NewEvent {
+  return eventOf(reporter, {
+    type: `transaction_intent.${happening}`,
+    resource: intentType.name,
+    record,
+    object: intentView(record),
+    provider: record.provider,
+    connectionId: record.connectionId,
+    correlationId: record.correlationId,
+  });
+}

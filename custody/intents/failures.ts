@@ -1,0 +1,34 @@
+/** How a transfer fails when its provider gave no outcome of its own: refused, or never there. */
+import type { NewBalance, ProviderRejected } from '../../providers/port/port.ts';
+import type { Failure } from './machine.ts';
+import type { IntentRecord } from './record.ts';
+
+export function rejection(error: ProviderRejected): Failure {
+  return {
+    providerTxId: null,
+    providerStatus: null,
+    subStatus: 'REJECTED_BY_PROVIDER',
+    error: { code: error.providerCode, message: error.message },
+  };
+}
+
+export function stayedAway(subStatus: string): Failure {
+  return {
+    providerTxId: null,
+    providerStatus: null,
+    subStatus,
+    error: {
+      code: 'provider_unavailable',
+      message: 'the provider was away until long after the transfer had expired',
+    },
+  };
+}
+
+/** Whether the provider has said anything of it: then it is followed to its end, however long that takes. */
+export function mayBeSubmitted({ status, submission, providerTxId }: IntentRecord): boolean {
+  return submission !== null || providerTxId !== null || status !== 'signing';
+}
+
+export function noFee({ feeReserve }: IntentRecord): NewBalance {
+  return { asset: feeReserve.asset, units: 0n };
+}

@@ -1,0 +1,171 @@
+/**
+ * What a transfer out of a wallet comes to before anything is written: its fields are checked, the provider says what it
+ * costs, and compliance, risk and policy judge it, in this order. Intents are made from it, and dry runs show it.
+ */
+
+import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
+import type { MetadataValue } from '../../api/metadata.ts';
+import { actorOf } from '../../api/principal.ts';
+import type { RequestContext } from '../../api/route.ts';
+import { addressProblem, canonicalAddress, isLostAddress } from '../../networks/addresses.ts';
+import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { type Asset, assetOf, assetsOn } from '../../networks/assets.ts';
+import type { Quote } from '../../providers/port/port.ts';
+import { merge } from '../../store/changes.ts';
+import type { Balances, Change } from '../../store/contract.ts';
+import { type ConnectionRecord, connectionType } from '../connections/record.ts';
+import { adapterOf, metaOf } from '../provider-calls/calling.ts';
+import type { WalletRecord } from '../wallets/record.ts';
+import type { IntentDependencies } from './dependencies.ts';
+import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
+import { historyOf } from './history.ts';
+import type { FoundWallet } from './lookup.ts';
+
+export interface TransferRequest {
+  readonly asset: string;
+  readonly amount: string;
+  readonly destination: { readonly address: string };
+  readonly policy?: string | undefined;
+  readonly metadata?: MetadataValue | undefined;
+}
+
+export interface Judgement {
+  readonly facts: TransactionFacts;
+  readonly connection: ConnectionRecord;
+  readonly quote: Quote;
+  readonly screening: ScreeningResult;
+  readonly risk: RiskResult;
+  readonly decision: PolicyDecision;
+  /** Whether the wallet held amount and fee when it was read; the ledger alone decides. */
+  readonly sufficientFunds: boolean;
+  /** What the judges record. */
+  readonly change: Change;
+}
+
+/** Throws ServiceError, ProviderRejected, ProviderUnavailable. */
+export async function judge(
+  deps: IntentDependencies,
+  context: RequestContext,
+  { wallet, balances }: FoundWallet,
+  request: TransferRequest,
+): Promise<Judgement> {
+  const { asset, units, toAddress } = checkFields(wallet, request);
+  if (wallet.status !== 'active') throw walletNotActive(wallet.status);
+  const id = context.newId('txi');
+  const [connection, history] = await Promise.all([
+    usableConnection(context, wallet.connectionId),
+    historyOf(context, wallet.id, toAddress),
+  ]);
+  const amount = formatAmount(units, asset.decimals);
+  const quote = await adapterOf(deps, wallet.provider).quote(metaOf(context), {
+    intentId: id,
+    wallet,
+    asset: asset.symbol,
+    amount,
+    units,
+    toAddress,
+  });
+  const facts: TransactionFacts = {
+    id,
+    walletId: wallet.id,
+    walletName: wallet.name,
+    connectionId: wallet.connectionId,
+    provider: wallet.provider,
+    network: wallet.network,
+    asset: asset.symbol,
+    amount,
+    units,
+    decimals: asset.decimals,
+    fromAddress: addressOn(wallet),
+    toAddress,
+    availableUnits: balances.get(asset.symbol)?.available ?? 0n,
+    initiator: actorOf(context.principal),
+    wantsHuman: wallet.approvalMode === 'human_required',
+    metadata: request.metadata ?? {},
+    history,
+    nowMs: context.nowMs,
+  };
+  const screened = await deps.deciders.screen(context, facts);
+  const assessed = await deps.deciders.assess(context, facts, screened.result);
+  const policyNames = [wallet.policy, request.policy].flatMap((name) => name ?? []);
+  const decided = await deps.deciders.decide(context, facts, screened.result, assessed.result, policyNames);
+  return {
+    facts,
+    connection,
+    quote,
+    screening: screened.result,
+    risk: assessed.result,
+    decision: decided.result,
+    sufficientFunds: isCovered(balances, asset.symbol, units, quote),
+    change: merge(screened.change, assessed.change, decided.change),
+  };
+}
+
+export function walletNotActive(status: string): ServiceError {
+  return new ServiceError('conflict', `the wallet is ${status}: it takes no transaction intents`, {
+    details: [{ field: 'wallet.status', issue: status }],
+  });
+}
+
+/** All faults at once. Throws ServiceError. */
+function checkFields(
+  wallet: WalletRecord,
+  request: TransferRequest,
+): { readonly asset: Asset; readonly units: bigint; readonly toAddress: string } {
+  const issues: FieldIssue[] = [];
+  const known = assetOf(request.asset);
+  const asset = known?.network === wallet.network ? known : undefined;
+  if (asset === undefined) {
+    const symbols = assetsOn(wallet.network).map(({ symbol }) => symbol);
+    const message = `assets of this wallet’s network: ${symbols.join(', ')}`;
+    issues.push({ field: 'asset', issue: known === undefined ? 'unknown_asset' : 'not_allowed_value', message });
+  }
+  // Without the asset, the form and the sign can still be judged.
+  const units = parseAmount(request.amount, asset?.decimals ?? 30);
+  if (typeof units === 'string') {
+    const message = `takes a decimal above 0${asset === undefined ? '' : ` with up to ${asset.decimals} decimals`}`;
+    issues.push({ field: 'amount', issue: units, message });
+  }
+  const address = request.destination.address;
+  const problem = addressProblem(wallet.network, address);
+  if (problem !== undefined) {
+    issues.push({ field: 'destination.address', issue: problem, message: `takes an address of ${wallet.network}` });
+  }
+  if (issues.length > 0 || asset === undefined || typeof units === 'string') {
+    const fields = issues.map(({ field, issue }) => `${field}: ${issue}`).join(', ');
+    throw new ServiceError('invalidRequest', `the transfer is not valid: ${fields}`, { details: issues });
+  }
+  const toAddress = canonicalAddress(wallet.network, address);
+  if (isLostAddress(wallet.network, toAddress)) throw unsupportedDestination();
+  return { asset, units, toAddress };
+}
+
+function unsupportedDestination(): ServiceError {
+  const message = 'what is sent to this address cannot be spent';
+  return new ServiceError('providerRejected', `the destination is not supported: ${message}`, {
+    details: [{ field: 'destination.address', issue: 'unsupported_destination', message }],
+  });
+}
+
+async function usableConnection(context: RequestContext, id: string): Promise<ConnectionRecord> {
+  const connection = await context.store.read(context.tenant, connectionType, id);
+  if (connection === undefined) throw new Error(`the provider connection ${id} of a wallet is gone`);
+  if (connection.status === 'disconnected') {
+    throw new ServiceError('conflict', 'the provider connection of the wallet is disconnected', {
+      details: [{ field: 'wallet.provider_connection_id', issue: 'disconnected' }],
+    });
+  }
+  return connection;
+}
+
+function isCovered(balances: Balances, asset: string, units: bigint, { fee }: Quote): boolean {
+  const available = (symbol: string): bigint => balances.get(symbol)?.available ?? 0n;
+  if (fee.asset === asset) return available(asset) >= units + fee.units;
+  return available(asset) >= units && available(fee.asset) >= fee.units;
+}
+
+function addressOn({ id, network, addresses }: WalletRecord): string {
+  const found = addresses.find((entry) => entry.network === network);
+  if (found === undefined) throw new Error(`wallet ${id} has no address on its network`);
+  return found.address;
+}

@@ -1,0 +1,58 @@
+/**
+ * What an intent does to its wallet's balances. While it is open, its amount and the largest fee are reserved; when it
+ * ends, they leave or return. The entries follow from the status before and after alone, so no way can forget them: over
+ * the life of an intent, reservations sum up to zero.
+ */
+import type { LedgerEntry } from '../../store/contract.ts';
+import type { IntentRecord } from './record.ts';
+import { type IntentStatus, isSubmitted } from './states.ts';
+
+type Delta = Omit<LedgerEntry, 'walletId'>;
+
+/** Entries of the change from `before` (undefined: new) to `after`; at most one an asset. */
+export function ledgerOf(before: IntentRecord | undefined, after: IntentRecord): LedgerEntry[] {
+  const held = before !== undefined && holds(before.status);
+  const holdsNow = holds(after.status);
+  if (held === holdsNow) return [];
+  const reserve = reserveOf(after);
+  if (holdsNow) return sum(after.walletId, reserve);
+  return sum(after.walletId, [...reserve.map(reversed), ...spentBy(after)]);
+}
+
+/** Whether the amount and the fee of an intent in this status are set aside. */
+function holds(status: IntentStatus): boolean {
+  return status === 'pending_approval' || status === 'approved' || isSubmitted(status);
+}
+
+/** The amount and the fee may be of one asset or of two. */
+function reserveOf({ asset, units, feeReserve }: IntentRecord): Delta[] {
+  return [
+    { asset, available: -BigInt(units), reserved: BigInt(units) },
+    { asset: feeReserve.asset, available: -BigInt(feeReserve.units), reserved: BigInt(feeReserve.units) },
+  ];
+}
+
+/** What left the wallet, now that the intent is over. */
+function spentBy({ id, status, asset, units, feePaid, feeReserve }: IntentRecord): Delta[] {
+  const fee = BigInt(feePaid?.units ?? '0');
+  const feeAsset = feePaid?.asset ?? feeReserve.asset;
+  if (fee < 0n || fee > BigInt(feeReserve.units) || (fee > 0n && feeAsset !== feeReserve.asset)) {
+    throw new Error(`the fee of ${id} is not what was set aside for it`);
+  }
+  const spent = [{ asset: feeAsset, available: -fee, reserved: 0n }];
+  return status === 'completed' ? [{ asset, available: -BigInt(units), reserved: 0n }, ...spent] : spent;
+}
+
+function reversed({ asset, available, reserved }: Delta): Delta {
+  return { asset, available: -available, reserved: -reserved };
+}
+
+function sum(walletId: string, deltas: readonly Delta[]): LedgerEntry[] {
+  const sums = new Map<string, LedgerEntry>();
+  for (const { asset, available, reserved } of deltas) {
+    const before = sums.get(asset) ?? { available: 0n, reserved: 0n };
+    const after = { available: before.available + available, reserved: before.reserved + reserved };
+    sums.set(asset, { walletId, asset, ...after });
+  }
+  return [...sums.values()].filter(({ available, reserved }) => available !== 0n || reserved !== 0n);
+}

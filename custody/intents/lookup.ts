@@ -1,0 +1,30 @@
+/** Finding wallets and intents for a caller. What is not there, or not for its token, does not exist: 404, all alike. */
+import type { RequestContext } from '../../api/route.ts';
+import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import type { Balances } from '../../store/contract.ts';
+import { type WalletRecord, walletType } from '../wallets/record.ts';
+import { type IntentRecord, intentType } from './record.ts';
+
+export interface FoundWallet {
+  readonly wallet: WalletRecord;
+  readonly balances: Balances;
+}
+
+export async function findWallet(context: RequestContext, id: string): Promise<FoundWallet> {
+  const found = id.startsWith('wal_')
+    ? await context.store.readWithBalances(context.tenant, walletType, id)
+    : undefined;
+  if (found === undefined || !mayUseConnection(context.principal, found.record.connectionId)) throw noSuch('wallet');
+  return { wallet: found.record, balances: found.balances };
+}
+
+/** An intent by its own id and its wallet's. */
+export async function findIntent(context: RequestContext, params: { id: string; txId: string }): Promise<IntentRecord> {
+  const intent = params.txId.startsWith('txi_')
+    ? await context.store.read(context.tenant, intentType, params.txId)
+    : undefined;
+  if (intent?.walletId !== params.id || !mayUseConnection(context.principal, intent.connectionId)) {
+    throw noSuch('transaction intent');
+  }
+  return intent;
+}

@@ -1,0 +1,107 @@
+/** A transaction intent as the store keeps it. */
+
+import type { MetadataValue } from '../../api/metadata.ts';
+import type { NetworkId } from '../../networks/networks.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
+import type { FillerTransaction } from '../../providers/port/port.ts';
+import type { RecordType, Versioned } from '../../store/contract.ts';
+import { openIntentsOfConnectionIndex } from '../connections/record.ts';
+import { openIntentsIndex } from '../wallets/record.ts';
+import { type IntentStatus, isFinal, isSubmitted } from './states.ts';
+
+export interface Vote {
+  /** Who voted: see `actorOf` in api/principal.ts. */
+  readonly by: string;
+  readonly decision: 'approve' | 'reject';
+  readonly comment: string | null;
+  readonly reason: string | null;
+  readonly atMs: number;
+}
+
+export interface StatusChange {
+  readonly status: IntentStatus;
+  readonly subStatus: string | null;
+  readonly atMs: number;
+}
+
+export interface IntentRecord extends Versioned {
+  readonly walletId: string;
+  readonly connectionId: string;
+  readonly provider: ProviderKind;
+  readonly network: NetworkId;
+  readonly status: IntentStatus;
+  /** More precisely, UPPER_SNAKE free of provider words, e.g. "AWAITING_QUORUM"; null when there is nothing to add. */
+  readonly subStatus: string | null;
+  readonly asset: string;
+  /** Decimal, normalized (no trailing zeros beyond need). */
+  readonly amount: string;
+  /** The amount in the asset's smallest units, a decimal integer. */
+  readonly units: string;
+  readonly fromAddress: string;
+  readonly destination: { readonly address: string };
+  /** The largest fee that was set aside: an asset and its smallest units. */
+  readonly feeReserve: { readonly asset: string; readonly units: string };
+  readonly feePaid: { readonly asset: string; readonly units: string } | null;
+  readonly policy: { readonly name: string; readonly id: string; readonly version: number };
+  readonly decisionId: string;
+  readonly policyReceipt: string | null;
+  readonly riskScore: number;
+  readonly screeningId: string | null;
+  /** Who made the intent; never counts as an approver. */
+  readonly initiator: string;
+  readonly approvals: readonly Vote[];
+  readonly approvalsRequired: number;
+  /** Who may approve: empty means anybody with the scope. */
+  readonly approvers: readonly string[];
+  readonly providerTxId: string | null;
+  readonly providerStatus: string | null;
+  readonly providerError: { readonly code: string; readonly message: string } | null;
+  /** What the provider's adapter needs to go on with this transfer; only that adapter reads it. No secret. */
+  readonly submission: unknown;
+  /** Times that the present step was tried again, at least: see `triedAgain` in machine.ts. */
+  readonly attempts: number;
+  /**
+   * Set while a transfer that failed leaves a hole in its wallet's numbers. `open`: nobody has dealt with it. `filled`: an
+   * empty transaction takes the number; it must never be released any more.
+   */
+  readonly gap?: 'open' | 'filled';
+  /** The empty transaction that has taken the number of a transfer that failed, and whose fee it has paid. */
+  readonly filler?: FillerTransaction;
+  readonly cancellation?: { readonly by: string; readonly reason: string | null; readonly atMs: number };
+  readonly metadata: MetadataValue;
+  readonly correlationId: string;
+  readonly statusHistory: readonly StatusChange[];
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** Past it an intent that is not signed yet expires. */
+  readonly expiresAtMs: number;
+}
+
+export const intentType: RecordType<IntentRecord> = {
+  name: 'transaction_intent',
+  status: ({ status }) => status,
+  indices: ({ walletId, connectionId, status, asset, destination, gap }) => [
+    'intents',
+    ofWalletIndex(walletId),
+    `${ofWalletIndex(walletId)}:status:${status}`,
+    `${ofWalletIndex(walletId)}:asset:${asset}`,
+    toDestinationIndex(walletId, destination.address),
+    ...(isFinal(status) ? [] : [openIntentsIndex(walletId), openIntentsOfConnectionIndex(connectionId)]),
+    ...(isSubmitted(status) && gap === undefined ? [inFlightIndex(walletId)] : []),
+  ],
+};
+
+/** All intents of a wallet. They never expire, so the index may be counted exactly. */
+export function ofWalletIndex(walletId: string): string {
+  return `intents:wallet:${walletId}`;
+}
+
+/** `address`: in its canonical spelling. */
+export function toDestinationIndex(walletId: string, address: string): string {
+  return `intents:to:${walletId}:${address}`;
+}
+
+/** Transfers of a wallet that hold a number and will use it stand in this index. */
+export function inFlightIndex(walletId: string): string {
+  return `intents:flying:${walletId}`;
+}

@@ -1,0 +1,127 @@
+/** The routes of transaction intents. */
+import { listBody, readCreated, readPage } from '../../api/pages.ts';
+import { type Route, route } from '../../api/route.ts';
+import { approveIntent, cancel } from './approval.ts';
+import { createIntent, showDecisions } from './creation.ts';
+import type { IntentDependencies, IntentKick } from './dependencies.ts';
+import { findIntent, findWallet } from './lookup.ts';
+import { intentType, ofWalletIndex } from './record.ts';
+import {
+  ApproveBody,
+  CancelBody,
+  CreateBody,
+  CreateQuery,
+  DryRun,
+  Intent,
+  IntentList,
+  IntentParams,
+  ListQuery,
+  WalletParams,
+} from './schemas.ts';
+import { intentView } from './view.ts';
+
+const tag = 'Transaction intents';
+
+export function intentRoutes(deps: IntentDependencies, driver: IntentKick): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/wallets/:id/transaction-intents',
+      operationId: 'createTransactionIntent',
+      tag,
+      summary: 'Submits a transfer: it is screened, scored and decided at once',
+      description:
+        'With an allowing policy the intent is `approved` already and goes on by itself. Amount and largest fee are set aside. A denied intent is created too, and says why.',
+      scope: 'intents:write',
+      limitClass: 'writes',
+      params: WalletParams,
+      query: CreateQuery,
+      body: CreateBody,
+      responses: {
+        200: { schema: DryRun, description: 'dry run: the decisions; nothing was created' },
+        201: { schema: Intent, description: 'the intent' },
+      },
+      errors: [404, 409, 422],
+      idempotencyField: 'idempotency_key',
+      isReadOnly: ({ query }) => query.dry_run === 'true',
+      handle: (context, { params, query, body }) =>
+        query.dry_run === 'true'
+          ? showDecisions(deps, context, params.id, body)
+          : createIntent(deps, driver, context, params.id, body),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/wallets/:id/transaction-intents',
+      operationId: 'listTransactionIntents',
+      tag,
+      summary: 'Lists the intents of a wallet, the newest first',
+      scope: 'intents:read',
+      limitClass: 'reads',
+      params: WalletParams,
+      query: ListQuery,
+      responses: { 200: { schema: IntentList, description: 'a page' } },
+      errors: [404],
+      handle: async (context, { params, query }) => {
+        const { wallet } = await findWallet(context, params.id);
+        const page = readPage(context, `wallets/${wallet.id}/transaction_intents`, query);
+        const ofWallet = ofWalletIndex(wallet.id);
+        const filters = [
+          ...(query.status === undefined ? [] : [`${ofWallet}:status:${query.status}`]),
+          ...(query.asset === undefined ? [] : [`${ofWallet}:asset:${query.asset}`]),
+        ];
+        const found = await context.store.list(context.tenant, intentType, {
+          indices: filters.length === 0 ? [ofWallet] : filters,
+          order: 'newest',
+          ...page.query,
+          ...readCreated(query),
+        });
+        return { status: 200, body: listBody('transaction_intents', found, intentView, page) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/wallets/:id/transaction-intents/:txId',
+      operationId: 'getTransactionIntent',
+      tag,
+      summary: 'Reads an intent',
+      scope: 'intents:read',
+      limitClass: 'reads',
+      params: IntentParams,
+      responses: { 200: { schema: Intent, description: 'the intent' } },
+      errors: [404],
+      handle: async (context, { params }) => ({ status: 200, body: intentView(await findIntent(context, params)) }),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/wallets/:id/transaction-intents/:txId/approve',
+      operationId: 'approveTransactionIntent',
+      tag,
+      summary: 'Approves or rejects an intent that awaits approval',
+      description:
+        'The intent is approved when as many have approved as its policy asks for; one rejection ends it. Who made it has no vote. A repeated vote changes nothing.',
+      scope: 'intents:approve',
+      limitClass: 'writes',
+      params: IntentParams,
+      body: ApproveBody,
+      bodyOptional: true,
+      responses: { 200: { schema: Intent, description: 'the intent after the vote' } },
+      errors: [404, 409],
+      handle: (context, { params, body }) => approveIntent(driver, context, params, body),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/wallets/:id/transaction-intents/:txId/cancel',
+      operationId: 'cancelTransactionIntent',
+      tag,
+      summary: 'Cancels an intent that is not signed yet',
+      scope: 'intents:write',
+      limitClass: 'writes',
+      params: IntentParams,
+      body: CancelBody,
+      bodyOptional: true,
+      responses: { 200: { schema: Intent, description: 'the cancelled intent' } },
+      errors: [404, 409],
+      handle: (context, { params, body }) => cancel(context, params, body.reason),
+    }),
+  ];
+}

@@ -1,0 +1,223 @@
+/** What the intent routes take and give. docs/wallet-api.md shows the same. */
+import Type from 'typebox';
+import { Metadata } from '../../api/metadata.ts';
+import { createdQuery } from '../../api/pages.ts';
+import {
+  BooleanText,
+  Closed,
+  DecimalText,
+  Id,
+  Lines,
+  ListOf,
+  Name,
+  Nullable,
+  OneOf,
+  PathId,
+  pageQuery,
+  Timestamp,
+} from '../../api/schema-kit.ts';
+import { assets } from '../../networks/assets.ts';
+import { networkIds } from '../../networks/networks.ts';
+import { providerKinds } from '../../providers/port/kinds.ts';
+import { intentStatuses } from './states.ts';
+
+const Comment = Lines(500);
+const Status = OneOf(intentStatuses, { description: 'where the intent stands; see the table of states' });
+const SubStatus = Nullable(
+  Type.String({ description: 'more precisely, e.g. `AWAITING_QUORUM`; null when there is nothing to add' }),
+);
+const Actor = Type.String({ description: 'a token’s id, or `tenant:<tenant>` for a sandbox token that nobody issued' });
+const PolicyUsed = Closed(
+  { name: Type.String(), id: Type.String(), version: Type.Integer({ minimum: 1 }) },
+  { title: 'PolicyUsed' },
+);
+
+/** What our own signer cluster has signed. */
+const signedTransaction = {
+  raw_transaction: Type.String({
+    description: 'the signed transaction as its network’s tools take it: EVM 0x-hex, Bitcoin hex, Solana base64',
+  }),
+  signing_session_ids: Type.Array(Type.String(), { description: 'the sessions of the signing API that signed it' }),
+} as const;
+
+export const Intent = Closed(
+  {
+    id: Id('txi'),
+    status: Status,
+    policy_receipt: Nullable(
+      Type.String({ description: 'the decision, signed: a compact JWS (EdDSA), verifiable with the published JWKS' }),
+    ),
+    risk_score: Type.Number({ minimum: 0, maximum: 100 }),
+    provider_tx_id: Nullable(
+      Type.String({ description: 'the provider’s id of the transfer; a self_hosted wallet’s: the transaction’s hash' }),
+    ),
+    sub_status: SubStatus,
+    wallet_id: Id('wal'),
+    provider: OneOf(providerKinds),
+    provider_connection_id: Id('pcn'),
+    network: OneOf(networkIds),
+    asset: Type.String(),
+    amount: Type.String({ description: 'decimal' }),
+    from_address: Type.String(),
+    destination: Closed({ address: Type.String() }),
+    fee: Closed({
+      asset: Type.String(),
+      reserved: Type.String({ description: 'the most that it can cost, set aside while the intent is open' }),
+      paid: Nullable(Type.String({ description: 'what it cost; null until it is over' })),
+    }),
+    policy: PolicyUsed,
+    decision_id: Type.String(),
+    screening_id: Nullable(Type.String()),
+    initiator: Actor,
+    approvals: Type.Array(
+      Closed({
+        by: Actor,
+        decision: OneOf(['approve', 'reject']),
+        comment: Nullable(Type.String()),
+        reason: Nullable(Type.String()),
+        at: Timestamp,
+      }),
+    ),
+    approvals_required: Type.Integer({ minimum: 0 }),
+    approvers: Type.Array(Actor, { description: 'who may approve; empty: anybody with the scope but the initiator' }),
+    provider_status: Nullable(Type.String({ description: 'the provider’s own word' })),
+    provider_error: Nullable(Closed({ code: Type.String(), message: Type.String() })),
+    provider_details: Nullable(Closed(signedTransaction)),
+    gap_transaction: Nullable(
+      Closed(
+        { provider_tx_id: Type.String({ description: 'its hash' }), ...signedTransaction },
+        {
+          description:
+            'the empty transaction that took the account number of a transfer which the chain refused: `fee.paid` is its fee',
+        },
+      ),
+    ),
+    cancellation: Nullable(Closed({ by: Actor, reason: Nullable(Type.String()), at: Timestamp })),
+    metadata: Metadata,
+    status_history: Type.Array(Closed({ status: Status, sub_status: SubStatus, at: Timestamp })),
+    version: Type.Integer({ minimum: 1, description: 'rises by one with every change' }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    expires_at: Timestamp,
+  },
+  { title: 'Intent' },
+);
+
+export const IntentList = ListOf('transaction_intents', Intent);
+
+export const WalletParams = Closed({ id: PathId('id of the wallet') });
+export const IntentParams = Closed({ id: PathId('id of the wallet'), txId: PathId('id of the transaction intent') });
+
+export const CreateQuery = Closed({
+  dry_run: Type.Optional(BooleanText('`true`: answers with the decisions and creates nothing')),
+});
+
+export const CreateBody = Closed(
+  {
+    asset: Type.String({
+      minLength: 1,
+      maxLength: 32,
+      description: 'symbol of an asset on the wallet’s network',
+      examples: assets.map(({ symbol }) => symbol),
+    }),
+    amount: DecimalText,
+    destination: Closed({
+      address: Type.String({ minLength: 1, maxLength: 200, description: 'an address of the wallet’s network' }),
+    }),
+    policy: Type.Optional(Name),
+    idempotency_key: Type.Optional(
+      Type.String({
+        pattern: '^[\\x21-\\x7e]{1,255}$',
+        description: 'instead of the header Idempotency-Key: 1 to 255 visible ASCII characters',
+      }),
+    ),
+    metadata: Type.Optional(Metadata),
+  },
+  { title: 'CreateTransactionIntent' },
+);
+
+export const ListQuery = Closed({
+  status: Type.Optional(OneOf(intentStatuses)),
+  asset: Type.Optional(OneOf(assets.map(({ symbol }) => symbol))),
+  ...createdQuery,
+  ...pageQuery,
+});
+
+export const ApproveBody = Closed(
+  {
+    decision: Type.Optional(OneOf(['approve', 'reject'], { description: '`approve` by default' })),
+    comment: Type.Optional(Comment),
+    reason: Type.Optional(Lines(500, 'required to reject')),
+    expected_version: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'decide on this version only; another one is 409' }),
+    ),
+  },
+  { title: 'ApproveTransactionIntent' },
+);
+
+export const CancelBody = Closed({ reason: Type.Optional(Comment) }, { title: 'CancelTransactionIntent' });
+
+const Risk = Closed({
+  tx_id: Type.String(),
+  score: Type.Number(),
+  level: OneOf(['low', 'medium', 'high', 'critical']),
+  action: OneOf(['allow', 'review', 'deny']),
+  factors: Type.Array(Closed({ code: Type.String(), contribution: Type.Number(), evidence: Type.String() })),
+  rules_version: Type.Integer(),
+});
+
+const Trace = Type.Array(
+  Closed({
+    rule: Type.String(),
+    effect: OneOf(['allow', 'deny', 'require_approval']),
+    matched: Type.Boolean(),
+    result: Type.String({ description: '`true`, `false`, or why it could not be evaluated' }),
+  }),
+);
+
+const Screening = Closed({
+  decision: OneOf(['clear', 'review', 'blocked']),
+  risk_score: Type.Number(),
+  matches: Type.Array(
+    Closed({
+      list_id: Type.String(),
+      list_name: Type.String(),
+      kind: OneOf(['sanctions', 'deny', 'allow', 'watch']),
+      list_version: Type.Integer(),
+      entry: Type.String(),
+    }),
+  ),
+});
+
+export const DryRun = Closed(
+  {
+    dry_run: Type.Boolean(),
+    decision: OneOf(['allow', 'deny', 'require_approval']),
+    status: OneOf(['approved', 'pending_approval', 'denied'], { description: 'what the intent’s status would be' }),
+    reason: Type.String(),
+    sufficient_funds: Type.Boolean({ description: 'whether the wallet holds the amount and the fee now' }),
+    asset: Type.String(),
+    amount: Type.String(),
+    fee: Closed({ asset: Type.String(), reserved: Type.String() }),
+    screening: Screening,
+    risk: Risk,
+    policy: PolicyUsed,
+    also_policies: Type.Array(PolicyUsed, { description: 'those that decided beside it: the strictest wins' }),
+    matched_rules: Type.Array(Type.String()),
+    trace: Trace,
+    dry_run_policy: Nullable(
+      Closed(
+        {
+          policy: PolicyUsed,
+          decision: OneOf(['allow', 'deny', 'require_approval']),
+          matched_rules: Type.Array(Type.String()),
+          trace: Trace,
+        },
+        { description: 'what the policy’s newest version would decide while it is in mode dry_run' },
+      ),
+    ),
+    approvals_required: Type.Integer({ minimum: 0 }),
+    approvers: Type.Array(Actor),
+  },
+  { title: 'IntentDryRun' },
+);

@@ -1,0 +1,133 @@
+/** Intents as the API and its events show them: the fields of the contract first. */
+
+import type { MetadataValue } from '../../api/metadata.ts';
+import { formatAmount } from '../../networks/amounts.ts';
+import { assetOf } from '../../networks/assets.ts';
+import type { IntentRecord } from './record.ts';
+
+export interface IntentView {
+  readonly id: string;
+  readonly status: string;
+  readonly policy_receipt: string | null;
+  readonly risk_score: number;
+  readonly provider_tx_id: string | null;
+  readonly sub_status: string | null;
+  readonly wallet_id: string;
+  readonly provider: string;
+  readonly provider_connection_id: string;
+  readonly network: string;
+  readonly asset: string;
+  readonly amount: string;
+  readonly from_address: string;
+  readonly destination: { readonly address: string };
+  readonly fee: { readonly asset: string; readonly reserved: string; readonly paid: string | null };
+  readonly policy: { readonly name: string; readonly id: string; readonly version: number };
+  readonly decision_id: string;
+  readonly screening_id: string | null;
+  readonly initiator: string;
+  readonly approvals: readonly {
+    readonly by: string;
+    readonly decision: string;
+    readonly comment: string | null;
+    readonly reason: string | null;
+    readonly at: string;
+  }[];
+  readonly approvals_required: number;
+  readonly approvers: readonly string[];
+  readonly provider_status: string | null;
+  readonly provider_error: { readonly code: string; readonly message: string } | null;
+  readonly provider_details: {
+    readonly raw_transaction: string;
+    readonly signing_session_ids: readonly string[];
+  } | null;
+  readonly gap_transaction: {
+    readonly provider_tx_id: string;
+    readonly raw_transaction: string;
+    readonly signing_session_ids: readonly string[];
+  } | null;
+  readonly cancellation: { readonly by: string; readonly reason: string | null; readonly at: string } | null;
+  readonly metadata: MetadataValue;
+  readonly status_history: readonly {
+    readonly status: string;
+    readonly sub_status: string | null;
+    readonly at: string;
+  }[];
+  readonly version: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly expires_at: string;
+}
+
+export function intentView(intent: IntentRecord): IntentView {
+  const { feeReserve, feePaid, cancellation } = intent;
+  return {
+    id: intent.id,
+    status: intent.status,
+    policy_receipt: intent.policyReceipt,
+    risk_score: intent.riskScore,
+    provider_tx_id: intent.providerTxId,
+    sub_status: intent.subStatus,
+    wallet_id: intent.walletId,
+    provider: intent.provider,
+    provider_connection_id: intent.connectionId,
+    network: intent.network,
+    asset: intent.asset,
+    amount: intent.amount,
+    from_address: intent.fromAddress,
+    destination: intent.destination,
+    fee: {
+      asset: feeReserve.asset,
+      reserved: unitsText(feeReserve.asset, BigInt(feeReserve.units)),
+      paid: feePaid === null ? null : unitsText(feePaid.asset, BigInt(feePaid.units)),
+    },
+    policy: intent.policy,
+    decision_id: intent.decisionId,
+    screening_id: intent.screeningId,
+    initiator: intent.initiator,
+    approvals: intent.approvals.map(({ atMs, ...vote }) => ({ ...vote, at: timeText(atMs) })),
+    approvals_required: intent.approvalsRequired,
+    approvers: intent.approvers,
+    provider_status: intent.providerStatus,
+    provider_error: intent.providerError,
+    provider_details: detailsOf(intent.submission),
+    gap_transaction: gapTransactionOf(intent.filler),
+    cancellation:
+      cancellation === undefined
+        ? null
+        : { by: cancellation.by, reason: cancellation.reason, at: timeText(cancellation.atMs) },
+    metadata: intent.metadata,
+    status_history: intent.statusHistory.map(({ status, subStatus, atMs }) => ({
+      status,
+      sub_status: subStatus,
+      at: timeText(atMs),
+    })),
+    version: intent.version,
+    created_at: timeText(intent.createdAtMs),
+    updated_at: timeText(intent.updatedAtMs),
+    expires_at: timeText(intent.expiresAtMs),
+  };
+}
+
+/** What our own signer cluster signed: the one part of a submission that is shown. */
+function detailsOf(submission: unknown): IntentView['provider_details'] {
+  const { rawTransaction, signingSessionIds } = (submission ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof rawTransaction !== 'string' || !Array.isArray(signingSessionIds)) return null;
+  return { raw_transaction: rawTransaction, signing_session_ids: signingSessionIds as string[] };
+}
+
+function gapTransactionOf(filler: IntentRecord['filler']): IntentView['gap_transaction'] {
+  if (filler === undefined) return null;
+  const { id, rawTransaction, signingSessionIds } = filler;
+  return { provider_tx_id: id, raw_transaction: rawTransaction, signing_session_ids: signingSessionIds };
+}
+
+/** Units of an asset as a decimal. */
+export function unitsText(symbol: string, units: bigint): string {
+  const asset = assetOf(symbol);
+  if (asset === undefined) throw new Error(`asset ${symbol} is not registered`);
+  return formatAmount(units, asset.decimals);
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,34 @@
+/** What a caller is told when a provider says no, or nothing at all (spec.md 7.1: 422 and 503). */
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
+
+/** ProviderRejected as 422 with the provider's own error in `details`, ProviderUnavailable as 503; the rest as it is. */
+export function providerFailure(provider: ProviderKind, error: unknown): unknown {
+  if (error instanceof ProviderRejected) {
+    return new ServiceError('providerRejected', `${provider} refused: ${error.message}`, {
+      details: [
+        {
+          field: error.field === '' ? 'provider' : error.field,
+          issue: error.issue,
+          message: `${error.providerCode}: ${error.message}`,
+        },
+      ],
+    });
+  }
+  if (error instanceof ProviderUnavailable) {
+    return new ServiceError('unavailable', `${provider} is not available: ${error.message}`, {
+      retryAfterS: Math.max(1, Math.ceil(error.retryAfterMs / 1_000)),
+    });
+  }
+  return error;
+}
+
+/** A call of an adapter while a request waits for it: its refusals leave as what the caller is told. */
+export async function askingProvider<T>(provider: ProviderKind, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw providerFailure(provider, error);
+  }
+}

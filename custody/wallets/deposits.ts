@@ -1,0 +1,76 @@
+/** Money that arrives at a wallet. One transaction credits one wallet once, whoever reports it and however often. */
+
+import type { Reporter } from '../../api/event.ts';
+import { formatAmount } from '../../networks/amounts.ts';
+import { assetOf } from '../../networks/assets.ts';
+import type { IdPrefix } from '../../proto/ids.ts';
+import { update } from '../../store/changes.ts';
+import type { Change, TenantStore } from '../../store/contract.ts';
+import { walletEvent } from './change.ts';
+import type { WalletRead } from './read.ts';
+import { type WalletRecord, walletType } from './record.ts';
+import { walletView } from './view.ts';
+
+export interface Deposit {
+  readonly tenant: string;
+  readonly walletId: string;
+  /** Symbol of a registered asset. */
+  readonly asset: string;
+  /** Above zero: all that the transaction brings to this wallet. */
+  readonly units: bigint;
+  /** The transaction's id on its network. */
+  readonly txId: string;
+  /** null where the network names no sender. */
+  readonly fromAddress: string | null;
+  readonly nowMs: number;
+  readonly newId: (prefix: IdPrefix) => string;
+}
+
+export type DepositOutcome = 'credited' | 'credited_before' | 'no_such_wallet';
+
+/** As long as a report of the same transaction may be repeated: well beyond the life of whatever repeats it. */
+const claimKeepMs = 30 * 24 * 3_600_000;
+/** The record changes at most once for a new asset; everything else that changes it is rare. */
+const conflictRetriesMax = 50;
+
+/** Credits a wallet in whatever status it is: nobody can refuse a deposit. Throws StoreUnavailable: then report it again. */
+export async function creditDeposit(store: TenantStore, deposit: Deposit): Promise<DepositOutcome> {
+  for (let run = 0; run <= conflictRetriesMax; run += 1) {
+    const found = await store.readWithBalances(deposit.tenant, walletType, deposit.walletId);
+    if (found === undefined) return 'no_such_wallet';
+    const result = await store.commit(deposit.tenant, depositChange(deposit, found));
+    if (result.committed) return 'credited';
+    if (result.refusal.kind === 'claimed') return 'credited_before';
+    if (result.refusal.kind !== 'conflict') throw new Error(`a deposit was refused for ${result.refusal.kind}`);
+  }
+  throw new Error(`wallet ${deposit.walletId} keeps changing under a deposit`);
+}
+
+/** The event shows the balances that this change leaves. The record itself changes only when the asset was not listed before. */
+function depositChange(deposit: Deposit, { record, balances }: WalletRead): Change {
+  const { walletId, asset, units, txId, nowMs, newId } = deposit;
+  const isListed = record.assets.includes(asset);
+  const wallet: WalletRecord = isListed
+    ? record
+    : { ...record, assets: [...record.assets, asset], version: record.version + 1, updatedAtMs: nowMs };
+  // The transaction is what the sender's events and the receiver's have in common.
+  const reporter: Reporter = { nowMs, newId, requestId: txId };
+  const object = { ...walletView(wallet, balances), deposit: depositView(deposit) };
+  return {
+    guards: [
+      { kind: 'claim', name: `deposit:${txId}:${walletId}`, keepMs: claimKeepMs },
+      // The event shows the wallet as it is: one that was frozen meanwhile is read again.
+      ...(isListed ? [{ kind: 'version', id: record.id, version: record.version } as const] : []),
+    ],
+    balancesOf: walletId,
+    ledger: [{ walletId, asset, available: units, reserved: 0n }],
+    events: [walletEvent(reporter, 'deposit_received', wallet, object)],
+    ...(!isListed && { puts: [update(walletType, record, wallet)] }),
+  };
+}
+
+function depositView({ asset: symbol, units, txId, fromAddress }: Deposit): object {
+  const asset = assetOf(symbol);
+  if (asset === undefined || units <= 0n) throw new Error(`no deposit: ${units} of ${symbol}`);
+  return { asset: symbol, amount: formatAmount(units, asset.decimals), tx_id: txId, from_address: fromAddress };
+}

@@ -1,0 +1,59 @@
+/** A wallet as the store keeps it. Balances stand in the ledger, beside it. */
+
+import type { MetadataValue } from '../../api/metadata.ts';
+import type { NetworkId } from '../../networks/networks.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
+import type { RecordType, Versioned } from '../../store/contract.ts';
+
+export const walletStatuses = ['active', 'frozen', 'archived'] as const;
+export type WalletStatus = (typeof walletStatuses)[number];
+export const approvalModes = ['unspecified', 'direct_allowed', 'human_required'] as const;
+export type WalletApprovalMode = (typeof approvalModes)[number];
+export const signingApiModes = ['allowed', 'intents_only'] as const;
+export type SigningApiMode = (typeof signingApiModes)[number];
+
+export interface WalletRecord extends Versioned {
+  readonly name: string;
+  readonly provider: ProviderKind;
+  readonly connectionId: string;
+  readonly providerWalletId: string;
+  readonly status: WalletStatus;
+  readonly environment: ClusterEnvironment;
+  readonly network: NetworkId;
+  readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
+  /** Compressed, lowercase hex; null where the provider shows none. */
+  readonly publicKey: string | null;
+  /** Symbols of the assets that the wallet holds, in the order they are shown. */
+  readonly assets: readonly string[];
+  readonly approvalMode: WalletApprovalMode;
+  readonly signingApi: SigningApiMode;
+  /** Name of a policy, or null: the tenant's default. */
+  readonly policy: string | null;
+  readonly externalId: string | null;
+  readonly metadata: MetadataValue;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly archivedAtMs: number | null;
+  readonly archiveReason: string | null;
+}
+
+export const walletType: RecordType<WalletRecord> = {
+  name: 'wallet',
+  status: ({ status }) => status,
+  indices: ({ provider, connectionId, status, assets, externalId }) => [
+    // Archived wallets are listed only when asked for.
+    ...(status === 'archived' ? [] : ['wallets:live']),
+    'wallets',
+    `wallets:status:${status}`,
+    `wallets:provider:${provider}`,
+    `wallets:connection:${connectionId}`,
+    ...assets.map((asset) => `wallets:asset:${asset}`),
+    ...(externalId === null ? [] : [`wallets:external:${externalId}`]),
+  ],
+};
+
+/** While intents of a wallet are open, they stand in this index. */
+export function openIntentsIndex(walletId: string): string {
+  return `intents:open:${walletId}`;
+}

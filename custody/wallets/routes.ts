@@ -1,0 +1,153 @@
+/** The routes of wallets. */
+import type { Static } from 'typebox';
+import { listBody, readPage } from '../../api/pages.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
+import { visibleIndices } from '../../api/visibility.ts';
+import type { Balances } from '../../store/contract.ts';
+import { createWallet, type WalletDeps } from './create.ts';
+import { archiveWallet, setFrozen, updateWallet } from './lifecycle.ts';
+import { readWallet } from './read.ts';
+import { walletType } from './record.ts';
+import { ArchiveBody, CreateBody, PatchBody, Wallet, WalletList, WalletParams, WalletQuery } from './schemas.ts';
+import { walletView } from './view.ts';
+
+const tag = 'Wallets';
+const one = { 200: { schema: Wallet, description: 'the wallet' } } as const;
+
+export function walletRoutes(deps: WalletDeps): readonly Route[] {
+  return [...makingRoutes(deps), ...readingRoutes(), ...lifecycleRoutes(deps)];
+}
+
+function makingRoutes(deps: WalletDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/wallets',
+      operationId: 'createWallet',
+      tag,
+      summary: 'Create a wallet',
+      description:
+        'The provider makes the wallet. For `self_hosted` the signer cluster generates a key for it: one wallet, one key, on the curve of its network.',
+      scope: 'wallets:write',
+      limitClass: 'writes',
+      body: CreateBody,
+      responses: { 201: { schema: Wallet, description: 'the wallet' } },
+      errors: [404, 409, 422],
+      handle: (context, { body }) => createWallet(deps, context, body),
+    }),
+    route({
+      method: 'PATCH',
+      path: '/v1/wallets/:id',
+      operationId: 'updateWallet',
+      tag,
+      summary: 'Change a wallet’s settings',
+      description:
+        'Fields that are left out stay. `metadata` is replaced as a whole. Null takes `policy` or `external_id` away. Intents that were made before keep what they were decided by.',
+      scope: 'wallets:write',
+      limitClass: 'writes',
+      params: WalletParams,
+      body: PatchBody,
+      responses: one,
+      errors: [404, 409],
+      handle: (context, { params, body }) => updateWallet(deps, context, params.id, body),
+    }),
+  ];
+}
+
+function readingRoutes(): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/wallets',
+      operationId: 'listWallets',
+      tag,
+      summary: 'List wallets, newest first',
+      description: 'Across all providers. Archived wallets are listed only with `status=archived`.',
+      scope: 'wallets:read',
+      limitClass: 'reads',
+      query: WalletQuery,
+      responses: { 200: { schema: WalletList, description: 'a page of wallets' } },
+      handle: (context, { query }) => listWallets(context, query),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/wallets/:id',
+      operationId: 'getWallet',
+      tag,
+      summary: 'Read a wallet and its balances',
+      scope: 'wallets:read',
+      limitClass: 'reads',
+      params: WalletParams,
+      responses: one,
+      errors: [404],
+      handle: async (context, { params }) => {
+        const { record, balances } = await readWallet(context, params.id);
+        return { status: 200, body: walletView(record, balances) };
+      },
+    }),
+  ];
+}
+
+function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/wallets/:id/archive',
+      operationId: 'archiveWallet',
+      tag,
+      summary: 'Archive a wallet, for good',
+      description:
+        'Idempotent. 409 while transaction intents are open. Its balances stay where they are. The key of a `self_hosted` wallet is closed: open signing sessions are revoked and it signs nothing any more.',
+      scope: 'wallets:write',
+      limitClass: 'writes',
+      params: WalletParams,
+      body: ArchiveBody,
+      bodyOptional: true,
+      responses: one,
+      errors: [404, 409],
+      handle: (context, { params, body }) => archiveWallet(deps, context, params.id, body.reason),
+    }),
+    ...[true, false].map((isFrozen) =>
+      route({
+        method: 'POST',
+        path: isFrozen ? '/v1/wallets/:id/freeze' : '/v1/wallets/:id/unfreeze',
+        operationId: isFrozen ? 'freezeWallet' : 'unfreezeWallet',
+        tag,
+        summary: isFrozen ? 'Freeze a wallet: it takes no new intents' : 'Let a frozen wallet take intents again',
+        description: isFrozen
+          ? 'Idempotent. It takes no approvals either, and approved intents wait; what the provider has already goes on.'
+          : 'Idempotent.',
+        scope: 'wallets:write',
+        limitClass: 'writes',
+        params: WalletParams,
+        responses: one,
+        errors: [404, 409],
+        handle: (context, { params }) => setFrozen(deps, context, params.id, isFrozen),
+      }),
+    ),
+  ];
+}
+
+const noBalances: Balances = new Map();
+
+async function listWallets(context: RequestContext, query: Static<typeof WalletQuery>): Promise<Answer> {
+  const { tenant, principal, store } = context;
+  const page = readPage(context, 'wallets', query);
+  const { provider, provider_connection_id: connection, status, asset, external_id: externalId } = query;
+  const found = await store.list(tenant, walletType, {
+    indices: [
+      status === undefined ? 'wallets:live' : `wallets:status:${status}`,
+      ...(provider === undefined ? [] : [`wallets:provider:${provider}`]),
+      ...(connection === undefined ? [] : [`wallets:connection:${connection}`]),
+      ...(asset === undefined ? [] : [`wallets:asset:${asset}`]),
+      ...(externalId === undefined ? [] : [`wallets:external:${externalId}`]),
+    ],
+    ...visibleIndices(principal, (id) => `wallets:connection:${id}`),
+    order: 'newest',
+    withBalances: true,
+    ...page.query,
+  });
+  const view = (wallet: (typeof found.items)[number], balances: Balances | undefined) =>
+    walletView(wallet, balances ?? noBalances);
+  return { status: 200, body: listBody('wallets', found, view, page) };
+}

@@ -1,0 +1,133 @@
+/** What the wallet routes take and give. docs/wallet-api.md shows the same. */
+import Type from 'typebox';
+import { Metadata } from '../../api/metadata.ts';
+import {
+  Closed,
+  Id,
+  Line,
+  Lines,
+  ListOf,
+  Name,
+  Nullable,
+  OneOf,
+  PathId,
+  pageQuery,
+  Timestamp,
+} from '../../api/schema-kit.ts';
+import { assets } from '../../networks/assets.ts';
+import { networkIds } from '../../networks/networks.ts';
+import { providerKinds } from '../../providers/port/kinds.ts';
+import { approvalModes, signingApiModes, walletStatuses } from './record.ts';
+
+const Network = OneOf(networkIds, { description: 'CAIP-2 id of the network' });
+const ApprovalMode = OneOf(approvalModes, {
+  description:
+    '`human_required`: every intent needs an approval, and every signature of the signing API a witness. The stricter of this and what else asks for approval holds',
+});
+const SigningApi = OneOf(signingApiModes, {
+  description:
+    'whether the signing API may use the wallet’s key, or transaction intents alone. By default `allowed` in a sandbox, `intents_only` in production',
+});
+const ExternalId = Type.String({
+  pattern: '^[\\x21-\\x7e]{1,128}$',
+  description:
+    'your own id of the wallet: 1 to 128 printable ASCII characters without spaces. Not checked for uniqueness',
+  examples: ['treasury-7'],
+});
+const PolicyName = Line(
+  100,
+  'name of the policy that decides on its intents, beside the tenant’s `default`; null: none',
+);
+const Balance = (description: string) => Type.String({ description, examples: ['1.25'] });
+
+export const WalletAsset = Closed(
+  {
+    symbol: Type.String({ examples: ['ETH'] }),
+    balance: Balance('what the wallet owns: `available` and `pending`'),
+    available: Balance('what a new transfer may take'),
+    pending: Balance('set aside for transfers that are under way'),
+    network: Network,
+  },
+  { title: 'WalletAsset' },
+);
+
+export const Wallet = Closed(
+  {
+    id: Id('wal'),
+    name: Name,
+    provider: OneOf(providerKinds),
+    provider_connection_id: Id('pcn'),
+    provider_wallet_id: Type.String({ description: 'the provider’s own id of the wallet' }),
+    status: OneOf(walletStatuses),
+    environment: OneOf(['sandbox', 'production']),
+    network: Network,
+    addresses: Type.Array(Closed({ network: Network, address: Type.String() })),
+    public_key: Nullable(Type.String({ description: 'compressed, lowercase hex; null where the provider shows none' })),
+    assets: Type.Array(WalletAsset),
+    approval_mode: ApprovalMode,
+    signing_api: SigningApi,
+    policy: Nullable(PolicyName),
+    external_id: Nullable(ExternalId),
+    metadata: Metadata,
+    version: Type.Integer({
+      minimum: 1,
+      description: 'rises by one with every change of the record; balances move without',
+    }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    archived_at: Nullable(Timestamp),
+    archive_reason: Nullable(Type.String()),
+  },
+  { title: 'Wallet' },
+);
+
+export const WalletList = ListOf('wallets', Wallet);
+
+export const CreateBody = Closed(
+  {
+    name: Name,
+    provider_connection_id: Id('pcn'),
+    network: Network,
+    policy: Type.Optional(Nullable(PolicyName)),
+    approval_mode: Type.Optional(ApprovalMode),
+    signing_api: Type.Optional(SigningApi),
+    external_id: Type.Optional(Nullable(ExternalId)),
+    metadata: Type.Optional(Metadata),
+  },
+  { title: 'CreateWallet' },
+);
+
+export const PatchBody = Closed(
+  {
+    name: Type.Optional(Name),
+    policy: Type.Optional(Nullable(PolicyName)),
+    approval_mode: Type.Optional(ApprovalMode),
+    signing_api: Type.Optional(SigningApi),
+    external_id: Type.Optional(Nullable(ExternalId)),
+    metadata: Type.Optional(Metadata),
+    expected_version: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'change only this version; another one is 409' }),
+    ),
+  },
+  { title: 'UpdateWallet' },
+);
+
+export const ArchiveBody = Closed({
+  reason: Type.Optional(Lines(500, 'shown as `archive_reason`')),
+});
+
+export const WalletParams = Closed({ id: PathId('id of the wallet') });
+
+export const WalletQuery = Closed({
+  provider: Type.Optional(OneOf(providerKinds)),
+  provider_connection_id: Type.Optional(Id('pcn')),
+  status: Type.Optional(OneOf(walletStatuses, { description: 'without it, archived wallets are left out' })),
+  asset: Type.Optional(
+    OneOf(
+      assets.map(({ symbol }) => symbol),
+      { description: 'wallets that list the asset' },
+    ),
+  ),
+  external_id: Type.Optional(ExternalId),
+  ...pageQuery,
+});

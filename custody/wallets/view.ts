@@ -1,0 +1,61 @@
+/** Wallets as the API and its events show them: snake_case, times as RFC 3339, balances as decimal strings. */
+
+import type { MetadataValue } from '../../api/metadata.ts';
+import type { NetworkId } from '../../networks/networks.ts';
+import type { Balances } from '../../store/contract.ts';
+import { type AssetView, assetViews } from '../../store/shown-balances.ts';
+import type { WalletRecord } from './record.ts';
+
+export interface WalletView {
+  readonly id: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly provider_connection_id: string;
+  readonly provider_wallet_id: string;
+  readonly status: string;
+  readonly environment: string;
+  readonly network: NetworkId;
+  readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
+  readonly public_key: string | null;
+  readonly assets: readonly AssetView[];
+  readonly approval_mode: string;
+  readonly signing_api: string;
+  readonly policy: string | null;
+  readonly external_id: string | null;
+  readonly metadata: MetadataValue;
+  readonly version: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly archived_at: string | null;
+  readonly archive_reason: string | null;
+}
+
+export function walletView(wallet: WalletRecord, balances: Balances): WalletView {
+  return {
+    id: wallet.id,
+    name: wallet.name,
+    provider: wallet.provider,
+    provider_connection_id: wallet.connectionId,
+    provider_wallet_id: wallet.providerWalletId,
+    status: wallet.status,
+    environment: wallet.environment,
+    network: wallet.network,
+    addresses: wallet.addresses,
+    public_key: wallet.publicKey,
+    assets: assetViews(wallet.assets, balances),
+    approval_mode: wallet.approvalMode,
+    signing_api: wallet.signingApi,
+    policy: wallet.policy,
+    external_id: wallet.externalId,
+    metadata: wallet.metadata,
+    version: wallet.version,
+    created_at: timestamp(wallet.createdAtMs),
+    updated_at: timestamp(wallet.updatedAtMs),
+    archived_at: wallet.archivedAtMs === null ? null : timestamp(wallet.archivedAtMs),
+    archive_reason: wallet.archiveReason,
+  };
+}
+
+function timestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,208 @@
+/**
+ * One try of a delivery: read it and its webhook, sign, send, record what came of it. At least once: a process that dies
+ * between sending and recording has the same try made again, with the same webhook-id.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock, RandomBytes } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
+import { eventOf } from '../../api/event.ts';
+import { packageVersion } from '../../api/version.ts';
+import { newId } from '../../proto/ids.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { update } from '../../store/changes.ts';
+import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
+import type { AnswerSeal } from '../../store/secrets/answer-seal.ts';
+import type { Connections } from '../egress/connections.ts';
+import { type SendOutcome, sendTo } from '../egress/send.ts';
+import { aboutSecret, type WebhookRecord, webhookType } from '../webhooks/record.ts';
+import { webhookView } from '../webhooks/view.ts';
+import { judgeTry, signingSecrets, suspends } from './attempt.ts';
+import type { EventBodies } from './bodies.ts';
+import type { HookStore } from './hook-store.ts';
+import type { WebhookJob } from './queue.ts';
+import { type DeliveryRecord, deliveryType } from './record.ts';
+import { deliveryTimeoutMs, retryScheduleMs } from './schedule.ts';
+import { signDelivery } from './signatures.ts';
+
+export interface DelivererDeps {
+  readonly store: TenantStore;
+  readonly hooks: HookStore;
+  readonly bodies: EventBodies;
+  /** Opens webhooks' secrets. */
+  readonly seal: Pick<AnswerSeal, 'open'>;
+  readonly environment: ClusterEnvironment;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Log;
+  readonly scheduleMs?: readonly number[];
+  readonly timeoutMs?: number;
+  readonly connections: Connections;
+}
+
+export interface Delivered {
+  /** More waits for this webhook: events, or retries that are due. */
+  readonly behind: boolean;
+  /** When this delivery is tried again. */
+  readonly retryAtMs: number | undefined;
+}
+
+/** Redis is away: what was sent is remembered and recorded when it is back, for so long. */
+const recordWithinMs = 30_000;
+const recordAgainMs = 200;
+const changesMax = 10;
+/** Opened secrets that are remembered. */
+const openedMax = 1_000;
+
+const idle: Delivered = { behind: false, retryAtMs: undefined };
+const userAgent = `signmesh-webhooks/${packageVersion()}`;
+
+export class Deliverer {
+  readonly #deps: DelivererDeps;
+  readonly #opened = new Map<string, string>();
+
+  constructor(deps: DelivererDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws what keeps the try from being made or recorded; then it is made again. */
+  async deliver(job: WebhookJob): Promise<Delivered> {
+    const { store, hooks, clock } = this.#deps;
+    const { tenant, webhookId, deliveryId } = job;
+    const [delivery, webhook] = await Promise.all([
+      store.read(tenant, deliveryType, deliveryId),
+      store.read(tenant, webhookType, webhookId),
+    ]);
+    if (delivery === undefined || delivery.status === 'delivered' || delivery.status === 'failed') {
+      await hooks.release(tenant, webhookId, deliveryId, 'drop', clock.nowMs());
+      return idle;
+    }
+    // Another process made this try already, or the webhook was removed and its deliveries with it.
+    if (delivery.attemptCount !== job.tries || webhook === undefined) return idle;
+    if (webhook.status !== 'enabled') {
+      await hooks.release(tenant, webhookId, deliveryId, 'hold', clock.nowMs());
+      return idle;
+    }
+    const body = await this.#deps.bodies.find(tenant, delivery.eventId, delivery.sequence);
+    if (body === undefined) return this.#giveUp(tenant, delivery);
+    const outcome = await this.#send(tenant, webhook, delivery, body);
+    return this.#record(tenant, webhook, delivery, outcome);
+  }
+
+  #send(tenant: string, webhook: WebhookRecord, { eventId }: DeliveryRecord, body: Buffer): Promise<SendOutcome> {
+    const { environment, connections, clock, timeoutMs = deliveryTimeoutMs } = this.#deps;
+    const nowMs = clock.nowMs();
+    const secrets = signingSecrets(webhook, nowMs).map((sealed) => this.#open(tenant, webhook.id, sealed));
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      ...signDelivery(secrets, eventId, nowMs, body),
+    };
+    return sendTo({ url: webhook.url, headers, body, timeoutMs }, { environment, connections });
+  }
+
+  /** Somebody else may have recorded a try meanwhile: then this one is put behind it. */
+  async #record(
+    tenant: string,
+    webhook: WebhookRecord,
+    read: DeliveryRecord,
+    outcome: SendOutcome,
+  ): Promise<Delivered> {
+    const { hooks, clock, random, scheduleMs = retryScheduleMs } = this.#deps;
+    const chance = (random(1)[0]! + 0.5) / 256;
+    const nowMs = clock.nowMs();
+    let before: DeliveryRecord | undefined = read;
+    while (before !== undefined && before.status !== 'delivered' && before.status !== 'failed') {
+      const standing: DeliveryRecord = before;
+      const { after, retryAtMs, endpoint, gone } = judgeTry(standing, outcome, nowMs, chance, scheduleMs);
+      const place = retryAtMs === undefined ? undefined : { kind: 'retry' as const, atMs: retryAtMs };
+      const moved = await this.#patiently(() =>
+        hooks.move(tenant, { before: standing, after, place, endpoint }, nowMs),
+      );
+      if (moved !== undefined) {
+        if (gone) await this.#changeWebhook(tenant, webhook.id, standing, 'disabled', () => true);
+        else if (suspends(webhook, moved.failingSinceMs, nowMs)) {
+          const { failingSinceMs } = moved;
+          await this.#changeWebhook(tenant, webhook.id, standing, 'suspended', (now) =>
+            suspends(now, failingSinceMs, nowMs),
+          );
+        }
+        return { behind: moved.behind, retryAtMs };
+      }
+      before = await this.#patiently(() => this.#deps.store.read(tenant, deliveryType, standing.id));
+      // It was this very move, and only its reply was lost.
+      if (isDeepStrictEqual(before, after)) return { behind: true, retryAtMs };
+    }
+    return idle;
+  }
+
+  /** The event is no longer kept: nothing can be sent. That is not its receiver's fault. */
+  async #giveUp(tenant: string, before: DeliveryRecord): Promise<Delivered> {
+    const { hooks, clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const outcome = { kind: 'failed', code: 'event_not_kept', message: '', tookMs: 0 } as const;
+    const { after } = judgeTry(before, outcome, nowMs, 0, []);
+    const moved = await hooks.move(tenant, { before, after, place: undefined, endpoint: undefined }, nowMs);
+    return { behind: moved?.behind === true, retryAtMs: undefined };
+  }
+
+  async #changeWebhook(
+    tenant: string,
+    webhookId: string,
+    cause: DeliveryRecord,
+    status: 'disabled' | 'suspended',
+    stillHolds: (webhook: WebhookRecord) => boolean,
+  ): Promise<void> {
+    const { store, clock, random, log } = this.#deps;
+    for (let attempt = 0; attempt < changesMax; attempt += 1) {
+      const before = await this.#patiently(() => store.read(tenant, webhookType, webhookId));
+      if (before === undefined || before.status !== 'enabled' || !stillHolds(before)) return;
+      const nowMs = clock.nowMs();
+      const after: WebhookRecord = {
+        ...before,
+        version: before.version + 1,
+        status,
+        updatedAtMs: Math.max(nowMs, before.updatedAtMs),
+        ...(status === 'suspended' && { suspendedAtMs: nowMs }),
+      };
+      const event = eventOf(
+        { newId: (prefix) => newId(prefix, nowMs, random), nowMs, requestId: cause.id },
+        {
+          type: status === 'suspended' ? 'webhook.suspended' : 'webhook.updated',
+          resource: webhookType.name,
+          record: after,
+          object: webhookView(after),
+        },
+      );
+      const change = { puts: [update(webhookType, before, after)], events: [event] };
+      const outcome = await this.#patiently(() => store.commit(tenant, change));
+      if (outcome.committed) {
+        log.info({ webhook: webhookId, tenant, status }, 'a webhook is not called any more');
+        return;
+      }
+    }
+    throw new Error(`webhook ${webhookId} keeps changing`);
+  }
+
+  /** Again while Redis is away: the request was made, and only its record keeps it from being made twice. */
+  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+    const untilMs = performance.now() + recordWithinMs;
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || performance.now() >= untilMs) throw error;
+        await new Promise((resolve) => setTimeout(resolve, recordAgainMs));
+      }
+    }
+  }
+
+  #open(tenant: string, webhookId: string, sealed: string): string {
+    const key = `${tenant} ${webhookId} ${sealed}`;
+    const known = this.#opened.get(key);
+    if (known !== undefined) return known;
+    const secret = this.#deps.seal.open(sealed, aboutSecret(tenant, webhookId));
+    if (this.#opened.size >= openedMax) this.#opened.clear();
+    this.#opened.set(key, secret);
+    return secret;
+  }
+}

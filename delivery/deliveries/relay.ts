@@ -1,0 +1,267 @@
+/**
+ * The relay: brings what stands in the outboxes of webhooks into the queue. Every worker runs one; what an outbox gives
+ * out it gives out once, whoever asks (scripts.ts).
+ *
+ * It acts when a tenant's event wakes it, when a delivery of its own process has ended, and when a retry is due that it
+ * knows of. All of that is for speed: a sweep over every tenant finds what was missed, and jobs that were lost.
+ */
+import type { Clock } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
+import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
+import { TimeHeap } from '../../store/time-heap.ts';
+import { type WebhookRecord, webhookType } from '../webhooks/record.ts';
+import type { EventBodies } from './bodies.ts';
+import type { DeliveryJob, HookStore, PumpLimits, TenantLook, WebhookLook } from './hook-store.ts';
+import { Keyed } from './keyed.ts';
+import type { WebhookJob } from './queue.ts';
+
+export interface RelayDeps {
+  readonly store: TenantStore;
+  readonly hooks: HookStore;
+  readonly bodies: EventBodies;
+  readonly queue: { add(jobs: readonly WebhookJob[]): Promise<void> };
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface RelayOptions extends PumpLimits {
+  readonly sweepEveryMs: number;
+  /** A delivery that is outstanding for so long may have lost its job. */
+  readonly overdueMs: number;
+  /** How often old deliveries are looked for where nothing happens. */
+  readonly trimEveryMs: number;
+}
+
+export const relayDefaults: RelayOptions = {
+  windowMax: 16,
+  failingWindowMax: 4,
+  retryingMax: 10_000,
+  keptMax: 100_000,
+  keptMs: 30 * 24 * 3_600_000,
+  sweepEveryMs: 1_000,
+  overdueMs: 20_000,
+  trimEveryMs: 10 * 60_000,
+};
+
+const tenantsAtOnce = 16;
+/** A retry that is due later is left to the sweep. */
+const localWaitMaxMs = 10_000;
+const localWaitsMax = 50_000;
+const knownMax = 50_000;
+
+interface Known {
+  readonly id: string;
+  readonly version: number;
+  /** Empty: all. */
+  readonly types: readonly string[];
+}
+
+export class Relay {
+  readonly #deps: RelayDeps;
+  readonly #options: RelayOptions;
+  /** Webhooks as they were last read, by tenant and id. */
+  readonly #known = new Map<string, Known>();
+  readonly #trimmedAtMs = new Map<string, number>();
+  readonly #tenantRuns: Keyed<string>;
+  readonly #pumps: Keyed<{ readonly tenant: string; readonly webhookId: string }>;
+  readonly #retries = new TimeHeap<{ readonly tenant: string; readonly webhookId: string }>();
+  #retryCount = 0;
+  /** Those that have webhooks, and those that were looked at in vain since the last sweep. */
+  #tenants = new Set<string>();
+  readonly #without = new Set<string>();
+  #retryTimer: NodeJS.Timeout | undefined;
+  #retryTimerAtMs = 0;
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #stopping = false;
+
+  constructor(deps: RelayDeps, options: RelayOptions = relayDefaults) {
+    this.#deps = deps;
+    this.#options = options;
+    const failed = (error: unknown) => this.#warn(error);
+    this.#tenantRuns = new Keyed((tenant) => this.#runTenant(tenant), failed);
+    this.#pumps = new Keyed(({ tenant, webhookId }) => this.#pump(tenant, webhookId), failed);
+  }
+
+  start(): void {
+    this.#sweepLater(0);
+  }
+
+  /** Takes on nothing more; resolves when what is in hand is done. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#sweepTimer);
+    clearTimeout(this.#retryTimer);
+    await Promise.all([this.#tenantRuns.idle(), this.#pumps.idle()]);
+  }
+
+  /** An event of this tenant was written. */
+  wake(tenant: string): void {
+    if (this.#stopping) return;
+    if (!this.#tenants.has(tenant)) {
+      // It may have its first webhook now; the sweep would find it too.
+      if (this.#without.has(tenant)) return;
+      this.#without.add(tenant);
+    }
+    this.#tenantRuns.run(tenant, tenant);
+  }
+
+  /** A delivery of this webhook has ended, and more waits. */
+  freed(tenant: string, webhookId: string): void {
+    if (!this.#stopping) this.#pumps.run(`${tenant} ${webhookId}`, { tenant, webhookId });
+  }
+
+  /** A delivery of this webhook is to be tried again at that time. */
+  retryAt(tenant: string, webhookId: string, atMs: number): void {
+    const farOff = atMs - this.#deps.clock.nowMs() > localWaitMaxMs;
+    if (this.#stopping || farOff || this.#retryCount >= localWaitsMax) return;
+    this.#retries.push(atMs, { tenant, webhookId });
+    this.#retryCount += 1;
+    this.#wakeForRetry();
+  }
+
+  /** Looks at every tenant once. Resolves when all was looked at. */
+  async sweep(): Promise<void> {
+    const tenants = await this.#deps.hooks.tenants();
+    this.#tenants = new Set(tenants);
+    this.#without.clear();
+    for (let index = 0; index < tenants.length && !this.#stopping; index += tenantsAtOnce) {
+      const some = tenants.slice(index, index + tenantsAtOnce);
+      await Promise.all(some.map((tenant) => this.#tenantRuns.run(tenant, tenant)));
+    }
+  }
+
+  #sweepLater(delayMs: number): void {
+    if (this.#stopping) return;
+    this.#sweepTimer = setTimeout(async () => {
+      const beganMs = performance.now();
+      await this.sweep().catch((error: unknown) => this.#warn(error));
+      // Every tenant costs a look: with very many of them, looking takes a fifth of the time at most.
+      this.#sweepLater(Math.max(this.#options.sweepEveryMs, 4 * (performance.now() - beganMs)));
+    }, delayMs);
+  }
+
+  async #runTenant(tenant: string): Promise<void> {
+    const { hooks, clock } = this.#deps;
+    const look = await hooks.look(tenant);
+    const nowMs = clock.nowMs();
+    if (look.webhooks.length > 0) this.#tenants.add(tenant);
+    else if (look.removed.length === 0 && this.#tenants.has(tenant)) await hooks.forgetTenant(tenant, nowMs);
+    await Promise.all([
+      ...look.removed.map((webhookId) => this.#clear(tenant, webhookId)),
+      ...look.webhooks.map(({ id }) => this.#trim(tenant, id, nowMs)),
+      ...look.webhooks
+        .filter(({ status }) => status === 'enabled')
+        .map((webhook) => this.#runWebhook(tenant, webhook, look, nowMs)),
+    ]);
+  }
+
+  async #runWebhook(tenant: string, webhook: WebhookLook, look: TenantLook, nowMs: number): Promise<void> {
+    const { id, cursor, outstanding, outstandingSinceMs, nextRetryAtMs } = webhook;
+    const { overdueMs, windowMax } = this.#options;
+    const key = `${tenant} ${id}`;
+    if (this.#known.get(key)?.version !== webhook.version) await this.#learn(tenant, id);
+    if (cursor === undefined) await this.#begin(tenant, id);
+    if (outstandingSinceMs !== undefined && outstandingSinceMs <= nowMs - overdueMs) {
+      const jobs = await this.#deps.hooks.takeOverdue(tenant, id, nowMs - overdueMs, nowMs, windowMax);
+      await this.#enqueue(tenant, id, jobs);
+    }
+    const behind = cursor === undefined || cursor < look.lastSequence;
+    const retryIsDue = nextRetryAtMs !== undefined && nextRetryAtMs <= nowMs;
+    if (nextRetryAtMs !== undefined && !retryIsDue) this.retryAt(tenant, id, nextRetryAtMs);
+    if ((behind || retryIsDue) && outstanding < windowMax) await this.#pumps.run(key, { tenant, webhookId: id });
+  }
+
+  async #pump(tenant: string, webhookId: string): Promise<void> {
+    const { hooks, bodies, clock, log } = this.#deps;
+    for (let more = true; more && !this.#stopping; ) {
+      const known = this.#known.get(`${tenant} ${webhookId}`) ?? (await this.#learn(tenant, webhookId));
+      if (known === undefined) return;
+      const pumped = await hooks.pump(tenant, known, this.#options, clock.nowMs());
+      if (pumped === undefined) {
+        // It was changed since: a look finds out how.
+        this.#known.delete(`${tenant} ${webhookId}`);
+        return;
+      }
+      if (pumped.skipped > 0) {
+        log.warn({ tenant, webhook: webhookId, events: pumped.skipped }, 'events were gone before their turn came');
+      }
+      for (const event of pumped.events) bodies.keep(tenant, event);
+      await this.#enqueue(tenant, webhookId, pumped.jobs);
+      more = pumped.more;
+    }
+  }
+
+  async #enqueue(tenant: string, webhookId: string, jobs: readonly DeliveryJob[]): Promise<void> {
+    await this.#deps.queue.add(jobs.map((job) => ({ tenant, webhookId, ...job })));
+  }
+
+  async #learn(tenant: string, webhookId: string): Promise<Known | undefined> {
+    const record = await this.#deps.store.read(tenant, webhookType, webhookId);
+    if (record === undefined) return undefined;
+    const known = { id: webhookId, version: record.version, types: typesOf(record) };
+    if (this.#known.size >= knownMax) this.#known.clear();
+    this.#known.set(`${tenant} ${webhookId}`, known);
+    return known;
+  }
+
+  /** A webhook begins behind the event of its own making. If that is no longer kept, so are those before it. */
+  async #begin(tenant: string, webhookId: string): Promise<void> {
+    const { store, hooks } = this.#deps;
+    const record = await store.read(tenant, webhookType, webhookId);
+    if (record === undefined) return;
+    const query = {
+      limit: 1,
+      types: ['webhook.created'],
+      resourceId: webhookId,
+      createdAfterMs: record.createdAtMs,
+    };
+    let page = await store.events(tenant, { ...query, afterSequence: 0 });
+    while (page.events.length === 0 && page.hasMore) {
+      page = await store.events(tenant, { ...query, afterSequence: page.nextAfterSequence });
+    }
+    await hooks.begin(tenant, webhookId, page.events[0]?.sequence ?? page.floorSequence - 1);
+  }
+
+  async #trim(tenant: string, webhookId: string, nowMs: number): Promise<void> {
+    const key = `${tenant} ${webhookId}`;
+    const trimmedAtMs = this.#trimmedAtMs.get(key);
+    if (trimmedAtMs !== undefined && nowMs - trimmedAtMs < this.#options.trimEveryMs) return;
+    if (this.#trimmedAtMs.size >= knownMax) this.#trimmedAtMs.clear();
+    this.#trimmedAtMs.set(key, nowMs);
+    await this.#deps.hooks.trim(tenant, webhookId, this.#options, nowMs);
+  }
+
+  async #clear(tenant: string, webhookId: string): Promise<void> {
+    this.#known.delete(`${tenant} ${webhookId}`);
+    await this.#deps.hooks.clear(tenant, webhookId);
+  }
+
+  #wakeForRetry(): void {
+    const atMs = this.#retries.nextAtMs;
+    if (atMs === undefined || this.#stopping) return;
+    if (this.#retryTimer !== undefined && this.#retryTimerAtMs <= atMs) return;
+    clearTimeout(this.#retryTimer);
+    this.#retryTimerAtMs = atMs;
+    this.#retryTimer = setTimeout(() => this.#onRetry(), Math.max(1, atMs - this.#deps.clock.nowMs()));
+  }
+
+  #onRetry(): void {
+    this.#retryTimer = undefined;
+    const nowMs = this.#deps.clock.nowMs();
+    for (let due = this.#retries.popDue(nowMs); due !== undefined; due = this.#retries.popDue(nowMs)) {
+      this.#retryCount -= 1;
+      this.freed(due.tenant, due.webhookId);
+    }
+    this.#wakeForRetry();
+  }
+
+  #warn(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof StoreUnavailable) this.#deps.log.debug({ reason }, 'the relay waits for Redis');
+    else this.#deps.log.error({ reason }, 'webhooks could not be relayed; it is tried again');
+  }
+}
+
+function typesOf({ events }: WebhookRecord): readonly string[] {
+  return events.includes('*') ? [] : events;
+}

@@ -1,0 +1,256 @@
+/**
+ * /v1/webhooks/:id/deliveries and what can be asked of them: a test delivery, and to deliver again. An event that is
+ * delivered again has the same body and the same `webhook-id`: its receiver can tell.
+ */
+import Type from 'typebox';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { createdQuery, listBody, readCreated, readPage } from '../../api/pages.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
+import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../../api/schema-kit.ts';
+import { noSuch } from '../../api/visibility.ts';
+import { isEventFilter } from '../events/types.ts';
+import { findWebhook } from '../webhooks/find.ts';
+import type { WebhookRecord } from '../webhooks/record.ts';
+import { EventList } from '../webhooks/view.ts';
+import { pingEvent, type WebhookDesk } from './desk.ts';
+import { listDeliveries } from './listing.ts';
+import { type DeliveryRecord, deliveryIdOf, deliveryStatuses, deliveryType } from './record.ts';
+import { Delivery, deliveryView } from './view.ts';
+
+export interface DeliveryDeps {
+  readonly desk: Pick<WebhookDesk, 'redeliver' | 'redeliverRange'>;
+}
+
+const tag = 'Webhooks';
+const hookParams = Closed({ id: PathId('webhook id') });
+const params = Closed({ id: PathId('webhook id'), deliveryId: PathId('delivery id') });
+
+const Ping = Closed(
+  {
+    event_id: Type.String(),
+    event_type: Type.String({ examples: ['webhook.ping'] }),
+    delivery_id: Type.String({ description: 'where to see what became of it, a moment later' }),
+  },
+  { title: 'Ping' },
+);
+
+const sequence = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+
+const Range = Closed({
+  status: Type.Optional(OneOf(['failed', 'delivered'], { description: '`failed` by default' })),
+  types: Type.Optional(EventList),
+  after_sequence: Type.Optional(sequence('events with a higher sequence')),
+  before_sequence: Type.Optional(sequence('events with a lower sequence')),
+  created_after: Type.Optional(Timestamp),
+  created_before: Type.Optional(Timestamp),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 256, description: 'next_cursor of the answer before, same filters' }),
+  ),
+});
+type RangeBody = Type.Static<typeof Range>;
+
+const RangeAnswer = Closed(
+  {
+    queued: Type.Integer({ minimum: 0, description: 'deliveries that are on their way now' }),
+    not_kept: Type.Integer({ minimum: 0, description: 'deliveries whose events are no longer kept' }),
+    queue_full: Type.Boolean({ description: 'so many wait that it ended early: go on later' }),
+    has_more: Type.Boolean(),
+    next_cursor: Nullable(Type.String({ description: 'opaque; null at the end of the range' })),
+  },
+  { title: 'Redelivery' },
+);
+
+export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/:id/ping',
+      operationId: 'pingWebhook',
+      tag,
+      summary: 'Send a test event',
+      description: 'Makes a `webhook.ping`, which this webhook alone is sent, whatever it has subscribed to.',
+      scope: 'webhooks:write',
+      limitClass: 'writes',
+      params: hookParams,
+      responses: { 202: { description: 'It is on its way', schema: Ping } },
+      errors: [404, 409],
+      handle: async (context, { params: { id } }) => {
+        const webhook = await findWebhook(context, id);
+        needEnabled(webhook);
+        const event = pingEvent(context, webhook);
+        return {
+          status: 202,
+          body: { event_id: event.id, event_type: event.type, delivery_id: deliveryIdOf(event.id, id) },
+          change: { guards: [{ kind: 'status', id, status: 'enabled' }], events: [event] },
+        };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/webhooks/:id/deliveries',
+      operationId: 'listDeliveries',
+      tag,
+      summary: 'List deliveries with every try, newest event first',
+      description:
+        'Kept for 30 days, and 100,000 of a webhook. `created_after` is inclusive, `created_before` is not; both mean ' +
+        'the time of the event.',
+      scope: 'webhooks:read',
+      limitClass: 'reads',
+      params: hookParams,
+      query: Closed({
+        status: Type.Optional(OneOf(deliveryStatuses)),
+        event_type: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 100, description: 'a type, or a beginning such as "wallet.*"' }),
+        ),
+        ...createdQuery,
+        ...pageQuery,
+      }),
+      responses: { 200: { description: 'A page of deliveries', schema: ListOf('deliveries', Delivery) } },
+      errors: [404],
+      handle: async (context, { params: { id }, query }) => {
+        const webhook = await findWebhook(context, id);
+        const { status, event_type: eventType } = query;
+        if (eventType !== undefined && !isEventFilter(eventType)) throw notAType('event_type');
+        const request = readPage(context, `webhooks/${webhook.id}/deliveries`, query);
+        const page = await listDeliveries(context.store, context.tenant, {
+          webhookId: webhook.id,
+          ...(status === undefined ? {} : { status }),
+          ...(eventType === undefined ? {} : { eventType }),
+          ...readCreated(query),
+          ...request.query,
+        });
+        return { status: 200, body: listBody('deliveries', page, deliveryView, request) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/webhooks/:id/deliveries/:deliveryId',
+      operationId: 'getDelivery',
+      tag,
+      summary: 'Read a delivery with its tries',
+      scope: 'webhooks:read',
+      limitClass: 'reads',
+      params,
+      responses: { 200: { description: 'The delivery', schema: Delivery } },
+      errors: [404],
+      handle: async (context, { params: { id, deliveryId } }) => {
+        await findWebhook(context, id);
+        return { status: 200, body: deliveryView(await findDelivery(context, id, deliveryId)) };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/:id/deliveries/:deliveryId/redeliver',
+      operationId: 'redeliver',
+      tag,
+      summary: 'Deliver an event again',
+      description: 'A delivery that waits for its next try is tried at once.',
+      scope: 'webhooks:write',
+      limitClass: 'writes',
+      params,
+      responses: { 202: { description: 'It is on its way', schema: Delivery } },
+      errors: [404, 409],
+      handle: async (context, { params: { id, deliveryId } }) => {
+        needEnabled(await findWebhook(context, id));
+        await findDelivery(context, id, deliveryId);
+        return redelivered(await deps.desk.redeliver(context.tenant, deliveryId));
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/:id/redeliver',
+      operationId: 'redeliverRange',
+      tag,
+      summary: 'Deliver a range of events again',
+      description:
+        'Oldest event first, a bounded number with each call: while `has_more` is true, call again with `cursor`. What ' +
+        'has not been sent yet is on its way anyhow.',
+      scope: 'webhooks:write',
+      limitClass: 'writes',
+      params: hookParams,
+      body: Range,
+      bodyOptional: true,
+      responses: { 202: { description: 'What is on its way now', schema: RangeAnswer } },
+      errors: [404, 409],
+      handle: async (context, { params: { id }, body }) => {
+        needEnabled(await findWebhook(context, id));
+        return redeliverRange(context, id, body, deps.desk);
+      },
+    }),
+  ];
+}
+
+async function redeliverRange(
+  context: RequestContext,
+  id: string,
+  body: RangeBody,
+  desk: DeliveryDeps['desk'],
+): Promise<Answer> {
+  const { status = 'failed', types = [], after_sequence: after, before_sequence: before } = body;
+  const isAll = types.length === 1 && types[0] === '*';
+  const stranger = isAll ? -1 : types.findIndex((type) => !isEventFilter(type));
+  if (stranger >= 0) throw notAType(`types[${stranger}]`);
+  const request = readPage(context, `webhooks/${id}/redeliver`, body);
+  const outcome = await desk.redeliverRange(context.tenant, id, {
+    statuses: [status],
+    types: isAll ? [] : types,
+    ...(after === undefined ? {} : { fromSequence: after + 1 }),
+    ...(before === undefined ? {} : { toSequence: before - 1 }),
+    ...readCreated(body),
+    ...(request.query.afterId === undefined ? {} : { afterId: request.query.afterId }),
+  });
+  const { redelivered: queued, notKept, nextId, full } = outcome;
+  return {
+    status: 202,
+    body: {
+      queued,
+      not_kept: notKept,
+      queue_full: full,
+      has_more: nextId !== undefined,
+      next_cursor: nextId === undefined ? null : request.cursorOf(nextId),
+    },
+  };
+}
+
+/** A delivery of another webhook does not exist here. */
+async function findDelivery({ tenant, store }: RequestContext, webhookId: string, id: string): Promise<DeliveryRecord> {
+  const found = id.startsWith('dlv_') ? await store.read(tenant, deliveryType, id) : undefined;
+  if (found === undefined || found.webhookId !== webhookId) throw noSuch('delivery');
+  return found;
+}
+
+function redelivered(outcome: Awaited<ReturnType<WebhookDesk['redeliver']>>): Answer {
+  switch (outcome.kind) {
+    case 'onItsWay':
+      return { status: 202, body: deliveryView(outcome.delivery) };
+    case 'noSuchDelivery':
+      throw noSuch('delivery');
+    case 'notEnabled':
+      throw notEnabled();
+    case 'eventNotKept':
+      throw new ServiceError('conflict', 'the event is no longer kept', {
+        details: [{ field: 'deliveryId', issue: 'event_not_kept' }],
+      });
+    case 'tooManyWaiting':
+      throw new ServiceError('overloaded', 'so many deliveries wait for this webhook that no more are taken on', {
+        retryAfterS: 60,
+      });
+  }
+}
+
+function needEnabled({ status }: WebhookRecord): void {
+  if (status !== 'enabled') throw notEnabled();
+}
+
+function notEnabled(): ServiceError {
+  return new ServiceError('conflict', 'the webhook is not enabled', {
+    details: [{ field: 'status', issue: 'state_conflict', message: 'enable the webhook first' }],
+  });
+}
+
+function notAType(field: string): ServiceError {
+  const message = 'takes an event type, or a beginning such as "wallet.*"';
+  return new ServiceError('invalidRequest', 'that is no event type', {
+    details: [{ field, issue: 'not_allowed_value', message }],
+  });
+}

@@ -1,0 +1,53 @@
+/** A delivery as the API shows it, with its tries. */
+import Type from 'typebox';
+import { Closed, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { attemptsKept, type DeliveryAttempt, type DeliveryRecord, deliveryStatuses } from './record.ts';
+
+const Attempt = Closed({
+  at: Timestamp,
+  status: Nullable(Type.Integer({ description: 'HTTP status of the answer; null: there was none' })),
+  latency_ms: Type.Integer({ minimum: 0 }),
+  error: Nullable(Type.String({ description: 'why there was no answer, e.g. `timeout`' })),
+});
+
+export const Delivery = Closed(
+  {
+    id: Type.String({ examples: ['dlv_01938f2a-7c1e-7d40-8b5e-2f6d8c1a0b3e'] }),
+    webhook_id: Type.String(),
+    event_id: Type.String({ description: 'the `webhook-id` header of every try' }),
+    event_type: Type.String(),
+    sequence: Type.Integer({ minimum: 1, description: 'of the event' }),
+    status: OneOf(deliveryStatuses),
+    attempts: Type.Array(Attempt, { description: `the latest ${attemptsKept}, oldest first` }),
+    attempt_count: Type.Integer({ minimum: 0, description: 'all tries that there were' }),
+    next_attempt_at: Nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'Delivery' },
+);
+
+export function deliveryView(record: DeliveryRecord): Type.Static<typeof Delivery> {
+  const { id, webhookId, eventId, eventType, sequence, status, attempts, attemptCount, nextAttemptAtMs } = record;
+  return {
+    id,
+    webhook_id: webhookId,
+    event_id: eventId,
+    event_type: eventType,
+    sequence,
+    status,
+    attempts: attempts.map(attemptView),
+    attempt_count: attemptCount,
+    next_attempt_at: nextAttemptAtMs === null ? null : timeOf(nextAttemptAtMs),
+    created_at: timeOf(record.createdAtMs),
+    updated_at: timeOf(record.updatedAtMs),
+  };
+}
+
+function attemptView({ atMs, status, latencyMs, error }: DeliveryAttempt): Type.Static<typeof Attempt> {
+  return { at: timeOf(atMs), status, latency_ms: latencyMs, error };
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

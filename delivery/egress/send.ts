@@ -1,0 +1,136 @@
+/**
+ * One HTTP POST to a checked target. The name is resolved once, every address it resolves to must be allowed, and the
+ * connection goes to one of those very addresses: an answer of the resolver that changes in between (DNS rebinding)
+ * changes nothing. Redirects are not followed. The response's body is read up to a limit and thrown away.
+ */
+import { lookup as systemLookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { Client } from 'undici';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { judgeAddress } from './addresses.ts';
+import { type Connections, pinned } from './connections.ts';
+import { checkTarget, hostOf } from './target.ts';
+
+/** All addresses of a name. Tests bring their own. */
+export type Resolver = (host: string) => Promise<readonly string[]>;
+
+export const systemResolver: Resolver = async (host) =>
+  (await systemLookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+
+export interface SendRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent exactly as it is. */
+  readonly body: Buffer;
+  readonly timeoutMs: number;
+}
+
+export type SendOutcome =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly retryAfter: string | undefined;
+      readonly tookMs: number;
+    }
+  /** `code`: lower_snake, e.g. "timeout", "connection_refused", "address_not_allowed". */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly tookMs: number };
+
+export interface EgressOptions {
+  readonly environment: ClusterEnvironment;
+  readonly resolver?: Resolver;
+  /** Connections that are kept for the next delivery; absent: each has its own, closed when it is done. */
+  readonly connections?: Connections;
+}
+
+/** What of an answer's body is read before the connection is cut. */
+const answerBytesMax = 64 * 1024;
+
+/** Never rejects. */
+export async function sendTo(request: SendRequest, options: EgressOptions): Promise<SendOutcome> {
+  const beganMs = performance.now();
+  const failed = (code: string, message: string): SendOutcome => ({
+    kind: 'failed',
+    code,
+    message,
+    tookMs: performance.now() - beganMs,
+  });
+  const target = checkTarget(request.url, options.environment);
+  if (!(target instanceof URL)) return failed(target.issue, target.message);
+  const signal = AbortSignal.timeout(request.timeoutMs);
+  let client: Client | undefined;
+  try {
+    const address = await raceAbort(resolveAllowed(hostOf(target), options), signal);
+    if (typeof address !== 'string') return failed(address.issue, address.message);
+    const { connections } = options;
+    if (connections === undefined) client = new Client(target.origin, pinned(address, request.timeoutMs));
+    const through = connections?.to(target.origin, address, request.timeoutMs) ?? client!;
+    const { statusCode, headers, body } = await through.request({
+      method: 'POST',
+      path: `${target.pathname}${target.search}`,
+      headers: { ...request.headers },
+      body: request.body,
+      signal,
+    });
+    await body.dump({ limit: answerBytesMax, signal }).catch(() => undefined);
+    const retryAfter = headers['retry-after'];
+    return {
+      kind: 'answered',
+      status: statusCode,
+      retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+      tookMs: performance.now() - beganMs,
+    };
+  } catch (error) {
+    if (signal.aborted) return failed('timeout', `no answer within ${request.timeoutMs} ms`);
+    return failed(...causeOf(error));
+  } finally {
+    client?.destroy().catch(() => undefined);
+  }
+}
+
+/** One allowed address of the host, or why there is none. */
+async function resolveAllowed(
+  host: string,
+  { environment, resolver = systemResolver }: EgressOptions,
+): Promise<string | { readonly issue: string; readonly message: string }> {
+  const addresses = isIP(host) === 0 ? await resolver(host) : [host];
+  if (addresses.length === 0) return { issue: 'name_not_resolved', message: 'the host name resolves to nothing' };
+  for (const address of addresses) {
+    const verdict = judgeAddress(address, environment);
+    if (!verdict.allowed) {
+      const message = `the host resolves to an address that is not allowed (${verdict.range})`;
+      return { issue: 'address_not_allowed', message };
+    }
+  }
+  return addresses[0]!;
+}
+
+function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
+}
+
+const causes: Readonly<Record<string, readonly [code: string, message: string]>> = {
+  ECONNREFUSED: ['connection_refused', 'the connection was refused'],
+  ECONNRESET: ['connection_reset', 'the connection was cut'],
+  UND_ERR_SOCKET: ['connection_reset', 'the connection was cut'],
+  ENOTFOUND: ['name_not_resolved', 'the host name is not known'],
+  EAI_AGAIN: ['name_not_resolved', 'the resolver does not answer'],
+  EHOSTUNREACH: ['unreachable', 'the host cannot be reached'],
+  ENETUNREACH: ['unreachable', 'the network cannot be reached'],
+  UND_ERR_CONNECT_TIMEOUT: ['timeout', 'no connection in time'],
+  UND_ERR_HEADERS_TIMEOUT: ['timeout', 'no answer in time'],
+  UND_ERR_BODY_TIMEOUT: ['timeout', 'no answer in time'],
+  UND_ERR_HEADERS_OVERFLOW: ['bad_answer', 'the headers of the answer are too large'],
+};
+
+function causeOf(error: unknown): [code: string, message: string] {
+  const code = (error as { code?: unknown }).code;
+  const known = typeof code === 'string' ? causes[code] : undefined;
+  if (known) return [...known];
+  if (error instanceof Error && error.name === 'HTTPParserError') return ['bad_answer', 'the answer is not HTTP'];
+  if (typeof code === 'string' && /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code))
+    return ['tls_failed', `TLS: ${code}`];
+  return ['failed', 'the request failed'];
+}

@@ -1,0 +1,64 @@
+/**
+ * A URL that a caller wants us to call, checked by itself: scheme, credentials, port, and the address if it is written as
+ * one. The WHATWG parser has read it before we look, so that decimal, octal, hexadecimal and shortened IPv4 addresses
+ * are the addresses that they are.
+ */
+import { isIP } from 'node:net';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { judgeAddress } from './addresses.ts';
+
+export const targetCharsMax = 2048;
+
+/** `issue` in lower_snake for an error's details, `message` for the person who reads it. */
+export interface TargetProblem {
+  readonly issue: string;
+  readonly message: string;
+}
+
+/** In production: the usual ports of https, and those that need no privilege. */
+const productionPorts = (port: number) => port === 443 || port === 8443 || port >= 1024;
+
+export function checkTarget(text: string, environment: ClusterEnvironment): URL | TargetProblem {
+  if (text.length > targetCharsMax) return { issue: 'too_long', message: `at most ${targetCharsMax} characters` };
+  if (!URL.canParse(text)) return { issue: 'invalid_format', message: 'it must be an absolute URL' };
+  const url = new URL(text);
+  const production = environment === 'production';
+  if (url.protocol !== 'https:' && (production || url.protocol !== 'http:')) {
+    const schemes = production ? 'https' : 'https or http';
+    return { issue: 'scheme_not_allowed', message: `its scheme must be ${schemes}` };
+  }
+  if (url.username !== '' || url.password !== '') {
+    return { issue: 'credentials_not_allowed', message: 'it must not hold a user name or a password' };
+  }
+  if (url.hash !== '') return { issue: 'fragment_not_allowed', message: 'it must not have a fragment (#…)' };
+  const port = portOf(url);
+  if (port === 0 || (production && !productionPorts(port))) {
+    return { issue: 'port_not_allowed', message: 'its port must be 443, 8443, or 1024 and above' };
+  }
+  const host = hostOf(url);
+  if (isIP(host) !== 0) {
+    const verdict = judgeAddress(host, environment);
+    if (!verdict.allowed) {
+      return { issue: 'address_not_allowed', message: `its address is not allowed here (${verdict.range})` };
+    }
+  } else if (production && isLocalName(host)) {
+    return { issue: 'address_not_allowed', message: 'its host is local to this machine or network' };
+  }
+  return url;
+}
+
+/** Without the brackets of an IPv6 address. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}
+
+/** Names that no public resolver answers. Others are judged when they are resolved. */
+function isLocalName(host: string): boolean {
+  const name = host.replace(/\.$/, '').toLowerCase();
+  return !name.includes('.') || /(^|\.)(localhost|local|internal|lan|home\.arpa)$/.test(name);
+}

@@ -1,0 +1,186 @@
+/**
+ * Who follows events live, and when there is something new for them. One connection of its own listens to the wake-up
+ * channels of the tenants that somebody follows, and a look at the log every second finds what a lost message would have
+ * told. What is new is read from the log by whoever follows: a wake-up carries nothing but the last sequence.
+ */
+import type { Redis } from 'ioredis';
+import type { Log } from '../../actors/live/ports.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { wakePrefix } from '../../proto/event-log.ts';
+import type { TenantStore } from '../../store/contract.ts';
+
+/** Somebody who follows a tenant's events. */
+export interface Follower {
+  /** The tenant's last sequence, as far as is known; it was read again. */
+  news(lastSequence: number): void;
+  /** There is nothing more to wait for here: the gateway stops, or the log began anew. */
+  end(): void;
+}
+
+export interface FeedLimits {
+  /** Followers in this gateway. */
+  readonly perTenantMax: number;
+  readonly perGatewayMax: number;
+  readonly pollEveryMs: number;
+}
+
+export const feedLimits: FeedLimits = { perTenantMax: 20, perGatewayMax: 1_000, pollEveryMs: 1_000 };
+const retryAfterS = 5;
+
+interface Followed {
+  /** Places taken, some of them by followers who are not there yet. */
+  places: number;
+  readonly followers: Set<Follower>;
+  lastSequence: number;
+  polling: boolean;
+}
+
+/** A place of a follower, taken before its stream stands. */
+export interface Place {
+  readonly tenant: string;
+  /** Who takes the place; told at once what is known. */
+  join(follower: Follower): void;
+  /** Gives the place back. Repeatable. */
+  leave(): void;
+}
+
+export class LiveFeed {
+  readonly #redis: Redis;
+  readonly #store: Pick<TenantStore, 'events'>;
+  readonly #log: Log;
+  readonly #limits: FeedLimits;
+  readonly #tenants = new Map<string, Followed>();
+  #places = 0;
+  #subscriber: Redis | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  /** `redis`: a connection whose like is opened for listening, once somebody follows. */
+  constructor(redis: Redis, store: Pick<TenantStore, 'events'>, log: Log, limits: Partial<FeedLimits> = {}) {
+    this.#redis = redis;
+    this.#store = store;
+    this.#log = log;
+    this.#limits = { ...feedLimits, ...limits };
+  }
+
+  /** Places that are taken. */
+  get places(): number {
+    return this.#places;
+  }
+
+  /** Throws ServiceError when all places are taken, or the gateway stops. */
+  take(tenant: string): Place {
+    if (this.#stopped) throw new ServiceError('unavailable', 'the gateway stops: connect again');
+    const followed = this.#tenants.get(tenant) ?? this.#follow(tenant);
+    const { perTenantMax, perGatewayMax } = this.#limits;
+    const isFull = followed.places >= perTenantMax;
+    if (isFull || this.#places >= perGatewayMax) {
+      if (followed.places === 0) this.#forget(tenant);
+      const whose = isFull ? `${perTenantMax} of the tenant` : `${perGatewayMax} in all`;
+      throw new ServiceError('rateLimited', `too many event streams: a gateway has ${whose}`, { retryAfterS });
+    }
+    followed.places += 1;
+    this.#places += 1;
+    let joined: Follower | undefined;
+    let left = false;
+    return {
+      tenant,
+      join: (follower) => {
+        joined = follower;
+        followed.followers.add(follower);
+        if (this.#stopped) follower.end();
+        else follower.news(followed.lastSequence);
+      },
+      leave: () => {
+        if (left) return;
+        left = true;
+        if (joined !== undefined) followed.followers.delete(joined);
+        followed.places -= 1;
+        this.#places -= 1;
+        if (followed.places === 0) this.#forget(tenant);
+      },
+    };
+  }
+
+  /** Ends every follower; nobody new is taken. Repeatable. */
+  stop(): void {
+    this.#stopped = true;
+    clearInterval(this.#pollTimer);
+    for (const { followers } of [...this.#tenants.values()]) for (const follower of [...followers]) follower.end();
+    this.#subscriber?.disconnect();
+  }
+
+  /** The log is another: who follows begins anew. */
+  restored(): void {
+    for (const followed of [...this.#tenants.values()]) {
+      followed.lastSequence = 0;
+      for (const follower of [...followed.followers]) follower.end();
+    }
+  }
+
+  #follow(tenant: string): Followed {
+    const followed: Followed = { places: 0, followers: new Set(), lastSequence: 0, polling: false };
+    this.#tenants.set(tenant, followed);
+    this.#pollTimer ??= setInterval(() => {
+      for (const each of this.#tenants.keys()) this.#poll(each);
+    }, this.#limits.pollEveryMs);
+    this.#subscriber ??= this.#listen();
+    if (this.#subscriber.status === 'ready') this.#subscribe(this.#subscriber, [tenant]);
+    return followed;
+  }
+
+  #forget(tenant: string): void {
+    this.#tenants.delete(tenant);
+    if (this.#tenants.size === 0) {
+      clearInterval(this.#pollTimer);
+      this.#pollTimer = undefined;
+    }
+    if (this.#subscriber?.status === 'ready') {
+      this.#subscriber.unsubscribe(`${wakePrefix}${tenant}`).catch(() => undefined);
+    }
+  }
+
+  #listen(): Redis {
+    // What is to be heard is said at every connection: a subscription that failed while Redis was away is made up for.
+    const subscriber = this.#redis.duplicate({ autoResubscribe: false, enableAutoPipelining: false });
+    // The gateway's other connection says that Redis is away.
+    subscriber.on('error', () => undefined);
+    subscriber.on('ready', () => this.#subscribe(subscriber, [...this.#tenants.keys()]));
+    subscriber.on('message', (channel: string, message: string) => {
+      const followed = this.#tenants.get(channel.slice(wakePrefix.length));
+      if (followed !== undefined) tell(followed, Number(message));
+    });
+    return subscriber;
+  }
+
+  /** What was written before the subscription stood is found by a look at once. */
+  #subscribe(subscriber: Redis, tenants: readonly string[]): void {
+    if (tenants.length === 0) return;
+    subscriber
+      .subscribe(...tenants.map((tenant) => `${wakePrefix}${tenant}`))
+      .then(() => Promise.all(tenants.map((tenant) => this.#poll(tenant))))
+      .catch(() => undefined);
+  }
+
+  async #poll(tenant: string): Promise<void> {
+    const followed = this.#tenants.get(tenant);
+    if (followed === undefined || followed.polling || this.#stopped) return;
+    followed.polling = true;
+    const known = followed.lastSequence;
+    try {
+      const { lastSequence } = await this.#store.events(tenant, { afterSequence: known, limit: 1, types: [] });
+      // The log began anew (a Redis that came back empty): what was seen of the old one means nothing in it.
+      if (lastSequence < known) for (const follower of [...followed.followers]) follower.end();
+      else tell(followed, lastSequence);
+    } catch (error) {
+      this.#log.debug({ reason: String(error) }, 'the event log cannot be read; it is tried again');
+    } finally {
+      followed.polling = false;
+    }
+  }
+}
+
+function tell(followed: Followed, lastSequence: number): void {
+  followed.lastSequence = Math.max(followed.lastSequence, lastSequence);
+  for (const follower of [...followed.followers]) follower.news(followed.lastSequence);
+}

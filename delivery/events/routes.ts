@@ -1,0 +1,77 @@
+/** GET /v1/events: what happened in a tenant, in order, for as long as it is kept. */
+import Type from 'typebox';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { createdQuery, readCreated, readPage } from '../../api/pages.ts';
+import { type RequestContext, type Route, route } from '../../api/route.ts';
+import { Closed, ListOf, pageQuery } from '../../api/schema-kit.ts';
+import type { EventPage, EventQuery } from '../../store/contract.ts';
+import { ResourceFilter, readTypes, SequenceText, TypeFilter } from './query.ts';
+import { EventEnvelope, eventView } from './view.ts';
+
+const query = Closed({
+  type: Type.Optional(TypeFilter),
+  resource_id: Type.Optional(ResourceFilter),
+  after_sequence: Type.Optional(SequenceText),
+  ...createdQuery,
+  ...pageQuery,
+});
+
+type Query = Type.Static<typeof query>;
+
+export function eventRoutes(): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/events',
+      operationId: 'listEvents',
+      tag: 'Events',
+      summary: 'List events, oldest first',
+      description:
+        'Events are kept for 30 days, and 1,000,000 of them a tenant. To follow them, ask again with ' +
+        '`after_sequence` = the highest sequence seen, or use `GET /v1/events/stream`. `created_after` is inclusive, `created_before` is not. Without ' +
+        '`after_sequence` the list begins with the oldest event that is kept.',
+      scope: 'events:read',
+      limitClass: 'reads',
+      query,
+      responses: { 200: { description: 'A page of events', schema: ListOf('events', EventEnvelope) } },
+      handle: async (context, input) => ({ status: 200, body: await listEvents(context, input.query) }),
+    }),
+  ];
+}
+
+async function listEvents(context: RequestContext, query: Query): Promise<object> {
+  const { tenant, store, principal } = context;
+  const request = readPage(context, 'events', query, isSequence);
+  const { limit, afterId: afterCursor } = request.query;
+  const start = afterCursor ?? query.after_sequence;
+  const types = readTypes(query.type);
+  const { providerConnectionIds: connectionIds } = principal;
+  const asked: EventQuery = {
+    afterSequence: Number(start ?? 0),
+    limit,
+    types,
+    ...(query.resource_id === undefined ? {} : { resourceId: query.resource_id }),
+    ...(connectionIds === undefined ? {} : { connectionIds }),
+    ...readCreated(query),
+  };
+  const page = await store.events(tenant, asked);
+  if (start !== undefined) needKept(asked.afterSequence, page, afterCursor === undefined ? 'after_sequence' : 'cursor');
+  return {
+    events: page.events.map((event) => eventView(event, principal.environment)),
+    has_more: page.hasMore,
+    next_cursor: page.hasMore ? request.cursorOf(String(page.nextAfterSequence)) : null,
+  };
+}
+
+/** What `SequenceText` takes: a safe integer. */
+function isSequence(id: string): boolean {
+  return /^(0|[1-9][0-9]{0,14})$/.test(id);
+}
+
+/** Whoever follows events must learn that some are lost, instead of reading on behind the hole. */
+function needKept(afterSequence: number, { floorSequence }: EventPage, field: string): void {
+  if (afterSequence + 1 >= floorSequence) return;
+  throw new ServiceError('invalidRequest', `events are kept from sequence ${floorSequence} on`, {
+    details: [{ field, issue: 'too_small', message: `takes ${floorSequence - 1} or more` }],
+  });
+}

@@ -1,0 +1,265 @@
+/** /v1/webhooks: who wants to be told of which events. What becomes of them: ../deliveries/routes.ts. */
+import Type from 'typebox';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { eventOf } from '../../api/event.ts';
+import { listBody, readPage } from '../../api/pages.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
+import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery } from '../../api/schema-kit.ts';
+import { seesWholeTenant } from '../../api/visibility.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { create, remove, update } from '../../store/changes.ts';
+import type { Change, NewEvent } from '../../store/contract.ts';
+import { checkWebhook } from './checks.ts';
+import { findWebhook } from './find.ts';
+import { shelfId, shelfType, type WebhookRecord, type WebhookShelf, webhooksMax, webhookType } from './record.ts';
+import { newSecret, rotated, type SecretDeps } from './secrets.ts';
+import {
+  Description,
+  EventList,
+  emptyQueue,
+  liveView,
+  NewWebhook,
+  type QueueDepth,
+  UrlText,
+  Webhook,
+  webhookView,
+} from './view.ts';
+
+export interface WebhookDeps extends SecretDeps {
+  readonly environment: ClusterEnvironment;
+  /** What the workers know; ../deliveries/desk.ts fits. */
+  readonly desk: {
+    /** Before a webhook is committed: from then on workers look after the tenant. */
+    announce(tenant: string): Promise<void>;
+    depthOf(tenant: string, webhookId: string): Promise<QueueDepth>;
+  };
+}
+
+const tag = 'Webhooks';
+const params = Closed({ id: PathId('webhook id') });
+
+export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/webhooks',
+      operationId: 'createWebhook',
+      tag,
+      summary: 'Register a webhook',
+      description: `The answer holds the secret, which is never shown again. At most ${webhooksMax} a tenant.`,
+      scope: 'webhooks:write',
+      limitClass: 'writes',
+      body: Closed({ url: UrlText, events: EventList, description: Type.Optional(Description) }),
+      responses: { 201: { description: 'The webhook, with its secret', schema: NewWebhook } },
+      errors: [409],
+      handle: (context, { body }) => register(context, body, deps),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/webhooks',
+      operationId: 'listWebhooks',
+      tag,
+      summary: 'List webhooks, newest first',
+      description: 'A token that is limited to provider connections sees none: they belong to no connection.',
+      scope: 'webhooks:read',
+      limitClass: 'reads',
+      query: Closed(pageQuery),
+      responses: { 200: { description: 'A page of webhooks', schema: ListOf('webhooks', Webhook) } },
+      handle: async (context, { query }) => {
+        const { tenant, store, principal, nowMs } = context;
+        const request = readPage(context, 'webhooks', query);
+        // They belong to no connection.
+        const indices = seesWholeTenant(principal) ? ['webhooks'] : ['webhooks:none'];
+        const page = await store.list(tenant, webhookType, { indices, order: 'newest', ...request.query });
+        const depths = await Promise.all(page.items.map(({ id }) => deps.desk.depthOf(tenant, id)));
+        const depthOf = new Map(page.items.map(({ id }, index) => [id, depths[index]!]));
+        const view = (record: WebhookRecord) => liveView(record, depthOf.get(record.id) ?? emptyQueue, nowMs);
+        return { status: 200, body: listBody('webhooks', page, view, request) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/webhooks/:id',
+      operationId: 'getWebhook',
+      tag,
+      summary: 'Read a webhook',
+      scope: 'webhooks:read',
+      limitClass: 'reads',
+      params,
+      responses: { 200: { description: 'The webhook', schema: Webhook } },
+      errors: [404],
+      handle: async (context, { params: { id } }) => {
+        const record = await findWebhook(context, id);
+        return { status: 200, body: await shown(context, record, deps) };
+      },
+    }),
+    route({
+      method: 'PATCH',
+      path: '/v1/webhooks/:id',
+      operationId: 'updateWebhook',
+      tag,
+      summary: 'Change a webhook',
+      description:
+        'A suspended or disabled webhook is called again once its status is set to `enabled`. It goes on where it ' +
+        'stopped: what happened meanwhile is delivered too, as far as the event log still has it.',
+      scope: 'webhooks:write',
+      limitClass: 'writes',
+      params,
+      body: Closed(
+        {
+          url: Type.Optional(UrlText),
+          events: Type.Optional(EventList),
+          description: Type.Optional(Nullable(Description)),
+          status: Type.Optional(OneOf(['enabled', 'disabled'])),
+        },
+        { minProperties: 1 },
+      ),
+      responses: { 200: { description: 'The webhook', schema: Webhook } },
+      errors: [404, 409],
+      handle: async (context, { params: { id }, body }) => {
+        const patch = checkWebhook(body, deps.environment);
+        const before = await findWebhook(context, id);
+        return changed(context, before, patch, deps);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/:id/rotate-secret',
+      operationId: 'rotateWebhookSecret',
+      tag,
+      summary: 'Make a new secret',
+      description:
+        'The answer holds the new secret, which is never shown again. For 24 hours deliveries are also signed with the ' +
+        'one before, unless `revoke_previous` is true.',
+      scope: 'webhooks:write',
+      limitClass: 'writes',
+      params,
+      body: Closed({
+        revoke_previous: Type.Optional(
+          Type.Boolean({ description: 'the secrets before sign nothing any more, from now on; false by default' }),
+        ),
+      }),
+      bodyOptional: true,
+      responses: { 200: { description: 'The webhook, with its new secret', schema: NewWebhook } },
+      errors: [404, 409],
+      handle: async (context, { params: { id }, body }) => {
+        const before = await findWebhook(context, id);
+        const { plain, kept } = newSecret(context.tenant, id, deps);
+        const after = nextVersion(context, before, {
+          secrets: rotated(before.secrets, kept, context.nowMs, body.revoke_previous !== true),
+        });
+        const change = { puts: [update(webhookType, before, after)], events: [eventAbout(context, 'updated', after)] };
+        return { status: 200, body: { ...(await shown(context, after, deps)), secret: plain }, change };
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/webhooks/:id',
+      operationId: 'deleteWebhook',
+      tag,
+      summary: 'Remove a webhook',
+      scope: 'webhooks:write',
+      limitClass: 'writes',
+      params,
+      responses: { 204: { description: 'It is gone' } },
+      errors: [404],
+      handle: async (context, { params: { id } }) => {
+        const before = await findWebhook(context, id);
+        const shelf = await readShelf(context);
+        const change: Change = {
+          removals: [remove(webhookType, before)],
+          puts: shelf === undefined ? [] : [shelve(shelf, (ids) => ids.filter((other) => other !== id))],
+          events: [eventAbout(context, 'deleted', before)],
+        };
+        return { status: 204, change };
+      },
+    }),
+  ];
+}
+
+interface Registration {
+  readonly url: string;
+  readonly events: string[];
+  readonly description?: string;
+}
+
+async function register(context: RequestContext, asked: Registration, deps: WebhookDeps): Promise<Answer> {
+  const body = checkWebhook(asked, deps.environment);
+  const shelf = await readShelf(context);
+  const { webhookIds = [] } = shelf ?? {};
+  if (webhookIds.length >= webhooksMax) {
+    throw new ServiceError('conflict', `a tenant has at most ${webhooksMax} webhooks: remove one first`, {
+      details: [{ field: '', issue: 'too_many_webhooks' }],
+    });
+  }
+  await deps.desk.announce(context.tenant);
+  const id = context.newId('whk');
+  const { plain: secret, kept } = newSecret(context.tenant, id, deps);
+  const record: WebhookRecord = {
+    id,
+    version: 1,
+    url: body.url,
+    events: body.events,
+    description: body.description ?? null,
+    status: 'enabled',
+    secrets: [kept],
+    createdAtMs: context.nowMs,
+    updatedAtMs: context.nowMs,
+  };
+  const shelved =
+    shelf === undefined
+      ? create(shelfType, { id: shelfId, version: 1, webhookIds: [id] })
+      : shelve(shelf, (ids) => [...ids, id]);
+  return {
+    status: 201,
+    body: { ...liveView(record, emptyQueue, context.nowMs), secret },
+    change: { puts: [create(webhookType, record), shelved], events: [eventAbout(context, 'created', record)] },
+  };
+}
+
+type Patch = { readonly [K in 'url' | 'events' | 'description' | 'status']?: WebhookRecord[K] };
+
+/** What is as it was is no change and makes no event. */
+async function changed(
+  context: RequestContext,
+  before: WebhookRecord,
+  patch: Patch,
+  deps: WebhookDeps,
+): Promise<Answer> {
+  const after = nextVersion(context, before, patch);
+  const names = Object.keys(patch) as (keyof Patch)[];
+  if (names.every((name) => JSON.stringify(before[name]) === JSON.stringify(after[name]))) {
+    return { status: 200, body: await shown(context, before, deps) };
+  }
+  const change: Change = {
+    puts: [update(webhookType, before, after)],
+    events: [eventAbout(context, 'updated', after)],
+  };
+  return { status: 200, body: await shown(context, after, deps), change };
+}
+
+function nextVersion({ nowMs }: RequestContext, before: WebhookRecord, patch: Partial<WebhookRecord>): WebhookRecord {
+  const updatedAtMs = Math.max(nowMs, before.updatedAtMs);
+  return { ...before, ...patch, version: before.version + 1, updatedAtMs };
+}
+
+async function shown({ tenant, nowMs }: RequestContext, record: WebhookRecord, { desk }: WebhookDeps) {
+  return liveView(record, await desk.depthOf(tenant, record.id), nowMs);
+}
+
+function readShelf({ tenant, store }: RequestContext): Promise<WebhookShelf | undefined> {
+  return store.read(tenant, shelfType, shelfId);
+}
+
+function shelve(shelf: WebhookShelf, next: (ids: readonly string[]) => readonly string[]) {
+  return update(shelfType, shelf, { ...shelf, version: shelf.version + 1, webhookIds: next(shelf.webhookIds) });
+}
+
+function eventAbout(context: RequestContext, happening: string, record: WebhookRecord): NewEvent {
+  return eventOf(context, {
+    type: `webhook.${happening}`,
+    resource: webhookType.name,
+    record,
+    object: webhookView(record),
+  });
+}

@@ -1,0 +1,44 @@
+/**
+ * The secrets that sign a webhook's deliveries: made here, shown once, kept sealed. After a rotation the one before signs
+ * for a day more, so that its receiver can change over without refusing anything.
+ */
+import type { RandomBytes } from '../../actors/contract.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { aboutSecret, type WebhookSecret } from './record.ts';
+
+export interface SecretDeps {
+  /** Seals secrets; the port of rest/answers.ts. */
+  readonly seal: { seal(plain: string, about: string): string };
+  readonly random: RandomBytes;
+}
+
+export const secretOverlapMs = 24 * 3_600_000;
+/** Valid at a time: every delivery is signed with each. */
+const secretsMax = 5;
+
+/** `plain`: `whsec_` and the base64 of 32 bytes. */
+export function newSecret(
+  tenant: string,
+  webhookId: string,
+  deps: SecretDeps,
+): { readonly plain: string; readonly kept: WebhookSecret } {
+  const plain = `whsec_${Buffer.from(deps.random(32)).toString('base64')}`;
+  return { plain, kept: { sealed: deps.seal.seal(plain, aboutSecret(tenant, webhookId)), endsAtMs: null } };
+}
+
+/** The new one first, then those that are still valid. Throws ServiceError when they are too many. */
+export function rotated(
+  before: readonly WebhookSecret[],
+  next: WebhookSecret,
+  nowMs: number,
+  keepsPrevious: boolean,
+): readonly WebhookSecret[] {
+  if (!keepsPrevious) return [next];
+  const valid = before.filter(({ endsAtMs }) => endsAtMs === null || endsAtMs > nowMs);
+  if (valid.length >= secretsMax) {
+    throw new ServiceError('conflict', `${secretsMax} secrets are valid: wait, or end them with revoke_previous`, {
+      details: [{ field: 'revoke_previous', issue: 'too_many', message: 'takes true' }],
+    });
+  }
+  return [next, ...valid.map(({ sealed, endsAtMs }) => ({ sealed, endsAtMs: endsAtMs ?? nowMs + secretOverlapMs }))];
+}

@@ -1,0 +1,157 @@
+/**
+ * Rotation of the key that wraps secrets: every sealed field of every record is wrapped anew under the current key, record
+ * by record under compare-and-set. It may stop anywhere and run again: what is done already is left as it is. Nothing that
+ * the API shows changes but a record's version, so there is no event.
+ *
+ * The sealed answers of idempotent requests are not touched: they are gone after a day, and until then the older keys
+ * stay.
+ */
+import type { Redis } from 'ioredis';
+import { type ConnectionRecord, connectionType } from '../custody/connections/record.ts';
+import { type WebhookRecord, webhookType } from '../delivery/webhooks/record.ts';
+import { update } from '../store/changes.ts';
+import type { RecordType, TenantStore, Versioned } from '../store/contract.ts';
+import { storeKeys } from '../store/layout.ts';
+import { EnvelopeBroken, rewrap, wrappingKeyId } from '../store/secrets/envelope.ts';
+import type { KeyRing } from '../store/secrets/key-ring.ts';
+
+export interface RewrapReport {
+  readonly tenants: number;
+  /** Records that hold something sealed. */
+  readonly records: number;
+  /** Of them, those that were changed. */
+  readonly rewrapped: number;
+  /** Ids of the keys that still wrap something afterwards, ascending. */
+  readonly keysInUse: readonly string[];
+  /** Records with an envelope that no key opens, as "<tenant> <id>". They were left as they are. */
+  readonly broken: readonly string[];
+}
+
+/** Where records hold envelopes. `withEnvelopes` puts others in their places. */
+interface SealedKind<T extends Versioned> {
+  readonly type: RecordType<T>;
+  readonly index: string;
+  readonly envelopes: (record: T) => readonly string[];
+  readonly withEnvelopes: (record: T, envelopes: readonly string[]) => T;
+}
+
+const connections: SealedKind<ConnectionRecord> = {
+  type: connectionType,
+  index: 'connections',
+  // A disconnected connection has forgotten its credentials.
+  envelopes: ({ credentials }) => (credentials === '' ? [] : [credentials]),
+  withEnvelopes: (record, [credentials = '']) => ({ ...record, credentials }),
+};
+
+const webhooks: SealedKind<WebhookRecord> = {
+  type: webhookType,
+  index: 'webhooks',
+  envelopes: ({ secrets }) => secrets.map(({ sealed }) => sealed),
+  withEnvelopes: (record, envelopes) => ({
+    ...record,
+    secrets: record.secrets.map((secret, index) => ({ ...secret, sealed: envelopes[index] ?? secret.sealed })),
+  }),
+};
+
+const pageSize = 100;
+const conflictRetriesMax = 10;
+
+/** Throws StoreUnavailable; then it may be run again. */
+export async function rewrapAll(redis: Redis, store: TenantStore, ring: KeyRing): Promise<RewrapReport> {
+  const run = new Rewrapping(store, ring);
+  const tenants = await tenantsWithSecrets(redis);
+  for (const tenant of tenants) {
+    await run.all(tenant, connections);
+    await run.all(tenant, webhooks);
+  }
+  return run.report(tenants.length);
+}
+
+class Rewrapping {
+  readonly #store: TenantStore;
+  readonly #ring: KeyRing;
+  readonly #inUse = new Set<string>();
+  readonly #broken: string[] = [];
+  #records = 0;
+  #rewrapped = 0;
+
+  constructor(store: TenantStore, ring: KeyRing) {
+    this.#store = store;
+    this.#ring = ring;
+  }
+
+  async all<T extends Versioned>(tenant: string, kind: SealedKind<T>): Promise<void> {
+    let afterId: string | undefined;
+    do {
+      const page = await this.#store.list(tenant, kind.type, {
+        indices: [kind.index],
+        order: 'oldest',
+        limit: pageSize,
+        ...(afterId !== undefined && { afterId }),
+      });
+      for (const record of page.items) await this.#one(tenant, kind, record);
+      afterId = page.hasMore ? page.nextId : undefined;
+    } while (afterId !== undefined);
+  }
+
+  async #one<T extends Versioned>(tenant: string, kind: SealedKind<T>, listed: T): Promise<void> {
+    let record: T | undefined = listed;
+    for (let attempt = 0; attempt <= conflictRetriesMax; attempt += 1) {
+      if (record === undefined || kind.envelopes(record).length === 0) return;
+      const after: T | undefined = this.#renew(tenant, kind, record);
+      if (after === undefined) return;
+      if (after === record || (await this.#commit(tenant, kind, record, after))) {
+        this.#records += 1;
+        if (after !== record) this.#rewrapped += 1;
+        for (const envelope of kind.envelopes(after)) this.#inUse.add(wrappingKeyId(envelope));
+        return;
+      }
+      record = await this.#store.read(tenant, kind.type, record.id);
+    }
+    throw new Error(`${kind.type.name} ${listed.id} keeps changing`);
+  }
+
+  async #commit<T extends Versioned>(tenant: string, kind: SealedKind<T>, before: T, after: T): Promise<boolean> {
+    const put = update(kind.type, before, { ...after, version: before.version + 1 });
+    return (await this.#store.commit(tenant, { puts: [put] })).committed;
+  }
+
+  /** The record itself when there is nothing to do; undefined when an envelope is broken. */
+  #renew<T extends Versioned>(tenant: string, kind: SealedKind<T>, record: T): T | undefined {
+    try {
+      const before = kind.envelopes(record);
+      const after = before.map((envelope) => rewrap(envelope, this.#ring));
+      return after.every((envelope, index) => envelope === before[index]) ? record : kind.withEnvelopes(record, after);
+    } catch (error) {
+      if (!(error instanceof EnvelopeBroken)) throw error;
+      this.#broken.push(`${tenant} ${record.id}`);
+      return undefined;
+    }
+  }
+
+  report(tenants: number): RewrapReport {
+    return {
+      tenants,
+      records: this.#records,
+      rewrapped: this.#rewrapped,
+      keysInUse: [...this.#inUse].sort((one, other) => Number(one) - Number(other)),
+      broken: this.#broken,
+    };
+  }
+}
+
+/** Nothing lists the tenants: they are found by the indices that hold their connections and webhooks. */
+async function tenantsWithSecrets(redis: Redis): Promise<readonly string[]> {
+  const tenants = new Set<string>();
+  for (const { index } of [connections, webhooks]) {
+    const pattern = storeKeys.index('*', index);
+    const [head, tail] = pattern.split('*') as [string, string];
+    let cursor = '0';
+    do {
+      const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000);
+      for (const key of keys) tenants.add(key.slice(head.length, key.length - tail.length));
+      cursor = next;
+    } while (cursor !== '0');
+  }
+  return [...tenants].sort();
+}

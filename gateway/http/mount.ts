@@ -1,0 +1,191 @@
+/**
+ * Puts routes on the HTTP door: admission before a byte of the body is read, strict validation, one run of the handler,
+ * one commit, one answer. Encapsulated: nothing here changes how other routes of the app read bodies.
+ */
+import { setTimeout as pauseFor } from 'node:timers/promises';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock, RandomBytes } from '../../actors/contract.ts';
+import { type Log, systemClock, systemRandom } from '../../actors/live/ports.ts';
+import type { Outcome, SealPort } from '../../api/answers.ts';
+import { callTrace } from '../../api/call-trace.ts';
+import { type Attempt, type ContextBase, freshAttempt } from '../../api/context.ts';
+import { type Executed, execute } from '../../api/execute.ts';
+import { toServiceError } from '../../api/failures.ts';
+import { type HashedRequest, hashRequest, Idempotency, readIdempotencyKey } from '../../api/idempotency.ts';
+import { type Input, inputReader } from '../../api/input.ts';
+import { parseJsonRequest } from '../../api/json-body.ts';
+import { actorOf, type Principal } from '../../api/principal.ts';
+import { responseCheck } from '../../api/response-check.ts';
+import type { Route, StreamCaller } from '../../api/route.ts';
+import { assertRoutes, isIdempotent, isStreaming } from '../../api/route-table.ts';
+import { Turns } from '../../api/turns.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { TenantStore } from '../../store/contract.ts';
+import type { Admission } from '../auth/admission.ts';
+import { onlyAuthorization } from '../auth/bearer.ts';
+import { jsonContentType, sendError } from './errors.ts';
+import { guard } from './guard.ts';
+
+export interface RestDeps {
+  readonly admission: Admission;
+  readonly store: TenantStore;
+  readonly environment: ClusterEnvironment;
+  readonly log: Log;
+  /** Seals the answers that are kept under idempotency keys. */
+  readonly seal: SealPort;
+  /** 32 secret bytes, the same for all gateways: key the hashes that tell idempotent requests apart, and the cursors. */
+  readonly hashKey: Uint8Array;
+  readonly clock?: Clock;
+  readonly random?: RandomBytes;
+  /** Resolves after about this time. */
+  readonly pause?: (ms: number) => Promise<void>;
+  /** For tests: an answer that does not match its response schema is a 500 that says so in the log. */
+  readonly checkResponses?: boolean;
+}
+
+/** Whose the public routes are: nobody's. */
+const nobody: Principal = Object.freeze({
+  tenant: '',
+  environment: 'sandbox',
+  scopes: new Set<never>(),
+  tokenId: '',
+  actorId: '',
+  providerConnectionIds: undefined,
+});
+
+/** Throws an Error when a route contradicts itself. Resolves when the routes stand. */
+export async function mountRoutes(app: FastifyInstance, routes: readonly Route[], deps: RestDeps): Promise<void> {
+  assertRoutes(routes);
+  const { clock = systemClock, pause = (ms) => pauseFor(ms) } = deps;
+  const idempotency = new Idempotency({ store: deps.store, seal: deps.seal, nowMs: () => clock.nowMs(), pause });
+  const turns = new Turns();
+  await app.register(async (scope) => {
+    scope.removeContentTypeParser('application/json');
+    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+      try {
+        done(null, parseJsonRequest(request.headers, bytes as Buffer));
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+    for (const route of routes) mountRoute(scope, route, deps, idempotency, turns);
+  });
+}
+
+function mountRoute(
+  scope: FastifyInstance,
+  route: Route,
+  deps: RestDeps,
+  idempotency: Idempotency,
+  turns: Turns,
+): void {
+  const { admission, environment } = deps;
+  const preview = route.preview !== undefined && environment === 'production' ? route.preview : undefined;
+  const requirement =
+    route.scope === undefined
+      ? undefined
+      : {
+          scope: route.scope,
+          limitClass: route.limitClass,
+          ...(preview === undefined ? {} : { alsoScope: `preview:${preview}` as const }),
+        };
+  const read = inputReader(route);
+  const check = deps.checkResponses === true ? responseCheck(route) : undefined;
+  const serve = server(route, deps, idempotency, turns);
+  scope.route({
+    method: route.method,
+    url: route.path,
+    // A HEAD would read a stream that never ends.
+    exposeHeadRoute: route.method === 'GET' && !isStreaming(route),
+    ...(requirement === undefined ? {} : { onRequest: guard(admission, requirement) }),
+    handler: async (request, reply) => {
+      const served = await serve(request, read(request));
+      check?.(served.outcome);
+      const stillAdmitted = async () =>
+        requirement === undefined || admission.stillAdmits(onlyAuthorization(request.raw.rawHeaders), requirement);
+      return answer(reply, served, { stillAdmitted }, request.id, deps.log);
+    },
+  });
+}
+
+interface Served {
+  readonly outcome: Outcome;
+  readonly replayed: boolean;
+}
+
+type Serve = (request: FastifyRequest, input: Input) => Promise<Served>;
+
+function server(route: Route, deps: RestDeps, idempotency: Idempotency, turns: Turns): Serve {
+  const { clock = systemClock, random = systemRandom, store, log, hashKey } = deps;
+  const takesKey = isIdempotent(route);
+  return async (request, input) => {
+    const principal = request.principal ?? nobody;
+    const header = takesKey ? headerOf(request, 'idempotency-key') : undefined;
+    const key = takesKey ? readIdempotencyKey(header, route.idempotencyField, input.body) : undefined;
+    const full = { ...input, idempotencyKey: key };
+    const base: ContextBase = {
+      tenant: principal.tenant,
+      principal,
+      requestId: request.id,
+      traceparent: callTrace({}, headerOf(request, 'traceparent'), request.id).traceparent,
+      store,
+      log,
+      cursorKey: hashKey,
+    };
+    const run = (attempt: Attempt, markOf: Parameters<typeof execute>[0]['markOf']): Promise<Executed> =>
+      execute({
+        base,
+        attempt,
+        turns,
+        nowMs: () => clock.nowMs(),
+        markOf,
+        handle: (context) => route.handle(context, full),
+      });
+    try {
+      if (key === undefined || route.isReadOnly?.(full) === true) {
+        const executed = await run(freshAttempt(clock.nowMs(), random), undefined);
+        if (executed.kind === 'overtaken') throw new Error('a request without an idempotency key was overtaken');
+        return { outcome: executed.outcome, replayed: false };
+      }
+      const { method, path, idempotencyField: keyField } = route;
+      const { params, query, body } = input;
+      const { tenant } = principal;
+      const caller = callerOf(principal);
+      const hashes = hashRequest({ tenant, caller, method, path, params, key, query, body, keyField }, hashKey);
+      return await idempotency.once(tenant, hashes, run);
+    } catch (error) {
+      throw toServiceError(error);
+    }
+  };
+}
+
+/** Who may be given a kept answer again: what one caller was told, another need not be allowed to see. */
+function callerOf(principal: Principal): HashedRequest['caller'] {
+  return { actor: actorOf(principal), connectionIds: principal.providerConnectionIds };
+}
+
+function answer(
+  reply: FastifyReply,
+  { outcome, replayed }: Served,
+  caller: StreamCaller,
+  requestId: string,
+  log: Log,
+): FastifyReply {
+  if (replayed) reply.header('idempotent-replayed', 'true');
+  if (outcome.kind === 'error') {
+    sendError(reply, outcome.error, requestId, log);
+    return reply;
+  }
+  const { status, headers, body, stream } = outcome.answer;
+  reply.code(status);
+  if (headers !== undefined) reply.headers(headers);
+  // The connection ends with it, so that a gateway which stops is not held up by it.
+  if (stream !== undefined) return reply.header('connection', 'close').send(stream(caller));
+  if (status === 204) return reply.send();
+  return reply.header('content-type', jsonContentType).send(JSON.stringify(body));
+}
+
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}

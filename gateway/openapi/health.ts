@@ -1,0 +1,16 @@
+/** The body of GET /v1/health (../http/health.ts), as the document has it. */
+import type { JsonObject } from './parts.ts';
+
+const fields = {
+  status: { type: 'string', enum: ['ok', 'degraded', 'unavailable'] },
+  environment: { type: 'string', enum: ['sandbox', 'production'] },
+  version: { type: 'string' },
+  coordinator: { type: 'string', enum: ['connected', 'disconnected'] },
+  session_store: { type: 'string', enum: ['ready', 'unavailable'] },
+  nodes_ready: { type: 'integer', minimum: 0 },
+  nodes_total: { type: 'integer', minimum: 0 },
+  quorum: { type: 'integer', minimum: 0 },
+  crypto: { type: 'string', description: '`native` or `js`; empty while no coordinator is connected' },
+} as const;
+
+export const healthSchema: JsonObject = { type: 'object', properties: fields, required: ['status', 'environment'] };

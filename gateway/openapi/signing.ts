@@ -1,0 +1,105 @@
+/**
+ * The signing API in the OpenAPI document: the five calls, with schemas made from the protobuf descriptors as ProtoJSON
+ * has them. Requests take any field, and none is required at the door: what is missing is told in band, by the receipt.
+ */
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { signingMethods } from '../signing/methods.ts';
+import { bodyExamples } from './body-examples.ts';
+import { maturityOf } from './modules.ts';
+import { answerHeaders, errorResponses, type Json, type JsonObject, type NamedSchemas, ref } from './parts.ts';
+
+/** Paths and their operations. Schemas are added to `schemas`. */
+export function signingPaths(schemas: NamedSchemas): JsonObject {
+  return Object.fromEntries(
+    signingMethods.map(({ name, httpPath, requirement, request, response }): [string, Json] => {
+      const operationId = name.charAt(0).toLowerCase() + name.slice(1);
+      addMessage(schemas, request, 'request');
+      addMessage(schemas, response, 'response');
+      return [
+        httpPath,
+        {
+          post: {
+            operationId,
+            tags: ['Signing'],
+            'x-maturity': maturityOf('Signing'),
+            summary: summaries[name] ?? name,
+            description:
+              'Whatever decodes and is authenticated answers 200; the outcome is in `receipt` (this call) and ' +
+              `\`checkpoint\` (the session). Scope: \`${requirement.scope}\`.`,
+            'x-required-scope': requirement.scope,
+            'x-limit-class': requirement.limitClass,
+            security: [{ bearer: [requirement.scope] }],
+            requestBody: {
+              required: true,
+              content: {
+                'application/json': { schema: ref('schemas', request.name), example: bodyExamples[operationId]! },
+              },
+            },
+            responses: {
+              '200': {
+                description: 'What became of the call',
+                headers: answerHeaders({ guarded: true, idempotent: false }),
+                content: { 'application/json': { schema: ref('schemas', response.name) } },
+              },
+              ...errorResponses([400, 401, 403, 413, 415, 429, 500, 503, 504]),
+            },
+          },
+        },
+      ];
+    }),
+  );
+}
+
+const summaries: Readonly<Record<string, string>> = {
+  InitiateDkg: 'Start a distributed key generation',
+  ExchangeDkgShares: 'Run a round, or one pair, of the share exchange',
+  InitiateSigning: 'Start a threshold signature ceremony',
+  SubmitSignatureShare: 'Submit partial signatures',
+  ResumeSession: 'Resume a paused or escalated session',
+};
+
+type Side = 'request' | 'response';
+
+function addMessage(schemas: NamedSchemas, message: DescMessage, side: Side): void {
+  const properties = Object.fromEntries(message.fields.map((field) => [field.name, fieldSchema(schemas, field, side)]));
+  schemas.add(message.name, {
+    type: 'object',
+    properties,
+    // Answers have every field; of requests, fields that are not known are ignored.
+    ...(side === 'response' ? { required: message.fields.map(({ name }) => name), additionalProperties: false } : {}),
+  });
+}
+
+function fieldSchema(schemas: NamedSchemas, field: DescField, side: Side): Json {
+  if (field.fieldKind === 'message') {
+    addMessage(schemas, field.message, side);
+    return { anyOf: [ref('schemas', field.message.name), { type: 'null' }] };
+  }
+  if (field.fieldKind === 'enum') return enumSchema(field.enum);
+  if (field.fieldKind === 'list' && field.listKind === 'scalar') {
+    return { type: 'array', items: scalarSchema(field.scalar) };
+  }
+  if (field.fieldKind === 'scalar') return scalarSchema(field.scalar);
+  throw new Error(`${field.name}: no schema for such a field`);
+}
+
+function enumSchema({ values }: DescEnum): JsonObject {
+  return { type: 'string', enum: values.map(({ name }) => name) };
+}
+
+function scalarSchema(scalar: ScalarType): JsonObject {
+  switch (scalar) {
+    case ScalarType.STRING:
+      return { type: 'string' };
+    case ScalarType.BYTES:
+      return { type: 'string', contentEncoding: 'base64' };
+    case ScalarType.BOOL:
+      return { type: 'boolean' };
+    case ScalarType.INT32:
+      return { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
+    case ScalarType.INT64:
+      return { type: 'string', pattern: '^-?[0-9]{1,19}$', description: '64-bit integer as a string' };
+    default:
+      throw new Error(`no schema for scalar type ${scalar}`);
+  }
+}

@@ -1,9 +1,0 @@
-/** What holds for a whole tenant is not for a token that is limited to some of its provider connections. */
-import type { Principal } from '../auth/principal.ts';
-import { ServiceError } from '../errors/service-error.ts';
-
-/** Throws ServiceError 403. */
-export function needWholeTenant({ providerConnectionIds }: Principal): void {
-  if (providerConnectionIds === undefined) return;
-  throw new ServiceError('insufficientScope', 'a provider-scoped token cannot change what holds for the whole tenant');
-}

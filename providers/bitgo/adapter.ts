@@ -1,0 +1,130 @@
+/** BitGo (simulated, see custodian.ts) behind the provider port: its words become ours here. */
+import { networkIds, networkOf } from '../../networks/networks.ts';
+import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port/port.ts';
+import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
+import type { OrderStanding, Stage } from '../simulated/progress.ts';
+import {
+  BitgoError,
+  type BitgoTransfer,
+  type SendRequest,
+  type SimulatedBitgo,
+  type TransferState,
+} from './custodian.ts';
+
+const info: ProviderInfo = {
+  kind: 'bitgo',
+  displayName: 'BitGo (simulated)',
+  hosting: 'hosted',
+  environments: hostedEnvironments,
+  capabilities: [...hostedCapabilities, 'provider_approvals'],
+  credentialFields: [
+    {
+      name: 'api_key',
+      aliases: ['access_token'],
+      required: true,
+      secret: true,
+      description: 'long-lived access token',
+    },
+    {
+      name: 'enterprise_id',
+      aliases: ['workspace_id', 'workspace'],
+      required: false,
+      secret: false,
+      description: 'enterprise that owns the wallets',
+    },
+    {
+      name: 'wallet_passphrase',
+      aliases: ['secret', 'api_secret', 'private_key'],
+      required: false,
+      secret: true,
+      description: 'passphrase of the wallets’ user keys',
+    },
+  ],
+  networks: networkIds,
+};
+
+/** Our asset symbols as BitGo names coins of test networks. */
+const coins: Readonly<Record<string, string>> = { ETH: 'hteth', USDC: 'hteth:usdc', BTC: 'tbtc', SOL: 'tsol' };
+
+const stages: Readonly<Record<TransferState, Stage>> = {
+  initialized: 'signing',
+  pendingApproval: 'signing',
+  signed: 'broadcasting',
+  unconfirmed: 'confirming',
+  confirmed: 'completed',
+  failed: 'failed',
+};
+
+const subStatuses: Partial<Record<TransferState, string>> = {
+  pendingApproval: 'QUEUED_AT_PROVIDER',
+  unconfirmed: 'AWAITING_CONFIRMATIONS',
+};
+
+export function bitgoAdapter(custodian: SimulatedBitgo): ProviderAdapter {
+  return hostedAdapter({
+    info,
+    refusedStatus: 'rejected',
+    signIn: ({ nowMs }, connectionId, credentials) => custodian.getSession(connectionId, credentials, nowMs),
+    async openWallet({ tenant }, { walletId, network }) {
+      const coin = coinOf(networkOf(network).nativeAsset);
+      const { id, receiveAddress, publicKey } = await custodian.generateWallet(tenant, coin, walletId, network);
+      return { id, address: receiveAddress, publicKey };
+    },
+    estimate: ({ intentId, wallet, asset, amount, units, toAddress }) =>
+      custodian.buildTransaction(
+        wallet.environment,
+        sendRequest(intentId, wallet.providerWalletId, asset, amount, units.toString(), toAddress),
+      ),
+    async submit({ tenant, nowMs }, { intent, wallet }) {
+      const { id, asset, amount, units, destination, attempts } = intent;
+      const request = sendRequest(id, wallet.providerWalletId, asset, amount, units, destination.address);
+      return orderOf(await custodian.sendCoins(tenant, wallet.environment, request, attempts, nowMs));
+    },
+    async find({ tenant, nowMs }, { intent }) {
+      const found = await custodian.getTransferBySequenceId(tenant, intent.id, nowMs);
+      return found === undefined ? undefined : orderOf(found);
+    },
+    translate,
+  });
+}
+
+function sendRequest(
+  sequenceId: string,
+  walletId: string,
+  symbol: string,
+  decimalAmount: string,
+  amount: string,
+  address: string,
+): SendRequest {
+  return { sequenceId, walletId, coin: coinOf(symbol), amount, decimalAmount, address };
+}
+
+function coinOf(symbol: string): string {
+  const coin = coins[symbol];
+  if (coin === undefined) throw new Error(`no BitGo coin for ${symbol}`);
+  return coin;
+}
+
+function orderOf({ id, standing }: BitgoTransfer): OrderStanding {
+  return {
+    providerTxId: id,
+    standing,
+    subStatus: subStatuses[standing.status] ?? null,
+    stage: stages[standing.status],
+    memory: { order: id },
+    error: { code: 'TransactionFailed', message: 'the transaction failed on the chain' },
+  };
+}
+
+/** The field of our request at fault, and our word for it, by the name of BitGo's error. */
+const reasons: Readonly<Record<string, { readonly field: string; readonly issue: string }>> = {
+  Unauthenticated: { field: 'credentials.api_key', issue: 'invalid_credentials' },
+  InsufficientBalance: { field: 'amount', issue: 'insufficient_funds' },
+};
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof BitgoError)) return error;
+  if (error.status >= 500) return new ProviderUnavailable(error.message);
+  const { field, issue } = reasons[error.errorName] ?? { field: '', issue: 'rejected_by_provider' };
+  return new ProviderRejected(error.message, { field, issue, providerCode: error.errorName });
+}

@@ -1,0 +1,151 @@
+/**
+ * A simulated system in the manner of BitGo: coins, wallets, transfers with their states, errors with a name and a request
+ * id, amounts in base units (https://developers.bitgo.com). Nothing here talks to the real one, and its keys are worthless.
+ */
+import { toHex } from '../../crypto/bytes.ts';
+import type { NetworkId } from '../../networks/networks.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { magicCredential, magicOutcome } from '../port/magic.ts';
+import type { CustodianRecords } from '../simulated/custodian-records.ts';
+import { latencyMs, type Sleep } from '../simulated/latency.ts';
+import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
+import { worthlessHash, worthlessWallet } from '../simulated/worthless-keys.ts';
+
+export type TransferState = 'initialized' | 'pendingApproval' | 'signed' | 'unconfirmed' | 'confirmed' | 'failed';
+
+/** What this system answers when it does not do what it was asked: `name` and `error` of the body. */
+export class BitgoError extends Error {
+  /** HTTP. */
+  readonly status: number;
+  /** e.g. "InsufficientBalance". */
+  readonly errorName: string;
+
+  constructor(status: number, errorName: string, message: string) {
+    super(message);
+    this.status = status;
+    this.errorName = errorName;
+  }
+}
+
+export interface BitgoWallet {
+  /** 32 hex digits. */
+  readonly id: string;
+  readonly coin: string;
+  readonly receiveAddress: string;
+  readonly publicKey: string;
+}
+
+export interface SendRequest {
+  /** Chosen by the caller: the same one is the same transfer. */
+  readonly sequenceId: string;
+  readonly coin: string;
+  readonly walletId: string;
+  readonly address: string;
+  /** Base units, a decimal integer. */
+  readonly amount: string;
+  /** The same amount as people write it: what magic amounts are compared with. */
+  readonly decimalAmount: string;
+}
+
+export interface BitgoTransfer {
+  /** 32 hex digits. */
+  readonly id: string;
+  readonly standing: Standing<TransferState>;
+}
+
+interface KeptTransfer extends SendRequest {
+  readonly id: string;
+  readonly environment: ClusterEnvironment;
+  readonly createdMs: number;
+}
+
+const usual: Timeline<TransferState> = [
+  { status: 'initialized', fromMs: 0 },
+  { status: 'pendingApproval', fromMs: 300 },
+  { status: 'signed', fromMs: 900 },
+  { status: 'unconfirmed', fromMs: 1_200 },
+  { status: 'confirmed', fromMs: 4_000 },
+];
+
+/** Finished transfers are forgotten after this long. */
+const keepMs = 31 * 24 * 3_600_000;
+
+export class SimulatedBitgo {
+  readonly #records: CustodianRecords;
+  readonly #sleep: Sleep;
+
+  constructor(records: CustodianRecords, sleep: Sleep) {
+    this.#records = records;
+    this.#sleep = sleep;
+  }
+
+  async getSession(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
+    await this.#sleep(latencyMs('getSession', connectionId));
+    const magic = magicCredential(credentials, connectionId, nowMs);
+    if (magic === 'unavailable') throw tryLater();
+    if (magic === 'rejected') throw new BitgoError(401, 'Unauthenticated', 'the access token is not valid');
+  }
+
+  /** The same `label` in a coin is the same wallet. */
+  async generateWallet(tenant: string, coin: string, label: string, network: NetworkId): Promise<BitgoWallet> {
+    await this.#sleep(latencyMs('generateWallet', label));
+    const { publicKey, address } = worthlessWallet('bitgo', label, network);
+    const id = toHex(worthlessHash('bitgo/wallet', tenant, label)).slice(0, 32);
+    const fresh: BitgoWallet = { id, coin, receiveAddress: address, publicKey };
+    return (await this.#records.putOnce(tenant, 'wallet', label, fresh)).value;
+  }
+
+  /** Builds a transaction and throws it away. */
+  async buildTransaction(environment: ClusterEnvironment, { sequenceId, decimalAmount }: SendRequest): Promise<void> {
+    await this.#sleep(latencyMs('buildTransaction', sequenceId));
+    switch (magicOutcome(environment, decimalAmount)) {
+      case 'quote_rejected':
+        throw new BitgoError(403, 'PolicyViolation', 'the transaction violates a policy of the wallet');
+      case 'quote_insufficient':
+        throw new BitgoError(400, 'InsufficientBalance', 'the wallet has not enough spendable balance');
+      case 'quote_unavailable':
+        throw tryLater();
+      default:
+    }
+  }
+
+  /** The same `sequenceId` names the same transfer. `attempt` counts from 0. */
+  async sendCoins(
+    tenant: string,
+    environment: ClusterEnvironment,
+    request: SendRequest,
+    attempt: number,
+    nowMs: number,
+  ): Promise<BitgoTransfer> {
+    const { sequenceId } = request;
+    await this.#sleep(latencyMs('sendCoins', sequenceId));
+    const magic = magicOutcome(environment, request.decimalAmount);
+    if (magic === 'submit_unavailable_thrice' && attempt < 3) throw tryLater();
+    if (magic === 'submit_rejected') {
+      throw new BitgoError(403, 'PendingApprovalRejected', 'an administrator of the enterprise rejected the transfer');
+    }
+    const id = toHex(worthlessHash('bitgo/transfer', tenant, sequenceId)).slice(0, 32);
+    const fresh: KeptTransfer = { ...request, id, environment, createdMs: nowMs };
+    const { value } = await this.#records.putOnce(tenant, 'transfer', sequenceId, fresh, keepMs);
+    return transferAt(value, nowMs);
+  }
+
+  async getTransferBySequenceId(tenant: string, sequenceId: string, nowMs: number): Promise<BitgoTransfer | undefined> {
+    await this.#sleep(latencyMs('getTransferBySequenceId', sequenceId));
+    const kept = await this.#records.find<KeptTransfer>(tenant, 'transfer', sequenceId);
+    return kept === undefined ? undefined : transferAt(kept.value, nowMs);
+  }
+}
+
+function transferAt({ id, environment, decimalAmount, createdMs }: KeptTransfer, nowMs: number): BitgoTransfer {
+  const timeline = timelineFor(
+    usual,
+    { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' },
+    magicOutcome(environment, decimalAmount),
+  );
+  return { id, standing: standing(timeline, createdMs, nowMs) };
+}
+
+function tryLater(): BitgoError {
+  return new BitgoError(503, 'ServiceUnavailable', 'the platform is under maintenance');
+}

@@ -1,0 +1,155 @@
+/**
+ * Bitcoin transactions that spend P2WPKH outputs of one key: made, signed by somebody else, and read again. Pure.
+ *
+ * Each input has its own digest (BIP-143, SIGHASH_ALL) and its own witness: DER signature ‖ 0x01, public key. The order
+ * of inputs is that of the coins, outputs are the payment and then the change, so the same coins and payment are always
+ * the same transaction.
+ */
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { Address, OutScript, TEST_NETWORK, Transaction } from '@scure/btc-signer';
+import { concatBytes, fromHex, toHex } from '../../crypto/bytes.ts';
+import { verifyEcdsa } from '../../crypto/mock-ecdsa.ts';
+import { bitcoinTestnetAddress, publicKeyHash } from '../../networks/addresses.ts';
+import { ChainRejected } from './chain.ts';
+
+/** Satoshi a virtual byte, the same for ever. */
+export const feeRate = 2n;
+/** An output below it costs more to spend than it is worth; no node relays one. */
+export const dustSats = 294n;
+export const inputsMax = 16;
+/** Virtual bytes: version, lock time, counts, marker and flag; a P2WPKH input with the longest signature. */
+export const overheadVbytes = 11n;
+export const inputVbytes = 68n;
+
+const sighashAll = 1;
+const testnet = Address(TEST_NETWORK);
+
+/** An unspent output. */
+export interface Coin {
+  /** As explorers write it: the hash in reverse byte order, hex. */
+  readonly txid: string;
+  readonly index: number;
+  readonly sats: bigint;
+}
+
+export interface BitcoinPayment {
+  readonly to: string;
+  readonly sats: bigint;
+}
+
+/** The fee without the change output, and with it: what coin selection has to cover beside the payment. */
+export function paymentFee(
+  to: string,
+  from: string,
+  inputs: number,
+): { readonly plain: bigint; readonly change: bigint } {
+  const plain = feeRate * (overheadVbytes + inputVbytes * BigInt(inputs) + outputVbytes(to));
+  return { plain, change: plain + feeRate * outputVbytes(from) };
+}
+
+/** The most that a payment to this address can cost, change too small to keep included. */
+export function largestFee(to: string, from: string): bigint {
+  return paymentFee(to, from, inputsMax).change + dustSats;
+}
+
+/** Amount, length and script. */
+export function outputVbytes(address: string): bigint {
+  return BigInt(8 + 1 + scriptOf(address).length);
+}
+
+export interface UnsignedBitcoin {
+  readonly transaction: Transaction;
+  readonly publicKey: Uint8Array;
+  /** One a coin: 32 bytes. */
+  readonly digests: readonly Uint8Array[];
+}
+
+/** Spends all `coins` of the key, the rest going back to it. They must cover payment and fee. */
+export function unsignedBitcoin(
+  publicKey: Uint8Array,
+  coins: readonly Coin[],
+  payment: BitcoinPayment,
+): UnsignedBitcoin {
+  const own = bitcoinTestnetAddress(publicKey);
+  const fee = paymentFee(payment.to, own, coins.length);
+  const rest = coins.reduce((sum, { sats }) => sum + sats, 0n) - payment.sats;
+  if (rest < fee.plain) throw new Error('the coins do not cover payment and fee');
+  const transaction = new Transaction();
+  for (const { txid, index, sats } of coins) {
+    transaction.addInput({ txid: fromHex(txid), index, witnessUtxo: { script: scriptOf(own), amount: sats } });
+  }
+  transaction.addOutputAddress(payment.to, payment.sats, TEST_NETWORK);
+  if (rest - fee.change >= dustSats) transaction.addOutputAddress(own, rest - fee.change, TEST_NETWORK);
+  const digests = coins.map(({ sats }, index) => digestOf(transaction, index, publicKey, sats));
+  return { transaction, publicKey, digests };
+}
+
+/** `signatures`: r ‖ s, 64 bytes with low s, one a digest. */
+export function signedBitcoin(unsigned: UnsignedBitcoin, signatures: readonly Uint8Array[]): Uint8Array {
+  const { transaction, publicKey } = unsigned;
+  signatures.forEach((signature, index) => {
+    const der = secp256k1.Signature.fromBytes(signature, 'compact').toBytes('der');
+    const witness = [concatBytes(der, Uint8Array.of(sighashAll)), publicKey];
+    transaction.updateInput(index, { finalScriptWitness: witness }, true);
+  });
+  return transaction.toBytes(true, true);
+}
+
+export interface DecodedBitcoin {
+  readonly txid: string;
+  readonly inputs: readonly { readonly txid: string; readonly index: number }[];
+  readonly outputs: readonly { readonly address: string; readonly sats: bigint }[];
+  /** Virtual bytes (BIP-141). */
+  readonly vbytes: bigint;
+  readonly transaction: Transaction;
+}
+
+/** Reads a raw transaction; its signatures are not looked at yet. Throws ChainRejected. */
+export function decodeBitcoin(raw: Uint8Array): DecodedBitcoin {
+  try {
+    const transaction = Transaction.fromRaw(raw, { allowUnknownOutputs: true, disableScriptCheck: true });
+    return {
+      txid: transaction.id,
+      inputs: Array.from({ length: transaction.inputsLength }, (_, index) => {
+        const input = transaction.getInput(index);
+        return { txid: toHex(input.txid!), index: input.index! };
+      }),
+      outputs: Array.from({ length: transaction.outputsLength }, (_, index) => {
+        const output = transaction.getOutput(index);
+        return { address: testnet.encode(OutScript.decode(output.script!)), sats: output.amount! };
+      }),
+      vbytes: BigInt(transaction.vsize),
+      transaction,
+    };
+  } catch {
+    throw new ChainRejected('invalid_transaction', 'not a transaction of standard outputs');
+  }
+}
+
+/** Whether each witness signs for the key of the output that it spends. `spent`: in the order of the inputs. */
+export function witnessesSign(
+  { transaction }: DecodedBitcoin,
+  spent: readonly { readonly address: string; readonly sats: bigint }[],
+): boolean {
+  return spent.every(({ address, sats }, index) => {
+    const [signature, publicKey, ...more] = transaction.getInput(index).finalScriptWitness ?? [];
+    if (signature === undefined || publicKey?.length !== 33 || more.length > 0) return false;
+    if (signature.at(-1) !== sighashAll || bitcoinTestnetAddress(publicKey) !== address) return false;
+    try {
+      const compact = secp256k1.Signature.fromBytes(signature.slice(0, -1), 'der').toBytes('compact');
+      return verifyEcdsa({ signature: compact, digest: digestOf(transaction, index, publicKey, sats), publicKey });
+    } catch {
+      return false;
+    }
+  });
+}
+
+function digestOf(transaction: Transaction, index: number, publicKey: Uint8Array, sats: bigint): Uint8Array {
+  // BIP-143: the script code of P2WPKH is that of the P2PKH output of the same key.
+  const scriptCode = concatBytes(fromHex('76a914'), publicKeyHash(publicKey), fromHex('88ac'));
+  return transaction.preimageWitnessV0(index, scriptCode, sighashAll, sats);
+}
+
+function scriptOf(address: string): Uint8Array {
+  return OutScript.encode(testnet.decode(address));
+}

@@ -1,0 +1,128 @@
+/** Copper (simulated, see custodian.ts) behind the provider port: its words become ours here. */
+import { networkIds } from '../../networks/networks.ts';
+import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port/port.ts';
+import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
+import type { OrderStanding, Stage } from '../simulated/progress.ts';
+import {
+  CopperError,
+  type CopperOrder,
+  type OrderStatus,
+  type SimulatedCopper,
+  type WithdrawRequest,
+} from './custodian.ts';
+
+const info: ProviderInfo = {
+  kind: 'copper',
+  displayName: 'Copper (simulated)',
+  hosting: 'hosted',
+  environments: hostedEnvironments,
+  capabilities: [...hostedCapabilities, 'provider_approvals'],
+  credentialFields: [
+    { name: 'api_key', required: true, secret: true, description: 'API key' },
+    {
+      name: 'api_secret',
+      aliases: ['secret', 'private_key'],
+      required: true,
+      secret: true,
+      description: 'secret that signs the requests',
+    },
+    {
+      name: 'organization_id',
+      aliases: ['workspace_id', 'workspace'],
+      required: false,
+      secret: false,
+      description: 'organization that owns the portfolios',
+    },
+  ],
+  networks: networkIds,
+};
+
+/** Our asset symbols as Copper names currencies, each with the main currency of its chain. */
+const currencies: Readonly<Record<string, readonly [base: string, main: string]>> = {
+  ETH: ['ETH', 'ETH'],
+  USDC: ['USDC', 'ETH'],
+  BTC: ['BTC', 'BTC'],
+  SOL: ['SOL', 'SOL'],
+};
+
+const stages: Readonly<Record<OrderStatus, Stage>> = {
+  new: 'signing',
+  queued: 'signing',
+  reserved: 'signing',
+  'waiting-approve': 'signing',
+  approved: 'signing',
+  'full-signed-tx-added': 'broadcasting',
+  processing: 'confirming',
+  executed: 'completed',
+  error: 'failed',
+};
+
+const subStatuses: Partial<Record<OrderStatus, string>> = {
+  queued: 'QUEUED_AT_PROVIDER',
+  'waiting-approve': 'APPROVAL_AT_PROVIDER',
+  processing: 'AWAITING_CONFIRMATIONS',
+};
+
+export function copperAdapter(custodian: SimulatedCopper): ProviderAdapter {
+  return hostedAdapter({
+    info,
+    refusedStatus: 'rejected',
+    signIn: ({ nowMs }, connectionId, credentials) => custodian.getAccount(connectionId, credentials, nowMs),
+    async openWallet({ tenant }, { walletId, name, network }) {
+      const { portfolioId, address, publicKey } = await custodian.createPortfolio(tenant, walletId, name, network);
+      return { id: portfolioId, address, publicKey };
+    },
+    estimate: ({ intentId, wallet, asset, amount, toAddress }) =>
+      custodian.estimateWithdrawal(
+        wallet.environment,
+        withdrawal(intentId, wallet.providerWalletId, asset, amount, toAddress),
+      ),
+    async submit({ tenant, nowMs }, { intent, wallet }) {
+      const { id, asset, amount, destination, attempts } = intent;
+      const request = withdrawal(id, wallet.providerWalletId, asset, amount, destination.address);
+      return orderOf(await custodian.createOrder(tenant, wallet.environment, request, attempts, nowMs));
+    },
+    async find({ tenant, nowMs }, { intent }) {
+      const found = await custodian.getOrder(tenant, intent.id, nowMs);
+      return found === undefined ? undefined : orderOf(found);
+    },
+    translate,
+  });
+}
+
+function withdrawal(
+  externalOrderId: string,
+  portfolioId: string,
+  symbol: string,
+  amount: string,
+  toAddress: string,
+): WithdrawRequest {
+  const currency = currencies[symbol];
+  if (currency === undefined) throw new Error(`no Copper currency for ${symbol}`);
+  const [baseCurrency, mainCurrency] = currency;
+  return { externalOrderId, portfolioId, baseCurrency, mainCurrency, amount, toAddress };
+}
+
+function orderOf({ orderId, standing }: CopperOrder): OrderStanding {
+  return {
+    providerTxId: orderId,
+    standing,
+    subStatus: subStatuses[standing.status] ?? null,
+    stage: stages[standing.status],
+    memory: { order: orderId },
+    error: { code: 'blockchain-transaction-failed', message: 'the transaction failed on the chain' },
+  };
+}
+
+/** The field of our request at fault, and our word for it, by Copper's own code. */
+const reasons: Readonly<Record<string, { readonly field: string; readonly issue: string }>> = {
+  unauthorized: { field: 'credentials.api_key', issue: 'invalid_credentials' },
+  'insufficient-balance': { field: 'amount', issue: 'insufficient_funds' },
+};
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof CopperError)) return error;
+  if (error.status >= 500) return new ProviderUnavailable(error.message);
+  const { field, issue } = reasons[error.error] ?? { field: '', issue: 'rejected_by_provider' };
+  return new ProviderRejected(error.message, { field, issue, providerCode: error.error });
+}

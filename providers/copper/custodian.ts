@@ -1,0 +1,159 @@
+/**
+ * A simulated system in the manner of Copper: portfolios, deposit targets, orders with their statuses, errors as a code in
+ * kebab-case (https://developer.copper.co/enums/OrderStatus). Nothing here talks to the real one, and its keys are
+ * worthless.
+ */
+import { toHex } from '../../crypto/bytes.ts';
+import type { NetworkId } from '../../networks/networks.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { magicCredential, magicOutcome } from '../port/magic.ts';
+import type { CustodianRecords } from '../simulated/custodian-records.ts';
+import { latencyMs, type Sleep } from '../simulated/latency.ts';
+import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
+import { worthlessHash, worthlessWallet } from '../simulated/worthless-keys.ts';
+
+export type OrderStatus =
+  | 'new'
+  | 'queued'
+  | 'reserved'
+  | 'waiting-approve'
+  | 'approved'
+  | 'full-signed-tx-added'
+  | 'processing'
+  | 'executed'
+  | 'error';
+
+/** What this system answers when it does not do what it was asked: `error` and `message` of the body. */
+export class CopperError extends Error {
+  /** HTTP. */
+  readonly status: number;
+  /** e.g. "insufficient-balance". */
+  readonly error: string;
+
+  constructor(status: number, error: string, message: string) {
+    super(message);
+    this.status = status;
+    this.error = error;
+  }
+}
+
+export interface DepositTarget {
+  /** The portfolio that was made for it. */
+  readonly portfolioId: string;
+  readonly address: string;
+  readonly publicKey: string;
+}
+
+export interface WithdrawRequest {
+  readonly externalOrderId: string;
+  readonly portfolioId: string;
+  readonly baseCurrency: string;
+  readonly mainCurrency: string;
+  /** Decimal. */
+  readonly amount: string;
+  readonly toAddress: string;
+}
+
+export interface CopperOrder {
+  readonly orderId: string;
+  readonly standing: Standing<OrderStatus>;
+}
+
+interface KeptOrder extends WithdrawRequest {
+  readonly environment: ClusterEnvironment;
+  readonly createdAt: number;
+}
+
+const usual: Timeline<OrderStatus> = [
+  { status: 'new', fromMs: 0 },
+  { status: 'queued', fromMs: 100 },
+  { status: 'reserved', fromMs: 350 },
+  { status: 'waiting-approve', fromMs: 600 },
+  { status: 'approved', fromMs: 1_100 },
+  { status: 'full-signed-tx-added', fromMs: 1_400 },
+  { status: 'processing', fromMs: 1_700 },
+  { status: 'executed', fromMs: 5_000 },
+];
+
+/** Finished orders are forgotten after this long. */
+const keepMs = 31 * 24 * 3_600_000;
+/** Order ids are numbers; the first of a tenant is the one after this. */
+const orderIdBase = 7_000_000;
+
+export class SimulatedCopper {
+  readonly #records: CustodianRecords;
+  readonly #sleep: Sleep;
+
+  constructor(records: CustodianRecords, sleep: Sleep) {
+    this.#records = records;
+    this.#sleep = sleep;
+  }
+
+  async getAccount(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
+    await this.#sleep(latencyMs('getAccount', connectionId));
+    const magic = magicCredential(credentials, connectionId, nowMs);
+    if (magic === 'unavailable') throw maintenance();
+    if (magic === 'rejected') throw new CopperError(401, 'unauthorized', 'the signature of the request is not valid');
+  }
+
+  /** The same `externalId` is the same portfolio. */
+  async createPortfolio(tenant: string, externalId: string, name: string, network: NetworkId): Promise<DepositTarget> {
+    await this.#sleep(latencyMs('createPortfolio', externalId));
+    const { publicKey, address } = worthlessWallet('copper', externalId, network);
+    const portfolioId = `pf${toHex(worthlessHash('copper/portfolio', tenant, externalId)).slice(0, 22)}`;
+    const fresh = { name, portfolioId, address, publicKey };
+    return (await this.#records.putOnce(tenant, 'portfolio', externalId, fresh)).value;
+  }
+
+  async estimateWithdrawal(environment: ClusterEnvironment, request: WithdrawRequest): Promise<void> {
+    await this.#sleep(latencyMs('estimateWithdrawal', request.externalOrderId));
+    switch (magicOutcome(environment, request.amount)) {
+      case 'quote_rejected':
+        throw new CopperError(403, 'rejected-permission', 'the permission engine denies the withdrawal');
+      case 'quote_insufficient':
+        throw new CopperError(400, 'insufficient-balance', 'the portfolio holds too little');
+      case 'quote_unavailable':
+        throw maintenance();
+      default:
+    }
+  }
+
+  /** The same `externalOrderId` names the same order. `attempt` counts from 0. */
+  async createOrder(
+    tenant: string,
+    environment: ClusterEnvironment,
+    request: WithdrawRequest,
+    attempt: number,
+    nowMs: number,
+  ): Promise<CopperOrder> {
+    const { externalOrderId, amount } = request;
+    await this.#sleep(latencyMs('createOrder', externalOrderId));
+    const magic = magicOutcome(environment, amount);
+    if (magic === 'submit_unavailable_thrice' && attempt < 3) throw maintenance();
+    if (magic === 'submit_rejected') {
+      throw new CopperError(403, 'rejected-compliance', 'the order was rejected by the compliance checks');
+    }
+    const fresh: KeptOrder = { ...request, environment, createdAt: nowMs };
+    const { value, number } = await this.#records.putOnce(tenant, 'order', externalOrderId, fresh, keepMs);
+    return orderAt(value, number, nowMs);
+  }
+
+  async getOrder(tenant: string, externalOrderId: string, nowMs: number): Promise<CopperOrder | undefined> {
+    await this.#sleep(latencyMs('getOrder', externalOrderId));
+    const kept = await this.#records.find<KeptOrder>(tenant, 'order', externalOrderId);
+    return kept === undefined ? undefined : orderAt(kept.value, kept.number, nowMs);
+  }
+}
+
+function orderAt({ environment, amount, createdAt }: KeptOrder, number: number, nowMs: number): CopperOrder {
+  const timeline = timelineFor(
+    usual,
+    { queued: 'queued', confirming: 'processing', failed: 'error' },
+    magicOutcome(environment, amount),
+  );
+  return { orderId: String(orderIdBase + number), standing: standing(timeline, createdAt, nowMs) };
+}
+
+function maintenance(): CopperError {
+  return new CopperError(503, 'service-unavailable', 'the platform is temporarily not available');
+}

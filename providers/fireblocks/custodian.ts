@@ -1,0 +1,186 @@
+/**
+ * A simulated system in the manner of Fireblocks: vault accounts, asset ids, transaction statuses and sub-statuses as its
+ * public documentation names them (https://developers.fireblocks.com/reference/primary-transaction-statuses). Nothing here
+ * talks to the real one, and its keys are worthless.
+ */
+
+import { toHex } from '../../crypto/bytes.ts';
+import type { NetworkId } from '../../networks/networks.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { magicCredential, magicOutcome } from '../port/magic.ts';
+import type { CustodianRecords } from '../simulated/custodian-records.ts';
+import { latencyMs, type Sleep } from '../simulated/latency.ts';
+import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
+import { worthlessHash, worthlessWallet } from '../simulated/worthless-keys.ts';
+
+export type FireblocksStatus =
+  | 'SUBMITTED'
+  | 'PENDING_AML_SCREENING'
+  | 'QUEUED'
+  | 'PENDING_SIGNATURE'
+  | 'BROADCASTING'
+  | 'CONFIRMING'
+  | 'COMPLETED'
+  | 'FAILED';
+
+/** What this system answers when it does not do what it was asked. */
+export class FireblocksError extends Error {
+  override readonly name = 'FireblocksError';
+  /** HTTP. */
+  readonly status: number;
+  /** A number for calls that are wrong, a sub-status for transactions that are refused. */
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface VaultAccount {
+  /** A small number, as text. */
+  readonly id: string;
+  readonly assetId: string;
+  readonly address: string;
+  readonly publicKey: string;
+}
+
+export interface TransactionRequest {
+  readonly externalTxId: string;
+  readonly assetId: string;
+  /** Decimal. */
+  readonly amount: string;
+  readonly vaultAccountId: string;
+  readonly oneTimeAddress: string;
+}
+
+export interface FireblocksTransaction {
+  /** A UUID. */
+  readonly id: string;
+  readonly standing: Standing<FireblocksStatus>;
+  readonly subStatus: string | null;
+}
+
+interface KeptTransaction extends TransactionRequest {
+  readonly id: string;
+  readonly environment: ClusterEnvironment;
+  readonly createdAt: number;
+}
+
+const usual: Timeline<FireblocksStatus> = [
+  { status: 'SUBMITTED', fromMs: 0 },
+  { status: 'PENDING_AML_SCREENING', fromMs: 150 },
+  { status: 'QUEUED', fromMs: 400 },
+  { status: 'PENDING_SIGNATURE', fromMs: 600 },
+  { status: 'BROADCASTING', fromMs: 1_000 },
+  { status: 'CONFIRMING', fromMs: 1_300 },
+  { status: 'COMPLETED', fromMs: 3_000 },
+];
+
+const subStatuses: Partial<Record<FireblocksStatus, string>> = {
+  CONFIRMING: 'PENDING_BLOCKCHAIN_CONFIRMATIONS',
+  COMPLETED: 'CONFIRMED',
+  FAILED: 'SMART_CONTRACT_EXECUTION_FAILED',
+};
+
+/** Finished transactions are forgotten after this long. */
+const keepMs = 31 * 24 * 3_600_000;
+
+export class SimulatedFireblocks {
+  readonly #records: CustodianRecords;
+  readonly #sleep: Sleep;
+
+  constructor(records: CustodianRecords, sleep: Sleep) {
+    this.#records = records;
+    this.#sleep = sleep;
+  }
+
+  async signIn(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
+    await this.#sleep(latencyMs('signIn', connectionId));
+    const magic = magicCredential(credentials, connectionId, nowMs);
+    if (magic === 'unavailable') throw serviceUnavailable();
+    if (magic === 'rejected') throw new FireblocksError(401, '-7', 'unauthorized: the API key is not known');
+  }
+
+  async createVaultAccount(
+    tenant: string,
+    request: {
+      readonly customerRefId: string;
+      readonly name: string;
+      readonly assetId: string;
+      readonly network: NetworkId;
+    },
+  ): Promise<VaultAccount> {
+    const { customerRefId, assetId, name, network } = request;
+    await this.#sleep(latencyMs('createVaultAccount', customerRefId));
+    const { publicKey, address } = worthlessWallet('fireblocks', customerRefId, network);
+    const kept = await this.#records.putOnce(tenant, 'vault', customerRefId, { name, assetId, address, publicKey });
+    return { id: String(kept.number), assetId: kept.value.assetId, address: kept.value.address, publicKey };
+  }
+
+  /** What `POST /transactions/estimate_fee` refuses would be refused as a transaction too. */
+  async estimateFee(environment: ClusterEnvironment, request: TransactionRequest): Promise<void> {
+    await this.#sleep(latencyMs('estimateFee', request.externalTxId));
+    switch (magicOutcome(environment, request.amount)) {
+      case 'quote_rejected':
+        throw new FireblocksError(400, 'BLOCKED_BY_POLICY', 'the transaction is blocked by the workspace’s policy');
+      case 'quote_insufficient':
+        throw new FireblocksError(400, 'INSUFFICIENT_FUNDS', 'the vault account holds too little');
+      case 'quote_unavailable':
+        throw serviceUnavailable();
+      default:
+    }
+  }
+
+  /** The same `externalTxId` names the same transaction. `attempt` counts from 0. */
+  async createTransaction(
+    tenant: string,
+    environment: ClusterEnvironment,
+    request: TransactionRequest,
+    attempt: number,
+    nowMs: number,
+  ): Promise<FireblocksTransaction> {
+    const { externalTxId } = request;
+    await this.#sleep(latencyMs('createTransaction', externalTxId));
+    const magic = magicOutcome(environment, request.amount);
+    if (magic === 'submit_unavailable_thrice' && attempt < 3) throw serviceUnavailable();
+    if (magic === 'submit_rejected') {
+      throw new FireblocksError(400, 'REJECTED_AML_SCREENING', 'the transaction was rejected by the AML screening');
+    }
+    const id = uuidOf(worthlessHash('fireblocks/transaction', tenant, externalTxId));
+    const fresh: KeptTransaction = { ...request, id, environment, createdAt: nowMs };
+    const { value } = await this.#records.putOnce(tenant, 'tx', externalTxId, fresh, keepMs);
+    return transactionAt(value, nowMs);
+  }
+
+  async getTransaction(
+    tenant: string,
+    externalTxId: string,
+    nowMs: number,
+  ): Promise<FireblocksTransaction | undefined> {
+    await this.#sleep(latencyMs('getTransaction', externalTxId));
+    const kept = await this.#records.find<KeptTransaction>(tenant, 'tx', externalTxId);
+    return kept === undefined ? undefined : transactionAt(kept.value, nowMs);
+  }
+}
+
+function transactionAt({ id, environment, amount, createdAt }: KeptTransaction, nowMs: number): FireblocksTransaction {
+  const timeline = timelineFor(
+    usual,
+    { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' },
+    magicOutcome(environment, amount),
+  );
+  const now = standing(timeline, createdAt, nowMs);
+  return { id, standing: now, subStatus: subStatuses[now.status] ?? null };
+}
+
+function serviceUnavailable(): FireblocksError {
+  return new FireblocksError(503, 'SERVICE_UNAVAILABLE', 'the service is temporarily unavailable');
+}
+
+/** Of version 4 by its form, made of a hash. */
+function uuidOf(hash: Uint8Array): string {
+  const hex = toHex(hash);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,109 @@
+/**
+ * Magic amounts: in a sandbox, a transfer of exactly this decimal amount has this outcome, whatever the asset and the
+ * provider. docs/wallet-api.md shows the table. In production they are amounts like any other.
+ */
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+
+export type MagicOutcome =
+  | 'quote_rejected'
+  | 'quote_insufficient'
+  | 'quote_unavailable'
+  | 'submit_rejected'
+  | 'submit_unavailable_thrice'
+  | 'slow_queue'
+  | 'stuck_confirming'
+  | 'fails_on_chain'
+  | 'risk_high'
+  | 'risk_critical';
+
+export interface MagicAmount {
+  readonly amount: string;
+  readonly outcome: MagicOutcome;
+  /** What a caller sees, for the docs. */
+  readonly effect: string;
+}
+
+export const magicAmounts: readonly MagicAmount[] = [
+  { amount: '0.004221', outcome: 'quote_rejected', effect: 'creation answers 422 `provider_rejected`' },
+  {
+    amount: '0.004222',
+    outcome: 'quote_insufficient',
+    effect: 'creation answers 422: the provider finds too little money',
+  },
+  { amount: '0.004503', outcome: 'quote_unavailable', effect: 'creation answers 503 `provider_unavailable`' },
+  { amount: '0.004421', outcome: 'submit_rejected', effect: 'approved, then `failed` with the provider’s error' },
+  {
+    amount: '0.004403',
+    outcome: 'submit_unavailable_thrice',
+    effect: 'approved; the provider is away for three attempts, then the transfer goes its way',
+  },
+  { amount: '0.004408', outcome: 'slow_queue', effect: 'waits 10 s in the provider’s queue, then goes its way' },
+  { amount: '0.004409', outcome: 'stuck_confirming', effect: 'stays `confirming`' },
+  { amount: '0.004410', outcome: 'fails_on_chain', effect: 'is mined and fails: `failed`, the fee is gone' },
+  {
+    amount: '0.004770',
+    outcome: 'risk_high',
+    effect: 'risk score 70 or more: the default policy asks for one approval',
+  },
+  { amount: '0.004799', outcome: 'risk_critical', effect: 'risk score 100' },
+];
+
+/** `amount` normalized, as `formatAmount` writes it. */
+export function magicOutcome(environment: ClusterEnvironment, amount: string): MagicOutcome | undefined {
+  if (environment !== 'sandbox') return undefined;
+  return magicAmounts.find((magic) => magic.amount.replace(/0+$/, '') === amount)?.outcome;
+}
+
+export type MagicCredentialOutcome = 'rejected' | 'unavailable';
+
+export interface MagicCredential {
+  /** What the `api_key` contains. */
+  readonly contains: string;
+  readonly outcome: MagicCredentialOutcome;
+  /** True: while the connection is made they are good, a second later this is what they do. */
+  readonly later: boolean;
+  /** What a caller sees, for the docs. */
+  readonly effect: string;
+}
+
+/** Magic credentials: the custodians are simulated in every environment, so these have their effect in every one. */
+export const magicCredentials: readonly MagicCredential[] = [
+  {
+    contains: 'invalid',
+    outcome: 'rejected',
+    later: false,
+    effect: 'connecting answers 422 `provider_rejected` with the custodian’s own authentication error',
+  },
+  {
+    contains: 'unavailable',
+    outcome: 'unavailable',
+    later: false,
+    effect: 'connecting answers 503 `provider_unavailable`',
+  },
+  {
+    contains: 'lapsing',
+    outcome: 'rejected',
+    later: true,
+    effect: 'connecting goes well; a test of the connection from a second later on makes it `error`',
+  },
+  {
+    contains: 'flaky',
+    outcome: 'unavailable',
+    later: true,
+    effect: 'connecting goes well; a test of the connection from a second later on makes it `degraded`',
+  },
+];
+
+const laterMs = 1_000;
+
+/** Decides by `api_key`, and by the time since the connection was made, which its id (a UUIDv7) carries. */
+export function magicCredential(
+  credentials: Readonly<Record<string, string>>,
+  connectionId: string,
+  nowMs: number,
+): MagicCredentialOutcome | undefined {
+  const apiKey = credentials.api_key ?? '';
+  const madeAtMs = Number.parseInt(connectionId.replace(/^pcn_/, '').replace('-', '').slice(0, 12), 16);
+  const isLater = nowMs - madeAtMs >= laterMs;
+  return magicCredentials.find(({ contains, later }) => apiKey.includes(contains) && (isLater || !later))?.outcome;
+}

@@ -1,0 +1,159 @@
+/**
+ * The sandbox provider: a simulated custodian that takes every transfer at once and completes it within a second. It keeps
+ * nothing: where a transfer stands follows from when it was taken, which the intent itself remembers. Its wallets come
+ * with test money; their keys are worthless.
+ */
+import { base58 } from '@scure/base';
+import { concatBytes, toHex } from '../../crypto/bytes.ts';
+import { networkIds, networkOf } from '../../networks/networks.ts';
+import { magicCredential, magicOutcome } from '../port/magic.ts';
+import {
+  type ProviderAdapter,
+  type ProviderInfo,
+  ProviderRejected,
+  ProviderUnavailable,
+  type Transfer,
+} from '../port/port.ts';
+import { networkFee, openingBalances } from '../simulated/economy.ts';
+import { progressOf, refusedTransfer, type Stage } from '../simulated/progress.ts';
+import { standing, type Timeline, type TurningPoints, timelineFor } from '../simulated/timeline.ts';
+import { worthlessHash, worthlessWallet } from '../simulated/worthless-keys.ts';
+
+const info: ProviderInfo = {
+  kind: 'sandbox',
+  displayName: 'Sandbox',
+  hosting: 'sandbox',
+  environments: ['sandbox'],
+  capabilities: ['wallets:create', 'transfers', 'test_wallets'],
+  credentialFields: [
+    {
+      name: 'api_key',
+      required: false,
+      secret: true,
+      description: 'anything; some texts have magic effects',
+    },
+  ],
+  takesAnyCredentials: true,
+  networks: networkIds,
+};
+
+type SandboxStatus = 'ACCEPTED' | 'MINED' | 'DONE' | 'REVERTED';
+
+const usual: Timeline<SandboxStatus> = [
+  { status: 'ACCEPTED', fromMs: 0 },
+  { status: 'MINED', fromMs: 400 },
+  { status: 'DONE', fromMs: 1_000 },
+];
+
+const stages: Readonly<Record<SandboxStatus, Stage>> = {
+  ACCEPTED: 'signing',
+  MINED: 'confirming',
+  DONE: 'completed',
+  REVERTED: 'failed',
+};
+
+const points: TurningPoints<SandboxStatus> = { queued: 'ACCEPTED', confirming: 'MINED', failed: 'REVERTED' };
+
+export function sandboxAdapter(): ProviderAdapter {
+  return {
+    info,
+
+    async connect({ nowMs }, connectionId, credentials) {
+      const magic = magicCredential(credentials, connectionId, nowMs);
+      if (magic === 'rejected') {
+        throw new ProviderRejected('the API key is not valid', {
+          field: 'credentials.api_key',
+          issue: 'invalid_credentials',
+          providerCode: 'SANDBOX_KEY_INVALID',
+        });
+      }
+      if (magic === 'unavailable') throw new ProviderUnavailable('the sandbox was asked not to answer');
+      return {
+        testWallets: networkIds.map((network) => ({ name: `Sandbox ${networkOf(network).nativeAsset}`, network })),
+      };
+    },
+
+    async createWallet(_meta, connection, { walletId, network }) {
+      const { publicKey, address } = worthlessWallet('sandbox', walletId, network);
+      return {
+        providerWalletId: `sbx_${toHex(worthlessHash('wallet', walletId)).slice(0, 24)}`,
+        addresses: [{ network, address }],
+        publicKey,
+        balances: openingBalances(network, connection.environment),
+      };
+    },
+
+    async quote(_meta, { wallet, asset, amount }) {
+      switch (magicOutcome(wallet.environment, amount)) {
+        case 'quote_rejected':
+          throw rejectedTransfer();
+        case 'quote_insufficient':
+          throw new ProviderRejected('the wallet holds too little', {
+            field: 'amount',
+            issue: 'insufficient_funds',
+            providerCode: 'SANDBOX_INSUFFICIENT_FUNDS',
+          });
+        case 'quote_unavailable':
+          throw new ProviderUnavailable('the sandbox was asked not to answer');
+        default:
+          return { fee: networkFee(asset) };
+      }
+    },
+
+    sequenceCounter: () => undefined,
+
+    async advance({ nowMs }, transfer) {
+      const { intent, wallet } = transfer;
+      const outcome = magicOutcome(wallet.environment, intent.amount);
+      const takenAtMs = takenAt(intent.submission);
+      if (takenAtMs === undefined) {
+        if (outcome === 'submit_unavailable_thrice' && intent.attempts < 3) {
+          throw new ProviderUnavailable('the sandbox was asked not to answer');
+        }
+        if (outcome === 'submit_rejected') {
+          const { providerCode, message } = rejectedTransfer();
+          return refusedTransfer(transfer, 'REFUSED', { code: providerCode, message });
+        }
+      }
+      const start = takenAtMs ?? nowMs;
+      const now = standing(timelineFor(usual, points, outcome), start, nowMs);
+      return progressOf(
+        transfer,
+        {
+          providerTxId: transactionHash(transfer),
+          standing: now,
+          subStatus: outcome === 'slow_queue' && now.status === 'ACCEPTED' ? 'QUEUED_AT_PROVIDER' : null,
+          stage: stages[now.status],
+          error: { code: 'SANDBOX_REVERTED', message: 'the transaction was mined and reverted' },
+          memory: { takenAtMs: start },
+        },
+        nowMs,
+      );
+    },
+  };
+}
+
+function rejectedTransfer(): ProviderRejected {
+  return new ProviderRejected('the transfer was refused by the sandbox’s own rules', {
+    issue: 'rejected_by_provider',
+    providerCode: 'SANDBOX_TRANSFER_REFUSED',
+  });
+}
+
+function takenAt(submission: unknown): number | undefined {
+  const value = (submission as { readonly takenAtMs?: unknown } | null)?.takenAtMs;
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** As the network's explorers write it; there is no such transaction anywhere. */
+function transactionHash({ intent }: Transfer): string {
+  const hash = worthlessHash('transaction', intent.id);
+  switch (networkOf(intent.network).family) {
+    case 'evm':
+      return `0x${toHex(hash)}`;
+    case 'bitcoin':
+      return toHex(hash);
+    case 'solana':
+      return base58.encode(concatBytes(hash, worthlessHash('transaction, second half', intent.id)));
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * The self-hosted provider: our own signer cluster holds the keys, and the simulated chains take what it signs.
+ *
+ * A wallet is one key of one network, made by a real DKG, and begins with test money: the chains are simulated in every
+ * environment. A transfer is one transaction, signed by the cluster in signing sessions named after the intent. See
+ * line.ts for why every step may be repeated.
+ */
+
+import { addressOfKey } from '../../networks/addresses.ts';
+import { assetsOn } from '../../networks/assets.ts';
+import { type NetworkId, networkIds, networkOf } from '../../networks/networks.ts';
+import { ChainRejected, ChainUnavailable } from '../chains/chain.ts';
+import type { Chains } from '../chains/chains.ts';
+import { magicOutcome } from '../port/magic.ts';
+import {
+  type CallMeta,
+  type FilledGap,
+  type HeldWallet,
+  type Progress,
+  type ProviderAdapter,
+  type ProviderInfo,
+  ProviderRejected,
+  ProviderUnavailable,
+  type Transfer,
+} from '../port/port.ts';
+import { bitcoinLine } from './bitcoin-line.ts';
+import type { ClusterSigner } from './cluster-signer.ts';
+import { evmLine, fillNonce } from './evm-line.ts';
+import type { Line } from './line.ts';
+import { notSubmitted, onChain, readSubmission, type Submission } from './progress.ts';
+import { solanaLine } from './solana-line.ts';
+
+export interface SelfHostedDeps {
+  readonly signer: ClusterSigner;
+  readonly chains: Chains;
+}
+
+export interface SelfHostedAdapter extends ProviderAdapter {
+  /**
+   * For a number that was allocated, whose transfer failed with `numberUsed: false`, and that later transfers of the
+   * wallet wait for: an empty transaction of the wallet takes it. Repeatable. Answers with that transaction and the fee,
+   * which the wallet has paid; with neither when the number is used already. Throws ProviderUnavailable, or ProviderRejected when the key signs nothing any more.
+   */
+  fillGap(meta: CallMeta, wallet: HeldWallet, number: number): Promise<FilledGap>;
+}
+
+/** Smallest units that a new wallet gets: 10 ETH, 10,000 USDC, 1 BTC, 100 SOL. */
+const testFunds: Readonly<Record<string, bigint>> = {
+  ETH: 10n * 10n ** 18n,
+  USDC: 10_000n * 10n ** 6n,
+  BTC: 10n ** 8n,
+  SOL: 100n * 10n ** 9n,
+};
+
+const slowQueueMs = 10_000;
+const unsettledAgainMs = 60_000;
+/** How soon coins are asked for again that other transfers hold: these take a signing round. */
+const waitForCoinsMs = 50;
+
+const info: ProviderInfo = {
+  kind: 'self_hosted',
+  displayName: 'Self-hosted signer cluster',
+  hosting: 'self_hosted',
+  environments: ['sandbox', 'production'],
+  capabilities: ['wallets:create', 'transfers', 'policy_receipts', 'threshold_signing'],
+  credentialFields: [],
+  networks: networkIds,
+};
+
+export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAdapter {
+  const lines = [evmLine(chains.evm), bitcoinLine(chains.bitcoin), solanaLine(chains.solana)];
+  const lineOf = (network: NetworkId): Line => {
+    const line = lines.find(({ chain }) => chain.network === network);
+    if (line === undefined) throw new Error(`network ${network} has no chain`);
+    return line;
+  };
+
+  return {
+    info,
+    connect: async () => ({ testWallets: [] }),
+
+    async createWallet(meta, _connection, { walletId, network }) {
+      const publicKey = await signer.createKey(meta, walletId, networkOf(network).curve, network);
+      const address = addressOfKey(network, publicKey);
+      const balances = assetsOn(network).map(({ symbol }) => ({ asset: symbol, units: testFunds[symbol] ?? 0n }));
+      await chainAnswer(async () => {
+        for (const { asset, units } of balances) await lineOf(network).chain.fund(walletId, address, asset, units);
+      });
+      return {
+        providerWalletId: walletId,
+        addresses: [{ network, address }],
+        publicKey: Buffer.from(publicKey).toString('hex'),
+        balances,
+      };
+    },
+
+    async quote(_meta, draft) {
+      switch (magicOutcome(draft.wallet.environment, draft.amount)) {
+        case 'quote_rejected':
+          throw new ProviderRejected('the cluster refuses this amount', {
+            field: 'amount',
+            issue: 'rejected_by_provider',
+            providerCode: 'TRANSFER_REFUSED',
+          });
+        case 'quote_insufficient':
+          throw new ProviderRejected('the wallet holds too little', {
+            field: 'amount',
+            issue: 'insufficient_funds',
+            providerCode: 'INSUFFICIENT_FUNDS',
+          });
+        case 'quote_unavailable':
+          throw new ProviderUnavailable('the cluster was asked not to answer');
+        default: {
+          const { network } = draft.wallet;
+          const line = lineOf(network);
+          const fee = { asset: networkOf(network).nativeAsset, units: line.feeReserve(draft) };
+          await chainAnswer(async () => line.check?.(draft));
+          return { fee };
+        }
+      }
+    },
+
+    sequenceCounter: (wallet) => lineOf(wallet.network).sequenceCounter(wallet),
+
+    advance: (meta, transfer) => chainAnswer(() => advance(meta, signer, lineOf(transfer.wallet.network), transfer)),
+
+    abandon: (_meta, transfer) =>
+      chainAnswer(async () => {
+        await lineOf(transfer.wallet.network).abandon?.(transfer);
+      }),
+
+    async fillGap(meta, wallet, number) {
+      const asset = networkOf(wallet.network).nativeAsset;
+      try {
+        const filled = await chainAnswer(() => fillNonce(meta, signer, chains.evm, wallet, number));
+        return { fee: { asset, units: filled.feeUnits }, transaction: filled.transaction };
+      } catch (error) {
+        if (!(error instanceof ChainRejected)) throw error;
+        if (isUsed(error)) return { fee: { asset, units: 0n }, transaction: undefined };
+        throw new ProviderRejected(error.message, { issue: error.code, providerCode: error.code.toUpperCase() });
+      }
+    },
+  };
+}
+
+async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transfer: Transfer): Promise<Progress> {
+  const { intent, wallet } = transfer;
+  const { nowMs } = meta;
+  const time = { nowMs, blockMs: line.chain.blockMs };
+  const outcome = magicOutcome(wallet.environment, intent.amount);
+  const submission = readSubmission(intent.submission);
+  if (submission !== undefined) {
+    const transaction = await line.chain.transaction(submission.hash, nowMs);
+    // Forgotten by its chain: nobody can say what became of it, so neither do we, and it is not sent a second time.
+    if (transaction === undefined) return unsettled(transfer, 'NOT_FOUND', 'NOT_FOUND_ON_CHAIN', nowMs);
+    const progress = onChain(transaction, madeOf(submission), time);
+    const isOver = progress.stage === 'completed' || progress.stage === 'failed';
+    return outcome === 'stuck_confirming' && isOver ? unsettled(transfer, 'CONFIRMING', null, nowMs) : progress;
+  }
+
+  const feeAsset = networkOf(wallet.network).nativeAsset;
+  if (outcome === 'submit_rejected') {
+    const error = { code: 'TRANSFER_REFUSED', message: 'the cluster refuses this amount' };
+    return notSubmitted(feeAsset, error, { subStatus: 'REJECTED_BY_PROVIDER' });
+  }
+  if (outcome === 'submit_unavailable_thrice' && intent.attempts < 3) {
+    throw new ProviderUnavailable('the cluster was asked not to answer');
+  }
+  if (outcome === 'slow_queue') {
+    const untilMs = queuedUntil(intent.submission) ?? nowMs + slowQueueMs;
+    if (nowMs < untilMs) return waiting('QUEUED', 'QUEUED_AT_PROVIDER', { queuedUntilMs: untilMs }, untilMs);
+  }
+
+  try {
+    const submitted = await line.submit(meta, signer, transfer, outcome === 'fails_on_chain');
+    if (submitted.kind === 'waits') {
+      return waiting(submitted.providerStatus, submitted.subStatus, intent.submission, nowMs + waitForCoinsMs);
+    }
+    const { transaction, signingSessionIds, raw } = submitted;
+    return onChain(transaction, { signingSessionIds, rawTransaction: raw }, time);
+  } catch (error) {
+    if (!(error instanceof ProviderRejected || error instanceof ChainRejected)) throw error;
+    await line.abandon?.(transfer);
+    if (error instanceof ProviderRejected) {
+      const { providerCode: code, message } = error;
+      return notSubmitted(feeAsset, { code, message }, { subStatus: 'REJECTED_BY_PROVIDER' });
+    }
+    return notSubmitted(
+      feeAsset,
+      { code: error.code.toUpperCase(), message: error.message },
+      { subStatus: 'REJECTED_BY_CHAIN', numberUsed: isUsed(error) },
+    );
+  }
+}
+
+function madeOf({ signingSessionIds, rawTransaction }: Submission): Omit<Submission, 'hash'> {
+  return { signingSessionIds, rawTransaction };
+}
+
+/** Another transaction has the number. */
+function isUsed({ code }: ChainRejected): boolean {
+  return code === 'nonce_too_low' || code === 'nonce_used';
+}
+
+/** It is with the chain, and stays there for now. */
+function unsettled({ intent }: Transfer, providerStatus: string, subStatus: string | null, nowMs: number): Progress {
+  return {
+    stage: 'confirming',
+    providerTxId: readSubmission(intent.submission)?.hash ?? null,
+    providerStatus,
+    subStatus,
+    submission: intent.submission,
+    againAtMs: nowMs + unsettledAgainMs,
+  };
+}
+
+function waiting(providerStatus: string, subStatus: string, submission: unknown, againAtMs: number): Progress {
+  return { stage: 'signing', providerTxId: null, providerStatus, subStatus, submission, againAtMs };
+}
+
+function queuedUntil(submission: unknown): number | undefined {
+  const value = (submission as { readonly queuedUntilMs?: unknown } | null)?.queuedUntilMs;
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** A chain that is away is a provider that is away. */
+async function chainAnswer<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof ChainUnavailable) throw new ProviderUnavailable(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Bitcoin: coins are held for the transfer before anything is signed, so that two transfers never spend the same one;
+ * then every input is signed in a session of its own, with the purpose `<intent id>:<input>`.
+ */
+import type { BitcoinChain } from '../chains/bitcoin.ts';
+import {
+  dustSats,
+  inputsMax,
+  largestFee,
+  paymentFee,
+  signedBitcoin,
+  unsignedBitcoin,
+} from '../chains/bitcoin-transaction.ts';
+import { ProviderRejected } from '../port/port.ts';
+import { addressOf, type Line, publicKeyOf } from './line.ts';
+
+export function bitcoinLine(chain: BitcoinChain): Line {
+  return {
+    chain,
+    feeReserve({ units, toAddress, wallet }) {
+      if (units < dustSats) {
+        throw new ProviderRejected(`an output below ${dustSats} satoshi is not relayed`, {
+          field: 'amount',
+          issue: 'amount_too_small',
+          providerCode: 'DUST',
+        });
+      }
+      return largestFee(toAddress, addressOf(wallet));
+    },
+    /** Whether the money is there at all, the ledger decides: here, whether it lies in few enough outputs. */
+    async check({ units, toAddress, wallet }) {
+      const { sats, hasMore } = await chain.spendable(addressOf(wallet));
+      const most = sats - paymentFee(toAddress, addressOf(wallet), inputsMax).plain;
+      if (!hasMore || units <= most) return;
+      throw new ProviderRejected(
+        `a transaction spends ${inputsMax} outputs at most, which carry ${most < 0n ? 0n : most} satoshi now: send it in parts`,
+        { field: 'amount', issue: 'too_many_inputs', providerCode: 'TOO_MANY_INPUTS' },
+      );
+    },
+    sequenceCounter: () => undefined,
+    async submit(meta, signer, { intent, wallet }, fails) {
+      const payment = { to: intent.destination.address, sats: BigInt(intent.units) };
+      const holding = await chain.hold(intent.id, addressOf(wallet), payment, meta.nowMs);
+      if (holding.kind === 'wait') {
+        return { kind: 'waits', providerStatus: 'QUEUED', subStatus: 'AWAITING_EARLIER_TRANSACTION' };
+      }
+      if (holding.kind !== 'held') {
+        const tooMany = holding.kind === 'tooManyInputs';
+        throw new ProviderRejected(
+          tooMany ? `more than ${inputsMax} unspent outputs would be needed` : 'the unspent outputs do not cover it',
+          {
+            issue: tooMany ? 'too_many_inputs' : 'insufficient_funds',
+            providerCode: tooMany ? 'TOO_MANY_INPUTS' : 'INSUFFICIENT_FUNDS',
+          },
+        );
+      }
+      const unsigned = unsignedBitcoin(publicKeyOf(wallet), holding.coins, payment);
+      const signatures = await Promise.all(
+        unsigned.digests.map((message, index) =>
+          signer.sign(meta, {
+            walletId: wallet.id,
+            purpose: `${intent.id}:${index}`,
+            message,
+            networkId: wallet.network,
+            policyReceipt: intent.policyReceipt ?? '',
+          }),
+        ),
+      );
+      const raw = signedBitcoin(
+        unsigned,
+        signatures.map(({ signature }) => signature),
+      );
+      const transaction = await chain.submit(raw, meta.nowMs, { fails });
+      return {
+        kind: 'taken',
+        transaction,
+        raw: Buffer.from(raw).toString('hex'),
+        signingSessionIds: signatures.map(({ sessionId }) => sessionId),
+      };
+    },
+    abandon: ({ intent }) => chain.release(intent.id),
+  };
+}

@@ -1,0 +1,92 @@
+/** From what a chain says of a transaction to what the port says of a transfer. Pure. */
+
+import { networkOf } from '../../networks/networks.ts';
+import type { ChainTransaction } from '../chains/chain.ts';
+import type { NewBalance, Progress } from '../port/port.ts';
+
+/** What the adapter leaves in the intent. */
+export interface Submission {
+  readonly hash: string;
+  readonly signingSessionIds: readonly string[];
+  /** The signed transaction, hex: the API shows it, so that anybody can check its signature. */
+  readonly rawTransaction: string;
+}
+
+/** How soon one that waits for an earlier transaction is looked at again. */
+const earlierAgainMs = 100;
+
+/** undefined: nothing is submitted yet. */
+export function readSubmission(value: unknown): Submission | undefined {
+  const candidate = value as Partial<Submission> | null | undefined;
+  return typeof candidate?.hash === 'string' && Array.isArray(candidate.signingSessionIds)
+    ? (candidate as Submission)
+    : undefined;
+}
+
+export function onChain(
+  transaction: ChainTransaction,
+  made: Omit<Submission, 'hash'>,
+  { nowMs, blockMs }: { readonly nowMs: number; readonly blockMs: number },
+): Progress {
+  const { id, network, state, succeeded, uncovered, feeUnits, confirmedAtMs } = transaction;
+  const submission: Submission = { hash: id, ...made };
+  if (state === 'dropped') {
+    return {
+      stage: 'failed',
+      providerTxId: id,
+      providerStatus: 'DROPPED',
+      subStatus: 'REJECTED_BY_CHAIN',
+      error: {
+        code: 'TRANSACTION_DROPPED',
+        message: 'an earlier transaction of the account never came; nothing is spent',
+      },
+      feePaid: { asset: networkOf(network).nativeAsset, units: 0n },
+      numberUsed: false,
+      submission,
+    };
+  }
+  if (state === 'confirmed') {
+    const feePaid: NewBalance = { asset: networkOf(network).nativeAsset, units: feeUnits };
+    if (succeeded) return { stage: 'completed', providerTxId: id, providerStatus: 'CONFIRMED', feePaid, submission };
+    return {
+      stage: 'failed',
+      providerTxId: id,
+      providerStatus: 'REVERTED',
+      subStatus: 'FAILED_ON_CHAIN',
+      error: uncovered
+        ? { code: 'INSUFFICIENT_FUNDS', message: 'the account could not pay for the transaction when its turn came' }
+        : { code: 'TRANSACTION_REVERTED', message: 'the transaction was mined and failed; its fee is spent' },
+      feePaid,
+      numberUsed: true,
+      submission,
+    };
+  }
+  const queued = state === 'queued';
+  return {
+    stage: queued ? 'broadcasting' : 'confirming',
+    providerTxId: id,
+    providerStatus: state.toUpperCase(),
+    subStatus: queued ? 'AWAITING_EARLIER_TRANSACTION' : null,
+    submission,
+    // Blocks come by time alone, so it is known when the last confirmation will be there. An earlier transaction is
+    // usually being signed at this very moment.
+    againAtMs: confirmedAtMs ?? nowMs + Math.min(blockMs, earlierAgainMs),
+  };
+}
+
+/** Nothing reached the chain: nothing is spent, and an allocated number is free. */
+export function notSubmitted(
+  feeAsset: string,
+  error: { readonly code: string; readonly message: string },
+  options: { readonly subStatus: string; readonly numberUsed?: boolean },
+): Progress {
+  return {
+    stage: 'failed',
+    providerTxId: null,
+    providerStatus: 'REJECTED',
+    subStatus: options.subStatus,
+    error,
+    feePaid: { asset: feeAsset, units: 0n },
+    numberUsed: options.numberUsed ?? false,
+  };
+}

@@ -1,0 +1,44 @@
+/** Solana: one legacy transaction a transfer. The intent's id makes its message unlike every other one. */
+
+import type { SolanaChain } from '../chains/solana.ts';
+import { signatureFee, signedSolana, solanaMessage } from '../chains/solana-transaction.ts';
+import { ProviderRejected } from '../port/port.ts';
+import { addressOf, type Line } from './line.ts';
+
+/** A message names an account once, and this one is in every message. */
+const systemProgram = '1'.repeat(32);
+
+export function solanaLine(chain: SolanaChain): Line {
+  return {
+    chain,
+    feeReserve({ toAddress }) {
+      if (toAddress === systemProgram) {
+        throw new ProviderRejected('a program takes no transfer', {
+          field: 'destination.address',
+          issue: 'unsupported_destination',
+          providerCode: 'PROGRAM_DESTINATION',
+        });
+      }
+      return signatureFee;
+    },
+    sequenceCounter: () => undefined,
+    async submit(meta, signer, { intent, wallet }, fails) {
+      const message = solanaMessage({
+        from: addressOf(wallet),
+        to: intent.destination.address,
+        lamports: BigInt(intent.units),
+        purpose: intent.id,
+      });
+      const { signature, sessionId } = await signer.sign(meta, {
+        walletId: wallet.id,
+        purpose: intent.id,
+        message,
+        networkId: wallet.network,
+        policyReceipt: intent.policyReceipt ?? '',
+      });
+      const raw = signedSolana(message, signature);
+      const transaction = await chain.submit(raw, meta.nowMs, { fails });
+      return { kind: 'taken', transaction, raw: Buffer.from(raw).toString('base64'), signingSessionIds: [sessionId] };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * What the adapters of the hosted custodians have in common: the order of the calls. Each custodian's own words, ids and
+ * errors stay in its folder, behind this bridge.
+ */
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import {
+  type CallMeta,
+  type ProviderAdapter,
+  type ProviderInfo,
+  ProviderRejected,
+  type Transfer,
+  type TransferDraft,
+  type WalletOrder,
+} from '../port/port.ts';
+import { networkFee, openingBalances } from './economy.ts';
+import { type OrderStanding, progressOf, refusedTransfer } from './progress.ts';
+
+export interface HostedBridge {
+  readonly info: ProviderInfo;
+  /** What the custodian calls an order that it did not take. */
+  readonly refusedStatus: string;
+  signIn(meta: CallMeta, connectionId: string, credentials: Readonly<Record<string, string>>): Promise<void>;
+  openWallet(
+    meta: CallMeta,
+    order: WalletOrder,
+  ): Promise<{ readonly id: string; readonly address: string; readonly publicKey: string }>;
+  /** Asks whether it would take the transfer, without leaving anything behind. */
+  estimate(draft: TransferDraft): Promise<void>;
+  /** Idempotent by the intent's id. */
+  submit(meta: CallMeta, transfer: Transfer): Promise<OrderStanding>;
+  /** undefined: the custodian knows of no such order. */
+  find(meta: CallMeta, transfer: Transfer): Promise<OrderStanding | undefined>;
+  /** The custodian's error as ProviderRejected or ProviderUnavailable; any other error as it is. */
+  translate(error: unknown): unknown;
+}
+
+export const hostedEnvironments: readonly ClusterEnvironment[] = ['sandbox', 'production'];
+export const hostedCapabilities: readonly string[] = ['wallets:create', 'transfers', 'fee_estimates'];
+
+export function hostedAdapter(bridge: HostedBridge): ProviderAdapter {
+  const calling = async <T>(call: () => Promise<T>): Promise<T> => {
+    try {
+      return await call();
+    } catch (error) {
+      throw bridge.translate(error);
+    }
+  };
+  return {
+    info: bridge.info,
+
+    async connect(meta, connectionId, credentials) {
+      await calling(() => bridge.signIn(meta, connectionId, credentials));
+      return { testWallets: [] };
+    },
+
+    async createWallet(meta, { environment }, order) {
+      const { id, address, publicKey } = await calling(() => bridge.openWallet(meta, order));
+      const { network } = order;
+      return {
+        providerWalletId: id,
+        addresses: [{ network, address }],
+        publicKey,
+        balances: openingBalances(network, environment),
+      };
+    },
+
+    async quote(_meta, draft) {
+      await calling(() => bridge.estimate(draft));
+      return { fee: networkFee(draft.asset) };
+    },
+
+    sequenceCounter: () => undefined,
+
+    async advance(meta, transfer) {
+      const isSubmitted = transfer.intent.submission !== null;
+      try {
+        const order = await calling(
+          async () => (isSubmitted ? await bridge.find(meta, transfer) : undefined) ?? bridge.submit(meta, transfer),
+        );
+        return progressOf(transfer, order, meta.nowMs);
+      } catch (error) {
+        if (!(error instanceof ProviderRejected)) throw error;
+        return refusedTransfer(transfer, bridge.refusedStatus, { code: error.providerCode, message: error.message });
+      }
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * Keys of simulated wallets. They look real, addresses and all, and are worthless: each follows from the wallet's id, so
+ * whoever knows the id knows the secret key. Nothing of value may ever be sent to these addresses.
+ */
+import { toHex, transcriptHash, utf8 } from '../../crypto/bytes.ts';
+import { groupOf } from '../../crypto/group.ts';
+import { addressOfKey } from '../../networks/addresses.ts';
+import { type NetworkId, networkOf } from '../../networks/networks.ts';
+import type { ProviderKind } from '../port/kinds.ts';
+
+export interface WorthlessWallet {
+  /** Compressed, lowercase hex. */
+  readonly publicKey: string;
+  readonly address: string;
+}
+
+/** Always the same for the same provider, wallet and network. */
+export function worthlessWallet(provider: ProviderKind, walletId: string, network: NetworkId): WorthlessWallet {
+  const group = groupOf(networkOf(network).curve);
+  const secret = group.reduce(
+    transcriptHash('signmesh/simulated-wallet/v1', utf8(provider), utf8(walletId), utf8(network)),
+  );
+  const publicKey = group.baseMultiply(secret);
+  return { publicKey: toHex(publicKey), address: addressOfKey(network, publicKey) };
+}
+
+/** 32 bytes that follow from the words: ids and transaction hashes of the simulated systems. */
+export function worthlessHash(...words: readonly string[]): Uint8Array {
+  return transcriptHash('signmesh/simulated-id/v1', ...words.map(utf8));
+}

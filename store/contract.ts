@@ -1,0 +1,287 @@
+/**
+ * The tenant store: everything that the wallet control plane remembers, and the one way to change it.
+ *
+ * A handler reads, decides, and hands back a `Change` as data. The store performs it in one atomic step, or refuses it
+ * and nothing has happened: records under compare-and-set, their indices, balances, events with their sequence, due
+ * times, and the answer that an idempotency key gets. So a change and its event are never one without the other, and
+ * two gateways cannot both win. All keys of a tenant carry its hash tag (see layout.ts).
+ */
+import type { LoggedEvent } from '../proto/event-log.ts';
+
+/** What every record has. `version` starts at 1 and rises by one with every change. */
+export interface Versioned {
+  readonly id: string;
+  readonly version: number;
+}
+
+/** A kind of record: where it is listed, and which word of it guards may compare. */
+export interface RecordType<T extends Versioned> {
+  /** e.g. "wallet": names the kind in events and errors. */
+  readonly name: string;
+  /** The word that a `status` guard compares; empty when the kind has none. */
+  readonly status: (record: T) => string;
+  /**
+   * Names of the indices that list the record, e.g. ["wallets", "wallets:status:active"]. An index keeps ids in the order
+   * of their making (ids are UUIDv7). The store adds and removes what differs between two versions.
+   */
+  readonly indices: (record: T) => readonly string[];
+}
+
+export interface Put {
+  readonly type: RecordType<Versioned>;
+  /** undefined: the id must not exist. Otherwise the stored version must be this one's. */
+  readonly before: Versioned | undefined;
+  /** Its version is `before`'s plus one, or 1. JSON values only. */
+  readonly after: Versioned;
+  /** The record leaves the store this long after this change; undefined: never. */
+  readonly keepMs?: number;
+}
+
+/** Something that must hold for the change to happen. */
+export type Guard =
+  | { readonly kind: 'status'; readonly id: string; readonly status: string }
+  /** Version 0: no such record exists. */
+  | { readonly kind: 'version'; readonly id: string; readonly version: number }
+  /** No record stands in this index. */
+  | { readonly kind: 'emptyIndex'; readonly index: string }
+  /**
+   * The index holds from `min` to `max` ids, from a time on if given: `count` still answers within this range. `max`
+   * undefined: any number from `min` on. Records in it must never expire.
+   */
+  | {
+      readonly kind: 'count';
+      readonly index: string;
+      readonly createdAfterMs?: number;
+      readonly min: number;
+      readonly max: number | undefined;
+    }
+  /** The available balance is within this range, smallest units, before the change's own ledger entries. */
+  | {
+      readonly kind: 'available';
+      readonly walletId: string;
+      readonly asset: string;
+      readonly min: bigint;
+      readonly max: bigint | undefined;
+    }
+  /** Nobody has claimed this name yet; the change claims it (for `keepMs`, or for ever). */
+  | { readonly kind: 'claim'; readonly name: string; readonly keepMs?: number };
+
+/**
+ * Deltas of a wallet's balance of one asset, in the asset's smallest units. The balance is available + reserved. A delta
+ * that would make either negative refuses the whole change.
+ */
+export interface LedgerEntry {
+  readonly walletId: string;
+  /** Asset symbol. */
+  readonly asset: string;
+  readonly available: bigint;
+  readonly reserved: bigint;
+}
+
+/** A numbered resource of a tenant, e.g. an account's sequence numbers: the lowest released number, else the next one. */
+export interface Allocation {
+  readonly counter: string;
+  /** The record that gets the number; it must be among the puts. Its number is read with `numberOf`. */
+  readonly recordId: string;
+}
+
+/** Gives a number back: the next allocation takes it. */
+export interface Release {
+  readonly counter: string;
+  readonly number: number;
+}
+
+/** The coordinator writes into the same log, events of the same shape. */
+export type NewEvent = LoggedEvent;
+
+/** Work that falls due at a time, e.g. {member: "intent/txi_…", atMs}; atMs undefined: no more. */
+export interface DueEntry {
+  readonly member: string;
+  readonly atMs: number | undefined;
+}
+
+export interface Change {
+  readonly puts?: readonly Put[];
+  readonly guards?: readonly Guard[];
+  readonly ledger?: readonly LedgerEntry[];
+  /**
+   * The id of a wallet that the events of this change show, and its answer if it has one: what they say of its balances is
+   * what this change leaves, whatever else is committed at the same time. Both hold the wallet as its view has it.
+   */
+  readonly balancesOf?: string;
+  readonly allocate?: Allocation;
+  readonly release?: Release;
+  /** Ids of records that leave the store (webhooks, say), with the record as it was read. */
+  readonly removals?: readonly { readonly type: RecordType<Versioned>; readonly before: Versioned }[];
+  readonly events?: readonly NewEvent[];
+  readonly due?: readonly DueEntry[];
+  /** Keys of wallets that sign nothing any more from this change on, for good: the coordinator sees to that. */
+  readonly closesKeys?: readonly string[];
+}
+
+/** The answer to an idempotent request, stored with its effect. `body` is sealed already: it may hold a secret. */
+export interface IdempotencyMark {
+  readonly keyHash: string;
+  /** Who runs the request; another owner has taken over when it differs. */
+  readonly owner: string;
+  /** Sealed answer. */
+  readonly answer: string;
+}
+
+export type CommitOutcome =
+  | {
+      readonly committed: true;
+      /** The sequence of the last event, or 0 without events. */
+      readonly sequence: number;
+      /** The number of `allocate`. */
+      readonly allocated: number | undefined;
+      /** Of the wallet in `balancesOf`. */
+      readonly balances: Balances | undefined;
+    }
+  | { readonly committed: false; readonly refusal: CommitRefusal };
+
+export type CommitRefusal =
+  /**
+   * What was read holds no more: a record is not at the expected version, exists already, or is gone; a count or a balance
+   * left its range. Read again and decide again. `id`: the record, the index of the count, or the wallet of the balance.
+   */
+  | { readonly kind: 'conflict'; readonly id: string }
+  | { readonly kind: 'status'; readonly id: string; readonly status: string }
+  | { readonly kind: 'notEmpty'; readonly index: string }
+  | { readonly kind: 'claimed'; readonly name: string }
+  | { readonly kind: 'insufficient'; readonly walletId: string; readonly asset: string }
+  /**
+   * The idempotency key has another owner by now: this request took too long. Or it has its answer already, perhaps from
+   * this very commit, whose reply was lost. `beginIdempotent` says which.
+   */
+  | { readonly kind: 'overtaken' };
+
+export interface Balance {
+  readonly available: bigint;
+  readonly reserved: bigint;
+}
+
+/** Of one wallet, by asset symbol. */
+export type Balances = ReadonlyMap<string, Balance>;
+
+export interface ListQuery {
+  /** Records that stand in all of these indices. At least one. */
+  readonly indices: readonly string[];
+  /** And in at least one of these, if given. */
+  readonly anyOf?: readonly string[];
+  readonly order: 'newest' | 'oldest';
+  /** 1 to 100. */
+  readonly limit: number;
+  /** The id after which to go on, of an earlier page. */
+  readonly afterId?: string;
+  /**
+   * Only ids of this time range, milliseconds: UUIDv7 ids carry the time of their making. The first millisecond of the
+   * range, and the first one behind it.
+   */
+  readonly createdAfterMs?: number;
+  readonly createdBeforeMs?: number;
+  /** Also the balances: of the listed ids themselves. */
+  readonly withBalances?: boolean;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** By item id; empty unless asked for. */
+  readonly balances: ReadonlyMap<string, Balances>;
+  /** A page may be shorter than its limit and still have more: filters that match little are worked through in portions. */
+  readonly hasMore: boolean;
+  readonly nextId: string | undefined;
+}
+
+export interface StoredEvent extends NewEvent {
+  /** Rises by one per tenant, from 1, without holes. */
+  readonly sequence: number;
+}
+
+export interface EventQuery {
+  /** Events with a higher sequence. */
+  readonly afterSequence: number;
+  /** 1 to 1,000. */
+  readonly limit: number;
+  /** Exact, or a prefix that ends in ".*". Empty: all. */
+  readonly types: readonly string[];
+  readonly resourceId?: string;
+  /** Only events about these provider connections. */
+  readonly connectionIds?: readonly string[];
+  /** The first millisecond, and the first one behind the last. */
+  readonly createdAfterMs?: number;
+  readonly createdBeforeMs?: number;
+}
+
+export interface EventPage {
+  readonly events: readonly StoredEvent[];
+  readonly hasMore: boolean;
+  /** Where the next page goes on, also when this one is empty. */
+  readonly nextAfterSequence: number;
+  /** The oldest sequence that is kept; 1 while nothing was dropped. */
+  readonly floorSequence: number;
+  readonly lastSequence: number;
+}
+
+export type IdempotencyStart =
+  /** This request runs now. `seed` and `startedMs` are those of the first attempt, whoever made it: ids made from them repeat. */
+  | { readonly kind: 'run'; readonly owner: string; readonly seed: Uint8Array; readonly startedMs: number }
+  /** `balances`: those of the wallet that the answer shows, as its change has left them. */
+  | { readonly kind: 'answered'; readonly answer: string; readonly balances: Balances | undefined }
+  /** Another request with this key runs now; `leaseEndsMs` is when it may be taken over. */
+  | { readonly kind: 'running'; readonly leaseEndsMs: number }
+  | { readonly kind: 'otherBody' };
+
+/** Throws StoreUnavailable when Redis does not answer; then the fate of a change is unknown. */
+export interface TenantStore {
+  /** undefined also when the id names a record of another kind. */
+  read<T extends Versioned>(tenant: string, type: RecordType<T>, id: string): Promise<T | undefined>;
+  /** In the order of the ids; undefined where there is none. */
+  readMany<T extends Versioned>(
+    tenant: string,
+    type: RecordType<T>,
+    ids: readonly string[],
+  ): Promise<readonly (T | undefined)[]>;
+  /** The number that `allocate` gave this record. */
+  numberOf(tenant: string, id: string): Promise<number | undefined>;
+  /** A wallet and its balances, as they were at one moment. */
+  readWithBalances<T extends Versioned>(
+    tenant: string,
+    type: RecordType<T>,
+    id: string,
+  ): Promise<{ readonly record: T; readonly balances: Balances } | undefined>;
+  list<T extends Versioned>(tenant: string, type: RecordType<T>, query: ListQuery): Promise<Page<T>>;
+  /** How many records stand in an index, from a time on if given. */
+  count(tenant: string, index: string, createdAfterMs?: number): Promise<number>;
+  commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome>;
+  events(tenant: string, query: EventQuery): Promise<EventPage>;
+
+  beginIdempotent(tenant: string, keyHash: string, bodyHash: string, nowMs: number): Promise<IdempotencyStart>;
+  /**
+   * An answer without a change, or (undefined) none: then the key is free again. False when another owner has it, or when
+   * another answer stands: that one stays.
+   */
+  settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean>;
+
+  /** Tenants that may have due work. */
+  dueTenants(): Promise<readonly string[]>;
+  /** Members due by now, earliest first; each is due again after `leaseMs`, unless its change says otherwise. */
+  takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<readonly string[]>;
+}
+
+/** Redis did not answer in time. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** Which wallet an address belongs to, over all tenants: how a transfer between two wallets of ours finds its receiver. */
+export interface AddressBook {
+  /** Before the wallet is committed; the first owner keeps it. */
+  register(network: string, address: string, owner: AddressOwner): Promise<void>;
+  ownerOf(network: string, address: string): Promise<AddressOwner | undefined>;
+}
+
+export interface AddressOwner {
+  readonly tenant: string;
+  readonly walletId: string;
+}

@@ -1,0 +1,41 @@
+/**
+ * How the tenant store lies in Redis: every key, in one place. All keys of a tenant carry its hash tag, so that one
+ * script may touch them and Redis Cluster can hold them. Beside them stand, under the same tag, the coordinator's
+ * `session: intent: key: fence` and more (coordinator/store/layout.ts), `tok` and `rl:`.
+ *
+ * | Under `sm:{t:<tenant>}:` | Kind | What |
+ * |---|---|---|
+ * | `r:<id>` | hash | a record: `v` version, `s` status word, `k` kind, `d` JSON, `n` allocated number |
+ * | `ix:<index>` | sorted set | ids, all with score 0: they sort by themselves, by the time of their making |
+ * | `bal:<walletId>` | hash | `<asset>` available, `<asset>\|r` reserved: decimal integers |
+ * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had |
+ * | `evt` | stream | events; entry ids are `<sequence>-0`; the coordinator writes here too (proto/event-log.ts) |
+ * | `due` | sorted set | members, by the time they fall due |
+ * | `old` | sorted set | records that expire, by that time: JSON of id and indices, to take them out of these |
+ * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer, `w` balances that it shows, `f` set free |
+ * | `ctr:<counter>` | integer | the next number |
+ * | `free:<counter>` | sorted set | released numbers |
+ * | `claim:<name>` | string | a claimed name |
+ * | `closed:<key>` | string | the key of an archived wallet signs nothing any more (proto/closed-keys.ts) |
+ * | `hk`, `hk:…`, `hko:…`, `hkr:…` | | the outboxes of webhooks (../deliveries/keys.ts) |
+ *
+ * The scripts get a tenant's prefix as their only key, which gives them their slot, and put the names together
+ * themselves: what they touch depends on what they find.
+ */
+import { tenantPrefix } from '../proto/event-log.ts';
+
+export { tenantPrefix };
+
+export const storeKeys = {
+  record: (tenant: string, id: string) => `${tenantPrefix(tenant)}r:${id}`,
+  index: (tenant: string, index: string) => `${tenantPrefix(tenant)}ix:${index}`,
+  balances: (tenant: string, walletId: string) => `${tenantPrefix(tenant)}bal:${walletId}`,
+  idempotency: (tenant: string, keyHash: string) => `${tenantPrefix(tenant)}idem:${keyHash}`,
+  /** Over all tenants: those that may have due work, by the time that they were last named here. */
+  dueTenants: 'sm:due:tenants',
+  /** Over all tenants: tenant and wallet, with a space between them. */
+  address: (network: string, address: string) => `sm:addr:${network}:${address}`,
+};
+
+/** What stands behind the asset in the name of the field that holds what is reserved. */
+export const reservedSuffix = '|r';

@@ -1,0 +1,116 @@
+/** What Redis answers, as the contract's values. Pure. */
+
+import type { Balance, Balances, CommitOutcome, EventPage, IdempotencyStart, StoredEvent } from './contract.ts';
+import { reservedSuffix } from './layout.ts';
+import { type AssetView, withBalances } from './shown-balances.ts';
+
+export type CommitReply = readonly [kind: string, first: string | number, second: string, shown: string];
+export type ListReply = readonly [
+  more: number,
+  nextId: string,
+  looked: number,
+  items: readonly (readonly [id: string, document: string, balances: readonly string[]])[],
+];
+export type StreamEntry = readonly [id: string, fields: readonly string[]];
+export type EventsReply = readonly [
+  more: number,
+  done: number | string,
+  floor: number,
+  last: number,
+  entries: readonly StreamEntry[],
+];
+export type BeginReply = readonly [kind: string, first: string, seed: string, startedMs: string];
+
+/** A record as it was written. A caller's key named __proto__ is a plain own property, as JSON.parse makes it. */
+export function documentOf<T>(json: string): T {
+  return JSON.parse(json) as T;
+}
+
+/** From the fields and values of the balances' hash, one after the other. */
+export function balancesOf(fields: readonly string[]): Balances {
+  const balances = new Map<string, Balance>();
+  for (let i = 0; i < fields.length; i += 2) {
+    const field = fields[i]!;
+    const units = BigInt(fields[i + 1]!);
+    const isReserved = field.endsWith(reservedSuffix);
+    const asset = isReserved ? field.slice(0, -reservedSuffix.length) : field;
+    const { available, reserved } = balances.get(asset) ?? { available: 0n, reserved: 0n };
+    balances.set(asset, isReserved ? { available, reserved: units } : { available: units, reserved });
+  }
+  return balances;
+}
+
+/** From what a script wrote beside an event or an answer; undefined for nothing. */
+function shownBalances(json: string | undefined): Balances | undefined {
+  return json === undefined || json === '' ? undefined : balancesOf(JSON.parse(json) as string[]);
+}
+
+export function commitOutcome([kind, first, second, shown]: CommitReply): CommitOutcome {
+  const about = String(first);
+  switch (kind) {
+    case 'ok':
+      return {
+        committed: true,
+        sequence: Number(first),
+        allocated: second === '' ? undefined : Number(second),
+        balances: shownBalances(shown),
+      };
+    case 'overtaken':
+      return { committed: false, refusal: { kind } };
+    case 'conflict':
+      return { committed: false, refusal: { kind, id: about } };
+    case 'status':
+      return { committed: false, refusal: { kind, id: about, status: second } };
+    case 'notEmpty':
+      return { committed: false, refusal: { kind, index: about } };
+    case 'claimed':
+      return { committed: false, refusal: { kind, name: about } };
+    case 'insufficient':
+      return { committed: false, refusal: { kind, walletId: about, asset: second } };
+    default:
+      throw new Error(`the commit script answered ${kind}`);
+  }
+}
+
+export function eventPage([more, done, floorSequence, lastSequence, entries]: EventsReply): EventPage {
+  return {
+    events: entries.map(eventOf),
+    hasMore: more === 1,
+    nextAfterSequence: Number(done),
+    floorSequence,
+    lastSequence,
+  };
+}
+
+/** The fields stand in the order in which `append_event` writes them. */
+export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
+  const value = (place: number): string => fields[2 * place + 1]!;
+  const object = documentOf<object>(value(10));
+  const balances = shownBalances(fields[2 * 11 + 1]);
+  return {
+    sequence: Number.parseInt(entryId, 10),
+    id: value(0),
+    type: value(1),
+    atMs: Number(value(2)),
+    resource: { type: value(4), id: value(5), version: Number(value(6)) },
+    correlationId: value(7),
+    provider: value(8) === '' ? null : value(8),
+    connectionId: value(9) === '' ? null : value(9),
+    object: balances === undefined ? object : withBalances(object as { assets: readonly AssetView[] }, balances),
+  };
+}
+
+export function idempotencyStart([kind, first, seed, startedMs]: BeginReply): IdempotencyStart {
+  switch (kind) {
+    case 'run':
+      return { kind, owner: first, seed: new Uint8Array(Buffer.from(seed, 'hex')), startedMs: Number(startedMs) };
+    case 'answered':
+      return { kind, answer: first, balances: shownBalances(seed) };
+    case 'running':
+      return { kind, leaseEndsMs: Number(first) };
+    case 'otherBody':
+      return { kind };
+    default:
+      throw new Error(`the idempotency script answered ${kind}`);
+  }
+}

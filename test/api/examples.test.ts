@@ -1,0 +1,208 @@
+/**
+ * Every example body of the OpenAPI document, sent to a real sandbox (`signmesh up`): each is accepted as it stands, once
+ * the placeholders for the caller's own ids are replaced. What happened meanwhile is told in events that the document types.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bodyExamples, exampleIds } from '../../gateway/openapi/body-examples.ts';
+import { compileSchema } from '../../api/validate.ts';
+import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
+import type { ReadyLine } from '../../testing/up-process.ts';
+import { type Document, inline, resolve } from './support/document.ts';
+
+type Body = Record<string, unknown>;
+
+interface Answer {
+  readonly status: number;
+  readonly body: Body;
+}
+
+let live: LiveProcess;
+let ready: ReadyLine;
+let document: Document;
+
+async function call(method: string, path: string, body?: unknown, token = ready.token): Promise<Answer> {
+  const response = await fetch(`${ready.http}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Body) };
+}
+
+async function made(path: string, body: object): Promise<Body> {
+  const answer = await call('POST', path, body);
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+  return answer.body;
+}
+
+/** What takes the place of the placeholders, and of the parameters of the path. */
+interface Real {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, string>>;
+  readonly token?: string;
+}
+
+beforeAll(async () => {
+  live = await startLiveProcess();
+  ready = live.ready;
+  document = (await call('GET', '/v1/openapi.json')).body;
+}, 120_000);
+afterAll(() => live?.stop());
+
+async function connection(): Promise<string> {
+  const { id } = await made('/v1/provider-connections', bodyExamples.createProviderConnection!);
+  return String(id);
+}
+
+async function wallet(more: object = {}): Promise<string> {
+  const body = { ...bodyExamples.createWallet, provider_connection_id: await connection(), ...more };
+  return String((await made('/v1/wallets', body)).id);
+}
+
+async function waitingIntent(): Promise<Real> {
+  const id = await wallet({ approval_mode: 'human_required' });
+  const intent = await made(`/v1/wallets/${id}/transaction-intents`, bodyExamples.createTransactionIntent!);
+  expect(intent.status).toBe('pending_approval');
+  return { path: { id, txId: String(intent.id) } };
+}
+
+async function idOf(path: string, body: object): Promise<Real> {
+  return { path: { id: String((await made(path, body)).id) } };
+}
+
+async function signing(more: object = {}): Promise<Body> {
+  const intent = { transaction_intent_id: `for-an-example-${Math.random()}` };
+  return made('/v1/signing/initiate', { ...bodyExamples.initiateSigning, ...intent, ...more });
+}
+
+const webhook = () => idOf('/v1/webhooks', bodyExamples.createWebhook!);
+const inPath = async (id: Promise<string>): Promise<Real> => ({ path: { id: await id } });
+const evaluated = async (): Promise<Real> => ({
+  path: { id: String(((await call('GET', '/v1/policies')).body.policies as Body[])[0]!.id) },
+  body: { [exampleIds.wallet]: await wallet() },
+});
+
+const prepare: Readonly<Record<string, () => Promise<Real>>> = {
+  updateProviderConnection: () => inPath(connection()),
+  createWallet: async () => ({ body: { [exampleIds.connection]: await connection() } }),
+  updateWallet: () => inPath(wallet()),
+  archiveWallet: () => inPath(wallet()),
+  createTransactionIntent: () => inPath(wallet()),
+  approveTransactionIntent: async () => ({ ...(await waitingIntent()), token: ready.approver_token }),
+  cancelTransactionIntent: waitingIntent,
+  updateWebhook: webhook,
+  rotateWebhookSecret: webhook,
+  redeliverRange: webhook,
+  evaluatePolicy: evaluated,
+  evaluateRisk: evaluated,
+  changeRiskRule: () => idOf('/v1/risk/rules', { ...bodyExamples.putRiskRule, name: 'to-be-changed' }),
+  crashSandboxNode: async () => ({ path: { node: '2' } }),
+  exchangeDkgShares: async () => {
+    await made('/v1/dkg/initiate', bodyExamples.initiateDkg!);
+    return {};
+  },
+  submitSignatureShare: async () => ({
+    body: { [exampleIds.signingSession]: String((await signing()).signing_session_id) },
+  }),
+  resumeSession: async () => {
+    const { signing_session_id: id, checkpoint } = await signing({ approval_mode: 'HUMAN_REQUIRED' });
+    const { resume_token: token } = checkpoint as Record<string, string>;
+    return { body: { [exampleIds.signingSession]: String(id), [exampleIds.resumeToken]: token! } };
+  },
+};
+
+/** Reason codes of receipts: what the signing API answers with 200. */
+const reasonCodes: Readonly<Record<string, readonly string[]>> = {
+  // A repeated run of the page meets the key of the first one.
+  initiateDkg: ['SESSION_ACCEPTED', 'DUPLICATE_SESSION'],
+  exchangeDkgShares: ['DKG_COMPLETED'],
+  initiateSigning: ['SESSION_ACCEPTED'],
+  submitSignatureShare: ['SIGNATURE_COMPLETED'],
+  resumeSession: ['SESSION_RESUMED'],
+};
+
+interface Operation {
+  readonly operationId: string;
+  readonly requestBody?: { readonly content: Record<string, { readonly example?: Body }> };
+}
+
+function operations(): { method: string; path: string; operation: Operation }[] {
+  const paths = Object.entries(document.paths as Record<string, Record<string, Operation>>);
+  return paths.flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+}
+
+describe('the examples', () => {
+  test('stand at every operation with a body, and nowhere else', () => {
+    const withBody = operations().filter(({ operation }) => operation.requestBody !== undefined);
+    const named = withBody.map(({ operation }) => operation.operationId).sort();
+    expect(named).toEqual(Object.keys(bodyExamples).sort());
+    for (const { operation } of withBody) {
+      const example = operation.requestBody!.content['application/json']!.example;
+      expect(example).toEqual(bodyExamples[operation.operationId]);
+    }
+  });
+
+  // What disturbs the whole sandbox comes last.
+  const order = Object.keys(bodyExamples).sort(
+    (one, other) => Number(/Sandbox/.test(one)) - Number(/Sandbox/.test(other)),
+  );
+  test.each(order)('of %s is accepted', { timeout: 90_000 }, async (operationId) => {
+    const { method, path } = operations().find(({ operation }) => operation.operationId === operationId)!;
+    const real = (await prepare[operationId]?.()) ?? {};
+    const url = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = real.path?.[name];
+      if (value === undefined) throw new Error(`${operationId}: what is ${name}?`);
+      return value;
+    });
+    const text = JSON.stringify(bodyExamples[operationId]);
+    const body = Object.entries(real.body ?? {}).reduce((so, [from, to]) => so.replaceAll(from, to), text);
+    for (const placeholder of Object.values(exampleIds)) expect(body).not.toContain(placeholder);
+    const answer = await call(method, url, JSON.parse(body), real.token);
+    expect(answer.status, JSON.stringify(answer.body)).toBeGreaterThanOrEqual(200);
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+    const allowed = reasonCodes[operationId];
+    if (allowed === undefined) return;
+    expect(allowed).toContain((answer.body.receipt as Body).reason_code);
+  });
+});
+
+test('what happened is told in events as the document types them', async () => {
+  const check = compileSchema(inline(resolve('#/components/schemas/Event', document), document) as never);
+  const types = new Set<string>();
+  let after = 0;
+  for (;;) {
+    const { body } = await call('GET', `/v1/events?limit=100&after_sequence=${after}`);
+    const events = body.events as { type: string; sequence: number }[];
+    if (events.length === 0) break;
+    for (const event of events) {
+      expect(check(event), JSON.stringify(event)).toBeUndefined();
+      types.add(event.type);
+      after = event.sequence;
+    }
+  }
+  const families = [...types].map((type) => type.split('.')[0]);
+  expect(new Set(families)).toEqual(
+    new Set([
+      'provider_connection',
+      'wallet',
+      'transaction_intent',
+      'signing',
+      'dkg',
+      'policy',
+      'compliance',
+      'risk',
+      'webhook',
+    ]),
+  );
+});
+
+test('the page begins with the token that everybody knows', async () => {
+  const page = await (await fetch(`${ready.http}/`)).text();
+  const [script] = /[^"]*token\.js/.exec(page)!;
+  const source = await (await fetch(new URL(script!, `${ready.http}/v1/docs`))).text();
+  expect(source).toContain(ready.token);
+  expect(JSON.stringify((document.components as Body).securitySchemes)).toContain(ready.token);
+});

@@ -1,0 +1,119 @@
+/** Connection routes behind the HTTP door: every provider, a real Redis, a real key ring on disk. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { allScopes, type Scope } from '../../../api/scopes.ts';
+import { connectionRoutes } from '../../../custody/connections/routes.ts';
+import { newToken } from '../../../gateway/auth/token-format.ts';
+import type { ClusterEnvironment } from '../../../proto/roster.ts';
+import { providerAdapters } from '../../../providers/adapters.ts';
+import { openChains } from '../../../providers/chains/chains.ts';
+import type { ProviderKind } from '../../../providers/port/kinds.ts';
+import type { ProviderAdapter } from '../../../providers/port/port.ts';
+import { makeSelfHosted } from '../../../providers/self-hosted/adapter.ts';
+import { RedisAddressBook } from '../../../store/redis-address-book.ts';
+import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
+import { answerSeal } from '../../../store/secrets/answer-seal.ts';
+import { fileKeyRing, type KeyRing } from '../../../store/secrets/key-ring.ts';
+import { restApp } from '../../api/support/app.ts';
+import type { LogLine } from '../../gateway/support/gateway.ts';
+import { dumpRedis } from '../../gateway/support/redis-dump.ts';
+import { fakeSigner } from '../../providers/self-hosted/support.ts';
+import { startRedis } from '../../support/redis.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** As it was parsed: tests look at it field by field. */
+  readonly body: ReturnType<typeof JSON.parse>;
+}
+
+export interface Caller {
+  readonly tenant: string;
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+}
+
+export interface World {
+  readonly redis: Redis;
+  readonly store: RedisTenantStore;
+  readonly addressBook: RedisAddressBook;
+  readonly ring: KeyRing;
+  readonly keyDirectory: string;
+  readonly adapters: Map<ProviderKind, ProviderAdapter>;
+  /** Everything that was logged. */
+  readonly lines: LogLine[];
+  /** The text of every answer. */
+  readonly answers: string[];
+  /** A caller of a tenant, by default a new one, with every scope. */
+  caller(options?: CallerOptions): Caller;
+  dump(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface CallerOptions {
+  readonly tenant?: string;
+  readonly scopes?: readonly Scope[];
+  readonly connectionIds?: readonly string[];
+}
+
+export async function startWorld(environment: ClusterEnvironment = 'sandbox'): Promise<World> {
+  const server = await startRedis();
+  const redis = new Redis(server.url);
+  const keyDirectory = mkdtempSync(join(tmpdir(), 'signmesh-keys-'));
+  addKey(keyDirectory, 1);
+  const ring = fileKeyRing(keyDirectory);
+  const store = new RedisTenantStore(redis);
+  const addressBook = new RedisAddressBook(redis);
+  const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
+  const adapters = new Map(providerAdapters({ selfHosted, redis, sleep: async () => {} }));
+  const routes = connectionRoutes({ adapters, ring, fingerprintKey: randomBytes(32), addressBook });
+  const { app, tokens, lines } = await restApp({ routes, store, environment, seal: answerSeal(ring) });
+  const answers: string[] = [];
+  let callers = 0;
+  return {
+    redis,
+    store,
+    addressBook,
+    ring,
+    keyDirectory,
+    adapters,
+    lines,
+    answers,
+    caller({ tenant = `tn_${++callers}`, scopes = allScopes, connectionIds } = {}) {
+      const token = newToken(environment, (length) => randomBytes(length));
+      tokens.put(token, { tenant, environment, scopes, providerConnectionIds: connectionIds });
+      return {
+        tenant,
+        async call(method, path, body, headers = {}) {
+          const response = await app.inject({
+            method: method as 'GET',
+            url: path,
+            headers: { authorization: `Bearer ${token}`, ...headers },
+            ...(body !== undefined && { payload: body as object }),
+          });
+          answers.push(JSON.stringify(response.headers), response.body);
+          return { status: response.statusCode, headers: response.headers, body: JSON.parse(response.body) };
+        },
+      };
+    },
+    dump: () => dumpRedis(redis),
+    async stop() {
+      await app.close();
+      redis.disconnect();
+      await server.stop();
+      rmSync(keyDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+export function addKey(directory: string, number: number): void {
+  writeFileSync(join(directory, `${number}.key`), `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+}
+
+export const goodCredentials: Readonly<Record<'fireblocks' | 'bitgo' | 'copper', Record<string, string>>> = {
+  fireblocks: { api_key: 'fb-api-key-Zq81', private_key: '-----BEGIN PRIVATE KEY----- kTz7 -----END PRIVATE KEY-----' },
+  bitgo: { api_key: 'v2x-bitgo-token-77aa', wallet_passphrase: 'correct horse battery staple' },
+  copper: { api_key: 'copper-key-0091', api_secret: 'copper-secret-5Yt2' },
+};

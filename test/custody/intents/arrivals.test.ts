@@ -1,0 +1,171 @@
+/**
+ * Transfers between wallets of every kind of provider: what the ledger says of a wallet of our own cluster, its chain
+ * says too, whoever paid.
+ */
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemRandom } from '../../../actors/live/ports.ts';
+import type { IntentDependencies } from '../../../custody/intents/dependencies.ts';
+import { initialLedger } from '../../../custody/wallets/make.ts';
+import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
+import { formatAmount } from '../../../networks/amounts.ts';
+import { assetOf } from '../../../networks/assets.ts';
+import type { NetworkId } from '../../../networks/networks.ts';
+import { newId } from '../../../proto/ids.ts';
+import { providerAdapters } from '../../../providers/adapters.ts';
+import type { Arrival } from '../../../providers/chains/arrivals.ts';
+import { arrivals } from '../../../providers/chains/arrivals.ts';
+import { type Chains, openChains } from '../../../providers/chains/chains.ts';
+import { type ProviderKind, providerKinds } from '../../../providers/port/kinds.ts';
+import { type ProviderAdapter, ProviderUnavailable } from '../../../providers/port/port.ts';
+import { makeSelfHosted } from '../../../providers/self-hosted/adapter.ts';
+import { create } from '../../../store/changes.ts';
+import { StoreUnavailable } from '../../../store/contract.ts';
+import { devnet, fakeSigner, makeWallet, sepolia, testnet } from '../../providers/self-hosted/support.ts';
+import { until } from '../../support/until.ts';
+import { startWorld, type World } from './support/world.ts';
+
+interface Owned {
+  readonly tenant: string;
+  readonly wallet: WalletRecord;
+}
+
+const assetsOn: Readonly<Record<string, readonly string[]>> = {
+  [sepolia]: ['ETH', 'USDC'],
+  [testnet]: ['BTC'],
+  [devnet]: ['SOL'],
+};
+const feeOf: Readonly<Record<string, string>> = { [sepolia]: 'ETH', [testnet]: 'BTC', [devnet]: 'SOL' };
+
+let world: World;
+let chains: Chains;
+let adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
+let deps: Partial<IntentDependencies>;
+
+beforeEach(async () => {
+  world = await startWorld();
+  chains = openChains({ redis: world.redis.redis, blockMs: 20 });
+  const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains });
+  adapters = providerAdapters({ selfHosted, redis: world.redis.redis, sleep: async () => {} });
+  deps = { adapters, fillGap: selfHosted.fillGap, arrive: arrivals(chains) };
+});
+afterEach(() => world.stop());
+
+async function open(kind: ProviderKind, network: NetworkId): Promise<Owned> {
+  const tenant = `tn_${kind}`;
+  const made = await makeWallet(adapters.get(kind)!, newId('wal', world.clock.nowMs(), systemRandom), network);
+  const wallet = { ...made, provider: kind };
+  await world.addressBook.register(network, wallet.addresses[0]!.address, { tenant, walletId: wallet.id });
+  const units = { ETH: 10n ** 19n, USDC: 10n ** 10n, BTC: 10n ** 8n, SOL: 10n ** 11n } as Record<string, bigint>;
+  const balances = assetsOn[network]!.map((asset) => ({ asset, units: units[asset]! }));
+  await world.store.commit(tenant, { puts: [create(walletType, wallet)], ledger: initialLedger(wallet.id, balances) });
+  return { tenant, wallet };
+}
+
+async function send(from: Owned, to: Owned, asset: string, units: bigint): Promise<() => Promise<unknown>> {
+  const { network } = from.wallet;
+  const { id } = await world.intent(from.tenant, from.wallet, {
+    asset,
+    amount: formatAmount(units, assetOf(asset)!.decimals),
+    units: String(units),
+    destination: { address: to.wallet.addresses[0]!.address },
+    feeReserve: { asset: feeOf[network]!, units: network === sepolia ? String(10n ** 16n) : '20000' },
+  });
+  return () => world.reach(from.tenant, id, 'completed');
+}
+
+async function checkBooks(owned: readonly Owned[]): Promise<void> {
+  for (const { tenant, wallet } of owned) {
+    if (wallet.provider !== 'self_hosted') continue;
+    for (const [asset, units] of await chains.of(wallet.network).balances(wallet.addresses[0]!.address)) {
+      expect(await world.balance(tenant, wallet.id, asset), asset).toEqual({ available: units, reserved: 0n });
+    }
+  }
+}
+
+test('over random transfers between all kinds of providers, on every network, ledger and chain agree', {
+  timeout: 120_000,
+}, async () => {
+  world.driver(deps).start();
+  const step = fc.record({ from: fc.nat(4), to: fc.nat(4), asset: fc.nat(1), units: fc.bigInt(1_000n, 400_000n) });
+  const networks = fc.constantFrom(sepolia, testnet, devnet);
+  await fc.assert(
+    fc.asyncProperty(networks, fc.array(step, { minLength: 1, maxLength: 12 }), async (network, steps) => {
+      const kinds = providerKinds.filter((kind) => adapters.get(kind)!.info.networks.includes(network));
+      const owned = await Promise.all([...kinds, 'self_hosted' as const].map((kind) => open(kind, network)));
+      const at = (index: number): Owned => owned[index % owned.length]!;
+      const assets = assetsOn[network]!;
+      const ends = await Promise.all(
+        steps.map(({ from, to, asset, units }) => send(at(from), at(to), assets[asset % assets.length]!, units)),
+      );
+      for (const end of ends) {
+        // Custodians take seconds, by the clock.
+        world.clock.offsetMs += 5_000;
+        await end();
+      }
+      await checkBooks(owned);
+    }),
+    { numRuns: 6 },
+  );
+});
+
+test.each(['sandbox', 'fireblocks'] as const)(
+  'what came from %s can be spent: the receiver pays out more than it began with',
+  async (kind) => {
+    world.driver(deps).start();
+    const [from, mine, end] = [
+      await open(kind, sepolia),
+      await open('self_hosted', sepolia),
+      await open('self_hosted', sepolia),
+    ];
+    await (await send(from, mine, 'ETH', 5n * 10n ** 18n))();
+    await (await send(mine, end, 'ETH', 14n * 10n ** 18n))();
+    await checkBooks([mine, end]);
+  },
+);
+
+test('a chain that is away, and a gateway that dies behind it, bring the money once', async () => {
+  const [from, mine] = [await open('sandbox', sepolia), await open('self_hosted', sepolia)];
+  const seen: Arrival[] = [];
+  const arrive = async (arrival: Arrival): Promise<void> => {
+    seen.push(arrival);
+    if (seen.length === 1) throw new StoreUnavailable('the chain is away');
+    await arrivals(chains)(arrival);
+    if (seen.length === 2) throw new StoreUnavailable('the answer is lost');
+  };
+  world.driver({ ...deps, arrive }).start();
+  await (await send(from, mine, 'USDC', 7n))();
+  expect(seen).toHaveLength(3);
+  await checkBooks([mine]);
+});
+
+test('coins held for a transfer that will never be submitted are free again', async () => {
+  const mine = await open('self_hosted', testnet);
+  const { address } = mine.wallet.addresses[0]!;
+  const signer = fakeSigner();
+  let tries = 0;
+  signer.sign = () => {
+    tries += 1;
+    return Promise.reject(new ProviderUnavailable('no quorum', 1));
+  };
+  const away = makeSelfHosted({ signer, chains });
+  const { id } = await world.intent(mine.tenant, mine.wallet, {
+    asset: 'BTC',
+    amount: '0.95',
+    units: '95000000',
+    destination: { address },
+    feeReserve: { asset: 'BTC', units: '20000' },
+  });
+  const payment = { to: address, sats: 95_000_000n };
+  const driver = world.driver({ ...deps, adapters: new Map([['self_hosted', away]]) });
+  driver.start();
+  const held = () => chains.bitcoin.hold('other', address, payment, world.clock.nowMs());
+  await until(async () => (await world.read(mine.tenant, id)).attempts > 0, 'the coins being held');
+  expect(await held()).toEqual({ kind: 'wait' });
+  world.clock.offsetMs += 23 * 3_600_000;
+  const triedBefore = tries;
+  await until(() => tries > triedBefore, 'another try, which holds them again');
+  world.clock.offsetMs += 8 * 3_600_000;
+  await world.reach(mine.tenant, id, 'failed');
+  expect((await held()).kind).toBe('held');
+});

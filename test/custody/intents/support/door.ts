@@ -1,0 +1,91 @@
+/** The intent routes behind a real HTTP door, with tokens of one tenant and of another. */
+import type { FastifyInstance } from 'fastify';
+import type { IntentKick } from '../../../../custody/intents/dependencies.ts';
+import { intentRoutes } from '../../../../custody/intents/routes.ts';
+import { restApp } from '../../../api/support/app.ts';
+import { judgeRoutes } from '../../../controls/policies/support/door.ts';
+import type { LogLine } from '../../../gateway/support/gateway.ts';
+import type { World } from './world.ts';
+
+export const tenant = 'tn_acme';
+
+export const tokens = {
+  maker: 'svc_sk_test_maker0000000000',
+  makerRotated: 'svc_sk_test_makerrotated00',
+  annRotated: 'svc_sk_test_annrotated0000',
+  ann: 'svc_sk_test_ann000000000000',
+  bob: 'svc_sk_test_bob000000000000',
+  reader: 'svc_sk_test_reader000000000',
+  stranger: 'svc_sk_test_stranger0000000',
+} as const;
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+  readonly body: any;
+}
+
+export interface Door {
+  readonly app: FastifyInstance;
+  readonly kicked: string[];
+  readonly lines: readonly LogLine[];
+  post(path: string, body?: object, who?: keyof typeof tokens, headers?: Record<string, string>): Promise<Reply>;
+  get(path: string, who?: keyof typeof tokens): Promise<Reply>;
+  /** For tokens of a test's own. */
+  putToken(token: string, id: string, connectionIds: readonly string[]): void;
+  getAs(token: string, path: string): Promise<Reply>;
+  /** A POST to a route of the judges, by its whole path. */
+  judge(url: string, body: object): Promise<Reply>;
+}
+
+const wallets = (path: string): string => `/v1/wallets/${path}`;
+
+/** `driver`: by default one that only notes what it is told. */
+export async function openDoor(world: World, driver?: IntentKick): Promise<Door> {
+  const kicked: string[] = [];
+  const noted: IntentKick = {
+    kick: (tenantId, intent, wallet) => {
+      kicked.push(intent.id);
+      driver?.kick(tenantId, intent, wallet);
+    },
+  };
+  const {
+    app,
+    tokens: known,
+    lines,
+  } = await restApp({
+    routes: [...intentRoutes(world.dependencies(), noted), ...judgeRoutes],
+    store: world.store,
+  });
+  for (const [name, token] of Object.entries(tokens)) {
+    if (name === 'stranger') known.put(token, { id: 'tok_stranger', tenant: 'tn_other' });
+    else if (name === 'reader') known.put(token, { id: 'tok_reader', tenant, scopes: ['intents:read'] });
+    else known.put(token, { id: `tok_${name}`, actorId: `tok_${name.replace('Rotated', '')}`, tenant });
+  }
+  const call = async (
+    method: 'GET' | 'POST',
+    path: string,
+    token: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ): Promise<Reply> => {
+    const response = await app.inject({
+      method,
+      url: path,
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    return { status: response.statusCode, headers: response.headers, body: JSON.parse(response.body) };
+  };
+  return {
+    app,
+    kicked,
+    lines,
+    post: (path, body, who = 'maker', headers = {}) => call('POST', wallets(path), tokens[who], body, headers),
+    get: (path, who = 'maker') => call('GET', wallets(path), tokens[who]),
+    putToken: (token, id, providerConnectionIds) => known.put(token, { id, tenant, providerConnectionIds }),
+    getAs: (token, path) => call('GET', wallets(path), token),
+    judge: (url, body) => call('POST', url, tokens.maker, body),
+  };
+}

@@ -1,0 +1,243 @@
+/** A tenant with wallets on a real Redis, a fake provider, judges that a test sets, and as many drivers as it wants. */
+import { systemClock, systemRandom } from '../../../../actors/live/ports.ts';
+import type { ConnectionRecord } from '../../../../custody/connections/record.ts';
+import { connectionType } from '../../../../custody/connections/record.ts';
+import type { Deciders } from '../../../../custody/intents/deciders.ts';
+import type { IntentDependencies } from '../../../../custody/intents/dependencies.ts';
+import { type DriverOptions, IntentDriver } from '../../../../custody/intents/driver.ts';
+import { changeOf } from '../../../../custody/intents/effects.ts';
+import type { PolicyDecision } from '../../../../custody/intents/facts.ts';
+import { type IntentDraft, lastOf, openIntent, type Verdict } from '../../../../custody/intents/machine.ts';
+import { type IntentRecord, intentType } from '../../../../custody/intents/record.ts';
+import { type WalletRecord, walletType } from '../../../../custody/wallets/record.ts';
+import { newId } from '../../../../proto/ids.ts';
+import { create } from '../../../../store/changes.ts';
+import type { AddressBook, Balance, TenantStore } from '../../../../store/contract.ts';
+import { RedisAddressBook } from '../../../../store/redis-address-book.ts';
+import { collectLog, type LogLine } from '../../../gateway/support/gateway.ts';
+import { type StoreUnderTest, startStore } from '../../../store/support/store.ts';
+import { until } from '../../../support/until.ts';
+import { FakeProvider, feeReserve } from './fake-provider.ts';
+
+export const somewhere = '0x1111111111111111111111111111111111111111';
+export const oneEth = 10n ** 18n;
+
+export interface World {
+  readonly redis: StoreUnderTest;
+  readonly store: TenantStore;
+  readonly addressBook: AddressBook;
+  readonly provider: FakeProvider;
+  readonly judges: Judges;
+  readonly clock: { offsetMs: number; nowMs(): number };
+  readonly lines: LogLine[];
+  dependencies(over?: Partial<IntentDependencies>): IntentDependencies;
+  driver(over?: Partial<IntentDependencies>, options?: DriverOptions): IntentDriver;
+  wallet(
+    tenant: string,
+    balances: Readonly<Record<string, bigint>>,
+    over?: Partial<WalletRecord>,
+  ): Promise<WalletRecord>;
+  /** An intent as its creation commits it, without the routes. */
+  intent(tenant: string, wallet: WalletRecord, over?: Partial<IntentDraft>, verdict?: Verdict): Promise<IntentRecord>;
+  read(tenant: string, id: string): Promise<IntentRecord>;
+  balance(tenant: string, walletId: string, asset: string): Promise<Balance>;
+  reach(tenant: string, id: string, status: IntentRecord['status']): Promise<IntentRecord>;
+  stop(): Promise<void>;
+}
+
+let drawn = 0;
+
+export async function startWorld(): Promise<World> {
+  const redis = await startStore();
+  const clock = { offsetMs: 0, nowMs: () => systemClock.nowMs() + clock.offsetMs };
+  const store = await redis.open(clock);
+  const addressBook = new RedisAddressBook(redis.redis);
+  const provider = new FakeProvider();
+  const judges = new Judges();
+  const drivers: IntentDriver[] = [];
+  const { log, lines } = collectLog();
+  const id = (prefix: Parameters<typeof newId>[0]) => newId(prefix, clock.nowMs(), systemRandom);
+
+  const dependencies = (over: Partial<IntentDependencies> = {}): IntentDependencies => ({
+    store,
+    adapters: new Map([['self_hosted', provider.adapter()]]),
+    deciders: judges,
+    addressBook,
+    fillGap: provider.fillGap,
+    arrive: async () => {},
+    clock,
+    random: systemRandom,
+    log,
+    environment: 'sandbox',
+    ...over,
+  });
+
+  const world: World = {
+    redis,
+    store,
+    addressBook,
+    provider,
+    judges,
+    clock,
+    lines,
+    dependencies,
+    driver: (over, options) => {
+      const driver = new IntentDriver(dependencies(over), { sweepEveryMs: 20, ...options });
+      drivers.push(driver);
+      return driver;
+    },
+    async wallet(tenant, balances, over = {}) {
+      const nowMs = clock.nowMs();
+      const connection: ConnectionRecord = {
+        id: id('pcn'),
+        version: 1,
+        provider: 'self_hosted',
+        name: 'cluster',
+        environment: 'sandbox',
+        status: 'connected',
+        capabilities: [],
+        credentials: '',
+        credentialFingerprint: '',
+        metadata: {},
+        lastSyncedAtMs: null,
+        createdAtMs: nowMs,
+        updatedAtMs: nowMs,
+      };
+      drawn += 1;
+      const address = `0x${drawn.toString(16).padStart(40, '0')}`;
+      const walletId = id('wal');
+      const wallet: WalletRecord = {
+        id: walletId,
+        version: 1,
+        name: 'treasury',
+        provider: 'self_hosted',
+        connectionId: connection.id,
+        providerWalletId: walletId,
+        status: 'active',
+        environment: 'sandbox',
+        network: 'eip155:11155111',
+        addresses: [{ network: 'eip155:11155111', address }],
+        publicKey: null,
+        assets: ['ETH', 'USDC'],
+        approvalMode: 'unspecified',
+        signingApi: 'allowed',
+        policy: null,
+        externalId: null,
+        metadata: {},
+        createdAtMs: nowMs,
+        updatedAtMs: nowMs,
+        archivedAtMs: null,
+        archiveReason: null,
+        ...over,
+      };
+      await addressBook.register(wallet.network, address, { tenant, walletId });
+      const outcome = await store.commit(tenant, {
+        puts: [create(connectionType, connection), create(walletType, wallet)],
+        ledger: Object.entries(balances).map(([asset, available]) => ({ walletId, asset, available, reserved: 0n })),
+      });
+      if (!outcome.committed) throw new Error('the wallet was refused');
+      return wallet;
+    },
+    async intent(tenant, wallet, over = {}, verdict = { kind: 'approved' }) {
+      const nowMs = clock.nowMs();
+      const move = openIntent({ ...draft(id('txi'), wallet), ...over }, verdict, nowMs);
+      const outcome = await store.commit(tenant, changeOf({ newId: id, nowMs, requestId: 'req_test' }, move));
+      if (!outcome.committed) throw new Error(`the intent was refused: ${outcome.refusal.kind}`);
+      return lastOf(move);
+    },
+    async read(tenant, intentId) {
+      const record = await store.read(tenant, intentType, intentId);
+      if (record === undefined) throw new Error(`${intentId} is gone`);
+      return record;
+    },
+    async balance(tenant, walletId, asset) {
+      const found = await store.readWithBalances(tenant, walletType, walletId);
+      return found?.balances.get(asset) ?? { available: 0n, reserved: 0n };
+    },
+    async reach(tenant, intentId, status) {
+      let last: IntentRecord | undefined;
+      return until(
+        async () => {
+          last = await world.read(tenant, intentId);
+          return last.status === status && last;
+        },
+        () => `the intent being ${status}; it is ${last?.status} ${last?.subStatus}`,
+      );
+    },
+    async stop() {
+      await Promise.all(drivers.map((driver) => driver.stop(1_000)));
+      await redis.stop();
+    },
+  };
+  return world;
+}
+
+export function draft(id: string, wallet: WalletRecord): IntentDraft {
+  return {
+    id,
+    walletId: wallet.id,
+    connectionId: wallet.connectionId,
+    provider: wallet.provider,
+    network: wallet.network,
+    asset: 'ETH',
+    amount: '1',
+    units: oneEth.toString(),
+    fromAddress: wallet.addresses[0]!.address,
+    destination: { address: somewhere },
+    feeReserve: { asset: 'ETH', units: feeReserve.toString() },
+    policy: { name: 'default', id: 'pol_1', version: 1 },
+    decisionId: 'dec_1',
+    policyReceipt: 'header.payload.signature',
+    riskScore: 5,
+    screeningId: 'scr_1',
+    initiator: 'tok_maker',
+    metadata: {},
+    correlationId: 'req_test',
+  };
+}
+
+/** Compliance and risk find nothing; the policy says what the test has set. */
+export class Judges implements Deciders {
+  decision: Pick<PolicyDecision, 'decision' | 'approvals'> = { decision: 'allow', approvals: undefined };
+  screening: 'clear' | 'review' | 'blocked' = 'clear';
+  /** Happens between the reads of a creation and its commit. */
+  meanwhile: () => Promise<unknown> = async () => {};
+  /** The names that each decision was asked with, joined by a plus. */
+  readonly asked: string[] = [];
+
+  screen: Deciders['screen'] = async (context) => ({
+    result: {
+      id: context.newId('scr'),
+      decision: this.screening,
+      riskScore: 0,
+      matches: [],
+      reportId: context.newId('rep'),
+      listVersions: {},
+    },
+    change: {},
+  });
+
+  assess: Deciders['assess'] = async (_context, facts) => ({
+    result: { txId: facts.id, score: 5, level: 'low', action: 'allow', factors: [], rulesVersion: 1 },
+    change: {},
+  });
+
+  decide: Deciders['decide'] = async (context, _facts, _screening, _risk, policyNames) => {
+    this.asked.push(policyNames.join('+'));
+    await this.meanwhile();
+    return {
+      result: {
+        id: context.newId('dec'),
+        ...this.decision,
+        policy: { name: policyNames[0] ?? 'default', id: 'pol_1', version: 1 },
+        mode: 'enforce',
+        matchedRules: ['rule'],
+        trace: [{ rule: 'rule', effect: this.decision.decision, matched: true, result: 'true' }],
+        reason: 'because',
+      },
+      change: {},
+    };
+  };
+
+  receipt: Deciders['receipt'] = () => 'header.payload.signature';
+}

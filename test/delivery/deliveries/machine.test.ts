@@ -1,0 +1,91 @@
+/** The pure parts of a delivery: its signatures, as an independent library reads them, and its schedule. */
+import { createHmac, randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from 'vitest';
+import { afterTry, mustSuspend, retryScheduleMs, suspendAfterMs } from '../../../delivery/deliveries/schedule.ts';
+import { signDelivery } from '../../../delivery/deliveries/signatures.ts';
+
+const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
+const body = Buffer.from('{"id":"evt_1","text":"grüße 🌍"}');
+
+describe('signatures', () => {
+  test('X-Svc-Signature is the lowercase hex HMAC-SHA256 of the body under the secret as it is written', () => {
+    const secret = newSecret();
+    const headers = signDelivery([secret], 'evt_1', Date.now(), body);
+    expect(headers['x-svc-signature']).toMatch(/^[0-9a-f]{64}$/);
+    expect(headers['x-svc-signature']).toBe(
+      createHmac('sha256', Buffer.from(secret, 'utf8')).update(body).digest('hex'),
+    );
+  });
+
+  test('the standardwebhooks package verifies it, with the new and with the old secret', () => {
+    const [newest, old, other] = [newSecret(), newSecret(), newSecret()];
+    const headers = { ...signDelivery([newest, old], 'evt_1', Date.now(), body) };
+    for (const secret of [newest, old]) expect(new Webhook(secret).verify(body, headers)).toBeTruthy();
+    expect(() => new Webhook(other).verify(body, headers)).toThrow();
+    expect(() => new Webhook(newest).verify(`${body.toString()} `, headers)).toThrow();
+    expect(() => new Webhook(newest).verify(body, { ...headers, 'webhook-id': 'evt_2' })).toThrow();
+  });
+
+  test('nothing is signed without a secret', () => {
+    expect(() => signDelivery([], 'evt_1', 0, body)).toThrow('needs a secret');
+  });
+});
+
+describe('the schedule', () => {
+  const nowMs = 1_790_000_000_000;
+  const failed = { status: 500, retryAfter: undefined };
+
+  test('2xx alone is delivered; a redirect is not', () => {
+    for (const status of [200, 201, 204, 299]) {
+      expect(afterTry({ status, retryAfter: undefined }, 0, nowMs, 0)).toEqual({ kind: 'delivered' });
+    }
+    for (const status of [0, 100, 301, 307, 400, 404, 429, 500, 503]) {
+      expect(afterTry({ status, retryAfter: undefined }, 0, nowMs, 0).kind).toBe('retry');
+    }
+  });
+
+  test('each pause is that of the schedule, ±20 %; then it gives up', () => {
+    for (const [index, pauseMs] of retryScheduleMs.entries()) {
+      expect(afterTry(failed, index, nowMs, 0)).toEqual({ kind: 'retry', atMs: nowMs + pauseMs * 0.8 });
+      expect(afterTry(failed, index, nowMs, 0.5)).toEqual({ kind: 'retry', atMs: nowMs + pauseMs });
+    }
+    expect(afterTry(failed, retryScheduleMs.length, nowMs, 0)).toEqual({ kind: 'gaveUp' });
+  });
+
+  test('stays within a fifth, whatever chance says', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.nat(6), (chance, tries) => {
+        const step = afterTry(failed, tries, nowMs, chance);
+        const pauseMs = step.kind === 'retry' ? step.atMs - nowMs : Number.NaN;
+        expect(Math.abs(pauseMs - retryScheduleMs[tries]!)).toBeLessThanOrEqual(retryScheduleMs[tries]! / 5 + 1);
+      }),
+    );
+  });
+
+  test.each([
+    ['120', 120_000],
+    [' 120 ', 120_000],
+    [new Date(nowMs + 60_000).toUTCString(), 60_000],
+    ['999999999', 24 * 3_600_000],
+    ['1', 5_000],
+    ['-5', 5_000],
+    ['soon', 5_000],
+    ['1e9', 5_000],
+    ['', 5_000],
+    [new Date(nowMs - 60_000).toUTCString(), 5_000],
+  ])('Retry-After %j: tried again after %d ms', (retryAfter, pauseMs) => {
+    expect(afterTry({ status: 503, retryAfter }, 0, nowMs, 0.5)).toEqual({ kind: 'retry', atMs: nowMs + pauseMs });
+  });
+
+  test('410 ends it at once', () => {
+    expect(afterTry({ status: 410, retryAfter: '5' }, 0, nowMs, 0)).toEqual({ kind: 'gone' });
+  });
+
+  test('an endpoint is suspended after five days of failure, not before', () => {
+    expect(mustSuspend(null, nowMs)).toBe(false);
+    expect(mustSuspend(nowMs - suspendAfterMs + 1, nowMs)).toBe(false);
+    expect(mustSuspend(nowMs - suspendAfterMs, nowMs)).toBe(true);
+  });
+});

@@ -1,0 +1,207 @@
+/** A Redis, a store that webhooks and events are written to as the routes do, and workers in this process. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import type { Clock } from '../../../../actors/contract.ts';
+import { silentLog } from '../../../../actors/live/ports.ts';
+import { HookStore } from '../../../../delivery/deliveries/hook-store.ts';
+import { type DeliveryRecord, deliveryIndex, deliveryType } from '../../../../delivery/deliveries/record.ts';
+import { aboutSecret, type WebhookRecord, webhookType } from '../../../../delivery/webhooks/record.ts';
+import type { WorkerConfig } from '../../../../gateway/config.ts';
+import { openRedis } from '../../../../gateway/redis.ts';
+import { type RunningWorker, runWorker, type WorkerParts } from '../../../../gateway/worker.ts';
+import { newId } from '../../../../proto/ids.ts';
+import { create, update } from '../../../../store/changes.ts';
+import type { NewEvent } from '../../../../store/contract.ts';
+import { RedisTenantStore } from '../../../../store/redis-tenant-store.ts';
+import { answerSeal } from '../../../../store/secrets/answer-seal.ts';
+import { fileKeyRing } from '../../../../store/secrets/key-ring.ts';
+import { startRedis, type TestRedis } from '../../../support/redis.ts';
+import { until } from '../../../support/until.ts';
+
+export const scheduleMs = [100, 200, 400];
+
+export interface NewHook {
+  readonly url: string;
+  readonly events?: readonly string[];
+}
+
+export interface Hook {
+  readonly id: string;
+  readonly secret: string;
+}
+
+export class HookService {
+  readonly redis: Redis;
+  readonly store: RedisTenantStore;
+  readonly hooks: HookStore;
+  readonly config: WorkerConfig;
+  readonly #server: TestRedis;
+  readonly #directory: string;
+  readonly #workers: RunningWorker[] = [];
+
+  constructor(server: TestRedis, directory: string) {
+    this.#server = server;
+    this.#directory = directory;
+    this.redis = openRedis(server.url, silentLog);
+    this.store = new RedisTenantStore(this.redis);
+    this.hooks = new HookStore(this.redis);
+    this.config = {
+      environment: 'sandbox',
+      redisUrl: server.url,
+      credentialKeysDir: directory,
+      retryScheduleMs: scheduleMs,
+      logLevel: 'silent',
+    };
+  }
+
+  get seal() {
+    return answerSeal(fileKeyRing(this.#directory));
+  }
+
+  async work(parts: WorkerParts = {}, config: Partial<WorkerConfig> = {}): Promise<RunningWorker> {
+    const worker = await runWorker({ ...this.config, ...config }, { log: silentLog, ...parts });
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  async register(tenant: string, { url, events = ['*'] }: NewHook, nowMs = Date.now()): Promise<Hook> {
+    await this.hooks.nameTenant(tenant, Date.now());
+    const id = newId('whk', nowMs, randomBytes);
+    const secret = newSecret();
+    const record: WebhookRecord = {
+      id,
+      version: 1,
+      url,
+      events,
+      description: null,
+      status: 'enabled',
+      secrets: [{ sealed: this.sealed(tenant, id, secret), endsAtMs: null }],
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    };
+    const created = eventAt('webhook.created', nowMs, { type: 'webhook', id, version: 1 });
+    const outcome = await this.store.commit(tenant, { puts: [create(webhookType, record)], events: [created] });
+    if (!outcome.committed) throw new Error('the webhook was not committed');
+    return { id, secret };
+  }
+
+  sealed(tenant: string, webhookId: string, secret: string): string {
+    return this.seal.seal(secret, aboutSecret(tenant, webhookId));
+  }
+
+  async webhook(tenant: string, id: string): Promise<WebhookRecord> {
+    const record = await this.store.read(tenant, webhookType, id);
+    if (record === undefined) throw new Error(`no webhook ${id}`);
+    return record;
+  }
+
+  async change(tenant: string, id: string, patch: Partial<WebhookRecord>): Promise<void> {
+    const before = await this.webhook(tenant, id);
+    const after = { ...before, updatedAtMs: Date.now(), ...patch, version: before.version + 1 };
+    const outcome = await this.store.commit(tenant, { puts: [update(webhookType, before, after)] });
+    if (!outcome.committed) throw new Error('the webhook was not changed');
+  }
+
+  /** Returns their sequences. */
+  async happen(tenant: string, count: number, type = 'wallet.created', nowMs = Date.now()): Promise<number[]> {
+    const sequences: number[] = [];
+    while (sequences.length < count) {
+      const size = Math.min(100, count - sequences.length);
+      const events = Array.from({ length: size }, () => eventAt(type, nowMs));
+      const outcome = await this.store.commit(tenant, { events });
+      if (!outcome.committed) throw new Error('the events were not committed');
+      for (let k = size - 1; k >= 0; k -= 1) sequences.push(outcome.sequence - k);
+    }
+    return sequences;
+  }
+
+  async deliveries(tenant: string, webhookId: string): Promise<readonly DeliveryRecord[]> {
+    const all: DeliveryRecord[] = [];
+    for (let afterId: string | undefined, more = true; more; ) {
+      const page = await this.store.list(tenant, deliveryType, {
+        indices: [deliveryIndex(webhookId)],
+        order: 'oldest',
+        limit: 100,
+        ...(afterId !== undefined && { afterId }),
+      });
+      all.push(...page.items);
+      more = page.hasMore;
+      afterId = page.nextId;
+    }
+    return all;
+  }
+
+  /** Resolves when the webhook has looked at every event and nothing of it is on its way. */
+  async settled(tenant: string, webhookId: string, withinMs = 20_000): Promise<void> {
+    await this.begun(tenant, webhookId);
+    await until(
+      async () => {
+        const { outstanding, retrying, behind } = await this.hooks.depth(tenant, webhookId);
+        return outstanding + retrying + behind === 0;
+      },
+      'all deliveries to be final',
+      withinMs,
+    );
+  }
+
+  /** Resolves when the webhook has its place in the event log. */
+  async begun(tenant: string, webhookId: string): Promise<void> {
+    await until(
+      async () =>
+        (await this.hooks.look(tenant)).webhooks.some(({ id, cursor }) => id === webhookId && cursor !== undefined),
+      'a cursor',
+    );
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.stop()));
+    this.redis.disconnect();
+    await this.#server.stop();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+export async function startService(redis?: TestRedis): Promise<HookService> {
+  const server = redis ?? (await startRedis());
+  const directory = mkdtempSync(join(tmpdir(), 'signmesh-hooks-'));
+  writeFileSync(join(directory, '1.key'), randomBytes(32).toString('hex'));
+  const service = new HookService(server, directory);
+  await until(() => service.redis.status === 'ready', 'a connection to Redis');
+  return service;
+}
+
+export function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+export function newTenant(): string {
+  return `t_${randomBytes(6).toString('hex')}`;
+}
+
+export function eventAt(
+  type: string,
+  atMs: number,
+  resource: NewEvent['resource'] = { type: 'wallet', id: newId('wal', atMs, randomBytes), version: 1 },
+): NewEvent {
+  return {
+    id: newId('evt', atMs, randomBytes),
+    type,
+    atMs,
+    resource,
+    correlationId: 'req_test',
+    provider: null,
+    connectionId: null,
+    object: { id: resource.id, name: 'grüße 🌍' },
+  };
+}
+
+export class SetClock implements Clock {
+  #offsetMs = 0;
+  nowMs = (): number => Date.now() + this.#offsetMs;
+  advance(ms: number): void {
+    this.#offsetMs += ms;
+  }
+}

@@ -1,0 +1,83 @@
+/** Gateways that listen on a real port with the events' routes, over one Redis. */
+import type { AddressInfo } from 'node:net';
+import type { Redis } from 'ioredis';
+import { systemRandom } from '../../../actors/live/ports.ts';
+import type { StreamTimes } from '../../../delivery/events/event-stream.ts';
+import { type FeedLimits, LiveFeed } from '../../../delivery/events/live-feed.ts';
+import { eventRoutes } from '../../../delivery/events/routes.ts';
+import { eventStreamRoutes } from '../../../delivery/events/stream-routes.ts';
+import { openRedis } from '../../../gateway/redis.ts';
+import { uuidV7 } from '../../../proto/ids.ts';
+import type { NewEvent, TenantStore } from '../../../store/contract.ts';
+import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
+import { type RestApp, restApp } from '../../api/support/app.ts';
+import { collectLog } from '../../gateway/support/gateway.ts';
+import { until } from '../../support/until.ts';
+
+export interface Door extends RestApp {
+  readonly url: string;
+  readonly store: RedisTenantStore;
+  readonly redis: Redis;
+  readonly feed: LiveFeed;
+  stop(): Promise<void>;
+}
+
+export interface DoorOptions {
+  readonly times?: Partial<StreamTimes>;
+  readonly limits?: Partial<FeedLimits>;
+  /** Where the feed listens for wake-ups, if not where the events are. */
+  readonly wakeUrl?: string;
+  /** What stands between the routes and the store. */
+  readonly wrap?: (store: TenantStore) => TenantStore;
+}
+
+export async function openDoor(redisUrl: string, { times, limits, wrap, wakeUrl }: DoorOptions = {}): Promise<Door> {
+  const { log } = collectLog();
+  const redis = openRedis(redisUrl, log);
+  await until(() => redis.status === 'ready', 'Redis');
+  const store = new RedisTenantStore(redis);
+  const seen = wrap?.(store) ?? store;
+  const ears = wakeUrl === undefined ? redis : openRedis(wakeUrl, log);
+  const feed = new LiveFeed(ears, seen, log, limits);
+  const routes = [...eventRoutes(), ...eventStreamRoutes({ feed, store: seen, log, ...(times && { times }) })];
+  const rest = await restApp({ routes, store: seen });
+  await rest.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = rest.app.server.address() as AddressInfo;
+  return {
+    ...rest,
+    url: `http://127.0.0.1:${port}`,
+    store,
+    redis,
+    feed,
+    async stop() {
+      feed.stop();
+      rest.app.server.closeAllConnections();
+      await rest.app.close();
+      redis.disconnect();
+      ears.disconnect();
+    },
+  };
+}
+
+const types = ['wallet.created', 'transaction_intent.created', 'transaction_intent.approved', 'webhook.created'];
+
+export function newEvent(at: number, more: Partial<NewEvent> = {}): NewEvent {
+  return {
+    id: `evt_${uuidV7(Date.now(), systemRandom)}`,
+    type: types[at % 4]!,
+    atMs: Date.now(),
+    resource: { type: 'thing', id: `thing_${at % 3}`, version: 1 },
+    correlationId: `cor_${at}`,
+    provider: 'fireblocks',
+    connectionId: `pcn_${at % 2}`,
+    object: { id: `thing_${at % 3}`, at, text: 'line\nbreak\r\u2028' },
+    ...more,
+  };
+}
+
+export async function write(store: TenantStore, tenant: string, count: number, from = 0): Promise<void> {
+  for (let at = from; at < from + count; at += 10) {
+    const events = Array.from({ length: Math.min(10, from + count - at) }, (_, index) => newEvent(at + index));
+    await store.commit(tenant, { events });
+  }
+}

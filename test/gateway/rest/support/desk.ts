@@ -1,7 +1,0 @@
-/** What the workers know of webhooks, where no worker runs: nothing waits. */
-import { emptyQueue, type QueueDepth } from '../../../../gateway/webhooks/view.ts';
-
-export const idleDesk = {
-  announce: async (): Promise<void> => undefined,
-  depthOf: async (): Promise<QueueDepth> => emptyQueue,
-};

@@ -1,0 +1,107 @@
+/** Every adapter passes the same suite, over a real Redis; then what only the simulated custodians do. */
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { providerAdapters } from '../../providers/adapters.ts';
+import { openChains } from '../../providers/chains/chains.ts';
+import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts';
+import { type ProviderAdapter, ProviderUnavailable } from '../../providers/port/port.ts';
+import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
+import { latencyMs } from '../../providers/simulated/latency.ts';
+import { dumpRedis } from '../gateway/support/redis-dump.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { providerConformance } from './conformance.ts';
+import { connection, fakeSigner, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
+
+let server: TestRedis;
+let redis: Redis;
+let adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
+const slept: number[] = [];
+const sleep = async (ms: number): Promise<void> => {
+  slept.push(ms);
+};
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  await redis.flushall();
+  slept.length = 0;
+  const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
+  adapters = providerAdapters({ selfHosted, redis, sleep });
+});
+
+for (const kind of providerKinds) {
+  providerConformance(kind, () => ({ adapter: adapters.get(kind)!, dump: () => dumpRedis(redis) }));
+}
+
+const hosted = ['fireblocks', 'bitgo', 'copper'] as const;
+
+describe.each(hosted)('the simulated %s', (kind) => {
+  it('answers after 5 to 60 ms, always the same for the same call', async () => {
+    const order = { walletId: 'wal_1', name: 'One', network: 'eip155:11155111' } as const;
+    await adapters.get(kind)!.createWallet(metaAt(startMs), connection(), order);
+    await adapters.get(kind)!.createWallet(metaAt(startMs), connection(), order);
+    expect(slept).toHaveLength(2);
+    expect(slept[0]).toBe(slept[1]);
+    expect(slept[0]).toBeGreaterThanOrEqual(5);
+    expect(slept[0]).toBeLessThanOrEqual(60);
+  });
+
+  it('keeps what it was given under its tenant’s tag, and apart from other tenants', async () => {
+    const adapter = adapters.get(kind)!;
+    const order = { walletId: 'wal_1', name: 'One', network: 'eip155:11155111' } as const;
+    await adapter.createWallet(metaAt(startMs), connection(), order);
+    const keys = await redis.keys('*');
+    expect(keys.length).toBeGreaterThan(0);
+    for (const key of keys) expect(key.startsWith(`sm:{t:acme}:cust:${kind}:`)).toBe(true);
+  });
+
+  it('begins production wallets with nothing', async () => {
+    const adapter = adapters.get(kind)!;
+    const order = { walletId: 'wal_1', name: 'One', network: 'eip155:11155111' } as const;
+    const { balances } = await adapter.createWallet(metaAt(startMs), connection('production'), order);
+    expect(balances).toEqual([
+      { asset: 'ETH', units: 0n },
+      { asset: 'USDC', units: 0n },
+    ]);
+  });
+
+  it('keeps the first order of an id, whoever asks a second time', async () => {
+    const adapter = adapters.get(kind)!;
+    const wallet = await makeWallet(adapter, 'wal_1', 'eip155:11155111');
+    const to = '0x000000000000000000000000000000000000dEaD';
+    const intent = intentOf(wallet, { id: 'txi_1', asset: 'ETH', amount: '0.25', to });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => adapter.advance(metaAt(startMs), { intent, wallet, number: undefined })),
+    );
+    expect(new Set(answers.map(({ providerTxId }) => providerTxId)).size).toBe(1);
+    const orders = (await redis.keys(`sm:{t:acme}:cust:${kind}:*:txi_1`)).length;
+    expect(orders).toBe(1);
+  });
+
+  it('is unavailable while its Redis is away', async () => {
+    const gone = new Redis({
+      host: '127.0.0.1',
+      port: 1,
+      lazyConnect: true,
+      maxRetriesPerRequest: 0,
+      retryStrategy: null,
+    });
+    gone.on('error', () => {});
+    const away = providerAdapters({ selfHosted: adapters.get('self_hosted')!, redis: gone, sleep }).get(kind)!;
+    const order = { walletId: 'wal_1', name: 'One', network: 'eip155:11155111' } as const;
+    await expect(away.createWallet(metaAt(startMs), connection(), order)).rejects.toBeInstanceOf(ProviderUnavailable);
+    gone.disconnect();
+  });
+});
+
+it('spreads the latencies over the whole range', () => {
+  const all = Array.from({ length: 2_000 }, (_, index) => latencyMs('call', `id${index}`));
+  expect(Math.min(...all)).toBe(5);
+  expect(Math.max(...all)).toBe(60);
+});

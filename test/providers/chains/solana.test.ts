@@ -1,0 +1,132 @@
+import { ed25519 } from '@noble/curves/ed25519.js';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sha512 } from '../../../crypto/hashing.ts';
+import { solanaAddress } from '../../../networks/addresses.ts';
+import { SolanaChain } from '../../../providers/chains/solana.ts';
+import { signatureFee, signedSolana, solanaMessage } from '../../../providers/chains/solana-transaction.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { devnet, startMs } from './support.ts';
+
+let server: TestRedis;
+let redis: Redis;
+let chain: SolanaChain;
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  await redis.flushall();
+  chain = new SolanaChain(devnet, { redis });
+});
+
+const secret = (index: number) => new Uint8Array(32).fill(index + 1);
+const address = (index: number) => solanaAddress(ed25519.getPublicKey(secret(index)));
+const raw = (from: number, to: number, lamports: bigint, purpose: string) => {
+  const message = solanaMessage({ from: address(from), to: address(to), lamports, purpose });
+  return signedSolana(message, ed25519.sign(message, secret(from)));
+};
+const held = async (index: number) => (await chain.balances(address(index))).get('SOL');
+
+describe('the Solana chain', () => {
+  beforeEach(() => chain.fund('a', address(0), 'SOL', 1_000_000n));
+
+  it('moves lamports, takes the fee, and is final with the next block', async () => {
+    const taken = await chain.submit(raw(0, 1, 300_000n, 'x'), startMs);
+    expect(taken).toMatchObject({ from: address(0), to: address(1), asset: 'SOL', units: 300_000n, state: 'pending' });
+    expect(taken.confirmedAtMs).toBe(startMs + 750);
+    expect(await held(0)).toBe(700_000n - signatureFee);
+    expect(await held(1)).toBe(300_000n);
+    expect(await chain.transaction(taken.id, startMs + 750)).toMatchObject({ state: 'confirmed', succeeded: true });
+  });
+
+  it('costs an account that pays itself its fee alone', async () => {
+    await chain.submit(raw(0, 0, 300_000n, 'x'), startMs);
+    expect(await held(0)).toBe(1_000_000n - signatureFee);
+  });
+
+  it('takes equal transfers of two purposes as two, and of one purpose as one', async () => {
+    const [first, again, other] = [raw(0, 1, 10n, 'x'), raw(0, 1, 10n, 'x'), raw(0, 1, 10n, 'y')];
+    const ids = await Promise.all([first, again, other].map(async (bytes) => (await chain.submit(bytes, startMs)).id));
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]).not.toBe(ids[0]);
+    expect(await held(1)).toBe(20n);
+  });
+
+  it('processes a message once, whatever its signature', async () => {
+    const message = solanaMessage({ from: address(0), to: address(1), lamports: 10n, purpose: 'x' });
+    const { id } = await chain.submit(raw(0, 1, 10n, 'x'), startMs);
+    // Another nonce gives another valid signature: R = r·G, S = r + H(R ‖ A ‖ M)·a.
+    const key = ed25519.utils.getExtendedPublicKey(secret(0));
+    const order = ed25519.Point.Fn;
+    const nonce = 12345n;
+    const R = ed25519.Point.BASE.multiply(nonce).toBytes();
+    const hash = sha512(R, key.pointBytes, message);
+    const k = order.create(BigInt(`0x${Buffer.from(hash).reverse().toString('hex')}`));
+    const S = order.create(nonce + k * key.scalar);
+    const other = Buffer.concat([R, Buffer.from(S.toString(16).padStart(64, '0'), 'hex').reverse()]);
+    expect(ed25519.verify(other, message, ed25519.getPublicKey(secret(0)))).toBe(true);
+    expect((await chain.submit(signedSolana(message, other), startMs)).id).toBe(id);
+    expect(await held(1)).toBe(10n);
+  });
+
+  it('refuses what the account cannot pay, fee included', async () => {
+    await expect(chain.submit(raw(0, 1, 1_000_000n - signatureFee + 1n, 'x'), startMs)).rejects.toMatchObject({
+      code: 'insufficient_funds',
+    });
+    await expect(chain.submit(raw(1, 0, 1n, 'x'), startMs)).rejects.toMatchObject({ code: 'insufficient_funds' });
+    await chain.submit(raw(0, 1, 1_000_000n - signatureFee, 'x'), startMs);
+    expect(await held(0)).toBe(0n);
+  });
+
+  it('fails what it is told to fail: the fee alone is gone', async () => {
+    const { id } = await chain.submit(raw(0, 1, 10n, 'x'), startMs, { fails: true });
+    expect(await chain.transaction(id, startMs + 750)).toMatchObject({ state: 'confirmed', succeeded: false });
+    expect([await held(0), await held(1)]).toEqual([1_000_000n - signatureFee, 0n]);
+  });
+
+  it('never takes changed or cut bytes', async () => {
+    const good = raw(0, 1, 10n, 'x');
+    await fc.assert(
+      fc.asyncProperty(fc.nat(good.length - 1), fc.integer({ min: 1, max: 255 }), async (index, change) => {
+        const changed = Uint8Array.from(good);
+        changed[index]! ^= change;
+        await expect(chain.submit(changed, startMs)).rejects.toMatchObject({ name: 'ChainRejected' });
+        await expect(chain.submit(good.subarray(0, index), startMs)).rejects.toMatchObject({ name: 'ChainRejected' });
+      }),
+      { numRuns: 100 },
+    );
+    await expect(chain.submit(Buffer.concat([good, Buffer.of(0)]), startMs)).rejects.toMatchObject({
+      name: 'ChainRejected',
+    });
+    expect(() => solanaMessage({ from: address(0), to: address(1), lamports: 2n ** 64n, purpose: 'x' })).toThrow(
+      /lamports/,
+    );
+  });
+});
+
+it('conserves all money, whatever comes twice or at once', async () => {
+  const transfer = fc.record({ from: fc.nat(2), to: fc.nat(2), lamports: fc.bigInt({ min: 0n, max: 40_000n }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(transfer, { minLength: 1, maxLength: 15 }), async (list) => {
+      await redis.flushall();
+      for (const index of [0, 1, 2]) await chain.fund(`f${index}`, address(index), 'SOL', 50_000n);
+      const outcomes = await Promise.allSettled(
+        list.flatMap(({ from, to, lamports }, index) => {
+          const bytes = raw(from, to, lamports, String(index));
+          return [chain.submit(bytes, startMs), chain.submit(bytes, startMs)];
+        }),
+      );
+      const taken = new Set(outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.id] : [])));
+      const balances = await Promise.all([0, 1, 2].map(held));
+      expect(balances.every((units) => units! >= 0n)).toBe(true);
+      expect(balances.reduce((sum, units) => sum! + units!, 0n)).toBe(150_000n - BigInt(taken.size) * signatureFee);
+    }),
+    { numRuns: 20 },
+  );
+});

@@ -1,0 +1,155 @@
+/** A tenant store on a Redis of its own, and a small kind of record to fill it with. */
+import { Redis } from 'ioredis';
+import { expect } from 'vitest';
+import type { Clock } from '../../../actors/contract.ts';
+import { silentLog } from '../../../actors/live/ports.ts';
+import { openRedis } from '../../../gateway/redis.ts';
+import { uuidV7 } from '../../../proto/ids.ts';
+import type {
+  Change,
+  CommitOutcome,
+  CommitRefusal,
+  NewEvent,
+  RecordType,
+  TenantStore,
+  Versioned,
+} from '../../../store/contract.ts';
+import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
+import { startRedis } from '../../support/redis.ts';
+import { until } from '../../support/until.ts';
+
+export interface Thing extends Versioned {
+  readonly status: string;
+  readonly tags: readonly string[];
+  readonly note?: unknown;
+}
+
+export const thingType: RecordType<Thing> = {
+  name: 'thing',
+  status: ({ status }) => status,
+  indices: ({ status, tags }) => ['things', `things:status:${status}`, ...tags.map((tag) => `things:tag:${tag}`)],
+};
+
+export interface StoreUnderTest {
+  /** For looking at what lies in Redis. */
+  readonly redis: Redis;
+  readonly port: number;
+  /** A connection as the gateway makes it. */
+  connect(): Promise<Redis>;
+  /** A store with a connection of its own. */
+  open(clock?: Clock): Promise<RedisTenantStore>;
+  killRedis(): Promise<void>;
+  /** All that Redis has of a tenant. */
+  contents(tenant: string): Promise<ReadonlyMap<string, unknown>>;
+  stop(): Promise<void>;
+}
+
+export async function startStore(): Promise<StoreUnderTest> {
+  const server = await startRedis();
+  const redis = new Redis(server.url, { retryStrategy: () => 50 });
+  redis.on('error', () => undefined);
+  const connections: Redis[] = [redis];
+  const connect = async (): Promise<Redis> => {
+    const connection = openRedis(server.url, silentLog);
+    connections.push(connection);
+    await until(() => connection.status === 'ready', 'a connection to Redis');
+    return connection;
+  };
+  return {
+    redis,
+    port: server.port,
+    connect,
+    open: async (clock) => new RedisTenantStore(await connect(), clock),
+    killRedis: () => server.stop(),
+    contents: async (tenant) => {
+      const keys = (await redis.keys(`sm:{t:${tenant}}:*`)).sort();
+      const values = await Promise.all(keys.map((key) => stored(redis, key)));
+      return new Map(keys.map((key, k) => [key, values[k]]));
+    },
+    stop: async () => {
+      for (const connection of connections) connection.disconnect();
+      await server.stop();
+    },
+  };
+}
+
+async function stored(redis: Redis, key: string): Promise<unknown> {
+  const expires = (await redis.pttl(key)) >= 0;
+  switch (await redis.type(key)) {
+    case 'hash':
+      return { expires, value: await redis.hgetall(key) };
+    case 'zset':
+      return { expires, value: await redis.zrange(key, '0', '-1', 'WITHSCORES') };
+    case 'stream':
+      return { expires, value: await redis.xrange(key, '-', '+') };
+    default:
+      return { expires, value: await redis.get(key) };
+  }
+}
+
+let tenants = 0;
+
+export function newTenant(): string {
+  tenants += 1;
+  return `tenant-${tenants}`;
+}
+
+let drawn = 0;
+
+/** A new id of this millisecond. Ids of one millisecond sort in the order of their making. */
+export function thingId(timeMs: number): string {
+  drawn += 1;
+  const bytes = Buffer.alloc(10);
+  // The last four bits of the ten bytes have no place in the id.
+  bytes.writeUInt32BE(drawn * 16, 6);
+  return `thg_${uuidV7(timeMs, () => new Uint8Array(bytes))}`;
+}
+
+export function thing(id: string, over: Partial<Thing> = {}): Thing {
+  return { id, version: 1, status: 'open', tags: [], ...over };
+}
+
+export function next(before: Thing, over: Partial<Thing> = {}): Thing {
+  return { ...before, version: before.version + 1, ...over };
+}
+
+let events = 0;
+
+export function eventFor(resourceId: string, over: Partial<NewEvent> = {}): NewEvent {
+  events += 1;
+  return {
+    id: `evt_${events}`,
+    type: 'thing.changed',
+    atMs: 1_800_000_000_000 + events,
+    resource: { type: 'thing', id: resourceId, version: 1 },
+    correlationId: 'cor_1',
+    provider: null,
+    connectionId: null,
+    object: { id: resourceId },
+    ...over,
+  };
+}
+
+type Committed = Extract<CommitOutcome, { committed: true }>;
+
+/** Commits what must not be refused. */
+export async function done(store: TenantStore, tenant: string, change: Change): Promise<Committed> {
+  const outcome = await store.commit(tenant, change);
+  if (!outcome.committed) throw new Error(`refused: ${JSON.stringify(outcome.refusal)}`);
+  return outcome;
+}
+
+/** Commits what must be refused, and sees to it that nothing of it has happened. */
+export async function refused(
+  under: StoreUnderTest,
+  store: TenantStore,
+  tenant: string,
+  change: Change,
+  ...mark: Parameters<TenantStore['commit']>[2][]
+): Promise<CommitRefusal> {
+  const before = await under.contents(tenant);
+  const outcome = await store.commit(tenant, change, ...mark);
+  if (outcome.committed) throw new Error('the change was not refused');
+  expect(await under.contents(tenant)).toEqual(before);
+  return outcome.refusal;
+}

@@ -1,0 +1,14 @@
+/**
+ * `signmesh bench`. What ships does not lean on what measures it: the harness (bench/) is found by its place, when it
+ * is asked for, and needs the development dependencies.
+ */
+import { existsSync } from 'node:fs';
+import { Failure } from '../cli/failure.ts';
+
+/** Resolves with an exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  const harness = new URL('../bench/main.js', import.meta.url);
+  if (!existsSync(harness)) throw new Failure('The bench is not part of this build.');
+  const { run: measure } = (await import(harness.href)) as { run(args: readonly string[]): Promise<number> };
+  return measure(args);
+}

@@ -1,0 +1,124 @@
+/**
+ * `npm test`: every check of the repository, then, if all pass, its tests. All works offline but the two tests that
+ * CONTRIBUTING.md names. The last line is `N passed, N failed`, for people and for machines that read it.
+ *
+ * `--tier fast` runs the checks and the tests of that tier, `--tier redis` and `--tier system` the tests of theirs alone.
+ * Further words go to vitest ("npm test -- test/crypto").
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, isCpuLimited } from './check/cpu.ts';
+import { generatedCodeDrift } from './check/generated-code.ts';
+import { findImpurities } from './check/purity.ts';
+import { repositoryRoot } from './check/repository.ts';
+import { runTool } from './check/tool.ts';
+import { stalePages } from './docs.ts';
+import { exitCodes, Failure } from '../cli/failure.ts';
+import { duration } from '../cli/up/screen.ts';
+
+/** Says what is wrong; an empty text: nothing. */
+type Check = (root: string) => Promise<string>;
+
+/** The longest first, since they run side by side. */
+const checks: readonly (readonly [name: string, check: Check])[] = [
+  // One checker: each further one checks the shared types again, and the other cores run other checks.
+  ['types', tool('tsc', ['--noEmit', '--pretty', '--checkers', '1'])],
+  ['format and lint', tool('biome', ['check', '--error-on-warnings', '.'])],
+  ['unused code', tool('knip', ['--no-progress'])],
+  ['floors and circles', tool('depcruise', ['--config', '.dependency-cruiser.json', '--output-type', 'err', '.'])],
+  ['generated code', generatedCodeDrift],
+  ['generated docs', docs],
+  ['purity', purity],
+  ['protocol lint', tool('buf', ['lint'])],
+];
+
+/** Resolves with an exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  const root = repositoryRoot();
+  const [tier = '', words] = args[0] === '--tier' ? [args[1], args.slice(2)] : ['all', args];
+  if (!isCpuLimited(tier)) throw new Failure(`--tier ${tier}: one of ${Object.keys(cpuLimitsS).join(', ')}`);
+  if ((tier === 'all' || tier === 'fast') && !(await allPass(root))) return exitCodes.failed;
+  return (await tests(root, tier, words)) ? exitCodes.ok : exitCodes.failed;
+}
+
+/** Runs as many checks at once as there are cores; says of each what it took, and of those that fail why. */
+async function allPass(root: string): Promise<boolean> {
+  const waiting = [...checks];
+  let passed = true;
+  const lane = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [name, check] = next;
+      const beganMs = performance.now();
+      const problem = await check(root);
+      const line = `${name.padEnd(20)} ${duration(performance.now() - beganMs)}`;
+      process.stdout.write(problem === '' ? `✓ ${line}\n` : `✗ ${line}\n\n${problem.trimEnd()}\n\n`);
+      if (problem !== '') passed = false;
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, lane));
+  return passed;
+}
+function tool(name: string, args: readonly string[]): Check {
+  return async (root) => {
+    const { exitCode, output } = await runTool(root, name, args);
+    return exitCode === 0 ? '' : output || `${name} failed with exit code ${exitCode}`;
+  };
+}
+
+async function purity(root: string): Promise<string> {
+  return findImpurities(root)
+    .map(({ file, line, what }) => `${file}:${line}  ${what}`)
+    .join('\n');
+}
+
+async function docs(root: string): Promise<string> {
+  const stale = stalePages(root);
+  return stale.length === 0 ? '' : `Not current: ${stale.join(', ')}. Run "npm run docs".`;
+}
+
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
+}
+
+/** Runs vitest and says the closing line. A whole tier must keep to its CPU time. */
+async function tests(root: string, tier: CpuLimited, words: readonly string[]): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'signmesh-tests-'));
+  const file = join(folder, 'report.json');
+  const project = tier === 'all' ? [] : ['--project', tier];
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  try {
+    const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...project, ...words], true);
+    const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
+    // A file that could not even be loaded has failed, though none of its tests ran.
+    const broken = report.testResults.filter(
+      ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+    );
+    const failed = report.numFailedTests + broken.length;
+    const skipped = report.numPendingTests + report.numTodoTests;
+    const tail = skipped > 0 ? `, ${skipped} skipped` : '';
+    const inTime = words.length > 0 || keepsToCpuTime(tier);
+    process.stdout.write(`${report.numPassedTests} passed, ${failed} failed${tail}\n`);
+    return exitCode === 0 && failed === 0 && report.numPassedTests > 0 && inTime;
+  } catch {
+    process.stdout.write('vitest left no report\n0 passed, 1 failed\n');
+    return false;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function keepsToCpuTime(tier: CpuLimited): boolean {
+  const tookS = cpuOfChildrenS();
+  if (tookS === undefined) return true;
+  const limitS = cpuLimitsS[tier];
+  const passed = tookS <= limitS;
+  process.stdout.write(
+    `${passed ? '✓' : '✗'} ${'CPU time'.padEnd(20)} ${Math.round(tookS)} s of at most ${limitS} s\n`,
+  );
+  return passed;
+}

@@ -1,0 +1,27 @@
+/**
+ * CPU time of a run of the checks and tests: it says what a change costs on a noisy machine too, where the clock does not.
+ */
+import { readIfThere } from '../../cli/files.ts';
+
+/**
+ * What `npm test` and the tiers may take, in CPU seconds of every process together: about one and a half times what they
+ * took on the machine of docs/performance.md.
+ */
+export const cpuLimitsS = { fast: 120, redis: 240, system: 600, all: 960 } as const;
+export type CpuLimited = keyof typeof cpuLimitsS;
+
+export function isCpuLimited(name: string): name is CpuLimited {
+  return Object.hasOwn(cpuLimitsS, name);
+}
+
+/** The kernel counts CPU time for programs in hundredths of a second (USER_HZ), whatever its own clock does. */
+const ticksPerSecond = 100;
+
+/** CPU seconds of child processes that have ended, and of theirs. undefined where the system does not say it (no /proc). */
+export function cpuOfChildrenS(): number | undefined {
+  const stat = readIfThere('/proc/self/stat');
+  if (stat === undefined) return undefined;
+  // proc(5): the name may hold spaces; behind it cutime and cstime are fields 16 and 17, and the state is field 3.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
+}

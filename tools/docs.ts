@@ -1,0 +1,56 @@
+/**
+ * Pages of docs/ that are made from code. `npm run docs` writes them; `npm test` fails while one is not current.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { exitCodes } from '../cli/failure.ts';
+import { readIfThere } from '../cli/files.ts';
+import { configurationPage } from './docs/configuration.ts';
+import { faultsPage } from './docs/faults.ts';
+import { reasonCodesPage } from './docs/reason-codes.ts';
+import { sandboxApiPage } from './docs/sandbox-api.ts';
+import { scenarioSchemaFile, scenariosPage } from './docs/scenarios.ts';
+import { signingApiPage } from './docs/signing-api.ts';
+import { signingRoundPage } from './docs/signing-round.ts';
+import { walletApiPage } from './docs/wallet-api.ts';
+
+interface Page {
+  /** From the root of the repository. */
+  readonly path: string;
+  /** From the page as it stands: some have parts written by hand. */
+  readonly render: (standing: string) => string;
+}
+
+const generatedPages: readonly Page[] = [
+  { path: 'docs/configuration.md', render: configurationPage },
+  { path: 'docs/faults.md', render: faultsPage },
+  { path: 'docs/reason-codes.md', render: reasonCodesPage },
+  { path: 'docs/sandbox-api.md', render: sandboxApiPage },
+  { path: 'docs/scenarios.md', render: scenariosPage },
+  { path: 'docs/signing-api.md', render: signingApiPage },
+  { path: 'docs/signing-round.md', render: signingRoundPage },
+  { path: 'docs/wallet-api.md', render: walletApiPage },
+  { path: 'scenarios/schema.json', render: scenarioSchemaFile },
+];
+
+/** The paths of the pages that differ from what the code says. */
+export function stalePages(root: string): string[] {
+  const isStale = ({ path, render }: Page): boolean => {
+    const standing = readIfThere(join(root, path));
+    return standing === undefined || standing !== render(standing);
+  };
+  return generatedPages.filter(isStale).map(({ path }) => path);
+}
+
+/** `signmesh docs`: writes every generated page. */
+export async function run(): Promise<number> {
+  for (const { path, render } of generatedPages) {
+    const standing = readIfThere(path) ?? '';
+    const current = render(standing);
+    if (current === standing) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, current);
+    process.stdout.write(`${path} written\n`);
+  }
+  return exitCodes.ok;
+}

@@ -1,0 +1,68 @@
+/** docs/configuration.md: every variable of cli/config.ts, and what lies in the data directory. */
+import { type Variable, variables } from '../../cli/config.ts';
+import { dataFormats } from '../../cli/data-format.ts';
+
+export function configurationPage(): string {
+  const rows = Object.entries(variables as Readonly<Record<string, Variable<unknown>>>).map(([name, entry]) => {
+    const fallback = entry.fallback === undefined ? '' : `\`${entry.kind.print(entry.fallback)}\``;
+    const secret = entry.secret ? ' Secret: never shown.' : '';
+    const cells = [`\`${name}\``, entry.kind.allowed, fallback, entry.roles.join(', '), entry.description + secret];
+    return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  });
+  return `<!-- Made from cli/config.ts by "npm run docs". Do not edit. -->
+# Configuration
+
+Everything is set with environment variables. All are checked when a command starts: a bad value ends it with one line
+that names the variable, and exit code 2. A \`SIGNMESH_\` variable that does not exist is a warning that names the nearest
+one. An empty value counts as unset.
+
+| Variable | Value | Default | Read by | What it does |
+|---|---|---|---|---|
+${rows.join('\n')}
+
+\`signmesh up\` reads them all, passes each child what its role reads, and chooses the rest: the ports of the coordinator
+and of the private Redis, and its password. \`--port\` (REST), \`--grpc-port\`, \`--seed\`, \`--nodes\` and \`--data-dir\` go before the
+variables of the same meaning. \`signmesh tokens\` issues for the sandbox's tenant unless \`--tenant\` names another.
+
+docker-compose.yml reads one more:
+
+| Variable | Value | What it does |
+|---|---|---|
+| \`SIGNMESH_REDIS_PASSWORD\` | a text without characters that a URL escapes | The password of its Redis, set there and part of every role's \`REDIS_URL\`. Needed; it has no default. |
+
+\`signmesh up\` stops when the process that started it is gone, so that nothing is left behind: a shell that ends takes it
+along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what stays: a service manager, \`tmux\`, a container.
+
+## The data directory
+
+| Path | What | Secret |
+|---|---|---|
+| \`cluster.json\` | the roster: who belongs to the cluster; every process pins it; the number of the data format | no |
+| \`join.secret\` | what members of the cluster prove to each other | yes |
+| \`sandbox.json\` | the seed of the ready-made keys, and the two tokens of the banner | with a seed of your own |
+| \`coordinator/\`, \`gateway/\`, \`node-N/\` | the identity and keys of one process, and a node's store | yes |
+| \`coordinator/resume.key\` | resume tokens are made with it, and what authenticates sessions and keys in Redis: without it they are refused as tampered with | yes |
+| \`gateway/receipt.key\` | the seed of the identity that signs policy receipts | yes |
+| \`gateway/credential-keys/\` | the keys that seal provider credentials, \`1.key\` and up; the highest is current | yes |
+| \`redis/\` | the private Redis: its configuration and its append-only file | yes |
+| \`snapshots/\` | states of a sandbox that were taken: what its Redis and its nodes held | yes |
+| \`logs/\` | one JSON-lines file a process | no |
+| \`run/\` | who runs now: process ids, the lock, the last ready line | the tokens |
+
+Directories are 0700 and files 0600. Nothing in it is made anew once \`cluster.json\` stands; what a newer
+version needs of a gateway's own is added by \`up\` and \`init\`. To start afresh, stop the
+cluster and remove the directory.
+
+### Data formats
+
+One number tells the format of everything that is stored: this directory, its Redis, the nodes' stores and the snapshots.
+It stands in \`cluster.json\` and in each snapshot, and every role checks it before it reads anything else. A version
+refuses what another one stored, in one line that says what to do: remove the directory (\`rm -r .signmesh\`; with
+docker compose \`docker compose down --volumes\`) and start again, or choose another \`--data-dir\`. A snapshot of another
+format is a 409 when it is restored.
+
+| Data format | What it has |
+|---|---|
+${dataFormats.map(({ format, what }) => `| ${format} | ${what} |`).join('\n')}
+`;
+}

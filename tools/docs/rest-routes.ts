@@ -1,0 +1,62 @@
+/**
+ * The routes of the wallet API as data, for the pages. Nothing is called here: what the routes would work with is not
+ * there, and asking for it is an error.
+ */
+import type { Redis } from 'ioredis';
+import type { Route } from '../../api/route.ts';
+import { complianceRoutes } from '../../controls/compliance/routes.ts';
+import { policyRoutes } from '../../controls/policies/routes.ts';
+import { receiptRoutes } from '../../controls/receipts/routes.ts';
+import { riskRoutes } from '../../controls/risk/routes.ts';
+import { connectionRoutes } from '../../custody/connections/routes.ts';
+import { intentRoutes } from '../../custody/intents/routes.ts';
+import { walletRoutes } from '../../custody/wallets/routes.ts';
+import { deliveryRoutes } from '../../delivery/deliveries/routes.ts';
+import { eventRoutes } from '../../delivery/events/routes.ts';
+import { eventStreamRoutes } from '../../delivery/events/stream-routes.ts';
+import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
+import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
+import { providerAdapters } from '../../providers/adapters.ts';
+import { openChains } from '../../providers/chains/chains.ts';
+import type { ProviderInfo } from '../../providers/port/port.ts';
+import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
+
+/** In the order that the pages show. */
+export function restRoutes(): readonly Route[] {
+  return [
+    ...connectionRoutes(absent()),
+    ...walletRoutes(absent()),
+    ...intentRoutes(absent(), absent()),
+    ...eventRoutes(),
+    ...eventStreamRoutes(absent()),
+    ...webhookRoutes(absent()),
+    ...deliveryRoutes(absent()),
+    ...policyRoutes(absent()),
+    ...riskRoutes(),
+    ...complianceRoutes(),
+    ...receiptRoutes(absent()),
+  ];
+}
+
+/** Those of a sandbox alone, which have a page of their own. */
+export function sandboxRoutes(): readonly Route[] {
+  return allSandboxRoutes({ control: undefined, sessions: absent() });
+}
+
+export function providerInfos(): readonly ProviderInfo[] {
+  // Scripts are named when an adapter is made; they are never run.
+  const redis = { defineCommand: () => undefined } as unknown as Redis;
+  const selfHosted = makeSelfHosted({ signer: absent(), chains: openChains({ redis }) });
+  return [...providerAdapters({ selfHosted, redis }).values()].map(({ info }) => info);
+}
+
+function absent<T>(): T {
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        throw new Error(`a page has nothing to work with: ${String(name)}`);
+      },
+    },
+  ) as T;
+}
