@@ -69,7 +69,7 @@ function house(modules: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-describe('floors', () => {
+describe('floors', { timeout: 120_000 }, () => {
   test('the check reads every module of this repository', async () => {
     const { totalCruised } = await cruise(root);
     expect(totalCruised).toBeGreaterThan(100);
