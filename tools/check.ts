@@ -8,14 +8,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { exitCodes, Failure } from '../cli/failure.ts';
+import { duration } from '../cli/up/screen.ts';
 import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, isCpuLimited } from './check/cpu.ts';
 import { generatedCodeDrift } from './check/generated-code.ts';
 import { findImpurities } from './check/purity.ts';
 import { repositoryRoot } from './check/repository.ts';
 import { runTool } from './check/tool.ts';
 import { stalePages } from './docs.ts';
-import { exitCodes, Failure } from '../cli/failure.ts';
-import { duration } from '../cli/up/screen.ts';
 
 /** Says what is wrong; an empty text: nothing. */
 type Check = (root: string) => Promise<string>;

@@ -3,8 +3,8 @@
  * the placeholders for the caller's own ids are replaced. What happened meanwhile is told in events that the document types.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bodyExamples, exampleIds } from '../../gateway/openapi/body-examples.ts';
 import { compileSchema } from '../../api/validate.ts';
+import { bodyExamples, exampleIds } from '../../gateway/openapi/body-examples.ts';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
 import type { ReadyLine } from '../../testing/up-process.ts';
 import { type Document, inline, resolve } from './support/document.ts';
