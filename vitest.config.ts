@@ -5,15 +5,8 @@ import { filesByTier, type Tier } from './test/support/tiers.ts';
 
 const files = filesByTier(fileURLToPath(new URL('.', import.meta.url)));
 
-interface TierOptions {
-  readonly isolate: boolean;
-  readonly globalSetup?: string[];
-  readonly testTimeout?: number;
-  readonly hookTimeout?: number;
-}
-
 /** The tiers run one after the other, the fast one first. */
-function tier(name: Tier, groupOrder: number, options: TierOptions) {
+function tier(name: Tier, groupOrder: number, options: { isolate: boolean; globalSetup?: string[] }) {
   return {
     extends: true as const,
     test: { name, include: [...files[name]], sequence: { groupOrder }, ...options },
@@ -25,8 +18,9 @@ const globalSetup = ['test/support/redis-servers.ts'];
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // On a busy machine everything takes many times longer; CPU time has limits of its own (`npm test` says them).
+    testTimeout: 90_000,
+    hookTimeout: 180_000,
     pool: 'forks',
     // A file spends half its time waiting for other processes: one worker a core is not too much.
     maxWorkers: Math.max(2, availableParallelism()),
@@ -37,8 +31,7 @@ export default defineConfig({
       // Files of one worker share their modules: to load them for every file took longer than most files' tests.
       tier('fast', 0, { isolate: false }),
       tier('redis', 1, { isolate: false, globalSetup }),
-      // Processes start many times slower on a busy machine; CPU time has limits of its own (`npm test` says them).
-      tier('system', 2, { isolate: true, globalSetup, testTimeout: 90_000, hookTimeout: 180_000 }),
+      tier('system', 2, { isolate: true, globalSetup }),
     ],
   },
 });

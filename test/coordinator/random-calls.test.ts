@@ -262,7 +262,7 @@ describe('random calls', () => {
         }
         world.settle();
       }),
-      { numRuns: 120, seed: 20_260_101 },
+      { numRuns: 100, seed: 20_260_101 },
     );
   });
 
@@ -300,7 +300,7 @@ describe('random calls', () => {
         for (const one of happenings) world.happen(one);
         world.settle();
       }),
-      { numRuns: 250, seed: 20_260_102 },
+      { numRuns: 120, seed: 20_260_102 },
     );
   });
 

@@ -50,7 +50,7 @@ describe('the HTTP door', () => {
       fc.asyncProperty(anyMethod, fc.dictionary(anyKey, anyJson, { maxKeys: 8 }), async ({ httpPath }, body) => {
         await answersAlways(httpPath, JSON.stringify(body));
       }),
-      { numRuns: 600 },
+      { numRuns: 200 },
     );
   });
 
@@ -59,7 +59,7 @@ describe('the HTTP door', () => {
       fc.asyncProperty(anyMethod, fc.uint8Array({ minLength: 1, maxLength: 200 }), async ({ httpPath }, bytes) => {
         await answersAlways(httpPath, Buffer.from(bytes));
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -85,7 +85,7 @@ describe('the HTTP door', () => {
           expect(answer.json().error.request_id).toBe(answer.headers['x-request-id']);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });
@@ -102,7 +102,7 @@ describe('the gRPC door', () => {
       fc.asyncProperty(anyMethod, fc.uint8Array({ maxLength: 200 }), ({ grpcPath }, bytes) =>
         answersAlways(grpcPath, bytes),
       ),
-      { numRuns: 400 },
+      { numRuns: 150 },
     );
   });
 
@@ -114,7 +114,7 @@ describe('the gRPC door', () => {
       fc.asyncProperty(anyMethod, fc.array(field, { maxLength: 6 }), ({ grpcPath }, fields) =>
         answersAlways(grpcPath, new Uint8Array(fields.flat())),
       ),
-      { numRuns: 400 },
+      { numRuns: 150 },
     );
   });
 });

@@ -166,7 +166,7 @@ describe('a frame', () => {
       fc.property(envelope, (each) => {
         expect(Buffer.compare(encodeFrame(each), reference(each))).toBe(0);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

@@ -135,7 +135,7 @@ describe('any life of an intent', () => {
           expect(held).toBe(BigInt(units) + 1_000n);
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: 500 },
     );
     // The run has seen the ends that it speaks of.
     for (const end of intentStatuses.filter(isFinal)) expect(ends).toContain(end);
