@@ -24,7 +24,7 @@ export interface Trace {
   readonly correlationId: string;
   /** W3C traceparent, or empty. */
   readonly traceparent: string;
-  /** Milliseconds since the Unix epoch after which nobody waits; 0: none. */
+  /** Milliseconds since the Unix epoch at which the caller stops waiting; 0: never. */
   readonly deadlineMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: one run, one machine, everything on it. Starts a cluster of its own, loads it through every door,
- * measures what it is compared with, verifies whatever it was given, and says so in a table and as JSON.
+ * measures what it is compared with, verifies every signature that it gets, and says so in a table and as JSON.
  *
  * Loopback only; every phase is bounded in time and in callers; it stops by itself and leaves nothing behind. The exit
  * code is the verdict on correctness, not on speed (unless `--strict`).

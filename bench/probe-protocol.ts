@@ -11,7 +11,7 @@ export function probeSocket(folder: string, pid: number): string {
   return join(folder, `probe-${pid}.sock`);
 }
 
-/** Since the last time that somebody asked. Milliseconds and bytes. */
+/** Since the previous request. Milliseconds and bytes. */
 export interface ProbeReading {
   /** How late a timer fires: the delay of the event loop beyond its due time. */
   readonly lagP50: number;

@@ -179,7 +179,7 @@ function processLines({ signing, dkg, wallet, events, memory, memoryIdle }: Resu
   const names = Object.keys(memory);
   return [
     '',
-    'Processes: memory at rest and after the load (own: pages shared with nobody), CPU over all phases, event loop in the last busiest one',
+    'Processes: memory at rest and after the load (own: pages that no other process shares), CPU over all phases, event loop in the last busiest one',
     '',
     ...grid(
       ['', 'MiB at rest', 'MiB after', 'own', 'peak', 'CPU s', 'busy', 'lag p99 ms', 'lag max ms', 'GC ms'],

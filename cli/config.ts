@@ -194,7 +194,7 @@ export const variables = {
     duration(600_000),
     nodesWaitMs,
     ['up', 'coordinator'],
-    'How long a call waits for nodes that are away, in milliseconds.',
+    'How long a call waits for unreachable nodes, in milliseconds.',
   ),
   SIGNMESH_PARTIAL_TIMEOUT_MS: variable(
     duration(600_000),

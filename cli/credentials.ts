@@ -68,7 +68,7 @@ async function rotate(flags: Flags): Promise<number> {
   const url = redisUrlFor(settings);
   const directory = keyDirectory(settings);
   const key = Math.max(...ids(directory)) + 1;
-  // The world is looked at before anything is made.
+  // Check everything before making anything.
   return withRedis(url, async (redis) => {
     writeOnce(join(directory, `${key}.key`), `${randomBytes(32).toString('hex')}\n`);
     const report = await rewrapWith(redis, directory);

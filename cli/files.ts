@@ -33,12 +33,12 @@ function makeWithParents(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Somebody else was faster.
+    // Another process created it first.
     if (errorCode(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
   }
 }
 
-/** Writes the file unless it is there already; whoever comes first wins. Returns what stands there afterwards. */
+/** Writes the file unless it exists; the first writer wins. Returns its content afterwards. */
 export function writeOnce(path: string, content: string): string {
   const temporary = writeTemporary(path, content);
   try {

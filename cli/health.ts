@@ -1,7 +1,7 @@
 /**
  * `signmesh health ROLE`: what a container's health check runs, beside the process it asks about. The gateway answers
  * for the cluster behind it; of the coordinator it is enough that it takes connections; a node, which listens nowhere,
- * is of use while it can reach its coordinator; a worker, which listens nowhere either, leaves word in Redis.
+ * is healthy while it can reach its coordinator; a worker, which has no port either, writes a heartbeat to Redis.
  */
 import { connect } from 'node:net';
 import { hostname } from 'node:os';

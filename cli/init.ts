@@ -1,5 +1,5 @@
 /**
- * `signmesh init`: a cluster's keys and secrets, for whoever starts the roles by themselves. Again: nothing changes.
+ * `signmesh init`: makes a cluster's keys and secrets, for setups that start each role alone. Repeatable.
  */
 import { ensureClusterMaterial } from './cluster-material.ts';
 import type { Settings } from './config.ts';

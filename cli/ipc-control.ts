@@ -42,14 +42,14 @@ export function ipcControl(): SandboxControl {
         lastId += 1;
         const id = lastId;
         const away = (why: string) => settle(id)?.reject(new ControlError({ code: 'unavailable', message: why }));
-        const late = `whoever runs the processes did not answer within ${answerWithinMs / 1000} s`;
+        const late = `the process supervisor did not answer within ${answerWithinMs / 1000} s`;
         const timer = setTimeout(() => away(late), answerWithinMs);
         open.set(id, { resolve, reject, timer });
         const request: ControlRequest = { kind: 'control', id, method, takes };
-        if (process.send === undefined || !process.connected) away('whoever runs the processes is gone');
+        if (process.send === undefined || !process.connected) away('the process supervisor has ended');
         else {
           process.send(request, undefined, undefined, (error) => {
-            if (error) away('whoever runs the processes cannot be reached');
+            if (error) away('the process supervisor is unreachable');
           });
         }
       });

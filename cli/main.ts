@@ -39,7 +39,7 @@ async function main(argv: readonly string[]): Promise<number> {
 function makeProgram(end: (exitCode: number) => void): Command {
   const program = new Command('signmesh')
     .description(
-      'A threshold-signing custody service to try things on: real processes, real signatures, a mock mode.\nNever guard real funds with it.',
+      'A simulator of a threshold-signing custody service: real processes, real signatures, a mock mode.\nNever guard real funds with it.',
     )
     .version(version())
     .exitOverride()
@@ -92,7 +92,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
     .action(() => role('worker', 0));
   program
     .command('health')
-    .description('exit 0 if a role of this host is of use (for containers)')
+    .description('exit 0 if a role of this host is healthy (for containers)')
     .argument('<role>', 'coordinator, node, gateway or worker')
     .action(async (name: string) => {
       const { settings } = readEnvironment({});
@@ -167,7 +167,7 @@ function nodeId(text: string): number {
   throw new InvalidArgumentError('It must be a number from 1.');
 }
 
-/** An empty one is more likely a variable that was not set than somebody's choice of a seed. */
+/** An empty seed is more likely an unset variable than a choice. */
 function seedText(text: string): string {
   if (text !== '') return text;
   throw new InvalidArgumentError('It must not be empty.');
@@ -189,7 +189,7 @@ function version(): string {
     : (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
 }
 
-// Keys, stores and logs are for their owner alone, whoever writes them.
+// Keys, stores and logs are readable by their owner alone.
 process.umask(0o077);
 const exitCode = await main(process.argv);
 // What a library left open must not keep a finished command alive; what was written must still arrive.

@@ -1,5 +1,5 @@
 /**
- * What each role process is told: settings from the environment, secrets from the data directory. A role reads its own
+ * The configuration of each role process: settings from the environment, secrets from the data directory. A role reads its own
  * secrets and no other's, so that each can run where the others' files are not.
  */
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ function storageKeyOf(settings: Settings, nodeId: number): Uint8Array {
   return file === undefined ? readSecret(dataDir, secretFiles.nodeStorage(nodeId)) : readSecretFile(file);
 }
 
-/** `sandboxControl`: whoever runs the cluster's processes, for a sandbox. */
+/** `sandboxControl`: the port of the process supervisor, for a sandbox. */
 export function gatewayConfig(settings: Settings, sandboxControl?: SandboxControl): GatewayConfig {
   const dataDir = settings.SIGNMESH_DATA_DIR;
   const redisUrl = required(settings, 'REDIS_URL');

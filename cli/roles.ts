@@ -38,7 +38,7 @@ export async function runRole(role: RoleName, nodeId: number, settings: Settings
   if (wasSupervised && process.connected) process.send?.(readyMessage);
   if (!wasSupervised || process.connected) await asked;
   const exitCode = await stop(running);
-  // `up` is gone, and with it whoever read our output: at an ordinary exit the log would try for ever to write its last
+  // `up` has ended and no longer reads our output: at an ordinary exit the log would try for ever to write its last
   // lines. Everything has stopped in order; nothing is lost but those.
   if (wasSupervised && !process.connected) process.kill(process.pid, 'SIGKILL');
   return exitCode;

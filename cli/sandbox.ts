@@ -1,6 +1,6 @@
 /**
  * The sandbox's ready-made things: one tenant, its two tokens, a key for each scheme. They come from a seed, so that every fresh start
- * shows the same keys, as local chains do. The default seed is public: whoever reads this file owns those keys. That
+ * shows the same keys, as local chains do. The default seed is public: every reader of this file can compute those keys. That
  * is the point of them, and the reason why nothing of value may ever be sent there.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';

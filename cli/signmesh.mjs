@@ -10,7 +10,7 @@
  * instead: there this file installs, compiles and writes nothing, and only checks that Node and Redis are new enough.
  *
  * Several processes may start at once: packages and build are made under a lock, and each takes hold by a rename at
- * its very end, so that nobody sees half of one.
+ * its end, so that no process reads an incomplete one.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -117,7 +117,7 @@ function checkPackaged() {
 // --- packages ------------------------------------------------------------------------------------------------------
 
 /**
- * The stamp lies inside node_modules, so that whoever deletes or replaces node_modules removes it too. `npm ci`
+ * The stamp lies inside node_modules, so that deleting or replacing node_modules removes it too. `npm ci`
  * deletes node_modules first and writes its own lock last: an interrupted install has neither.
  */
 async function ensurePackages() {
@@ -143,7 +143,7 @@ async function ensurePackages() {
   });
 }
 
-/** Whether an install that somebody ran by hand finished and has exactly the locked versions. */
+/** Whether a manual install finished and has exactly the locked versions. */
 function installedByNpm(lock) {
   const installed = readJson(join(root, 'node_modules', '.package-lock.json'))?.packages;
   if (!installed) return false;
@@ -413,7 +413,7 @@ function sha256(...texts) {
 }
 
 try {
-  // Before anything takes time: whoever started us may be gone when set-up is done (cli/up/parent-watch.ts).
+  // First of all: the process that started us may end before set-up does (cli/up/parent-watch.ts).
   globalThis.signmeshParentPid = process.ppid;
   await main();
 } catch (error) {

@@ -215,7 +215,7 @@ function show({ token, record }: IssuedToken, { json }: CommonFlags): void {
   note('this is the only time that the token is shown');
 }
 
-/** As whom a rotated token acts; undefined: under its own id. */
+/** The actor of a rotated token; undefined: its own id. */
 function otherActor({ id, actorId }: TokenRecord): string | undefined {
   return actorId === id ? undefined : actorId;
 }

@@ -5,7 +5,7 @@
  * it reads `current` at every use and never keeps what it read. What is remembered between uses (a memo of signatures
  * found good, say) is a variant too, so that nothing found true in one cryptography counts in the other.
  *
- * The real one is chosen until somebody chooses the model; only crypto/model/switch.ts does.
+ * The real one is the default; only crypto/model/switch.ts selects the model.
  */
 
 export type Cryptography = 'real' | 'model';
@@ -27,7 +27,7 @@ export class Variant<T> {
     variants.push(this);
   }
 
-  /** Says what stands in for the real thing in the model. */
+  /** Names what the model uses in place of real cryptography. */
   standIn(model: T): void {
     this.#model = model;
     if (chosen === 'model') this.current = model;

@@ -43,7 +43,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Where short bytes and texts are turned into each other. A short array lives in JavaScript's heap until somebody takes a
+ * Where short bytes and texts are turned into each other. A short array lives in JavaScript's heap until code takes a
  * view of it or hands it to a native function; copying it here is several times cheaper.
  */
 const desk = Buffer.alloc(32 * 1024);

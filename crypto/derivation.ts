@@ -26,7 +26,7 @@ export interface DerivationPath {
 
 /** A derived key: its distance from the parent (public), itself, and its chain code (32 bytes). */
 export interface DerivedKey {
-  /** In [0, order); zero stands for the parent itself. Public to whoever knows the chain code. */
+  /** In [0, order); zero stands for the parent itself. Public to a party that knows the chain code. */
   readonly tweak: bigint;
   readonly publicKey: Uint8Array;
   readonly chainCode: Uint8Array;

@@ -7,11 +7,11 @@
  *   Every other transcript and every proof of possession begins with it, so that nothing said in one session, attempt or
  *   cluster holds in another.
  * - An *opening* is a dealer's public part; the dealer's identity signs its transcript. An opening that a client plays
- *   has commitments only: its possession, sealing key and signature count as empty, whatever they hold.
+ *   has commitments only: its possession, sealing key and signature count as empty, even if they are set.
  * - A *sealed share* is bound to (context, sender, recipient) as associated data, and signed by its dealer, so that a
- *   complaint about it is evidence against somebody (`judgeComplaint`).
+ *   complaint about it is evidence against a node (`evaluateComplaint`).
  * - The *finish digest* covers all openings and all results; equal digests at all nodes are the echo that finds a dealer
- *   that told two nodes different things. Each node signs the session context, its own id, the digest and the result, so
+ *   that sent two nodes different openings. Each node signs the session context, its own id, the digest and the result, so
  *   that a signed result holds in its attempt alone and cannot be changed by the node that passes it on.
  *
  * All are `transcriptHash` values: injective in their parts, 32 bytes, each with a tag of its own. Sources: Pedersen
@@ -105,7 +105,7 @@ interface TranscriptInContext {
   readonly transcript: Uint8Array;
 }
 
-/** Whoever checks an opening asks for its transcript several times. */
+/** Checking an opening needs its transcript several times. */
 const openingTranscripts = new Variant(
   new WeakMap<UnsignedOpening, TranscriptInContext>(),
   new WeakMap<UnsignedOpening, TranscriptInContext>(),
@@ -193,7 +193,7 @@ export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID';
  *
  * @param identityKey the dealer's Ed25519 public key from the roster
  * @returns undefined when it holds. Only POSSESSION_INVALID is provably the dealer's own doing: a bad signature may be
- *   the work of whoever relayed it.
+ *   the fault of the process that relayed it.
  */
 export function verifyOpening(
   terms: DkgTerms,
@@ -309,11 +309,11 @@ export function decodeShare(curve: Curve, bytes: Uint8Array): bigint | undefined
 /**
  * Who is to blame for a complaint about a sealed share, from public values and the revealed key: the dealer whose signed
  * box does not open to a right share, or the recipient that complained about a good one or revealed another key.
- * Undefined when the box is not signed by the dealer: then it is evidence against nobody.
+ * Undefined when the box is not signed by the dealer: then it is evidence against no node.
  *
  * Both openings must have passed `verifyOpening`.
  */
-export function judgeComplaint(input: {
+export function evaluateComplaint(input: {
   readonly terms: DkgTerms;
   readonly dealerOpening: DealerOpening;
   readonly recipientOpening: DealerOpening;

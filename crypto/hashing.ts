@@ -48,7 +48,7 @@ const realHashes: HashFunctions = {
   hkdfSha256: realHkdf,
 };
 
-/** SHA-256 whatever cryptography is chosen, for what must not depend on the choice. 32 bytes. */
+/** SHA-256 with either cryptography, for values that must not depend on that choice. 32 bytes. */
 export function realSha256(input: Uint8Array): Uint8Array {
   return realHashes.sha256(input, input.length);
 }

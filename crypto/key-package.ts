@@ -12,7 +12,7 @@ import { assertParticipants, participantsOf, placeOf, type Sharing } from './par
 import { assertThreshold } from './polynomial.ts';
 import { combineCommitments, validateCommitments, verificationShare } from './vss.ts';
 
-/** What anybody may know of a key. All arrays are read-only by convention. */
+/** The public part of a key. All arrays are read-only by convention. */
 export interface PublicKeyPackage {
   readonly curve: Curve;
   readonly threshold: number;

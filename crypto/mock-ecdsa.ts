@@ -1,12 +1,12 @@
 /**
  * Mock threshold ECDSA: honest arithmetic with a mock nonce.
  *
- * THE NONCE IS DISCLOSED. Whoever knows k computes the group's secret key from one signature: x = (s·k − m)/r. The
+ * THE NONCE IS DISCLOSED. A party that knows k computes the group's secret key from one signature: x = (s·k − m)/r. The
  * coordinator, and every node that learns k, can do so: a key that signed once this way has no threshold security left,
  * under any scheme. This is a test double with real shares, real blame and real signatures.
  *
  * Each of t nodes deals a nonce k_j; k = Σ k_j, R = k·G, r = R.x mod q. Node i answers s_i = k⁻¹(m + r·x_i), a Shamir
- * share of s, so that any t of the n partials give s = Σ λ_i·s_i, whoever dealt the nonces. ECDSA: SEC 1 §4.1; m is the
+ * share of s, so that any t of the n partials give s = Σ λ_i·s_i, with nonces of any dealer. ECDSA: SEC 1 §4.1; m is the
  * digest as a big-endian integer modulo q.
  */
 import { Variant } from './backend.ts';

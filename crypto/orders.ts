@@ -37,7 +37,7 @@ export interface OrderTerms {
   readonly walletService: boolean;
   /** Signs only together with an order for a witness. */
   readonly needsWitness: boolean;
-  /** Milliseconds since the Unix epoch; from then on the order counts no more. */
+  /** Milliseconds since the Unix epoch; the order's expiry. */
   readonly expiresMs: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Which nodes of a cluster hold a share of a key. A node's id is its x-coordinate, whatever the others are, so that the
+ * Which nodes of a cluster hold a share of a key. A node's id is its x-coordinate, with any set of other nodes, so that the
  * ids of a key's n nodes are any n different ones; lists that say something of each node follow the ids, ascending.
  */
 import { CryptoError } from './errors.ts';

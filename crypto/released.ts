@@ -1,5 +1,5 @@
 /**
- * Whether a signature that was given out holds, for whoever watches from outside: the checkers of a simulation. With
+ * Whether a released signature verifies, for the checkers of a simulation. With
  * the real cryptography a library that shares no code with this one answers (@noble/curves); with the model, the model.
  */
 import { ed25519 } from '@noble/curves/ed25519.js';

@@ -130,7 +130,7 @@ async function main({ url, token, approver }: Settings): Promise<void> {
     const { to, value } = transaction;
     if (transaction.hash !== hash) throw new Error('the transaction has another hash than provider_tx_id');
     // Recovered from the signature.
-    if (transaction.from !== address) throw new Error('somebody else signed it');
+    if (transaction.from !== address) throw new Error('another address signed it');
     if (to !== destination || value !== wei) throw new Error('it sends something else');
   }
 

@@ -21,7 +21,7 @@ interface Event {
   readonly resource: { readonly type: string; readonly id: string };
 }
 
-/** A message that was signed longer ago may be somebody's recording. */
+/** A message that was signed longer ago may be a replay. */
 const toleranceS = 5 * 60;
 /** Ids of events that were done; a real receiver keeps them beside what it did, in one transaction. */
 const rememberedMax = 10_000;

@@ -1,5 +1,5 @@
 /**
- * What a sandbox's gateway asks of whoever runs the cluster's processes, and what it gets: the sandbox API in process
+ * What a sandbox's gateway asks of the process supervisor, and its answers: the sandbox API in process
  * terms. `signmesh up` answers it over the channel of its gateway. JSON values; times in milliseconds since the Unix epoch.
  */
 import type { FaultStatus, ReceiverBehaviour } from './engine-contract.ts';
@@ -114,7 +114,7 @@ export interface ControlFault {
   readonly field?: string;
 }
 
-/** The port of whoever asks. */
+/** The port of the caller. */
 export interface SandboxControl {
   ask<M extends ControlMethod>(method: M, takes: ControlTakes<M>): Promise<ControlGives<M>>;
 }

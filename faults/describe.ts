@@ -1,12 +1,12 @@
 /** Faults in words, for reports: "node/2 crashes before its 3rd partial_reply; back after 100 ms". */
 
 import { natures } from './engine/kinds.ts';
-import { restartAfterMsDefault } from './engine/strikes.ts';
 import { targetsOf as namesOf, processesOf } from './engine/targets.ts';
+import { restartAfterMsDefault } from './engine/trigger-orders.ts';
 import type { ProcessName } from './engine-contract.ts';
 import type { Fault } from './fault.ts';
 
-/** The processes that a fault befalls. With the size of the cluster node/* becomes every node, otherwise it stays. */
+/** The processes that a fault targets. With the size of the cluster node/* becomes every node, otherwise it stays. */
 export function targetsOf(fault: Fault, nodesTotal?: number): ProcessName[] {
   const names = namesOf(fault);
   return [...(nodesTotal === undefined ? names : processesOf(names, nodesTotal))];
@@ -27,9 +27,9 @@ function whatHappens(fault: Fault): string {
     case 'crash':
       return `${who} crashes${fault.lose_state ? ' and loses its store' : ''}`;
     case 'pause':
-      return `${who} stands still for ${fault.for_ms} ms`;
+      return `${who} pauses for ${fault.for_ms} ms`;
     case 'slow':
-      return `everything takes ${who} ${fault.by_ms} ms longer`;
+      return `every frame of ${who} takes ${fault.by_ms} ms longer`;
     case 'delay':
       return `${each} come ${lateness(fault)} ms late`;
     case 'drop':
@@ -43,7 +43,7 @@ function whatHappens(fault: Fault): string {
     case 'hold':
       return `${each} wait`;
     case 'half_open':
-      return `${who} is gone without a word`;
+      return `${who} vanishes without closing its links`;
     case 'corrupt':
       return `${each} are corrupted`;
     case 'truncate':
@@ -103,13 +103,13 @@ function whatHappens(fault: Fault): string {
     case 'rollback':
       return `the store of ${who} goes back to what it was`;
     case 'redis_gone':
-      return `Redis is away for ${fault.for_ms} ms`;
+      return `Redis is unreachable for ${fault.for_ms} ms`;
     case 'worker_stalled':
-      return `the webhook worker stands still for ${fault.for_ms} ms`;
+      return `the webhook worker pauses for ${fault.for_ms} ms`;
     case 'double_delivery':
-      return 'a job of the queue is there twice';
+      return 'the queue holds a job twice';
     case 'poison_job':
-      return 'the queue holds a job that makes no sense';
+      return 'the queue holds a malformed job';
     case 'receiver_status':
       return `the webhook receiver answers ${fault.status}`;
     case 'receiver_slow':
@@ -157,7 +157,7 @@ function whom(fault: Fault): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-/** What strikes at a point befalls the node whose frame it is. */
+/** A fault with a point targets the node that sends or receives the frame. */
 function anyOrEvery({ fault, at }: Fault): string {
   return natures[fault] !== 'frames' && at?.point !== undefined ? 'any node' : 'every node';
 }

@@ -1,7 +1,7 @@
 /**
- * What decides the fate of frames, writes and processes, as both worlds use it: the simulator asks it at every frame and
- * performs what it orders in virtual time; the live fault plane does the same with sockets and signals. Pure: time and
- * randomness are handed in, and nothing is performed here.
+ * The contract of the fault engine, which decides the fate of frames, writes and processes in both worlds. The simulator
+ * asks it at every frame and performs its orders in virtual time; the live fault plane does the same with sockets and
+ * signals. Pure: callers hand in time and randomness, and the engine performs nothing.
  */
 import type { WireEnvelope } from '../proto/wire.ts';
 import type { Fault, FaultKind } from './fault.ts';
@@ -48,9 +48,9 @@ export type Order =
       readonly loseState: boolean;
       readonly restartAfterMs: number | null;
     }
-  /** Keep a copy of what its store holds now, under this name; forget it. */
+  /** Copies the process's store under this name, or deletes that copy. */
   | { readonly kind: 'copyStore' | 'dropCopy'; readonly process: ProcessName; readonly copy: string }
-  /** It ends, and comes back with the copy in its store. */
+  /** The process ends, and restarts with the copy as its store. */
   | {
       readonly kind: 'rollBack';
       readonly process: ProcessName;
@@ -58,9 +58,9 @@ export type Order =
       readonly restartAfterMs: number;
     }
   | { readonly kind: 'pause' | 'resume'; readonly process: ProcessName }
-  /** The link of a peer carries nothing, heartbeats neither, from now on or no more. The engine holds or loses its frames. */
+  /** `on`: the link of a peer carries nothing, not even heartbeats. The engine holds or drops its frames. */
   | { readonly kind: 'silence'; readonly process: ProcessName; readonly on: boolean }
-  /** Another process asks for the link of this one with its identity, and keeps it when it gets it; or no more. */
+  /** `on`: another process connects with this one's identity, and keeps the link when it gets it. */
   | { readonly kind: 'secondProcess'; readonly process: ProcessName; readonly on: boolean }
   /** Frames that were held. */
   | {
@@ -76,7 +76,7 @@ export type Order =
   | { readonly kind: 'queue'; readonly what: 'double_delivery' | 'poison_job' }
   /** How the webhook receiver behaves from now on; undefined: well. */
   | { readonly kind: 'receiver'; readonly behaviour: ReceiverBehaviour | undefined }
-  /** For reports. `victims`: of `fired`, the processes that it hit. */
+  /** For reports. `victims`: the processes that a `fired` fault hit. */
   | {
       readonly kind: 'fired' | 'ended';
       readonly id: string;
@@ -100,7 +100,8 @@ export interface FaultStatus {
   readonly id: string;
   readonly fault: Fault;
   readonly state: 'armed' | 'holding' | 'over';
-  readonly strikes: number;
+  /** How often it triggered. */
+  readonly triggerCount: number;
   readonly armedMs: number;
   /** null: no end of its own. */
   readonly endsMs: number | null;
@@ -109,26 +110,26 @@ export interface FaultStatus {
 export interface FaultEngine {
   /** Nothing is armed: frames and writes need not be shown to it. */
   readonly idle: boolean;
-  /** Returns its id, and what is to be done at once. Throws FaultError when it makes no sense for this cluster. */
+  /** Returns its id and the orders to perform now. Throws FaultError when this cluster cannot have such a fault. */
   arm(fault: Fault, nowMs: number): { readonly id: string; readonly orders: readonly Order[] };
-  /** Removes a fault and ends what it holds; undefined: there is none of that id. */
+  /** Removes a fault and ends its effects. Undefined: no fault has that id. */
   disarm(id: string, nowMs: number): readonly Order[] | undefined;
-  /** Removes all: everything that is held is delivered, what is paused goes on. Clocks that jumped stay. */
+  /** Removes all faults: held frames are delivered, paused processes continue. Clocks that jumped stay as they are. */
   clear(nowMs: number): readonly Order[];
-  /** Those that are over stay listed for a while. */
+  /** Lists all faults; one that is over stays listed for 10 minutes. */
   list(nowMs: number): readonly FaultStatus[];
-  /** A step of a scenario begins, for triggers that name it. */
+  /** Reports that a step of the scenario begins: it starts the faults whose trigger names it. */
   step(name: string, nowMs: number): readonly Order[];
   frame(frame: FrameInTransit, nowMs: number): FrameVerdict;
   /** A process is about to write to its store; `write` of the coordinator and of nodes. */
   write(process: ProcessName, nowMs: number): WriteVerdict;
   /** Whether reads of this process fail now. */
   readsFail(process: ProcessName, nowMs: number): boolean;
-  /** When it wants to be woken, in ms of the clock that is handed in; Infinity: not at all. */
+  /** When to call `wake` next, in ms of the caller's clock. Infinity: no wake is due. */
   nextWakeMs(): number;
   wake(nowMs: number): readonly Order[];
-  /** Clocks that jumped are right again: whoever calls has set them himself. */
+  /** Forgets clock jumps: the caller has set the clocks right. */
   rightClocks(): void;
-  /** A link came up anew: what was held of the old one is lost. */
+  /** Reports that a link was replaced: held frames of the old link are lost. */
   linkDown(peer: ProcessName): void;
 }

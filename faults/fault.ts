@@ -3,20 +3,20 @@
  * the live fault plane; its field names are those of the files. docs/faults.md is made from it.
  *
  * A fault has a target, a trigger (`at`), a probability, a count and a duration. Without `at` it begins when it is armed.
- * A trigger by time makes it begin then. A trigger by point lets it strike at the nth such frame.
+ * A trigger by time sets when it begins. A trigger by point fires it at the nth such frame.
  *
- * - Faults of a process, a clock, Redis or the queue strike once, or `count` times when triggered by a point.
+ * - Faults of a process, a clock, Redis or the queue trigger once, or `count` times when a point triggers them.
  * - Faults of links, byzantine faults, and those of stores and receivers hold for as long as they are armed: `for_ms`, or
- *   `count` strikes, or until they are removed. With a point they touch those frames alone; with its `nth` and neither
- *   `count` nor `for_ms` the nth alone. What holds whatever passes (partition, half_open, stores, receivers) begins with
- *   the point's frame instead.
+ *   `count` triggers, or until they are removed. With a point they touch those frames alone; with its `nth` and neither
+ *   `count` nor `for_ms` the nth alone. A fault that does not touch single frames (partition, half_open, stores,
+ *   receivers) begins with the point's frame instead.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
 import { points } from './points.ts';
 import { refusalCodes } from './refusal-codes.ts';
 import { Closed, OneOf } from './schema-kit.ts';
 
-/** Who a fault befalls. `node/*`: every node. */
+/** Names of the processes that a fault can target. `node/*`: every node. */
 export const processPattern = '^(node/([1-9][0-9]?|100|\\*)|coordinator|gateway|worker|redis|receiver)$';
 
 const Process = Type.String({
@@ -50,8 +50,8 @@ const common = {
     Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'its name in reports; given if missing' }),
   ),
   at: Type.Optional(Trigger),
-  probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'of each strike; 1 by default' })),
-  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'strikes, at most' })),
+  probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'of each trigger; 1 by default' })),
+  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'how often it triggers, at most' })),
   for_ms: Type.Optional(PositiveMs('how long it holds')),
 };
 const onProcess = { target: Type.Union([Process, Type.Array(Process, { minItems: 1, maxItems: 100 })]) };
@@ -94,12 +94,12 @@ export const faultSchemas = {
   pause: kind(
     'pause',
     { ...onProcess, for_ms: PositiveMs('how long') },
-    'the process stands still, as by SIGSTOP, and goes on',
+    'the process stops running, as by SIGSTOP, and then continues',
   ),
   slow: kind(
     'slow',
     { ...onProcess, by_ms: PositiveMs('added to every frame to and from it') },
-    'everything takes it longer',
+    'every frame to and from it takes longer',
   ),
 
   delay: kind(
@@ -129,13 +129,13 @@ export const faultSchemas = {
   partition: kind(
     'partition',
     onLink,
-    'nothing passes; what was sent waits; the link dies when heartbeats are missed for too long',
+    'nothing passes; frames wait; the link closes when heartbeats are missing for too long',
   ),
   hold: kind('hold', onLink, 'frames wait until the fault ends, and then arrive in order; heartbeats pass'),
   half_open: kind(
     'half_open',
     onProcess,
-    'the peer is gone without a word: frames are lost until heartbeats notice it',
+    'the peer vanishes without closing its link: frames are lost until missing heartbeats reveal it',
   ),
   corrupt: kind('corrupt', onLink, 'a byte of the frame is changed: the receiver closes the link'),
   truncate: kind('truncate', onLink, 'the frame is cut in two: the receiver closes the link'),
@@ -171,16 +171,16 @@ export const faultSchemas = {
   bad_partial: kind('bad_partial', onNode, 'its partial signatures are wrong'),
   equivocate: kind('equivocate', onNode, 'the dealer shows another opening when it is asked again'),
   withhold: kind('withhold', onNode, 'it does not answer'),
-  stale_replay: kind('stale_replay', onNode, 'it sends again what it sent in an earlier attempt or session'),
+  stale_replay: kind('stale_replay', onNode, 'it repeats a frame of an earlier attempt or session'),
   false_report: kind(
     'false_report',
     { ...onNode, about: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })) },
-    'it complains of an honest dealer, or reports another key',
+    'it complains about an honest dealer, or reports another key',
   ),
   false_refusal: kind(
     'false_refusal',
     { ...onNode, code: OneOf(refusalCodes, 'the code of its refusal; it answers the requests that can be refused so') },
-    'it refuses a request that it could follow',
+    'it refuses a request that it could serve',
   ),
   early_confirm: kind('early_confirm', onNode, 'it confirms a key before it was asked to'),
   bad_nonces: kind(
@@ -211,7 +211,7 @@ export const faultSchemas = {
         ),
       ),
     },
-    'the coordinator asks for partial signatures of what no gateway ordered',
+    'the coordinator asks for partial signatures that no gateway ordered',
   ),
   other_scheme: kind(
     'other_scheme',
@@ -268,7 +268,7 @@ export const faultSchemas = {
   second_process: kind(
     'second_process',
     onNode,
-    'another process with the node’s identity asks for its link, and says nothing once it has it',
+    'another process with the node’s identity connects in its place, and then stays silent',
   ),
 
   clock_skew: kind(
@@ -282,8 +282,8 @@ export const faultSchemas = {
     'its clock jumps, once and for good',
   ),
 
-  store_lost: kind('store_lost', onProcess, 'a write is lost before it takes hold, and its answer never comes'),
-  store_unanswered: kind('store_unanswered', onProcess, 'a write takes hold, and its answer is lost'),
+  store_lost: kind('store_lost', onProcess, 'a write is lost before it is stored, and gets no answer'),
+  store_unanswered: kind('store_unanswered', onProcess, 'a write is stored, and its answer is lost'),
   store_slow: kind('store_slow', { ...onProcess, by_ms: PositiveMs('added to every write') }, 'writes take longer'),
   store_failing: kind('store_failing', onProcess, 'reads and writes fail'),
   rollback: kind(
@@ -292,20 +292,28 @@ export const faultSchemas = {
       ...onProcess,
       restart_after_ms: Type.Optional(Ms('down for so long; 100 by default')),
     },
-    'the process ends and comes back with what its store held when the fault was armed; that of the coordinator is Redis',
+    'the process ends and restarts with its store as it was when the fault was armed; the coordinator’s store is Redis',
   ),
-  redis_gone: kind('redis_gone', { for_ms: PositiveMs('how long') }, 'Redis is away, and comes back with what it had'),
+  redis_gone: kind(
+    'redis_gone',
+    { for_ms: PositiveMs('how long') },
+    'Redis is unreachable, and comes back with its data',
+  ),
 
-  worker_stalled: kind('worker_stalled', { for_ms: PositiveMs('how long') }, 'the webhook worker stands still'),
-  double_delivery: kind('double_delivery', {}, 'a job of the queue is there twice'),
-  poison_job: kind('poison_job', {}, 'the queue holds a job that makes no sense'),
+  worker_stalled: kind(
+    'worker_stalled',
+    { for_ms: PositiveMs('how long') },
+    'the webhook worker stops running for that time',
+  ),
+  double_delivery: kind('double_delivery', {}, 'the queue holds a job twice'),
+  poison_job: kind('poison_job', {}, 'the queue holds a malformed job'),
   receiver_status: kind(
     'receiver_status',
     { status: Type.Integer({ minimum: 100, maximum: 599 }) },
     'the webhook receiver answers with this status',
   ),
   receiver_slow: kind('receiver_slow', { by_ms: PositiveMs('before it answers') }, 'the webhook receiver is slow'),
-  receiver_reset: kind('receiver_reset', {}, 'the webhook receiver cuts the connection'),
+  receiver_reset: kind('receiver_reset', {}, 'the webhook receiver resets the connection'),
 
   force_receipt: kind(
     'force_receipt',
@@ -319,7 +327,7 @@ export type FaultOf<K extends FaultKind> = Static<(typeof faultSchemas)[K]>;
 export type Fault = { [K in FaultKind]: FaultOf<K> }[FaultKind];
 export const faultKinds = Object.keys(faultSchemas) as readonly FaultKind[];
 
-/** What byzantine nodes do: of these alone a node may be blamed. */
+/** Faults of byzantine nodes. A node may be blamed for these only. */
 export const byzantineKinds = [
   'bad_share',
   'bad_commitment',
@@ -334,7 +342,7 @@ export const byzantineKinds = [
   'bad_nonces',
 ] as const satisfies readonly FaultKind[];
 
-/** What a malicious coordinator does: it may then blame whom it lied to. */
+/** Faults of a malicious coordinator. It may then blame the nodes to which it lied. */
 export const coordinatorKinds = [
   'other_message',
   'false_order',
@@ -352,5 +360,5 @@ export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_unanswered: 'a live store cannot be made to lose one answer',
   store_slow: 'a live store cannot be slowed for one process',
   store_failing: 'a live store cannot be made to fail for one process; redis_gone can',
-  rollback: 'a live store goes back with all others alone, by a snapshot',
+  rollback: 'live stores roll back together only, by a snapshot',
 };

@@ -31,7 +31,7 @@ function decoded(request: Uint8Array) {
   try {
     return fromBinary(InitiateSigningRequestSchema, request);
   } catch {
-    // Whoever receives it says so.
+    // The receiver reports it.
     return undefined;
   }
 }

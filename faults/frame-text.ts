@@ -28,7 +28,7 @@ import type { WireBody, WireEnvelope } from '../proto/wire.ts';
 
 const textMax = 160;
 
-/** One line of at most 160 characters. Never throws, whatever the frame holds. */
+/** One line of at most 160 characters. Never throws, for any frame. */
 export function frameText({ message }: WireEnvelope): string {
   const words = wordsOf(message.body as WireBody, message.attempt);
   // Ids are the callers' own: a control character would break the line.

@@ -1,5 +1,5 @@
 /**
- * The points of the protocol at which a fault may strike: the kinds of frames, by their names in scenarios, in the API
+ * The points of the protocol at which a fault can trigger: the kinds of frames, by their names in scenarios, in the API
  * and in reports. Every frame passes between the coordinator and one other process, since the cluster is a star.
  */
 import type { WireCase } from '../proto/wire.ts';

@@ -1,5 +1,5 @@
 /**
- * What is seen of a run, for reports: the same in both worlds. Public values only: no share, nonce, token or secret is in
+ * The events of a run, for reports: the same in both worlds. Public values only: no share, nonce, token or secret is in
  * any of them. Times are milliseconds of scenario time, which begins at 0.
  */
 import type { FaultKind } from './fault.ts';
@@ -23,7 +23,7 @@ export type RunEvent =
       readonly text: string;
       readonly faults: readonly string[];
     }
-  /** An actor told of something. */
+  /** An actor emitted an event. */
   | {
       readonly kind: 'actor';
       readonly atMs: number;
@@ -52,7 +52,7 @@ export type RunEvent =
       readonly atMs: number;
       readonly id: string;
       readonly fault: FaultKind;
-      /** Process names: what it is meant for; of a strike those that it hit. */
+      /** Process names: the fault's targets; when it fires, the processes that it hit. */
       readonly targets: readonly string[];
       readonly what: 'armed' | 'fired' | 'ended';
       readonly text: string;

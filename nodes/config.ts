@@ -1,5 +1,5 @@
 /**
- * What a node process is told at start. The command line reads it from the environment and the data directory; here it is
+ * The configuration of a node process. The command line reads it from the environment and the data directory; here it is
  * only checked, so that a wrong one is refused before anything is opened.
  */
 import { equalBytes } from '../crypto/bytes.ts';

@@ -88,7 +88,7 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
   };
 }
 
-/** The system first, so that what became true is still told; the store last, when nobody writes any more. */
+/** The system first, so that answers of stored changes still leave; the store last, when all writes are done. */
 async function shutDown(
   system: LiveSystem<NodeMessage, NodeWrite, NodeRecord>,
   link: LinkClient<WireMessage>,

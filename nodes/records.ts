@@ -8,7 +8,7 @@
  * - `intent/<tenant>/<bucket>`: what was signed for some of the tenant's intents.
  *
  * Records are secret: the live store encrypts each at rest (key-store.ts). Tenant and session hold no "/", so that no
- * two pairs share a key; whoever makes a key has checked that (`isRecordName`).
+ * two pairs share a key; the code that makes a key checks that (`isRecordName`).
  */
 import { sessionIdPattern } from '../proto/limits.ts';
 

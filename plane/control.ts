@@ -1,6 +1,5 @@
 /**
- * Answers what a sandbox's gateway asks (faults/control.ts), over the plane and whoever runs the processes. What changes
- * the whole cluster is done one after the other.
+ * Answers what a sandbox's gateway asks (faults/control.ts), over the plane and the process supervisor. Changes of the whole cluster run one after the other.
  */
 import {
   type ControlAnswer,
@@ -24,9 +23,9 @@ export interface PlaneControlOptions {
   readonly snapshots: SnapshotControl | undefined;
 }
 
-/** A process that is crashed and not told when to come back. */
+/** A process that crashes without a given restart time. */
 const restartAfterMs = 100;
-/** A node that cannot reach the coordinator (a fault may see to that) is up all the same. */
+/** A node that cannot reach the coordinator (a fault may cause that) still counts as up. */
 const linkedWithinMs = 1000;
 /** What happens to the gateway that asks, happens when it has its answer. */
 const afterAnswerMs = 50;
@@ -51,7 +50,11 @@ export class PlaneControl implements SandboxControl {
       'faults.create': ({ fault, expiresInMs }) => {
         const { id } = fault;
         if (id !== undefined && plane.list().some((armed) => armed.id === id && armed.state !== 'over')) {
-          throw new ControlError({ code: 'conflict', field: 'id', message: `there is a fault ${id} already` });
+          throw new ControlError({
+            code: 'conflict',
+            field: 'id',
+            message: `a fault ${id} exists already: choose another id, or remove that fault`,
+          });
         }
         return { fault: this.#armed(() => plane.arm(fault, expiresInMs)) };
       },
@@ -107,7 +110,7 @@ export class PlaneControl implements SandboxControl {
       const where = typeof field === 'string' ? field : typeof path === 'string' ? path : undefined;
       throw new ControlError({
         code: 'invalid',
-        message: typeof message === 'string' ? message : 'the fault makes no sense here',
+        message: typeof message === 'string' ? message : 'this cluster cannot have this fault',
         ...(where !== undefined && { field: where }),
       });
     }
@@ -139,14 +142,14 @@ export class PlaneControl implements SandboxControl {
         code: 'conflict',
         field: 'action',
         message:
-          'the gateway answers this API: paused, nobody could resume it. Use a pause fault, which ends by itself',
+          'the gateway answers this API: when it is paused, it cannot be resumed. Use a pause fault, which ends after its time',
       });
     }
     if (takes.action === 'crash' && takes.restartAfterMs === null) {
       throw new ControlError({
         code: 'conflict',
         field: 'restart_after_ms',
-        message: 'the gateway answers this API: down for good, nobody could restart it. Say when it comes back',
+        message: 'the gateway answers this API: when it stays down, it cannot be restarted. Give a restart time',
       });
     }
     setTimeout(() => this.#do(takes, status).catch(() => undefined), afterAnswerMs);
@@ -195,7 +198,7 @@ export class PlaneControl implements SandboxControl {
       throw new ControlError({
         code: 'invalid',
         field: 'by_ms',
-        message: 'the clock goes forward, by 100 years in all',
+        message: 'the clock only goes forward, and by 100 years in all',
       });
     }
     await this.#plane.setClock(offsetMs);

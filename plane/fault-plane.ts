@@ -31,7 +31,7 @@ export interface FaultPlaneOptions {
   readonly say: (line: string) => void;
 }
 
-/** Timers do not wait longer; then they look again. */
+/** Timers wait at most this long, then check again. */
 const wakeWithinMs = 60_000;
 const linkPollMs = 2;
 const rememberedMax = 1_000;
@@ -61,21 +61,21 @@ export class FaultPlane {
     this.#seconds = new SecondProcesses(options);
     this.#proxy = new LinkProxy({
       upstreamUrl: options.coordinatorUrl,
-      judge: {
+      evaluator: {
         get idle() {
           return engine.idle;
         },
-        judge: (frame): FrameVerdict => engine.frame(frame, nowMs()),
+        evaluate: (frame): FrameVerdict => engine.frame(frame, nowMs()),
         perform: (orders) => this.#perform(orders),
       },
       watcher: {
         passed: (head, message) => this.recorder.passed(head, message),
-        judged: (head, envelope, verdict) => {
-          this.recorder.judged(head, envelope, verdict);
+        evaluated: (head, envelope, verdict) => {
+          this.recorder.evaluated(head, envelope, verdict);
           // It may have set off what ends by itself.
           this.#rearm();
         },
-        knock: (peer) => this.#knock(peer),
+        connecting: (peer) => this.#connecting(peer),
         link: (peer, up, why) => this.recorder.process(peer, up ? 'linkUp' : 'linkDown', why),
       },
     });
@@ -215,7 +215,7 @@ export class FaultPlane {
       throw new ControlError({
         code: 'unsupported',
         field: 'restart_after_ms',
-        message: 'the gateway answers this API: down for good, nobody could restart it. Say when it comes back',
+        message: 'the gateway answers this API: when it stays down, it cannot be restarted. Give a restart time',
       });
     }
     if (!this.#options.ownsRedis && (fault.fault === 'redis_gone' || targetsOf(fault).includes('redis'))) {
@@ -326,7 +326,7 @@ export class FaultPlane {
   }
 
   /** What was held of the old link is lost with it, and a half-open one has been noticed. */
-  #knock(peer: string): void {
+  #connecting(peer: string): void {
     if (this.#engine.idle) return;
     this.#engine.linkDown(peer);
     this.#perform(this.#engine.wake(nowMs()));

@@ -1,5 +1,5 @@
 /**
- * What a WebSocket message of the wire holds, seen from outside: of each frame who says what kind of thing to whom, and
+ * What a WebSocket message of the wire holds, seen from outside: of each frame its sender, receiver and kind, and
  * how long it is. Written by hand against the wire format of protobuf, since every message of an idle cluster passes
  * here: a whole decoding would cost twenty times as much. Bodies are skipped.
  */
@@ -80,7 +80,7 @@ function textOf(bytes: Buffer, begin: number, end: number): string {
   return bytes.toString('latin1', begin, end);
 }
 
-/** Numbers up to 2^53: larger ones (none of those that are looked at) lose their last bits. */
+/** Numbers up to 2^53: larger ones (no field read here has them) lose their last bits. */
 function readVarint(bytes: Buffer, cursor: Cursor): boolean {
   let factor = 1;
   let value = 0;

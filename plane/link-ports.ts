@@ -1,27 +1,27 @@
-/** What the proxy of links needs of others: who decides what becomes of frames, and who is told of what passes. */
+/** The ports of the link proxy: one decides the fate of frames, one observes what passes. */
 import type { FrameInTransit, FrameVerdict, Order } from '../faults/engine-contract.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
 import type { FrameHead } from './frame-scan.ts';
 
-/** Who decides what becomes of frames. */
-export interface FrameJudge {
+/** Decides the fate of frames. */
+export interface FrameEvaluator {
   /** Frames need not be shown. */
   readonly idle: boolean;
-  judge(frame: FrameInTransit): FrameVerdict;
+  evaluate(frame: FrameInTransit): FrameVerdict;
   /** What a verdict ordered, once its arrivals are on their way. */
   perform(orders: readonly Order[]): void;
 }
 
-/** Who is told of what passes. None of these may throw. */
+/** Observes what passes. No method may throw. */
 export interface LinkWatcher {
-  /** It passed as it was. `message`: the whole WebSocket message, lent for the moment. */
+  /** It passed unchanged. `message`: the whole WebSocket message, valid during the call. */
   passed(head: FrameHead, message: Buffer): void;
-  /** It was judged. */
-  judged(head: FrameHead, envelope: WireEnvelope, verdict: FrameVerdict): void;
+  /** It was evaluated. */
+  evaluated(head: FrameHead, envelope: WireEnvelope, verdict: FrameVerdict): void;
   /** A peer opens a link anew: it has given up the one before. */
-  knock(peer: string): void;
+  connecting(peer: string): void;
   link(peer: string, up: boolean, why: string): void;
 }
 
-/** More than any party of the link takes: what is too large is refused by whom it is meant for. */
+/** More than any party of the link takes: the receiver refuses a message that is too large. */
 export const proxyMessageBytesMax = 64 * 1024 * 1024;

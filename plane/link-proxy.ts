@@ -1,18 +1,17 @@
 /**
  * Stands between the coordinator and its peers: nodes and gateways connect here, and each connection has one of its own
- * to the coordinator (proxied-link.ts). While nothing is armed messages pass as they are; else every frame's fate is the
- * judge's. The processes on both ends know nothing of it: the handshake, heartbeats and close codes pass as well.
+ * to the coordinator (proxied-link.ts). While nothing is armed messages pass as they are; otherwise the evaluator decides every frame's fate. The processes on both ends do not notice the proxy: the handshake, heartbeats and close codes pass as well.
  */
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { WireEnvelope } from '../proto/wire.ts';
-import { type FrameJudge, type LinkWatcher, proxyMessageBytesMax } from './link-ports.ts';
+import { type FrameEvaluator, type LinkWatcher, proxyMessageBytesMax } from './link-ports.ts';
 import { ProxiedLink } from './proxied-link.ts';
 
 export interface LinkProxyOptions {
   /** ws://host:port of the coordinator; it may come later. */
   readonly upstreamUrl: string;
-  readonly judge: FrameJudge;
+  readonly evaluator: FrameEvaluator;
   readonly watcher: LinkWatcher;
 }
 
@@ -85,9 +84,9 @@ export class LinkProxy {
   }
 
   #accept(ws: WebSocket): void {
-    const { upstreamUrl, judge, watcher } = this.#options;
+    const { upstreamUrl, evaluator, watcher } = this.#options;
     const link: ProxiedLink = new ProxiedLink(ws, upstreamUrl, {
-      judge,
+      evaluator,
       watcher,
       isSilent: (peer) => this.#silent.has(peer) || this.#silent.has('coordinator'),
       onEnd: () => this.#links.delete(link),

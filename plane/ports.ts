@@ -1,5 +1,5 @@
 /**
- * What the plane needs of whoever runs the processes. Processes are named as in faults: "node/3", "coordinator",
+ * What the plane needs of the process supervisor. Processes are named as in faults: "node/3", "coordinator",
  * "gateway", "worker" (all workers), "redis".
  */
 import type { NodeStatus, SnapshotStatus } from '../faults/control.ts';
@@ -17,9 +17,9 @@ export interface ProcessControl {
   list(): readonly ProcessStatus[];
   /** SIGKILL at once; resolves when it is gone. One that is down already stays so for the time that is given now. */
   crash(process: string, crash: Crash): Promise<void>;
-  /** Ends what runs, in order; resolves when its successor is ready. Goes on with what is paused. */
+  /** Ends what runs, in order; resolves when its successor is ready. Resumes a paused process. */
   restart(process: string): Promise<void>;
-  /** SIGSTOP. False: it is not there. */
+  /** SIGSTOP. False: the process does not exist. */
   pause(process: string): boolean;
   /** SIGCONT. */
   resume(process: string): void;
@@ -42,6 +42,6 @@ export interface SnapshotControl {
   /** Rejects with not_found. `clockOffsetMs`: as it was. */
   restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }>;
   delete(id: string): SnapshotStatus;
-  /** Everything but access tokens is forgotten; the ready-made keys are made again. */
+  /** Deletes everything but access tokens; makes the ready-made keys again. */
   reset(): Promise<void>;
 }

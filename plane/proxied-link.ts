@@ -14,11 +14,11 @@ import type { Arrival } from '../faults/engine-contract.ts';
 import { decodeFrames, decodeHandshake, encodeFrame, type WireEnvelope } from '../proto/wire.ts';
 import { damaged } from './damage.ts';
 import { type FrameHead, scanFrames } from './frame-scan.ts';
-import { type FrameJudge, type LinkWatcher, proxyMessageBytesMax } from './link-ports.ts';
+import { type FrameEvaluator, type LinkWatcher, proxyMessageBytesMax } from './link-ports.ts';
 import { Pipe } from './pipe.ts';
 
 export interface ProxiedLinkOptions {
-  readonly judge: FrameJudge;
+  readonly evaluator: FrameEvaluator;
   readonly watcher: LinkWatcher;
   readonly isSilent: (peer: string) => boolean;
   readonly onEnd: () => void;
@@ -158,7 +158,7 @@ export class ProxiedLink {
   #hello(data: Buffer, isBinary: boolean): void {
     if (this.peer === '') {
       this.peer = peerOf(data);
-      if (this.peer !== '') this.#options.watcher.knock(this.peer);
+      if (this.peer !== '') this.#options.watcher.connecting(this.peer);
     }
     if (this.#isSilent) this.#heldHello = data;
     else if (this.#up?.readyState === WebSocket.OPEN) this.#up.send(data, { binary: isBinary }, ignore);
@@ -179,9 +179,9 @@ export class ProxiedLink {
   #frames(direction: Direction, data: Buffer): void {
     const pipe = this.#pipe(direction);
     if (pipe === undefined) return;
-    const { judge, watcher } = this.#options;
+    const { evaluator, watcher } = this.#options;
     const heads = scanFrames(data);
-    if (judge.idle || heads === undefined) {
+    if (evaluator.idle || heads === undefined) {
       pipe.put(data);
       for (const head of heads ?? []) watcher.passed(head, data);
       return;
@@ -197,27 +197,27 @@ export class ProxiedLink {
       const head = heads[index];
       // What the process sent after it died was never sent.
       if (head === undefined || (this.#phase as string) === 'ended') return;
-      this.#judged(direction, pipe, head, envelope, data.subarray(head.begin, head.end));
+      this.#evaluated(direction, pipe, head, envelope, data.subarray(head.begin, head.end));
     }
   }
 
-  #judged(direction: Direction, pipe: Pipe, head: FrameHead, envelope: WireEnvelope, bytes: Buffer): void {
-    const { judge, watcher } = this.#options;
+  #evaluated(direction: Direction, pipe: Pipe, head: FrameHead, envelope: WireEnvelope, bytes: Buffer): void {
+    const { evaluator, watcher } = this.#options;
     const { point } = head;
-    const verdict = judge.judge({ peer: this.peer, direction, point, envelope });
+    const verdict = evaluator.evaluate({ peer: this.peer, direction, point, envelope });
     const { arrivals, orders } = verdict;
     for (const arrival of arrivals) {
       pipe.put(bytesOf(arrival, envelope, bytes), arrival.afterMs, arrival.unordered === true);
     }
-    watcher.judged(head, envelope, verdict);
-    if (orders.length > 0) judge.perform(orders);
+    watcher.evaluated(head, envelope, verdict);
+    if (orders.length > 0) evaluator.perform(orders);
   }
 
   #closed(ws: WebSocket, closed: Closed): void {
     if (this.#phase === 'ended') return;
     if (this.#isSilent) {
       this.#heldCloses.set(ws, closed);
-      // Nobody is left to hear of it.
+      // No receiver is left.
       if (this.#heldCloses.size === 2) this.#end('silence');
       return;
     }

@@ -35,7 +35,7 @@ export class Recorder {
     this.#frame(head, atOnce, none, this.#mayDecode() ? textOf(head, message) : frameWords[head.point]);
   }
 
-  judged(head: FrameHead, envelope: WireEnvelope, { arrivals, faults }: FrameVerdict): void {
+  evaluated(head: FrameHead, envelope: WireEnvelope, { arrivals, faults }: FrameVerdict): void {
     const afterMs = arrivals.map((arrival) => arrival.afterMs);
     this.#frame(head, afterMs, faults, frameText(envelope));
   }

@@ -1,6 +1,6 @@
 /**
  * What the plane saw, in a ring: the newest events of the run, each at a position that never changes. Older ones make
- * room, and whoever reads on from before them is told so. A session's transcript is what the ring still has of it.
+ * room, and a reader that continues before them gets `lost`. A session's transcript is what the ring still has of it.
  */
 import type { TranscriptFrame } from '../faults/control.ts';
 import type { RunEvent } from '../faults/recording.ts';
@@ -48,7 +48,7 @@ export class Recording {
     return { frames: frames.reverse(), truncated: this.#oldest > 0 };
   }
 
-  /** Everything is forgotten; positions go on. */
+  /** Removes all events; positions continue. */
   clear(): void {
     this.#ring.length = 0;
     this.#cleared = this.#added;

@@ -5,7 +5,7 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { requestFieldsMax } from './limits.ts';
 
-/** Without fields that the contract does not know: nobody reads them. Throws when the bytes do not decode, or hold too much. */
+/** Drops fields that the contract does not know. Throws when the bytes do not decode, or hold too much. */
 export function decodeRequest<D extends DescMessage>(schema: D, bytes: Uint8Array): MessageShape<D> {
   if (hasTooManyFields(schema, bytes)) throw new RangeError(`more than ${requestFieldsMax} fields in one message`);
   return fromBinary(schema, bytes, { readUnknownFields: false });

@@ -2,7 +2,7 @@
  * The event log of a tenant: one stream, two writers (the gateway's tenant store, the coordinator's session store). What
  * both must agree on is here: the keys, the tokens of an event, and the one way to append it, as a piece of Lua. Whoever
  * changes something that has an event puts this piece into the script that makes the change. So change, event and
- * sequence are one step, and the sequence has no holes, whoever writes.
+ * sequence are one step, and the sequence has no gaps, with any writer.
  *
  * What is kept: the last 1,000,000 events of a tenant and those of the last 30 days before its newest one, whichever is
  * less; trimmed by the way, a bounded number at a time. Time is counted from the events themselves: clocks differ.

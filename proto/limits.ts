@@ -43,5 +43,5 @@ export const dkgLifetimeMs = 10 * 60_000;
 export const retentionMs = 30 * 24 * 3_600_000;
 /** How long an order of a gateway counts: as long as the guard of its intent may stand. */
 export const orderLifetimeMs = retentionMs + pendingLifetimeMs;
-/** How long a call waits for nodes that are away. */
+/** How long a call waits for unreachable nodes. */
 export const nodesWaitMs = 10_000;

@@ -156,7 +156,7 @@ export const reasonCodes = {
 
   NODES_UNAVAILABLE: {
     state: S.BACKEND_FAILED,
-    text: 'Nodes that the call needs are away; the message names them. A step for one node or pair leaves the session as it was: repeat it.',
+    text: 'Nodes that the call needs are unreachable; the message names them. A step for one node or pair leaves the session as it was: repeat it.',
     helps: 'resume',
   },
   QUORUM_UNAVAILABLE: { state: S.BACKEND_FAILED, text: 'Fewer nodes than the threshold can sign.', helps: 'resume' },

@@ -2,7 +2,7 @@
  * The codec of the internal wire: frames and handshake steps to bytes and back.
  *
  * One WebSocket message carries one or more frames, each behind its length as a varint (protobuf's delimited form), so
- * that a burst costs one system call. Bytes from a peer are data: whatever does not decode throws WireError, nothing else.
+ * that a burst costs one system call. Bytes from a peer are data: bytes that do not decode throw WireError, and nothing else throws.
  */
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { BinaryReader } from '@bufbuild/protobuf/wire';

@@ -72,10 +72,10 @@ interface Waiting extends CallUnderWay {
 export class Calls {
   readonly #ports: CallPorts;
   readonly #waiting = new Map<bigint, Waiting>();
-  /** Made while the gateway stands still: it reads them when it goes on. */
+  /** Made while the gateway is paused: it reads them when it continues. */
   #unread: (() => void)[] = [];
   #last = 0n;
-  /** What the gateway is called: every start of it by another name, so that an answer to an earlier one finds nobody. */
+  /** The gateway's name: another for every start, so that an answer to an earlier start finds no receiver. */
   address = 'gateway/sim';
   #starts = 1;
 

@@ -7,7 +7,7 @@ import type { Runnable, Task } from './virtual-time.ts';
 // biome-ignore lint/suspicious/noExplicitAny: behaviours of different states in one list
 export type AnyBehaviour<M, W, R> = Behaviour<any, M, W, R>;
 
-/** Whoever runs the actor. */
+/** The host of the actor. */
 export interface Turns<M, W, R> {
   /** The next input. */
   turn(cell: Cell<M, W, R>): void;

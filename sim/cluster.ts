@@ -101,7 +101,7 @@ export class SimCluster {
     this.crash(nodeName(id));
   }
 
-  /** Whether a node's process is up, be it that it stands still. */
+  /** Whether a node's process is up; a paused one counts as up. */
   isNodeUp(id: number): boolean {
     return this.stateOf(nodeName(id)) !== 'down';
   }
@@ -152,7 +152,7 @@ export class SimCluster {
     return this.#world.processes.clockOffsetMs(process);
   }
 
-  /** Every clock goes forward. Timers do not hear of it, and virtual time stands still. */
+  /** Sets every clock forward. Timers do not notice, and virtual time does not pass. */
   advance(byMs: number): void {
     const { processes, recorder } = this.#world;
     processes.advance(byMs);

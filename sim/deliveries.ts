@@ -199,7 +199,7 @@ export class Deliveries {
     time.after(latencyMs, () => {
       const { status = 200, slowMs = 0, reset = false } = this.#behaviour ?? {};
       const receiver = stateOf('receiver');
-      // Whoever does not answer in time has not answered.
+      // A late answer counts as none.
       const silent = receiver === 'paused' || slowMs >= deliveryTimeoutMs;
       const given = receiver === 'down' || reset || silent ? 0 : status;
       const tookMs = silent ? deliveryTimeoutMs : slowMs;

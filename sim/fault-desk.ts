@@ -30,7 +30,7 @@ export interface DeskPorts {
     what: 'armed' | 'fired' | 'ended',
     /** In words. */
     text: string,
-    /** Whom a strike hit. */
+    /** The processes that a trigger hit. */
     victims?: readonly ProcessName[],
   ) => void;
 }

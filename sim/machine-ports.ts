@@ -1,4 +1,4 @@
-/** What a simulated process asks of the world around it: time, its store, a way to others, and somebody who looks. */
+/** The ports of a simulated process: time, its store, links to others, and an observer. */
 import type { ActorEvent, Address, Envelope, Refusal, UndeliveredReason, WriteOutcome } from '../actors/contract.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -7,7 +7,7 @@ export type Unavailable = Extract<Refusal<never>, { kind: 'unavailable' }>;
 /** What a read found, or why it found nothing out. */
 export type Found<R> = { readonly record: R | undefined } | Unavailable;
 
-/** A store that answers later, in virtual time; to a process that is gone it may answer, and nobody listens. */
+/** A store that answers later, in virtual time; answers to a process that has ended are dropped. */
 export interface LaterStore<W, R> {
   load(key: string, answer: (found: Found<R>) => void): void;
   write(write: W, answer: (outcome: WriteOutcome<R> | Unavailable) => void): void;
@@ -24,7 +24,7 @@ export interface World<M> {
   /** Takes a message to another machine; undefined: it is on its way. */
   carry(envelope: Envelope<M>): UndeliveredReason | undefined;
   observe(address: Address, event: ActorEvent): void;
-  /** After every step, with the actor's new state; only if somebody looks. */
+  /** After every step, with the actor's new state; only if there is an observer. */
   readonly stepped: ((address: Address, state: unknown) => void) | undefined;
   /** An actor threw. undefined: the world throws too. */
   readonly bug: ((address: Address, error: unknown) => void) | undefined;

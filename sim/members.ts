@@ -111,7 +111,7 @@ function storeOf<W, R>(ports: MemberPorts<W, R>, redis: Redis | undefined, isAli
   return storeSide({ time, store, latencyMs: storeLatencyMs, isAlive, verdict, readsFail, redis, wrote });
 }
 
-/** Tells a gateway that its call has no response; other messages have nobody to tell. */
+/** Tells a gateway that its call has no response; other messages have no caller. */
 export function answerError(
   send: (envelope: Envelope<WireMessage>) => unknown,
   { from, message }: Envelope<CoordinatorMessage>,

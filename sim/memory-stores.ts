@@ -89,7 +89,7 @@ export interface MemoryCoordinatorStore {
   nextEndMs(): number;
   /** All that it holds. */
   snapshot(): CoordinatorSnapshot;
-  /** What it shall hold. Fences stay as they are, so that whoever was fenced stays so. */
+  /** Replaces its content. Fences stay, so that a fenced coordinator stays fenced. */
   restore(snapshot: CoordinatorSnapshot): void;
 }
 

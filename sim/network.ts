@@ -71,7 +71,7 @@ class Line {
   /** Frames on their way, those included that are about to leave or wait at a paused end. */
   flying = 0;
   lastArrivalMs = 0;
-  /** Arrived at an end that stands still. */
+  /** Arrived at a paused end. */
   waiting: Flight[] = [];
 }
 
@@ -146,7 +146,7 @@ export class Network {
     const line = link.lines[direction];
     const { life } = line;
     const { envelope: received, bytes } = passed(envelope, this.#ports.codec);
-    // It counts as on its way from now on: whoever dies over it has sent it.
+    // From now on it counts as sent, even if its sender dies while sending.
     line.flying += 1;
     const passage = this.#ports.passage(peer, direction, envelope, received);
     if (passage === undefined) {

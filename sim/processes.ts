@@ -1,6 +1,5 @@
 /**
- * The processes of the simulated world: which are up, stand still or are down, when one that died comes back, and how far
- * its clock is off. What starting and dying mean for each is said by whoever made it.
+ * The processes of the simulated world: which are up, paused or down, when a crashed one restarts, and how far its clock is off. The caller supplies what starting and dying mean for each.
  */
 import type { ProcessName } from '../faults/engine-contract.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -9,7 +8,7 @@ export type ProcessState = 'up' | 'paused' | 'down';
 
 /** What happens to a process. Its state has changed already when it is told. */
 export interface Life {
-  /** `atOnce`: nobody waits for its links. `boot`: fresh for every start. */
+  /** `atOnce`: does not wait for its links. `boot`: fresh for every start. */
   start(boot: string, atOnce: boolean): void;
   crash(loseState: boolean): void;
   pause(): void;

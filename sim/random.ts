@@ -3,7 +3,7 @@
  * use does not move another.
  *
  * sfc32 (Chris Doty-Humphrey, PractRand), its state from SHA-256 over seed and label: even and quick, and
- * nobody in a simulation tries to guess. Bytes are written in one order on every machine.
+ * no party of a simulation tries to guess. Bytes are written in one order on every machine.
  */
 import type { RandomBytes } from '../actors/contract.ts';
 import { utf8 } from '../crypto/bytes.ts';
@@ -39,7 +39,7 @@ export function randomStream(seed: string, label: string): RandomBytes {
   }
 
   return (length) => {
-    // Many streams of a world are never drawn from: their hash waits until somebody does.
+    // Many streams of a world are never drawn from: their hash is computed at the first draw.
     if (!begun) begin();
     const bytes = new Uint8Array(length);
     for (let at = 0; at < length; at += 4) {

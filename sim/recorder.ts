@@ -1,6 +1,5 @@
 /**
- * Tells of what happens in the simulated world, to whoever looks: the trace in lines, observations for checkers, events
- * for reports. What nobody looks at is not built.
+ * Records what happens in the simulated world: the trace in lines, observations for checkers, events for reports. It builds only what has a consumer.
  *
  * Times are those of the scenario, which begins at 0; the trace has the world's own.
  */
@@ -46,7 +45,7 @@ export class Recorder {
     return Math.floor(time.nowMs()) - time.beganMs;
   }
 
-  /** Whether anybody wants to know of frames. */
+  /** Whether any consumer wants frames. */
   get seesFrames(): boolean {
     return this.#options.trace !== undefined || this.observe !== undefined || this.record !== undefined;
   }

@@ -1,6 +1,6 @@
 /**
  * Every start of a process with actors: its configuration, its stream of randomness, its store with what may go wrong on
- * the way to it, and whom it tells of what it does.
+ * the way to it, and its observers.
  */
 import type { ActorEvent, Address, Envelope, WriteOutcome } from '../actors/contract.ts';
 import { safeErrorText } from '../actors/live/supervision.ts';

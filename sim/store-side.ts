@@ -83,7 +83,7 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
         } catch (error) {
           outcome = unavailableBy(error);
         }
-        // A command that nobody waits for any more is performed all the same.
+        // A command whose caller stopped waiting is performed all the same.
         if (!isWaiting) return;
         if (fate === 'unanswered') later(unavailable('the answer was lost'), commandTimeoutMs);
         else later(outcome);

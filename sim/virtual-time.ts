@@ -2,7 +2,7 @@
  * Virtual time: tasks in order of their time, then of their making. Nothing here waits.
  *
  * A task may be `background`: something that goes on for ever by itself, as a clock that ticks. It runs in its turn, but
- * does not count as something left to happen: when nothing else is left, time stands still. So a world in which nothing
+ * does not count as something left to happen: when nothing else is left, time stops. So a world in which nothing
  * goes on comes to rest, whatever ticks in it.
  */
 

@@ -63,7 +63,7 @@ export class SimWorld {
   readonly #redis = new Redis();
   readonly #starts: Starts;
   readonly #nodes = new Map<number, NodeMachine>();
-  /** To whom each link leads. */
+  /** The process at the other end of each link. */
   readonly #linked = new Map<ProcessName, { readonly address: Address; readonly boot: string }>();
   #coordinator: CoordinatorMachine | undefined;
 

@@ -100,7 +100,9 @@ export class CeremonyFailed extends Error {
 /** A fault that was injected. */
 export interface InjectedFault {
   readonly id: string;
-  /** How often it has struck. */
+  /** How often it has triggered. */
+  triggerCount(): Promise<number>;
+  /** @deprecated The old name of `triggerCount`, until 0.2. */
   strikes(): Promise<number>;
 }
 
@@ -219,10 +221,11 @@ export class TestCluster {
     const injected = await this.#ask('inject', { fault });
     if ('failure' in injected) throw new Error(injected.failure);
     const { id } = injected;
-    return { id, strikes: () => this.#ask('strikes', { id }) };
+    const triggerCount = () => this.#ask('triggerCount', { id });
+    return { id, triggerCount, strikes: triggerCount };
   }
 
-  /** Kills a process as SIGKILL does; it comes back after 100 ms unless told otherwise. */
+  /** Kills a process as SIGKILL does; it restarts after 100 ms by default. */
   crash(target: string, options: Omit<FaultOf<'crash'>, 'fault' | 'target'> = {}): Promise<InjectedFault> {
     return this.inject({ fault: 'crash', target, ...options });
   }

@@ -29,7 +29,7 @@ export interface ClusterOptions {
   readonly seed?: string;
   /** A silent node is replaced after so long. 300. */
   readonly partialTimeoutMs?: number;
-  /** A call waits so long for nodes that are away. 2,000. */
+  /** How long a call waits for unreachable nodes. 2,000. */
   readonly nodesWaitMs?: number;
   /** Whether a webhook receiver gets every event; `delivered` tells of it. false. */
   readonly receiver?: boolean;
@@ -56,7 +56,7 @@ function checkNames(options: object): void {
 }
 
 /**
- * A running cluster. Whoever takes one stops it, or lets `await using` do so.
+ * A running cluster. The caller stops it, or uses `await using`.
  *
  * @throws TypeError for options that contradict each other; Error with the last words of a sandbox that does not start
  */

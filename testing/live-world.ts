@@ -1,6 +1,6 @@
 /**
  * The live world of a scenario: a running sandbox, reached over HTTP alone. What the runner asks becomes calls of the
- * signing API and of /v1/sandbox. Faults of the webhook receiver befall the receiver of this world, which is its own.
+ * signing API and of /v1/sandbox. Faults of the webhook receiver target this world's own receiver.
  *
  * Faults and processes are the whole sandbox's: one scenario at a time runs on it. Ids are of this run, so that scenarios
  * may follow each other on one sandbox.
@@ -22,7 +22,7 @@ export interface LiveWorldOptions {
   readonly nodes: number;
   /** Whether events are delivered to a receiver of this world. */
   readonly receiver: boolean;
-  /** What looks at answers, events and faults; a live world shows no frames and no writes. */
+  /** Checks answers, events and faults; a live world shows no frames and no writes. */
   readonly checkers?: readonly Checker[];
 }
 
@@ -60,7 +60,7 @@ export class LiveWorld implements ScenarioWorld {
     this.#receiverFaults = faultEngine({
       nodesTotal: options.nodes,
       random: randomBytes,
-      // Nobody lies to a receiver: no identities are needed.
+      // Faults of a receiver sign nothing: no identities are needed.
       roster: { clusterId: '', nodes: [], coordinator: new Uint8Array(), gateway: new Uint8Array() },
       identitySeed: () => undefined,
       world: 'live',
@@ -200,11 +200,11 @@ export class LiveWorld implements ScenarioWorld {
         throw error;
       }
     },
-    strikes: async ({ id }) => {
+    triggerCount: async ({ id }) => {
       if (this.#receiverFaultIds.has(id)) {
-        return this.#receiverFaults.list(this.nowMs()).find((status) => status.id === id)?.strikes ?? 0;
+        return this.#receiverFaults.list(this.nowMs()).find((status) => status.id === id)?.triggerCount ?? 0;
       }
-      return (await this.#insist(() => this.#api.fault(id))).strikes;
+      return (await this.#insist(() => this.#api.fault(id))).trigger_count;
     },
     heal: () => this.#heal(),
     advance: async ({ byMs }) => {
@@ -248,7 +248,7 @@ export class LiveWorld implements ScenarioWorld {
     return id;
   }
 
-  /** It may strike what carries the answer: a name of its own then tells whether it was armed. */
+  /** The fault may hit the gateway that carries the answer: its own id then shows whether it was armed. */
   #createFault(fault: Fault): Promise<FaultView> {
     this.#faults += 1;
     const named = { ...fault, id: fault.id ?? `${fault.fault}-${this.#run}-${this.#faults}` };

@@ -40,7 +40,7 @@ export async function liveCluster(options: LiveClusterOptions): Promise<TestClus
         return world.recording();
       },
       stop: () => {
-        // A sandbox of its own goes with everything in it; one of somebody else's is left as it was found.
+        // An own sandbox is removed with all its data; another one is left as it was.
         stopping ??= own ? world.abandon().then(() => own.stop()) : world.close();
         return stopping;
       },

@@ -49,7 +49,7 @@ function isAbandoned(folder: string): boolean {
   }
 }
 
-/** `up` ends by itself when its parent is gone, and its children with it; here they get a moment for it, and no more. */
+/** `up` ends when its parent does, and its children with it; they get a short time for that. */
 async function clear(folder: string): Promise<void> {
   const untilMs = performance.now() + endsWithinMs;
   for (;;) {

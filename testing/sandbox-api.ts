@@ -63,7 +63,7 @@ export interface SandboxApiOptions {
 export interface FaultView {
   readonly id: string;
   readonly state: 'armed' | 'holding' | 'over';
-  readonly strikes: number;
+  readonly trigger_count: number;
 }
 
 export interface ProcessView {

@@ -1,5 +1,5 @@
 /**
- * A simulated cluster for a test: the very actors in virtual time. Whoever awaits an answer lets time pass until it is
+ * A simulated cluster for a test: the service's actors in virtual time. Awaiting an answer lets time pass until it is
  * there; what is asked for in the same turn of the event loop happens at the same virtual time.
  */
 import type { RunEvent } from '../faults/recording.ts';
@@ -66,7 +66,7 @@ export function simulatedCluster(options: SimulatedClusterOptions): TestCluster 
     restoreSnapshot: async (snapshot) => {
       if (!taken.has(snapshot as Snapshot))
         throw new TypeError('this is no snapshot of this cluster: see takeSnapshot');
-      // Checkers remember what has now never happened: from here on nobody looks.
+      // The checkers remember events that are now undone: from here on none checks.
       checkers = [];
       await restore(snapshot as Snapshot);
     },
@@ -123,7 +123,7 @@ class Driven implements ScenarioWorld {
     });
   };
 
-  /** Lets virtual time pass until somebody has an answer; again, as long as somebody waits. */
+  /** Lets virtual time pass until a call has its answer; repeats while calls wait. */
   drive(): void {
     if (this.#driving) return;
     this.#driving = true;
@@ -132,7 +132,7 @@ class Driven implements ScenarioWorld {
       if (this.#awaited === 0) return;
       const before = this.#answered;
       const { time } = this.#cluster;
-      // A client's patience bounds every call: somebody is always answered.
+      // A client's timeout bounds every call: a next answer always comes.
       if (time.runUntil(() => this.#answered > before)) this.drive();
     });
   }

@@ -1,4 +1,4 @@
-/** A webhook receiver on loopback that behaves as it is told: answers, is slow, or cuts the connection. */
+/** A webhook receiver on loopback with configurable behaviour: it answers, is slow, or resets the connection. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ReceiverBehaviour } from '../faults/engine-contract.ts';

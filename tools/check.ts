@@ -17,7 +17,7 @@ import { repositoryRoot } from './check/repository.ts';
 import { runTool } from './check/tool.ts';
 import { stalePages } from './docs.ts';
 
-/** Says what is wrong; an empty text: nothing. */
+/** Returns the errors as text; empty: none. */
 type Check = (root: string) => Promise<string>;
 
 /** The longest first, since they run side by side. */

@@ -7,7 +7,7 @@
  * Invariants
  * - After `onDown` (called once) nothing comes in and nothing goes out.
  * - Frames leave in the order of `send`, and a message is delivered whole or, if any of it is malformed, not at all.
- * - A bad message closes this link and harms nobody else; what is logged of it is the peer's name and the kind of fault.
+ * - A bad message closes this link and affects no other; the log names the peer and the kind of fault.
  */
 import type { RawData, WebSocket } from 'ws';
 import type { Address, Envelope, UndeliveredReason } from '../contract.ts';

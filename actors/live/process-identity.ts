@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Opaque; equal for the same process only. Empty: the process was gone before it could be looked at. */
+  /** Opaque; equal for the same process only. Empty: the process ended before it could be read. */
   readonly began: string;
 }
 
@@ -20,7 +20,7 @@ export function isRunning(identity: ProcessIdentity): boolean {
   return identity.began !== '' && beganAt(identity.pid) === identity.began;
 }
 
-/** Whether the system has made it stand still (SIGSTOP). Without /proc: as soon as it is asked. */
+/** Whether the process is stopped (SIGSTOP). Without /proc: true as soon as the signal was sent. */
 export function isStopped(pid: number): boolean {
   if (process.platform !== 'linux') return true;
   try {

@@ -10,7 +10,7 @@ export interface RedisRefusal {
   readonly code: string;
   /** After "Redis at host:port": a predicate without a full stop. */
   readonly text: string;
-  /** It ends without anybody's help: Redis is busy or still starting. */
+  /** It ends without an operator: Redis is busy or still starting. */
   readonly isTransient: boolean;
 }
 

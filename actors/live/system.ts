@@ -143,7 +143,7 @@ export class LiveSystem<M, W = never, R = never> {
 
   /**
    * Takes no more input, clears all timers, and waits for the writes that are under way; what their steps send still
-   * leaves, so that nobody misses an answer that became true. Repeatable.
+   * leaves, so that no caller misses the answer of a stored change. Repeatable.
    */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -358,7 +358,7 @@ export class LiveSystem<M, W = never, R = never> {
       if (refusal === undefined) this.#adopt(cell, step);
       else {
         this.#persistsRefused += 1;
-        // Once stopped, nobody may be told anything about this record any more.
+        // Once stopped, no message about this record may leave.
         if (!this.#stopped) refused(refusal);
       }
       this.#schedule(cell);

@@ -15,12 +15,12 @@ const waitMaxMs = 60_000;
 export class IntentFollower {
   readonly #ending = new AbortController();
   readonly #waiting = new Map<string, (type: string, txId: string) => void>();
-  /** What came before anybody asked. */
+  /** Events that came before a caller waited for them. */
   readonly #early = new Map<string, { readonly type: string; readonly txId: string }>();
   readonly #final = new Map<string, string>();
   #reading: Promise<void> = Promise.resolve();
 
-  /** Resolves when the stream is open: whatever happens from now on is seen. */
+  /** Resolves when the stream is open: it carries every event from now on. */
   async open(url: string, token: string): Promise<void> {
     const response = await fetch(`${url}/v1/events/stream?type=${types.join(',')}`, {
       headers: { authorization: `Bearer ${token}` },

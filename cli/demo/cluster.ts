@@ -1,4 +1,4 @@
-/** A cluster of the demo's own, which goes away with it. */
+/** A cluster of the demo's own, in a directory that it removes at its end. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';

@@ -80,7 +80,7 @@ export class RecipeApi {
     return { ...made, path: `${path}/${made.id}` };
   }
 
-  /** A vote of another person: nobody approves an intent of one's own. */
+  /** A vote of a second person: the initiator of an intent has no vote. */
   async vote(path: string, decision: 'approve' | 'reject'): Promise<Made> {
     const { approverToken } = this.#target;
     if (approverToken === undefined) {

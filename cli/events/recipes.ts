@@ -1,5 +1,5 @@
 /**
- * How each type of event is made to happen: by calls of the API that anybody could make, in order. What is made for it
+ * How to cause each type of event: by calls of the public API, in order. What is made for it
  * stays, but for webhooks, which would be called.
  */
 import { eventTypes } from '../../delivery/events/types.ts';

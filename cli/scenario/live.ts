@@ -122,7 +122,7 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
   }
 }
 
-/** Every event of the run is looked at once more: what contradicts an invariant decides over expectations. */
+/** Checks every event of the run again: a violated invariant outranks failed expectations. */
 function withEvents(world: LiveWorld, verdict: Verdict): Promise<Verdict> {
   return new Promise((resolve) => {
     world.ask('events', {}, () => {
@@ -145,8 +145,8 @@ function wantsReceiver({ clients, expect, faults }: CheckedScenario): boolean {
   const waits = Object.values(clients)
     .flat()
     .some((step) => 'wait' in step && step.wait.delivered !== undefined);
-  const strikes = faults.some(({ fault }) => /^(receiver_|worker_|double_delivery|poison_job)/.test(fault));
-  return waits || strikes || expect.some(({ delivered }) => delivered !== undefined);
+  const hitsDelivery = faults.some(({ fault }) => /^(receiver_|worker_|double_delivery|poison_job)/.test(fault));
+  return waits || hitsDelivery || expect.some(({ delivered }) => delivered !== undefined);
 }
 
 /** What healing does not undo: clocks that are off, and stores that are lost. */

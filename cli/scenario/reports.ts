@@ -1,4 +1,4 @@
-/** What a command says of its runs: on standard output, and in files where it is told to. */
+/** The reports of a command's runs: on standard output, and in the files that its options name. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { htmlPage } from '../../sim/report/html/page.ts';

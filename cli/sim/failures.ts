@@ -18,7 +18,7 @@ export interface ExplainOptions {
   readonly shrinkRuns: number;
   /** Where the scenario is written. */
   readonly out: string;
-  /** Told what goes on. */
+  /** Called with progress messages. */
   readonly note: (text: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Many seeds, one after the other or in several threads. What is found does not hang on how many. */
+/** Many seeds, one after the other or in several threads. The results do not depend on the number of threads. */
 import { Worker } from 'node:worker_threads';
 import type { Verdict } from '../../sim/scenario/world.ts';
 import { runSeed } from '../../sim/search/campaign.ts';
@@ -20,7 +20,7 @@ export interface RunAllOptions {
   readonly crypto: 'model' | 'real';
   /** Threads. */
   readonly jobs: number;
-  /** Told of every run, in the order of the tasks; false: no more. */
+  /** Called with every run, in the order of the tasks; false stops the search. */
   readonly finished: (one: Finished) => boolean;
 }
 

@@ -2,7 +2,7 @@
  * The processes of one cluster, as children: how each is started, in which order they stop.
  *
  * They start at once and find each other by themselves: nodes and gateway try again until the coordinator listens.
- * They stop from the outside in, so that nobody is told an outcome that was lost: the gateway takes no more calls, the
+ * They stop from the outside in, so that no client gets an outcome that was lost: the gateway takes no more calls, the
  * workers finish their deliveries, the coordinator finishes what it has, the nodes close their stores, and Redis writes everything out last.
  */
 import { join } from 'node:path';
@@ -15,13 +15,13 @@ import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;
 const progressEveryMs = 500;
-/** Variables of ours that a child must not inherit: each role gets those it reads, and nobody else's secrets. */
+/** Variables of ours that a child must not inherit: each role gets the variables that it reads, and no secret of another role. */
 const notInherited = /^(REDIS_URL$|SIGNMESH_SEED$|npm_|NODE_CHANNEL_)/;
 
 /**
  * Five nodes share a machine with everything else, so each is kept small, at no cost that was measured. Its objects die
  * young or stay for good: V8's default nursery, up to 48 MiB, would only keep their garbage resident, and so would an old
- * space that doubles before it is looked at. Its few threads need no malloc arena each.
+ * space that doubles before it is collected. Its few threads need no malloc arena each.
  */
 const nodeFlags = ['--max-semi-space-size=2', '--heap-growing-percent=10'];
 const nodeMemory = { MALLOC_ARENA_MAX: '1' };
@@ -104,7 +104,7 @@ export class Cluster {
     await this.#whenReady([this.#redis]);
   }
 
-  /** Resolves when all role processes serve. `onReady` is told of each. Rejects with a Failure that names the culprit. */
+  /** Resolves when all role processes serve. `onReady` is called for each. Rejects with a Failure that names the culprit. */
   async startRoles(onReady: (name: string) => void): Promise<void> {
     this.#mayStart();
     for (const child of this.#roles) {
@@ -133,7 +133,7 @@ export class Cluster {
     for (const child of this.children) child.kill();
   }
 
-  /** Whoever asked us to stop while we were starting must not find new children afterwards. */
+  /** After a stop during the start, no new child may be started. */
   #mayStart(): void {
     if (this.#stopped !== undefined) throw new Failure('The start was interrupted.');
   }

@@ -93,7 +93,7 @@ export class LivePlane {
     await this.#plane.untilLinked(linked, linkedWithinMs);
   }
 
-  /** What stands still goes on; the links are cut when the processes have stopped. */
+  /** Resumes paused processes; cuts the links when the processes have stopped. */
   release(): void {
     this.#stopping = true;
     for (const process of this.#processes?.names ?? []) this.#processes?.resume(process);

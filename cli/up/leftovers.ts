@@ -18,7 +18,7 @@ export async function endLeftovers(folder: string, say: (line: string) => void):
       const identity = readRecord(path);
       if (identity !== undefined && isRunning(identity)) {
         say(`${file.slice(0, -4)} of an earlier start still runs (process ${identity.pid}); stopping it`);
-        // A fault may have made it stand still: then it would not hear of its end.
+        // A fault may have paused it: then it would not receive its signal to end.
         signal(identity, 'SIGCONT');
         signal(identity, 'SIGTERM');
         const killAtMs = performance.now() + graceMs;

@@ -38,7 +38,7 @@ export class Orders {
     return true;
   }
 
-  /** The child is gone: nothing that it was told will be answered. */
+  /** The child has ended: it answers no pending order. */
   gone(child: SupervisedChild): void {
     for (const open of [...this.#open.values()])
       if (open.child === child) open.settle(new Failure(`${child.name} died`));

@@ -1,5 +1,5 @@
 /**
- * Ends us when whoever started us disappears: npm killed with SIGKILL, a test runner that crashed, a closed terminal
+ * Ends this process when its parent disappears: npm killed with SIGKILL, a test runner that crashed, a closed terminal
  * whose signal did not arrive. The kernel then gives us another parent.
  */
 const everyMs = 200;
@@ -10,7 +10,7 @@ function parentAtStart(): number {
   return signmeshParentPid ?? process.ppid;
 }
 
-/** Returns a function that ends the watch. A process that init itself started (a container's) has nobody to lose. */
+/** Returns a function that ends the watch. A process that init itself started (a container's) has no parent to lose. */
 export function watchParent(onGone: () => void): () => void {
   const parent = parentAtStart();
   if (parent <= 1) return () => undefined;

@@ -13,7 +13,7 @@ export interface Listener {
   readonly variable: string;
 }
 
-/** Throws a Failure, one line that says which variable moves the service, when nobody can listen there. */
+/** Throws a Failure, one line that says which variable moves the service, when the port is not free. */
 export async function checkPortFree(listener: Listener): Promise<void> {
   const error = await tryListen(listener.host, listener.port);
   if (error !== undefined) throw listenFailure(listener, error);
@@ -45,7 +45,7 @@ export function listenFailure({ host, port, what, variable }: Listener, error: u
 }
 
 /**
- * A port on loopback on which nobody listens. Below the range that the system draws from for outgoing connections, so
+ * A free port on loopback. Below the range that the system draws from for outgoing connections, so
  * that a connection of our own does not take it before the server does.
  */
 export async function freePort(): Promise<number> {

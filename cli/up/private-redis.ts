@@ -1,5 +1,5 @@
 /**
- * A redis-server of our own: append-only file on, on loopback, behind a password that nobody else knows, its data in
+ * A redis-server of our own: append-only file on, on loopback, behind a password that only this cluster knows, its data in
  * our data directory. It dies with us even when we are killed, where the system can promise that (Linux).
  *
  * `appendfsync no` keeps what was acknowledged through the death of any process, ours and Redis's own: every write is
@@ -83,7 +83,7 @@ function deathSignalPrefix(): string[] {
   return spawnSync(words[0]!, [...words.slice(1), 'true']).status === 0 ? words : [];
 }
 
-/** Resolves when Redis answers PING: it has read its append-only file by then. Rejects when it serves somebody else. */
+/** Resolves when Redis answers PING: it has read its append-only file by then. Rejects when it belongs to another cluster. */
 async function untilAnswering(port: number, password: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
@@ -96,7 +96,7 @@ async function untilAnswering(port: number, password: string, signal: AbortSigna
   }
 }
 
-/** What comes back within a second; empty when nobody listens yet. Two inline commands need no client library. */
+/** What comes back within a second; empty when the port does not answer yet. Two inline commands need no client library. */
 function ask(port: number, commands: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';

@@ -20,7 +20,7 @@ export function removeRecord(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** undefined: no record, or one that is damaged and so names nobody. */
+/** undefined: no record, or a damaged one that names no process. */
 export function readRecord(path: string): ProcessIdentity | undefined {
   return parseRecord(readIfThere(path) ?? '');
 }

@@ -1,5 +1,5 @@
 /**
- * The ready-made keys: made through the public API like anybody's, once, and read back the same way at every later
+ * The ready-made keys: made once, through the public API like any client's, and read back the same way at every later
  * start. A second InitiateDkg of a known session is refused as a replay, and a whole round of a completed session
  * answers what it answered before.
  */

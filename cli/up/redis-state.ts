@@ -1,5 +1,5 @@
 /**
- * Everything that the private Redis holds, taken and put back in one go each: nobody sees half of a state, since Redis
+ * Everything that the private Redis holds, taken and restored in one step each: no client sees half of a state, since Redis
  * does a script or a transaction whole. Values are those of DUMP, so nothing here knows what they mean.
  */
 import { deserialize, serialize } from 'node:v8';

@@ -1,7 +1,7 @@
 /**
  * States of a whole cluster, under <data directory>/snapshots: what its Redis holds and the stores of its nodes.
  *
- * A state is taken while coordinator, nodes and workers stand still, for milliseconds: it is what their sudden death
+ * A snapshot is taken while coordinator, nodes and workers are paused, for milliseconds: it is what their sudden death
  * would have left, which they are made for, and sessions under way go on afterwards. Before a state is put back the
  * roles let go of everything, and start again on it: with new boot ids, so that no nonce of before is worth anything.
  * The gateway stays up throughout.
@@ -151,7 +151,7 @@ export class Snapshots implements SnapshotControl {
     const frozen = this.#roles.filter((child) => child.freeze());
     try {
       const untilMs = performance.now() + standingWithinMs;
-      while (!frozen.every((child) => child.standsStill) && performance.now() < untilMs) await turn();
+      while (!frozen.every((child) => child.isStopped) && performance.now() < untilMs) await turn();
       await work();
     } finally {
       for (const child of frozen) child.thaw();

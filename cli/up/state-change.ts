@@ -2,7 +2,7 @@
  * The stored state of a cluster becomes another: Redis and the stores of the nodes, that of a snapshot or an empty one.
  *
  * Everything that can fail for want of space or of a whole snapshot is done before anything is changed. What is under way
- * is written down, and the next start completes it: whoever is killed in the middle leaves no state that never was.
+ * is recorded, and the next start completes it: a kill in the middle leaves no inconsistent state.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ export interface StatePlace {
 export type Target = { readonly id: string; readonly digest: string } | null;
 
 export interface StateChange {
-  /** Nobody may use Redis or the stores meanwhile. */
+  /** No process may use Redis or the stores meanwhile. */
   perform(): Promise<void>;
   /** It is not to be. */
   discard(): void;
@@ -90,7 +90,7 @@ export async function prepareChange(place: StatePlace, target: Target): Promise<
   return { perform, discard };
 }
 
-/** Completes what an earlier start began, over a Redis that answers and before anybody uses it. */
+/** Completes what an earlier start began, over a Redis that answers and has no users yet. */
 export async function completeChange(place: StatePlace, say: (line: string) => void): Promise<void> {
   const path = underwayFile(place.dataDir);
   const text = readIfThere(path);

@@ -9,7 +9,7 @@
  *       └──────────────exit──────────────────▲
  *   any state ──stop()──▶ stopping ──exit──▶ stopped
  *
- * On request a child is killed and held down for a time or for good, made to stand still, or started again; none is left
+ * On request a child is killed and held down for a time or for good, paused, or started again; none is left
  * standing still when it is stopped.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -45,14 +45,14 @@ export interface BackOff {
 
 export const defaultBackOff: BackOff = { firstMs: 100, maxMs: 5000, resetMs: 30_000 };
 
-/** What whoever runs faults wants to know of a child. */
+/** What the fault plane needs to know about a child. */
 export interface ChildWatcher {
   /** What it says through its channel, its "ready" left out. */
   message(message: unknown): void;
   changed(what: 'up' | 'down' | 'paused' | 'resumed', why: string): void;
 }
 
-/** Longer than a start takes on a busy machine; whoever asks through the gateway waits 30 s. */
+/** Longer than a start takes on a busy machine; a caller at the gateway waits 30 s. */
 const backWithinMs = 15_000;
 
 /** The message a role process sends through its channel when it serves. */
@@ -101,7 +101,7 @@ export class SupervisedChild {
       this.#resolveReady = resolve;
       this.#rejectReady = reject;
     });
-    // Whoever starts children may stop before it looks at this one.
+    // A stop may come before this child is started.
     this.whenReady.catch(() => undefined);
   }
 
@@ -180,7 +180,7 @@ export class SupervisedChild {
     );
   }
 
-  /** Through its channel. False: nobody is there to hear it. */
+  /** Through its channel. False: the channel is closed. */
   send(message: object): boolean {
     const child = this.#process;
     if (child?.connected !== true || (this.#state !== 'running' && this.#state !== 'starting')) return false;
@@ -266,7 +266,7 @@ export class SupervisedChild {
   }
 
   /** Whether the system has stopped it, or it is gone. */
-  get standsStill(): boolean {
+  get isStopped(): boolean {
     return this.pid === undefined || !this.isAlive || isStopped(this.pid);
   }
 
@@ -284,7 +284,7 @@ export class SupervisedChild {
     this.#rejectReady(new Error(`${this.name} was stopped`));
     for (const resolve of [...this.#waiting]) resolve();
     if (wasAlive) {
-      // What stands still hears nothing.
+      // A paused process receives nothing.
       this.thaw();
       this.resume();
       child.kill('SIGTERM');

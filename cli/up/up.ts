@@ -48,7 +48,7 @@ export async function up(options: UpOptions): Promise<number> {
   return run.toTheEnd();
 }
 
-/** Where the cluster is told to listen; other ports are chosen. */
+/** The configured addresses; other ports are chosen. */
 function fixedListeners(settings: Settings): Listener[] {
   const { SIGNMESH_HTTP_HOST: httpHost, SIGNMESH_GRPC_HOST: grpcHost, SIGNMESH_COORDINATOR_PORT: port } = settings;
   return [
@@ -83,7 +83,7 @@ class Run {
     const terminal = stream.isTTY === true;
     this.#screen = new Screen({ stream, terminal, colour: terminal && options.settings.NO_COLOR === undefined });
     for (const output of [process.stdout, process.stderr]) {
-      // Whoever read our output is gone: no reason to stop in the middle of stopping.
+      // The reader of our output has ended: continue stopping.
       output.on('error', () => undefined);
     }
   }

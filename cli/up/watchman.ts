@@ -1,5 +1,5 @@
 /**
- * What stands still cannot notice that we die: it would be left behind. A watchman of a process that is paused is a shell
+ * A paused process cannot notice that we die, and would be left behind. A watchman of a paused process is a shell
  * that waits for the end of its input, which our death brings about, and then lets that process go on, to its own end.
  */
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -6,8 +6,8 @@
  */
 
 import {
+  evaluateComplaint,
   finishDigest,
-  judgeComplaint,
   sameResult,
   sessionContext,
   verifyFinished,
@@ -93,7 +93,7 @@ export function judgeVerdict(turn: DkgTurn, recipient: number, verdict: DkgVerdi
       if (!sealed) return unshown;
       const { revealedSealingKey } = verdict;
       const judged = { terms, dealerOpening, recipientOpening, sealed, revealedSealingKey, dealerIdentityKey };
-      return judgeComplaint(judged);
+      return evaluateComplaint(judged);
     }
     default:
       // COMMITMENT_MISMATCH: it was shown one opening of this dealer only.

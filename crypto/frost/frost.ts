@@ -40,7 +40,7 @@ function knownCommitments(): WeakMap<FrostNonces, Omit<FrostCommitment, 'nodeId'
   return new WeakMap();
 }
 
-/** How an Ed25519 signature is verified (RFC 8032 §5.1.7), whoever made it. */
+/** How an Ed25519 signature of any origin is verified (RFC 8032 §5.1.7). */
 export const ed25519Check = new Variant(ed25519Identities.verify);
 
 /**

@@ -11,7 +11,7 @@
  *   ECDSA's recovery id need it; an abscissa is always below the order.
  * - ed25519: 32 bytes, little-endian, with the otherwise free bit 254 set, which no scalar has.
  *
- * The generator is an arbitrary element and not one, so that whoever takes a scalar for a point is found out.
+ * The generator is an arbitrary element and not one, so that code that takes a scalar for a point fails.
  */
 import { CryptoError } from '../errors.ts';
 import { assertScalar, scalarCodec } from '../group-scalars.ts';

@@ -1,5 +1,5 @@
 /**
- * NOT CRYPTOGRAPHY: hashes that scatter well and resist nobody. Four 32-bit lanes in the manner of MurmurHash3 (Austin
+ * NOT CRYPTOGRAPHY: hashes that distribute well and resist no attack. Four 32-bit lanes in the manner of MurmurHash3 (Austin
  * Appleby, public domain, its x86_128 variant), spread over as many words as are asked for.
  *
  * What a simulation needs of a hash is that different inputs give different outputs, spread evenly over the scalars.
@@ -25,7 +25,7 @@ function stir(value: number): number {
   return h ^ (h >>> 16);
 }
 
-/** Where the output is put together; nobody asks for more. */
+/** The output buffer; no caller needs more bytes. */
 const spread = new Int32Array(8160 / 4 + 4);
 const spreadBytes = new Uint8Array(spread.buffer);
 

@@ -33,7 +33,7 @@ function tagOf(recipient: Uint8Array, ephemeral: Uint8Array, body: Uint8Array, a
   return transcriptHash('signmesh/model/box', recipient, ephemeral, body, associatedData).subarray(0, TAG_BYTES);
 }
 
-/** Hides the text from the eye of whoever reads a trace, and gives it back the second time. */
+/** Makes the text unreadable in a trace; applied twice it gives the text back. */
 function padded(text: Uint8Array, recipient: Uint8Array, ephemeral: Uint8Array): Uint8Array {
   const result = text.slice();
   const pad = sha512(recipient, ephemeral);

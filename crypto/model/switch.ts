@@ -1,7 +1,7 @@
 /**
  * THE MODEL IS NOT CRYPTOGRAPHY. It puts cheap stand-ins in the place of curves, signatures and boxes, so that a
  * simulation spends its time on what it is about: the order of messages, crashes, faults and blame. The actors run
- * unchanged, and whatever is wrong fails the same check. Anybody can forge anything in it.
+ * unchanged, and wrong values fail the same checks. It prevents no forgery.
  *
  * The choice holds for the whole process (backend.ts). What was made with one cryptography means nothing in the other:
  * choose before the first cluster is made, or keep a whole run inside `withCryptography`. Only the simulator, what runs

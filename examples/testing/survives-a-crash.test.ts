@@ -21,7 +21,7 @@ test('a signer that dies before it answers is replaced', async () => {
 
   const { signature, signed } = await custody.sign(key, 'pay 5 to alice');
 
-  expect(await crash.strikes()).toBe(1);
+  expect(await crash.triggerCount()).toBe(1);
   expect(secp256k1.verify(signature, signed, key.publicKey, { prehash: false })).toBe(true);
 });
 
@@ -30,7 +30,7 @@ test('a signer that lies is named', async () => {
   const blamed = async () =>
     (await custody.events()).flatMap(({ object }) => (object as { culprits: number[] }).culprits);
 
-  // Whoever signs is drawn in turn: after a few signatures it was node 2's turn.
+  // The coordinator draws signers in turn: within a few signatures node 2 signs.
   for (let count = 0; count < 5; count += 1) await custody.sign(key, `payment ${count}`);
 
   expect(new Set(await blamed())).toEqual(new Set([2]));
@@ -45,7 +45,7 @@ test('one node fewer than the threshold signs nothing, and says so', async () =>
   expect((refused as CeremonyFailed).receipt.reasonCode).toBe('QUORUM_UNAVAILABLE');
 });
 
-test('a session expires without anybody waiting', async () => {
+test('a session expires without a wait', async () => {
   const { signingSessionId } = await custody.initiateSigning({
     transactionIntentId: 'slow-human',
     walletId: key.id,

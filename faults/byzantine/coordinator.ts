@@ -1,8 +1,8 @@
 /**
- * A malicious coordinator: what it asks of nodes in place of what its process asked. Its process goes on in good faith
- * and sees the answers, as a man in the middle of all links would make it.
+ * A malicious coordinator: replaces the requests that its process sends to nodes. The process itself stays honest and sees
+ * the answers, as with a man in the middle of all links.
  *
- * It has no node's identity: whatever it changes in what a node signed no longer bears that node's signature.
+ * It has no node's identity: a node's signature does not cover what it changes in that node's message.
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import { groupOf } from '../../crypto/group.ts';
@@ -16,7 +16,7 @@ import type { FaultOf } from '../fault.ts';
 import type { AttemptMemory } from './memory.ts';
 import { type Said, saidAfter, saidInstead, withBody } from './said.ts';
 
-/** To whom it speaks, and about which attempt. */
+/** The node that it asks, and the attempt. */
 export interface Asking {
   readonly nodeId: number;
   /** Of the DKG that the frame belongs to, if it belongs to one. */
@@ -26,7 +26,7 @@ export interface Asking {
   readonly random: RandomBytes;
 }
 
-/** What the coordinator says to a node in place of `envelope`. Undefined: there is nothing to lie about. */
+/** The frames that a node gets in place of `envelope`. Undefined: nothing changes. */
 export function coordinatorLie(fault: CoordinatorLie, envelope: WireEnvelope, asking: Asking): Said | undefined {
   const body = envelope.message.body as WireBody;
   const instead = (said: WireBodyInit | undefined) => said && saidInstead(withBody(envelope, said));
@@ -57,7 +57,7 @@ function withRequest(value: PartialRequest): Request {
   return { case: 'partialRequest', value };
 }
 
-/** Of the same length: a digest stays one. */
+/** Keeps the length, so that a digest stays a digest. */
 function otherMessage(request: PartialRequest): PartialRequest {
   // A copy: a buffer's own slice would change the true request too.
   const message = Uint8Array.from(request.message);

@@ -1,4 +1,4 @@
-/** A dealer that lies: openings and sealed shares, signed as the dealer signs. */
+/** A byzantine dealer: false openings and sealed shares, signed as the dealer signs. */
 import { concatBytes, type RandomBytes, takeRandom } from '../../crypto/bytes.ts';
 import {
   type DealerOpening,
@@ -35,8 +35,8 @@ export type OpeningLie = 'proof' | NonNullable<FaultOf<'bad_commitment'>['how']>
 /** An opening with one thing changed, the same whenever it is asked for in this attempt. */
 export function falseOpening(dealer: Dealer, lie: OpeningLie, { opening, ...rest }: DkgOpened): WireBody | undefined {
   if (opening === undefined) return undefined;
-  const told = rememberedLie(dealer, lie, opening);
-  return { case: 'dkgOpened', value: { ...rest, opening: told } } as WireBody;
+  const shown = rememberedLie(dealer, lie, opening);
+  return { case: 'dkgOpened', value: { ...rest, opening: shown } } as WireBody;
 }
 
 export function rememberedLie(dealer: Dealer, lie: OpeningLie, opening: DealerOpening) {
@@ -46,9 +46,12 @@ export function rememberedLie(dealer: Dealer, lie: OpeningLie, opening: DealerOp
   if (known !== undefined) return known;
   const changes = lie === 'proof' ? otherProof(dealer, opening) : otherCommitments(dealer, lie, opening);
   const unsigned = { ...opening, ...changes };
-  const told = { ...unsigned, signature: sign(dealer.secretKey, openingTranscript(sessionContext(terms), unsigned)) };
-  attempt.falseOpenings.set(key, told);
-  return told;
+  const falseOpening = {
+    ...unsigned,
+    signature: sign(dealer.secretKey, openingTranscript(sessionContext(terms), unsigned)),
+  };
+  attempt.falseOpenings.set(key, falseOpening);
+  return falseOpening;
 }
 
 function otherCommitments(
@@ -123,7 +126,7 @@ function wrongBox(
   try {
     return seal({ recipientPublicKey, plaintext, associatedData, random });
   } catch (error) {
-    // Nothing can be sealed to this key, right or wrong.
+    // No share, right or wrong, can be sealed to this key.
     if (error instanceof CryptoError) return undefined;
     throw error;
   }

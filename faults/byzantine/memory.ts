@@ -1,7 +1,7 @@
 /**
- * What a liar must know of the frames that passed before: terms and openings of each DKG attempt, the curve that a partial
- * request asks for, and what each node sent. Bounded; kept only while a byzantine fault is armed, so arm one before the
- * DKG that it is to spoil begins.
+ * The earlier frames that byzantine behaviours need: terms and openings of each DKG attempt, the curve of each partial
+ * request, and what each node sent. Bounded, and recorded only while a byzantine fault is armed: arm one before the DKG
+ * that it shall spoil.
  */
 import type { DealerOpening, DkgTerms } from '../../crypto/dkg-transcripts.ts';
 import type { Curve } from '../../crypto/group.ts';
@@ -22,7 +22,7 @@ export interface AttemptMemory {
   terms: DkgTerms | undefined;
   /** As relayed to others, once they are; before that as their dealers sent them. */
   readonly openings: Map<number, DealerOpening>;
-  /** What liars say in place of their openings, by kind of lie and dealer: the same whenever they are asked. */
+  /** False openings by kind of lie and dealer: a dealer repeats the same one. */
   readonly falseOpenings: Map<string, DealerOpening>;
   /** Equivocating dealers that have shown their first opening. */
   readonly shown: Set<number>;
@@ -100,7 +100,7 @@ export class Memory {
     return fresh;
   }
 
-  /** The curve of a partial that this node was asked for; undefined: it was asked before anybody remembered. */
+  /** The curve of a partial that this node was asked for. Undefined: the request came before recording began. */
   curveOf(peer: ProcessName, attemptTag: bigint): Curve | undefined {
     return this.#curves.get(`${peer} ${attemptTag}`);
   }

@@ -1,4 +1,4 @@
-/** Nonces dealt ahead that no round can use: the wire's form is right, what is in it is not. */
+/** Unusable precomputed nonces: well-formed on the wire, with invalid content. */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import { type DealtNonce, type NoncesDealt, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';
@@ -12,7 +12,7 @@ const ed25519SmallOrder = 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7f
 /** No point of secp256k1 has the abscissa 5. */
 const secp256k1NoPoint = `02${'00'.repeat(31)}05`;
 
-/** The batch with bad nonces in it; undefined: it has none that could be made bad in this way. */
+/** The batch with bad nonces in it. Undefined: it has no nonce that can be made bad in this way. */
 export function badNonces(how: How, dealt: NoncesDealt, random: RandomBytes): WireBody | undefined {
   const { nonces, scheme } = dealt;
   const [first] = nonces;

@@ -1,4 +1,4 @@
-/** A partial signature that is a scalar like any other, and wrong. */
+/** A wrong partial signature: a well-formed random scalar. */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import { groupOf } from '../../crypto/group.ts';
 import type { PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
@@ -17,7 +17,7 @@ export function wrongPartial(
   random: RandomBytes,
 ): WireBody | undefined {
   if (reply.outcome?.case !== 'partial') return undefined;
-  // A request that nobody remembers: on either curve it is no right partial.
+  // The request was not recorded: this scalar is wrong on either curve.
   const group = groupOf(memory.curveOf(peer, reply.attemptTag) ?? 'secp256k1');
   const value = Uint8Array.from(group.encodeScalar(group.randomScalar(random)));
   return { case: 'partialReply', value: { ...reply, outcome: { case: 'partial', value } } };

@@ -1,4 +1,4 @@
-/** Words in place of an answer: refusals without a reason, and confirmations before their time. */
+/** False refusals, and confirmations that were not asked for. */
 import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
 import { isDkgRefusal, isPartialRefusal, type RefusalName } from '../refusal-codes.ts';

@@ -1,13 +1,13 @@
 /**
- * One fault from its arming to its end, and the frames it looks at.
+ * One fault from its arming to its end, and the frames that it applies to.
  *
  * waiting → (its time or its step) → watching, if a point begins it → holding → over. A spell at a point goes back from
- * holding to watching until it has struck `count` times. What is momentary is never holding.
+ * holding to watching until it has triggered `count` times. A momentary fault never holds.
  *
  * - `after_ms` counts from the arming, or from the beginning of `step` when both are given.
- * - Frames are counted from then on; `nth` counts all that the fault looks at, whichever node's.
- * - A fault of frames that names its `nth` and neither `count` nor `for_ms` strikes once.
- * - A name in a call has no frame of its own: with `session`, a call or its reply counts when its bytes have that id.
+ * - Frames are counted from then on; `nth` counts all frames that the fault applies to, of any node.
+ * - A fault of frames that names its `nth` and neither `count` nor `for_ms` triggers once.
+ * - A call's frame carries no session name: with `session`, a call or its reply counts when its bytes contain that id.
  */
 import type { FaultStatus, FrameInTransit, ProcessName } from '../engine-contract.ts';
 import type { Fault } from '../fault.ts';
@@ -36,10 +36,10 @@ export interface ArmedFault {
   /** While it holds. Infinity: no end of its own. */
   endsMs: number;
   overMs: number;
-  /** Frames that it has looked at. */
+  /** Frames that it has counted. */
   seen: number;
-  strikes: number;
-  /** Whom a window or spell holds now. */
+  triggerCount: number;
+  /** The processes that a window or spell holds now. */
   on: readonly ProcessName[];
   /** Peers whose half-open link was noticed. */
   readonly noticed: Set<ProcessName>;
@@ -64,7 +64,7 @@ export function armedFault(id: string, fault: Fault, nowMs: number): ArmedFault 
     endsMs: Number.POSITIVE_INFINITY,
     overMs: Number.POSITIVE_INFINITY,
     seen: 0,
-    strikes: 0,
+    triggerCount: 0,
     on: [],
     noticed: new Set(),
     held: [],
@@ -72,24 +72,24 @@ export function armedFault(id: string, fault: Fault, nowMs: number): ArmedFault 
 }
 
 export function statusOf(armed: ArmedFault): FaultStatus {
-  const { id, fault, phase, strikes, armedMs, endsMs } = armed;
+  const { id, fault, phase, triggerCount, armedMs, endsMs } = armed;
   const state = phase === 'over' || phase === 'holding' ? phase : 'armed';
   return {
     id,
     fault,
     state,
-    strikes,
+    triggerCount,
     armedMs,
     endsMs: phase === 'holding' && endsMs < Number.POSITIVE_INFINITY ? endsMs : null,
   };
 }
 
-/** Whether a fault looks at frames of this kind on this link, as it stands now. */
-export function looksAt(armed: ArmedFault, peer: ProcessName, direction: 'in' | 'out', point: Point): boolean {
+/** Whether a fault, in its present phase, applies to frames of this kind on this link. */
+export function appliesTo(armed: ArmedFault, peer: ProcessName, direction: 'in' | 'out', point: Point): boolean {
   const { fault, phase } = armed;
   if (phase === 'watching') return isTrigger(armed, peer, direction, point);
   if (phase !== 'holding') return false;
-  // Whether it keeps them back is another matter: only what would overtake a frame that it holds.
+  // FrameFilter decides whether to hold them: only frames that would overtake one that is held.
   if (fault.fault === 'pause') return armed.on.includes(senderOf({ peer, direction }));
   if (fault.fault === 'partition' || fault.fault === 'half_open') {
     const wanted = fault.fault === 'partition' ? fault.direction : 'both';
@@ -98,7 +98,7 @@ export function looksAt(armed: ArmedFault, peer: ProcessName, direction: 'in' | 
   return armed.nature === 'frames' && isSubject(armed, peer, direction, point);
 }
 
-/** Of a fault that begins or strikes at a point. */
+/** Whether a fault with a point triggers at this frame. */
 function isTrigger({ fault, targets }: ArmedFault, peer: ProcessName, direction: 'in' | 'out', point: Point): boolean {
   const { at } = fault;
   if (at?.point !== point) return false;
@@ -107,7 +107,7 @@ function isTrigger({ fault, targets }: ArmedFault, peer: ProcessName, direction:
   return names.length === 0 || names.some((name) => passesBy(name, peer, direction));
 }
 
-/** Of a fault that touches frames. */
+/** Whether a fault of frames touches this frame. */
 function isSubject({ fault, targets }: ArmedFault, peer: ProcessName, direction: 'in' | 'out', point: Point): boolean {
   const { at } = fault;
   if (at?.point !== undefined && at.point !== point) return false;

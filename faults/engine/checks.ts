@@ -1,6 +1,6 @@
 /**
- * Whether a fault makes sense in a cluster. Its schema has been checked; here is what a schema cannot say. Every mistake
- * names its field and the remedy.
+ * Whether a cluster can have a fault. The caller has checked the schema; this file checks what a schema cannot say. Every
+ * error names the field and the remedy.
  */
 import { type Fault, simulatedOnly } from '../fault.ts';
 import type { Point } from '../points.ts';
@@ -38,7 +38,7 @@ function checkTargets(fault: Fault, { nodesTotal, identitySeed }: FaultEngineOpt
     const role = target.startsWith('node/') ? 'node' : target;
     if (possible !== undefined && !possible.includes(role)) {
       const remedy = role === 'redis' ? '; redis_gone takes Redis away' : '';
-      throw new FaultError('target', `${fault.fault} cannot befall ${target}, only ${possible.join(', ')}${remedy}`);
+      throw new FaultError('target', `${fault.fault} cannot target ${target}, only ${possible.join(', ')}${remedy}`);
     }
     if (fault.fault === 'crash' && fault.lose_state === true && role !== 'node') {
       throw new FaultError('lose_state', `${target} has no store of its own to lose; only nodes have`);
@@ -49,7 +49,7 @@ function checkTargets(fault: Fault, { nodesTotal, identitySeed }: FaultEngineOpt
   if (unknown !== undefined) {
     throw new FaultError(
       'target',
-      `the identity of ${unknown} is not at hand here, so that nobody can lie in its name`,
+      `the identity key of ${unknown} is not available here, so the fault cannot sign in its name`,
     );
   }
 }
@@ -85,7 +85,7 @@ function checkTrigger(fault: Fault, { nodesTotal }: FaultEngineOptions): void {
   }
   const possible = pointsOfKind(fault.fault);
   if (!possible.includes(point)) {
-    throw new FaultError('at.point', `${fault.fault} strikes at ${possible.join(', ')} only`);
+    throw new FaultError('at.point', `${fault.fault} triggers at ${possible.join(', ')} only`);
   }
   if (!canPass(fault, point)) {
     const ways = gatewayPoints.includes(point) ? 'gateway and coordinator' : 'nodes and coordinator';
@@ -93,7 +93,7 @@ function checkTrigger(fault: Fault, { nodesTotal }: FaultEngineOptions): void {
   }
 }
 
-/** Whether a frame of this point can ever be one of those that the fault looks at. */
+/** Whether the fault can apply to frames of this point at all. */
 function canPass(fault: Fault, point: Point): boolean {
   const peers = gatewayPoints.includes(point) ? ['gateway'] : nodesMeant(fault);
   const out = point === 'call' || nodeOutPoints.includes(point);
@@ -109,13 +109,13 @@ function canPass(fault: Fault, point: Point): boolean {
   });
 }
 
-/** The nodes that a fault names, or one for those of which it names none. */
+/** The nodes that a fault names; a list with one node when it names none. */
 function nodesMeant(fault: Fault): string[] {
   const named = [...targetsOf(fault), fault.at?.of ?? ''].filter((name) => nodeIdOf(name) > 0);
   return named.length > 0 ? named : [nodeName(1)];
 }
 
-/** Worker, Redis and receiver have no frames of their own: a point without `of` is then that of any process. */
+/** Worker, Redis and receiver send no frames: for them a point without `of` means a frame of any process. */
 export function isFrameless(name: string): boolean {
   return name === 'worker' || name === 'redis' || name === 'receiver';
 }
@@ -126,10 +126,10 @@ function checkLength(fault: Fault): void {
   const byPoint = fault.at?.point !== undefined;
   if (nature === 'momentary' && fault.for_ms !== undefined) {
     const remedy = fault.fault === 'crash' ? ': restart_after_ms says how long it stays down' : '';
-    throw new FaultError('for_ms', `${fault.fault} strikes and is over${remedy}`);
+    throw new FaultError('for_ms', `${fault.fault} is momentary and has no duration${remedy}`);
   }
   if (count > 1 && (nature === 'momentary' || nature === 'spell') && !byPoint) {
-    throw new FaultError('count', `${fault.fault} strikes once unless at.point says at which frames`);
+    throw new FaultError('count', `${fault.fault} triggers once unless at.point says at which frames`);
   }
   if (fault.count !== undefined && nature === 'window' && !fault.fault.startsWith('store_')) {
     throw new FaultError('count', `${fault.fault} holds until it ends: for_ms says how long`);

@@ -1,6 +1,6 @@
 /**
- * What is out of order now, and on whose account: several faults may pause one process or take Redis away, and it is well
- * again when the last of them ends. An order is given when a condition begins or ends, and never in between.
+ * The conditions that hold now, with the faults that cause each. Several faults may pause one process or stop Redis; the
+ * condition ends with the last of them. An order is given when a condition begins or ends, and never in between.
  */
 import type { Order, ProcessName, ReceiverBehaviour } from '../engine-contract.ts';
 import type { Fault } from '../fault.ts';
@@ -10,9 +10,9 @@ type Condition =
   | { readonly kind: 'redis' | 'worker' };
 
 export class Conditions {
-  /** Ids of the faults on whose account a condition holds. */
+  /** By condition, the ids of the faults that cause it. */
   readonly #holders = new Map<string, Set<string>>();
-  /** Jumps stay for good. */
+  /** Jumps are permanent. */
   readonly #jumps = new Map<ProcessName, number>();
   readonly #skews = new Map<ProcessName, Map<string, number>>();
   readonly #receiver = new Map<string, ReceiverBehaviour>();
@@ -41,7 +41,7 @@ export class Conditions {
     return [this.#clock(name)];
   }
 
-  /** Jumps are forgotten; nothing is ordered. */
+  /** Clears the jumps; gives no order. */
   rightClocks(): void {
     this.#jumps.clear();
   }
@@ -73,7 +73,7 @@ export class Conditions {
     return { kind: 'clock', process: name, offsetMs };
   }
 
-  /** Of two faults that say the same thing about it, the later one counts. */
+  /** When two faults set the same behaviour, the later one counts. */
   #behaviour(): Order {
     const behaviour = this.#receiver.size === 0 ? undefined : Object.assign({}, ...this.#receiver.values());
     return { kind: 'receiver', behaviour };

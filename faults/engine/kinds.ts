@@ -1,11 +1,10 @@
 /**
- * How each kind of fault behaves in time, and what it can befall. Theory of operation:
+ * How each kind of fault behaves in time, and which processes it can target. Theory of operation:
  *
- * - *momentary*: it strikes and that is all. Without a point once; at a point `count` times.
- * - *spell*: a strike puts something out of order for `for_ms`. Without a point once; at a point `count` times, and what
- *   passes while a spell lasts is not counted.
- * - *window*: something is out of order from its beginning to its end, whatever passes. With a point it begins at that
- *   frame.
+ * - *momentary*: it triggers and has no duration. Without a point once; at a point `count` times.
+ * - *spell*: each trigger holds for `for_ms`. Without a point once; at a point `count` times. Frames that pass while a
+ *   spell lasts are not counted.
+ * - *window*: it holds from its beginning to its end. With a point it begins at that frame.
  * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches those frames alone.
  */
 import { type byzantineKinds, coordinatorKinds, type Fault, type FaultKind, type FaultOf } from '../fault.ts';
@@ -66,7 +65,7 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   force_receipt: 'frames',
 };
 
-/** What leaves a node; the other points, but those of calls, go to one. */
+/** Points whose frames leave a node. Frames of the other points go to a node, except those of calls. */
 export const nodeOutPoints: readonly Point[] = [
   'nonces_dealt',
   'partial_reply',
@@ -132,12 +131,12 @@ const signed: readonly FaultKind[] = [
   'false_report',
 ];
 
-/** Those that need the node's identity. */
+/** Kinds that need the node's identity key. */
 export function needsIdentity(kind: FaultKind): boolean {
   return signed.includes(kind);
 }
 
-/** Points at which this kind may strike, whatever its target. */
+/** Points at which this kind can trigger, for any target. */
 export function pointsOfKind(kind: FaultKind): readonly Point[] {
   if (kind === 'force_receipt') return ['call'];
   return kind in liePoints ? liePoints[kind as LieKind] : points;
@@ -156,7 +155,7 @@ const onLinks: readonly FaultKind[] = [
   'truncate',
 ];
 
-/** Processes that a kind can befall, `node` for every node; undefined: it has no target, or its schema says which. */
+/** Processes that a kind can target, `node` for every node. Undefined: it has no target, or its schema names them. */
 export function victimsOfKind(kind: FaultKind): readonly string[] | undefined {
   if (kind === 'crash' || kind === 'pause') return ['node', 'coordinator', 'gateway', 'worker'];
   if (onLinks.includes(kind)) return ['node', 'coordinator', 'gateway'];

@@ -5,19 +5,19 @@ import type { Arrival } from '../engine-contract.ts';
 import type { Fault, FaultOf } from '../fault.ts';
 import { unitOf } from './options.ts';
 
-/** Kinds that lose a frame, that keep it back, and that change how it arrives: in this order each frame meets them. */
+/** Kinds that drop a frame, hold it, and change how it arrives. Each frame meets them in this order. */
 export const losing: readonly string[] = ['drop', 'half_open'];
 export const holding: readonly string[] = ['hold', 'partition', 'pause'];
 export const changing: readonly string[] = ['duplicate', 'corrupt', 'truncate', 'delay', 'slow', 'reorder'];
 
-/** Arrivals of one frame: copies of copies are no more than one fault may make. */
+/** At most so many arrivals of one frame, copies of copies included: as many as one fault may make. */
 const arrivalsMax = 101;
 
 export function arrivalsOf(envelopes: readonly WireEnvelope[]): Arrival[] {
   return envelopes.map((envelope) => ({ envelope, afterMs: 0 }));
 }
 
-/** A frame's arrivals once a fault has struck it. Copies are late each by itself. */
+/** A frame's arrivals after this fault. Each copy has a delay of its own. */
 export function changed(fault: Fault, arrivals: readonly Arrival[], random: RandomBytes): Arrival[] {
   switch (fault.fault) {
     case 'duplicate':

@@ -1,4 +1,4 @@
-/** What the fault engine is told of its cluster, and the error of a fault that makes no sense in it. */
+/** The fault engine's settings: its cluster. And the error for a fault that this cluster cannot have. */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import type { Roster } from '../../proto/roster.ts';
 
@@ -8,11 +8,11 @@ export interface FaultEngineOptions {
   /** A stream of its own: the same stream and the same calls give the same verdicts. */
   readonly random: RandomBytes;
   readonly roster: Roster;
-  /** A node's Ed25519 seed, 32 bytes, secret: byzantine nodes lie with their own signature. Undefined: it is not at hand. */
+  /** A node's Ed25519 seed, 32 bytes, secret: byzantine nodes sign their lies. Undefined: the seed is not available. */
   readonly identitySeed: (nodeId: number) => Uint8Array | undefined;
-  /** A silent link is found dead after so long; 6,000 by default, as heartbeats have it. */
+  /** After how long heartbeats declare a silent link dead; 6,000 by default. */
   readonly linkTimeoutMs?: number;
-  /** Kinds that only the simulated world has are refused in the live one. */
+  /** The live world refuses kinds that only the simulated world has. */
   readonly world: 'simulated' | 'live';
 }
 

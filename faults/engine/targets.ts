@@ -1,8 +1,8 @@
-/** Whom a fault befalls: the names of its target, and the processes and links that they stand for. */
+/** The targets of a fault: the names in its file, and the processes and links that they stand for. */
 import type { FrameInTransit, ProcessName } from '../engine-contract.ts';
 import type { Fault } from '../fault.ts';
 
-/** Each name once, as the fault has it: "node/2", "node/*", "coordinator". Kinds without a target befall one process. */
+/** Each name once, as the fault has it: "node/2", "node/*", "coordinator". A kind without a target has one process. */
 export function targetsOf(fault: Fault): readonly ProcessName[] {
   if ('target' in fault) return typeof fault.target === 'string' ? [fault.target] : [...new Set(fault.target)];
   switch (fault.fault) {
@@ -25,13 +25,12 @@ export function nodeName(id: number): ProcessName {
   return `node/${id}`;
 }
 
-/** 0 for what is no node, and for node/*. */
+/** The node's id; 0 for other processes, and for node/*. */
 export function nodeIdOf(name: ProcessName): number {
   return name.startsWith('node/') ? Number(name.slice(5)) || 0 : 0;
 }
 
-/**
- * Processes in place of names. node/* stands for the node whose frame it is when there is a frame of a node, and for all
+/** The processes that the names stand for. node/* is the frame's node when the frame has one, and all
  * nodes otherwise.
  */
 export function processesOf(
@@ -48,7 +47,7 @@ export function processesOf(
   return [...found];
 }
 
-/** The peers whose links lead to these processes: every link leads to the coordinator. */
+/** The peers whose links connect these processes. Every link connects a peer with the coordinator. */
 export function peersOf(processes: readonly ProcessName[], nodesTotal: number): readonly ProcessName[] {
   const peers = new Set<ProcessName>();
   for (const one of processes) {

@@ -46,7 +46,8 @@ export const FaultView = Closed(
     state: OneOf(['armed', 'holding', 'over'], {
       description: 'waits for its trigger; holds; has ended by itself, and is still listed for a while',
     }),
-    strikes: Type.Integer({ minimum: 0, description: 'how often it struck' }),
+    trigger_count: Type.Integer({ minimum: 0, description: 'how often it triggered' }),
+    strikes: Type.Integer({ minimum: 0, description: 'the old name of `trigger_count`, until 0.2' }),
     armed_at: Timestamp,
     ends_at: Nullable(Type.String({ format: 'date-time', description: 'null: it has no end of its own' })),
     expires_at: Type.String({ format: 'date-time', description: 'it is removed then' }),
@@ -56,12 +57,13 @@ export const FaultView = Closed(
 
 export const FaultList = ListOf('faults', FaultView);
 
-export function faultView({ id, fault, state, strikes, armedMs, endsMs, expiresMs }: ArmedFault) {
+export function faultView({ id, fault, state, triggerCount, armedMs, endsMs, expiresMs }: ArmedFault) {
   return {
     id,
     fault,
     state,
-    strikes,
+    trigger_count: triggerCount,
+    strikes: triggerCount,
     armed_at: isoTime(armedMs),
     ends_at: isoTimeOrNull(endsMs),
     expires_at: isoTime(expiresMs),

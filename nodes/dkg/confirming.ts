@@ -1,8 +1,8 @@
 /**
  * The echo: a node makes its key final only when all n nodes signed the same result.
  *
- * A dealer that told two nodes different things gives them different finish digests, so that nobody confirms; the
- * coordinator, which holds the signed openings, finds out who it was. A node blames nobody here.
+ * A dealer that sent two nodes different openings gives them different finish digests, so that no node confirms; the
+ * coordinator, which holds the signed openings, finds the dealer. A node blames no other node here.
  *
  * Invariant: `final`, the key record and the proof (every node's signature of the result) become durable in one write.
  */

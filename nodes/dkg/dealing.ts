@@ -170,7 +170,7 @@ export function sealShares(state: DealingState | Provisional, request: DkgSeal, 
   for (const recipient of recipients) {
     const { dealer: recipientId, sealingKey } = recipient;
     if (!isSignedOpening(terms, recipient, identityKeyOf(party, recipientId))) {
-      // Whoever relayed it may have changed it, so that this alone blames nobody.
+      // The coordinator may have changed it on its way, so this alone proves no fault.
       return refused('OPENING_INVALID', `node ${recipientId}`);
     }
     const info = encodeParts(utf8('signmesh/dkg/box/v1'), context, u32be(recipientId), sealingKey);

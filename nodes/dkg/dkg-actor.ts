@@ -2,7 +2,7 @@
  * The actor "node/<id>/dkg/<tenant>/<session>": the node side of one DKG session (proto/signmesh/wire/v1/dkg.proto).
  *
  * It puts a request through the order of checks below, lets dealing.ts, verifying.ts and confirming.ts decide, and turns
- * the outcome into effects: whatever changed is persisted before the answer leaves.
+ * the outcome into effects: every change is persisted before the answer leaves.
  *
  * Theory of operation
  * 1. The frame must name the session that the address names, and an attempt from 1 on: else REQUEST_INVALID.
@@ -93,8 +93,8 @@ function handle(party: DkgParty, state: DkgState, input: NodeMessageInput, conte
     case 'refused': {
       const { code, message, culprits, results = [] } = outcome;
       const value = { nodeId: party.nodeId, code, message, culprits: [...culprits], results: results.map(wireResult) };
-      const told = event('dkg.request.refused', 'warn', context, { attempt, request: body.case, code });
-      return { state, effects: [idle, reply({ case: 'dkgRefused', value }), told] };
+      const refused = event('dkg.request.refused', 'warn', context, { attempt, request: body.case, code });
+      return { state, effects: [idle, reply({ case: 'dkgRefused', value }), refused] };
     }
     case 'advanced': {
       const next = outcome.state;

@@ -139,7 +139,7 @@ function copyOfOpening(opening: DkgOpening): DealerOpening {
   return {
     dealer,
     commitments: opening.commitments.map(ownCopy),
-    // A played opening has neither, whatever the frame held.
+    // A client-supplied opening has neither, even if the frame held one.
     possession: played ? new Uint8Array(0) : ownCopy(opening.possession),
     sealingKey: played ? new Uint8Array(0) : ownCopy(opening.sealingKey),
     signature: played ? new Uint8Array(0) : ownCopy(opening.signature),
@@ -184,7 +184,7 @@ function realShare(
   if (state.phase !== 'dealing') throw new Error('an attempt that has finished knows all its dealers');
   const { terms, dealing } = state;
   if (opening.dealer === party.nodeId) {
-    // This node's own share needs no box, only that nobody was shown another opening in its name.
+    // This node's own share needs no box, only the check that no other opening was shown in its name.
     const own = openingTranscript(sessionContext(terms), dealing.opening);
     if (!equalBytes(own, openingDigest)) return faulty(opening.dealer, 'COMMITMENT_MISMATCH');
     return shareFor(terms.curve, dealing.polynomial, party.nodeId);
@@ -196,7 +196,7 @@ function realShare(
     commitments: opening.commitments,
     recipientSealingKey: sealingSeed,
   });
-  // A share that verifies is the share that the dealer committed to, whoever sealed it. Its signature counts as evidence
+  // A share that verifies is the share that the dealer committed to, even if another process sealed it. Its signature counts as evidence
   // only, and is looked at when there is something to complain of.
   if (opened.kind === 'share') return opened.share;
   if (!verifySealedShare(terms, sealed!, identityKeyOf(party, opening.dealer))) {

@@ -78,7 +78,7 @@ export class IntentMemory {
 
   /**
    * Remembers what is about to be signed for an intent whose bucket is at hand: the bucket's new record, or undefined when it
-   * says so already. The caller sees to it that it is written.
+   * says so already. The caller must write it.
    */
   remember({ recordKey, intent, expiresMs }: NamedIntent, digest: string, nowMs: number): NodeRecord | undefined {
     const entries = this.#buckets.get(recordKey);

@@ -2,12 +2,12 @@
  * The nonces that a node has dealt ahead and not used yet: one pool a scheme, all bound to one boot of the coordinator.
  *
  * Invariants
- * - A nonce leaves its pool once. `take` removes it before anybody sees it, so that whatever happens next (a refusal, an
+ * - A nonce leaves its pool once. `take` removes it before it is used, so that no later outcome (a refusal, an
  *   exception, a duplicate) finds it gone.
  * - Numbers rise from 1 and never repeat within a boot of the node, over all schemes and also after a restart of the
  *   actor: the counter is handed in and outlives the pools.
  * - Nonces are in memory only. A new boot of the coordinator voids the pools of the one before.
- * - A request for nonces is followed once: one that came twice would deal nonces that nobody takes, and push out others.
+ * - A request for nonces is served once: a repeated one would deal unused nonces and evict others.
  * - A pool holds `poolNoncesMax` at most; what is dealt beyond pushes out the oldest, which are then void.
  *
  * RFC 9591 §5.1 allows nonces to be dealt ahead; §4.1's hedge with the key share is impossible then, since the key is not

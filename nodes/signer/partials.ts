@@ -19,7 +19,7 @@ import type { TakenNonce } from './nonce-pools.ts';
 import { isSigningScheme, schemes } from './schemes.ts';
 import type { SigningKey } from './signing-keys.ts';
 
-/** What is wrong with a request whatever the key is, or undefined. Public text. */
+/** The error of a request, independent of its key, or undefined. Public text. */
 export function requestFault(request: PartialRequest, tenant: string, nodeId: number): string | undefined {
   const { scheme, message, derivationPath, nonceNumber } = request;
   if (!isSigningScheme(scheme)) return 'the scheme is unknown';
@@ -65,7 +65,7 @@ export type PartialOutcome =
   | { readonly kind: 'fault'; readonly message: string };
 
 /**
- * Signs. The caller has taken the nonce out of its pool, so that it is spent whatever comes of this.
+ * Signs. The caller has taken the nonce out of its pool, so that it is spent in every outcome.
  *
  * @param nonce undefined: mock ECDSA with a nonce to which this node dealt nothing
  */
@@ -101,7 +101,7 @@ function frost(
   nodeId: number,
 ): PartialOutcome {
   const { signers, message } = request;
-  // Refuses signers among whom this node's commitments are not those of the nonce (RFC 9591 §5.2).
+  // Refuses a list of signers in which this node's commitments are not those of the nonce (RFC 9591 §5.2).
   const partial = frostPartial({
     suite: schemes[nonce.scheme].suite,
     nodeId,

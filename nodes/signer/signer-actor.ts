@@ -10,9 +10,9 @@
  * - A request that is refused for any other reason burns the nonce that it names: it will not be asked for in good faith.
  * - A key signs with one scheme. The first partial under a key that is not bound yet binds it: the record that says so is
  *   durable before the partial leaves. Such partials wait in `pending`, and a message to itself writes what waits. While a
- *   write is under way the runtime gives this actor no input, so that whatever arrives meanwhile shares the next write.
+ *   write is under way the runtime gives this actor no input, so that all requests that arrive meanwhile share the next write.
  * - An intent gets one message: what was signed for it is remembered in the same way (intent-memory.ts), and another message
- *   for it finds INTENT_MESSAGE_CHANGED, whatever the coordinator's store says.
+ *   for it is refused with INTENT_MESSAGE_CHANGED, also when the coordinator's store was rolled back.
  * - DeleteKey, ordered by a gateway, deletes a key for good; its deletion waits and is written like a binding.
  * - A write that is refused releases nothing. What it would have said is forgotten, and read from the store when it is
  *   needed again, since the write may have taken hold. To the coordinator the node is silent.
@@ -198,7 +198,7 @@ function partialRequested(identity: SignerIdentity, state: SignerState, asked: A
   return proceed(identity, state, { ...asked, intent: namedIntent(tenant, request.order!) }, context);
 }
 
-/** Goes on with a request when its key and its intent are at hand; else it waits for the one that is not. */
+/** Continues a request when its key and its intent are loaded; otherwise the request waits for them. */
 function proceed(identity: SignerIdentity, state: SignerState, asked: Ordered, context: Context): NodeEffect[] {
   const { request, tenant, intent } = asked;
   const keyRecord = keyRecordKey(tenant, request.keySession);
@@ -267,10 +267,10 @@ function answer(
     return refuseAndBurn(identity, state, asked, INTENT_MESSAGE_CHANGED, text);
   }
 
-  // From here on the nonce is gone, whatever happens.
+  // From here on the nonce is spent, in every outcome.
   const nonce = takeNonce(identity, state, request);
   if (nonce === undefined && request.nonceNumber !== 0n) {
-    return [refusal(identity, asked, NONCE_UNKNOWN, 'there is no such nonce, or no more')];
+    return [refusal(identity, asked, NONCE_UNKNOWN, 'this nonce does not exist, or was used already')];
   }
   const outcome = computePartial(request, key, nonce, identity.nodeId);
   if (outcome.kind === 'fault') return [refusal(identity, asked, REQUEST_INVALID, outcome.message)];

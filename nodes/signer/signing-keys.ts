@@ -49,7 +49,7 @@ export class SigningKeys {
     return this.#parents.get(key)?.scheme ?? '';
   }
 
-  /** Binds a key at hand that is not bound, and gives what its record shall hold. The caller sees to it that it will. */
+  /** Binds a key at hand that is not bound, and gives what its record shall hold. The caller must store it. */
   bind(key: string, scheme: KeyScheme): StoredKey {
     const keyPackage = this.#parents.get(key)?.unbound;
     if (keyPackage === undefined) throw new Error('the key is not at hand, or bound already');

@@ -14,7 +14,7 @@ import { type KeyRecordJson, keyRecordsIn } from './node-records.ts';
 import { hexOf } from './sessions.ts';
 
 interface Agreed {
-  /** What everybody must say; from whoever said it first. */
+  /** What every node must report, as the first node reported it. */
   readonly said: string;
   readonly by: string;
   readonly publicKey: string;

@@ -1,5 +1,5 @@
 /**
- * Blame never falls on an honest node: whoever is named in an event, a session's record or a receipt is a node on which a
+ * No honest node is blamed: a node that an event, a session's record or a receipt names is one on which a
  * byzantine fault has fired. One whose store was lost or rolled back may be named too, in a DKG: it deals anew what it has
  * dealt, and by what it signed it cannot be told from a node that equivocates. And a malicious coordinator may blame a node to which it
  * lied, since the node's answer does not fit what the coordinator's process asked: that node and no other.
@@ -11,7 +11,7 @@ import { DurableSessions } from './sessions.ts';
 
 const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);
 const ofCoordinator: ReadonlySet<FaultKind> = new Set(coordinatorKinds);
-/** How messages name whom they blame: coordinator/dkg/blame.ts, coordinator/signing/partials.ts. */
+/** How messages name the blamed nodes: coordinator/dkg/blame.ts, coordinator/signing/partials.ts. */
 const blaming = /(nodes? [\d, ]+) broke the protocol|the partial that (nodes? [\d, ]+) made does not verify/g;
 
 export function honestNeverBlamed(): Checker {

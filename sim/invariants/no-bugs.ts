@@ -1,5 +1,5 @@
 /**
- * No actor has a bug: none throws, no call ends in INTERNAL, and the coordinator is never fenced out by nobody.
+ * No actor has a bug: none throws, no call ends in INTERNAL, and a coordinator is fenced out only by another coordinator.
  */
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Checker, Observation } from '../observation.ts';

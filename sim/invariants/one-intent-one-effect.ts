@@ -23,7 +23,7 @@ export function oneIntentOneEffect(): Checker {
   function changed(record: SigningSessionRecord): string | undefined {
     if (!record.ceremony.guarded) {
       const signs = record.state === ReceiptState.RESUMED || record.state === ReceiptState.BACKEND_COMPLETED;
-      return signs ? `session ${record.sessionId} goes on without the place of its intent` : undefined;
+      return signs ? `session ${record.sessionId} continues without holding its intent` : undefined;
     }
     const intent = intentOf(record);
     const held = holders.get(intent) ?? new Set();

@@ -21,7 +21,7 @@ export function quorumSigned(): Checker {
   /** Nodes that answered, by session and by the tag of the attempt. */
   const answered = new Map<string, Map<bigint, Set<number>>>();
   const played = new Map<string, Set<number>>();
-  /** Intents and sessions for which somebody showed a witness. */
+  /** Intents and sessions for which a client gave a witness. */
   const witnessed = new Set<string>();
 
   function called(tenant: string, request: unknown): void {
@@ -78,7 +78,7 @@ export function quorumSigned(): Checker {
       approvalMode !== ApprovalMode.HUMAN_REQUIRED ||
       witnessed.has(`${tenant} intent ${ceremony.facts.intentId}`) ||
       witnessed.has(`${tenant} session ${sessionId}`);
-    return approved ? undefined : `session ${sessionId} needs a human's approval, and nobody ever showed one`;
+    return approved ? undefined : `session ${sessionId} needs a human's approval, and no client gave a witness`;
   }
 
   return {

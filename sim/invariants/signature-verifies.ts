@@ -60,7 +60,7 @@ export function signatureVerifies(verify: SignatureVerifier): Checker {
             if (!begins || !isSigning(record)) continue;
             const { intentId, keyId, derivationPath, messageHash } = record.ceremony.facts;
             if (!asked.get(`${record.tenant} ${intentId}`)?.has(`${keyId} ${derivationPath} ${messageHash}`)) {
-              return `session ${record.sessionId} is about something that nobody asked to sign for its intent`;
+              return `session ${record.sessionId} signs a message that no client asked to sign for its intent`;
             }
           }
           return undefined;

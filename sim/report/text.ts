@@ -87,8 +87,8 @@ function labelled(label: string, text: string, painted = (words: string) => word
 }
 
 /**
- * Each fault of the run in the order of its first appearance, and how often it struck: as `strikes` counts it, so of a
- * fault that touches frames one by one, each frame.
+ * Each fault of the run in the order of its first appearance, and how often it triggered, counted as `trigger_count` is:
+ * a fault that touches single frames triggers at each of them.
  */
 function faultTallies(events: readonly RunEvent[]): string[] {
   const tallies = new Map<string, { readonly words: string; readonly isOfFrames: boolean; fired: number }>();
@@ -102,9 +102,9 @@ function faultTallies(events: readonly RunEvent[]): string[] {
     tallies.set(event.id, tally);
   }
   return [...tallies].map(([id, { words, isOfFrames, fired }]) => {
-    // Only the first of its strikes is an event of its own.
-    const strikes = isOfFrames ? Math.max(fired, frames.get(id) ?? 0) : fired;
-    return `${words}, struck ${strikes === 1 ? 'once' : `${strikes} times`}`;
+    // A fault of frames has one event, at its first trigger.
+    const count = isOfFrames ? Math.max(fired, frames.get(id) ?? 0) : fired;
+    return `${words}, triggered ${count === 1 ? 'once' : `${count} times`}`;
   });
 }
 

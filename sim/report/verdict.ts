@@ -19,7 +19,7 @@ function wordsOf(verdict: Verdict): Omit<VerdictWords, 'also'> & Partial<Verdict
   const { kind } = verdict;
   switch (verdict.kind) {
     case 'passed':
-      return { kind, sentence: 'passed: all that was expected came to pass', cause: '' };
+      return { kind, sentence: 'passed: every expectation holds', cause: '' };
     case 'failed':
       return { kind, sentence: `failed: ${verdict.what}`, cause: verdict.cause, also: verdict.also ?? [] };
     case 'violated':

@@ -19,7 +19,7 @@ export type Ended =
 
 /** A client that insists waits so long before it asks again. */
 const pauseMs = 100;
-/** It asks so often at least: two calls that nobody answers take a minute alone. */
+/** It repeats at least this often: two unanswered calls alone take a minute. */
 const attemptsMin = 4;
 
 export class Caller {
@@ -155,7 +155,7 @@ export class Caller {
   }
 }
 
-/** Answers to a resume after which the session is open, or may be: whoever resumed it. */
+/** Answers to a resume after which the session is open, or may be, by this or another client's resume. */
 const opensAgain = new Set(['SESSION_RESUMED', 'RESUME_TOKEN_REUSED', 'RESUME_TOKEN_INVALID', 'SESSION_NOT_RESUMABLE']);
 
 /** What a patient client does next. A human's approval is not for it to give. */

@@ -28,7 +28,7 @@ export function stepMismatches(
   });
   if (expect.error !== undefined) {
     if (failure === undefined) return [differs('error', expect.error, outcomeText(outcome))];
-    // Nobody answers: the gateway says so when its time is over, and where there is none the client gives up by itself.
+    // No answer: the gateway reports a timeout; without a gateway the client times out itself.
     const kind = failure.kind === 'LOST' ? 'DEADLINE_EXCEEDED' : failure.kind;
     if (expect.error !== 'any' && expect.error !== kind) return [differs('error', expect.error, outcomeText(outcome))];
   }

@@ -25,7 +25,7 @@ interface Found {
   facts: SessionFacts | undefined;
   culprits: readonly number[];
   delivered: readonly string[];
-  strikes: number;
+  triggerCount: number;
 }
 
 /** Asks for what the expectation speaks of, and for nothing else. */
@@ -36,7 +36,7 @@ function gather(
   see: (f: Found) => void,
 ) {
   const { session, state, reason_code: code, attempts, culprits, delivered, fired } = expectation;
-  const found: Found = { facts: undefined, culprits: [], delivered: [], strikes: 0 };
+  const found: Found = { facts: undefined, culprits: [], delivered: [], triggerCount: 0 };
   const ids = new Map<string, string>();
   for (const name of session === undefined ? book.names : [session]) {
     const { id } = book.note(name);
@@ -81,8 +81,8 @@ function gather(
   const fault = fired === undefined ? undefined : faultId(fired);
   if (fault !== undefined) {
     asks.push((then) =>
-      world.ask('strikes', { id: fault }, (count) => {
-        found.strikes = count;
+      world.ask('triggerCount', { id: fault }, (count) => {
+        found.triggerCount = count;
         then();
       }),
     );
@@ -92,7 +92,8 @@ function gather(
 }
 
 function compare(expectation: Expectation, book: SessionBook, found: Found): Mismatch[] {
-  const { session, state, reason_code: code, attempts, culprits, signatures, delivered, fired, strikes } = expectation;
+  const { session, state, reason_code: code, attempts, culprits, signatures, delivered, fired } = expectation;
+  const { trigger_count: triggerCount } = expectation;
   const of = session === undefined ? '' : ` of ${session}`;
   const wrong: Mismatch[] = [];
   const differs = (field: string, expected: unknown, actual: unknown): void => {
@@ -118,16 +119,16 @@ function compare(expectation: Expectation, book: SessionBook, found: Found): Mis
     differs('delivered', missing.join(', '), came.length === 0 ? 'no delivery' : came.join(', '));
   }
   if (fired === undefined) return wrong;
-  const isRight = strikes === undefined ? found.strikes > 0 : found.strikes === strikes;
-  if (!isRight) differs(`strikes of the fault ${fired}`, strikes ?? 'at least 1', found.strikes);
+  const isRight = triggerCount === undefined ? found.triggerCount > 0 : found.triggerCount === triggerCount;
+  if (!isRight) differs(`trigger_count of the fault ${fired}`, triggerCount ?? 'at least 1', found.triggerCount);
   return wrong;
 }
 
 function nodes(ids: readonly number[]): string {
-  return ids.length === 0 ? 'nobody' : `node ${ids.join(', ')}`;
+  return ids.length === 0 ? 'no node' : `node ${ids.join(', ')}`;
 }
 
-/** Whom the events of these sessions blame. */
+/** The nodes that the events of these sessions blame. */
 function blamed(events: readonly LoggedEvent[], sessions: ReadonlySet<string>): readonly number[] {
   const named = events
     .filter(({ resource }) => sessions.has(resource.id))

@@ -126,17 +126,17 @@ export const stepSchemas = {
   wait: Closed({
     step: step.step,
     wait: Closed({
-      ms: Type.Optional(Ms('so long')),
+      ms: Type.Optional(Ms('waits this long')),
       session: Type.Optional(Name('until this session …')),
       state: Type.Optional(OneOf(receiptStates, '… is in this state')),
       nodes_ready: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 100, description: 'until so many nodes are linked' }),
+        Type.Integer({ minimum: 0, maximum: 100, description: 'until this many nodes are linked' }),
       ),
-      fired: Type.Optional(Name('until the fault of this id has struck')),
+      fired: Type.Optional(Name('until the fault of this id has triggered')),
       delivered: Type.Optional(
         Type.String({ description: 'until the receiver has acknowledged an event of this type' }),
       ),
-      within_ms: Type.Optional(Ms('it fails after so long; 30,000 by default')),
+      within_ms: Type.Optional(Ms('after how long it fails; 30,000 by default')),
     }),
   }),
   inject: Closed({ step: step.step, inject: Type.Unsafe<Fault>({ description: 'a fault, armed now' }) }),
@@ -144,7 +144,7 @@ export const stepSchemas = {
     { step: step.step, heal: Type.Literal(true) },
     { description: 'every fault ends, and every process is brought up' },
   ),
-  advance: Closed({ step: step.step, advance_ms: Ms('every clock goes forward by so much') }),
+  advance: Closed({ step: step.step, advance_ms: Ms('every clock goes forward by this much') }),
 } as const;
 
 export type StepKind = keyof typeof stepSchemas;
@@ -157,17 +157,22 @@ export const Expectation = Closed({
   state: Type.Optional(OneOf(receiptStates, 'its state')),
   reason_code: Type.Optional(Type.String({ description: 'its reason code' })),
   culprits: Type.Optional(
-    Type.Array(NodeId, { description: 'whom it blames, exactly; without `session`: whom any session blames' }),
+    Type.Array(NodeId, {
+      description: 'the nodes that it blames, exactly; without `session`: those that any session blames',
+    }),
   ),
   attempts: Type.Optional(Type.Integer({ minimum: 0, description: 'its attempt number' })),
   signatures: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'so many signatures were released, and each verifies' }),
+    Type.Integer({ minimum: 0, description: 'how many signatures were released; each verifies' }),
   ),
   delivered: Type.Optional(
     Type.Array(Type.String(), { description: 'the webhook receiver has acknowledged events of these types' }),
   ),
   fired: Type.Optional(Name('the fault of this id …')),
-  strikes: Type.Optional(Type.Integer({ minimum: 0, description: '… struck so often; at least once by default' })),
+  trigger_count: Type.Optional(
+    Type.Integer({ minimum: 0, description: '… triggered this often; at least once by default' }),
+  ),
+  strikes: Type.Optional(Type.Integer({ minimum: 0, description: 'the old name of `trigger_count`, until 0.2' })),
 });
 export type Expectation = Static<typeof Expectation>;
 
@@ -187,7 +192,7 @@ export const Cluster = Closed({
     Type.Integer({
       minimum: 10,
       maximum: 600_000,
-      description: 'a call waits so long for nodes that are away; 2,000 by default',
+      description: 'how long a call waits for unreachable nodes; 2,000 by default',
     }),
   ),
   client_dealers: Type.Optional(

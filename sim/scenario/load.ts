@@ -6,7 +6,7 @@
 
 import { type ErrorCode, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import type { Path } from './explain.ts';
-import type { CheckedScenario, Step } from './format.ts';
+import type { CheckedScenario, Expectation, Step } from './format.ts';
 import { meaningFaults } from './meaning.ts';
 import { type ScenarioFile, shapeFaults } from './shape.ts';
 
@@ -84,10 +84,10 @@ export function loadScenario(text: string, { file }: { readonly file: string }):
       }
     },
   });
-  const giveUp = () => {
+  const throwProblems = () => {
     if (problems.length > 0) throw new ScenarioError(problems.slice(0, problemsMax));
   };
-  giveUp();
+  throwProblems();
   if (document.contents === null) throw whole('the file is empty', 'see docs/scenarios.md');
 
   const value: unknown = document.toJS({ maxAliasCount: 0 });
@@ -96,7 +96,7 @@ export function loadScenario(text: string, { file }: { readonly file: string }):
       add(offsetOf(document.contents!, path, atKey === true), fieldText(path), message, remedy);
     }
     problems.sort((a, b) => a.line - b.line || a.column - b.column);
-    giveUp();
+    throwProblems();
   };
   report(shapeFaults(value));
   const scenario = withDefaults(value as ScenarioFile);
@@ -119,8 +119,13 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
     },
     faults,
     clients: (clients ?? { [oneClient]: steps ?? [] }) as Readonly<Record<string, readonly Step[]>>,
-    expect,
+    expect: expect.map(withPresentNames),
   };
+}
+
+/** An expectation whose old field name (`strikes`) is replaced by the present one. */
+function withPresentNames({ strikes, ...expectation }: Expectation): Expectation {
+  return strikes === undefined ? expectation : { trigger_count: strikes, ...expectation };
 }
 
 /** Where the node of a path begins; of its nearest parent that is there. */

@@ -40,6 +40,10 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
   const faults = placedFaults(scenario, steps);
   checkFaults(faults, steps, made, scenario, report);
   checkExpectations(scenario, new Set(faults.map(({ fault }) => fault.id ?? '')), made, report);
+  for (const [index, { trigger_count: count, strikes }] of (file.expect ?? []).entries()) {
+    if (count === undefined || strikes === undefined) continue;
+    report(['expect', index, 'strikes'], 'strikes is the old name of trigger_count', 'give trigger_count alone');
+  }
   return found;
 }
 
@@ -113,13 +117,17 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
   if (step.call === 'exchange_dkg_shares') {
     uses(['session'], step.session, 'key');
     if (step.play !== undefined && ((step.sender ?? 0) === 0 || (step.recipient ?? 0) === 0)) {
-      report([...path, 'play'], 'who is played, and for whom, is missing', 'give sender and recipient');
+      report(
+        [...path, 'play'],
+        'the client-supplied dealer and its recipient are missing',
+        'give sender and recipient',
+      );
     }
   }
   if (step.call === 'submit_signature_share') {
     uses(['session'], step.session, 'signature');
     if (step.play !== undefined && (step.node ?? 0) === 0) {
-      report([...path, 'play'], 'which node is played is missing', 'give node');
+      report([...path, 'play'], 'the node of the client-supplied partial is missing', 'give node');
     }
   }
   if (step.call === 'resume_session') uses(['session'], step.session);
@@ -247,7 +255,7 @@ function checkExpectations(
 ): void {
   for (const [index, expectation] of scenario.expect.entries()) {
     const path: Path = ['expect', index];
-    const { session, culprits = [], fired, strikes, reason_code: code } = expectation;
+    const { session, culprits = [], fired, trigger_count: triggerCount, reason_code: code } = expectation;
     if (Object.keys(expectation).every((field) => field === 'session')) {
       report(path, 'nothing is expected', 'state, reason_code, culprits, attempts, signatures, delivered or fired');
     }
@@ -268,8 +276,8 @@ function checkExpectations(
     if (fired !== undefined && !faultIds.has(fired)) {
       report([...path, 'fired'], `no fault has the id ${fired}`, oneOf([...faultIds], fired));
     }
-    if (strikes !== undefined && fired === undefined) {
-      report([...path, 'strikes'], 'of which fault is missing', 'give fired');
+    if (triggerCount !== undefined && fired === undefined) {
+      report(path, 'the fault that it counts is missing', 'give fired beside trigger_count');
     }
   }
 }

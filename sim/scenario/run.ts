@@ -219,9 +219,9 @@ class ScenarioRun {
 
   /** Why it is so: what is known, the session's own record, and which faults have triggered. */
   #explain(session: string | undefined, known: string, see: (cause: string) => void): void {
-    const struck = struckText(this.#world);
+    const triggered = triggeredText(this.#world);
     const conclude = (record: string) => {
-      const cause = [known, record, struck].filter((part) => part !== '').join('; ');
+      const cause = [known, record, triggered].filter((part) => part !== '').join('; ');
       see(cause === '' ? 'nothing is known of it' : cause);
     };
     const id = session === undefined ? undefined : this.#book.note(session).id;
@@ -232,7 +232,7 @@ class ScenarioRun {
     this.#world.ask('session', { sessionId: id }, (facts) => {
       if (facts === undefined) return conclude(`session ${session} has no record`);
       const { state, reasonCode, attempt, culprits } = facts;
-      const blame = culprits.length === 0 ? 'blames nobody' : `blames node ${culprits.join(', ')}`;
+      const blame = culprits.length === 0 ? 'blames no node' : `blames node ${culprits.join(', ')}`;
       conclude(`session ${session} is ${state} ${reasonCode}, attempt ${attempt}, and ${blame}`);
     });
   }
@@ -273,17 +273,17 @@ class ScenarioRun {
   }
 }
 
-/** Faults that have struck, in words; each once. */
-function struckText(world: ScenarioWorld): string {
-  const struck = new Map<string, string>();
+/** The faults that have triggered, in words; each once. */
+function triggeredText(world: ScenarioWorld): string {
+  const triggered = new Map<string, string>();
   for (const event of world.recording()) {
-    if (event.kind !== 'fault' || event.what !== 'fired' || struck.has(event.id)) continue;
-    struck.set(
+    if (event.kind !== 'fault' || event.what !== 'fired' || triggered.has(event.id)) continue;
+    triggered.set(
       event.id,
       `${event.fault}${event.targets.length > 0 ? ` of ${event.targets.join(', ')}` : ''} at ${event.atMs} ms`,
     );
   }
-  return struck.size === 0 ? '' : `struck: ${[...struck.values()].slice(0, 8).join(', ')}`;
+  return triggered.size === 0 ? '' : `triggered: ${[...triggered.values()].slice(0, 8).join(', ')}`;
 }
 
 function stepText(step: Step): string {

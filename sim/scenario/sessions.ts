@@ -162,7 +162,7 @@ export class SessionBook {
     return [...this.#signings.values()].filter((step) => intents.has(intentOf(step)));
   }
 
-  /** With a path the key is the one that the receipt names: the chain code is told to nobody. */
+  /** With a path the key is the one that the receipt names: the chain code is never shown. */
   #verifies(step: SigningStep, { signature, keyNamed }: Released, verify: SignatureVerifier): boolean {
     const group = this.#publicKeys.get(step.key) ?? '';
     const isDerived = step.path !== undefined && /[0-9]$/.test(step.path);

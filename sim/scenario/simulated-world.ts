@@ -17,12 +17,12 @@ import { type RunOptions, runScenario } from './run.ts';
 import type { CallFailure, QuestionName, Questions, Run, ScenarioWorld, SessionFacts, Verdict } from './world.ts';
 
 const tenant = 'tn_sim';
-/** As the gateway's: nobody waits longer for an answer. */
+/** As the gateway's: no caller waits longer for an answer. */
 const callTimeoutMs = 30_000;
 /** When a run has passed, what must come about in the end is given so long. */
 const settleMs = 60_000;
 const tasksMax = 20_000_000;
-/** A run signs a few times: nobody has to deal hundreds of nonces first. They are dealt anew when few are left. */
+/** A run signs a few times: nodes deal few nonces ahead, and more when few are left. */
 const nonceBatchFirst = 4;
 
 export interface SimulatedOptions extends RunOptions {
@@ -183,7 +183,7 @@ export function simulatedWorld(
         gets({ failure: error.message });
       }
     },
-    strikes: ({ id }, gets) => gets(cluster.faultStatuses().find((status) => status.id === id)?.strikes ?? 0),
+    triggerCount: ({ id }, gets) => gets(cluster.faultStatuses().find((status) => status.id === id)?.triggerCount ?? 0),
     heal: (_, gets) => {
       cluster.heal();
       gets(undefined);

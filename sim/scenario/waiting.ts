@@ -56,7 +56,7 @@ function observe(wait: StepOf<'wait'>['wait'], world: ScenarioWorld, names: Name
     const wanted = `the fault ${fired}`;
     const id = names.fault(fired);
     if (id === undefined) see({ holds: false, wanted, found: 'it is not armed' });
-    else world.ask('strikes', { id }, (count) => see({ holds: count > 0, wanted, found: 'no strike' }));
+    else world.ask('triggerCount', { id }, (count) => see({ holds: count > 0, wanted, found: 'it has not triggered' }));
   } else {
     world.ask('delivered', {}, (types) =>
       see({

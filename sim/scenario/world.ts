@@ -28,7 +28,7 @@ export interface CallTypes {
 }
 export type CallName = keyof CallTypes;
 
-/** Why a call has no answer. `lost`: nobody will ever answer (the caller's patience is over). */
+/** Why a call has no answer. `lost`: the caller's timeout is over. */
 export type CallFailure = 'UNAVAILABLE' | 'OVERLOADED' | 'DEADLINE_EXCEEDED' | 'INTERNAL' | 'MALFORMED' | 'LOST';
 
 /** What is known of a session by its own record. */
@@ -63,7 +63,7 @@ export interface Questions {
     readonly asks: { readonly fault: Fault };
     readonly gets: { readonly id: string } | { readonly failure: string };
   };
-  strikes: { readonly asks: { readonly id: string }; readonly gets: number };
+  triggerCount: { readonly asks: { readonly id: string }; readonly gets: number };
   heal: { readonly asks: Record<string, never>; readonly gets: undefined };
   advance: { readonly asks: { readonly byMs: number }; readonly gets: undefined };
   /** A step begins: for triggers that name it, and for the record. */

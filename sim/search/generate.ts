@@ -56,7 +56,7 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
   };
 }
 
-/** Heals, sees to every key, and signs with each: what must be possible when everybody is well. */
+/** Heals, completes every key, and signs with each: this must work when every process is healthy. */
 function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step[] {
   // A session may have expired where clocks jump; a node that lost its store may have cost a key that was being made.
   const mayBeGone = swarm.clocksJump || swarm.losesState;
@@ -70,7 +70,7 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
     { step: 'all-are-back', wait: { nodes_ready: swarm.nodes } },
   ];
   for (const { session, threshold, totalNodes, curve, played } of keys) {
-    // Whoever plays a dealer owes its shares: without them no key comes to be.
+    // A client that supplies a dealer must give all its shares; otherwise no key is made.
     if (played.length > 0) continue;
     const terms = { session, threshold, total_nodes: totalNodes, curve };
     const expect = mayBeGone ? {} : { expect: { reason_code: 'DKG_COMPLETED' } };

@@ -4,7 +4,7 @@
  * which some things happen often.
  *
  * - calm: no byzantine node, few faults, those of a bad day on a network.
- * - stormy: processes die and stand still, links break, the store fails; every node is honest.
+ * - stormy: processes crash and pause, links break, the store fails; every node is honest.
  * - hostile: all of that, up to n − t byzantine nodes, or a coordinator that lies to as many, nodes that lose their store,
  *   clocks that jump.
  */

@@ -255,11 +255,11 @@ describe('a supervised child', () => {
     });
     await child.whenReady;
     expect(child.pause()).toBe(true);
-    await eventually('it stands still', () => child.standsStill);
+    await eventually('it stands still', () => child.isStopped);
     child.freeze();
     child.resume();
     // Another has a reason too.
-    expect(child.standsStill).toBe(true);
+    expect(child.isStopped).toBe(true);
     child.thaw();
     const before = beats;
     await eventually('it goes on', () => beats > before);

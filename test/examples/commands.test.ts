@@ -198,13 +198,13 @@ describe('README.md', () => {
     expect(ed25519.verify(signature, Buffer.from('hello'), keyOf('sandbox-ed25519'))).toBe(true);
   });
 
-  test('its scenario gives the verdict that it tells of, and its lines for scenarios run', async () => {
-    const section = readFileSync(join(root, 'README.md'), 'utf8').split(/^## Something goes wrong, on purpose$/m)[1]!;
-    const file = join(temporaryFolder(), 'a-lying-signer.yaml');
+  test('its scenario gives the stated verdict, and its lines for scenarios run', async () => {
+    const section = readFileSync(join(root, 'README.md'), 'utf8').split(/^## A fault on purpose$/m)[1]!;
+    const file = join(temporaryFolder(), 'a-byzantine-signer.yaml');
     writeFileSync(file, /^```yaml\n(.*?)^```$/ms.exec(section)![1]!);
     const own = await run(process.execPath, ['cli/signmesh.mjs', 'scenario', 'run', file]);
     expect([own.exitCode, own.stdout]).toEqual([0, expect.stringContaining('passed')]);
-    const script = shellBlocks('README.md', '## Something goes wrong, on purpose');
+    const script = shellBlocks('README.md', '## A fault on purpose');
     const { exitCode, stdout } = await run('sh', ['-euc', script]);
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('nothing found')]);
   });

@@ -1,4 +1,4 @@
-/** Byzantine faults: the right node is named, an honest one never is, and the session ends as the table in liars.ts says. */
+/** Byzantine faults: the right node is named, an honest one never is, and the session ends as the table in behaviours.ts says. */
 import { describe, expect, test } from 'vitest';
 import type { LieKind } from '../../faults/engine/kinds.ts';
 import type { FaultOf } from '../../faults/fault.ts';
@@ -8,23 +8,23 @@ import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';
 import { begin, blamed, codeOf, makeKey, tokenOf } from '../coordinator/support/world.ts';
-import { Theatre } from './support/theatre.ts';
+import { FaultFixture } from './support/fault-fixture.ts';
 
 const curves = ['secp256k1', 'ed25519'] as const;
 
-function isReply({ frame }: Theatre['frames'][number]): boolean {
+function isReply({ frame }: FaultFixture['frames'][number]): boolean {
   return frame.point === 'partial_reply';
 }
 
 /** Runs a DKG of three with one liar. */
-function dkg(theatre: Theatre, curve: string) {
-  theatre.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3, derivation: { curve } }).result();
-  return theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+function dkg(fixture: FaultFixture, curve: string) {
+  fixture.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3, derivation: { curve } }).result();
+  return fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result();
 }
 
 /** The fault ends, and the session goes on. */
-function resumed(theatre: Theatre, id: string, { receipt, checkpoint }: ReturnType<typeof dkg>) {
-  const { cluster, engine } = theatre;
+function resumed(fixture: FaultFixture, id: string, { receipt, checkpoint }: ReturnType<typeof dkg>) {
+  const { cluster, engine } = fixture;
   engine.disarm(id, cluster.time.nowMs());
   cluster.resumeSession({ sessionId: receipt!.sessionId, resumeToken: checkpoint!.resumeToken }).result();
   return cluster.exchangeDkgShares({ sessionId: 's' }).result();
@@ -49,107 +49,107 @@ const lies: [FaultOf<LieKind>, string][] = [
 
 describe.each(curves)('a DKG on %s', (curve) => {
   test.each(lies)('names the node behind %j as long as it lies, and goes on after that', (fault, told) => {
-    const theatre = new Theatre(`${JSON.stringify(fault)} ${curve}`);
-    const id = theatre.arm(fault);
-    const failed = dkg(theatre, curve);
+    const fixture = new FaultFixture(`${JSON.stringify(fault)} ${curve}`);
+    const id = fixture.arm(fault);
+    const failed = dkg(fixture, curve);
     expect([codeOf(failed), failed.receipt!.state, failed.receipt!.resumable]).toEqual([
       'DEALER_MISBEHAVED',
       ReceiptState.BACKEND_FAILED,
       true,
     ]);
     expect(failed.errorMessage).toContain(told);
-    expect(blamed(theatre.cluster)).toEqual([2]);
-    expect(theatre.strikes(id)).toBeGreaterThan(0);
+    expect(blamed(fixture.cluster)).toEqual([2]);
+    expect(fixture.triggerCount(id)).toBeGreaterThan(0);
     const fired = { kind: 'fired', id, fault: fault.fault, victims: ['node/2'] };
-    expect(theatre.orders.filter(({ kind }) => kind === 'fired')).toEqual([fired]);
+    expect(fixture.orders.filter(({ kind }) => kind === 'fired')).toEqual([fired]);
 
-    theatre.cluster.resumeSession({ sessionId: 's', resumeToken: tokenOf(failed) }).result();
-    const again = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+    fixture.cluster.resumeSession({ sessionId: 's', resumeToken: tokenOf(failed) }).result();
+    const again = fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result();
     expect(codeOf(again)).toBe('DEALER_MISBEHAVED');
 
-    theatre.engine.disarm(id, theatre.cluster.time.nowMs());
-    theatre.cluster.resumeSession({ sessionId: 's', resumeToken: tokenOf(again) }).result();
-    expect(codeOf(theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result())).toBe('DKG_COMPLETED');
-    expect(blamed(theatre.cluster)).toEqual([2]);
+    fixture.engine.disarm(id, fixture.cluster.time.nowMs());
+    fixture.cluster.resumeSession({ sessionId: 's', resumeToken: tokenOf(again) }).result();
+    expect(codeOf(fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result())).toBe('DKG_COMPLETED');
+    expect(blamed(fixture.cluster)).toEqual([2]);
   });
 
   test('names a dealer that shows another opening when it is asked again', () => {
-    const theatre = new Theatre(`asked again ${curve}`);
-    theatre.arm({ fault: 'equivocate', target: 'node/2' });
+    const fixture = new FaultFixture(`asked again ${curve}`);
+    fixture.arm({ fault: 'equivocate', target: 'node/2' });
     // The first answer of another node is lost, so that all that are not open yet are asked again.
-    theatre.arm({ fault: 'drop', target: 'node/2', at: { point: 'dkg_open', nth: 2 }, count: 1 });
-    theatre.arm({ fault: 'duplicate', target: 'node/2', direction: 'in', at: { point: 'dkg_open' } });
-    const failed = dkg(theatre, curve);
+    fixture.arm({ fault: 'drop', target: 'node/2', at: { point: 'dkg_open', nth: 2 }, count: 1 });
+    fixture.arm({ fault: 'duplicate', target: 'node/2', direction: 'in', at: { point: 'dkg_open' } });
+    const failed = dkg(fixture, curve);
     expect(codeOf(failed)).toBe('DEALER_MISBEHAVED');
     expect(failed.errorMessage).toContain('it dealt twice');
-    expect(blamed(theatre.cluster)).toEqual([2]);
+    expect(blamed(fixture.cluster)).toEqual([2]);
   });
 
   test('is stopped by a false key, and its reporter named', () => {
-    const theatre = new Theatre(`false key ${curve}`);
-    theatre.arm({ fault: 'false_report', target: 'node/2', at: { step: 'the last dealer' } });
-    theatre.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3, derivation: { curve } }).result();
+    const fixture = new FaultFixture(`false key ${curve}`);
+    fixture.arm({ fault: 'false_report', target: 'node/2', at: { step: 'the last dealer' } });
+    fixture.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3, derivation: { curve } }).result();
     // Its last verdict is about itself alone, so that nobody is left to complain of.
     for (const senderNodeId of [1, 3]) {
       for (const recipientNodeId of [1, 2, 3]) {
-        theatre.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId, recipientNodeId }).result();
+        fixture.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId, recipientNodeId }).result();
       }
     }
-    theatre.orders.push(...theatre.engine.step('the last dealer', theatre.cluster.time.nowMs()));
-    const failed = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+    fixture.orders.push(...fixture.engine.step('the last dealer', fixture.cluster.time.nowMs()));
+    const failed = fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result();
     expect(codeOf(failed)).toBe('DEALER_MISBEHAVED');
     expect(failed.errorMessage).toContain('the same result');
-    expect(blamed(theatre.cluster)).toEqual([2]);
+    expect(blamed(fixture.cluster)).toEqual([2]);
   });
 
   test.each([
     ['sealing_key', 'node 2 refused: OPENING_INVALID'],
     ['commitments', 'node 2 on dealer 1: the opening is malformed or not signed by its dealer'],
   ] as const)('is refused by a node to which the coordinator relays other openings: %s', (how, told) => {
-    const theatre = new Theatre(`substituted ${how} ${curve}`);
-    const id = theatre.arm({ fault: 'substitute_opening', target: 'coordinator', for: [2], how });
-    const failed = dkg(theatre, curve);
+    const fixture = new FaultFixture(`substituted ${how} ${curve}`);
+    const id = fixture.arm({ fault: 'substitute_opening', target: 'coordinator', for: [2], how });
+    const failed = dkg(fixture, curve);
     expect(failed.errorMessage).toContain(told);
     expect(failed.receipt!.resumable).toBe(true);
-    expect(blamed(theatre.cluster).filter((one) => one !== 2)).toEqual([]);
-    expect(theatre.strikes(id)).toBe(1);
-    expect(codeOf(resumed(theatre, id, failed))).toBe('DKG_COMPLETED');
+    expect(blamed(fixture.cluster).filter((one) => one !== 2)).toEqual([]);
+    expect(fixture.triggerCount(id)).toBe(1);
+    expect(codeOf(resumed(fixture, id, failed))).toBe('DKG_COMPLETED');
   });
 
   test('is refused by a node that is shown other results than the rest', () => {
-    const theatre = new Theatre(`split ${curve}`);
-    const id = theatre.arm({ fault: 'split_confirm', target: 'coordinator', for: [2] });
-    const failed = dkg(theatre, curve);
+    const fixture = new FaultFixture(`split ${curve}`);
+    const id = fixture.arm({ fault: 'split_confirm', target: 'coordinator', for: [2] });
+    const failed = dkg(fixture, curve);
     expect(failed.errorMessage).toContain('node 2 refused: SIGNATURE_INVALID');
-    expect(theatre.cluster.nodeStore(2).loadNow('key/tn_sim/s')).toBeUndefined();
-    expect(codeOf(resumed(theatre, id, failed))).toBe('DKG_COMPLETED');
+    expect(fixture.cluster.nodeStore(2).loadNow('key/tn_sim/s')).toBeUndefined();
+    expect(codeOf(resumed(fixture, id, failed))).toBe('DKG_COMPLETED');
   });
 
   test('blames nobody for silence', () => {
-    const theatre = new Theatre(`withhold ${curve}`);
-    const id = theatre.arm({ fault: 'withhold', target: 'node/2', at: { point: 'dkg_sealed' } });
-    const failed = dkg(theatre, curve);
+    const fixture = new FaultFixture(`withhold ${curve}`);
+    const id = fixture.arm({ fault: 'withhold', target: 'node/2', at: { point: 'dkg_sealed' } });
+    const failed = dkg(fixture, curve);
     expect([codeOf(failed), failed.receipt!.resumable]).toEqual(['NODES_UNAVAILABLE', true]);
     expect(failed.errorMessage).toMatch(/^node 2 did not answer/);
-    expect(blamed(theatre.cluster)).toEqual([]);
-    expect(theatre.strikes(id)).toBeGreaterThan(0);
+    expect(blamed(fixture.cluster)).toEqual([]);
+    expect(fixture.triggerCount(id)).toBeGreaterThan(0);
   });
 
   test('takes no notice of frames of another session', () => {
-    const theatre = new Theatre(`stale ${curve}`);
-    const id = theatre.arm({ fault: 'stale_replay', target: 'node/*' });
-    makeKey(theatre.cluster, 'first', curve);
-    expect(codeOf(dkg(theatre, curve))).toBe('DKG_COMPLETED');
-    expect(blamed(theatre.cluster)).toEqual([]);
-    expect(theatre.strikes(id)).toBeGreaterThan(0);
-    const stale = theatre.frames.filter(({ arrivals }) => arrivals.length === 2);
+    const fixture = new FaultFixture(`stale ${curve}`);
+    const id = fixture.arm({ fault: 'stale_replay', target: 'node/*' });
+    makeKey(fixture.cluster, 'first', curve);
+    expect(codeOf(dkg(fixture, curve))).toBe('DKG_COMPLETED');
+    expect(blamed(fixture.cluster)).toEqual([]);
+    expect(fixture.triggerCount(id)).toBeGreaterThan(0);
+    const stale = fixture.frames.filter(({ arrivals }) => arrivals.length === 2);
     expect(stale.some(({ arrivals }) => arrivals[0]!.message.session === 'first')).toBe(true);
   });
 
   test('blames no honest node when a coordinator restarts under an equivocating dealer', () => {
-    const theatre = new Theatre(`two coordinators ${curve}`);
-    theatre.arm({ fault: 'equivocate', target: 'node/2' });
-    const { cluster } = theatre;
+    const fixture = new FaultFixture(`two coordinators ${curve}`);
+    fixture.arm({ fault: 'equivocate', target: 'node/2' });
+    const { cluster } = fixture;
     cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3, derivation: { curve } }).result();
     cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result();
     cluster.crashCoordinator();
@@ -166,84 +166,84 @@ describe.each([
   ['FROST on secp256k1', 'secp256k1', KeystoreType.MPC_FROST],
 ])('a signature by %s', (name, curve, keystoreType) => {
   function ceremony(label: string) {
-    const theatre = new Theatre(`${label} ${name}`, 5);
-    makeKey(theatre.cluster, 'k', curve, 3, 5);
-    return theatre;
+    const fixture = new FaultFixture(`${label} ${name}`, 5);
+    makeKey(fixture.cluster, 'k', curve, 3, 5);
+    return fixture;
   }
 
   test('is made without a node whose partial is wrong, which is named', () => {
-    const theatre = ceremony('bad partial');
-    const id = theatre.arm({ fault: 'bad_partial', target: 'node/2' });
-    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
-    const step = theatre.cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
+    const fixture = ceremony('bad partial');
+    const id = fixture.arm({ fault: 'bad_partial', target: 'node/2' });
+    const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });
+    const step = fixture.cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
     expect([codeOf(step), step.receipt!.state]).toEqual(['INVALID_PARTIAL_SIGNATURE', ReceiptState.DENIED]);
-    expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
-    expect(blamed(theatre.cluster)).toEqual([2]);
-    expect(theatre.strikes(id)).toBe(1);
+    expect(codeOf(fixture.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    expect(blamed(fixture.cluster)).toEqual([2]);
+    expect(fixture.triggerCount(id)).toBe(1);
   });
 
   test('is made by whoever is honest, when all are asked at once', () => {
-    const theatre = ceremony('two bad partials');
-    theatre.arm({ fault: 'bad_partial', target: ['node/1', 'node/2'] });
-    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
-    const signed = theatre.cluster.submitSignatureShare({ signingSessionId }).result();
+    const fixture = ceremony('two bad partials');
+    fixture.arm({ fault: 'bad_partial', target: ['node/1', 'node/2'] });
+    const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });
+    const signed = fixture.cluster.submitSignatureShare({ signingSessionId }).result();
     expect(codeOf(signed)).toBe('SIGNATURE_COMPLETED');
     expect(signed.receipt!.message).toContain('nodes 3, 4, 5');
-    expect(blamed(theatre.cluster).sort()).toEqual([1, 2]);
+    expect(blamed(fixture.cluster).sort()).toEqual([1, 2]);
   });
 
   test('has no quorum when too many lie', () => {
-    const theatre = ceremony('three bad partials');
-    theatre.arm({ fault: 'bad_partial', target: ['node/1', 'node/2', 'node/3'] });
-    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
-    const failed = theatre.cluster.submitSignatureShare({ signingSessionId }).result();
+    const fixture = ceremony('three bad partials');
+    fixture.arm({ fault: 'bad_partial', target: ['node/1', 'node/2', 'node/3'] });
+    const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });
+    const failed = fixture.cluster.submitSignatureShare({ signingSessionId }).result();
     expect([codeOf(failed), failed.receipt!.resumable]).toEqual(['QUORUM_UNAVAILABLE', true]);
-    expect(blamed(theatre.cluster).sort()).toEqual([1, 2, 3]);
+    expect(blamed(fixture.cluster).sort()).toEqual([1, 2, 3]);
   });
 
   test('is made without a node that withholds, which nobody blames', () => {
-    const theatre = ceremony('withheld');
-    const id = theatre.arm({ fault: 'withhold', target: 'node/1', at: { point: 'partial_reply' } });
-    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
-    const signed = theatre.cluster.submitSignatureShare({ signingSessionId }).result();
+    const fixture = ceremony('withheld');
+    const id = fixture.arm({ fault: 'withhold', target: 'node/1', at: { point: 'partial_reply' } });
+    const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });
+    const signed = fixture.cluster.submitSignatureShare({ signingSessionId }).result();
     expect(codeOf(signed)).toBe('SIGNATURE_COMPLETED');
     expect(signed.receipt!.message).not.toMatch(/nodes [^,]*\b1\b/);
-    expect(blamed(theatre.cluster)).toEqual([]);
-    expect(theatre.strikes(id)).toBeGreaterThan(0);
+    expect(blamed(fixture.cluster)).toEqual([]);
+    expect(fixture.triggerCount(id)).toBeGreaterThan(0);
   });
 
   test.each(partialRefusalCodes)('is made without a node that refuses with %s and could sign', (code) => {
-    const theatre = ceremony(`refuses ${code}`);
-    const id = theatre.arm({ fault: 'false_refusal', target: 'node/2', code, at: { point: 'partial_reply' } });
+    const fixture = ceremony(`refuses ${code}`);
+    const id = fixture.arm({ fault: 'false_refusal', target: 'node/2', code, at: { point: 'partial_reply' } });
     for (const intent of ['t1', 't2', 't3']) {
-      const { signingSessionId } = begin(theatre.cluster, intent, { keystoreType });
-      expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+      const { signingSessionId } = begin(fixture.cluster, intent, { keystoreType });
+      expect(codeOf(fixture.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
     }
-    expect(blamed(theatre.cluster)).toEqual([]);
-    expect(theatre.strikes(id)).toBeGreaterThan(0);
+    expect(blamed(fixture.cluster)).toEqual([]);
+    expect(fixture.triggerCount(id)).toBeGreaterThan(0);
   });
 
   test.each(['identity', 'invalid', 'duplicate', 'malformed'] as const)(
     'uses no nonce of a node that deals bad ones, and names the node: %s',
     (how) => {
-      const theatre = new Theatre(`bad nonces ${how} ${name}`, 5, { nonceBatchFirst: 2 });
-      const id = theatre.arm({ fault: 'bad_nonces', target: 'node/2', how });
+      const fixture = new FaultFixture(`bad nonces ${how} ${name}`, 5, { nonceBatchFirst: 2 });
+      const id = fixture.arm({ fault: 'bad_nonces', target: 'node/2', how });
       // What it deals next, when its link comes back, is bad.
-      theatre.cluster.crashNode(2);
-      theatre.cluster.startNode(2);
-      makeKey(theatre.cluster, 'k', curve, 3, 5);
+      fixture.cluster.crashNode(2);
+      fixture.cluster.startNode(2);
+      makeKey(fixture.cluster, 'k', curve, 3, 5);
       for (const intent of ['t1', 't2', 't3']) {
-        const { signingSessionId } = begin(theatre.cluster, intent, { keystoreType });
-        const signed = theatre.cluster.submitSignatureShare({ signingSessionId }).result();
+        const { signingSessionId } = begin(fixture.cluster, intent, { keystoreType });
+        const signed = fixture.cluster.submitSignatureShare({ signingSessionId }).result();
         expect(codeOf(signed)).toBe('SIGNATURE_COMPLETED');
       }
-      const named = theatre.cluster.events.flatMap(({ event: { type, fields } }) =>
+      const named = fixture.cluster.events.flatMap(({ event: { type, fields } }) =>
         type === 'node.nonces_malformed' ? [fields.culprits] : [],
       );
       expect(named.length).toBeGreaterThan(0);
       expect(new Set(named.flat())).toEqual(new Set([2]));
-      expect(theatre.strikes(id)).toBeGreaterThan(0);
-      const used = theatre.frames.flatMap(({ frame: { envelope } }) => {
+      expect(fixture.triggerCount(id)).toBeGreaterThan(0);
+      const used = fixture.frames.flatMap(({ frame: { envelope } }) => {
         const body = envelope.message.body as WireBody;
         return body.case === 'partialRequest' && envelope.to === 'node/2' ? [body.value.nonceNumber] : [];
       });
@@ -252,25 +252,25 @@ describe.each([
   );
 
   test('is made without a signer that was asked for another message', () => {
-    const theatre = ceremony('other message');
-    const id = theatre.arm({ fault: 'other_message', target: 'coordinator', for: [2] });
-    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
-    const step = theatre.cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
+    const fixture = ceremony('other message');
+    const id = fixture.arm({ fault: 'other_message', target: 'coordinator', for: [2] });
+    const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });
+    const step = fixture.cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
     expect(codeOf(step)).toBe('ORDER_REFUSED');
-    expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
-    expect([theatre.strikes(id), blamed(theatre.cluster)]).toEqual([1, []]);
-    const refusals = theatre.cluster.events.filter(({ event }) => event.type === 'signing.node_refused');
+    expect(codeOf(fixture.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    expect([fixture.triggerCount(id), blamed(fixture.cluster)]).toEqual([1, []]);
+    const refusals = fixture.cluster.events.filter(({ event }) => event.type === 'signing.node_refused');
     expect(refusals.map(({ event }) => event.fields.code)).toEqual(['ORDER_INVALID']);
   });
 
   test('gets no second partial out of a nonce', () => {
-    const theatre = ceremony('nonce again');
-    const id = theatre.arm({ fault: 'reuse_nonce', target: 'coordinator' });
-    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
-    expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    const fixture = ceremony('nonce again');
+    const id = fixture.arm({ fault: 'reuse_nonce', target: 'coordinator' });
+    const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });
+    expect(codeOf(fixture.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
     // The answer to the second request is behind the one that completed the signature.
-    theatre.cluster.time.runUntil(() => theatre.frames.filter(isReply).length === 6, 1_000);
-    const replies = theatre.frames.filter(isReply).map(({ frame: { envelope } }) => {
+    fixture.cluster.time.runUntil(() => fixture.frames.filter(isReply).length === 6, 1_000);
+    const replies = fixture.frames.filter(isReply).map(({ frame: { envelope } }) => {
       const body = envelope.message.body as Extract<WireBody, { case: 'partialReply' }>;
       return body.value.outcome;
     });
@@ -278,18 +278,18 @@ describe.each([
     expect(refusals.map((outcome) => outcome?.value)).toEqual(
       Array(3).fill(expect.objectContaining({ code: PartialRefusalCode.NONCE_UNKNOWN })),
     );
-    expect([replies.length, theatre.strikes(id), blamed(theatre.cluster)]).toEqual([6, 3, []]);
+    expect([replies.length, fixture.triggerCount(id), blamed(fixture.cluster)]).toEqual([6, 3, []]);
   });
 
   test('takes no notice of what an earlier session was told', () => {
-    const theatre = ceremony('replayed');
-    const id = theatre.arm({ fault: 'stale_replay', target: 'node/*' });
+    const fixture = ceremony('replayed');
+    const id = fixture.arm({ fault: 'stale_replay', target: 'node/*' });
     for (const intent of ['t1', 't2', 't3']) {
-      const { signingSessionId } = begin(theatre.cluster, intent, { keystoreType });
-      expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+      const { signingSessionId } = begin(fixture.cluster, intent, { keystoreType });
+      expect(codeOf(fixture.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
     }
-    expect(blamed(theatre.cluster)).toEqual([]);
-    expect(theatre.strikes(id)).toBeGreaterThan(0);
+    expect(blamed(fixture.cluster)).toEqual([]);
+    expect(fixture.triggerCount(id)).toBeGreaterThan(0);
   });
 });
 
@@ -302,25 +302,25 @@ describe.each([
     ['fewer', '1 signers are fewer than the threshold 3'],
     ['unsorted', 'the signers are not ascending and distinct'],
   ] as const)('is made after a node refused a false list of signers: %s', (how, told) => {
-    const theatre = new Theatre(`signers ${how} ${curve}`, 5);
-    makeKey(theatre.cluster, 'k', curve, 3, 5);
-    const id = theatre.arm({ fault: 'other_signers', target: 'coordinator', how, count: 1 });
-    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
-    expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
-    const refusals = theatre.cluster.events.filter(({ event }) => event.type === 'signing.node_refused');
+    const fixture = new FaultFixture(`signers ${how} ${curve}`, 5);
+    makeKey(fixture.cluster, 'k', curve, 3, 5);
+    const id = fixture.arm({ fault: 'other_signers', target: 'coordinator', how, count: 1 });
+    const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });
+    expect(codeOf(fixture.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    const refusals = fixture.cluster.events.filter(({ event }) => event.type === 'signing.node_refused');
     expect(refusals.map(({ event }) => event.fields.message)).toEqual([expect.stringContaining(told)]);
-    expect([theatre.strikes(id), blamed(theatre.cluster)]).toEqual([1, []]);
+    expect([fixture.triggerCount(id), blamed(fixture.cluster)]).toEqual([1, []]);
   });
 
   test('is made after a partial for other commitments of another signer, which fits nowhere', () => {
-    const theatre = new Theatre(`commitments ${curve}`, 5);
-    makeKey(theatre.cluster, 'k', curve, 3, 5);
-    const id = theatre.arm({ fault: 'other_signers', target: 'coordinator', for: [2] });
-    const { signingSessionId } = begin(theatre.cluster, 't', { keystoreType });
-    const step = theatre.cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
+    const fixture = new FaultFixture(`commitments ${curve}`, 5);
+    makeKey(fixture.cluster, 'k', curve, 3, 5);
+    const id = fixture.arm({ fault: 'other_signers', target: 'coordinator', for: [2] });
+    const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });
+    const step = fixture.cluster.submitSignatureShare({ signingSessionId, nodeId: 2 }).result();
     expect(codeOf(step)).toBe('INVALID_PARTIAL_SIGNATURE');
-    expect(codeOf(theatre.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
-    expect(theatre.strikes(id)).toBe(1);
+    expect(codeOf(fixture.cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    expect(fixture.triggerCount(id)).toBe(1);
   });
 });
 

@@ -26,7 +26,7 @@ describe('a trigger', () => {
       { kind: 'ended', id, fault: 'crash' },
     ]);
     expect(engine.idle).toBe(true);
-    expect(engine.list(1)).toMatchObject([{ id, state: 'over', strikes: 1, armedMs: 0, endsMs: null }]);
+    expect(engine.list(1)).toMatchObject([{ id, state: 'over', triggerCount: 1, armedMs: 0, endsMs: null }]);
   });
 
   test('by time strikes when its time has come, and asks to be woken then', () => {
@@ -76,7 +76,7 @@ describe('a trigger', () => {
     engine.arm({ fault: 'crash', target: 'node/2', count: 2, at: { point: 'dkg_open', nth: 2 } }, 0);
     const fates = Array.from({ length: 5 }, () => engine.frame(frameAt('dkg_open', 'node/2'), 1).arrivals.length);
     expect(fates).toEqual([1, 0, 0, 1, 1]);
-    expect(engine.list(2)[0]!.strikes).toBe(2);
+    expect(engine.list(2)[0]!.triggerCount).toBe(2);
   });
 
   test('by point and time counts from that time on', () => {
@@ -145,7 +145,7 @@ describe('a trigger', () => {
     for (let at = 0; at < 1000; at += 1) lost += 1 - engine.frame(frameAt('dkg_open', 'node/1'), at).arrivals.length;
     expect(lost).toBeGreaterThan(240);
     expect(lost).toBeLessThan(360);
-    expect(engine.list(1000)[0]!.strikes).toBe(lost);
+    expect(engine.list(1000)[0]!.triggerCount).toBe(lost);
   });
 });
 
@@ -477,7 +477,7 @@ describe('clocks, stores, the queue and the receiver', () => {
     expect(engine.write('coordinator', 3).fate).toBe('unanswered');
     engine.wake(10);
     expect(engine.write('coordinator', 11).fate).toBe('answered');
-    expect(engine.list(12).map(({ strikes }) => strikes)).toEqual([1, 1, 3]);
+    expect(engine.list(12).map(({ triggerCount }) => triggerCount)).toEqual([1, 1, 3]);
   });
 
   test('a failing store fails reads and writes; a point says when it begins', () => {
@@ -555,7 +555,7 @@ describe('the list', () => {
     expect(engine.arm({ fault: 'drop', id: 'flt_1', target: 'node/1', count: 1 }, 0).id).toBe('flt_1');
     expect(engine.arm({ fault: 'drop', target: 'node/2' }, 0).id).toBe('flt_2');
     expect(() => engine.arm({ fault: 'drop', id: 'flt_1', target: 'node/1' }, 0)).toThrow(
-      'there is a fault flt_1 already',
+      'a fault flt_1 exists already: choose another id, or remove that fault',
     );
     engine.frame(frameAt('dkg_open', 'node/1'), 1);
     expect(engine.arm({ fault: 'drop', id: 'flt_1', target: 'node/1' }, 2).id).toBe('flt_1');

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { byzantineKinds, type Fault } from '../../faults/fault.ts';
 import { refusalCodes } from '../../faults/refusal-codes.ts';
 import { blamed, codeOf, digest, groupKey, tokenOf } from '../coordinator/support/world.ts';
-import { Theatre } from './support/theatre.ts';
+import { FaultFixture } from './support/fault-fixture.ts';
 
 const hows: Readonly<Partial<Record<(typeof byzantineKinds)[number], readonly string[]>>> = {
   bad_share: ['random', 'zero', 'unopenable', 'malformed'],
@@ -57,9 +57,9 @@ test('honest nodes are never named, and what is signed verifies', () => {
       fc.nat(),
       fc.boolean(),
       (curve, lies, links, seed, crashes) => {
-        const theatre = new Theatre(`honest ${seed}`, 3, { partialTimeoutMs: 300, nodesWaitMs: 3000 });
-        const { cluster } = theatre;
-        for (const fault of [...lies, ...links]) theatre.arm(fault as Fault);
+        const fixture = new FaultFixture(`honest ${seed}`, 3, { partialTimeoutMs: 300, nodesWaitMs: 3000 });
+        const { cluster } = fixture;
+        for (const fault of [...lies, ...links]) fixture.arm(fault as Fault);
         const sessionId = 's';
         cluster.initiateDkg({ sessionId, threshold: 2, totalNodes: 3, derivation: { curve } }).result();
         let made = cluster.exchangeDkgShares({ sessionId }).result();
@@ -68,7 +68,7 @@ test('honest nodes are never named, and what is signed verifies', () => {
             cluster.crashCoordinator();
             cluster.startCoordinator();
           }
-          if (attempt === 3) theatre.engine.clear(cluster.time.nowMs());
+          if (attempt === 3) fixture.engine.clear(cluster.time.nowMs());
           // Whether a key comes of it at last is not asked here.
           if (attempt === 5) break;
           expect(made.receipt!.resumable).toBe(true);

@@ -17,8 +17,8 @@ import {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { decodeFrames, encodeFrame, type WireBodyInit } from '../../proto/wire.ts';
 import { begin, makeKey } from '../coordinator/support/world.ts';
+import { FaultFixture } from './support/fault-fixture.ts';
 import { frameAt, samples } from './support/frames.ts';
-import { Theatre } from './support/theatre.ts';
 
 describe('a fault in words', () => {
   test.each<[Fault, string]>([
@@ -38,7 +38,7 @@ describe('a fault in words', () => {
     ],
     [
       { fault: 'pause', target: ['node/1', 'node/2'], for_ms: 50, at: { after_ms: 9 } },
-      'node/1 and node/2 stands still for 50 ms after 9 ms',
+      'node/1 and node/2 pauses for 50 ms after 9 ms',
     ],
     [
       { fault: 'drop', target: 'node/1', direction: 'in', probability: 0.2, for_ms: 9 },
@@ -48,7 +48,10 @@ describe('a fault in words', () => {
       { fault: 'drop', target: 'node/1', at: { point: 'dkg_open', nth: 12 } },
       'dkg_open frames of node/1 are lost the 12th alone',
     ],
-    [{ fault: 'redis_gone', for_ms: 10, at: { point: 'dkg_open' } }, 'Redis is away for 10 ms before any dkg_open'],
+    [
+      { fault: 'redis_gone', for_ms: 10, at: { point: 'dkg_open' } },
+      'Redis is unreachable for 10 ms before any dkg_open',
+    ],
     [
       { fault: 'delay', target: 'gateway', max_ms: 9, at: { step: 'sign' } },
       'frames to and from gateway come 0 to 9 ms late from step sign on',
@@ -171,12 +174,12 @@ describe('a frame in words', () => {
   });
 
   test('holds no bytes of any frame of a DKG and a signature', () => {
-    const theatre = new Theatre('texts');
-    makeKey(theatre.cluster, 'k');
-    const { signingSessionId } = begin(theatre.cluster, 't');
-    theatre.cluster.submitSignatureShare({ signingSessionId }).result();
-    expect(theatre.frames.length).toBeGreaterThan(30);
-    for (const { frame } of theatre.frames) {
+    const fixture = new FaultFixture('texts');
+    makeKey(fixture.cluster, 'k');
+    const { signingSessionId } = begin(fixture.cluster, 't');
+    fixture.cluster.submitSignatureShare({ signingSessionId }).result();
+    expect(fixture.frames.length).toBeGreaterThan(30);
+    for (const { frame } of fixture.frames) {
       // No long hex, no base64, no run of digits: only names, codes and small numbers.
       const words = frameText(frame.envelope)
         .replace(signingSessionId, '')

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { equalBytes } from '../../crypto/bytes.ts';
 import {
+  evaluateComplaint,
   finishTranscript,
-  judgeComplaint,
   openingTranscript,
   sealedShareTranscript,
   sessionContext,
@@ -209,7 +209,7 @@ describe.each(curves)('a key generation on %s', (curve) => {
     const answer = ceremony.verify(2, openings, sealed);
     expect(answer.finished).toBeUndefined();
     expect(answer.verdicts.map(({ code }) => code)).toEqual(['', '', 'BOX_BROKEN']);
-    const judged = judgeComplaint({
+    const judged = evaluateComplaint({
       terms: ceremony.terms,
       dealerOpening: openings[2]!,
       recipientOpening: openings[1]!,
@@ -247,12 +247,12 @@ describe.each(curves)('a key generation on %s', (curve) => {
       revealedSealingKey: answer.verdicts[0]!.revealedSealingKey,
       dealerIdentityKey: identityKey(3),
     };
-    expect(judgeComplaint({ ...evidence, sealed: bad! })).toBe(3);
+    expect(evaluateComplaint({ ...evidence, sealed: bad! })).toBe(3);
     // The good box convicts whoever complains about it, and another key convicts whoever reveals it.
     const good = sealedFor(2).find(({ dealer }) => dealer === 3)!;
-    expect(judgeComplaint({ ...evidence, sealed: good })).toBe(2);
-    expect(judgeComplaint({ ...evidence, sealed: bad!, revealedSealingKey: new Uint8Array(32) })).toBe(2);
-    expect(judgeComplaint({ ...evidence, sealed: { ...good, box: flipped(good.box) } })).toBeUndefined();
+    expect(evaluateComplaint({ ...evidence, sealed: good })).toBe(2);
+    expect(evaluateComplaint({ ...evidence, sealed: bad!, revealedSealingKey: new Uint8Array(32) })).toBe(2);
+    expect(evaluateComplaint({ ...evidence, sealed: { ...good, box: flipped(good.box) } })).toBeUndefined();
   });
 
   it('reveals nothing about a box that its dealer did not sign', () => {

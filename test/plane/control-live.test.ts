@@ -84,7 +84,12 @@ describe.sequential('faults by API', () => {
       return now.linked && now;
     }, 'the node is back');
     expect(back).toMatchObject({ state: 'running', restarts: 1 });
-    expect((await sandbox('GET', '/faults')).faults[0]).toMatchObject({ id, state: 'over', strikes: 1 });
+    expect((await sandbox('GET', '/faults')).faults[0]).toMatchObject({
+      id,
+      state: 'over',
+      trigger_count: 1,
+      strikes: 1,
+    });
   });
 
   test('paused nodes stand still, the others sign, and they go on', async () => {
@@ -100,8 +105,8 @@ describe.sequential('faults by API', () => {
     await sandbox('POST', '/faults', { fault: 'corrupt', target: 'node/3', direction: 'out', count: 1 });
     await sign();
     await until(
-      async () => (await sandbox('GET', '/faults')).faults.at(-1).strikes === 1 || sign().then(() => false),
-      'the strike',
+      async () => (await sandbox('GET', '/faults')).faults.at(-1).trigger_count === 1 || sign().then(() => false),
+      'the trigger',
     );
     await until(async () => (await node('3')).linked, 'the link');
     await until(() => cluster.records('coordinator', 'the peer broke the wire protocol').length > 0, 'the complaint');

@@ -202,7 +202,7 @@ describe('processes', () => {
     expect(await refusal('processes.act', { process: 'node/1', action: 'pause' })).toMatchObject({ code: 'conflict' });
   });
 
-  test('the gateway is answered first, and never left where nobody could bring it back', async () => {
+  test('the gateway is answered first, and is never left in a state that the API cannot end', async () => {
     const { control, calls, refusal } = controlled();
     const gateway = { process: 'gateway' } as const;
     expect(await refusal('processes.act', { ...gateway, action: 'pause' })).toMatchObject({ code: 'conflict' });

@@ -25,11 +25,11 @@ async function proxied(url: string) {
   const fate: { of: Fate | undefined } = { of: undefined };
   const proxy = new LinkProxy({
     upstreamUrl: url,
-    judge: {
+    evaluator: {
       get idle() {
         return fate.of === undefined;
       },
-      judge: (frame) => ({
+      evaluate: (frame) => ({
         arrivals: [{ envelope: frame.envelope, afterMs: 0 }],
         orders: [],
         faults: [],
@@ -42,8 +42,8 @@ async function proxied(url: string) {
     },
     watcher: {
       passed: (head) => seen.push(head),
-      judged: (head) => seen.push(head),
-      knock: (peer) => knocks.push(peer),
+      evaluated: (head) => seen.push(head),
+      connecting: (peer) => knocks.push(peer),
       link: (peer, up) => links.push(`${peer} ${up ? 'up' : 'down'}`),
     },
   });
@@ -130,7 +130,7 @@ describe('a link through an idle proxy', () => {
   });
 });
 
-describe('a frame that is judged', () => {
+describe('a frame that is evaluated', () => {
   test('comes late, and those after it keep their place', async () => {
     const { server, plane, node } = await linked();
     plane.fate.of = ({ envelope }) =>

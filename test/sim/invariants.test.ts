@@ -187,9 +187,9 @@ describe('signature-verifies', () => {
     const other = secp256k1.sign(Uint8Array.from(digest).fill(1), secret, { prehash: false, lowS: true });
     expect(says('signature-verifies', run(shareAnswered(complete, other)))).toContain('does not verify');
   });
-  test('finds a session about something that nobody asked for', () => {
+  test('finds a session for a message that no client asked to sign', () => {
     const seen = [key, asked({ messageHash: Uint8Array.from(digest).fill(2) }), begun(signing())];
-    expect(says('signature-verifies', seen)).toContain('nobody asked to sign');
+    expect(says('signature-verifies', seen)).toContain('no client asked to sign');
   });
   test('finds a signature of a key that no DKG made, and of no session', () => {
     const answer = shareAnswered(complete, ecdsa);
@@ -452,11 +452,11 @@ describe('one-intent-one-effect', () => {
     const completed = changed(signing({ epoch: 2, state: BACKEND_COMPLETED }));
     expect(says('one-intent-one-effect', [begun(signing()), completed, begun(second)])).toContain('hold one intent');
   });
-  test('finds a session that goes on without the place', () => {
+  test('finds a session that continues without holding its intent', () => {
     const loose = signing({ state: BACKEND_FAILED, ceremony: { guarded: false } });
     expect(says('one-intent-one-effect', [begun(loose)])).toBeUndefined();
     const resumed = signing({ epoch: 2, state: RESUMED, ceremony: { guarded: false } });
-    expect(says('one-intent-one-effect', [begun(loose), changed(resumed)])).toContain('without the place');
+    expect(says('one-intent-one-effect', [begun(loose), changed(resumed)])).toContain('without holding its intent');
   });
   test('finds two signatures, and lets an order of the wallet service have its own', () => {
     const order = signing({ sessionId: 'sig_b', ceremony: { facts: { walletService: true } } });

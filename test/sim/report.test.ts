@@ -102,8 +102,8 @@ describe('the text of a run', () => {
       '',
       'verdict   failed: the signature verifies',
       'cause     no signature came',
-      // A fault that touches frames strikes with each.
-      'fault     x: drop of x, struck once',
+      // A fault that touches frames triggers at each.
+      'fault     x: drop of x, triggered once',
       'took      7.000 ms of scenario time, 8 events',
       'replay    signmesh scenario run a-crash.yaml --seed 7',
       '',
@@ -116,11 +116,11 @@ describe('the text of a run', () => {
     for (const words of Object.values(verdict)) expect(text).toContain(words);
   });
 
-  test('counts how often a fault struck', () => {
+  test('counts how often a fault triggered', () => {
     const fault = { kind: 'fault', id: 'f1', fault: 'crash', targets: ['node/1', 'node/2'], text: '' } as const;
     const events = (['armed', 'fired', 'fired', 'ended'] as const).map((what, atMs) => ({ ...fault, what, atMs }));
-    expect(verdictText(runOf(events))).toContain('fault     f1: crash of node/1, node/2, struck 2 times\n');
-    expect(verdictText(runOf(events.slice(0, 2)))).toContain(', struck once\n');
+    expect(verdictText(runOf(events))).toContain('fault     f1: crash of node/1, node/2, triggered 2 times\n');
+    expect(verdictText(runOf(events.slice(0, 2)))).toContain(', triggered once\n');
   });
 });
 

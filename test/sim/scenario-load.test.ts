@@ -138,9 +138,21 @@ extra: 1
     ['{ session: q, state: DENIED }', /no step makes the session q; one of k|did you mean k/],
     ['{ culprits: [6] }', /culprits\[0\]: there is no node 6; nodes are 1 to 5/],
     ['{ fired: f }', /no fault has the id f/],
-    ['{ strikes: 1 }', /of which fault is missing/],
+    ['{ trigger_count: 1 }', /the fault that it counts is missing/],
+    ['{ strikes: 1 }', /the fault that it counts is missing/],
+    ['{ fired: f, trigger_count: 1, strikes: 1 }', /strikes is the old name of trigger_count/],
   ])('expects something that can be: %s', (expectation, said) => {
     expect(problems(`${withSteps(key)}\nexpect: [${expectation}]`).join('\n')).toMatch(said);
+  });
+
+  test('takes strikes as the old name of trigger_count', () => {
+    const expectations = ['strikes', 'trigger_count'].map(
+      (name) =>
+        load(`${withSteps(key)}\nfaults: [{ id: f, fault: drop, target: node/2 }]\nexpect: [{ fired: f, ${name}: 2 }]`)
+          .expect,
+    );
+    expect(expectations[0]).toEqual([{ fired: 'f', trigger_count: 2 }]);
+    expect(expectations[1]).toEqual(expectations[0]);
   });
 
   test('a key made by another client may be used at once', () => {

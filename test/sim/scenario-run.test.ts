@@ -89,12 +89,12 @@ describe('a verdict', () => {
       'reason_code of tx is SESSION_EXPIRED, found SIGNATURE_COMPLETED',
     ],
     ['{ session: tx, attempts: 3 }', 'attempts of tx is 3, found 1'],
-    ['{ session: tx, culprits: [2] }', 'culprits of tx is node 2, found nobody'],
-    ['{ culprits: [1] }', 'culprits is node 1, found nobody'],
+    ['{ session: tx, culprits: [2] }', 'culprits of tx is node 2, found no node'],
+    ['{ culprits: [1] }', 'culprits is node 1, found no node'],
     ['{ signatures: 2 }', 'signatures is 2, found 1'],
     ['{ delivered: [wallet.created] }', 'delivered is wallet.created, found dkg.session.accepted'],
-    ['{ fired: never }', 'strikes of the fault never is at least 1, found 0'],
-    ['{ fired: never, strikes: 2 }', 'strikes of the fault never is 2, found 0'],
+    ['{ fired: never }', 'trigger_count of the fault never is at least 1, found 0'],
+    ['{ fired: never, strikes: 2 }', 'trigger_count of the fault never is 2, found 0'],
   ])('names what is not so at the end: %s', (expectation, what) => {
     const faults = 'faults: [{ id: never, fault: drop, target: node/1, at: { point: dkg_refused } }]';
     const verdict = verdictOf([key, sign], [faults, `expect: [${expectation}]`]);
@@ -120,14 +120,14 @@ describe('a verdict', () => {
     ]);
   });
 
-  test('says what the session’s record says, and which faults struck', () => {
+  test('says what the session’s record says, and which faults triggered', () => {
     const faults = 'faults: [{ fault: bad_share, target: node/2 }]';
     const verdict = verdictOf(['{ step: key, call: make_key, session: k, expect: { verified: true } }'], [faults]);
     expect(verdict).toEqual({
       kind: 'failed',
       what: 'step key: expect.verified is true, found false',
       cause: expect.stringMatching(
-        /BACKEND_FAILED DEALER_MISBEHAVED: .*node 2.*session k is BACKEND_FAILED DEALER_MISBEHAVED.*struck: bad_share of node\/2 at/,
+        /BACKEND_FAILED DEALER_MISBEHAVED: .*node 2.*session k is BACKEND_FAILED DEALER_MISBEHAVED.*triggered: bad_share of node\/2 at/,
       ),
     });
   });

@@ -94,8 +94,8 @@ describe('a run full of faults', () => {
     expect(new Set(touched)).toEqual(new Set(['partial_reply']));
     const seen = world.observations.filter((one) => one.kind === 'frame' && one.touched);
     expect(seen.length).toBeGreaterThan(0);
-    const strikes = world.events.flatMap((one) => (one.kind === 'fault' && one.id === 'crash' ? [one.what] : []));
-    expect(strikes.slice(0, 2)).toEqual(['armed', 'fired']);
+    const whats = world.events.flatMap((one) => (one.kind === 'fault' && one.id === 'crash' ? [one.what] : []));
+    expect(whats.slice(0, 2)).toEqual(['armed', 'fired']);
   });
 
   test('holds every kind of event', () => {

@@ -69,7 +69,7 @@ export const subStatusTexts: Readonly<Record<string, string>> = {
   RETRYING: 'Something failed here: it is tried again, and the log knows why.',
   QUEUED_AT_PROVIDER: 'The provider has it and has not begun.',
   SCREENING_AT_PROVIDER: 'The provider screens it itself.',
-  APPROVAL_AT_PROVIDER: 'Somebody at the provider has to approve it.',
+  APPROVAL_AT_PROVIDER: 'A person at the provider has to approve it.',
   AWAITING_EARLIER_TRANSACTION: 'An earlier transfer of the wallet comes first.',
   AWAITING_CONFIRMATIONS: 'It is in a block; more blocks are needed.',
   NOT_FOUND_ON_CHAIN: 'The chain no longer knows it: it is looked for again.',

@@ -39,7 +39,7 @@ const common = ['step', 'expect', 'insist'] as const;
 const calls = (Object.keys(stepSchemas) as StepKind[]).filter((kind) => 'call' in propertiesOf(stepSchemas[kind]));
 
 const meanings: Readonly<Record<Verdict['kind'], string>> = {
-  passed: 'all that was expected came to pass',
+  passed: 'every expectation holds',
   failed: 'an expectation does not hold: which, and what was there instead',
   violated: 'an invariant does not hold, whatever the scenario expects',
   stuck: 'what must happen did not, in its time',

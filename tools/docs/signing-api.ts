@@ -128,7 +128,7 @@ function lifetimesTable(): string {
         duration(limits.dkgLifetimeMs),
         code('SIGNMESH_DKG_LIFETIME_MS'),
       ],
-      ['a call’s wait for nodes that are away', duration(limits.nodesWaitMs), code('SIGNMESH_NODES_WAIT_MS')],
+      ['a call’s wait for unreachable nodes', duration(limits.nodesWaitMs), code('SIGNMESH_NODES_WAIT_MS')],
       ['a session in the store, after its last change', duration(limits.retentionMs + limits.pendingLifetimeMs), ''],
       ['a key', 'no end', ''],
     ],

@@ -141,7 +141,7 @@ const statusMeanings: Readonly<Record<IntentStatus, string>> = {
   completed: 'final; the balances have moved',
   denied: 'policy or compliance said no',
   rejected: 'an approver said no',
-  expired: 'nobody decided or signed in time',
+  expired: 'no decision or no signature came in time',
   cancelled: 'the caller took it back',
   failed: 'the provider or the network refused it for good; `provider_error` says why',
 };

@@ -6,8 +6,8 @@ import { deriveTweak, tweakShare } from '../../../crypto/derivation.ts';
 import {
   type DealerOpening,
   type DkgTerms,
+  evaluateComplaint,
   isSignedOpening,
-  judgeComplaint,
   openingTranscript,
   sealedShareTranscript,
   sealingAssociatedData,
@@ -265,7 +265,7 @@ describe.each(CURVES)('who cheated in a DKG on the model of %s', (curve) => {
     const [one, two] = [party(1), party(2)];
     const good = shareFor(curve, one.polynomial, 2);
     const complaint = (share: bigint, revealedSealingKey = two.sealing.secretKey) =>
-      judgeComplaint({
+      evaluateComplaint({
         terms,
         dealerOpening: one.opening,
         recipientOpening: two.opening,

@@ -39,7 +39,10 @@ describe('faults', () => {
       at: { point: 'call', nth: 2 },
     };
     const made = await call('POST', 'faults', { ...fault, id: 'slow', expires_in_s: 60 });
-    expect(made).toMatchObject({ status: 201, body: { id: 'slow', state: 'armed', strikes: 0, ends_at: null } });
+    expect(made).toMatchObject({
+      status: 201,
+      body: { id: 'slow', state: 'armed', trigger_count: 0, strikes: 0, ends_at: null },
+    });
     expect(made.body.fault).toEqual({ ...fault, id: 'slow' });
     expect(control.lastOf('faults.create')).toEqual({ fault: { ...fault, id: 'slow' }, expiresInMs: 60_000 });
     expect(Date.parse(made.body.expires_at) - Date.parse(made.body.armed_at)).toBe(60_000);

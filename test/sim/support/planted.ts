@@ -103,7 +103,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
   },
   {
     name: 'echo-skipped',
-    flaw: 'nobody compares what the nodes report of a key',
+    flaw: 'the nodes’ reports of a key are not compared',
     edits: [
       {
         file: 'coordinator/dkg/round.js',

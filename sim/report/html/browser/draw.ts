@@ -15,7 +15,7 @@ export interface Drawing {
 
 export function makeDrawing(margins: Margins): Drawing {
   const { geometry, fitted } = margins;
-  /** The columns that a fault's event is about: of a strike, those of the processes that it hit. */
+  /** The columns of a fault's event; when it fires, those of the processes that it hit. */
   const flagColumns = ({ model, layout }: Scene, event: number) =>
     model.list(event, 'targets').flatMap((target) => layout.columnsOf(target));
   /** Where an event's parts are on the canvas. */
@@ -150,15 +150,15 @@ export function makeDrawing(margins: Margins): Drawing {
       pen.fillRect(geo.gutter, y - 1, scene.width - geo.gutter, 2);
     } else if (kind === 'fault') {
       // A flag on every process that it hits; hollow, and one alone, where it begins or ends.
-      const strikes = model.text(event, 'what') === 'fired';
-      const others = strikes ? flagColumns(scene, event).slice(1) : [];
+      const fires = model.text(event, 'what') === 'fired';
+      const others = fires ? flagColumns(scene, event).slice(1) : [];
       for (const at of [x, ...others.map((column) => geo.xOf(column) - scene.scrollLeft)]) {
         pen.moveTo(at - 4, y - 6);
         pen.lineTo(at + 7, y);
         pen.lineTo(at - 4, y + 6);
         pen.closePath();
       }
-      if (strikes) pen.fill();
+      if (fires) pen.fill();
       else pen.stroke();
     } else if (kind === 'state') {
       pen.roundRect(x - 4, y - 4, 8, 8, 2);

@@ -1,5 +1,5 @@
 /**
- * The lists above the diagram: faults with how often they struck, and violations; each leads to its place. Runs in the
+ * The lists above the diagram: faults with how often they triggered, and violations; each links to its place. Runs in the
  * browser: it may name nothing outside itself.
  */
 import type { Ui } from './dom.ts';
@@ -32,11 +32,11 @@ export function showMarks(
   }
   if (spans.faults.length > 0) {
     const items = spans.faults.slice(0, rowsMax).map((span) => {
-      const times = span.strikes.length;
-      const struck = times === 0 ? '' : times === 1 ? ', struck once' : `, struck ${times} times`;
+      const times = span.triggers.length;
+      const triggered = times === 0 ? '' : times === 1 ? ', triggered once' : `, triggered ${times} times`;
       const frames = span.frames === 0 ? '' : `, ${span.frames} ${span.frames === 1 ? 'frame' : 'frames'}`;
-      const idle = times + span.frames === 0 ? ', did nothing' : '';
-      const first = span.strikes[0] ?? (span.firstFrame < 0 ? span.from : span.firstFrame);
+      const idle = times + span.frames === 0 ? ', not triggered' : '';
+      const first = span.triggers[0] ?? (span.firstFrame < 0 ? span.from : span.firstFrame);
       return make(
         'li',
         '',
@@ -44,7 +44,11 @@ export function showMarks(
         button(span.id, 'jump', () => go.to(first)),
         make('strong', '', span.fault),
         make('span', '', `of ${span.targets.join(', ')}`),
-        make('span', 'quiet', `${ms(span.from)} – ${span.until < 0 ? 'end' : ms(span.until)}${struck}${frames}${idle}`),
+        make(
+          'span',
+          'quiet',
+          `${ms(span.from)} – ${span.until < 0 ? 'end' : ms(span.until)}${triggered}${frames}${idle}`,
+        ),
         button('only this', 'link', () => go.fault(span.id)),
       );
     });

@@ -1,5 +1,5 @@
 /**
- * What lasts: processes that are down or stand still, faults that hold, sessions with their states; and the state of any
+ * Spans: processes that are down or paused, faults that hold, sessions with their states; and the state of any
  * actor at any moment. Found once. Runs in the browser: it may name nothing outside itself.
  */
 import type { Model } from './model.ts';
@@ -18,7 +18,7 @@ export interface FaultSpan extends Span {
   readonly fault: string;
   readonly family: string;
   readonly targets: readonly string[];
-  readonly strikes: number[];
+  readonly triggers: number[];
   /** How many frames it touched, and the first of them; -1: none. */
   frames: number;
   firstFrame: number;
@@ -131,7 +131,7 @@ export function findSpans(model: Model): Spans {
         targets: model.list(event, 'targets'),
         from: event,
         until: -1,
-        strikes: [],
+        triggers: [],
         frames: 0,
         firstFrame: -1,
       };
@@ -140,7 +140,7 @@ export function findSpans(model: Model): Spans {
       faults.push(span);
       for (const target of span.targets) if (!target.includes('*')) names.add(target);
     }
-    if (what === 'fired') span.strikes.push(event);
+    if (what === 'fired') span.triggers.push(event);
     if (what === 'ended') {
       span.until = event;
       openFaults.delete(id);

@@ -70,7 +70,7 @@ export class FakeControl implements SandboxControl {
       }
       const armedMs = Date.now();
       const expiresMs = armedMs + expiresInMs;
-      const made: ArmedFault = { id, fault, state: 'armed', strikes: 0, armedMs, endsMs: null, expiresMs };
+      const made: ArmedFault = { id, fault, state: 'armed', triggerCount: 0, armedMs, endsMs: null, expiresMs };
       this.faults.push(made);
       return { fault: made };
     },

@@ -1,14 +1,14 @@
-/** What a strike orders, and what the end of a spell or window sets right. */
+/** The orders of a trigger, and the orders that end a spell or window. */
 import type { Order, ProcessName } from '../engine-contract.ts';
 import type { ArmedFault } from './armed.ts';
 import type { Conditions } from './conditions.ts';
 import { peersOf, processesOf } from './targets.ts';
 
-/** A crashed process comes back after so long unless told otherwise. */
+/** After how long a crashed process restarts, by default. */
 export const restartAfterMsDefault = 100;
 
-/** Orders of one strike on these processes. */
-export function strikeOrders(
+/** Orders of one trigger for these processes. */
+export function triggerOrders(
   armed: ArmedFault,
   victims: readonly ProcessName[],
   conditions: Conditions,
@@ -53,13 +53,13 @@ export function strikeOrders(
   }
 }
 
-/** What must be kept from the arming on, for a strike that takes it back. */
+/** Orders at arming time: a rollback needs a copy of the store from then. */
 export function copyOrders({ fault, id, targets }: ArmedFault, nodesTotal: number): readonly Order[] {
   if (fault.fault !== 'rollback') return [];
   return processesOf(targets, nodesTotal).map((one): Order => ({ kind: 'copyStore', process: one, copy: id }));
 }
 
-/** Orders that end what the fault holds; frames that it holds are another matter. */
+/** Orders that end the fault's effects, but for held frames (FaultLifecycle releases those). */
 export function healingOrders(
   { fault, id, on, targets }: ArmedFault,
   conditions: Conditions,

@@ -1,52 +1,52 @@
 /**
- * A frame's way through the faults that look at it:
+ * A frame passes the faults that apply to it, in this order:
  *
- * 1. Triggers at its point strike. Before a crash of its sender or receiver it is lost; before a pause of its sender it
- *    waits for the end of the pause, with what would overtake it: a process that stands still loses nothing.
- * 2. Byzantine senders say something else, and forced receipts are put into calls.
- * 3. Drop and half_open lose it; hold and partition keep it. What is kept goes from one fault to the next that keeps it.
- * 4. Copies, damage and lateness.
+ * 1. Faults whose point it is trigger. Before a crash of its sender or receiver it is lost. Before a pause of its sender it
+ *    waits for the end of the pause, with the frames that would overtake it: a paused process loses nothing.
+ * 2. Byzantine behaviours replace its content; forced receipts are put into calls.
+ * 3. Drop and half_open lose it; hold and partition hold it. When one fault releases it, another may hold it again.
+ * 4. Link faults copy, damage and delay it.
  */
-import type { Liars } from '../byzantine/liars.ts';
+import type { ByzantineBehaviours } from '../byzantine/behaviours.ts';
 import type { Arrival, FrameInTransit, Order } from '../engine-contract.ts';
 import { withForcedReceipt } from '../forced-receipt.ts';
-import { type ArmedFault, looksAt } from './armed.ts';
-import type { Course } from './course.ts';
+import { type ArmedFault, appliesTo } from './armed.ts';
 import { isLie } from './kinds.ts';
+import type { FaultLifecycle } from './lifecycle.ts';
 import { arrivalsOf, changed, changing, holding, losing } from './links.ts';
 import type { FaultEngineOptions } from './options.ts';
 import { processesOf, senderOf } from './targets.ts';
 
-/** Frames that one fault holds; those beyond are lost, as those beyond a full buffer. */
+/** Frames that one fault holds at most; further frames are lost. */
 const heldMax = 100_000;
 const none: readonly never[] = [];
 
-export class Passage {
+export class FrameFilter {
   readonly #options: FaultEngineOptions;
-  readonly #course: Course;
-  readonly #liars: Liars;
+  readonly #lifecycle: FaultLifecycle;
+  readonly #byzantine: ByzantineBehaviours;
   #heldFrames = 0;
 
-  constructor(options: FaultEngineOptions, course: Course, liars: Liars) {
+  constructor(options: FaultEngineOptions, lifecycle: FaultLifecycle, byzantine: ByzantineBehaviours) {
     this.#options = options;
-    this.#course = course;
-    this.#liars = liars;
+    this.#lifecycle = lifecycle;
+    this.#byzantine = byzantine;
   }
 
-  /** How it arrives. Adds to `orders`, and to `touched` the ids of the faults that changed its fate. */
+  /** Returns its arrivals. Adds to `orders`, and to `touched` the ids of the faults that changed its fate. */
   pass(
     frame: FrameInTransit,
-    looking: readonly ArmedFault[],
+    applicable: readonly ArmedFault[],
     nowMs: number,
     orders: Order[],
     touched: Set<string>,
   ): readonly Arrival[] {
-    const { fate, exempt } = this.#trigger(frame, looking, nowMs, orders);
+    const { fate, exempt } = this.#trigger(frame, applicable, nowMs, orders);
     if (fate?.kind === 'lost') {
       touched.add(fate.by.id);
       return none;
     }
-    const envelopes = this.#rewrite(frame, looking, nowMs, orders, touched);
+    const envelopes = this.#rewrite(frame, applicable, nowMs, orders, touched);
     if (envelopes.length === 0) return none;
     const keep = (armed: ArmedFault) => {
       touched.add(armed.id);
@@ -63,11 +63,11 @@ export class Passage {
     const { random } = this.#options;
     let arrivals = arrivalsOf(envelopes);
     for (const kinds of [losing, holding, changing]) {
-      for (const armed of looking) {
+      for (const armed of applicable) {
         if (!kinds.includes(armed.fault.fault) || exempt.has(armed) || !this.#touches(armed, frame)) continue;
         touched.add(armed.id);
         if (kinds === holding) keep(armed);
-        orders.push(...this.#course.struck(armed, frame.peer, nowMs));
+        orders.push(...this.#lifecycle.triggered(armed, frame.peer, nowMs));
         if (kinds !== changing) return none;
         arrivals = changed(armed.fault, arrivals, random);
       }
@@ -75,15 +75,15 @@ export class Passage {
     return arrivals;
   }
 
-  /** Faults that wait for this frame strike. `exempt`: those that begin only after it. */
-  #trigger(frame: FrameInTransit, looking: readonly ArmedFault[], nowMs: number, orders: Order[]) {
+  /** Triggers the faults that wait for this frame. `exempt`: those that begin only after it. */
+  #trigger(frame: FrameInTransit, applicable: readonly ArmedFault[], nowMs: number, orders: Order[]) {
     let fate: { readonly kind: 'lost' | 'held'; readonly by: ArmedFault } | undefined;
     const exempt = new Set<ArmedFault>();
     const sender = senderOf(frame);
-    for (const armed of looking) {
-      if (armed.phase !== 'watching' || !this.#course.counts(armed, frame)) continue;
+    for (const armed of applicable) {
+      if (armed.phase !== 'watching' || !this.#lifecycle.counts(armed, frame)) continue;
       const victims = processesOf(armed.targets, this.#options.nodesTotal, frame);
-      orders.push(...this.#course.strike(armed, victims, nowMs));
+      orders.push(...this.#lifecycle.trigger(armed, victims, nowMs));
       const { fault } = armed;
       if (fault.at?.phase === 'after') exempt.add(armed);
       else if (fault.fault === 'crash' && (victims.includes(frame.peer) || victims.includes('coordinator'))) {
@@ -93,24 +93,24 @@ export class Passage {
     return { fate, exempt };
   }
 
-  /** What the sender says in the frame's place. */
+  /** The envelopes that the sender sends in the frame's place. */
   #rewrite(
     frame: FrameInTransit,
-    looking: readonly ArmedFault[],
+    applicable: readonly ArmedFault[],
     nowMs: number,
     orders: Order[],
     touched: Set<string>,
   ) {
     let { envelope } = frame;
     let envelopes = [envelope];
-    for (const armed of looking) {
+    for (const armed of applicable) {
       const { fault } = armed;
       const rewrites = isLie(fault) || fault.fault === 'force_receipt';
-      if (!rewrites || armed.phase !== 'holding' || !this.#course.counts(armed, frame)) continue;
-      const said = isLie(fault) ? this.#liars.lie(fault, frame, envelope) : withForcedReceipt(fault, envelope);
+      if (!rewrites || armed.phase !== 'holding' || !this.#lifecycle.counts(armed, frame)) continue;
+      const said = isLie(fault) ? this.#byzantine.lie(fault, frame, envelope) : withForcedReceipt(fault, envelope);
       if (said === undefined) continue;
       touched.add(armed.id);
-      orders.push(...this.#course.struck(armed, frame.peer, nowMs));
+      orders.push(...this.#lifecycle.triggered(armed, frame.peer, nowMs));
       if (said.instead === undefined) return [];
       envelopes = [...said.before, ...envelopes.map((one) => (one === envelope ? said.instead! : one)), ...said.after];
       envelope = said.instead;
@@ -121,9 +121,9 @@ export class Passage {
   /** Whether a fault on a link touches this frame. Partitions and half-open links touch all. */
   #touches(armed: ArmedFault, frame: FrameInTransit): boolean {
     if (armed.phase !== 'holding') return false;
-    if (armed.nature === 'frames') return this.#course.counts(armed, frame);
+    if (armed.nature === 'frames') return this.#lifecycle.counts(armed, frame);
     if (armed.fault.fault === 'pause') return armed.held.some((one) => isSameLink(one, frame));
-    return looksAt(armed, frame.peer, frame.direction, frame.point);
+    return appliesTo(armed, frame.peer, frame.direction, frame.point);
   }
 }
 

@@ -8,7 +8,7 @@ import type { WireBody, WireEnvelope } from '../../../proto/wire.ts';
 import { SimCluster, type SimOptions } from '../../../sim/cluster.ts';
 import { randomStream } from '../../../sim/random.ts';
 
-export class Theatre {
+export class FaultFixture {
   readonly cluster: SimCluster;
   readonly engine: FaultEngine;
   /** What the engine ordered, in order. Nothing of it is performed. */
@@ -51,8 +51,8 @@ export class Theatre {
     return id;
   }
 
-  strikes(id: string): number {
-    return this.engine.list(this.cluster.time.nowMs()).find((one) => one.id === id)!.strikes;
+  triggerCount(id: string): number {
+    return this.engine.list(this.cluster.time.nowMs()).find((one) => one.id === id)!.triggerCount;
   }
 }
 

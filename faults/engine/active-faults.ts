@@ -1,18 +1,18 @@
-/** The faults of an engine: which there are, when the next of them begins or ends by itself, and which look at a frame. */
+/** The faults of an engine: their list, the time of the next beginning or end, and the faults that apply to a frame. */
 import type { FaultStatus, FrameInTransit } from '../engine-contract.ts';
 import type { Fault } from '../fault.ts';
-import { type ArmedFault, looksAt, statusOf } from './armed.ts';
+import { type ArmedFault, appliesTo, statusOf } from './armed.ts';
 import { FaultError } from './options.ts';
 
-/** What is over stays listed for so long, and so many of them. */
+/** Faults that are over stay listed for this time, and at most this many. */
 const listedForMs = 600_000;
 const listedMax = 200;
 
-export class Roll {
+export class ActiveFaults {
   /** By id, in the order of arming. */
   readonly #faults = new Map<string, ArmedFault>();
-  /** By peer and point; forgotten when a fault's phase changes. */
-  readonly #looking = new Map<string, Map<string, readonly ArmedFault[]>>();
+  /** By peer and point; cleared when a fault's phase changes. */
+  readonly #applicable = new Map<string, Map<string, readonly ArmedFault[]>>();
   #live: readonly ArmedFault[] = [];
   #nextChangeMs = Number.POSITIVE_INFINITY;
   #named = 0;
@@ -22,7 +22,7 @@ export class Roll {
     return this.#live;
   }
 
-  /** When one of them begins or ends by itself; Infinity: none does. */
+  /** When the next fault begins or ends by its own time; Infinity: none does. */
   get nextChangeMs(): number {
     return this.#nextChangeMs;
   }
@@ -31,18 +31,18 @@ export class Roll {
     return this.#faults.get(id);
   }
 
-  /** In the place of one of its id that is over. */
+  /** Adds a fault; it replaces one of the same id that is over. */
   add(armed: ArmedFault): void {
     this.#faults.delete(armed.id);
     this.#faults.set(armed.id, armed);
     this.changed();
   }
 
-  /** To be called whenever the phase or the times of a fault changed. */
+  /** Call it whenever the phase or the times of a fault change. */
   changed(): void {
     this.#live = [...this.#faults.values()].filter(({ phase }) => phase !== 'over');
     this.#nextChangeMs = this.#live.reduce((next, one) => Math.min(next, changesAt(one)), Number.POSITIVE_INFINITY);
-    this.#looking.clear();
+    this.#applicable.clear();
   }
 
   /** The first in the order of arming that begins or ends at `nextChangeMs`. */
@@ -50,20 +50,20 @@ export class Roll {
     return this.#live.find((one) => changesAt(one) === this.#nextChangeMs)!;
   }
 
-  /** Asked of every frame: a frame that nothing looks at costs two look-ups. */
-  lookingAt({ peer, direction, point }: FrameInTransit): readonly ArmedFault[] {
-    let byPoint = this.#looking.get(peer);
+  /** The faults that apply to this frame. Called for every frame: one without faults costs two map reads. */
+  applicableTo({ peer, direction, point }: FrameInTransit): readonly ArmedFault[] {
+    let byPoint = this.#applicable.get(peer);
     if (byPoint === undefined) {
       byPoint = new Map();
-      this.#looking.set(peer, byPoint);
+      this.#applicable.set(peer, byPoint);
     }
     // A point has one direction.
-    let looking = byPoint.get(point);
-    if (looking === undefined) {
-      looking = this.#live.filter((armed) => looksAt(armed, peer, direction, point));
-      byPoint.set(point, looking);
+    let applicable = byPoint.get(point);
+    if (applicable === undefined) {
+      applicable = this.#live.filter((armed) => appliesTo(armed, peer, direction, point));
+      byPoint.set(point, applicable);
     }
-    return looking;
+    return applicable;
   }
 
   list(nowMs: number): readonly FaultStatus[] {
@@ -74,7 +74,8 @@ export class Roll {
   /** The fault's own id, or a new one. Throws FaultError when it is in use. */
   idFor({ id }: Fault): string {
     const known = id === undefined ? undefined : this.#faults.get(id);
-    if (known !== undefined && known.phase !== 'over') throw new FaultError('id', `there is a fault ${id} already`);
+    if (known !== undefined && known.phase !== 'over')
+      throw new FaultError('id', `a fault ${id} exists already: choose another id, or remove that fault`);
     if (id !== undefined) return id;
     do this.#named += 1;
     while (this.#faults.has(`flt_${this.#named}`));

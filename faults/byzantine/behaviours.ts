@@ -1,7 +1,7 @@
 /**
- * Byzantine processes: what they say in place of what their process said. Only frames that leave the liar are changed.
+ * Byzantine behaviours: they replace frames that leave a faulty process. The process itself is honest.
  *
- * What a node signs, it signs with its own identity, so that every lie is its own by evidence.
+ * A byzantine node signs with its own identity, so that its signature proves who lied.
  *
  * | kind | the lie | what it leads to |
  * |---|---|---|
@@ -10,7 +10,7 @@
  * | bad_commitment | another last commitment, one too few or too many, an identity, no point; signed | DEALER_MISBEHAVED, the dealer |
  * | bad_proof | another response in its proof of possession, signed | DEALER_MISBEHAVED, the dealer |
  * | equivocate | another opening when asked again; that other one in the transcript that it signs at the end | DEALER_MISBEHAVED, the dealer |
- * | withhold | nothing | another node takes its place, or NODES_UNAVAILABLE; nobody is blamed |
+ * | withhold | nothing | another node takes its place, or NODES_UNAVAILABLE; no node is blamed |
  * | stale_replay | an earlier frame of another attempt or session, as it was, before the true one | nothing: it is ignored |
  * | false_report | a complaint about an honest dealer, or another key in its result, signed | DEALER_MISBEHAVED, the reporter |
  * | false_refusal | a refusal in place of its answer | another signer takes its place; a DKG stops, and can be resumed |
@@ -20,8 +20,8 @@
  * A malicious coordinator (coordinator.ts) is never named: nodes refuse what it asks, or its own process finds that the
  * answers do not fit, and may then blame the node to which it lied.
  *
- * A coordinator that restarted in the middle of an attempt cannot know what the one before it relayed: it may then stop the
- * attempt with TRANSCRIPT_MISMATCH and blame nobody.
+ * A coordinator that restarts in the middle of an attempt does not know what it relayed before: it may then stop the
+ * attempt with TRANSCRIPT_MISMATCH and blame no node.
  */
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { rosterDigest } from '../../proto/roster.ts';
@@ -42,7 +42,7 @@ import { type Said, saidBefore, saidInstead, withBody } from './said.ts';
 type NodeLie = Exclude<Lie, CoordinatorLie | { readonly fault: 'withhold' | 'stale_replay' | 'early_confirm' }>;
 type SignedLie = Exclude<NodeLie, { readonly fault: 'bad_partial' | 'bad_nonces' | 'false_refusal' }>;
 
-export class Liars {
+export class ByzantineBehaviours {
   readonly #options: FaultEngineOptions;
   readonly #secretKeys = new Map<number, Uint8Array>();
   #memory: Memory | undefined;
@@ -51,7 +51,7 @@ export class Liars {
     this.#options = options;
   }
 
-  /** Whether there are any: without liars nothing is remembered. */
+  /** `on`: a byzantine fault is armed. Without one, nothing is remembered. */
   remember(on: boolean): void {
     if (!on) this.#memory = undefined;
     else this.#memory ??= new Memory(rosterDigest(this.#options.roster));
@@ -61,7 +61,7 @@ export class Liars {
     this.#memory?.note(frame);
   }
 
-  /** What is said in place of `envelope`, which left the liar as `frame`. Undefined: there is nothing to lie about. */
+  /** The frames that replace `envelope`, which left the faulty process as `frame`. Undefined: nothing changes. */
   lie(fault: Lie, frame: FrameInTransit, envelope: WireEnvelope): Said | undefined {
     const memory = this.#memory;
     if (memory === undefined) return undefined;
@@ -124,7 +124,7 @@ export class Liars {
   }
 }
 
-/** What a dealer or recipient says with its own signature. */
+/** The false message, signed by the dealer or recipient itself. */
 function signedLie(fault: SignedLie, dealer: Dealer, body: WireBody): WireBody | undefined {
   const { attempt, nodeId } = dealer;
   switch (fault.fault) {

@@ -1,29 +1,29 @@
 /**
- * The course of a fault: it begins, strikes, lapses and ends. Each step answers with its orders; whatever it changes in a
- * fault, the roll is told.
+ * The lifecycle of a fault: it begins, triggers, lapses and ends. Each step returns its orders, and reports every change of
+ * a fault to ActiveFaults.
  */
 import type { FrameInTransit, Order, ProcessName } from '../engine-contract.ts';
-import { type ArmedFault, type HeldFrame, isOfSession, looksAt } from './armed.ts';
+import type { ActiveFaults } from './active-faults.ts';
+import { type ArmedFault, appliesTo, type HeldFrame, isOfSession } from './armed.ts';
 import { Conditions } from './conditions.ts';
 import { holding } from './links.ts';
 import { type FaultEngineOptions, unitOf } from './options.ts';
-import type { Roll } from './roll.ts';
-import { healingOrders, strikeOrders } from './strikes.ts';
 import { peersOf, processesOf } from './targets.ts';
+import { healingOrders, triggerOrders } from './trigger-orders.ts';
 
 const linkTimeoutMsDefault = 6_000;
 
-export class Course {
+export class FaultLifecycle {
   readonly #options: FaultEngineOptions;
-  readonly #roll: Roll;
+  readonly #active: ActiveFaults;
   readonly #conditions = new Conditions();
 
-  constructor(options: FaultEngineOptions, roll: Roll) {
+  constructor(options: FaultEngineOptions, active: ActiveFaults) {
     this.#options = options;
-    this.#roll = roll;
+    this.#active = active;
   }
 
-  /** Its time or its step has come. */
+  /** Begins a fault whose time or step has come. */
   begin(armed: ArmedFault, nowMs: number): Order[] {
     armed.beginsMs = nowMs;
     if (armed.nature === 'frames') {
@@ -32,11 +32,11 @@ export class Course {
     }
     if (armed.fault.at?.point !== undefined) {
       armed.phase = 'watching';
-      this.#roll.changed();
+      this.#active.changed();
       return [];
     }
     if (!this.chance(armed)) return this.end(armed, nowMs);
-    return this.strike(armed, processesOf(armed.targets, this.#options.nodesTotal), nowMs);
+    return this.trigger(armed, processesOf(armed.targets, this.#options.nodesTotal), nowMs);
   }
 
   #hold(armed: ArmedFault, nowMs: number): void {
@@ -44,22 +44,22 @@ export class Course {
     const ownEndMs = fault.fault === 'half_open' ? this.#noticedMs() : Number.POSITIVE_INFINITY;
     armed.phase = 'holding';
     armed.endsMs = nowMs + (fault.for_ms ?? ownEndMs);
-    this.#roll.changed();
+    this.#active.changed();
   }
 
-  /** Well after heartbeats have noticed: until then the link must stay silent. */
+  /** Well after heartbeats have found the link dead: until then the link must stay silent. */
   #noticedMs(): number {
     return Math.ceil((this.#options.linkTimeoutMs ?? linkTimeoutMsDefault) * 1.5);
   }
 
-  /** A strike of what is no fault of frames. */
-  strike(armed: ArmedFault, victims: readonly ProcessName[], nowMs: number): Order[] {
+  /** Triggers a fault that does not touch single frames. */
+  trigger(armed: ArmedFault, victims: readonly ProcessName[], nowMs: number): Order[] {
     // Windows on stores count writes instead.
-    if (!armed.fault.fault.startsWith('store_')) armed.strikes += 1;
-    const fired = armed.strikes > 0 ? [firedOrder(armed, victims)] : [];
-    const orders = [...fired, ...strikeOrders(armed, victims, this.#conditions, this.#options.nodesTotal)];
+    if (!armed.fault.fault.startsWith('store_')) armed.triggerCount += 1;
+    const fired = armed.triggerCount > 0 ? [firedOrder(armed, victims)] : [];
+    const orders = [...fired, ...triggerOrders(armed, victims, this.#conditions, this.#options.nodesTotal)];
     if (armed.nature === 'momentary') {
-      const goesOn = armed.fault.at?.point !== undefined && armed.strikes < armed.countMax;
+      const goesOn = armed.fault.at?.point !== undefined && armed.triggerCount < armed.countMax;
       return goesOn ? orders : [...orders, ...this.end(armed, nowMs)];
     }
     armed.on = victims;
@@ -67,18 +67,19 @@ export class Course {
     return orders;
   }
 
-  /** Its time is up: a spell may strike again. */
+  /** Ends a fault whose time is over. A spell may wait for its next trigger. */
   lapse(armed: ArmedFault, nowMs: number): Order[] {
-    const again = armed.nature === 'spell' && armed.fault.at?.point !== undefined && armed.strikes < armed.countMax;
+    const again =
+      armed.nature === 'spell' && armed.fault.at?.point !== undefined && armed.triggerCount < armed.countMax;
     if (!again) return this.end(armed, nowMs);
     const orders = this.#heal(armed);
     armed.phase = 'watching';
     armed.endsMs = Number.POSITIVE_INFINITY;
-    this.#roll.changed();
+    this.#active.changed();
     return orders;
   }
 
-  /** Ends it for good; nothing when it is over already. */
+  /** Ends a fault for good. Repeatable. */
   end(armed: ArmedFault, nowMs: number): Order[] {
     if (armed.phase === 'over') return [];
     const orders = this.#heal(armed);
@@ -86,11 +87,11 @@ export class Course {
     armed.overMs = nowMs;
     armed.beginsMs = Number.POSITIVE_INFINITY;
     armed.endsMs = Number.POSITIVE_INFINITY;
-    this.#roll.changed();
+    this.#active.changed();
     return [...orders, { kind: 'ended', id: armed.id, fault: armed.fault.fault }];
   }
 
-  /** Ends what it holds. Frames that another fault would have kept too go on to that one. */
+  /** Ends the fault's effects. Held frames go to another fault that holds frames of that link, or are delivered. */
   #heal(armed: ArmedFault): Order[] {
     const orders = [...healingOrders(armed, this.#conditions, this.#options.nodesTotal)];
     const { held } = armed;
@@ -100,7 +101,7 @@ export class Course {
     const free: HeldFrame[] = [];
     const heirs = new Set<ArmedFault>();
     for (const frame of held) {
-      const next = this.#roll.live.find((other) => other !== armed && keepsFrame(other, frame));
+      const next = this.#active.live.find((other) => other !== armed && holdsFrame(other, frame));
       if (next === undefined) {
         free.push(frame);
         continue;
@@ -112,25 +113,25 @@ export class Course {
     return [...orders, ...deliveries(free)];
   }
 
-  /** Counts a frame, and says whether it is one to strike. */
+  /** Counts a frame; returns whether the fault triggers at it. */
   counts(armed: ArmedFault, frame: FrameInTransit): boolean {
     if (!isOfSession(armed, frame)) return false;
     armed.seen += 1;
-    return armed.seen >= armed.nth && armed.strikes < armed.countMax && this.chance(armed);
+    return armed.seen >= armed.nth && armed.triggerCount < armed.countMax && this.chance(armed);
   }
 
-  /** Draws, unless it is certain. */
+  /** Whether the fault triggers, by its probability. Draws only when that is below 1. */
   chance({ fault }: ArmedFault): boolean {
     const { probability = 1 } = fault;
     return probability >= 1 || unitOf(this.#options.random) < probability;
   }
 
-  /** A frame of `peer` was struck. What has struck often enough is over, unless it still holds frames. */
-  struck(armed: ArmedFault, peer: ProcessName, nowMs: number): Order[] {
+  /** Counts a trigger at a frame of `peer`. The fault ends at its last trigger, unless it still holds frames. */
+  triggered(armed: ArmedFault, peer: ProcessName, nowMs: number): Order[] {
     if (armed.nature !== 'frames') return [];
-    armed.strikes += 1;
-    const orders = armed.strikes === 1 ? [firedOrder(armed, [peer])] : [];
-    if (armed.strikes >= armed.countMax && armed.held.length === 0) {
+    armed.triggerCount += 1;
+    const orders = armed.triggerCount === 1 ? [firedOrder(armed, [peer])] : [];
+    if (armed.triggerCount >= armed.countMax && armed.held.length === 0) {
       orders.push(...this.end(armed, nowMs));
     }
     return orders;
@@ -140,19 +141,19 @@ export class Course {
     this.#conditions.rightClocks();
   }
 
-  /** The link of a peer is gone, and what was held of it with it; a half-open link was noticed, and the next is whole. */
+  /** A peer's link closed: its held frames are lost. A half-open fault ends for that peer, and its next link works. */
   linkDown(armed: ArmedFault, peer: ProcessName, nowMs: number): Order[] {
     const orders: Order[] = [];
     if (armed.held.length > 0) {
       armed.held = armed.held.filter((held) => held.peer !== peer);
-      const isSpent = armed.nature === 'frames' && armed.strikes >= armed.countMax;
+      const isSpent = armed.nature === 'frames' && armed.triggerCount >= armed.countMax;
       if (isSpent && armed.held.length === 0) orders.push(...this.end(armed, nowMs));
     }
     if (armed.fault.fault !== 'half_open' || armed.phase !== 'holding' || armed.noticed.has(peer)) return orders;
     const peers = peersOf(armed.on, this.#options.nodesTotal);
     if (!peers.includes(peer)) return orders;
     armed.noticed.add(peer);
-    this.#roll.changed();
+    this.#active.changed();
     orders.push(...this.#conditions.end({ kind: 'silence', process: peer }, armed.id));
     return peers.every((one) => armed.noticed.has(one)) ? [...orders, ...this.end(armed, nowMs)] : orders;
   }
@@ -162,10 +163,10 @@ export function firedOrder({ id, fault }: ArmedFault, victims: readonly ProcessN
   return { kind: 'fired', id, fault: fault.fault, victims };
 }
 
-/** Whether another fault keeps a frame that is set free. */
-function keepsFrame(armed: ArmedFault, frame: HeldFrame): boolean {
+/** Whether another fault holds a frame that the first one releases. */
+function holdsFrame(armed: ArmedFault, frame: HeldFrame): boolean {
   if (!holding.includes(armed.fault.fault)) return false;
-  if (!looksAt(armed, frame.peer, frame.direction, frame.point)) return false;
+  if (!appliesTo(armed, frame.peer, frame.direction, frame.point)) return false;
   return armed.nature !== 'frames' || isOfSession(armed, frame);
 }
 
