@@ -23,6 +23,15 @@ export function wireScheme(binding: KeyBinding): Scheme {
   return binding === '' ? Scheme.UNSPECIFIED : facts[binding].scheme;
 }
 
+/**
+ * What the key of a wallet is bound to at its making, by the curve of its network: EVM and Bitcoin P2WPKH take ECDSA, Solana
+ * takes Ed25519.
+ */
+export const walletKeySchemes: Readonly<Record<Curve, KeyScheme>> = {
+  secp256k1: 'mock_ecdsa',
+  ed25519: 'frost_ed25519',
+};
+
 /** `undefined`: the number names no scheme that this version knows. */
 export function keyBinding(scheme: Scheme): KeyBinding | undefined {
   if (scheme === Scheme.UNSPECIFIED) return '';

@@ -63,6 +63,16 @@ export const Wallet = Closed(
     network: Network,
     addresses: Type.Array(Closed({ network: Network, address: Type.String() })),
     public_key: Nullable(Type.String({ description: 'compressed, lowercase hex; null where the provider shows none' })),
+    key_scheme: Nullable(
+      OneOf(['mock_ecdsa', 'frost_ed25519'], {
+        description:
+          'the only scheme that the cluster’s key of a `self_hosted` wallet signs with; null: a custodian holds the key',
+      }),
+    ),
+    key_exposed: Type.Boolean({
+      description:
+        'true for `mock_ecdsa`: its first signature gives the key to the coordinator, so it has no threshold security',
+    }),
     assets: Type.Array(WalletAsset),
     approval_mode: ApprovalMode,
     signing_api: SigningApi,

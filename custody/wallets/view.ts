@@ -1,7 +1,8 @@
 /** Wallets as the API and its events show them: snake_case, times as RFC 3339, balances as decimal strings. */
 
 import type { MetadataValue } from '../../api/metadata.ts';
-import type { NetworkId } from '../../networks/networks.ts';
+import { type NetworkId, networkOf } from '../../networks/networks.ts';
+import { type KeyScheme, walletKeySchemes } from '../../proto/key-schemes.ts';
 import type { Balances } from '../../store/contract.ts';
 import { type AssetView, assetViews } from '../../store/shown-balances.ts';
 import type { WalletRecord } from './record.ts';
@@ -17,6 +18,8 @@ export interface WalletView {
   readonly network: NetworkId;
   readonly addresses: readonly { readonly network: NetworkId; readonly address: string }[];
   readonly public_key: string | null;
+  readonly key_scheme: KeyScheme | null;
+  readonly key_exposed: boolean;
   readonly assets: readonly AssetView[];
   readonly approval_mode: string;
   readonly signing_api: string;
@@ -31,17 +34,23 @@ export interface WalletView {
 }
 
 export function walletView(wallet: WalletRecord, balances: Balances): WalletView {
+  const { provider, publicKey, network } = wallet;
+  const keyScheme =
+    provider === 'self_hosted' && publicKey !== null ? walletKeySchemes[networkOf(network).curve] : null;
   return {
     id: wallet.id,
     name: wallet.name,
-    provider: wallet.provider,
+    provider,
     provider_connection_id: wallet.connectionId,
     provider_wallet_id: wallet.providerWalletId,
     status: wallet.status,
     environment: wallet.environment,
-    network: wallet.network,
+    network,
     addresses: wallet.addresses,
-    public_key: wallet.publicKey,
+    public_key: publicKey,
+    key_scheme: keyScheme,
+    // Its first signature gives it away, so it counts as exposed from its making.
+    key_exposed: keyScheme === 'mock_ecdsa',
     assets: assetViews(wallet.assets, balances),
     approval_mode: wallet.approvalMode,
     signing_api: wallet.signingApi,

@@ -31,6 +31,7 @@ import {
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { walletKeySchemes, wireScheme } from '../../proto/key-schemes.ts';
 import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import type {
   ClusterSignature,
@@ -47,11 +48,6 @@ const sessionsMax = 3;
 /** When nodes that were unreachable are asked again to delete what is left of an archived wallet. */
 const pendingDeletionMs = 15_000;
 const clientName = 'signmesh-wallet-service';
-/** What the transactions of a wallet's network are signed with: EVM and Bitcoin P2WPKH take ECDSA, Solana Ed25519. */
-const walletSchemes: Readonly<Record<Curve, Scheme>> = {
-  secp256k1: Scheme.MOCK_ECDSA,
-  ed25519: Scheme.FROST_ED25519,
-};
 const publicKeyBytes: Readonly<Record<Curve, number>> = { secp256k1: 33, ed25519: 32 };
 
 /** What every answer says of its call and its session. */
@@ -118,7 +114,7 @@ async function createKey(
 ): Promise<Uint8Array> {
   const context = contextOf(meta);
   const making = { sessionId: walletId, derivation: { curve, networkId }, context };
-  let answer: Answered = await ask(calls, meta, initiateDkg, making, walletSchemes[curve]);
+  let answer: Answered = await ask(calls, meta, initiateDkg, making, wireScheme(walletKeySchemes[curve]));
   // A session that is known already stands in its checkpoint; this call's receipt says no more than that it is known.
   const known = answer.receipt?.reasonCode === 'DUPLICATE_SESSION';
   if (!known && answer.receipt?.state !== ReceiptState.ACCEPTED) throw refused(answer);

@@ -29,6 +29,8 @@ afterAll(() => cluster?.stop());
 
 interface Wallet extends Made {
   readonly public_key: string;
+  readonly key_scheme: string;
+  readonly key_exposed: boolean;
   readonly addresses: readonly { readonly network: string; readonly address: string }[];
   readonly assets: readonly { readonly symbol: string; readonly balance: string; readonly available: string }[];
 }
@@ -138,6 +140,7 @@ test('a Bitcoin wallet has the address that bitcoinjs-lib derives, and pays', as
   const wallet = await walletOn(bitcoin);
   const { address } = payments.p2wpkh({ pubkey: Buffer.from(wallet.public_key, 'hex'), network: networks.testnet });
   expect(wallet.addresses).toEqual([{ network: bitcoin, address }]);
+  expect(wallet).toMatchObject({ key_scheme: 'mock_ecdsa', key_exposed: true });
   const body = { asset: 'BTC', amount: '0.01', destination: { address } };
   const created = await api.made<Intent>(`/v1/wallets/${wallet.id}/transaction-intents`, body);
   expect(await ended(wallet.id, created.id)).toMatchObject({ status: 'completed' });
@@ -145,6 +148,7 @@ test('a Bitcoin wallet has the address that bitcoinjs-lib derives, and pays', as
 
 test('a Solana wallet pays', async () => {
   const wallet = await walletOn(solana);
+  expect(wallet).toMatchObject({ key_scheme: 'frost_ed25519', key_exposed: false });
   const receiver = await walletOn(solana);
   const body = { asset: 'SOL', amount: '1', destination: { address: receiver.addresses[0]!.address } };
   const created = await api.made<Intent>(`/v1/wallets/${wallet.id}/transaction-intents`, body);

@@ -64,6 +64,8 @@ describe('a wallet', () => {
       network: evm,
       addresses: [{ network: evm, address: addressOf(body.id) }],
       public_key: null,
+      key_scheme: null,
+      key_exposed: false,
       assets: [{ symbol: 'ETH', balance: '1.5', available: '1.5', pending: '0', network: evm }],
       approval_mode: 'human_required',
       signing_api: 'intents_only',
