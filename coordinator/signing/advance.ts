@@ -12,7 +12,6 @@ import { expire, failUnordered } from './finalize.ts';
 import { fallenSilent, readyKnown, silenceForgiven, watchBegun } from './nodes-seen.ts';
 import { acceptPartials, takeAside, takeOffers } from './partials.ts';
 import { failPreviewsOf, mustRedrawForPreview, preferredForPreviews, previewedNodes, redrawAgain } from './previews.ts';
-import { askedAside } from './previews-state.ts';
 import { roundFiltered, type SubmitCall } from './queue.ts';
 import {
   askedOf,
@@ -25,6 +24,7 @@ import {
   noncesDrawn,
   noncesRejected,
 } from './round.ts';
+import { askedAside } from './sandbox-work.ts';
 import { healthyNodes, isBusy, knownKey, leaveRound, participants, type Turn } from './state.ts';
 
 /** Does what can be done now for the calls that wait. */
@@ -137,7 +137,7 @@ function ask(turn: Turn, attempt: Attempt): void {
     }
   }
   const aside = previewedNodes(work).filter((id) => mayAsk(id) && !wanted.has(id) && !asked.has(id));
-  work.looks = askedAside(work.looks, attempt, aside);
+  work.sandbox = askedAside(work.sandbox, attempt, aside);
   for (const id of aside) wanted.add(id);
   if (wanted.size === 0) return;
   work.round = nodesAsked(round, wanted);

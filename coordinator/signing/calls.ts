@@ -26,7 +26,7 @@ import { attemptOf, roundResumed } from './round.ts';
 import { keyFault, knownKey, type ResumeCall, signatureResult, type Turn } from './state.ts';
 import { evidenceSha256, requestFault, withKey } from './validation.ts';
 
-/** Looks at the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
+/** SandboxWork at the calls in the inbox, oldest first, until one of them changes the session. The key is known. */
 export function takeCalls(turn: Turn): void {
   const { work } = turn.state;
   while (!turn.persisted) {

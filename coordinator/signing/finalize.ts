@@ -25,7 +25,7 @@ export function completeSession(turn: Turn, record: SigningSession): void {
   for (const call of calls) reply(turn, call, sessionAnswer(record), signatureResult(record));
 }
 
-/** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are looked at after. */
+/** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are handled after it. */
 export function expire(turn: Turn): boolean {
   const { record } = turn.state;
   if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;

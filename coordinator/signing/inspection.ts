@@ -1,4 +1,4 @@
-/** What a sandbox's gateway is told of a signing session. To look changes nothing, whatever state it is in. */
+/** What a sandbox's gateway is told of a signing session. An inspection changes nothing, whatever state the session is in. */
 import { participantsOf } from '../../crypto/participants.ts';
 import type { InspectCall } from '../messages.ts';
 import { inspectionReply } from '../session/inspection.ts';
@@ -6,16 +6,16 @@ import { isOpen } from '../session/transitions.ts';
 import { partialsOf } from './round.ts';
 import { isLoading, type Turn } from './state.ts';
 
-/** The number of its nodes stands with the key: without it the call waits for the key to be looked up. */
+/** The number of its nodes is in the key's record: without it the call waits until the key is loaded. */
 export function inspect(turn: Turn, call: InspectCall): void {
   const { work } = turn.state;
-  work.looks = { ...work.looks, inspections: [...work.looks.inspections, call] };
+  work.sandbox = { ...work.sandbox, inspections: [...work.sandbox.inspections, call] };
 }
 
-/** Answers all who look, once the key was looked up, unless the step has a write. */
+/** Answers every inspection once the key was loaded, unless the step has a write. */
 export function serveInspections(turn: Turn): void {
   const { record, work } = turn.state;
-  if (turn.persisted || work.looks.inspections.length === 0 || isLoading(work)) return;
+  if (turn.persisted || work.sandbox.inspections.length === 0 || isLoading(work)) return;
   const { ceremony } = record;
   const key = work.key.kind === 'known' ? work.key.record : undefined;
   // Partials of an attempt that a restart took away are asked for again, if the session goes on.
@@ -33,6 +33,6 @@ export function serveInspections(turn: Turn): void {
     keyScheme: key?.scheme ?? '',
     keyExposed: key?.exposed ?? false,
   };
-  for (const call of work.looks.inspections) turn.effects.push(inspectionReply(call, record, inHand));
-  work.looks = { ...work.looks, inspections: [] };
+  for (const call of work.sandbox.inspections) turn.effects.push(inspectionReply(call, record, inHand));
+  work.sandbox = { ...work.sandbox, inspections: [] };
 }

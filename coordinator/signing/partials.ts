@@ -23,7 +23,6 @@ import {
 import { completeSession, failRefused, whyRefusing } from './finalize.ts';
 import { foundUnable, heardOf, type Inability, type LastingRefusal, noncesForgotten } from './nodes-seen.ts';
 import { isOrderRefusal } from './orders.ts';
-import { answeredAside, answersAside, isAskedAside } from './previews-state.ts';
 import { type Offer, withoutSteps, withStep } from './queue.ts';
 import {
   attemptAbandoned,
@@ -37,6 +36,7 @@ import {
   partialTaken,
   voidedTold,
 } from './round.ts';
+import { answeredAside, answersAside, isAskedAside } from './sandbox-work.ts';
 import { healthyNodes, isBusy, knownKey, leaveRound, participants, type Turn, type Work } from './state.ts';
 
 /** A node that forgot this many nonces in one session is not asked in it again. */
@@ -96,12 +96,12 @@ export function partialReply(turn: Turn, nodeId: number, said: PartialReply): vo
   if (!attempt || !task || said.attemptTag !== attempt.tag || attempt.partials.has(nodeId)) return;
   if (!participants(turn.state).includes(nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) return;
   // A second answer of it: the first one counts, once it is wanted.
-  if (answersAside(work.looks, attempt).has(nodeId)) return;
+  if (answersAside(work.sandbox, attempt).has(nodeId)) return;
   work.round = nodesReleased(work.round, (id) => id === nodeId);
   work.nodes = heardOf(work.nodes, nodeId);
   const partial = said.outcome.case === 'partial' ? said.outcome.value : undefined;
-  const isAside = isAskedAside(work.looks, attempt, nodeId);
-  if (isAside) work.looks = answeredAside(work.looks, attempt, nodeId, partial);
+  const isAside = isAskedAside(work.sandbox, attempt, nodeId);
+  if (isAside) work.sandbox = answeredAside(work.sandbox, attempt, nodeId, partial);
   if (partial === undefined) refused(turn, attempt, nodeId, said);
   else if (!isAside || isWanted(work, nodeId)) count(turn, attempt, nodeId, partial);
 }
@@ -114,7 +114,7 @@ function isWanted({ queue, round }: Work, nodeId: number): boolean {
 /** What was answered aside and is wanted by now counts as if the node had just answered. */
 export function takeAside(turn: Turn): void {
   const { work } = turn.state;
-  const answers = answersAside(work.looks, attemptOf(work.round));
+  const answers = answersAside(work.sandbox, attemptOf(work.round));
   for (const [nodeId, bytes] of [...answers].sort(([a], [b]) => a - b)) {
     const attempt = attemptOf(work.round)!;
     if (turn.persisted || attempt.partials.size >= knownKey(work).threshold) return;

@@ -19,29 +19,29 @@ import { callsWaitingMax, idleMs, isOverdue } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
 import { bindsSigners, isSigner, noncePointOf, writePartial } from './attempt.ts';
 import { readyNodes } from './nodes-seen.ts';
-import { answersAside, type Preview, withPreview } from './previews-state.ts';
 import { hasCalls } from './queue.ts';
 import { attemptOf } from './round.ts';
+import { answersAside, type Preview, withPreview } from './sandbox-work.ts';
 import { healthyNodes, isBusy, keyFault, knownKey, leaveRound, type Turn, type Work } from './state.ts';
 
 /** A preview came in: kept for its turn, or refused when too many wait already. */
 export function takeInPreview(turn: Turn, call: PreviewCall): void {
   const { work } = turn.state;
   turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
-  if (work.looks.previews.length >= callsWaitingMax) {
+  if (work.sandbox.previews.length >= callsWaitingMax) {
     const text = 'this session has too many calls waiting: repeat later';
     turn.effects.push(errorEffect(call, CallErrorCode.OVERLOADED, text));
     return;
   }
-  work.looks = withPreview(work.looks, call);
+  work.sandbox = withPreview(work.sandbox, call);
 }
 
 /** Nodes whose partial is to be seen and is not in, ascending. */
-export function previewedNodes({ looks, round }: Work): number[] {
-  if (looks.previews.length === 0) return [];
+export function previewedNodes({ sandbox, round }: Work): number[] {
+  if (sandbox.previews.length === 0) return [];
   const attempt = attemptOf(round);
-  const answers = answersAside(looks, attempt);
-  const ids = looks.previews.filter(({ failed }) => failed === undefined).map(({ call }) => call.nodeId);
+  const answers = answersAside(sandbox, attempt);
+  const ids = sandbox.previews.filter(({ failed }) => failed === undefined).map(({ call }) => call.nodeId);
   return [...new Set(ids)].filter((id) => !answers.has(id) && !attempt?.partials.has(id)).sort((a, b) => a - b);
 }
 
@@ -54,7 +54,7 @@ export function mustRedrawForPreview(turn: Turn): boolean {
   const wanted = previewedNodes(work).filter((id) => healthy.includes(id));
   const isOutside = ({ call, redrew, failed }: Preview) =>
     failed === undefined && !redrew && wanted.includes(call.nodeId) && !isSigner(attempt, call.nodeId);
-  if (!work.looks.previews.some(isOutside)) return false;
+  if (!work.sandbox.previews.some(isOutside)) return false;
   // Those inside are seen first, unless one attempt can have all of them.
   if (wanted.length > knownKey(work).threshold && wanted.some((id) => isSigner(attempt, id))) return false;
   changePreviews(work, (preview) => (isOutside(preview) ? { ...preview, redrew: true } : preview));
@@ -63,13 +63,13 @@ export function mustRedrawForPreview(turn: Turn): boolean {
 
 /** Whom to draw besides those whose partial is wanted: previewed nodes, the latest first, so that they can be seen again. */
 export function preferredForPreviews(work: Work): number[] {
-  return [...previewedNodes(work), ...work.looks.previewed];
+  return [...previewedNodes(work), ...work.sandbox.previewed];
 }
 
 /** These did not answer: who waits to see their partial is told so in the next step without a write. */
 export function failPreviewsOf(turn: Turn, nodeIds: ReadonlySet<number>, text: (nodeId: number) => string): void {
   const { work } = turn.state;
-  const answers = answersAside(work.looks, attemptOf(work.round));
+  const answers = answersAside(work.sandbox, attemptOf(work.round));
   failPreviews(turn, ({ call: { nodeId } }) =>
     nodeIds.has(nodeId) && !answers.has(nodeId) ? answer('NODES_UNAVAILABLE', text(nodeId)) : undefined,
   );
@@ -86,19 +86,19 @@ export function redrawAgain(turn: Turn): void {
 }
 
 function changePreviews(work: Turn['state']['work'], change: (preview: Preview) => Preview): void {
-  const { looks } = work;
-  if (looks.previews.length > 0) work.looks = { ...looks, previews: looks.previews.map(change) };
+  const { sandbox } = work;
+  if (sandbox.previews.length > 0) work.sandbox = { ...sandbox, previews: sandbox.previews.map(change) };
 }
 
 /** Answers the previews that can be answered, unless the step has a write. */
 export function servePreviews(turn: Turn): void {
   const { work } = turn.state;
-  if (turn.persisted || work.looks.previews.length === 0) return;
+  if (turn.persisted || work.sandbox.previews.length === 0) return;
   const waiting: Preview[] = [];
-  let { previewed } = work.looks;
-  for (const preview of work.looks.previews) {
+  let { previewed } = work.sandbox;
+  for (const preview of work.sandbox.previews) {
     const { call } = preview;
-    const found = lookUp(turn, preview);
+    const found = resultOf(turn, preview);
     if (found === undefined) {
       waiting.push(preview);
     } else if ('partial' in found) {
@@ -113,17 +113,17 @@ export function servePreviews(turn: Turn): void {
       turn.effects.push(noPreviewReply(call, found));
     }
   }
-  work.looks = { ...work.looks, previews: waiting, previewed };
+  work.sandbox = { ...work.sandbox, previews: waiting, previewed };
   if (work.nodes.watch && !isBusy(work)) leaveRound(turn);
 }
 
 /** The partial, or why there is none; undefined: it is on its way. */
-function lookUp(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answer | undefined {
+function resultOf(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answer | undefined {
   const { record, work } = turn.state;
   const { key, nodes } = work;
   const { nodeId } = call;
   if (!isOpen(record.state)) return sessionAnswer(record);
-  // Its end is for its own calls and the sweep to write: to look changes nothing.
+  // Its end is for its own calls and the sweep to write: a preview changes nothing.
   if (isOverdue(record, turn.context.nowMs)) return answer('SESSION_EXPIRED');
   if (key.kind === 'unread') return undefined;
   if (key.kind !== 'known') return keyFault(work, record.ceremony.facts.keyId);
@@ -147,15 +147,15 @@ function lookUp(turn: Turn, { call, failed }: Preview): PreviewedPartial | Answe
 }
 
 /** In this attempt: as the node gave it, or the only one that verifies. */
-function knownPartial({ round, task, looks }: Work, nodeId: number): PreviewedPartial | undefined {
+function knownPartial({ round, task, sandbox }: Work, nodeId: number): PreviewedPartial | undefined {
   const attempt = attemptOf(round);
   if (!attempt) return undefined;
   const counted = attempt.partials.get(nodeId);
-  const partial = answersAside(looks, attempt).get(nodeId) ?? (counted && task && writePartial(task, counted.value));
+  const partial = answersAside(sandbox, attempt).get(nodeId) ?? (counted && task && writePartial(task, counted.value));
   return partial && { partial, noncePoint: noncePointOf(attempt), attempt: attempt.number };
 }
 
 /** The store did not answer. */
-export function failLooks({ looks: { previews, inspections } }: Work) {
+export function failSandboxCalls({ sandbox: { previews, inspections } }: Work) {
   return [...previews.map(({ call }) => call), ...inspections].map((call) => unavailableEffect(call));
 }

@@ -15,7 +15,7 @@ export interface Offer {
 }
 
 export interface Queue {
-  /** Calls not looked at yet, oldest first. */
+  /** Calls not handled yet, oldest first. */
   readonly inbox: readonly ClientCall[];
   /** Calls that want the whole signature. */
   readonly gathers: readonly SubmitCall[];

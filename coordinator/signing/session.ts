@@ -30,10 +30,10 @@ import { continueOpening, initiate } from './initiation.ts';
 import { inspect, serveInspections } from './inspection.ts';
 import { schemeFor } from './key-scheme.ts';
 import { partialReply } from './partials.ts';
-import { failLooks, servePreviews, takeInPreview } from './previews.ts';
-import { withPreview } from './previews-state.ts';
+import { failSandboxCalls, servePreviews, takeInPreview } from './previews.ts';
 import { emptyQueue, waitingCalls } from './queue.ts';
 import { numberedFrom } from './round.ts';
+import { withPreview } from './sandbox-work.ts';
 import {
   beginSigningTurn,
   type Draft,
@@ -74,11 +74,11 @@ export function signingBehaviour(
 }
 
 function receive(state: SigningState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
-  const isLook = input.kind === 'message' && isLocal(input.message) && lookOf(input.message);
+  const told = input.kind === 'message' && isLocal(input.message) && notFoundReply(input.message);
   // Nobody was told of it yet.
-  if (isLook && state.phase !== 'open') {
+  if (told && state.phase !== 'open') {
     const stops: CoordinatorEffect[] = state.phase === 'unborn' ? [{ kind: 'stop' }] : [];
-    return { state, effects: [isLook, ...stops] };
+    return { state, effects: [told, ...stops] };
   }
   switch (state.phase) {
     case 'unborn':
@@ -90,8 +90,8 @@ function receive(state: SigningState, input: CoordinatorInput, context: Context,
   }
 }
 
-/** What somebody is told who looks at a session that is not there. */
-function lookOf(said: LocalMessage): CoordinatorEffect | undefined {
+/** What the caller of an inspection or a preview is told of a session that does not exist. */
+function notFoundReply(said: LocalMessage): CoordinatorEffect | undefined {
   if (said.kind === 'inspectCall') return nothingToInspect(said.call);
   return said.kind === 'previewCall' ? noPreviewReply(said.call, answer('SESSION_NOT_FOUND')) : undefined;
 }
@@ -131,7 +131,7 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
     case 'persistRefused':
       return refused(turn, input);
   }
-  serveLooks(turn);
+  serveSandboxCalls(turn);
   return stepOf(turn);
 }
 
@@ -152,11 +152,11 @@ function refused(turn: Turn, { refusal, input }: Extract<CoordinatorInput, { kin
   }
   if (current?.kind === 'tampered') {
     const told = waitingCalls(work.queue).map((call) => tampered(call, turn.context, turn.config));
-    return { state: turn.state, effects: [...failLooks(work), ...told, ...failCalls([])] };
+    return { state: turn.state, effects: [...failSandboxCalls(work), ...told, ...failCalls([])] };
   }
   if (code === 'KEY_CLOSED') return adopt(turn, record, true);
   if (code === 'KEY_BOUND') {
-    // Another session has bound the key meanwhile: the call is looked at again, by what is stored.
+    // Another session has bound the key meanwhile: the call is handled again, by what is stored.
     work.key = keyFrom(current);
     return adopt(turn, record, false);
   }
@@ -165,20 +165,20 @@ function refused(turn: Turn, { refusal, input }: Extract<CoordinatorInput, { kin
 
 /** The call of a refused step. */
 function waitAgain(work: Draft, said: LocalMessage): void {
-  const { queue, looks } = work;
+  const { queue, sandbox } = work;
   if (said.kind === 'clientCall') work.queue = { ...queue, inbox: [...queue.inbox, said.call] };
-  else if (said.kind === 'previewCall') work.looks = withPreview(looks, said.call);
-  else if (said.kind === 'inspectCall') work.looks = { ...looks, inspections: [...looks.inspections, said.call] };
+  else if (said.kind === 'previewCall') work.sandbox = withPreview(sandbox, said.call);
+  else if (said.kind === 'inspectCall') work.sandbox = { ...sandbox, inspections: [...sandbox.inspections, said.call] };
 }
 
-function serveLooks(turn: Turn): void {
+function serveSandboxCalls(turn: Turn): void {
   servePreviews(turn);
   serveInspections(turn);
 }
 
 /** The store did not answer. */
 function failAll({ state }: Turn): SigningStep {
-  return { state, effects: [...failLooks(state.work), ...failCalls(waitingCalls(state.work.queue))] };
+  return { state, effects: [...failSandboxCalls(state.work), ...failCalls(waitingCalls(state.work.queue))] };
 }
 
 function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' }>): void {
@@ -276,10 +276,10 @@ function prepare(turn: Turn): void {
 }
 
 /**
- * Goes on from another record of this session, or, its key being closed, ends it: every call that waits is looked at anew.
+ * Goes on from another record of this session, or, its key being closed, ends it: every call that waits is handled anew.
  */
 function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningStep {
-  const { key, task, round, queue, looks } = turn.state.work;
+  const { key, task, round, queue, sandbox } = turn.state.work;
   const fresh = newWork(record);
   turn.effects.push(...leaveCluster());
   turn.state = {
@@ -291,13 +291,13 @@ function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningS
       round: numberedFrom(fresh.round, round.history.attempts),
       nodes: fresh.nodes,
       queue: { ...emptyQueue, inbox: waitingCalls(queue) },
-      looks,
+      sandbox,
     },
   };
   if (keyClosed) revoke(turn, false);
   else if (key.kind === 'known') takeCalls(turn);
   else loadKey(turn);
-  serveLooks(turn);
+  serveSandboxCalls(turn);
   return stepOf(turn);
 }
 

@@ -1,7 +1,7 @@
 /**
  * The state of a signing session's actor: the durable record, and the work in hand, which is lost with the process: the
  * session's key, the round (round.ts) with what is known of its nodes (nodes-seen.ts), the calls that wait (queue.ts), and
- * what a sandbox wants to see (previews.ts).
+ * the calls of a sandbox (sandbox-work.ts).
  *
  * A step never changes the state that it was given. Its turn works on a draft: a copy of the work, one level deep, whose
  * fields are replaced by new values. So the old state stands as it was when the step's write is refused.
@@ -20,9 +20,9 @@ import { beginTurn, type SessionTurn } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import type { SigningTask } from './attempt.ts';
 import { type NodesSeen, nothingSeen, readyNodes, watchEnded } from './nodes-seen.ts';
-import { type Looks, noLooks, waitsToSee } from './previews-state.ts';
 import { emptyQueue, hasCalls, type Queue } from './queue.ts';
 import { newRound, type Round, roundLeft } from './round.ts';
+import { noSandboxWork, type SandboxWork, waitsToSee } from './sandbox-work.ts';
 
 export type SigningSession = SessionOf<SigningRecord>;
 export type InitiateCall = Extract<ClientCall, { method: Method.INITIATE_SIGNING | Method.SIGN }>;
@@ -41,7 +41,7 @@ export interface Work {
   readonly round: Round;
   readonly nodes: NodesSeen;
   readonly queue: Queue;
-  readonly looks: Looks;
+  readonly sandbox: SandboxWork;
 }
 
 /** The work of the state that a step will leave behind. */
@@ -72,7 +72,7 @@ export function newWork({ state, ceremony }: SigningSession): Work {
     round: newRound(state, ceremony),
     nodes: nothingSeen,
     queue: emptyQueue,
-    looks: noLooks,
+    sandbox: noSandboxWork,
   };
 }
 
@@ -81,11 +81,11 @@ export function beginSigningTurn({ record, work }: OpenState, context: Context, 
 }
 
 /** Something wants partials: a call, or a preview. */
-export function isBusy({ queue, looks }: Work): boolean {
-  return hasCalls(queue) || waitsToSee(looks);
+export function isBusy({ queue, sandbox }: Work): boolean {
+  return hasCalls(queue) || waitsToSee(sandbox);
 }
 
-/** The session's key, where it was looked up before. */
+/** The session's key. Throws where it was not loaded before. */
 export function knownKey({ key }: Work): KeyRecord {
   if (key.kind !== 'known') throw new Error(`the session's key is ${key.kind}`);
   return key.record;
@@ -149,7 +149,7 @@ export function leaveRound(turn: Turn): void {
 export function stepOf(turn: Turn): SigningStep {
   const { record, work } = turn.state;
   const hasInbox = work.queue.inbox.length > 0;
-  const waits = isBusy(work) || work.looks.inspections.length > 0;
+  const waits = isBusy(work) || work.sandbox.inspections.length > 0;
   if (hasInbox ? !isLoading(work) : turn.persisted && waits) {
     turn.effects.push({ kind: 'send', to: turn.context.self, message: { kind: 'continue' } });
   } else if (!hasInbox && !waits && !isOpen(record.state)) {

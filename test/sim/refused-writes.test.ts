@@ -102,7 +102,7 @@ function waitingCalls(state: Any, input: Input<Any, Any, Any>): Set<bigint> {
     const inner = value instanceof Map ? [...value.values()] : Object.values(value);
     for (const one of inner) collect(one, depth + 1);
   };
-  if (state?.work) collect([state.work.queue, state.work.looks, state.work.inbox, state.work.jobs], 0);
+  if (state?.work) collect([state.work.queue, state.work.sandbox, state.work.inbox, state.work.jobs], 0);
   else collect(state, 0);
   const handled = input.kind === 'persistRefused' ? input.input : input;
   if (handled.kind === 'message' && isClientCall(handled.message)) found.add(handled.message.call.callId);

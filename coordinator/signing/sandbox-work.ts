@@ -1,6 +1,6 @@
 /**
- * What a sandbox wants to see of a signing session, apart from its round: previews of partials (previews.ts), and
- * inspections. Values are never changed in place. In production all of it is empty.
+ * The calls of a sandbox's gateway that read a signing session, apart from its round: previews of partials (previews.ts) and
+ * inspections (inspection.ts). Values are never changed in place. In production all of it is empty.
  */
 import type { InspectCall, PreviewCall } from '../messages.ts';
 import type { Answer } from '../session/answers.ts';
@@ -14,7 +14,7 @@ export interface Preview {
   readonly redrew: boolean;
 }
 
-export interface Looks {
+export interface SandboxWork {
   /** Callers who want to see a partial that is not submitted. */
   readonly previews: readonly Preview[];
   /** Nodes that were previewed, the latest first: they are drawn again, if they can be. */
@@ -36,40 +36,45 @@ interface Aside {
 
 const nothingAside: Aside = { attempt: 0, asked: new Set(), answers: new Map() };
 
-export const noLooks: Looks = { previews: [], previewed: [], inspections: [], aside: nothingAside };
+export const noSandboxWork: SandboxWork = { previews: [], previewed: [], inspections: [], aside: nothingAside };
 
-export function waitsToSee({ previews }: Looks): boolean {
+export function waitsToSee({ previews }: SandboxWork): boolean {
   return previews.length > 0;
 }
 
-export function withPreview(looks: Looks, call: PreviewCall): Looks {
-  return { ...looks, previews: [...looks.previews, { call, failed: undefined, redrew: false }] };
+export function withPreview(sandbox: SandboxWork, call: PreviewCall): SandboxWork {
+  return { ...sandbox, previews: [...sandbox.previews, { call, failed: undefined, redrew: false }] };
 }
 
 /** What is aside in this attempt. */
-function asideOf({ aside }: Looks, attempt: Attempt | undefined): Aside {
+function asideOf({ aside }: SandboxWork, attempt: Attempt | undefined): Aside {
   return attempt && aside.attempt === attempt.number ? aside : nothingAside;
 }
 
-export function answersAside(looks: Looks, attempt: Attempt | undefined): ReadonlyMap<number, Uint8Array> {
-  return asideOf(looks, attempt).answers;
+export function answersAside(sandbox: SandboxWork, attempt: Attempt | undefined): ReadonlyMap<number, Uint8Array> {
+  return asideOf(sandbox, attempt).answers;
 }
 
 /** Whether this node was asked for a preview alone and has not answered. */
-export function isAskedAside(looks: Looks, attempt: Attempt, nodeId: number): boolean {
-  return asideOf(looks, attempt).asked.has(nodeId);
+export function isAskedAside(sandbox: SandboxWork, attempt: Attempt, nodeId: number): boolean {
+  return asideOf(sandbox, attempt).asked.has(nodeId);
 }
 
-export function askedAside(looks: Looks, attempt: Attempt, nodeIds: readonly number[]): Looks {
-  if (nodeIds.length === 0) return looks;
-  const { asked, answers } = asideOf(looks, attempt);
-  return { ...looks, aside: { attempt: attempt.number, asked: new Set([...asked, ...nodeIds]), answers } };
+export function askedAside(sandbox: SandboxWork, attempt: Attempt, nodeIds: readonly number[]): SandboxWork {
+  if (nodeIds.length === 0) return sandbox;
+  const { asked, answers } = asideOf(sandbox, attempt);
+  return { ...sandbox, aside: { attempt: attempt.number, asked: new Set([...asked, ...nodeIds]), answers } };
 }
 
 /** `partial`: undefined if the node refused. */
-export function answeredAside(looks: Looks, attempt: Attempt, nodeId: number, partial: Uint8Array | undefined): Looks {
-  const before = asideOf(looks, attempt);
+export function answeredAside(
+  sandbox: SandboxWork,
+  attempt: Attempt,
+  nodeId: number,
+  partial: Uint8Array | undefined,
+): SandboxWork {
+  const before = asideOf(sandbox, attempt);
   const asked = new Set([...before.asked].filter((id) => id !== nodeId));
   const answers = partial ? new Map(before.answers).set(nodeId, partial) : before.answers;
-  return { ...looks, aside: { attempt: attempt.number, asked, answers } };
+  return { ...sandbox, aside: { attempt: attempt.number, asked, answers } };
 }
