@@ -5,7 +5,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY . .
-RUN node node_modules/typescript/bin/tsc -p tsconfig.build.json
+RUN node tools/build.mjs dist
 
 FROM node:20.19.5-slim AS packages
 WORKDIR /app

@@ -23,9 +23,11 @@ Format.Set(
 export type Validate = (value: unknown) => readonly FieldIssue[] | undefined;
 
 export function compileSchema(schema: TSchema): Validate {
-  const judge = Compile(schema);
+  // At the first value: a start compiles no schema of a request that never comes.
+  let check: { Check(value: unknown): boolean } | undefined;
   return (value) => {
-    if (judge.Check(value)) return undefined;
+    check ??= Compile(schema);
+    if (check.Check(value)) return undefined;
     const issues = explain(schema as JsonSchema, value);
     if (issues.length > 0) return issues.slice(0, issuesMax);
     return [{ field: '', issue: 'not_allowed_value', message: describeSchema(schema as JsonSchema) }];

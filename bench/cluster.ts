@@ -1,6 +1,8 @@
 /** A cluster of the bench's own, in a directory and on ports that go away with it. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { builtFile } from '../cli/built.ts';
 import { errorText, Failure } from '../cli/failure.ts';
 import { freePort } from '../cli/up/ports.ts';
 import { type LiveProcess, startLiveProcess } from '../testing/live-process.ts';
@@ -20,7 +22,7 @@ export class BenchCluster {
   static async start(profileFolder: string | undefined): Promise<BenchCluster> {
     if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
     const coordinatorPort = await freePort();
-    const probe = new URL('./probe.js', import.meta.url);
+    const probe = pathToFileURL(builtFile('bench/probe.js'));
     const environment = (dataDir: string) => {
       // The first process has its probe there before it makes its own files.
       mkdirSync(dataDir, { mode: 0o700 });

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { packageFile } from '../cli/built.ts';
 
 export interface Environment {
   readonly node: string;
@@ -43,7 +43,7 @@ export function loadAverages(): string {
 
 function commitOfCheckout(): string {
   try {
-    const cwd = fileURLToPath(new URL('.', import.meta.url));
+    const cwd = packageFile('.');
     return execFileSync('git', ['describe', '--always', '--dirty'], { cwd, encoding: 'utf8', stdio: 'pipe' }).trim();
   } catch {
     return '';

@@ -3,10 +3,12 @@
  * settings, exit 1 for a world that is not as it must be. Commands load what they need when they run, so that a role
  * process carries no other role's libraries.
  */
+import './source-maps.ts';
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { nodesMax } from '../proto/limits.ts';
+import { builtFile, packageFile } from './built.ts';
 import { loadSettings, type Settings } from './config.ts';
 import { exitCodes, Failure } from './failure.ts';
 import type { RoleName } from './roles.ts';
@@ -137,15 +139,15 @@ function clusterCommand(program: Command, name: string, description: string): Co
 /** Commands for a checkout alone lie apart from the product: a package has no tools/. */
 const repositoryCommands = new Set(['bench', 'check', 'docs']);
 
-function moduleOf(name: string): URL {
-  return new URL(repositoryCommands.has(name) ? `../tools/${name}.js` : `./${name}.js`, import.meta.url);
+function moduleOf(name: string): string {
+  return builtFile(`${repositoryCommands.has(name) ? 'tools' : 'cli'}/${name}.js`);
 }
 
 /** Commands that live in a module of their own and take their own words: it exports `run(args)`, an exit code. */
 async function runModule(name: string, args: readonly string[]): Promise<number> {
   const path = moduleOf(name);
   if (!existsSync(path)) throw new Failure(`"signmesh ${name}" is for a checkout: this package has no ${name}.`);
-  const { run } = (await import(path.href)) as { run(args: readonly string[]): Promise<number> };
+  const { run } = (await import(pathToFileURL(path).href)) as { run(args: readonly string[]): Promise<number> };
   return run(args);
 }
 
@@ -179,11 +181,8 @@ function nodeCount(text: string): number {
   throw new InvalidArgumentError(`It must be a number from 2 to ${nodesMax}.`);
 }
 
-/** The manifest lies above both the sources and the build. */
 function version(): string {
-  const manifest = ['../package.json', '../../package.json']
-    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
-    .find((path) => existsSync(path));
+  const manifest = packageFile('package.json');
   return manifest === undefined
     ? 'unknown'
     : (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;

@@ -45,7 +45,7 @@ export class RedisUnusable extends Failure {
 
 /** Runs `work` with a connection, and closes it. Throws RedisUnusable when Redis refuses the connection or a command. */
 export async function withRedis<T>(url: string, work: (redis: import('ioredis').Redis) => Promise<T>): Promise<T> {
-  const { Redis } = await import('ioredis');
+  const { Redis } = await import('./redis-client.ts');
   const redis = new Redis(url, {
     lazyConnect: true,
     retryStrategy: () => null,

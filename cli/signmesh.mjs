@@ -6,8 +6,8 @@
  * Node, the packages, the build, and (only for commands that start a Redis) redis-server. What is there already costs
  * a few milliseconds and prints nothing; what is missing prints one line a step.
  *
- * All that is for a checkout, which has what the build reads (tsconfig.build.json). The npm package has the build
- * instead: there this file installs, compiles and writes nothing, and only checks that Node and Redis are new enough.
+ * All that is for a checkout, which has the build's program (tools/build.mjs). The npm package has the build instead:
+ * there this file installs, compiles and writes nothing, and only checks that Node and Redis are new enough.
  *
  * Several processes may start at once: packages and build are made under a lock, and each takes hold by a rename at
  * its end, so that no process reads an incomplete one.
@@ -21,7 +21,6 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -33,33 +32,9 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** package.json's `files` leave it out, so a package never has it. */
-const isCheckout = existsSync(join(root, 'tsconfig.build.json'));
+const isCheckout = existsSync(join(root, 'tools', 'build.mjs'));
 const nodeNeeded = [20, 19];
 const redisMajorNeeded = 7;
-/** Rooms that the build reads; those that do not exist are skipped. */
-const rooms = [
-  'proto',
-  'crypto',
-  'actors',
-  'faults',
-  'nodes',
-  'coordinator',
-  'networks',
-  'store',
-  'providers',
-  'api',
-  'custody',
-  'controls',
-  'delivery',
-  'gateway',
-  'sim',
-  'plane',
-  'testing',
-  'cli',
-  'tools',
-  'bench',
-  'examples',
-];
 /** Commands that start a private Redis unless REDIS_URL names one. Checks always start their own. */
 const commandsWithRedis = ['up', 'demo', 'bench'];
 
@@ -168,20 +143,15 @@ function npmCommand() {
 // --- build ---------------------------------------------------------------------------------------------------------
 
 async function ensureBuild() {
-  const wanted = sourcesHash();
   const dist = join(root, 'dist');
-  const stamp = join(dist, '.stamp');
-  const current = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
-  if (current()) return;
+  if (isCurrent(dist)) return;
   await underLock('build', async () => {
-    if (current()) return;
+    if (isCurrent(dist)) return;
     // As deep as dist: source maps name the sources relative to their own place.
     const made = join(root, `.dist-${randomUUID()}`);
     const old = join(root, '.setup', `old-${randomUUID()}`);
-    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     try {
-      await step('build', 'compiling', [process.execPath, compiler], ['-p', 'tsconfig.build.json', '--outDir', made]);
-      writeFileSync(join(made, '.stamp'), wanted);
+      await step('build', 'bundling', [process.execPath, join(root, 'tools', 'build.mjs')], [made]);
       if (existsSync(dist)) renameSync(dist, old);
       renameSync(made, dist);
     } finally {
@@ -191,29 +161,22 @@ async function ensureBuild() {
   });
 }
 
-/** Content, not times: a fresh clone, a checkout and a copied tree all compare right. A few milliseconds. */
-function sourcesHash() {
-  const hash = createHash('sha256');
-  const add = (path) =>
-    hash
-      .update(path)
-      .update('\0')
-      .update(readFileSync(join(root, path)))
-      .update('\0');
-  const walk = (folder) => {
-    for (const entry of readdirSync(join(root, folder), { withFileTypes: true }).sort(byName)) {
-      const path = `${folder}/${entry.name}`;
-      if (entry.isDirectory()) walk(path);
-      else if (/\.[cm]?ts$/.test(entry.name)) add(path);
+/** Whether every file that the build read is what it was. By content, not by time: a fresh clone compares right. */
+function isCurrent(dist) {
+  const inputs = readJson(join(dist, '.stamp'));
+  if (inputs === undefined) return false;
+  return Object.entries(inputs).every(([path, digest]) => {
+    try {
+      return (
+        createHash('sha256')
+          .update(readFileSync(join(root, path)))
+          .digest('hex') === digest
+      );
+    } catch {
+      return false;
     }
-  };
-  for (const file of ['tsconfig.json', 'tsconfig.build.json']) add(file);
-  hash.update(readJson(join(root, 'node_modules', 'typescript', 'package.json'))?.version ?? '');
-  for (const room of rooms) if (existsSync(join(root, room))) walk(room);
-  return hash.digest('hex');
+  });
 }
-
-const byName = (a, b) => (a.name < b.name ? -1 : 1);
 
 // --- redis-server --------------------------------------------------------------------------------------------------
 

@@ -3,12 +3,16 @@
  * is asked for, and needs the development dependencies.
  */
 import { existsSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { builtFile } from '../cli/built.ts';
 import { Failure } from '../cli/failure.ts';
 
 /** Resolves with an exit code. */
 export async function run(args: readonly string[]): Promise<number> {
-  const harness = new URL('../bench/main.js', import.meta.url);
+  const harness = builtFile('bench/main.js');
   if (!existsSync(harness)) throw new Failure('The bench is not part of this build.');
-  const { run: measure } = (await import(harness.href)) as { run(args: readonly string[]): Promise<number> };
+  const { run: measure } = (await import(pathToFileURL(harness).href)) as {
+    run(args: readonly string[]): Promise<number>;
+  };
   return measure(args);
 }

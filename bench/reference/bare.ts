@@ -1,13 +1,11 @@
 /**
  * What the wallet API is compared with: a bare Fastify route that answers a small JSON object, in a process of its own
- * (this file), and a bare Redis GET of a record's size.
+ * (bare-server.ts), and a bare Redis GET of a record's size.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import Fastify from 'fastify';
 import { Redis } from 'ioredis';
+import { builtFile } from '../../cli/built.ts';
 import { httpClient } from '../http.ts';
 import { type LoadResult, runLoad } from '../load.ts';
 
@@ -29,7 +27,7 @@ export async function bareRates(redisUrl: string, inFlights: readonly number[], 
 }
 
 async function fastifyRate(inFlight: number, countMs: number): Promise<LoadResult> {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), 'serve'], {
+  const child = spawn(process.execPath, [builtFile('bench/reference/bare-server.js')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   try {
@@ -66,14 +64,3 @@ async function end(child: ChildProcess): Promise<void> {
   child.kill();
   await once(child, 'exit');
 }
-
-/** The other process. It ends when its parent does. */
-async function serve(): Promise<void> {
-  const app = Fastify({ logger: false });
-  app.get('/', async () => ({ hello: 'world' }));
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  process.send?.((app.server.address() as AddressInfo).port);
-  process.once('disconnect', () => process.exit());
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === 'serve') await serve();

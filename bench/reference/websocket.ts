@@ -1,19 +1,18 @@
 /**
  * The other floor: bare WebSocket round trips between two processes, one connection, messages of a frame's size, with
- * the same library and settings as the links. The other process is this file, which echoes whatever it gets.
+ * the same library and settings as the links. The other process (echo-server.ts) echoes whatever it gets.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { WebSocket, WebSocketServer } from 'ws';
+import { WebSocket } from 'ws';
+import { builtFile } from '../../cli/built.ts';
 import { type LoadResult, runLoad } from '../load.ts';
 
 /** A partial request of mock ECDSA has about this many. */
 const messageBytes = 400;
 
 export async function webSocketRates(inFlights: readonly number[], countMs: number): Promise<LoadResult[]> {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), 'echo'], {
+  const child = spawn(process.execPath, [builtFile('bench/reference/echo-server.js')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   try {
@@ -58,14 +57,3 @@ async function end(child: ChildProcess): Promise<void> {
   child.kill();
   await once(child, 'exit');
 }
-
-/** The other process. It ends when its parent does. */
-function echo(): void {
-  const server: WebSocketServer = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false }, () =>
-    process.send?.((server.address() as AddressInfo).port),
-  );
-  server.on('connection', (ws) => ws.on('message', (data: Buffer) => ws.send(data, { binary: true })));
-  process.once('disconnect', () => process.exit());
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === 'echo') echo();

@@ -1,16 +1,14 @@
 /** Which scenario files a command means, and what is in them. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { CheckedScenario } from '../../sim/scenario/format.ts';
 import { loadScenario, ScenarioError } from '../../sim/scenario/load.ts';
+import { packageFile } from '../built.ts';
 import { errorText, exitCodes, Failure } from '../failure.ts';
 
-/** The scenarios that come with signmesh: above both the sources and the build. */
+/** The scenarios that come with signmesh. */
 function ownFolder(): string {
-  const found = ['../../scenarios', '../../../scenarios']
-    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
-    .find((path) => existsSync(path));
+  const found = packageFile('scenarios');
   if (found === undefined) throw new Failure('The scenarios that come with signmesh are not here.');
   return found;
 }

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Verdict } from '../../sim/scenario/world.ts';
 import { runSeed } from '../../sim/search/campaign.ts';
 import type { Profile } from '../../sim/search/profiles.ts';
+import { builtFile } from '../built.ts';
 
 export interface SeedTask {
   readonly seed: number;
@@ -59,7 +60,7 @@ async function inThreads(tasks: readonly SeedTask[], { crypto, jobs, finished }:
   };
   const thread = () =>
     new Promise<void>((resolve, reject) => {
-      const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { crypto }, execArgv: [] });
+      const worker = new Worker(builtFile('cli/sim/worker.js'), { workerData: { crypto }, execArgv: [] });
       let from = 0;
       const give = () => {
         if (isOver || nextTask >= tasks.length) {

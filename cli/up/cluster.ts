@@ -6,7 +6,7 @@
  * workers finish their deliveries, the coordinator finishes what it has, the nodes close their stores, and Redis writes everything out last.
  */
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { builtFile } from '../built.ts';
 import type { Environment } from '../config.ts';
 import { errorText, Failure } from '../failure.ts';
 import { clockEnvironment } from './processes.ts';
@@ -186,7 +186,7 @@ export class Cluster {
     return {
       name,
       command: process.execPath,
-      args: [...flags, fileURLToPath(new URL('../main.js', import.meta.url)), ...args],
+      args: [...flags, builtFile('cli/main.js'), ...args],
       environment: { ...Object.fromEntries(inherited), ...extra, SIGNMESH_DATA_DIR: this.#options.dataDir },
       environmentNow: () => clockEnvironment(this.clocks, name),
       channel: true,

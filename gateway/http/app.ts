@@ -95,7 +95,7 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
   signingRoutes(app, deps);
   if (deps.rest !== undefined) {
     await mountRoutes(app, deps.rest.routes, deps.rest.deps);
-    await documentRoutes(app, deps.rest.routes, deps);
+    documentRoutes(app, deps.rest.routes, deps);
   }
   refuseOtherMethods(app, paths);
   await app.ready();

@@ -2,10 +2,10 @@
  * GET /v1/openapi.json, and the same to browse at /v1/docs, where `/` leads. All assets come from this process; the page
  * may load nothing from elsewhere and run no script of its own. It keeps the token that its reader gives it; in a sandbox
  * whose token everybody knows it begins with that one.
+ *
+ * The document and the page are made at their first request: no start of a gateway waits for them.
  */
-import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import type { Route } from '../../api/route.ts';
 import { openapiDocument, openapiPath } from '../openapi/document.ts';
 import { jsonContentType } from './errors.ts';
@@ -28,42 +28,65 @@ export interface PageOptions {
   readonly publicToken?: string;
 }
 
-export async function documentRoutes(
-  app: FastifyInstance,
-  routes: readonly Route[],
-  { version, publicToken }: PageOptions,
-): Promise<void> {
-  const document = openapiDocument(routes, version, publicToken);
+export function documentRoutes(app: FastifyInstance, routes: readonly Route[], options: PageOptions): void {
+  const document = once(() => openapiDocument(routes, options.version, options.publicToken));
+  const text = once(() => JSON.stringify(document()));
+  const page = once(() => buildPage(document(), options));
   app.get('/', (_request, reply) => {
     reply.redirect(docsPath, 302);
   });
-  const text = JSON.stringify(document);
   app.get(openapiPath, (_request, reply) => {
-    reply.header('content-type', jsonContentType).send(text);
+    reply.header('content-type', jsonContentType).send(text());
   });
-  await app.register(async (scope) => {
-    scope.addHook('onSend', async (_request, reply) => {
-      reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer');
+  for (const url of [docsPath, `${docsPath}/*`]) {
+    app.get(url, async (request, reply) => {
+      const { statusCode, headers, rawPayload } = await (await page()).inject({
+        url: request.url,
+        headers: request.headers as Record<string, string>,
+      });
+      if (statusCode === 404) return reply.callNotFound();
+      return reply.code(statusCode).headers(headers).send(rawPayload);
     });
-    await scope.register(swagger, { mode: 'static', specification: { document: document as never } });
-    await scope.register(swaggerUi, {
-      routePrefix: docsPath,
-      staticCSP: contentPolicy,
-      uiConfig: {
-        layout: 'BaseLayout',
-        docExpansion: 'list',
-        displayRequestDuration: true,
-        tryItOutEnabled: true,
-        persistAuthorization: true,
-        filter: true,
-        defaultModelsExpandDepth: 0,
-      },
-      theme: {
-        title: 'signmesh',
-        ...(publicToken !== undefined && { js: [{ filename: 'token.js', content: offerToken(publicToken) }] }),
-      },
-    });
+  }
+}
+
+/** An application of its own, never listening. */
+async function buildPage(document: object, { publicToken }: PageOptions): Promise<FastifyInstance> {
+  const [{ default: swagger }, { default: swaggerUi }] = await Promise.all([
+    import('@fastify/swagger'),
+    import('@fastify/swagger-ui'),
+  ]);
+  const page = Fastify({ logger: false });
+  page.addHook('onSend', async (_request, reply) => {
+    reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer');
   });
+  await page.register(swagger, { mode: 'static', specification: { document: document as never } });
+  await page.register(swaggerUi, {
+    routePrefix: docsPath,
+    staticCSP: contentPolicy,
+    uiConfig: {
+      layout: 'BaseLayout',
+      docExpansion: 'list',
+      displayRequestDuration: true,
+      tryItOutEnabled: true,
+      persistAuthorization: true,
+      filter: true,
+      defaultModelsExpandDepth: 0,
+    },
+    theme: {
+      title: 'signmesh',
+      ...(publicToken !== undefined && { js: [{ filename: 'token.js', content: offerToken(publicToken) }] }),
+    },
+  });
+  return page;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /** Swagger UI reads what it keeps under `authorized` when it starts. What the reader has entered goes first. */

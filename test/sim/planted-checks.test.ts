@@ -94,7 +94,7 @@ const missingCoordinatorChecks: readonly MissingCheck[] = [
 ];
 
 const folder = copiesFolder('planted-checks');
-beforeAll(buildProgram);
+beforeAll(() => buildProgram(folder));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The verdicts of scenarios under a copy of the program, in a process of their own. */

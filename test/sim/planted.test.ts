@@ -13,7 +13,7 @@ import { buildProgram, copiesFolder, plantedCopy, root } from './support/program
 
 const folder = copiesFolder('planted');
 
-beforeAll(buildProgram);
+beforeAll(() => buildProgram(folder));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const plant = ({ name, edits }: PlantedFlaw): string => plantedCopy(folder, name, edits);

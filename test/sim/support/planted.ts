@@ -6,7 +6,7 @@ export interface PlantedFlaw {
   readonly name: string;
   /** What is wrong with the program then. */
   readonly flaw: string;
-  /** Files in dist/. A guard behind the one that is left out goes, too: otherwise the flaw would do no harm. */
+  /** Files as the compiler writes them. A guard behind the one that is left out goes, too: otherwise the flaw would do no harm. */
   readonly edits: readonly { readonly file: string; readonly from: string; readonly to: string }[];
   /** One of these is violated. */
   readonly invariants: readonly string[];

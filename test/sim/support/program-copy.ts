@@ -1,29 +1,16 @@
-/** Copies of the compiled program with something wrong in them: what tests plant, and the simulation must find. */
+/**
+ * Copies of the compiled simulation with something wrong in them: what tests plant, and the simulation must find. The build
+ * in dist/ is bundled; here the compiler writes one file a module, so that an edit names its place.
+ */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** What the simulation loads; the rest of the program stays away. */
-const parts = [
-  'proto',
-  'crypto',
-  'actors',
-  'faults',
-  'nodes',
-  'coordinator',
-  'sim',
-  'cli/sim',
-  'cli/sim.js',
-  'cli/failure.js',
-  'cli/invocation.js',
-  'delivery/deliveries/schedule.js',
-];
-
-/** One replacement in a file of dist/: `from` stands there exactly once. */
+/** One replacement in a compiled file: `from` stands there exactly once. */
 export interface Edit {
   readonly file: string;
   readonly from: string;
@@ -35,21 +22,17 @@ export function copiesFolder(name: string): string {
   return join(root, '.setup', `${name}-${process.pid}`);
 }
 
-/** Compiles what has changed, and nothing if nothing has. */
-export function buildProgram(): void {
-  execFileSync(process.execPath, [join(root, 'cli', 'signmesh.mjs'), '--version'], { stdio: 'ignore' });
+/** Compiles the simulation, once for all copies in `folder`. */
+export function buildProgram(folder: string): void {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const args = [compiler, '-p', 'tsconfig.build.json', '--sourceMap', 'false', '--outDir', join(folder, 'program')];
+  execFileSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
 /** Copies the program into `folder/name` and makes the edits. Returns the copy's folder. */
 export function plantedCopy(folder: string, name: string, edits: readonly Edit[]): string {
   const copy = join(folder, name);
-  for (const part of parts) {
-    mkdirSync(dirname(join(copy, part)), { recursive: true });
-    cpSync(join(root, 'dist', part), join(copy, part), {
-      recursive: true,
-      filter: (path) => !path.endsWith('.map'),
-    });
-  }
+  cpSync(join(folder, 'program'), copy, { recursive: true });
   for (const { file, from, to } of edits) {
     const path = join(copy, file);
     const pieces = readFileSync(path, 'utf8').split(from);

@@ -1,0 +1,47 @@
+/**
+ * Stack traces of bundled code name the source file and line. Imported for its effect, before anything can throw.
+ *
+ * Node's own `--enable-source-maps` reads and keeps the map of every file that it loads; here a map is read when the first
+ * trace needs it, so a process that prints none pays nothing.
+ */
+import { readFileSync } from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const maps = new Map<string, SourceMap | undefined>();
+
+Error.prepareStackTrace = (error, frames) => {
+  const lines = frames.map((frame) => `\n    at ${described(frame)}`);
+  return `${Error.prototype.toString.call(error)}${lines.join('')}`;
+};
+
+function described(frame: NodeJS.CallSite): string {
+  const text = String(frame);
+  const file = frame.getFileName();
+  const line = frame.getLineNumber();
+  const column = frame.getColumnNumber();
+  if (!file?.startsWith('file:') || line === null || column === null) return text;
+  const path = fileURLToPath(file);
+  const entry = mapOf(path)?.findEntry(line - 1, column - 1);
+  if (entry === undefined || !('originalSource' in entry)) return text;
+  const source = join(dirname(path), entry.originalSource);
+  // The maps of packages name the file alone.
+  const place = source.includes('node_modules')
+    ? source
+    : `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
+  return text.replace(`${file}:${line}:${column}`, place);
+}
+
+function mapOf(path: string): SourceMap | undefined {
+  if (!maps.has(path)) {
+    let map: SourceMap | undefined;
+    try {
+      map = new SourceMap(JSON.parse(readFileSync(`${path}.map`, 'utf8')) as SourceMapPayload);
+    } catch {
+      // No bundle of ours: its places are right already.
+    }
+    maps.set(path, map);
+  }
+  return maps.get(path);
+}

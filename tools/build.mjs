@@ -1,0 +1,138 @@
+/**
+ * The build: `node tools/build.mjs OUT` bundles the entries of the product, the tools, the bench and the examples into
+ * OUT. Code that several entries share lies in chunks, so a process has one instance of each module.
+ *
+ * It does not check types; `npm test` does. It is plain JavaScript because it runs before anything is built.
+ *
+ * OUT/.stamp maps every file of this repository that the build has read to the digest of its content. cli/signmesh.mjs
+ * builds again when a digest has changed.
+ */
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Each becomes OUT/<path>.js, at the path where processes, workers and commands look for it. */
+const entries = [
+  ...['main', 'credentials', 'demo', 'listen', 'scenario', 'sim', 'sim/worker', 'tokens', 'trigger'].map(
+    (name) => `cli/${name}`,
+  ),
+  'testing/index',
+  ...['bench', 'check', 'docs'].map((name) => `tools/${name}`),
+  ...['main', 'probe', 'reference/bare-server', 'reference/echo-server'].map((name) => `bench/${name}`),
+  ...['grpc-client', 'http-client', 'wallet-client', 'webhook-receiver'].map((name) => `examples/${name}`),
+];
+
+/** Packages with files of their own beside the code: binaries, and the page of the API. */
+const unbundled = /^(sodium-native|secp256k1|classic-level|@fastify\/swagger(-ui)?)(\/|$)/;
+
+/** Rooms whose packages are development dependencies: they are loaded from node_modules. */
+const unbundledRooms = /^(bench|examples|tools)\b/;
+
+/** Files that a bundled package reads beside its own code, by package: they are copied to OUT/assets. */
+const assets = {
+  'grpc-health-check': ['proto/health/v1/health.proto'],
+  '@grpc/reflection': [
+    'build/proto/grpc/reflection/v1/reflection.proto',
+    'build/proto/grpc/reflection/v1alpha/reflection.proto',
+  ],
+};
+
+/** @param {string} out */
+async function main(out) {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: entries.map((entry) => `${entry}.ts`),
+    outdir: out,
+    outbase: '.',
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    // Names stay, for stack traces and for what logs the name of a class.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    // A crash prints the line that threw.
+    lineLimit: 200,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+    // CommonJS packages require Node's own modules by `require`, which ES modules do not have.
+    banner: {
+      js: "import{createRequire as __createRequire}from'node:module';const __chunk=import.meta.url,require=__createRequire(__chunk);",
+    },
+    plugins: [packages],
+  });
+  const scripts = luaFiles();
+  for (const path of scripts) copy(join(root, path), join(out, path));
+  for (const [name, files] of Object.entries(assets)) {
+    for (const file of files) copy(join(root, 'node_modules', name, file), join(out, 'assets', name, file));
+  }
+  const read = Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/'));
+  const inputs = [...read, ...scripts, 'package.json', 'package-lock.json', 'tsconfig.json', 'tools/build.mjs'];
+  writeFileSync(
+    join(out, '.stamp'),
+    JSON.stringify(Object.fromEntries(inputs.sort().map((path) => [path, digest(path)]))),
+  );
+  if (process.env.METAFILE) writeFileSync(process.env.METAFILE, JSON.stringify(metafile));
+}
+
+/** How packages go into the bundles. */
+const packages = {
+  name: 'packages',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^[@a-z]/ }, ({ path, importer, kind }) => {
+      if (kind === 'entry-point' || path.startsWith('node:')) return undefined;
+      if (path === 'bullmq' && !unbundledRooms.test(relative(root, importer))) {
+        return { path: join(root, 'node_modules/bullmq/dist/esm/index.js'), sideEffects: false };
+      }
+      if (unbundled.test(path) || unbundledRooms.test(relative(root, importer))) return { path, external: true };
+      return undefined;
+    });
+    onLoad({ filter: /[/\\]node_modules[/\\].*\.[cm]?js$/ }, ({ path }) => {
+      const contents = readFileSync(path, 'utf8');
+      const [, name, file] = /.*[/\\]node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)[/\\](.*)$/.exec(path);
+      const folder = JSON.stringify(`../assets/${name}/${dirname(file)}`);
+      const here =
+        assets[name] && contents.includes('__dirname')
+          ? `const __dirname=require('node:url').fileURLToPath(new URL(${folder},__chunk));`
+          : '';
+      return { contents: `${here}${contents}\n${wholeFileMap(basename(file))}`, loader: 'js' };
+    });
+  },
+};
+
+/** A map that names the file of a package and no lines: full maps of all packages would be larger than our own. */
+function wholeFileMap(file) {
+  const map = JSON.stringify({ version: 3, sources: [file], mappings: 'AAAA' });
+  return `//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString('base64')}`;
+}
+
+function luaFiles() {
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !/^(node_modules|dist|test)$|^\./.test(entry.name))
+    .flatMap(({ name }) =>
+      readdirSync(join(root, name), { recursive: true, encoding: 'utf8' }).map((path) => `${name}/${path}`),
+    )
+    .filter((path) => path.endsWith('.lua'));
+}
+
+function copy(from, to) {
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(from, to);
+}
+
+function digest(path) {
+  return createHash('sha256')
+    .update(readFileSync(join(root, path)))
+    .digest('hex');
+}
+
+await main(resolve(process.argv[2]));
