@@ -1,6 +1,6 @@
 /**
- * Addresses as paths: which behaviour serves one, which link leads to one, and who may speak for whom. Pure; both
- * runtimes use it, so that a message finds the same actor in either world.
+ * Addresses as paths: which behaviour serves one, which link leads to one, and who may speak for whom. Pure; the
+ * kernel and the links use it, so that a message finds the same actor in either world.
  */
 import type { Address } from './contract.ts';
 

@@ -2,18 +2,14 @@
  * The actor contract: what an actor is, and what it may ask of the world.
  *
  * An actor gets one input at a time and answers with a step: its next state and a list of effects, as data. It never
- * awaits, reads no clock and draws no randomness of its own: both are handed in with the context. A runtime (live over
- * sockets, or simulated) performs the effects. The kernel knows nothing of signing: messages, writes and records are
- * type parameters.
+ * awaits, reads no clock and draws no randomness of its own: both are handed in with the context. The kernel (kernel/)
+ * performs the effects, in a live process or a simulated one. It knows nothing of signing: messages, writes and records
+ * are type parameters.
  *
  * The law of durability: a step with a `persist` effect takes hold only when its write is durable. Until then the actor
- * gets no other input; then the runtime adopts the step's state and performs the other effects in order. If the write is
+ * gets no other input; then the kernel adopts the step's state and performs the other effects in order. If the write is
  * refused, neither state nor effects take hold and the actor gets `persistRefused` in its old state, with the input that
  * the refused step had handled. So nothing that depends on a write can leave the process before the write is durable.
- *
- * So a step with a `persist` leaves the state that it was given as it is: the runtime may go back to it. It returns another
- * one, which shares with the old one what did not change. A step without a write may change the state in place where a copy
- * would be dear (pools of nonces, caches): nothing takes such a step back. An actor that does so says it in its file.
  */
 
 /** Says who, not where: "coordinator", "node/3", "session/<tenant>/<session>". Segments are joined by "/". */
@@ -106,7 +102,7 @@ export interface Step<S, M, W> {
   readonly effects: readonly Effect<M, W>[];
 }
 
-/** What the runtime hands in with every input. */
+/** What the kernel hands in with every input. */
 export interface Context {
   /** This actor's own address. */
   readonly self: Address;
@@ -117,7 +113,7 @@ export interface Context {
 }
 
 /**
- * A kind of actor. `prefix` is the first segments of the addresses it serves ("session", "registry"); the runtime
+ * A kind of actor. `prefix` is the first segments of the addresses it serves ("session", "registry"); the kernel
  * starts an actor at the first message to its address.
  */
 export interface Behaviour<S, M, W, R> {

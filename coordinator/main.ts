@@ -6,13 +6,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type Logger, pino } from 'pino';
-import type { ActorEvent, Address, Envelope, Transport } from '../actors/contract.ts';
+import { type ActorEvent, type Address, type Envelope, noTrace, type Transport } from '../actors/contract.ts';
 import type { Peer } from '../actors/live/handshake.ts';
 import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
 import { LinkServer } from '../actors/live/link-server.ts';
 import { LiveSystem } from '../actors/live/system.ts';
 import { cryptoBackend } from '../crypto/group.ts';
-import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { wireMessageBytesMax } from '../proto/limits.ts';
 import {
   decodeFrames,
@@ -25,6 +24,7 @@ import {
 import { coordinatorBehaviours } from './behaviours.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { sweepEveryMs } from './expiry.ts';
+import { failureReply } from './failure-replies.ts';
 import {
   type CoordinatorMessage,
   type CoordinatorRecord,
@@ -33,8 +33,6 @@ import {
   expiryAddress,
   isLocal,
   type LocalMessage,
-  receivedBody,
-  wire,
 } from './messages.ts';
 import { openRedisStore } from './store/redis-store.ts';
 
@@ -87,11 +85,7 @@ export async function runCoordinator(
     describe: (message) => (isLocal(message) ? message.kind : (message.body.case ?? '')),
     onEvent: (address, event) => logEvent(log, address, event),
     onDeadLetter: ({ cause }, envelope) => {
-      if (!envelope) return;
-      if (cause === 'bug')
-        answerError(links, envelope, CallErrorCode.INTERNAL, 'this call met a bug: please report it');
-      else
-        answerError(links, envelope, CallErrorCode.UNAVAILABLE, 'the session store cannot be reached: repeat the call');
+      if (envelope) fail(envelope, cause);
     },
   });
   const links = new LinkServer<WireMessage>({
@@ -111,27 +105,23 @@ export async function runCoordinator(
       logFrame(log, envelope);
       return system.deliver(envelope);
     },
-    onRefused: (envelope) => {
-      answerError(
-        links,
-        envelope,
-        CallErrorCode.OVERLOADED,
-        'the coordinator has too many calls waiting: repeat later',
-      );
-    },
+    onRefused: (envelope) => fail(envelope, 'overloaded'),
     onPeerUp: (peer) => tell({ kind: 'peerUp', ...peerFacts(peer) }),
     onPeerDown: (peer) => tell({ kind: 'peerDown', ...peerFacts(peer) }),
     limits: { messageBytesMax: wireMessageBytesMax },
     log,
   });
+  const fail = (envelope: Envelope<CoordinatorMessage>, cause: Parameters<typeof failureReply>[1]) => {
+    const reply = failureReply(envelope, cause);
+    if (reply) links.send(reply);
+  };
   system.connect(wireOnly(links, log));
-  const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
-  tell = (message) => system.deliver({ from: 'runtime', to: clusterAddress, message, trace });
+  tell = (message) => system.deliver({ from: 'runtime', to: clusterAddress, message, trace: noTrace });
   const bound = await links.start();
   log.info({ url: bound.url, boot, fence: store.fence, crypto: cryptoBackend() }, 'coordinator started');
 
   const sweeping = setInterval(() => {
-    system.deliver({ from: 'runtime', to: expiryAddress, message: { kind: 'sweep' }, trace });
+    system.deliver({ from: 'runtime', to: expiryAddress, message: { kind: 'sweep' }, trace: noTrace });
   }, sweepEveryMs);
 
   let stopping: Promise<void> | undefined;
@@ -173,32 +163,6 @@ function logFrame(log: Logger, { from, to, message }: Envelope<WireMessage>): vo
 
 function peerFacts({ address, role, nodeId, boot }: Peer) {
   return { address, role, nodeId, boot };
-}
-
-/** Tells a gateway that its call has no response; other messages have nobody to tell. */
-function answerError(
-  links: Transport<WireMessage>,
-  { from, message }: Envelope<CoordinatorMessage>,
-  code: CallErrorCode,
-  text: string,
-): void {
-  const call = callOf(from, message);
-  if (!call) return;
-  const value = { callId: call.callId, outcome: { case: 'error' as const, value: { code, message: text } } };
-  links.send({
-    from: 'coordinator',
-    to: call.gateway,
-    message: wire({}, { case: 'callReply', value }),
-    trace: { correlationId: '', traceparent: '', deadlineMs: 0 },
-  });
-}
-
-function callOf(from: Address, message: CoordinatorMessage): { callId: bigint; gateway: Address } | undefined {
-  if (isLocal(message)) {
-    return 'call' in message ? message.call : undefined;
-  }
-  const body = receivedBody(message);
-  return body.case === 'call' ? { callId: body.value.callId, gateway: from } : undefined;
 }
 
 function logEvent(log: Logger, address: Address, { type, level, fields }: ActorEvent): void {

@@ -3,7 +3,7 @@
  * the way to it, and its observers.
  */
 import type { ActorEvent, Address, Envelope, WriteOutcome } from '../actors/contract.ts';
-import { safeErrorText } from '../actors/live/supervision.ts';
+import { safeErrorText } from '../actors/error-text.ts';
 import type { SessionConfig } from '../coordinator/config.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/messages.ts';
 import type { ProcessName } from '../faults/engine-contract.ts';
@@ -111,7 +111,7 @@ export class Starts {
       time: this.#parts.time,
       nowMs: () => processes.nowMs(process),
       random: this.#random(boot),
-      observe: (address: Address, event: ActorEvent) => {
+      emit: (address: Address, event: ActorEvent) => {
         if (keeps) events.push({ address, event });
         recorder.emitted(process, address, event);
       },

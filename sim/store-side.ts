@@ -3,8 +3,9 @@
  * own, which may be away: commands wait for it as the live client keeps them waiting.
  */
 import type { WriteOutcome } from '../actors/contract.ts';
+import type { Found, Unavailable, Written } from '../actors/kernel/host.ts';
 import type { WriteVerdict } from '../faults/engine-contract.ts';
-import type { Found, LaterStore, Unavailable } from './machine-ports.ts';
+import type { LaterStore } from './machine-ports.ts';
 import { StoreUnavailable, type SyncStore } from './memory-stores.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -59,13 +60,13 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
     });
   }
 
-  function write(write: W, answer: (outcome: WriteOutcome<R> | Unavailable) => void): void {
+  function write(write: W, answer: (outcome: Written<R>) => void): void {
     const drawn = verdict();
     const fate = drawn?.fate ?? 'answered';
     time.after(latencyMs / 2 + (drawn?.delayMs ?? 0), () => {
       if (!isAlive()) return;
       // At a whole millisecond, whenever it was performed: what follows an answer has whole times.
-      const later = (outcome: WriteOutcome<R> | Unavailable, afterMs = 1) =>
+      const later = (outcome: Written<R>, afterMs = 1) =>
         time.after(Math.floor(time.nowMs()) + afterMs - time.nowMs(), () => answer(outcome));
       if (fate === 'lost') {
         // A store that fails says so. One that only loses a write keeps its writer waiting.
@@ -76,7 +77,7 @@ export function storeSide<W, R>(options: StoreSideOptions<W, R>): LaterStore<W, 
       let isWaiting = true;
       const perform = () => {
         if (!isAlive()) return;
-        let outcome: WriteOutcome<R> | Unavailable;
+        let outcome: Written<R>;
         try {
           outcome = store.writeNow(write);
           wrote?.(write, outcome.kind);

@@ -5,13 +5,13 @@
 import { peerOf } from '../actors/address.ts';
 import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
+import { failureReply } from '../coordinator/failure-replies.ts';
 import { clusterAddress, type LocalMessage } from '../coordinator/messages.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
 import { gatewayMacs } from '../crypto/orders.ts';
 import { faultEngine } from '../faults/engine.ts';
 import type { ProcessName } from '../faults/engine-contract.ts';
 import { frameText } from '../faults/frame-text.ts';
-import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ordersOf } from '../proto/orders.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
@@ -19,7 +19,7 @@ import { Calls, type CallUnderWay } from './calls.ts';
 import { Deliveries } from './deliveries.ts';
 import { FaultDesk } from './fault-desk.ts';
 import type { ReceivedEnvelope } from './frame-passage.ts';
-import { answerError, type CoordinatorMachine, type NodeMachine } from './members.ts';
+import type { CoordinatorMachine, NodeMachine } from './members.ts';
 import {
   emptyCoordinatorSnapshot,
   type MemoryCoordinatorStore,
@@ -242,8 +242,8 @@ export class SimWorld {
       if (peer === 'gateway') this.calls.arrived(envelope.to, envelope.message);
       else this.#nodes.get(nodeIdOf(peer))?.deliver(envelope);
     } else if (this.#coordinator?.deliver(envelope) !== undefined) {
-      const text = 'the coordinator has too many calls waiting: repeat later';
-      answerError((reply) => this.#fromCoordinator(reply), envelope, CallErrorCode.OVERLOADED, text);
+      const reply = failureReply(envelope, 'overloaded');
+      if (reply) this.#fromCoordinator(reply);
     }
   }
 

@@ -11,8 +11,8 @@
  */
 import type { RawData, WebSocket } from 'ws';
 import type { Address, Envelope, UndeliveredReason } from '../contract.ts';
+import { safeErrorText, safeStack } from '../error-text.ts';
 import type { Log } from './ports.ts';
-import { safeErrorText, safeStack } from './supervision.ts';
 import type { FrameCodec } from './wire-port.ts';
 
 /** Why a link is closed: WebSocket close codes, with the name as the close reason. */

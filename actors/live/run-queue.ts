@@ -3,7 +3,7 @@
  * that actors which wake each other need no recursion; after `itemsMax` in a row the rest waits for the event loop's
  * next turn, so that actors which keep each other busy do not starve the sockets.
  */
-import { Mailbox } from '../mailbox.ts';
+import { Mailbox } from '../kernel/mailbox.ts';
 
 export class RunQueue<T> {
   readonly #items = new Mailbox<T>();

@@ -1,5 +1,5 @@
 /** What the tests of the actor room share: conditions to wait for, a log to read, and a cluster's keys. */
-import type { Behaviour, Envelope } from '../../actors/contract.ts';
+import type { Envelope } from '../../actors/contract.ts';
 import { noTrace } from '../../actors/contract.ts';
 import type { ClientHandshakeConfig, PeerRole, ServerHandshakeConfig } from '../../actors/live/handshake.ts';
 import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
@@ -135,11 +135,4 @@ export function mesh() {
       return { client, received, events, log };
     },
   };
-}
-
-/** A behaviour over strings, from its receive function. */
-export function behaviour<S, M, W = never, R = never>(
-  parts: Pick<Behaviour<S, M, W, R>, 'prefix' | 'start' | 'receive'> & Partial<Behaviour<S, M, W, R>>,
-): Behaviour<S, M, W, R> {
-  return { mailboxMax: 1_000, durableKey: () => undefined, ...parts };
 }

@@ -13,7 +13,7 @@ import {
   type RandomBytes,
   type Step,
 } from '../../actors/contract.ts';
-import { refusedInput } from '../../actors/step.ts';
+import { refusedInput } from '../../actors/kernel/step.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { nodeBehaviours } from '../../nodes/behaviours.ts';
 import type { SandboxKeys } from '../../nodes/dkg/party.ts';

@@ -5,7 +5,7 @@
  */
 import { describe, expect, test, vi } from 'vitest';
 import type { Behaviour, Context, Input, Step } from '../../actors/contract.ts';
-import { refusedInput } from '../../actors/step.ts';
+import { refusedInput } from '../../actors/kernel/step.ts';
 import type { SessionConfig } from '../../coordinator/config.ts';
 import type { CoordinatorMessage, LocalMessage } from '../../coordinator/messages.ts';
 import type { NodeIdentity } from '../../nodes/behaviours.ts';

@@ -1,11 +1,8 @@
 /** Virtual time, and one simulated process: what falls due, in which order, and what a pause or a bug does to it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Behaviour, Effect, Input } from '../../actors/contract.ts';
-import { Machine } from '../../sim/machine.ts';
-import type { DeadCause, LaterStore } from '../../sim/machine-ports.ts';
-import { randomStream } from '../../sim/random.ts';
 import { VirtualTime } from '../../sim/virtual-time.ts';
+import { persist, scripted, simulatedHost, tell, texts } from '../actors/support/kernel-hosts.ts';
 
 describe('virtual time', () => {
   test('runs tasks in the order of their time, then of their making', () => {
@@ -60,175 +57,93 @@ describe('virtual time', () => {
   });
 });
 
-type Word = string;
-type Seen = { readonly kind: string; readonly text: string };
-
-/** An actor that notes what it gets; "throw" makes it throw, "write" makes it write, "timer" starts a timer of 10 ms. */
-function world(onBug: 'throw' | 'record' = 'record') {
-  const time = new VirtualTime();
-  const seen: Seen[] = [];
-  const bugs: string[] = [];
-  const dead: [Word, DeadCause][] = [];
-  const records = new Map<string, string>();
-  const waiting: (() => void)[] = [];
-  let refusesReads = false;
-  const behaviour: Behaviour<number, Word, string, string> = {
-    prefix: 'a',
-    mailboxMax: 3,
-    durableKey: () => 'a',
-    start: (record) => {
-      seen.push({ kind: 'start', text: record ?? '' });
-      return { state: 0, effects: [] };
-    },
-    receive: (state, input: Input<Word, string, string>) => {
-      const text = input.kind === 'message' ? input.message : input.kind === 'timer' ? input.name : '';
-      if (text === 'throw') throw new Error('a planted bug');
-      seen.push({ kind: input.kind, text });
-      const effects: Effect<Word, string>[] = [];
-      if (text === 'write') effects.push({ kind: 'persist', write: `written ${state}` });
-      if (text === 'timer') effects.push({ kind: 'startTimer', name: 'due', afterMs: 10 });
-      return { state: state + 1, effects };
-    },
-  };
-  const store: LaterStore<string, string> = {
-    load: (key, answer) => {
-      const unavailable = { kind: 'unavailable', message: 'away' } as const;
-      time.after(1, () => answer(refusesReads ? unavailable : { record: records.get(key) }));
-    },
-    write: (write, answer) => {
-      waiting.push(() => {
-        records.set('a', write);
-        answer({ kind: 'written' });
-      });
-    },
-  };
-  const machine = new Machine<Word, string, string>(
-    {
-      time,
-      nowMs: () => time.nowMs(),
-      carry: () => 'noRoute',
-      observe: () => undefined,
-      stepped: undefined,
-      bug: onBug === 'throw' ? undefined : (address, error) => void bugs.push(`${address}: ${error}`),
-      deadLetter: ({ message }, cause) => void dead.push([message, cause]),
-    },
-    { behaviours: [behaviour], store, random: randomStream('machine', 'test') },
-  );
-  const tell = (message: Word) =>
-    machine.deliver({ from: 'b', to: 'a', message, trace: { correlationId: '', traceparent: '', deadlineMs: 0 } });
-  const texts = () => seen.map(({ kind, text }) => `${kind} ${text}`.trim());
-  return {
-    time,
-    machine,
-    tell,
-    texts,
-    bugs,
-    dead,
-    answerWrites: () => {
-      for (const answer of waiting.splice(0)) answer();
-    },
-    refuseReads: (refuses: boolean) => {
-      refusesReads = refuses;
-    },
-  };
+/** What a process adds to the kernel's laws (test/actors/kernel.test.ts). "write" makes the actor write. */
+function running() {
+  const actor = scripted((input) => {
+    if (input.kind !== 'message') return undefined;
+    if (input.message === 'write') return [persist];
+    return input.message === 'timer' ? [{ kind: 'startTimer', name: 'due', afterMs: 10 }] : undefined;
+  });
+  return { ...simulatedHost({ behaviours: [actor.behaviour] }), heard: () => texts(actor.seen) };
 }
 
 describe('a simulated process', () => {
   test('that stands still does nothing, and then what fell due meanwhile, in order', () => {
-    const { time, machine, tell, texts } = world();
-    tell('timer');
+    const { time, machine, deliver, heard } = running();
+    deliver(tell('timer'));
     time.advance(5);
     machine.pause();
-    tell('one');
+    deliver(tell('one'));
     time.advance(20);
-    expect(texts()).toEqual(['start', 'message timer']);
+    expect(heard()).toEqual(['timer']);
     machine.resume();
     time.advance(1);
-    expect(texts()).toEqual(['start', 'message timer', 'message one', 'timer due']);
+    expect(heard()).toEqual(['timer', 'one', 'timer']);
   });
 
   test('that stands still has the answer of its store when it goes on', () => {
-    const { time, machine, tell, texts, answerWrites } = world();
-    tell('write');
+    const { time, machine, deliver, writes, heard } = running();
+    deliver(tell('write'));
     time.advance(5);
     machine.pause();
-    answerWrites();
-    tell('after');
+    writes[0]!.answer({ kind: 'written' });
+    deliver(tell('after'));
     time.advance(5);
-    expect(texts()).toEqual(['start', 'message write']);
+    expect(heard()).toEqual(['write']);
     machine.resume();
     time.advance(1);
-    expect(texts()).toEqual(['start', 'message write', 'message after']);
+    expect(heard()).toEqual(['write', 'after']);
   });
 
   test('a timer that is started again while its time came in a pause is due once', () => {
-    const { time, machine, tell, texts } = world();
-    tell('timer');
-    tell('timer');
+    const { time, machine, deliver, heard } = running();
+    deliver(tell('timer'));
+    deliver(tell('timer', 'a/1'));
     time.advance(5);
     machine.pause();
+    deliver(tell('timer'));
     time.advance(30);
     machine.resume();
     time.advance(30);
-    expect(texts().filter((text) => text === 'timer due')).toHaveLength(1);
+    expect(heard()).toEqual(['timer', 'timer', 'timer', 'timer']);
   });
 
-  test('an actor that throws starts anew from its record, and its message is a dead letter', () => {
-    const { time, tell, texts, bugs, dead, answerWrites } = world();
-    tell('write');
-    time.advance(5);
-    answerWrites();
-    tell('throw');
-    tell('after');
-    time.advance(5);
-    expect(bugs).toEqual(['a: Error: a planted bug']);
-    expect(dead).toEqual([['throw', 'bug']]);
-    expect(texts()).toEqual(['start', 'message write', 'start written 0', 'message after']);
+  test('whose actor throws throws through the world, unless bugs are recorded', () => {
+    const actor = scripted(() => {
+      throw new Error('a planted bug');
+    });
+    const recording = simulatedHost({ behaviours: [actor.behaviour] });
+    recording.deliver(tell('go'));
+    recording.time.advance(5);
+    expect(recording.bugs).toEqual(['a/1: Error: a planted bug']);
+    const throwing = simulatedHost({ behaviours: [actor.behaviour], onBug: 'throw' });
+    throwing.deliver(tell('go'));
+    expect(() => throwing.time.advance(5)).toThrow('a planted bug');
   });
 
-  test('an actor that throws again and again is restarted at a bounded pace', () => {
-    const { time, tell, texts } = world();
-    for (let count = 0; count < 6; count += 1) {
-      tell('throw');
-      time.advance(2);
-    }
-    expect(texts()).toHaveLength(4);
-    time.advance(10_000);
-    expect(texts().length).toBeGreaterThan(4);
-  });
-
-  test('throws through the world unless bugs are recorded', () => {
-    const { time, tell } = world('throw');
-    tell('throw');
-    expect(() => time.advance(5)).toThrow('a planted bug');
-  });
-
-  test('gives messages up whose record cannot be read, and serves those that come later', () => {
-    const { time, tell, texts, dead, refuseReads } = world();
-    refuseReads(true);
-    tell('one');
-    time.advance(10_000);
-    expect(dead).toEqual([['one', 'unavailable']]);
-    refuseReads(false);
-    tell('two');
-    time.advance(10);
-    expect(texts()).toEqual(['start', 'message two']);
-  });
-
-  test('refuses what is more than its mailbox holds, and what nobody serves', () => {
-    const { tell, machine } = world();
-    expect([tell('1'), tell('2'), tell('3'), tell('4')]).toEqual([undefined, undefined, undefined, 'mailboxFull']);
-    const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
-    expect(machine.deliver({ from: 'b', to: 'c', message: '', trace })).toBe('noRoute');
-  });
-
-  test('that crashed does nothing any more', () => {
-    const { time, machine, tell, texts } = world();
-    tell('timer');
+  test('that crashed does nothing any more, whatever the store answers', () => {
+    const { time, machine, deliver, writes, heard } = running();
+    deliver(tell('timer'));
+    deliver(tell('write'));
     time.advance(5);
     machine.crash();
+    writes[0]!.answer({ kind: 'written' });
     time.advance(50);
-    expect(tell('one')).toBe('noRoute');
-    expect(texts()).toEqual(['start', 'message timer']);
+    expect(deliver(tell('one'))).toBe('noRoute');
+    expect(heard()).toEqual(['timer', 'write']);
+  });
+
+  test('that crashes at one effect of a step performs none of those behind it', () => {
+    const actor = scripted(() => [
+      { kind: 'send', to: 'far', message: 'first' },
+      { kind: 'emit', event: { type: 'crash', level: 'info', fields: {} } },
+      { kind: 'send', to: 'far', message: 'second' },
+      { kind: 'stop' },
+    ]);
+    const onEvent = () => machine.crash();
+    const { time, machine, deliver, sent } = simulatedHost({ behaviours: [actor.behaviour], onEvent });
+    deliver(tell('go'));
+    time.advance(5);
+    expect(sent.map(({ message }) => message)).toEqual(['first']);
   });
 });

@@ -62,9 +62,9 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'answers leave before the write that they depend on',
     edits: [
       {
-        file: 'sim/machine.js',
-        from: 'const { write } = persist;',
-        to: `const { write } = persist;
+        file: 'actors/kernel/kernel.js',
+        from: "cell.phase = 'persisting';",
+        to: `cell.phase = 'persisting';
         const isWord = ({ kind }) => kind === 'send' || kind === 'reply';
         for (const effect of step.effects.filter(isWord)) this.#perform(cell, effect);
         step = { ...step, effects: step.effects.filter((effect) => !isWord(effect)) };`,

@@ -1,6 +1,6 @@
 /**
- * A first-in, first-out queue without per-item allocation: what waits in front of an actor, and the runtime's queue of
- * actors that have work. It sets no bound of its own; the runtime compares `length` with the behaviour's `mailboxMax`.
+ * A first-in, first-out queue without per-item allocation: what waits in front of an actor, and the live host's queue
+ * of actors that have work. It sets no bound of its own; the kernel compares `length` with the behaviour's `mailboxMax`.
  *
  * Invariant: items leave in the order in which they came; the slots that they leave are cleared, so that no message
  * outlives its handling here.
@@ -20,13 +20,17 @@ export class Mailbox<T> {
   /** The oldest item, or undefined when nothing waits. */
   shift(): T | undefined {
     const head = this.#head;
-    if (head === this.#slots.length) return undefined;
-    const item = this.#slots[head];
-    if (head + 1 === this.#slots.length) {
-      this.#slots.length = 0;
-      this.#head = 0;
-      return item;
+    const { length } = this.#slots;
+    // Most mailboxes hold one item; `pop` leaves the array its memory.
+    if (length - head <= 1) {
+      const last = this.#slots.pop();
+      if (head > 0) {
+        this.#slots.length = 0;
+        this.#head = 0;
+      }
+      return last;
     }
+    const item = this.#slots[head];
     this.#slots[head] = undefined;
     this.#head = head + 1;
     // A queue that never runs empty would grow at its front for ever.

@@ -1,8 +1,8 @@
 /**
  * What the contract asks of a step, checked before any of it takes hold: at most one `persist`, and a `reply` only where
- * a message is being handled. A step that breaks the contract is a bug of its actor; both runtimes treat it like a throw.
+ * a message is being handled. A step that breaks the contract is a bug of its actor; the kernel treats it like a throw.
  */
-import type { Effect, Input, Refusal, Step } from './contract.ts';
+import type { Effect, Input, Refusal, Step } from '../contract.ts';
 
 export type PersistEffect<W> = Extract<Effect<never, W>, { kind: 'persist' }>;
 

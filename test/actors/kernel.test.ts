@@ -1,0 +1,521 @@
+/** The laws of the kernel, over both of its hosts: the live runtime, and a simulated process. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { noTrace } from '../../actors/contract.ts';
+import {
+  type Host,
+  type HostOptions,
+  liveHost,
+  persist,
+  scripted,
+  simulatedHost,
+  tell,
+  texts,
+} from './support/kernel-hosts.ts';
+
+describe.each([
+  { world: 'live', open: liveHost },
+  { world: 'simulated', open: simulatedHost },
+])('the kernel in the $world world', ({ open }) => {
+  const hosts: Host[] = [];
+  const host = (options: HostOptions): Host => {
+    const opened = open(options);
+    hosts.push(opened);
+    return opened;
+  };
+  afterEach(async () => {
+    for (const opened of hosts.splice(0)) {
+      const stopping = opened.stop();
+      for (const { answer } of opened.writes) answer({ kind: 'written' });
+      await stopping;
+    }
+  });
+
+  describe('the law of durability', () => {
+    const durable = () => {
+      const actor = scripted((input, state) => {
+        if (input.kind === 'message' && input.message === 'write') {
+          return {
+            state: 'written',
+            effects: [
+              { kind: 'send', to: 'far', message: 'first' },
+              persist,
+              { kind: 'reply', message: 'done' },
+              { kind: 'emit', event: { type: 'wrote', level: 'info', fields: {} } },
+            ],
+          };
+        }
+        if (input.kind === 'persistRefused') return [{ kind: 'reply', message: `refused in ${state}` }];
+        return [{ kind: 'reply', message: `${state}` }];
+      });
+      return { ...host({ behaviours: [actor.behaviour] }), ...actor };
+    };
+
+    it('lets nothing of a step out before its write is durable, and no other input in', async () => {
+      const { deliver, settle, writes, sent, emitted, seen } = durable();
+      deliver(tell('write'));
+      deliver(tell('next'));
+      await settle();
+      expect(writes).toHaveLength(1);
+      expect([sent, emitted]).toEqual([[], []]);
+      expect(texts(seen)).toEqual(['write']);
+      writes[0]!.answer({ kind: 'written' });
+      await settle();
+      // The step's own effects in order, then the next input, in the new state.
+      expect(sent.map(({ to, message }) => `${to}:${message}`)).toEqual(['far:first', 'caller:done', 'caller:written']);
+      expect(emitted.map(({ type }) => type)).toEqual(['wrote']);
+      expect(sent[1]!.trace.correlationId).toBe('c-write');
+    });
+
+    it('gives a refused write back in the old state, and drops the step', async () => {
+      const { deliver, settle, writes, sent, emitted, seen } = durable();
+      deliver(tell('write'));
+      deliver(tell('next'));
+      await settle();
+      writes[0]!.answer({ kind: 'conflict', code: 'EPOCH', current: 'other' });
+      await settle();
+      expect(seen[1]!.input).toEqual({
+        kind: 'persistRefused',
+        write: { key: 'k', value: 'v' },
+        refusal: { kind: 'conflict', code: 'EPOCH', current: 'other' },
+        input: seen[0]!.input,
+      });
+      expect(sent.map(({ to, message }) => `${to}:${message}`)).toEqual(['caller:refused in new', 'caller:new']);
+      expect(emitted).toEqual([]);
+    });
+
+    it('names the first input when the step that handles a refusal is refused, too', async () => {
+      const actor = scripted((input, state) => {
+        const isFirst = input.kind === 'persistRefused' && input.refusal.kind === 'conflict';
+        return { state: `${state}+`, effects: input.kind === 'message' || isFirst ? [persist] : [] };
+      });
+      const { deliver, settle, writes } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('write'));
+      await settle();
+      writes[0]!.answer({ kind: 'conflict', code: 'EPOCH', current: 'other' });
+      await settle();
+      writes[1]!.answer({ kind: 'unavailable', message: 'connection lost' });
+      await settle();
+      expect(actor.seen.map(({ input, state }) => `${input.kind} in ${state}`)).toEqual([
+        'message in new',
+        'persistRefused in new',
+        'persistRefused in new',
+      ]);
+      expect(actor.seen[2]!.input).toMatchObject({ refusal: { kind: 'unavailable' }, input: actor.seen[0]!.input });
+    });
+
+    it('tells a store that cannot be reached from a conflict', async () => {
+      const { deliver, settle, writes, seen } = durable();
+      deliver(tell('write'));
+      await settle();
+      writes[0]!.answer({ kind: 'unavailable', message: 'connection lost' });
+      await settle();
+      expect(seen[1]!.input).toMatchObject({
+        kind: 'persistRefused',
+        refusal: { kind: 'unavailable', message: expect.stringContaining('connection lost') },
+      });
+    });
+
+    it('starts anew from the record when the write of a start step is refused', async () => {
+      const actor = scripted(() => undefined, {
+        durableKey: () => 'k',
+        start: (record) => ({ state: record ?? 'new', effects: record === undefined ? [persist] : [] }),
+      });
+      const { deliver, settle, writes, loads } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('hello'));
+      loads[0]!.answer({ record: undefined });
+      await settle();
+      writes[0]!.answer({ kind: 'conflict', code: 'EXISTS', current: 'there' });
+      await settle();
+      loads[1]!.answer({ record: 'there' });
+      await settle();
+      expect(actor.seen).toMatchObject([{ state: 'there', input: { message: 'hello' } }]);
+    });
+
+    it('holds for an actor that throws over a refused write: it starts from its record', async () => {
+      const actor = scripted(
+        (input) => {
+          if (input.kind === 'persistRefused') throw new Error('no plan for this');
+          return input.kind === 'message' && input.message === 'write'
+            ? [persist, { kind: 'reply', message: 'done' }]
+            : [];
+        },
+        { durableKey: () => 'k' },
+      );
+      const { deliver, settle, writes, loads, sent, letters } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('write'), true);
+      await settle();
+      writes[0]!.answer({ kind: 'conflict', code: 'EPOCH', current: 'other' });
+      await settle();
+      deliver(tell('after'));
+      loads[0]!.answer({ record: 'other' });
+      await settle();
+      expect(letters.map(({ letter }) => `${letter.cause} ${letter.inputKind}`)).toEqual(['bug persistRefused']);
+      expect(actor.seen.at(-1)).toMatchObject({ state: 'other', input: { message: 'after' } });
+      expect(sent).toEqual([]);
+    });
+  });
+
+  describe('starting', () => {
+    it('reads the durable record first, while inputs wait', async () => {
+      const actor = scripted(() => undefined, { durableKey: (self) => `record:${self}` });
+      const { deliver, settle, loads } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('one'));
+      deliver(tell('two'));
+      await settle();
+      expect(loads.map(({ key }) => key)).toEqual(['record:a/1']);
+      expect(actor.seen).toEqual([]);
+      loads[0]!.answer({ record: 'kept' });
+      await settle();
+      expect(actor.seen.map(({ state }) => state)).toEqual(['kept', 'kept']);
+      expect(texts(actor.seen)).toEqual(['one', 'two']);
+    });
+
+    it('reads nothing for a fresh actor', async () => {
+      const actor = scripted(() => undefined, { durableKey: () => 'k' });
+      const { deliver, settle, loads } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('one'), true);
+      await settle();
+      expect(loads).toEqual([]);
+      expect(texts(actor.seen)).toEqual(['one']);
+    });
+
+    it('gives waiting messages up when the record cannot be read, and serves those that come later', async () => {
+      const actor = scripted(() => undefined, { durableKey: () => 'k' });
+      const { deliver, settle, until, loads, letters } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('one'));
+      for (let read = 0; read < 4; read += 1) {
+        await until(() => loads.length > read, 'the record was asked for again');
+        loads[read]!.answer({ kind: 'unavailable', message: 'down' });
+      }
+      await settle();
+      expect(letters).toMatchObject([{ letter: { cause: 'unavailable', inputKind: 'message' }, message: 'one' }]);
+      deliver(tell('two'));
+      await until(() => loads.length > 4, 'the record was asked for anew');
+      loads[4]!.answer({ record: undefined });
+      await settle();
+      expect(texts(actor.seen)).toEqual(['two']);
+    });
+
+    it('picks the behaviour with the longest prefix, by whole segments', async () => {
+      const short = scripted(() => undefined, { prefix: 'node/3' });
+      const long = scripted(() => undefined, { prefix: 'node/3/dkg' });
+      const { deliver, settle } = host({ behaviours: [short.behaviour, long.behaviour] });
+      for (const to of ['node/3', 'node/3/dkgx', 'node/3/dkg', 'node/3/dkg/t/s']) deliver(tell(to, to));
+      await settle();
+      expect(texts(short.seen)).toEqual(['node/3', 'node/3/dkgx']);
+      expect(texts(long.seen)).toEqual(['node/3/dkg', 'node/3/dkg/t/s']);
+      expect(deliver(tell('x', 'node/31'))).toBe('noRoute');
+    });
+
+    it('answers loads, and says when one failed', async () => {
+      const actor = scripted((input) =>
+        input.kind === 'message'
+          ? [
+              { kind: 'load', key: 'x' },
+              { kind: 'load', key: 'y' },
+            ]
+          : undefined,
+      );
+      const { deliver, settle, loads } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('go'));
+      await settle();
+      loads[1]!.answer({ record: 'Y' });
+      await settle();
+      loads[0]!.answer({ kind: 'unavailable', message: 'down' });
+      await settle();
+      expect(actor.seen.slice(1).map(({ input }) => input)).toEqual([
+        { kind: 'loaded', key: 'y', record: 'Y' },
+        { kind: 'loadFailed', key: 'x', message: expect.stringContaining('down') },
+      ]);
+    });
+  });
+
+  describe('mailboxes', () => {
+    it('refuse beyond their bound, to a caller outside and to a sending actor', async () => {
+      const slow = scripted((input) => (input.kind === 'message' ? [persist] : undefined), {
+        prefix: 'slow',
+        mailboxMax: 2,
+      });
+      const sender = scripted((input) =>
+        input.kind === 'message' ? [{ kind: 'send', to: 'slow', message: input.message }] : undefined,
+      );
+      const { deliver, settle, writes } = host({ behaviours: [slow.behaviour, sender.behaviour] });
+      deliver(tell('running', 'slow'));
+      await settle();
+      expect(deliver(tell('waits 1', 'slow'))).toBeUndefined();
+      expect(deliver(tell('waits 2', 'slow'))).toBeUndefined();
+      expect(deliver(tell('too many', 'slow'))).toBe('mailboxFull');
+      deliver(tell('too many'));
+      await settle();
+      const refused = { kind: 'undelivered', to: 'slow', message: 'too many', reason: 'mailboxFull' };
+      expect(sender.seen[1]!.input).toEqual(refused);
+      writes[0]!.answer({ kind: 'written' });
+      await settle();
+      expect(texts(slow.seen)).toEqual(['running', 'waits 1']);
+    });
+
+    it('return what has no route, or whose link is full', async () => {
+      const actor = scripted((input) =>
+        input.kind === 'message' ? [{ kind: 'send', to: input.message, message: 'hi' }] : undefined,
+      );
+      const send = ({ to }: { to: string }) => (to === 'nowhere' ? 'noRoute' : 'linkFull');
+      const { deliver, settle } = host({ behaviours: [actor.behaviour], send });
+      deliver(tell('nowhere'));
+      deliver(tell('far'));
+      await settle();
+      const undelivered = actor.seen.flatMap(({ input }) => (input.kind === 'undelivered' ? [input] : []));
+      expect(undelivered.map(({ to, reason }) => `${to} ${reason}`)).toEqual(['nowhere noRoute', 'far linkFull']);
+    });
+
+    it('let no input in between the effects of a step, even when an observer delivers one', async () => {
+      const actor = scripted((input) =>
+        input.kind === 'message'
+          ? [
+              { kind: 'emit', event: { type: input.message, level: 'info', fields: {} } },
+              { kind: 'reply', message: `after ${input.message}` },
+            ]
+          : undefined,
+      );
+      const { deliver, settle, sent } = host({
+        behaviours: [actor.behaviour],
+        onEvent: ({ type }, opened) => {
+          if (type === 'outer') opened.deliver(tell('inner'));
+        },
+      });
+      deliver(tell('outer'));
+      await settle();
+      expect(sent.map(({ message }) => message)).toEqual(['after outer', 'after inner']);
+    });
+
+    it('pass the trace of the message in hand on, unless the step names one', async () => {
+      const actor = scripted(() => [
+        { kind: 'send', to: 'far', message: 'inherits' },
+        { kind: 'send', to: 'far', message: 'own', trace: { ...noTrace, correlationId: 'mine' } },
+      ]);
+      const { deliver, settle, sent } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('go'));
+      await settle();
+      expect(sent.map(({ trace }) => trace.correlationId)).toEqual(['c-go', 'mine']);
+    });
+
+    it('keep the order of thousands that wait', async () => {
+      const actor = scripted(() => undefined, { durableKey: () => 'k', mailboxMax: 5_000 });
+      const { deliver, settle, loads, until } = host({ behaviours: [actor.behaviour] });
+      const messages = Array.from({ length: 5_000 }, (_, index) => String(index));
+      expect(messages.filter((message) => deliver(tell(message)) !== undefined)).toEqual([]);
+      expect(deliver(tell('one more'))).toBe('mailboxFull');
+      loads[0]!.answer({ record: undefined });
+      await settle();
+      await until(() => actor.seen.length >= messages.length, 'all were handled');
+      expect(texts(actor.seen)).toEqual(messages);
+    });
+  });
+
+  describe('timers', () => {
+    it('fire by name; starting one again moves it, cancelling stops it', async () => {
+      const actor = scripted((input) => {
+        if (input.kind !== 'message') return undefined;
+        return [
+          { kind: 'startTimer', name: 'moved', afterMs: 1 },
+          { kind: 'startTimer', name: 'moved', afterMs: 40 },
+          { kind: 'startTimer', name: 'soon', afterMs: 10 },
+          { kind: 'startTimer', name: 'cancelled', afterMs: 1 },
+          { kind: 'cancelTimer', name: 'cancelled' },
+          // Beyond the reach of one setTimeout, which would fire at once.
+          { kind: 'startTimer', name: 'far away', afterMs: 30 * 24 * 3_600_000 },
+        ];
+      });
+      const { deliver, until } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('go'));
+      await until(() => actor.seen.length === 3, 'two timers fired');
+      expect(actor.seen.slice(1).map(({ input }) => input)).toEqual([
+        { kind: 'timer', name: 'soon' },
+        { kind: 'timer', name: 'moved' },
+      ]);
+    });
+
+    it('take back an input that fired but was cancelled before the actor got it', async () => {
+      const actor = scripted((input) => {
+        if (input.kind !== 'message') return undefined;
+        const timers = (['first', 'second'] as const).map(
+          (name) => ({ kind: 'startTimer', name, afterMs: 1 }) as const,
+        );
+        return input.message === 'arm' ? timers : [persist, { kind: 'cancelTimer', name: 'first' }];
+      });
+      const clock = scripted(
+        (input) => (input.kind === 'message' ? [{ kind: 'startTimer', name: 'later', afterMs: 5 }] : undefined),
+        { prefix: 'b' },
+      );
+      const { deliver, settle, until, writes } = host({ behaviours: [actor.behaviour, clock.behaviour] });
+      deliver(tell('arm'));
+      deliver(tell('cancel'));
+      await settle();
+      deliver(tell('go', 'b'));
+      await until(() => clock.seen.length === 2, 'a later timer fired');
+      writes[0]!.answer({ kind: 'written' });
+      await settle();
+      expect(actor.seen.slice(2).map(({ input }) => input)).toEqual([{ kind: 'timer', name: 'second' }]);
+    });
+
+    it('die with their actor', async () => {
+      const actor = scripted((input, state) => {
+        if (input.kind !== 'message') return undefined;
+        if (input.message === 'throw') throw new Error('bug');
+        const timer = { kind: 'startTimer', name: 't', afterMs: 1 } as const;
+        return input.message === 'stop' ? { state, effects: [timer, { kind: 'stop' }] } : [timer];
+      });
+      const clock = scripted(
+        (input) => (input.kind === 'message' ? [{ kind: 'startTimer', name: 'later', afterMs: 20 }] : undefined),
+        { prefix: 'b' },
+      );
+      const { deliver, until } = host({ behaviours: [actor.behaviour, clock.behaviour] });
+      deliver(tell('stop'));
+      deliver(tell('arm', 'a/2'));
+      deliver(tell('throw', 'a/2'));
+      deliver(tell('go', 'b'));
+      await until(() => clock.seen.length === 2, 'a later timer fired');
+      expect(texts(actor.seen).filter((text) => text === 'timer')).toEqual([]);
+    });
+  });
+
+  describe('an actor that throws', () => {
+    const poisoned = (parts: Parameters<typeof scripted>[1] = {}) =>
+      scripted((input) => {
+        if (input.kind === 'message' && input.message.startsWith('poison')) throw new Error(`over ${secret}`);
+        return { state: 'changed', effects: [] };
+      }, parts);
+    const secret = '00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff';
+
+    it('restarts from its record; its message is a dead letter, of which only metadata is kept', async () => {
+      const actor = poisoned({ durableKey: () => 'k' });
+      const { deliver, settle, loads, letters } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('good'), true);
+      deliver(tell(`poison ${secret}`));
+      deliver(tell('after'));
+      await settle();
+      expect(loads).toHaveLength(1);
+      loads[0]!.answer({ record: 'from the record' });
+      await settle();
+      expect(actor.seen.map(({ state }) => state)).toEqual(['new', 'changed', 'from the record']);
+      const [{ letter, message } = {}] = letters;
+      expect(letter).toMatchObject({
+        address: 'a/1',
+        from: 'caller',
+        inputKind: 'message',
+        cause: 'bug',
+        error: 'Error: over …',
+      });
+      expect(JSON.stringify(letter)).not.toContain(secret);
+      // The envelope is for the caller's answer.
+      expect(message).toBe(`poison ${secret}`);
+      expect(letters).toHaveLength(1);
+    });
+
+    it('restarts though nothing waits for it, for the sake of its timers', async () => {
+      const actor = poisoned({
+        start: () => ({ state: 'new', effects: [{ kind: 'startTimer', name: 'due', afterMs: 5 }] }),
+      });
+      const { deliver, until } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('poison'));
+      await until(() => actor.seen.length === 2, 'the timer of the second life fired');
+      expect(texts(actor.seen)).toEqual(['poison', 'timer']);
+    });
+
+    it('gets no answer that an earlier life asked for', async () => {
+      const actor = scripted((input) => {
+        if (input.kind !== 'message') return undefined;
+        if (input.message === 'poison') throw new Error('bug');
+        return [{ kind: 'load', key: 'x' }];
+      });
+      const { deliver, settle, loads } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('ask'));
+      deliver(tell('poison'));
+      await settle();
+      loads[0]!.answer({ record: 'X' });
+      await settle();
+      expect(texts(actor.seen)).toEqual(['ask', 'poison']);
+    });
+
+    it('is one whose step breaks the contract', async () => {
+      const actor = scripted((input) => {
+        if (input.kind === 'timer') return [{ kind: 'reply', message: 'to whom' }];
+        return input.kind === 'message' && input.message === 'twice'
+          ? [persist, persist]
+          : [{ kind: 'startTimer', name: 't', afterMs: 1 }];
+      });
+      const { deliver, until, letters } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('twice'));
+      deliver(tell('timer'));
+      await until(() => letters.length === 2, 'both were found');
+      expect(letters.map(({ letter }) => letter.error)).toEqual([
+        'Error: a step with two persist effects',
+        'Error: a reply outside the handling of a message',
+      ]);
+    });
+
+    it('again and again is restarted at a bounded pace, and keeps what came meanwhile', async () => {
+      let starts = 0;
+      const actor = poisoned({
+        start: () => {
+          starts += 1;
+          return { state: '', effects: [] };
+        },
+      });
+      const { deliver, settle, until } = host({ behaviours: [actor.behaviour] });
+      for (let index = 0; index < 4; index += 1) deliver(tell('poison'));
+      deliver(tell('after'));
+      await settle();
+      // The fourth restart waits.
+      expect(starts).toBe(4);
+      expect(texts(actor.seen)).toEqual(['poison', 'poison', 'poison', 'poison']);
+      await until(() => actor.seen.length === 5, 'the actor came back');
+      expect(texts(actor.seen).at(-1)).toBe('after');
+      expect(starts).toBe(5);
+    });
+
+    it('at its start gives up what waits, and starts again for a later message', async () => {
+      let starts = 0;
+      const actor = scripted(() => undefined, {
+        durableKey: () => 'k',
+        start: () => {
+          starts += 1;
+          if (starts === 1) throw new Error('a record it cannot read');
+          return { state: 'new', effects: [] };
+        },
+      });
+      const { deliver, until, loads, letters } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('one'));
+      deliver(tell('two'));
+      loads[0]!.answer({ record: 'odd' });
+      await until(() => letters.length === 2, 'both were given up');
+      deliver(tell('three'));
+      await until(() => loads.length === 2, 'the record was asked for again');
+      loads[1]!.answer({ record: undefined });
+      await until(() => actor.seen.length === 1, 'the actor started');
+      expect(texts(actor.seen)).toEqual(['three']);
+      expect(starts).toBe(2);
+    });
+  });
+
+  describe('stopping', () => {
+    it('forgets the actor; what waited starts it anew', async () => {
+      const actor = scripted(
+        (input, state) =>
+          input.kind === 'message' && input.message === 'bye'
+            ? { state, effects: [persist, { kind: 'stop' }] }
+            : { state: 'used', effects: [] },
+        { durableKey: () => 'k' },
+      );
+      const { deliver, settle, writes, loads } = host({ behaviours: [actor.behaviour] });
+      deliver(tell('one'), true);
+      deliver(tell('bye'));
+      deliver(tell('two'));
+      await settle();
+      writes[0]!.answer({ kind: 'written' });
+      await settle();
+      loads[0]!.answer({ record: 'again' });
+      await settle();
+      expect(actor.seen.map(({ state }) => state)).toEqual(['new', 'used', 'again']);
+    });
+  });
+});
