@@ -4,7 +4,7 @@ import { type RecordType, StoreUnavailable } from '../../store/contract.ts';
 import { storeKeys, tenantPrefix } from '../../store/layout.ts';
 import { RedisAddressBook } from '../../store/redis-address-book.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { startRedis } from '../support/redis.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import {
   done,
@@ -17,10 +17,12 @@ import {
   thingType,
 } from './support/store.ts';
 
+let server: TestRedis;
 let under: StoreUnderTest;
 
 beforeEach(async () => {
-  under = await startStore();
+  server = await startRedis();
+  under = await startStore(server);
 });
 afterEach(() => under.stop());
 
@@ -34,7 +36,7 @@ it('says that Redis is away, whatever is asked, and goes on when a Redis is back
   const underWay = Promise.allSettled(
     Array.from({ length: 50 }, () => store.commit(tenant, { events: [eventFor('a')] })),
   );
-  await under.killRedis();
+  await server.stop();
   for (const result of await underWay) {
     if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(StoreUnavailable);
   }
@@ -57,7 +59,7 @@ it('says that Redis is away, whatever is asked, and goes on when a Redis is back
     () => book.ownerOf('eip155:1', '0x1'),
   ];
   for (const ask of asks) await expect(ask()).rejects.toBeInstanceOf(StoreUnavailable);
-  const again = await startRedis(under.port);
+  const again = await startRedis(server.port);
   try {
     await until(() => connection.status === 'ready', 'the connection is back');
     expect(await done(store, tenant, { puts: [create(thingType, made)], events: [eventFor(made.id)] })).toMatchObject({

@@ -18,7 +18,7 @@ import type { NewEvent } from '../../../../store/contract.ts';
 import { RedisTenantStore } from '../../../../store/redis-tenant-store.ts';
 import { answerSeal } from '../../../../store/secrets/answer-seal.ts';
 import { fileKeyRing } from '../../../../store/secrets/key-ring.ts';
-import { startRedis, type TestRedis } from '../../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import { until } from '../../../support/until.ts';
 
 export const scheduleMs = [100, 200, 400];
@@ -38,11 +38,11 @@ export class HookService {
   readonly store: RedisTenantStore;
   readonly hooks: HookStore;
   readonly config: WorkerConfig;
-  readonly #server: TestRedis;
+  readonly #server: RedisDatabase;
   readonly #directory: string;
   readonly #workers: RunningWorker[] = [];
 
-  constructor(server: TestRedis, directory: string) {
+  constructor(server: RedisDatabase, directory: string) {
     this.#server = server;
     this.#directory = directory;
     this.redis = openRedis(server.url, silentLog);
@@ -164,8 +164,8 @@ export class HookService {
   }
 }
 
-export async function startService(redis?: TestRedis): Promise<HookService> {
-  const server = redis ?? (await startRedis());
+export async function startService(redis?: RedisDatabase): Promise<HookService> {
+  const server = redis ?? (await openDatabase());
   const directory = mkdtempSync(join(tmpdir(), 'signmesh-hooks-'));
   writeFileSync(join(directory, '1.key'), randomBytes(32).toString('hex'));
   const service = new HookService(server, directory);
