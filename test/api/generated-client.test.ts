@@ -56,7 +56,8 @@ test('a generated client compiles strictly and makes a transfer', { timeout: 240
   const { exitCode, stdout, stderr } = await run(folder, process.execPath, [
     'out/transfer.js',
     cluster.httpUrl,
-    cluster.token,
+    // A tenant of its own: its list of wallets is its own.
+    'svc_sk_test_generatedClient',
   ]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(JSON.parse(stdout)).toEqual({ status: 'completed', names: ['treasury'], amounts: ['0.25'] });
