@@ -6,8 +6,9 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
+import type { ReadyLine } from '../../testing/up-process.ts';
 import { keptFolder } from '../cli/support/temporary.ts';
-import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { run } from '../testing/support/installed-package.ts';
 
 /** @redocly/openapi-core comes with the generator. TypeScript 5: the generator does not work with 7. */
@@ -20,12 +21,14 @@ for (const { severity, ruleId, message, location } of problems) console.log(seve
 `;
 
 const folder = keptFolder();
-let cluster: SharedCluster;
+let live: LiveProcess;
+let ready: ReadyLine;
 beforeAll(async () => {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'client', private: true, type: 'module' }));
   const installing = run(folder, 'npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...tools]);
-  cluster = await sharedCluster();
-  const document = await fetch(`${cluster.httpUrl}/v1/openapi.json`);
+  live = await startLiveProcess();
+  ready = live.ready;
+  const document = await fetch(`${ready.http}/v1/openapi.json`);
   writeFileSync(join(folder, 'openapi.json'), await document.text());
   writeFileSync(join(folder, 'lint.mjs'), lint);
   // Not named .ts here, where its types do not exist.
@@ -35,7 +38,7 @@ beforeAll(async () => {
   expect(exitCode, `${stdout}\n${stderr}`).toBe(0);
 }, 300_000);
 afterAll(async () => {
-  await cluster?.stop();
+  await live?.stop();
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
@@ -55,9 +58,8 @@ test('a generated client compiles strictly and makes a transfer', { timeout: 240
   expect(compiled).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   const { exitCode, stdout, stderr } = await run(folder, process.execPath, [
     'out/transfer.js',
-    cluster.httpUrl,
-    // A tenant of its own: its list of wallets is its own.
-    'svc_sk_test_generatedClient',
+    ready.http,
+    ready.token,
   ]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(JSON.parse(stdout)).toEqual({ status: 'completed', names: ['treasury'], amounts: ['0.25'] });

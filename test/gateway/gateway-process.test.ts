@@ -25,8 +25,7 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../../proto/wire.ts';
-import { startRedis } from '../support/redis.ts';
-import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
 import { healthyCluster, proof } from './support/fake-coordinator.ts';
 import { grpcCall } from './support/gateway.ts';
 
@@ -92,14 +91,14 @@ class HeldCoordinator {
   }
 }
 
-let redis: RedisDatabase;
+let redis: TestRedis;
 let coordinator: HeldCoordinator;
 let config: GatewayConfig;
 const credentialKeysDir = mkdtempSync(join(tmpdir(), 'signmesh-keys-'));
 writeFileSync(join(credentialKeysDir, '1.key'), '06'.repeat(32));
 const cleanUps: (() => unknown)[] = [];
 beforeAll(async () => {
-  redis = await openDatabase();
+  redis = await startRedis();
   coordinator = await new HeldCoordinator().start();
   config = {
     environment: 'sandbox',

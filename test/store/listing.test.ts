@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, update } from '../../store/changes.ts';
 import type { ListQuery } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { startRedis } from '../support/redis.ts';
 import {
   done,
   newTenant,
@@ -20,8 +19,7 @@ let under: StoreUnderTest;
 let store: RedisTenantStore;
 
 beforeAll(async () => {
-  // It counts the commands of the whole server.
-  under = await startStore(await startRedis());
+  under = await startStore();
   store = await under.open();
 });
 afterAll(() => under.stop());

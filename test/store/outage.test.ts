@@ -4,7 +4,7 @@ import { type RecordType, StoreUnavailable } from '../../store/contract.ts';
 import { storeKeys, tenantPrefix } from '../../store/layout.ts';
 import { RedisAddressBook } from '../../store/redis-address-book.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import {
   done,
@@ -17,12 +17,10 @@ import {
   thingType,
 } from './support/store.ts';
 
-let server: TestRedis;
 let under: StoreUnderTest;
 
 beforeEach(async () => {
-  server = await startRedis();
-  under = await startStore(server);
+  under = await startStore();
 });
 afterEach(() => under.stop());
 
@@ -36,7 +34,7 @@ it('says that Redis is away, whatever is asked, and goes on when a Redis is back
   const underWay = Promise.allSettled(
     Array.from({ length: 50 }, () => store.commit(tenant, { events: [eventFor('a')] })),
   );
-  await server.stop();
+  await under.killRedis();
   for (const result of await underWay) {
     if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(StoreUnavailable);
   }
@@ -53,13 +51,13 @@ it('says that Redis is away, whatever is asked, and goes on when a Redis is back
     () => store.events(tenant, { afterSequence: 0, limit: 1, types: [] }),
     () => store.beginIdempotent(tenant, 'k', 'b', 1),
     () => store.settleIdempotent(tenant, 'k', 'o', undefined),
-    () => store.dueTenants(),
+    () => store.sweepDue(1, async () => undefined),
     () => store.takeDue(tenant, 1, 1, 1),
     () => book.register('eip155:1', '0x1', { tenant, walletId: 'wal_1' }),
     () => book.ownerOf('eip155:1', '0x1'),
   ];
   for (const ask of asks) await expect(ask()).rejects.toBeInstanceOf(StoreUnavailable);
-  const again = await startRedis(server.port);
+  const again = await startRedis(under.port);
   try {
     await until(() => connection.status === 'ready', 'the connection is back');
     expect(await done(store, tenant, { puts: [create(thingType, made)], events: [eventFor(made.id)] })).toMatchObject({
@@ -131,7 +129,7 @@ it('keeps all that it has of a tenant in one slot of Redis Cluster, whatever nam
     due: [{ member: 'm', atMs: 1 }],
   } as const;
   expect((await store.commit(tenant, everything, { keyHash: 'hash', owner, answer: 'A' })).committed).toBe(true);
-  const keys = (await under.redis.keys('*')).filter((key) => key !== storeKeys.dueTenants);
+  const keys = (await under.redis.keys('*')).filter((key) => !key.startsWith('sm:{due:'));
   expect(keys.length).toBeGreaterThanOrEqual(13);
   const slots = await Promise.all([...keys, tenantPrefix(tenant)].map((key) => slotOf(key)));
   expect(new Set(slots).size).toBe(1);

@@ -4,13 +4,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemRandom } from '../../../actors/live/ports.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
 import { type EventPage, StoreUnavailable } from '../../../store/contract.ts';
-import { startRedis } from '../../support/redis.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 import { type Door, type DoorOptions, newEvent, openDoor, write } from './door.ts';
 import { ask, Reader, read } from './sse.ts';
 
-let redis: RedisDatabase;
+let redis: TestRedis;
 const doors: Door[] = [];
 const readers: Reader[] = [];
 let tenant: string;
@@ -18,7 +17,7 @@ let token: string;
 let tenants = 0;
 
 beforeAll(async () => {
-  redis = await openDatabase();
+  redis = await startRedis();
 });
 beforeEach(() => {
   tenants += 1;

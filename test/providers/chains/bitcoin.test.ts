@@ -13,14 +13,14 @@ import {
   signedBitcoin,
   unsignedBitcoin,
 } from '../../../providers/chains/bitcoin-transaction.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { startMs, testnet } from './support.ts';
 
-let server: RedisDatabase;
+let server: TestRedis;
 let redis: Redis;
 let chain: BitcoinChain;
 beforeAll(async () => {
-  server = await openDatabase();
+  server = await startRedis();
   redis = new Redis(server.url);
 });
 afterAll(async () => {

@@ -6,15 +6,15 @@ import { ChainUnavailable } from '../../../providers/chains/chain.ts';
 import { EvmChain, queuedMaxMs } from '../../../providers/chains/evm.ts';
 import { maxFeePerGas } from '../../../providers/chains/evm-transaction.ts';
 import { toDigits } from '../../../providers/chains/lua-units.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { coinFee, evmKey, evmRaw, sepolia, startMs, tokenFee, usdc, usdcCall } from './support.ts';
 
 const ether = 10n ** 18n;
-let server: RedisDatabase;
+let server: TestRedis;
 let redis: Redis;
 let chain: EvmChain;
 beforeAll(async () => {
-  server = await openDatabase();
+  server = await startRedis();
   redis = new Redis(server.url);
 });
 afterAll(async () => {
