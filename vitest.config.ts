@@ -31,7 +31,7 @@ export default defineConfig({
       // Files of one worker share their modules: to load them for every file took longer than most files' tests.
       tier('fast', 0, { isolate: false }),
       tier('redis', 1, { isolate: false, globalSetup }),
-      tier('system', 2, { isolate: true, globalSetup }),
+      tier('system', 2, { isolate: true, globalSetup: [...globalSetup, 'test/support/shared-cluster-server.ts'] }),
     ],
   },
 });

@@ -34,6 +34,7 @@ import type {
   WalletPhase,
 } from './results.ts';
 import { type SimulationRate, simulationRates } from './simulation/rates.ts';
+import { type StartRates, startRates } from './start/starts.ts';
 import { tableOf } from './table.ts';
 import { targetsOf } from './targets.ts';
 import { verifyAll } from './verify.ts';
@@ -64,8 +65,12 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
   const beganMs = performance.now();
   const where = environment();
   const base = { schema: 'signmesh-bench/1', startedAt, model, options, environment: where } as const;
-  if (options.parts.every((part) => part === 'simulation')) {
-    const simulation = simulationRates(options.referenceMs, say);
+  const withoutCluster = async () => ({
+    simulation: options.parts.includes('simulation') ? simulationRates(options.referenceMs, say) : [],
+    start: await measureStart(options, say),
+  });
+  if (options.parts.every((part) => part === 'simulation' || part === 'start')) {
+    const { simulation, start } = await withoutCluster();
     const none = { signing: [], dkg: [], wallet: [], events: [], deliveries: undefined, bare: undefined, memory: {} };
     return {
       ...base,
@@ -74,9 +79,10 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       loadavgAfter: loadAverages(),
       references: undefined,
       simulation,
+      start,
       memoryIdle: {},
-      correctness: { ...withoutCluster, holds: allVerify(simulation) },
-      targets: targetsOf({ ...none, simulation }),
+      correctness: { ...nothingSigned, holds: allVerify(simulation) },
+      targets: targetsOf({ ...none, simulation, start }),
     };
   }
   say('bench: starting a cluster of its own …');
@@ -95,7 +101,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const correctness = await bench.verdict();
     await cluster.stop();
     const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
-    const simulation = options.parts.includes('simulation') ? simulationRates(options.referenceMs, say) : [];
+    const { simulation, start } = await withoutCluster();
     const {
       signingPhases: signing,
       dkgPhases: dkg,
@@ -116,10 +122,11 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       bare,
       references,
       simulation,
+      start,
       memoryIdle,
       memory: memoryAfter,
       correctness: { ...correctness, holds: correctness.holds && allVerify(simulation) },
-      targets: targetsOf({ signing, dkg, wallet, events, deliveries, bare, simulation, memory: memoryAfter }),
+      targets: targetsOf({ signing, dkg, wallet, events, deliveries, bare, simulation, start, memory: memoryAfter }),
     };
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
@@ -127,13 +134,19 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
   }
 }
 
-const withoutCluster: Omit<Correctness, 'holds'> = {
+const nothingSigned: Omit<Correctness, 'holds'> = {
   verdict: verifyAll([]),
   errors: 0,
   healthAfter: '',
   lost: [],
   walletFaults: [],
 };
+
+async function measureStart(options: BenchOptions, say: (line: string) => void): Promise<StartRates | undefined> {
+  if (!options.parts.includes('start')) return undefined;
+  say('bench: starting a cluster again and again …');
+  return startRates(options.starts, say);
+}
 
 function allVerify(simulation: readonly SimulationRate[]): boolean {
   return simulation.every(({ signatures, verified }) => signatures > 0 && verified === signatures);

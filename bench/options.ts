@@ -6,7 +6,7 @@ import { type DoorName, doorNames } from './doors/door.ts';
 
 export const signingSchemes = { ecdsa: 'secp256k1', ed25519: 'ed25519' } as const;
 export type SigningScheme = keyof typeof signingSchemes;
-export const partNames = ['sign', 'dkg', 'wallet', 'events', 'reference', 'simulation'] as const;
+export const partNames = ['sign', 'dkg', 'wallet', 'events', 'reference', 'simulation', 'start'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {
@@ -22,6 +22,8 @@ export interface BenchOptions {
   readonly warmMs: number;
   /** Of each reference. */
   readonly referenceMs: number;
+  /** Measured starts of a cluster. */
+  readonly starts: number;
   /** "-": standard output, and the table goes to standard error. */
   readonly jsonFile: string | undefined;
   /** For a CPU profile of every process. */
@@ -81,6 +83,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     walletsMany: given.wallets ?? (quick ? 10_000 : 100_000),
     warmMs: Math.min(1000, countMs / 2),
     referenceMs: Math.min(1500, countMs / 2),
+    starts: Math.max(1, Math.min(7, Math.ceil(countMs / 700))),
     jsonFile: given.json,
     profileFolder: given.profile === undefined ? undefined : resolve(given.profile),
     strict: given.strict === true,

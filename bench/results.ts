@@ -11,6 +11,7 @@ import type { BullmqRate } from './reference/bullmq.ts';
 import type { CryptographyRates } from './reference/cryptography.ts';
 import type { NobleRates } from './reference/noble.ts';
 import type { SimulationRate } from './simulation/rates.ts';
+import type { StartRates } from './start/starts.ts';
 import type { Verdict } from './verify.ts';
 
 /** One phase of load, and what it cost: per process, and "load", which is the bench itself. */
@@ -90,6 +91,8 @@ export interface Results {
   readonly references: References | undefined;
   /** Empty when it was not measured. */
   readonly simulation: readonly SimulationRate[];
+  /** undefined: not measured. */
+  readonly start: StartRates | undefined;
   readonly memoryIdle: Readonly<Record<string, Memory>>;
   readonly memory: Readonly<Record<string, Memory>>;
   readonly correctness: Correctness;

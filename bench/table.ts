@@ -1,6 +1,7 @@
 /** The results as a person reads them. */
 import type { LoadResult } from './load.ts';
 import type { Phase, Results } from './results.ts';
+import { median } from './start/starts.ts';
 
 const mib = (bytes: number) => (bytes / 1024 / 1024).toFixed(1);
 const fixed = (value: number, digits = 2) => value.toFixed(digits);
@@ -78,6 +79,7 @@ export function tableOf(results: Results): string {
     );
   }
   if (results.references !== undefined) lines.push(...referenceLines(results.references));
+  if (results.start !== undefined) lines.push(...startLines(results.start));
   if (results.simulation.length > 0) lines.push(...simulationLines(results.simulation));
   if (Object.keys(results.memory).length > 0) lines.push(...processLines(results));
   lines.push('', 'Aims', '');
@@ -135,6 +137,19 @@ function referenceLines({ noble, cryptography, webSocket }: NonNullable<Results[
 }
 
 /** Medians over the runs, and in brackets the slowest and the fastest. */
+function startLines({ readyMs, cpuSeconds, memory, bareNode }: NonNullable<Results['start']>): string[] {
+  const rows = Object.entries({ ...memory, ...(bareNode && { 'bare Node': bareNode }) });
+  return [
+    '',
+    `Second start: ready in ${Math.round(median(readyMs))} ms, ${fixed(median(cpuSeconds))} s of CPU (medians of ${readyMs.length})`,
+    '',
+    ...grid(
+      ['at rest', 'resident MiB', 'of its own'],
+      rows.map(([name, { rss, own }]) => [name, mib(rss), mib(own)]),
+    ),
+  ];
+}
+
 function simulationLines(simulation: Results['simulation']): string[] {
   const spread = ({ median, min, max }: { median: number; min: number; max: number }) =>
     `${whole(median)} (${whole(min)} - ${whole(max)})`;

@@ -6,12 +6,12 @@ const mib = 1024 * 1024;
 
 type Measured = Pick<
   Results,
-  'signing' | 'dkg' | 'wallet' | 'events' | 'deliveries' | 'bare' | 'simulation' | 'memory'
+  'signing' | 'dkg' | 'wallet' | 'events' | 'deliveries' | 'bare' | 'simulation' | 'start' | 'memory'
 >;
 
 /** Those that this run has measured. */
 export function targetsOf(measured: Measured): Target[] {
-  const { signing, dkg, wallet, events, deliveries, bare, simulation, memory } = measured;
+  const { signing, dkg, wallet, events, deliveries, bare, simulation, start, memory } = measured;
   const targets: Target[] = [];
   const find = (scheme: string, inFlight: number) =>
     signing.find((phase) => phase.door === 'rest' && phase.scheme === scheme && phase.inFlight === inFlight);
@@ -32,7 +32,12 @@ export function targetsOf(measured: Measured): Target[] {
     });
   }
   rate('DKG, best phase', dkg.length === 0 ? undefined : Math.max(...dkg.map((phase) => phase.perSecond)), 100);
-  targets.push(...walletTargets(wallet, bare), ...eventTargets(events, deliveries), ...simulationTargets(simulation));
+  targets.push(
+    ...walletTargets(wallet, bare),
+    ...eventTargets(events, deliveries),
+    ...simulationTargets(simulation),
+    ...startTargets(start),
+  );
   const nodes = Object.entries(memory).filter(([name]) => name.startsWith('node-'));
   if (nodes.length > 0) {
     const largest = Math.max(...nodes.map(([, { rss }]) => rss)) / mib;
@@ -44,6 +49,16 @@ export function targetsOf(measured: Measured): Target[] {
     });
   }
   return targets;
+}
+
+/** Of the largest node, over a bare Node process. */
+function startTargets(start: Results['start']): Target[] {
+  const { memory = {}, bareNode } = start ?? {};
+  const nodes = Object.entries(memory).flatMap(([name, each]) => (name.startsWith('node-') ? [each] : []));
+  if (bareNode === undefined || nodes.length === 0) return [];
+  const over = Math.max(...nodes.map(({ rss }) => rss - bareNode.rss)) / mib;
+  const name = 'resident memory of a node at rest over a bare Node process';
+  return [{ name, aim: '15 MiB or less', got: `${over.toFixed(1)} MiB`, met: over <= 15 }];
 }
 
 /** Of one core, with the model of cryptography. */

@@ -1,10 +1,7 @@
-/** Listings and event queries as the arguments that list.lua and events.lua take. Pure. */
+/** Listings and event queries as the flat tokens that read-scripts.ts takes. Pure. */
 import type { EventQuery, ListQuery } from './contract.ts';
+import { listedIdsMax, readEventsMax } from './read-scripts.ts';
 
-/** Ids that one listing looks at. */
-const listedIdsMax = 2_000;
-/** Entries that one page of events looks at. */
-const readEventsMax = 1_000;
 const pageMax = 100;
 const indicesMax = 200;
 const typesMax = 100;
@@ -13,7 +10,7 @@ const typesMax = 100;
  * `createdAfterMs` is the first millisecond of the range and `createdBeforeMs` the first one behind it. `looksMax`: ids
  * to look at.
  */
-export function listArguments(query: ListQuery, looksMax = listedIdsMax) {
+export function listTokens(query: ListQuery, looksMax = listedIdsMax): string[] {
   const { indices, anyOf, order, limit, afterId, createdAfterMs, createdBeforeMs, withBalances } = query;
   checkLimit(limit, pageMax);
   if (indices.length === 0) throw new RangeError('a listing names at least one index');
@@ -22,17 +19,19 @@ export function listArguments(query: ListQuery, looksMax = listedIdsMax) {
   // One alternative is none, and is walked if it is the smallest.
   const all = new Set(anyOf?.length === 1 ? [...indices, ...anyOf] : indices);
   const any = anyOf === undefined || anyOf.length === 1 ? [] : anyOf;
-  return {
+  return [
     order,
-    pageMax: limit,
-    afterId: afterId === undefined || isOutside(query, afterId) ? '' : afterId,
-    fromTime: createdAfterMs === undefined ? '' : timeToken(createdAfterMs),
-    toTime: createdBeforeMs === undefined ? '' : timeToken(createdBeforeMs),
-    withBalances: withBalances === true ? 1 : 0,
-    looksMax,
-    all: [...all],
-    any,
-  };
+    String(limit),
+    afterId === undefined || isOutside(query, afterId) ? '' : afterId,
+    createdAfterMs === undefined ? '' : timeToken(createdAfterMs),
+    createdBeforeMs === undefined ? '' : timeToken(createdBeforeMs),
+    withBalances === true ? '1' : '0',
+    String(looksMax),
+    String(all.size),
+    ...all,
+    String(any.length),
+    ...any,
+  ];
 }
 
 /** What UUIDv7s of this millisecond begin with. */
@@ -50,21 +49,23 @@ function isOutside({ order, createdAfterMs, createdBeforeMs }: ListQuery, afterI
 }
 
 /** `limit` up to 1,000: the relay of webhooks reads more at once than a client may. */
-export function eventQueryArguments(query: EventQuery) {
+export function eventTokens(query: EventQuery): string[] {
   const { afterSequence, limit, types, resourceId, connectionIds, createdAfterMs, createdBeforeMs } = query;
   checkLimit(limit, readEventsMax);
   if (types.length > typesMax) throw new RangeError(`at most ${typesMax} types are asked for`);
   if (!Number.isSafeInteger(afterSequence) || afterSequence < 0) throw new RangeError('a sequence is a whole number');
-  return {
-    after: afterSequence,
-    pageMax: limit,
-    looksMax: readEventsMax,
-    resourceId: resourceId ?? '',
-    fromMs: createdAfterMs ?? '',
-    beforeMs: createdBeforeMs ?? '',
-    types,
-    connections: connectionIds,
-  };
+  return [
+    String(afterSequence),
+    String(limit),
+    String(readEventsMax),
+    resourceId ?? '',
+    createdAfterMs === undefined ? '' : String(createdAfterMs),
+    createdBeforeMs === undefined ? '' : String(createdBeforeMs),
+    String(types.length),
+    ...types,
+    String(connectionIds?.length ?? -1),
+    ...(connectionIds ?? []),
+  ];
 }
 
 function checkLimit(limit: number, max: number): void {

@@ -27,7 +27,7 @@ const entries = [
 ];
 
 /** Packages with files of their own beside the code: binaries, and the page of the API. */
-const unbundled = /^(sodium-native|secp256k1|classic-level|@fastify\/swagger(-ui)?)(\/|$)/;
+const unbundled = /^(secp256k1|@fastify\/swagger(-ui)?)(\/|$)/;
 
 /** Rooms whose packages are development dependencies: they are loaded from node_modules. */
 const unbundledRooms = /^(bench|examples|tools)\b/;
@@ -66,7 +66,7 @@ async function main(out) {
     logLevel: 'warning',
     // CommonJS packages require Node's own modules by `require`, which ES modules do not have.
     banner: {
-      js: "import{createRequire as __createRequire}from'node:module';const __chunk=import.meta.url,require=__createRequire(__chunk);",
+      js: "import{createRequire as __createRequire}from'node:module';const __chunk=import.meta.url,require=__createRequire(__chunk),__packages=require;",
     },
     plugins: [packages],
   });
@@ -84,6 +84,21 @@ async function main(out) {
   if (process.env.METAFILE) writeFileSync(process.env.METAFILE, JSON.stringify(metafile));
 }
 
+/**
+ * How a bundled package finds its binary: in its folder in node_modules, where the package's own loader looks too. That of
+ * sodium-native reads a dozen files to find it, so the usual place is tried first.
+ */
+const bindings = {
+  'sodium-native/binding.js': `
+    const { join, dirname } = require('node:path');
+    const folder = dirname(__packages.resolve('sodium-native/package.json'));
+    const binary = join(folder, 'prebuilds', process.platform + '-' + process.arch, 'sodium-native.node');
+    try { module.exports = __packages(binary); } catch { module.exports = __packages('sodium-native/binding.js'); }`,
+  'classic-level/binding.js': `
+    const { dirname } = require('node:path');
+    module.exports = require('node-gyp-build')(dirname(__packages.resolve('classic-level/package.json')));`,
+};
+
 /** How packages go into the bundles. */
 const packages = {
   name: 'packages',
@@ -97,8 +112,8 @@ const packages = {
       return undefined;
     });
     onLoad({ filter: /[/\\]node_modules[/\\].*\.[cm]?js$/ }, ({ path }) => {
-      const contents = readFileSync(path, 'utf8');
       const [, name, file] = /.*[/\\]node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)[/\\](.*)$/.exec(path);
+      const contents = bindings[`${name}/${file}`] ?? readFileSync(path, 'utf8');
       const folder = JSON.stringify(`../assets/${name}/${dirname(file)}`);
       const here =
         assets[name] && contents.includes('__dirname')

@@ -298,19 +298,6 @@ describe.each([
       expect(sent.map(({ trace }) => trace.correlationId)).toEqual(['c-go', 'mine']);
     });
 
-    it('take turns: one input each', async () => {
-      const sender = scripted((input) =>
-        input.kind === 'message' && input.message === 'go'
-          ? ['b/1', 'b/1', 'b/2', 'b/1', 'b/2'].map((to, index) => ({ kind: 'send', to, message: `${to} ${index}` }))
-          : undefined,
-      );
-      const receiver = scripted(() => undefined, { prefix: 'b' });
-      const { deliver, settle } = host({ behaviours: [sender.behaviour, receiver.behaviour] });
-      deliver(tell('go'));
-      await settle();
-      expect(texts(receiver.seen)).toEqual(['b/1 0', 'b/2 2', 'b/1 1', 'b/2 4', 'b/1 3']);
-    });
-
     it('keep the order of thousands that wait', async () => {
       const actor = scripted(() => undefined, { durableKey: () => 'k', mailboxMax: 5_000 });
       const { deliver, settle, loads, until } = host({ behaviours: [actor.behaviour] });

@@ -6,9 +6,8 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
-import type { ReadyLine } from '../../testing/up-process.ts';
 import { keptFolder } from '../cli/support/temporary.ts';
+import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { run } from '../testing/support/installed-package.ts';
 
 /** @redocly/openapi-core comes with the generator. TypeScript 5: the generator does not work with 7. */
@@ -21,14 +20,12 @@ for (const { severity, ruleId, message, location } of problems) console.log(seve
 `;
 
 const folder = keptFolder();
-let live: LiveProcess;
-let ready: ReadyLine;
+let cluster: SharedCluster;
 beforeAll(async () => {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'client', private: true, type: 'module' }));
   const installing = run(folder, 'npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...tools]);
-  live = await startLiveProcess();
-  ready = live.ready;
-  const document = await fetch(`${ready.http}/v1/openapi.json`);
+  cluster = await sharedCluster();
+  const document = await fetch(`${cluster.httpUrl}/v1/openapi.json`);
   writeFileSync(join(folder, 'openapi.json'), await document.text());
   writeFileSync(join(folder, 'lint.mjs'), lint);
   // Not named .ts here, where its types do not exist.
@@ -38,7 +35,7 @@ beforeAll(async () => {
   expect(exitCode, `${stdout}\n${stderr}`).toBe(0);
 }, 300_000);
 afterAll(async () => {
-  await live?.stop();
+  await cluster?.stop();
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
@@ -58,8 +55,9 @@ test('a generated client compiles strictly and makes a transfer', { timeout: 240
   expect(compiled).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   const { exitCode, stdout, stderr } = await run(folder, process.execPath, [
     'out/transfer.js',
-    ready.http,
-    ready.token,
+    cluster.httpUrl,
+    // A tenant of its own: its list of wallets is its own.
+    'svc_sk_test_generatedClient',
   ]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(JSON.parse(stdout)).toEqual({ status: 'completed', names: ['treasury'], amounts: ['0.25'] });

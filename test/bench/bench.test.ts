@@ -53,6 +53,8 @@ test('a tiny run through every door is correct, and leaves nothing behind', { ti
       expect.arrayContaining(['gateway', 'coordinator', 'node-1', 'redis', 'load']),
     );
   }
+  expect(results.start?.readyMs).toHaveLength(1);
+  expect(results.start?.memory['node-1']?.own).toBeGreaterThan(results.start!.bareNode!.own);
   expect(results.references?.noble).toHaveLength(2);
   expect(results.references?.webSocket[0]?.completed).toBeGreaterThan(0);
   expect(results.bare?.fastify[0]?.completed).toBeGreaterThan(0);

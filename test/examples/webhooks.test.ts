@@ -9,8 +9,8 @@ import { freePort } from '../../cli/up/ports.ts';
 import { signDelivery } from '../../delivery/deliveries/signatures.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
+import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 
 const source = fileURLToPath(new URL('../../examples/webhook-receiver.ts', import.meta.url));
@@ -25,7 +25,7 @@ function snippet(language: string): string {
 }
 
 describe('the example receiver', () => {
-  let cluster: TestCluster;
+  let cluster: SharedCluster;
   let receiver: ChildProcess | undefined;
   let said = '';
   let port: number;
@@ -33,7 +33,7 @@ describe('the example receiver', () => {
   let webhook: Made & { readonly secret: string };
 
   beforeAll(async () => {
-    cluster = await startCluster({ environment: { SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '100,200,400,800' } });
+    cluster = await sharedCluster();
     api = new RestClient(cluster.httpUrl, cluster.token);
     port = await freePort();
     webhook = await api.made('/v1/webhooks', { url: `http://127.0.0.1:${port}/hooks`, events: ['wallet.*'] });

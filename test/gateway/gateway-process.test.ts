@@ -25,7 +25,8 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../../proto/wire.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis } from '../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { healthyCluster, proof } from './support/fake-coordinator.ts';
 import { grpcCall } from './support/gateway.ts';
 
@@ -91,14 +92,14 @@ class HeldCoordinator {
   }
 }
 
-let redis: TestRedis;
+let redis: RedisDatabase;
 let coordinator: HeldCoordinator;
 let config: GatewayConfig;
 const credentialKeysDir = mkdtempSync(join(tmpdir(), 'signmesh-keys-'));
 writeFileSync(join(credentialKeysDir, '1.key'), '06'.repeat(32));
 const cleanUps: (() => unknown)[] = [];
 beforeAll(async () => {
-  redis = await startRedis();
+  redis = await openDatabase();
   coordinator = await new HeldCoordinator().start();
   config = {
     environment: 'sandbox',

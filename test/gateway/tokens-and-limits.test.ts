@@ -9,13 +9,14 @@ import { hashToken } from '../../gateway/auth/token-format.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
 import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
 import { openRedis } from '../../gateway/redis.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis } from '../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { auth, collectLog, errorDetails, grpcCall, testGateway, tokenKey } from './support/gateway.ts';
 
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
 });
 afterAll(async () => {

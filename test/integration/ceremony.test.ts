@@ -10,13 +10,13 @@ import { redisKeys } from '../../coordinator/store/layout.ts';
 import { encodeXpub } from '../../crypto/derivation.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { CallFailed, type SigningApi } from '../support/client.ts';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 
 const digest = Buffer.alloc(32, 0x17);
-let cluster: TestCluster;
+let cluster: SharedCluster;
 
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_NODES_WAIT_MS: '2000' } });
+  cluster = await sharedCluster();
 });
 afterAll(() => cluster?.stop());
 

@@ -7,19 +7,19 @@ import { networks, payments } from 'bitcoinjs-lib';
 import { computeAddress, keccak256, Transaction } from 'ethers';
 import { compactVerify, createRemoteJWKSet } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
 import { type Made, RestClient } from '../support/rest.ts';
+import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
 import { until } from '../support/until.ts';
 
 const evm = 'eip155:11155111';
 const bitcoin = 'bip122:000000000933ea01ad0ee984209779ba';
 const solana = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
 
-let cluster: TestCluster;
+let cluster: SharedCluster;
 let api: RestClient;
 let connectionId: string;
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_CHAIN_BLOCK_MS: '100' } });
+  cluster = await sharedCluster();
   api = new RestClient(cluster.httpUrl, cluster.token);
   connectionId = (
     await api.made('/v1/provider-connections', { provider: 'self_hosted', name: 'ours', credentials: {} })

@@ -8,11 +8,11 @@ import { type ProviderAdapter, ProviderUnavailable } from '../../providers/port/
 import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
 import { latencyMs } from '../../providers/simulated/latency.ts';
 import { dumpRedis } from '../gateway/support/redis-dump.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { providerConformance } from './conformance.ts';
 import { connection, fakeSigner, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
 
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 let adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
 const slept: number[] = [];
@@ -21,7 +21,7 @@ const sleep = async (ms: number): Promise<void> => {
 };
 
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
 });
 afterAll(async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, update } from '../../store/changes.ts';
 import type { ListQuery } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { startRedis } from '../support/redis.ts';
 import {
   done,
   newTenant,
@@ -19,7 +20,8 @@ let under: StoreUnderTest;
 let store: RedisTenantStore;
 
 beforeAll(async () => {
-  under = await startStore();
+  // It counts the commands of the whole server.
+  under = await startStore(await startRedis());
   store = await under.open();
 });
 afterAll(() => under.stop());

@@ -47,6 +47,7 @@ export class TestCluster {
   readonly #connections: GrpcApi[] = [];
   #up: UpProcess | undefined;
   #ready: ReadyLine | undefined;
+  #isOurs = true;
   /** What earlier starts of `up` said. */
   #said = '';
 
@@ -55,6 +56,14 @@ export class TestCluster {
     this.nodeIds = Array.from({ length: nodes }, (_, index) => index + 1);
     this.roles = ['redis', 'coordinator', ...this.nodeIds.map((id) => `node-${id}` as const), 'gateway', 'worker'];
     this.#environment = { SIGNMESH_RATE_LIMIT: 'off', SIGNMESH_NODES: String(nodes), ...settings };
+  }
+
+  /** One that another process started and ends; `stop` closes connections alone. */
+  static attach(place: Place, ready: ReadyLine): TestCluster {
+    const cluster = new TestCluster(place, {});
+    cluster.#ready = ready;
+    cluster.#isOurs = false;
+    return cluster;
   }
 
   get dataDir(): string {
@@ -101,6 +110,7 @@ export class TestCluster {
   /** Ends what this cluster started, and removes its data. Repeatable; for `afterAll`. */
   async stop(): Promise<void> {
     for (const connection of this.#connections.splice(0)) connection.close();
+    if (!this.#isOurs) return;
     for (const child of this.#others.splice(0)) child.kill('SIGKILL');
     // A stopped (SIGSTOP) process could not follow a polite request.
     for (const role of this.roles) this.signal(role, 'SIGCONT');

@@ -21,7 +21,7 @@ import { restApp } from '../../api/support/app.ts';
 import type { LogLine } from '../../gateway/support/gateway.ts';
 import { dumpRedis } from '../../gateway/support/redis-dump.ts';
 import { fakeSigner } from '../../providers/self-hosted/support.ts';
-import { startRedis } from '../../support/redis.ts';
+import { openDatabase } from '../../support/redis-database.ts';
 
 export interface Reply {
   readonly status: number;
@@ -59,7 +59,7 @@ export interface CallerOptions {
 }
 
 export async function startWorld(environment: ClusterEnvironment = 'sandbox'): Promise<World> {
-  const server = await startRedis();
+  const server = await openDatabase();
   const redis = new Redis(server.url);
   const keyDirectory = mkdtempSync(join(tmpdir(), 'signmesh-keys-'));
   addKey(keyDirectory, 1);

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { heartbeatKey } from '../../../delivery/deliveries/keys.ts';
+import { startRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
@@ -13,7 +14,8 @@ let target: Receiver;
 const children: ChildProcess[] = [];
 
 beforeEach(async () => {
-  service = await startService();
+  // One test makes Redis hang.
+  service = await startService(await startRedis());
   target = await startReceiver();
 });
 afterEach(async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { identityFromSeed } from '../../../actors/live/handshake-crypto.ts';
 import type { GatewayConfig } from '../../../gateway/config.ts';
 import { runGateway } from '../../../gateway/main.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { RestClient } from '../../support/rest.ts';
 import { until } from '../../support/until.ts';
 import { type Reader, read } from './sse.ts';
@@ -14,12 +14,12 @@ import { type Reader, read } from './sse.ts';
 const token = 'svc_sk_test_bannertoken01';
 const seed = (byte: number) => new Uint8Array(32).fill(byte);
 const keys = mkdtempSync(join(tmpdir(), 'signmesh-keys-'));
-let redis: TestRedis;
+let redis: RedisDatabase;
 let config: GatewayConfig;
 
 beforeAll(async () => {
   writeFileSync(join(keys, '1.key'), '06'.repeat(32));
-  redis = await startRedis();
+  redis = await openDatabase();
   config = {
     environment: 'sandbox',
     httpHost: '127.0.0.1',

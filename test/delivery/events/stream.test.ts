@@ -4,12 +4,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemRandom } from '../../../actors/live/ports.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
 import { type EventPage, StoreUnavailable } from '../../../store/contract.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { startRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { until } from '../../support/until.ts';
 import { type Door, type DoorOptions, newEvent, openDoor, write } from './door.ts';
 import { ask, Reader, read } from './sse.ts';
 
-let redis: TestRedis;
+let redis: RedisDatabase;
 const doors: Door[] = [];
 const readers: Reader[] = [];
 let tenant: string;
@@ -17,7 +18,7 @@ let token: string;
 let tenants = 0;
 
 beforeAll(async () => {
-  redis = await startRedis();
+  redis = await openDatabase();
 });
 beforeEach(() => {
   tenants += 1;

@@ -22,7 +22,7 @@ import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { ProviderUnavailable } from '../../../providers/port/port.ts';
 import type { ClusterSigner, Curve } from '../../../providers/self-hosted/cluster-signer.ts';
 import { unheededOrders } from '../../support/orders.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { until } from '../../support/until.ts';
 import { FakeControl, FakeSessions } from '../sandbox/support/fake-control.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
@@ -78,7 +78,7 @@ export interface WalletService {
   readonly http: FastifyInstance;
   readonly api: WalletApi;
   readonly redis: Redis;
-  readonly redisServer: TestRedis;
+  readonly redisServer: RedisDatabase;
   readonly tokens: MemoryTokens;
   readonly signer: LocalSigner;
   readonly lines: readonly LogLine[];
@@ -117,7 +117,7 @@ export interface WalletServiceOptions {
 export const walletToken = 'svc_sk_test_walletServiceToken';
 
 interface Shared {
-  readonly redisServer: TestRedis;
+  readonly redisServer: RedisDatabase;
   readonly folder: string;
   readonly tokens: MemoryTokens;
   readonly signer: LocalSigner;
@@ -128,7 +128,7 @@ export async function startWalletService(options: WalletServiceOptions = {}): Pr
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-wallets-'));
   mkdirSync(join(folder, 'keys'));
   writeFileSync(join(folder, 'keys', '1.key'), `${randomBytes(32).toString('hex')}\n`);
-  const redisServer = await startRedis();
+  const redisServer = await openDatabase();
   const shared = { redisServer, folder, tokens: new MemoryTokens(), signer: new LocalSigner(), clock: { offsetMs: 0 } };
   const service = await build(options, shared, true);
   return service;

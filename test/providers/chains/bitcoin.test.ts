@@ -13,14 +13,14 @@ import {
   signedBitcoin,
   unsignedBitcoin,
 } from '../../../providers/chains/bitcoin-transaction.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { startMs, testnet } from './support.ts';
 
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 let chain: BitcoinChain;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
 });
 afterAll(async () => {

@@ -6,15 +6,15 @@ import { ChainUnavailable } from '../../../providers/chains/chain.ts';
 import { EvmChain, queuedMaxMs } from '../../../providers/chains/evm.ts';
 import { maxFeePerGas } from '../../../providers/chains/evm-transaction.ts';
 import { toDigits } from '../../../providers/chains/lua-units.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { coinFee, evmKey, evmRaw, sepolia, startMs, tokenFee, usdc, usdcCall } from './support.ts';
 
 const ether = 10n ** 18n;
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 let chain: EvmChain;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
 });
 afterAll(async () => {

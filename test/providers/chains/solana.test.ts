@@ -6,14 +6,14 @@ import { sha512 } from '../../../crypto/hashing.ts';
 import { solanaAddress } from '../../../networks/addresses.ts';
 import { SolanaChain } from '../../../providers/chains/solana.ts';
 import { signatureFee, signedSolana, solanaMessage } from '../../../providers/chains/solana-transaction.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { devnet, startMs } from './support.ts';
 
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 let chain: SolanaChain;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
 });
 afterAll(async () => {

@@ -3,12 +3,12 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { depthOf, nextBlockMs } from '../../../providers/chains/block-time.ts';
 import { luaUnits, toDigits } from '../../../providers/chains/lua-units.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
 });
 afterAll(async () => {

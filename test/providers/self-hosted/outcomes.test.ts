@@ -13,7 +13,7 @@ import { magicAmounts } from '../../../providers/port/magic.ts';
 import { type Progress, ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
 import type { Submission } from '../../../providers/self-hosted/progress.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import {
   devnet,
   type FakeSigner,
@@ -26,13 +26,13 @@ import {
   testnet,
 } from './support.ts';
 
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 let chains: Chains;
 let signer: FakeSigner;
 let adapter: SelfHostedAdapter;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
 });
 afterAll(async () => {

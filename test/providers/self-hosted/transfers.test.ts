@@ -17,7 +17,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import type { NetworkId } from '../../../networks/networks.ts';
 import { type Chains, openChains } from '../../../providers/chains/chains.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import {
   connection,
   devnet,
@@ -31,13 +31,13 @@ import {
   testnet,
 } from './support.ts';
 
-let server: TestRedis;
+let server: RedisDatabase;
 let redis: Redis;
 let chains: Chains;
 let signer: FakeSigner;
 let adapter: SelfHostedAdapter;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await openDatabase();
   redis = new Redis(server.url);
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-/** A tenant store on a Redis of its own, and a small kind of record to fill it with. */
+/** A tenant store on real Redis, and a small kind of record to fill it with. */
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import type { Clock } from '../../../actors/contract.ts';
@@ -15,7 +15,7 @@ import type {
   Versioned,
 } from '../../../store/contract.ts';
 import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
-import { startRedis } from '../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { until } from '../../support/until.ts';
 
 export interface Thing extends Versioned {
@@ -33,19 +33,18 @@ export const thingType: RecordType<Thing> = {
 export interface StoreUnderTest {
   /** For looking at what lies in Redis. */
   readonly redis: Redis;
-  readonly port: number;
   /** A connection as the gateway makes it. */
   connect(): Promise<Redis>;
   /** A store with a connection of its own. */
   open(clock?: Clock): Promise<RedisTenantStore>;
-  killRedis(): Promise<void>;
   /** All that Redis has of a tenant. */
   contents(tenant: string): Promise<ReadonlyMap<string, unknown>>;
   stop(): Promise<void>;
 }
 
-export async function startStore(): Promise<StoreUnderTest> {
-  const server = await startRedis();
+/** `database`: one that the test brings, and that `stop` stops. */
+export async function startStore(database?: RedisDatabase): Promise<StoreUnderTest> {
+  const server = database ?? (await openDatabase());
   const redis = new Redis(server.url, { retryStrategy: () => 50 });
   redis.on('error', () => undefined);
   const connections: Redis[] = [redis];
@@ -57,10 +56,8 @@ export async function startStore(): Promise<StoreUnderTest> {
   };
   return {
     redis,
-    port: server.port,
     connect,
     open: async (clock) => new RedisTenantStore(await connect(), clock),
-    killRedis: () => server.stop(),
     contents: async (tenant) => {
       const keys = (await redis.keys(`sm:{t:${tenant}}:*`)).sort();
       const values = await Promise.all(keys.map((key) => stored(redis, key)));

@@ -8,7 +8,6 @@ import type { Clock } from '../../../../actors/contract.ts';
 import { silentLog } from '../../../../actors/live/ports.ts';
 import { HookStore } from '../../../../delivery/deliveries/hook-store.ts';
 import { type DeliveryRecord, deliveryIndex, deliveryType } from '../../../../delivery/deliveries/record.ts';
-import { relayDefaults } from '../../../../delivery/deliveries/relay.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../../delivery/webhooks/record.ts';
 import type { WorkerConfig } from '../../../../gateway/config.ts';
 import { openRedis } from '../../../../gateway/redis.ts';
@@ -19,7 +18,7 @@ import type { NewEvent } from '../../../../store/contract.ts';
 import { RedisTenantStore } from '../../../../store/redis-tenant-store.ts';
 import { answerSeal } from '../../../../store/secrets/answer-seal.ts';
 import { fileKeyRing } from '../../../../store/secrets/key-ring.ts';
-import { startRedis, type TestRedis } from '../../../support/redis.ts';
+import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import { until } from '../../../support/until.ts';
 
 export const scheduleMs = [100, 200, 400];
@@ -39,11 +38,11 @@ export class HookService {
   readonly store: RedisTenantStore;
   readonly hooks: HookStore;
   readonly config: WorkerConfig;
-  readonly #server: TestRedis;
+  readonly #server: RedisDatabase;
   readonly #directory: string;
   readonly #workers: RunningWorker[] = [];
 
-  constructor(server: TestRedis, directory: string) {
+  constructor(server: RedisDatabase, directory: string) {
     this.#server = server;
     this.#directory = directory;
     this.redis = openRedis(server.url, silentLog);
@@ -69,6 +68,7 @@ export class HookService {
   }
 
   async register(tenant: string, { url, events = ['*'] }: NewHook, nowMs = Date.now()): Promise<Hook> {
+    await this.hooks.nameTenant(tenant, Date.now());
     const id = newId('whk', nowMs, randomBytes);
     const secret = newSecret();
     const record: WebhookRecord = {
@@ -151,9 +151,7 @@ export class HookService {
   async begun(tenant: string, webhookId: string): Promise<void> {
     await until(
       async () =>
-        (await this.hooks.look(tenant, relayDefaults, Date.now())).webhooks.some(
-          ({ id, cursor }) => id === webhookId && cursor !== undefined,
-        ),
+        (await this.hooks.look(tenant)).webhooks.some(({ id, cursor }) => id === webhookId && cursor !== undefined),
       'a cursor',
     );
   }
@@ -166,8 +164,8 @@ export class HookService {
   }
 }
 
-export async function startService(redis?: TestRedis): Promise<HookService> {
-  const server = redis ?? (await startRedis());
+export async function startService(redis?: RedisDatabase): Promise<HookService> {
+  const server = redis ?? (await openDatabase());
   const directory = mkdtempSync(join(tmpdir(), 'signmesh-hooks-'));
   writeFileSync(join(directory, '1.key'), randomBytes(32).toString('hex'));
   const service = new HookService(server, directory);

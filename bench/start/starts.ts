@@ -1,0 +1,89 @@
+/**
+ * What a start costs: `signmesh up` again and again in one data directory, as a person starts it for the second time, and the
+ * memory of its processes at rest beside that of a bare Node process.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../../cli/up/ports.ts';
+import { UpProcess } from '../../testing/up-process.ts';
+import { cpuSeconds, type Memory, memory, type Pids } from '../processes.ts';
+
+export interface StartRates {
+  /** From the command to its ready line, one a start; the first start of the directory is not among them. */
+  readonly readyMs: readonly number[];
+  /** Of all processes of the cluster until then, one a start. */
+  readonly cpuSeconds: readonly number[];
+  /** At rest after the last start, by role. */
+  readonly memory: Readonly<Record<string, Memory>>;
+  /** Of a Node process that has loaded nothing. */
+  readonly bareNode: Memory | undefined;
+}
+
+/** A process is at rest when it has used no hundredth of a second of CPU for so long. */
+const restMs = 1000;
+const restWithinMs = 30_000;
+
+export async function startRates(times: number, say: (line: string) => void): Promise<StartRates> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-bench-start-'));
+  const readyMs: number[] = [];
+  const cpu: number[] = [];
+  let atRest: Readonly<Record<string, Memory>> = {};
+  try {
+    for (let time = 0; time <= times; time += 1) {
+      const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
+      const coordinatorPort = String(await freePort());
+      const beganMs = performance.now();
+      const up = new UpProcess(place, { environment: { SIGNMESH_COORDINATOR_PORT: coordinatorPort } });
+      const { pids } = await up.ready();
+      const tookMs = performance.now() - beganMs;
+      const used = Object.values(cpuSeconds(pids)).reduce((sum, seconds) => sum + seconds, 0);
+      if (time > 0) {
+        readyMs.push(tookMs);
+        cpu.push(used);
+        say(`bench: start ${time} of ${times}: ready in ${Math.round(tookMs)} ms, ${used.toFixed(2)} s of CPU`);
+      }
+      if (time === times) {
+        await whenNodesRest(pids);
+        atRest = memory(pids);
+      }
+      up.child.kill('SIGTERM');
+      await up.exited;
+    }
+    return { readyMs, cpuSeconds: cpu, memory: atRest, bareNode: await bareNode() };
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** After a start the nodes deal nonces ahead. */
+async function whenNodesRest(pids: Pids): Promise<void> {
+  const nodes = Object.fromEntries(Object.entries(pids).filter(([name]) => name.startsWith('node-')));
+  const read = () => JSON.stringify(cpuSeconds(nodes));
+  const untilMs = performance.now() + restWithinMs;
+  for (let last = ''; last !== read() && performance.now() < untilMs; ) {
+    last = read();
+    await pause(restMs);
+  }
+}
+
+async function bareNode(): Promise<Memory | undefined> {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e9); console.log("up")'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    await once(child.stdout, 'data');
+    await pause(restMs);
+    return memory({ bare: child.pid! }).bare;
+  } finally {
+    child.kill();
+    await once(child, 'exit');
+  }
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+}
