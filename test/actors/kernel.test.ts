@@ -1,6 +1,9 @@
 /** The laws of the kernel, over both of its hosts: the live runtime, and a simulated process. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { noTrace } from '../../actors/contract.ts';
+import type { Cell, Timer } from '../../actors/kernel/cell.ts';
+import type { PendingLoad, PendingWrite } from '../../actors/kernel/host.ts';
+import { Kernel } from '../../actors/kernel/kernel.ts';
 import {
   type Host,
   type HostOptions,
@@ -10,6 +13,7 @@ import {
   simulatedHost,
   tell,
   texts,
+  type Write,
 } from './support/kernel-hosts.ts';
 
 describe.each([
@@ -518,4 +522,50 @@ describe.each([
       expect(actor.seen.map(({ state }) => state)).toEqual(['new', 'used', 'again']);
     });
   });
+});
+
+it('an ended kernel does nothing, whatever its host still reports', () => {
+  const ready: Cell<string, Write, string>[] = [];
+  const writes: PendingWrite<string, Write, string>[] = [];
+  const loads: PendingLoad<string, Write, string>[] = [];
+  const timers: Timer<string, Write, string>[] = [];
+  const sent: string[] = [];
+  const actor = scripted((input) => [
+    { kind: 'send', to: 'far', message: input.kind },
+    ...(texts([{ input }])[0] === 'write'
+      ? [persist]
+      : ([
+          { kind: 'load', key: 'x' },
+          { kind: 'startTimer', name: 't', afterMs: 1 },
+        ] as const)),
+  ]);
+  const kernel = new Kernel<string, Write, string>(
+    {
+      nowMs: () => 0,
+      random: (length) => new Uint8Array(length),
+      ready: (cell) => ready.push(cell),
+      write: (pending) => writes.push(pending),
+      load: (pending) => loads.push(pending),
+      startTimer: (timer) => timers.push(timer),
+      cancelTimer: () => undefined,
+      send: ({ message }) => void sent.push(message),
+      emit: () => undefined,
+      describe: () => '',
+      threw: (_address, error) => {
+        throw error;
+      },
+      deadLetter: () => undefined,
+      stepped: undefined,
+    },
+    [actor.behaviour],
+  );
+  for (const message of ['ask', 'write', 'never']) kernel.deliver(tell(message), true);
+  while (ready.length > 0) kernel.turn(ready.shift()!);
+  expect([sent, writes.length, loads.length, timers.length]).toEqual([['message'], 1, 1, 1]);
+  kernel.end();
+  kernel.written(writes[0]!, { kind: 'written' });
+  kernel.found(loads[0]!, { record: 'X' });
+  kernel.fired(timers[0]!);
+  expect(kernel.deliver(tell('late'))).toBe('noRoute');
+  expect([sent, ready, texts(actor.seen)]).toEqual([['message'], [], ['ask', 'write']]);
 });
