@@ -1,5 +1,5 @@
 /**
- * Addresses as paths: which behaviour serves one, which link leads to one, and who may speak for whom. Pure; the
+ * Addresses as paths: which behaviour serves one, which link leads to one, and which senders a link may carry. Pure; the
  * kernel and the links use it, so that a message finds the same actor in either world.
  */
 import type { Address } from './contract.ts';

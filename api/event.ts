@@ -1,4 +1,4 @@
-/** Making events: what every module says of its changes, in one shape (decisions 2.5). */
+/** Builds events: every module reports its changes in one shape (docs/wallet-api.md, Events). */
 import type { ProviderKind } from '../providers/port/kinds.ts';
 import type { NewEvent, Versioned } from '../store/contract.ts';
 import type { RequestContext } from './route.ts';
@@ -18,7 +18,7 @@ export interface EventAbout {
   readonly correlationId?: string;
 }
 
-/** What an event needs of the request, or of whoever stands in for one. */
+/** What an event needs of its request, or of background work in its place. */
 export type Reporter = Pick<RequestContext, 'newId' | 'nowMs' | 'requestId'>;
 
 export function eventOf(context: Reporter, about: EventAbout): NewEvent {

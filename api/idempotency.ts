@@ -1,6 +1,6 @@
 /**
  * Idempotent requests: one key, one effect, and every answer is that effect's. A key belongs to a tenant, a method and a
- * path; to another caller of the tenant it is refused, so that nobody is answered for somebody else's request. It is
+ * path; to another caller of the tenant it is refused, so that no caller gets the answer to another's request. It is
  * taken up in the store before the handler runs, and the answer is committed in one step with the effect; so after a
  * crash at any point the repeat either finds the answer or runs the request for the first time.
  *
@@ -69,7 +69,7 @@ export interface HashedRequest {
   readonly keyField: string | undefined;
 }
 
-/** @param hashKey secret: bodies may hold credentials, which nobody shall guess from what the store keeps. */
+/** @param hashKey secret: bodies may hold credentials, which must not be guessable from the stored hash. */
 export function hashRequest(request: HashedRequest, hashKey: Uint8Array): RequestHashes {
   const { tenant, caller, method, path, params, key, query, keyField } = request;
   const who = [caller.actor, caller.connectionIds === undefined ? null : [...caller.connectionIds].sort()];

@@ -1,6 +1,6 @@
 /**
  * Request bodies: bytes to a JSON object, or a 400 that says what is wrong. Prototype keys need no care of their own:
- * JSON.parse makes plain own properties of them, and nobody copies bodies into other objects.
+ * JSON.parse makes plain own properties of them, and no code copies bodies into other objects.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '@bufbuild/protobuf';

@@ -17,7 +17,7 @@ export interface Principal {
 
 /**
  * Who acted, as approvals and intents name them: the id of the first token of the line, or the tenant for a token that
- * nobody issued. A rotation makes no second person: whoever rotates has neither a second vote nor loses the first.
+ * was never issued. Rotating a token keeps its owner's single vote.
  */
 export function actorOf({ actorId, tenant }: Principal): string {
   return actorId === '' ? `tenant:${tenant}` : actorId;

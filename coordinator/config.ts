@@ -14,7 +14,7 @@ export interface SessionConfig {
   readonly resumeKey: Uint8Array;
   readonly roster: Roster;
   readonly lifetimes: Lifetimes;
-  /** How long a call waits for nodes that are away. */
+  /** How long a call waits for unreachable nodes. */
   readonly nodesWaitMs: number;
   /** After this a node that was asked and is silent is replaced. */
   readonly partialTimeoutMs: number;

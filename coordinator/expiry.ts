@@ -1,6 +1,5 @@
 /**
- * The actor "expiry": sees to it that a session whose lifetime is over says so, also when nobody calls it any more. So
- * its event is written, and whoever follows events learns of its end.
+ * The actor "expiry": expires overdue sessions that receive no calls, so that their events are written.
  *
  * Told to look, it asks the store for overdue sessions and tells each to end; the session's own actor decides, and
  * writes. The store names a session until its end is durable: what a crash or a full mailbox loses is told again at the

@@ -200,7 +200,7 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
 
   function toSession(field: string, sessionId: string, address: (id: string) => Address): CoordinatorEffect {
     if (sessionId === '') return refuse(call.fault ?? answer('INVALID_REQUEST', `${field} is missing`));
-    // Nobody but the wallet service has a part in the making of a wallet's key.
+    // Only the wallet service may take part in making a wallet's key.
     const hidden = isWalletKey(sessionId) && !call.walletService;
     if (hidden || !sessionIdPattern.test(sessionId)) return refuse(call.fault ?? answer('SESSION_NOT_FOUND'));
     return handOver(address(sessionId), false);
@@ -227,7 +227,7 @@ function closeKey(facts: CallFacts, { request, deletionMacs }: Call): Coordinato
   return { kind: 'send', to: closingAddress(facts.tenant, keyId, revokeOnly), message };
 }
 
-/** A sandbox's gateway asks about a session of the tenant, whoever began it. */
+/** A sandbox's gateway asks about a session of the tenant, begun by any client. */
 function lookInto(facts: CallFacts, { method, request }: Call): CoordinatorEffect {
   const { tenant } = facts;
   try {

@@ -133,7 +133,7 @@ export async function runCoordinator(
     },
   };
 
-  /** The system first, so that what became durable is still told; the store last, when nobody writes any more. */
+  /** The system first, so that answers of durable changes still leave; the store last, when all writes are done. */
   async function shutDown(): Promise<void> {
     clearInterval(sweeping);
     await system.stop();
@@ -154,7 +154,7 @@ function wireOnly(links: Transport<WireMessage>, log: Logger): Transport<Coordin
   };
 }
 
-/** Who says what kind of thing to whom; never what is in it. */
+/** Sender, receiver and kind of a message; never its content. */
 function logFrame(log: Logger, { from, to, message }: Envelope<WireMessage>): void {
   if (!log.isLevelEnabled('debug')) return;
   const { session, attempt, body } = message;

@@ -92,7 +92,7 @@ export type LocalMessage =
   | { readonly kind: 'previewCall'; readonly call: PreviewCall }
   /** A closed key to a session of it: end. With `clientsOnly`, a wallet that became stricter: end if a client began you. */
   | { readonly kind: 'revoke'; readonly clientsOnly: boolean }
-  /** To whoever looks for sessions past their lifetime: look. */
+  /** Starts a scan for expired sessions. */
   | { readonly kind: 'sweep' }
   /** To a session past its lifetime: end. */
   | { readonly kind: 'expire' }

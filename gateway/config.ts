@@ -36,7 +36,7 @@ export interface GatewayConfig {
   readonly intentConcurrency?: number;
   /** false: calls are not counted (load tests). */
   readonly rateLimit: RateLimitConfig | false;
-  /** Sandbox only: test tokens that nobody issued open a tenant of their own. */
+  /** Sandbox only: test tokens that were never issued open a tenant of their own. */
   readonly acceptAnyTestToken: boolean;
   /** Sandbox only: a fixed token of a fixed tenant, with every scope. Secret. */
   readonly bannerToken?: { readonly token: string; readonly tenant: string };
@@ -46,7 +46,7 @@ export interface GatewayConfig {
   readonly approverToken?: string;
   /** Sandbox only: DKG sessions of the banner's tenant whose keys have one scheme from the start. */
   readonly readyMadeKeys?: ReadyMadeKeys;
-  /** Sandbox only: whoever runs the cluster's processes. Without it what needs them answers 503. */
+  /** Sandbox only: the process supervisor. Without it, operations that need it answer 503. */
   readonly sandboxControl?: SandboxControl;
   /** A line in the log for every request, at level info. */
   readonly accessLog: boolean;

@@ -1,5 +1,5 @@
 /**
- * The gateway's connection to Redis. Commands fail at once while it is away, instead of waiting in a queue: those who use
+ * The gateway's connection to Redis. Commands fail at once while it is unreachable, instead of waiting in a queue: those who use
  * it know what to do without (tokens from the cache, limits off).
  */
 import { Redis } from 'ioredis';
@@ -18,9 +18,9 @@ export function openRedis(url: string, log: Log): Redis {
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(reconnectMaxMs, 50 * 2 ** Math.min(attempt, 10)),
   });
-  // Its watch says once why it is away (actors/live/redis-watch.ts); here it is said every time.
+  // Its watch logs the reason once (actors/live/redis-watch.ts); here it is logged every time.
   redis.on('error', (error: NodeJS.ErrnoException) =>
-    log.debug({ reason: error.code ?? error.message }, 'Redis is away'),
+    log.debug({ reason: error.code ?? error.message }, 'Redis is unreachable'),
   );
   return redis;
 }

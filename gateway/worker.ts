@@ -1,6 +1,6 @@
 /**
  * A worker process: delivers webhooks. Any number of them run over one Redis; each relays what is to be delivered into
- * BullMQ and makes deliveries out of it. It listens nowhere and holds nothing that another could not go on with.
+ * BullMQ and makes deliveries out of it. It has no port, and another worker can continue all its work.
  */
 
 import { hostname } from 'node:os';
@@ -113,7 +113,7 @@ async function reachable(redis: Redis): Promise<void> {
   );
 }
 
-/** Messages may be lost: the relay's sweep finds what nobody was woken for. */
+/** Messages may be lost: the relay's sweep finds what no wake-up announced. */
 function followWakes(redis: Redis, wake: (tenant: string) => void): () => void {
   redis.on('pmessage', (_pattern: string, channel: string) => wake(channel.slice(wakePrefix.length)));
   redis.psubscribe(`${wakePrefix}*`).catch(() => undefined);

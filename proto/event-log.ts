@@ -1,14 +1,11 @@
 /**
- * The event log of a tenant: one stream, two writers (the gateway's tenant store, the coordinator's session store). What
- * both must agree on is here: the keys, the tokens of an event, and the one way to append it, as a piece of Lua. Whoever
- * changes something that has an event puts this piece into the script that makes the change. So change, event and
+ * The event log of a tenant: one stream, two writers (the gateway's tenant store, the coordinator's session store). Both share this file: the keys, the tokens of an event, and the Lua code that appends it. A script that changes something includes that code. So change, event and
  * sequence are one step, and the sequence has no gaps, with any writer.
  *
- * What is kept: the last 1,000,000 events of a tenant and those of the last 30 days before its newest one, whichever is
+ * The log retains the last 1,000,000 events of a tenant and those of the last 30 days before its newest one, whichever is
  * less; trimmed by the way, a bounded number at a time. Time is counted from the events themselves: clocks differ.
  *
- * Who follows events (the relay of webhooks, streams to clients) is woken through a channel of the tenant. That is for
- * speed alone: a message may be lost, the event is in the log.
+ * A channel of the tenant wakes followers (the relay of webhooks, streams to clients). It only saves time: when a message is lost, the event is still in the log.
  */
 
 /** What all Redis keys of a tenant begin with; ends in a colon. Its hash tag puts them in one slot. */

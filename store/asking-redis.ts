@@ -6,7 +6,7 @@ import { StoreUnavailable } from './contract.ts';
 /** A command that Redis does not understand is our own bug, and no trouble of Redis. */
 const ourMistake = /^(ERR|WRONGTYPE|CROSSSLOT)/;
 
-/** Throws StoreUnavailable whenever Redis is away, too slow, loading, full or read-only. */
+/** Throws StoreUnavailable whenever Redis is unreachable, too slow, loading, full or read-only. */
 export async function asking<T>(reply: Promise<T>): Promise<T> {
   try {
     return await reply;

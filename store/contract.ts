@@ -63,7 +63,7 @@ export type Guard =
       readonly min: bigint;
       readonly max: bigint | undefined;
     }
-  /** Nobody has claimed this name yet; the change claims it (for `keepMs`, or for ever). */
+  /** The name is not claimed yet; the change claims it (for `keepMs`, or for ever). */
   | { readonly kind: 'claim'; readonly name: string; readonly keepMs?: number };
 
 /**
@@ -115,7 +115,7 @@ export interface Change {
   readonly removals?: readonly { readonly type: RecordType<Versioned>; readonly before: Versioned }[];
   readonly events?: readonly NewEvent[];
   readonly due?: readonly DueEntry[];
-  /** Keys of wallets that sign nothing any more from this change on, for good: the coordinator sees to that. */
+  /** Keys of wallets that sign nothing from this change on, for good: the coordinator enforces that. */
   readonly closesKeys?: readonly string[];
 }
 
@@ -224,7 +224,7 @@ export interface EventPage {
 }
 
 export type IdempotencyStart =
-  /** This request runs now. `seed` and `startedMs` are those of the first attempt, whoever made it: ids made from them repeat. */
+  /** This request runs now. `seed` and `startedMs` are those of the first attempt, by any gateway: ids made from them repeat. */
   | { readonly kind: 'run'; readonly owner: string; readonly seed: Uint8Array; readonly startedMs: number }
   /** `balances`: those of the wallet that the answer shows, as its change has left them. */
   | { readonly kind: 'answered'; readonly answer: string; readonly balances: Balances | undefined }

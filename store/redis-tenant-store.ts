@@ -77,7 +77,7 @@ export class RedisTenantStore implements TenantStore {
   readonly #random: RandomBytes;
   readonly #dueTenants: DueTenants;
 
-  /** Defines its scripts as commands of `redis`, a connection that fails at once while Redis is away. */
+  /** Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable. */
   constructor(redis: Redis, clock: Clock = systemClock, random: RandomBytes = systemRandom) {
     for (const [name, lua] of Object.entries(scripts)) redis.defineCommand(name, { numberOfKeys: 1, lua });
     this.#redis = redis;

@@ -11,7 +11,7 @@ export const beginScript = `
 local known = redis.call('HMGET', KEYS[1], 'b', 's', 't', 'l', 'a', 'f', 'w')
 local ends = string.format('%.0f', ARGV[2] + ARGV[3])
 if known[6] then redis.call('HDEL', KEYS[1], 'f') end
--- A key that was set free takes any body; with the same one the attempt goes on with its seed.
+-- A key that was set free takes any body; with the same one the attempt continues with its seed.
 if not known[1] or (known[6] and known[1] ~= ARGV[1]) then
   redis.call('HSET', KEYS[1], 'b', ARGV[1], 'o', ARGV[4], 's', ARGV[5], 't', ARGV[2], 'l', ends)
   redis.call('PEXPIRE', KEYS[1], ARGV[6])
@@ -36,7 +36,7 @@ if ARGV[2] == '1' then
   redis.call('HSET', KEYS[1], 'a', ARGV[3])
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
 else
-  -- Free, and of nobody: a change of the earlier owner that is still under way is refused.
+  -- Free, without an owner: a change of the earlier owner that is still under way is refused.
   redis.call('HSET', KEYS[1], 'o', '', 'l', '0', 'f', '1')
 end
 return 1

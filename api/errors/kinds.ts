@@ -1,6 +1,6 @@
 /**
  * The registry of transport errors: one line a kind, with what each door answers for it. REST bodies carry `code`
- * (spec.md section 7.1), gRPC carries `reason` in google.rpc.ErrorInfo. docs/http-and-grpc.md quotes this table.
+ * (docs/wallet-api.md), gRPC carries `reason` in google.rpc.ErrorInfo. docs/http-and-grpc.md quotes this table.
  */
 import { status } from '@grpc/grpc-js';
 

@@ -31,7 +31,7 @@ export function strictestOf(decisions: readonly PolicyDecision[]): PolicyDecisio
     trace: decisions.flatMap(({ policy, trace }, index) =>
       trace
         // What stands in no policy stands in every trace: once is enough.
-        .filter(({ rule }) => index === 0 || !isNobodys(rule))
+        .filter(({ rule }) => index === 0 || !isImplicit(rule))
         .map((line) => ({ ...line, rule: ruleOf(policy.name, line.rule) })),
     ),
     approvals: gravest === 'require_approval' ? approvals : undefined,
@@ -57,10 +57,10 @@ export function withVoters(
 }
 
 /** Rules that stand in no policy have a colon. */
-function isNobodys(rule: string): boolean {
+function isImplicit(rule: string): boolean {
   return rule.includes(':');
 }
 
 function ruleOf(policy: string, rule: string): string {
-  return isNobodys(rule) ? rule : `${policy}/${rule}`;
+  return isImplicit(rule) ? rule : `${policy}/${rule}`;
 }

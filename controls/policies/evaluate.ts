@@ -17,7 +17,7 @@ export interface CompiledPolicy {
 
 export type Verdict = Pick<PolicyDecision, 'decision' | 'matchedRules' | 'trace' | 'approvals' | 'reason'>;
 
-/** How the rule that nobody writes is named in traces; ids of rules have no colon. */
+/** The name of the implicit rule in traces; ids of rules have no colon. */
 export const complianceRule = 'compliance:blocked';
 
 export function evaluatePolicy(policy: CompiledPolicy, input: RuleInput, screening: ScreeningDecision): Verdict {
@@ -78,7 +78,7 @@ function names(lines: readonly Evaluated[]): string {
 
 /**
  * All terms at once: the highest quorum, only approvers whom every rule that names approvers names, the shortest time.
- * Undefined when nobody could satisfy that.
+ * Undefined when no approver could satisfy that.
  */
 export function strictest(terms: readonly ApprovalTerms[]): ApprovalTerms | undefined {
   const quorum = Math.max(...terms.map((term) => term.quorum));

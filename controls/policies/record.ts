@@ -11,7 +11,7 @@ export type PolicyMode = (typeof policyModes)[number];
 export interface ApprovalTerms {
   /** How many must approve. */
   readonly quorum: number;
-  /** Who may; empty: anybody with the scope. */
+  /** Who may; empty: any caller with the scope. */
   readonly approvers: readonly string[];
   readonly timeoutS: number;
 }

@@ -32,7 +32,7 @@ const Approvals = Closed({
   approvers: Type.Optional(
     Type.Array(Approver, {
       maxItems: policyLimits.approversMax,
-      description: 'who may; default: anybody with the scope `intents:approve`',
+      description: 'who may; default: every caller with the scope `intents:approve`',
     }),
   ),
   timeout_s: Type.Optional(

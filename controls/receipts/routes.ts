@@ -1,4 +1,4 @@
-/** The public keys of policy receipts, for anybody. */
+/** The public keys of policy receipts, without a token. */
 import Type from 'typebox';
 import { type Route, route } from '../../api/route.ts';
 import { Closed } from '../../api/schema-kit.ts';

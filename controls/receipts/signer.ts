@@ -1,5 +1,5 @@
 /**
- * Policy receipts: compact JWS (RFC 7515) signed with Ed25519 (RFC 8037, `alg` EdDSA), which anybody verifies offline with
+ * Policy receipts: compact JWS (RFC 7515) signed with Ed25519 (RFC 8037, `alg` EdDSA), which any holder verifies offline with
  * the published key set. All gateways sign with the same seed. Key ids are RFC 7638 thumbprints of the public key, so that
  * another seed is another key id, and old receipts are never checked with the wrong key.
  */

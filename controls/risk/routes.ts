@@ -74,7 +74,7 @@ const getScore = route({
 
 type ScoredRecord = JudgementRecord & { readonly risk: RiskResult };
 
-/** An intent is scored when it is made, and again whenever somebody asks. */
+/** An intent is scored when it is made, and again at each request. */
 async function newestScore(context: RequestContext, txId: string): Promise<ScoredRecord | undefined> {
   const { store, tenant, principal } = context;
   const isIntent = txId.startsWith('txi_');

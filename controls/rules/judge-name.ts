@@ -1,4 +1,4 @@
-/** Names of policies, lists and risk rules: no two of them look alike, so that nobody takes one for another. */
+/** Names of policies, lists and risk rules: no two of them look alike, so that no reader confuses them. */
 import Type from 'typebox';
 
 export const JudgeName = Type.String({

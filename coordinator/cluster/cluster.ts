@@ -43,7 +43,7 @@ import { isSuspect, restarted, type Suspects, type SuspicionReason, suspect, sus
 
 const schemes = [Scheme.MOCK_ECDSA, Scheme.FROST_ED25519, Scheme.FROST_BIP340] as const;
 
-/** How long nonces may be awaited while somebody waits for them. */
+/** How long to wait for nonces while a draw waits for them. */
 const recheckMs = 1000;
 
 type Draw = Extract<LocalMessage, { kind: 'draw' }>;
@@ -176,7 +176,7 @@ function noncesDealt(
   const nodeId = Number(from.split('/')[1]);
   const { scheme } = dealt;
   if (state.ready.get(nodeId)?.boot !== dealt.nodeBoot || dealt.coordinatorBoot !== config.coordinatorBoot) return [];
-  // A batch that nobody asked for (a frame that came twice, a node that floods) is not even looked at.
+  // A batch that was not requested (a repeated frame, a node that floods) is not read.
   const nonces = dealt.nonces.slice(0, awaited(state.pools, scheme, nodeId)).map(
     (nonce): DrawnNonce => ({
       nodeId,
@@ -231,12 +231,12 @@ function isNonZeroScalar(bytes: Uint8Array): boolean {
 /**
  * Answers every pending draw that can be answered, oldest first, and refills what ran low.
  *
- * @param anybody draws have waited for nonces of unsuspected nodes long enough: take what there is
+ * @param anyNode draws have waited long enough for unsuspected nodes: take any node's nonces
  */
-function serveDraws(state: ClusterState, nowMs: number, config: ClusterConfig, anybody = false): CoordinatorEffect[] {
+function serveDraws(state: ClusterState, nowMs: number, config: ClusterConfig, anyNode = false): CoordinatorEffect[] {
   const effects: CoordinatorEffect[] = [];
   for (const [session, draw] of state.draws) {
-    const chosen = choose(state, draw, nowMs, anybody);
+    const chosen = choose(state, draw, nowMs, anyNode);
     if (!chosen) {
       for (const nodeId of draw.candidates) {
         if (state.ready.has(nodeId)) effects.push(...refill(state, draw.scheme, nodeId, config));
@@ -265,9 +265,9 @@ function recheck(state: ClusterState, nowMs: number, config: ClusterConfig): Coo
 /**
  * The signers of a draw, ascending: the preferred ones, then unsuspected ones in turn, then suspects. Undefined while too
  * few ready nodes have a nonce. While enough unsuspected nodes are ready, a suspect does not stand in for one whose nonces
- * are on their way, unless `anybody`.
+ * are on their way, unless `anyNode`.
  */
-function choose(state: ClusterState, draw: Draw, nowMs: number, anybody: boolean): number[] | undefined {
+function choose(state: ClusterState, draw: Draw, nowMs: number, anyNode: boolean): number[] | undefined {
   const { candidates, preferred } = draw;
   const able = (nodeId: number) => state.ready.has(nodeId) && depth(state.pools, draw.scheme, nodeId) > 0;
   const trusted = (nodeId: number) => !isSuspect(state.suspects, nodeId, nowMs);
@@ -275,7 +275,7 @@ function choose(state: ClusterState, draw: Draw, nowMs: number, anybody: boolean
   const inTurn = candidates
     .map((_, step) => candidates[(state.turn + step) % candidates.length]!)
     .filter((nodeId) => !chosen.includes(nodeId));
-  const waits = !anybody && enoughTrusted(state, draw, trusted);
+  const waits = !anyNode && enoughTrusted(state, draw, trusted);
   for (const wanted of waits ? [trusted] : [trusted, (nodeId: number) => !trusted(nodeId)]) {
     for (const nodeId of inTurn) {
       if (chosen.length < draw.count && wanted(nodeId) && able(nodeId)) chosen.push(nodeId);

@@ -1,6 +1,6 @@
 /**
  * Who broke the protocol, by evidence alone. A complaint never condemns by itself: the coordinator checks what was
- * signed, and finds the dealer or the complainer guilty; where nothing is provable, nobody is.
+ * signed, and finds the dealer or the complainer guilty; where nothing is provable, no node is.
  *
  * Only frames that came over a node's own authenticated link count as that node's word.
  */

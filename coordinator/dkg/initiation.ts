@@ -86,7 +86,7 @@ export function continueOpeningDkg(
   }
   if (input.kind !== 'message') return { state: opening, effects: [] };
   if (!('kind' in input.message) || input.message.kind !== 'continue') {
-    // Somebody was faster than our own word: look at it after the write.
+    // Another message came before our own: handle it after the write.
     return { state: opening, effects: [{ kind: 'send', to: context.self, message: input.message }] };
   }
   const proof = proofOf(call, sessionAnswer(record), record, config.resumeKey, context);

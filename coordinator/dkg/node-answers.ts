@@ -202,7 +202,7 @@ const offerRefusals: ReadonlyMap<string, 'SHARE_VERIFICATION_FAILED' | 'CLIENT_D
 
 /**
  * A node says that its key is final. That counts with the results that all nodes signed for this attempt, which it was
- * shown with the request to confirm; then the round goes on with these. Without them it is a refusal like any other.
+ * shown with the request to confirm; then the round continues with these. Without them it is an ordinary refusal.
  */
 function takeProof(turn: DkgTurn, results: readonly DkgFinished[]): boolean {
   const { record, work } = turn.state;

@@ -1,7 +1,7 @@
 /**
  * The round: open → seal → verify → finish → confirm, as far as the calls in hand ask for it.
  *
- * Each node is asked for the next thing that somebody waits for, as soon as what it needs is there. Requests may be
+ * The session asks each node for the next message that another node or a call waits for, as soon as its inputs exist. Requests may be
  * repeated, so a lost frame or a node that was away costs one repetition.
  */
 import { sameResult } from '../../crypto/dkg-transcripts.ts';

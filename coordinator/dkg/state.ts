@@ -34,7 +34,7 @@ export type Pair = `${number}>${number}`;
 const pairNames: Pair[][] = [];
 
 export function pair(dealer: number, recipient: number): Pair {
-  // Whoever names a node that cannot be makes nothing stay here.
+  // A call that names an impossible node leaves nothing in memory.
   if (!(dealer >= 0 && dealer <= nodesMax && recipient >= 0 && recipient <= nodesMax)) return `${dealer}>${recipient}`;
   pairNames[dealer] ??= [];
   const names = pairNames[dealer];
@@ -47,7 +47,7 @@ export interface Job {
   readonly call: ExchangeCall;
   /** What it asks for, without the pairs of played dealers. */
   readonly pairs: readonly (readonly [dealer: number, recipient: number])[];
-  /** One pair that the caller named: it does not fail the session when a node is away. */
+  /** One pair that the caller named: it does not fail the session when a node is unreachable. */
   readonly single: boolean;
   /** The caller plays the dealer. */
   readonly offer: { readonly dealer: number; readonly recipient: number } | undefined;
@@ -87,9 +87,9 @@ export interface DkgWork {
   readonly asked: Map<number, Asked>;
   /** 0: no request yet. */
   lastRequest: number;
-  /** Real dealers of whom a share went to a recipient: they cannot be played any more. */
+  /** Real dealers whose share a recipient has: a client can no longer supply them. */
   readonly dealt: Set<number>;
-  /** Dealers of whom a caller's share went to a recipient. */
+  /** Dealers of which a recipient has a client-supplied share. */
   readonly offered: Set<number>;
   /**
    * Every request of this attempt was this actor's own. Only then does a contradiction between what a node was shown and

@@ -87,8 +87,7 @@ export function changeEvent(
 
 /**
  * The session as its event shows it. Small, since every signature writes two of them. Enums by their names in the
- * contract, as the signing API's JSON has them. The signature is not in it: whoever may read events need not hold what a
- * transaction is sent with, and the session gives it again to whoever may sign.
+ * contract, as the signing API's JSON has them. It does not contain the signature: a reader of events must not be able to send the transaction, and the session gives the signature to every caller that may sign.
  */
 function view(record: SessionRecord, cause: Cause | undefined, culprits: readonly number[]): object {
   const { ceremony } = record;

@@ -58,7 +58,7 @@ export interface DkgRecord {
   /** Verified ordered pairs as "dealer>recipient", sorted. */
   readonly verified: readonly string[];
   readonly publicKey: string;
-  /** Whom its last failure blamed, until a resume; records of before have none. */
+  /** The nodes that its last failure blamed, until a resume; older records have none. */
   readonly culprits?: readonly number[];
   /**
    * Nodes that stopped its last round by a refusal or by silence, ascending. Nothing proves a fault of theirs. Records of

@@ -18,7 +18,7 @@ import type { KeyRecord, SessionRecord } from './record.ts';
 import { errorEffect, replyEffect, type StepResult, unavailableEffect } from './replies.ts';
 import { isTerminal } from './transitions.ts';
 
-/** A session that nobody calls for this long leaves memory; the next call loads it. */
+/** A session without calls for this long leaves memory; the next call loads it. */
 export const idleMs = 60_000;
 
 /** Calls that one session keeps waiting, at most. */

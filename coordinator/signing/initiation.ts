@@ -137,7 +137,7 @@ export function continueOpening(
   }
 }
 
-/** The wallet service goes on with the session it is told of, so that must be about the very same message. */
+/** The wallet service continues with the session that the answer names, so that session must sign the same message. */
 function isSameOrder({ keyId, messageHash }: SigningFacts, { ceremony }: SessionRecord): boolean {
   if (ceremony.kind !== 'signing') return false;
   return ceremony.facts.keyId === keyId && ceremony.facts.messageHash === Buffer.from(messageHash).toString('hex');

@@ -256,7 +256,7 @@ function completeSignature(turn: Turn, attempt: Attempt): void {
   );
 }
 
-/** Nodes whose own partial is wrong: named and excluded; the round goes on without them. */
+/** Nodes whose own partial is wrong: named and excluded; the round continues without them. */
 function exclude(turn: Turn, culprits: readonly number[]): void {
   const { work, record } = turn.state;
   const told = culprits.flatMap((id) => work.queue.steps.get(id) ?? []);

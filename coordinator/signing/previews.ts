@@ -61,7 +61,7 @@ export function mustRedrawForPreview(turn: Turn): boolean {
   return true;
 }
 
-/** Whom to draw besides those whose partial is wanted: previewed nodes, the latest first, so that they can be seen again. */
+/** Nodes to draw besides the wanted ones: previewed nodes, the latest first, so that a preview can show them again. */
 export function preferredForPreviews(work: Work): number[] {
   return [...previewedNodes(work), ...work.sandbox.previewed];
 }
@@ -141,7 +141,7 @@ function resultOf(turn: Turn, { call, failed }: Preview): PreviewedPartial | Ans
     return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session`);
   }
   if (unable) return answer('NODES_UNAVAILABLE', `node ${nodeId} cannot sign with this key`);
-  if (readyNodes(nodes)?.has(nodeId) === false) return answer('NODES_UNAVAILABLE', `node ${nodeId} is away`);
+  if (readyNodes(nodes)?.has(nodeId) === false) return answer('NODES_UNAVAILABLE', `node ${nodeId} is unreachable`);
   if (nodes.silent.has(nodeId)) return answer('NODES_UNAVAILABLE', `node ${nodeId} does not answer`);
   return undefined;
 }

@@ -75,7 +75,7 @@ export function signingBehaviour(
 
 function receive(state: SigningState, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
   const told = input.kind === 'message' && isLocal(input.message) && notFoundReply(input.message);
-  // Nobody was told of it yet.
+  // No answer about it has left yet.
   if (told && state.phase !== 'open') {
     const stops: CoordinatorEffect[] = state.phase === 'unborn' ? [{ kind: 'stop' }] : [];
     return { state, effects: [told, ...stops] };
@@ -90,7 +90,7 @@ function receive(state: SigningState, input: CoordinatorInput, context: Context,
   }
 }
 
-/** What the caller of an inspection or a preview is told of a session that does not exist. */
+/** The answer to an inspection or a preview of a session that does not exist. */
 function notFoundReply(said: LocalMessage): CoordinatorEffect | undefined {
   if (said.kind === 'inspectCall') return nothingToInspect(said.call);
   return said.kind === 'previewCall' ? noPreviewReply(said.call, answer('SESSION_NOT_FOUND')) : undefined;

@@ -4,9 +4,9 @@
  * names each tenant with a time that is not after the end of any lifetime there.
  *
  * - A tenant is named before its session is written, unless this process has named it with an earlier time.
- * - What this process remembers to have named is forgotten before it looks at a tenant, so that whoever writes a session
+ * - This process evicts its memory of named tenants before it scans a tenant, so that a writer of a session
  *   after the look names the tenant again.
- * - A tenant without sessions is dropped only after it was found so twice, a minute apart, and nobody named it between.
+ * - A tenant without sessions is dropped only after two scans a minute apart found none, and no write named it between.
  *   So a write that was under way during one look is seen by the other.
  *
  * One process at a time writes sessions (the fence), and only it looks.

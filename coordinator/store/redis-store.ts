@@ -2,7 +2,7 @@
  * The coordinator's Store port on Redis. Durable means: the script ran and Redis answered (with the append-only file on,
  * that survives the death of any process).
  *
- * While Redis is away commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
+ * While Redis is unreachable, commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
  * Keys of finished DKGs change when a session binds them, through this store alone, so they are cached.
  */
 import { Redis } from 'ioredis';
@@ -88,7 +88,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     write,
     close: async () => {
       watch.stop();
-      // A Redis that is away would keep a polite goodbye waiting.
+      // An unreachable Redis would delay a graceful close.
       if (redis.status === 'ready') await redis.quit().catch(() => undefined);
       redis.disconnect();
     },

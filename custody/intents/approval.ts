@@ -1,8 +1,7 @@
 /**
  * Votes and cancellations.
  *
- * A vote counts once: repeated, it changes nothing and answers with the intent. Somebody who approved may still reject
- * while the intent awaits others. Who made the intent has no vote, nor has anybody whom the policy does not name: 403.
+ * A vote counts once: repeated, it changes nothing and answers with the intent. An approver may still reject while the intent awaits others. The initiator has no vote, nor has a caller that the policy does not name: 403.
  */
 
 import { ServiceError } from '../../api/errors/service-error.ts';
@@ -92,7 +91,7 @@ function mayNot(issue: string, message: string): ServiceError {
   return new ServiceError('insufficientScope', message, { details: [{ field: 'approver', issue, message }] });
 }
 
-/** Nobody has noticed yet that an intent is past its time: then it is expired all the same. */
+/** An intent past its time counts as expired, even before a scan has marked it. */
 function checkState(intent: IntentRecord, allowed: readonly string[], nowMs: number): void {
   const isAllowed = allowed.includes(intent.status);
   if (isAllowed && nowMs < intent.expiresAtMs) return;

@@ -132,7 +132,7 @@ function verdictOf({ decision, screening }: Judgement): Verdict {
     return { kind: 'denied', subStatus: screening.decision === 'blocked' ? 'SCREENING_BLOCKED' : 'POLICY_DENIED' };
   }
   const { approvals } = decision;
-  if (approvals === undefined) throw new Error(`decision ${decision.id} asks for approval and does not say of whom`);
+  if (approvals === undefined) throw new Error(`decision ${decision.id} asks for approval and names no approvers`);
   const { quorum, approvers, timeoutS } = approvals;
   return { kind: 'pendingApproval', quorum, approvers, timeoutMs: timeoutS * 1000 };
 }

@@ -1,6 +1,5 @@
 /**
- * The background part of the intents room, in every gateway process. What this process commits it goes on with at once
- * (`kick`); what nobody goes on with, since its gateway died or stopped, falls due in the store and is swept up by any.
+ * The background part of the intents room, in every gateway process. It continues what this process commits at once (`kick`); abandoned intents, whose gateway died or stopped, fall due in the store, and any gateway resumes them.
  *
  * Work is bounded per provider kind, so that a slow provider holds up its own transfers only, and tenants take turns.
  * Nothing in memory matters: whatever is dropped here falls due.
@@ -129,7 +128,7 @@ export class IntentDriver implements IntentKick {
   }
 
   /**
-   * The store is another: what is held in memory is not of it. What was in somebody's hands there is in nobody's now, and
+   * The store was replaced: memory does not belong to it. Work that a gateway held there is now free, and
    * is taken up without waiting for the end of its lease. Never rejects; what it misses falls due.
    */
   async restored(): Promise<void> {
@@ -216,7 +215,7 @@ export class IntentDriver implements IntentKick {
     );
   }
 
-  /** Never rejects: where the store is away, the lease brings the job back. */
+  /** Never rejects: while the store is unreachable, the lease brings the job back. */
   async #jobAgain(tenant: string, member: string, key: string): Promise<void> {
     const { store, clock, random } = this.#deps;
     const failures = this.#jobFailures.get(key) ?? 0;

@@ -1,6 +1,6 @@
 /**
  * The change that a move of an intent is written with: the record, its events, its balances and the time at which
- * somebody must look at it next. What a particular way needs beside it (numbers, guards) is merged in by the caller.
+ * a gateway must handle it next. What a particular way needs beside it (numbers, guards) is merged in by the caller.
  */
 import { eventOf, type Reporter } from '../../api/event.ts';
 import { create, update } from '../../store/changes.ts';
@@ -11,7 +11,7 @@ import { type IntentRecord, intentType } from './record.ts';
 import { isFinal } from './states.ts';
 import { intentView } from './view.ts';
 
-/** How long the gateway that made an intent has it for itself, before any other may go on with it. */
+/** How long only the gateway that made an intent may continue it. */
 export const handoverMs = 2_000;
 
 /** `dueAtMs`: when to look at it next; by default what its status asks for. */

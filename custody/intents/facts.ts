@@ -97,7 +97,7 @@ export interface PolicyDecision {
   readonly mode: 'enforce' | 'dry_run';
   readonly matchedRules: readonly string[];
   readonly trace: readonly PolicyTraceLine[];
-  /** With require_approval: how many, of whom (empty: anybody with the scope), and for how long. */
+  /** With require_approval: how many, from which approvers (empty: any caller with the scope), and for how long. */
   readonly approvals:
     | { readonly quorum: number; readonly approvers: readonly string[]; readonly timeoutS: number }
     | undefined;

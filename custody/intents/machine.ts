@@ -44,7 +44,7 @@ export type Verdict =
   | {
       readonly kind: 'pendingApproval';
       readonly quorum: number;
-      /** Empty: anybody with the scope. */
+      /** Empty: any caller with the scope. */
       readonly approvers: readonly string[];
       readonly timeoutMs: number;
     }
@@ -64,7 +64,7 @@ export interface Fee {
   readonly units: bigint;
 }
 
-/** An approved intent that nobody signs expires after a day. */
+/** An approved intent that is not signed expires after a day. */
 export const approvedLifetimeMs = 24 * 3_600_000;
 
 const onTheWay = ['signing', 'broadcasting', 'confirming', 'completed'] as const;
@@ -119,7 +119,7 @@ export function hasVoted(record: IntentRecord, by: string, decision: Vote['decis
   return record.approvals.some((vote) => vote.by === by && vote.decision === decision);
 }
 
-/** A vote on an intent that awaits approval, by somebody who may vote and has not voted so. */
+/** A vote on an intent that awaits approval, by an approver who has not voted this way yet. */
 export function voteOn(record: IntentRecord, vote: Vote): Move {
   if (record.status !== 'pending_approval') throw new Error(`an intent that is ${record.status} takes no vote`);
   if (vote.by === record.initiator) throw new Error('the initiator of an intent has no vote');
@@ -183,7 +183,7 @@ export function advanceIntent(
 }
 
 /**
- * The step did not work out and will be tried again. Undefined when that has been said already: a provider that is away
+ * The step failed and will be retried. Undefined when that has been recorded already: an unreachable provider
  * for hours makes no version, and no event, of every attempt (`triedAgain`).
  */
 export function holdIntent(record: IntentRecord, subStatus: string, nowMs: number): Move | undefined {

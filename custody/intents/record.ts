@@ -51,17 +51,17 @@ export interface IntentRecord extends Versioned {
   readonly initiator: string;
   readonly approvals: readonly Vote[];
   readonly approvalsRequired: number;
-  /** Who may approve: empty means anybody with the scope. */
+  /** Who may approve: empty means any caller with the scope. */
   readonly approvers: readonly string[];
   readonly providerTxId: string | null;
   readonly providerStatus: string | null;
   readonly providerError: { readonly code: string; readonly message: string } | null;
-  /** What the provider's adapter needs to go on with this transfer; only that adapter reads it. No secret. */
+  /** What the provider's adapter needs to continue this transfer; only that adapter reads it. No secret. */
   readonly submission: unknown;
   /** Times that the present step was tried again, at least: see `triedAgain` in machine.ts. */
   readonly attempts: number;
   /**
-   * Set while a transfer that failed leaves a hole in its wallet's numbers. `open`: nobody has dealt with it. `filled`: an
+   * Set while a transfer that failed leaves a hole in its wallet's numbers. `open`: not handled yet. `filled`: an
    * empty transaction takes the number; it must never be released any more.
    */
   readonly gap?: 'open' | 'filled';

@@ -26,7 +26,9 @@ const Status = OneOf(intentStatuses, { description: 'where the intent stands; se
 const SubStatus = Nullable(
   Type.String({ description: 'more precisely, e.g. `AWAITING_QUORUM`; null when there is nothing to add' }),
 );
-const Actor = Type.String({ description: 'a token’s id, or `tenant:<tenant>` for a sandbox token that nobody issued' });
+const Actor = Type.String({
+  description: 'a token’s id, or `tenant:<tenant>` for a sandbox token that was never issued',
+});
 const PolicyUsed = Closed(
   { name: Type.String(), id: Type.String(), version: Type.Integer({ minimum: 1 }) },
   { title: 'PolicyUsed' },
@@ -79,7 +81,9 @@ export const Intent = Closed(
       }),
     ),
     approvals_required: Type.Integer({ minimum: 0 }),
-    approvers: Type.Array(Actor, { description: 'who may approve; empty: anybody with the scope but the initiator' }),
+    approvers: Type.Array(Actor, {
+      description: 'who may approve; empty: every caller with the scope but the initiator',
+    }),
     provider_status: Nullable(Type.String({ description: 'the provider’s own word' })),
     provider_error: Nullable(Closed({ code: Type.String(), message: Type.String() })),
     provider_details: Nullable(Closed(signedTransaction)),

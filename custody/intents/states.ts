@@ -1,5 +1,5 @@
 /**
- * The states of a transaction intent and the ways between them, in one table (decisions 2.3). docs/wallet-api.md draws
+ * The states of a transaction intent and their transitions, in one table. docs/wallet-api.md draws
  * its diagram from it. A state without followers is final.
  */
 export const intentStatuses = [

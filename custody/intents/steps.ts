@@ -43,7 +43,7 @@ import {
 import { type IntentRecord, inFlightIndex, intentType } from './record.ts';
 import { isFinal } from './states.ts';
 
-/** An intent to go on with, and what is known of it so far. */
+/** An intent to continue, and what is known of it so far. */
 export interface Task {
   readonly tenant: string;
   readonly id: string;
@@ -52,7 +52,7 @@ export interface Task {
   readonly wallet: WalletRecord | undefined;
   /** Its allocated number; null: not known. */
   readonly number: number | undefined | null;
-  /** When it falls due in the store, as far as is known: until then nobody else takes it up. */
+  /** When it falls due in the store, as far as known: until then no other gateway takes it. */
   readonly dueAtMs: number;
 }
 
@@ -62,7 +62,7 @@ interface Loaded extends Task {
   readonly number: number | undefined;
 }
 
-/** Go on with this at that time; undefined: there is nothing to do for now, or somebody else does it. */
+/** Continue this at that time; undefined: nothing to do for now, or another gateway does it. */
 export interface Next {
   readonly task: Task;
   readonly atMs: number;
@@ -142,7 +142,7 @@ export class IntentSteps {
     return this.#move(task, expireIntent(task.record, this.#now()));
   }
 
-  /** Nothing changes but the time at which somebody looks again. */
+  /** Changes only the time of the next scan. */
   async #lookAgain({ tenant, record }: Loaded, atMs: number | undefined): Promise<undefined> {
     await this.#deps.store.commit(tenant, { guards: [versionGuard(record)], due: [dueOf(record, atMs)] });
     return undefined;
@@ -185,7 +185,7 @@ export class IntentSteps {
     }
     const move = advanceIntent(record, progress, nowMs);
     if (progress.stage === 'completed') {
-      // Before the intent ends, since nobody would come back to it: a credit may be repeated.
+      // Before the intent ends, since no later step would: a credit may be repeated.
       await this.#creditReceiver(record, progress.providerTxId);
       return this.#move(task, move!);
     }
@@ -287,7 +287,7 @@ export class IntentSteps {
   }
 
   /**
-   * The number goes back if nobody else is on the way, which the guard settles against those who start just now: they get
+   * The number goes back if no other transfer is under way, which the guard decides against those that start just now: they get
    * this number then. Otherwise it is filled, and that is written before it is done, so that it never goes back as well.
    */
   async #settleGap(task: Loaded): Promise<Next | undefined> {
@@ -335,7 +335,7 @@ export class IntentSteps {
     return undefined;
   }
 
-  /** Commits a move. Refused: somebody else moved it, and goes on with it. */
+  /** Commits a move. Refused: another gateway moved it, and continues it. */
   async #move(task: Loaded, move: Move, then?: { atMs: number; dueAtMs: number }): Promise<Next | undefined> {
     const change: Change = changeOf(this.#reporter(task.record, this.#now()), move, then?.dueAtMs);
     const outcome = await this.#deps.store.commit(task.tenant, change);

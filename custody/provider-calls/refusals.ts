@@ -1,4 +1,4 @@
-/** What a caller is told when a provider says no, or nothing at all (spec.md 7.1: 422 and 503). */
+/** The errors of a call whose provider refuses (422) or does not answer (503). */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';

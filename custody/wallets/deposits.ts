@@ -1,4 +1,4 @@
-/** Money that arrives at a wallet. One transaction credits one wallet once, whoever reports it and however often. */
+/** Money that arrives at a wallet. One transaction credits one wallet once, for any number of reports. */
 
 import type { Reporter } from '../../api/event.ts';
 import { formatAmount } from '../../networks/amounts.ts';
@@ -33,7 +33,7 @@ const claimKeepMs = 30 * 24 * 3_600_000;
 /** The record changes at most once for a new asset; everything else that changes it is rare. */
 const conflictRetriesMax = 50;
 
-/** Credits a wallet in whatever status it is: nobody can refuse a deposit. Throws StoreUnavailable: then report it again. */
+/** Credits a wallet in any status: a deposit cannot be refused. Throws StoreUnavailable: then report it again. */
 export async function creditDeposit(store: TenantStore, deposit: Deposit): Promise<DepositOutcome> {
   for (let run = 0; run <= conflictRetriesMax; run += 1) {
     const found = await store.readWithBalances(deposit.tenant, walletType, deposit.walletId);

@@ -62,7 +62,7 @@ export function requeued(before: DeliveryRecord, nowMs: number): DeliveryRecord 
 }
 
 /**
- * Whether a webhook is to be suspended. Whoever changes it, its address or its status, say, gives it the whole time
+ * Whether a webhook must be suspended. A change of it, of its address or its status, for example, gives it the whole time
  * anew.
  */
 export function suspends(webhook: WebhookRecord, failingSinceMs: number | null, nowMs: number): boolean {

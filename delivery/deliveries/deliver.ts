@@ -46,7 +46,7 @@ export interface Delivered {
   readonly retryAtMs: number | undefined;
 }
 
-/** Redis is away: what was sent is remembered and recorded when it is back, for so long. */
+/** While Redis is unreachable: how long sent deliveries are retained in memory, to record them afterwards. */
 const recordWithinMs = 30_000;
 const recordAgainMs = 200;
 const changesMax = 10;
@@ -100,7 +100,7 @@ export class Deliverer {
     return sendTo({ url: webhook.url, headers, body, timeoutMs }, { environment, connections });
   }
 
-  /** Somebody else may have recorded a try meanwhile: then this one is put behind it. */
+  /** Another worker may have recorded a try meanwhile: then this one is appended after it. */
   async #record(
     tenant: string,
     webhook: WebhookRecord,
@@ -183,7 +183,7 @@ export class Deliverer {
     throw new Error(`webhook ${webhookId} keeps changing`);
   }
 
-  /** Again while Redis is away: the request was made, and only its record keeps it from being made twice. */
+  /** Retries while Redis is unreachable: the request was made, and only its record prevents a second one. */
   async #patiently<T>(ask: () => Promise<T>): Promise<T> {
     const untilMs = performance.now() + recordWithinMs;
     for (;;) {

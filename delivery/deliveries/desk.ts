@@ -64,7 +64,7 @@ export class WebhookDesk {
   readonly #hooks: HookStore;
   readonly #clock: Clock;
 
-  /** `redis`: a connection that fails at once while Redis is away. Every method throws StoreUnavailable. */
+  /** `redis`: a connection that fails at once while Redis is unreachable. Every method throws StoreUnavailable. */
   constructor(redis: Redis, store: TenantStore, clock: Clock) {
     this.#redis = redis;
     this.#store = store;

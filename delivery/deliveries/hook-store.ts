@@ -88,7 +88,7 @@ export interface Depth {
   readonly outstanding: number;
   /** Deliveries that wait for their next try. */
   readonly retrying: number;
-  /** Events that nobody has looked at yet for this webhook. */
+  /** Events that this webhook has not processed yet. */
   readonly behind: number;
   /** First failed try since anything arrived; null: it does not fail. */
   readonly failingSinceMs: number | null;
@@ -145,7 +145,7 @@ export class HookStore {
   readonly #redis: Redis;
   readonly #scripts: Scripts;
 
-  /** Defines its scripts as commands of `redis`, a connection that fails at once while Redis is away. */
+  /** Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable. */
   constructor(redis: Redis) {
     for (const [name, lua] of Object.entries(scripts)) redis.defineCommand(name, { numberOfKeys: 1, lua });
     this.#redis = redis;

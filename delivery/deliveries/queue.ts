@@ -29,17 +29,17 @@ export interface ConsumerOptions {
 export const consumerDefaults: ConsumerOptions = { concurrency: 1_024, lockMs: 10_000, stalledEveryMs: 5_000 };
 
 const jobName = 'deliver';
-/** BullMQ keeps a stream of what it did; nobody reads it. */
+/** BullMQ keeps a stream of its events; no code reads it. */
 const eventsKept = 1_000;
 
-/** A connection as BullMQ wants it: commands wait while Redis is away. */
+/** A connection as BullMQ needs it: commands wait while Redis is unreachable. */
 export function openQueueRedis(url: string): Redis {
   const redis = new Redis(url, {
     maxRetriesPerRequest: null,
     connectTimeout: 5_000,
     retryStrategy: (attempt) => Math.min(1_000, 50 * 2 ** Math.min(attempt, 10)),
   });
-  // The process's other connection says that Redis is away.
+  // The process's other connection logs that Redis is unreachable.
   redis.on('error', () => undefined);
   return redis;
 }

@@ -7,7 +7,7 @@
  * | start | queued |
  * | queued | delivered, retrying, failed |
  * | retrying | delivered, retrying, failed |
- * | delivered, failed | retrying (somebody asked for it again) |
+ * | delivered, failed | retrying (a client requested it again) |
  */
 import { createHash } from 'node:crypto';
 import type { RecordType, Versioned } from '../../store/contract.ts';

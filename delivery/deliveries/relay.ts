@@ -1,6 +1,6 @@
 /**
  * The relay: brings what stands in the outboxes of webhooks into the queue. Every worker runs one; what an outbox gives
- * out it gives out once, whoever asks (scripts.ts).
+ * out it gives out once, to whichever worker asks first (scripts.ts).
  *
  * It acts when a tenant's event wakes it, when a delivery of its own process has ended, and when a retry is due that it
  * knows of. All of that is for speed: a sweep over every tenant finds what was missed, and jobs that were lost.

@@ -1,7 +1,7 @@
 /**
  * How a delivery is signed, over the exact bytes that are sent.
  *
- * `X-Svc-Signature` (spec.md section 6): HMAC-SHA256 of the body under the newest secret's UTF-8 bytes, 64 lowercase
+ * `X-Svc-Signature` (docs/webhooks.md): HMAC-SHA256 of the body under the newest secret's UTF-8 bytes, 64 lowercase
  * hexadecimal characters. Beside it the headers of Standard Webhooks (https://www.standardwebhooks.com), which sign id
  * and time as well, under the bytes that the secret's base64 stands for; during a rotation they carry a signature under
  * each secret that is still valid, the newest first.

@@ -1,7 +1,6 @@
 /**
  * Who follows events live, and when there is something new for them. One connection of its own listens to the wake-up
- * channels of the tenants that somebody follows, and a look at the log every second finds what a lost message would have
- * told. What is new is read from the log by whoever follows: a wake-up carries nothing but the last sequence.
+ * channels of the followed tenants, and a poll of the log every second finds what a lost message would have announced. Each follower reads new events from the log: a wake-up carries only the last sequence.
  */
 import type { Redis } from 'ioredis';
 import type { Log } from '../../actors/live/ports.ts';
@@ -9,7 +8,7 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import { wakePrefix } from '../../proto/event-log.ts';
 import type { TenantStore } from '../../store/contract.ts';
 
-/** Somebody who follows a tenant's events. */
+/** A follower of a tenant's events. */
 export interface Follower {
   /** The tenant's last sequence, as far as is known; it was read again. */
   news(lastSequence: number): void;
@@ -55,7 +54,7 @@ export class LiveFeed {
   #pollTimer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  /** `redis`: a connection whose like is opened for listening, once somebody follows. */
+  /** `redis`: a connection; with the first follower a duplicate of it is opened for subscribing. */
   constructor(redis: Redis, store: Pick<TenantStore, 'events'>, log: Log, limits: Partial<FeedLimits> = {}) {
     this.#redis = redis;
     this.#store = store;
@@ -102,7 +101,7 @@ export class LiveFeed {
     };
   }
 
-  /** Ends every follower; nobody new is taken. Repeatable. */
+  /** Ends every follower and accepts no new one. Repeatable. */
   stop(): void {
     this.#stopped = true;
     clearInterval(this.#pollTimer);
@@ -143,7 +142,7 @@ export class LiveFeed {
   #listen(): Redis {
     // What is to be heard is said at every connection: a subscription that failed while Redis was away is made up for.
     const subscriber = this.#redis.duplicate({ autoResubscribe: false, enableAutoPipelining: false });
-    // The gateway's other connection says that Redis is away.
+    // The gateway's other connection logs that Redis is unreachable.
     subscriber.on('error', () => undefined);
     subscriber.on('ready', () => this.#subscribe(subscriber, [...this.#tenants.keys()]));
     subscriber.on('message', (channel: string, message: string) => {

@@ -68,7 +68,7 @@ function isSequence(id: string): boolean {
   return /^(0|[1-9][0-9]{0,14})$/.test(id);
 }
 
-/** Whoever follows events must learn that some are lost, instead of reading on behind the hole. */
+/** A follower must learn that events are lost, instead of reading on behind the gap. */
 function needKept(afterSequence: number, { floorSequence }: EventPage, field: string): void {
   if (afterSequence + 1 >= floorSequence) return;
   throw new ServiceError('invalidRequest', `events are kept from sequence ${floorSequence} on`, {

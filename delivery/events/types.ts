@@ -15,7 +15,7 @@ const intentTexts: Readonly<Record<IntentStatus, string>> = {
   completed: 'It is final, and the balances have moved.',
   denied: 'Policy or compliance said no.',
   rejected: 'An approver said no.',
-  expired: 'Nobody decided in time.',
+  expired: 'No decision came in time.',
   cancelled: 'It was called off.',
   failed: 'The provider or the network refused it for good.',
 };
@@ -61,7 +61,7 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'webhook.created': 'A webhook was registered.',
   'webhook.updated': 'Address, events, status or secret of a webhook changed.',
   'webhook.deleted': 'A webhook was removed.',
-  'webhook.ping': 'Somebody asked for a test delivery.',
+  'webhook.ping': 'A client requested a test delivery.',
   'webhook.suspended': 'A webhook failed for too long and is not called any more.',
 };
 

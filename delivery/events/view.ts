@@ -1,4 +1,4 @@
-/** An event as the API shows it and as webhooks carry it (decisions 2.5). */
+/** An event as the API shows it and as webhooks carry it. */
 import Type from 'typebox';
 import { eventApiVersion } from '../../api/event.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';

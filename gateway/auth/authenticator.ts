@@ -1,9 +1,9 @@
 /**
- * From an `authorization` header to a principal. Every refusal is the same 401, so that nobody learns whether a token
+ * From an `authorization` header to a principal. Every refusal is the same 401, so that no caller learns whether a token
  * exists, is expired or was revoked.
  *
  * The hot path has no round trip: what the store said is kept, under the token's keyed hash, for up to `freshMs`; that
- * is how long a revocation may take to be felt. While the store is away, what it said last serves for up to `staleMs`;
+ * is how long a revocation may take to apply. While the store is unreachable, the cached record is used for up to `staleMs`;
  * tokens that this gateway has not seen get 503.
  */
 import type { Clock } from '../../actors/contract.ts';
@@ -19,7 +19,7 @@ import type { TokenLookup } from './token-store.ts';
 
 export interface AuthenticatorOptions {
   readonly environment: ClusterEnvironment;
-  /** Sandbox only: a well-formed test token that nobody issued opens a tenant of its own. */
+  /** Sandbox only: a well-formed test token that was never issued opens a tenant of its own. */
   readonly acceptAnyTestToken: boolean;
   readonly tokenKey: Uint8Array;
   readonly store: TokenLookup;

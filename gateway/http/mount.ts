@@ -43,8 +43,8 @@ export interface RestDeps {
   readonly checkResponses?: boolean;
 }
 
-/** Whose the public routes are: nobody's. */
-const nobody: Principal = Object.freeze({
+/** The principal of public routes: none. */
+const anonymous: Principal = Object.freeze({
   tenant: '',
   environment: 'sandbox',
   scopes: new Set<never>(),
@@ -119,7 +119,7 @@ function server(route: Route, deps: RestDeps, idempotency: Idempotency, turns: T
   const { clock = systemClock, random = systemRandom, store, log, hashKey } = deps;
   const takesKey = isIdempotent(route);
   return async (request, input) => {
-    const principal = request.principal ?? nobody;
+    const principal = request.principal ?? anonymous;
     const header = takesKey ? headerOf(request, 'idempotency-key') : undefined;
     const key = takesKey ? readIdempotencyKey(header, route.idempotencyField, input.body) : undefined;
     const full = { ...input, idempotencyKey: key };

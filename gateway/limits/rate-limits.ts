@@ -2,8 +2,7 @@
  * Rate limits per tenant, counted in Redis, so that all gateways and both doors share them. A window is fixed: it opens
  * with a tenant's first call of a class and all of its allowance comes back at its end.
  *
- * While Redis is away every call passes (and a warning is logged once): a sandbox that refuses work because its counter
- * is down helps nobody, and the calls themselves are bounded by the queues behind the gateway.
+ * While Redis is unreachable every call passes (and a warning is logged once): refusing all work because a counter is down would be worse, and the queues behind the gateway bound the calls.
  */
 import type { Redis } from 'ioredis';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
@@ -26,7 +25,7 @@ export interface RateVerdict {
   readonly allowed: boolean;
   /** The `RateLimit-Policy` field. */
   readonly policy: string;
-  /** The `RateLimit` field; undefined while Redis is away. */
+  /** The `RateLimit` field; undefined while Redis is unreachable. */
   readonly state: string | undefined;
   /** Whole seconds until the window ends. */
   readonly resetS: number;
@@ -91,7 +90,7 @@ export class RedisRateLimits implements RateLimits {
     if (away === this.#redisAway) return;
     this.#redisAway = away;
     const reason = error instanceof Error ? error.message : '';
-    if (away) this.#log.warn({ reason }, 'rate limits are off while Redis is away');
+    if (away) this.#log.warn({ reason }, 'rate limits are off while Redis is unreachable');
     else this.#log.info({}, 'rate limits count again');
   }
 }

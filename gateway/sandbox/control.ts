@@ -1,5 +1,5 @@
 /**
- * How a route asks whoever runs the cluster's processes: one question, one answer, and every refusal as an error of the
+ * How a route asks the process supervisor: one request, one answer, and every refusal as an error of the
  * API. What changes the sandbox is logged with who did it.
  */
 
@@ -18,7 +18,7 @@ import {
 const answerMaxMs = 60_000;
 
 const absent =
-  'nobody who runs the processes of this sandbox is connected: start the cluster with `signmesh up`, ' +
+  'the process supervisor of this sandbox is not connected: start the cluster with `signmesh up`, ' +
   'without SIGNMESH_FAULTS=off';
 
 /** Only reads. Throws ServiceError. */
@@ -30,7 +30,7 @@ export async function ask<M extends ControlMethod>(
   if (control === undefined) throw new ServiceError('unavailable', absent);
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
-    const text = 'whoever runs the processes of this sandbox does not answer; whether it was done is unknown';
+    const text = 'the process supervisor of this sandbox does not answer; whether it performed the request is unknown';
     timer = setTimeout(() => reject(new ServiceError('unavailable', text)), answerMaxMs);
   });
   try {

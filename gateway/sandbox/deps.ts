@@ -3,7 +3,7 @@ import type { SandboxControl } from '../../faults/control.ts';
 import type { SandboxSessions } from './sessions.ts';
 
 export interface SandboxDeps {
-  /** undefined: nobody who could do anything is connected. */
+  /** undefined: no process supervisor is connected. */
   readonly control: SandboxControl | undefined;
   readonly sessions: SandboxSessions;
 }

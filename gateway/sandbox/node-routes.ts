@@ -54,7 +54,7 @@ type Action = ControlTakes<'processes.act'>['action'];
 const texts: Readonly<Record<Action, { readonly summary: string; readonly done: string }>> = {
   crash: { summary: 'End a process at once, as by SIGKILL', done: 'It is down; unless told otherwise it comes back' },
   restart: { summary: 'Restart a process, or bring it up', done: 'It is up, and ready' },
-  pause: { summary: 'Let a process stand still, as by SIGSTOP', done: 'It stands still' },
+  pause: { summary: 'Pause a process, as by SIGSTOP', done: 'It is paused' },
   resume: { summary: 'Let a process go on', done: 'It goes on' },
 };
 
@@ -166,7 +166,7 @@ async function toThisGateway(
   if (now === undefined) throw noSuch('process');
   // It runs: it answers.
   if (takes.action === 'resume') return { status: 200, body: nodeView(now, realMs) };
-  // `act` has logged what went wrong; there is nobody left to tell.
+  // `act` has logged the error; no caller is left to answer.
   pauseFor(farewellMs, undefined, { ref: false })
     .then(() => act(context, control, 'processes.act', takes))
     .catch(() => {});

@@ -143,7 +143,7 @@ function notThere(reasonCode: string, message: string): ServiceError {
   });
 }
 
-/** What is known of the session does not hang on the fault plane. */
+/** What is known of the session does not depend on the fault plane. */
 function orNone(error: unknown): undefined {
   if (error instanceof ServiceError && error.kind === 'unavailable') return undefined;
   throw error;

@@ -105,7 +105,7 @@ export function timeRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly 
       operationId: 'restoreSandboxSnapshot',
       summary: 'Go back to a snapshot',
       description:
-        'Requests under way fail, event streams end, all nonces are void. Whoever follows events begins anew: the log ' +
+        'Requests under way fail, event streams end, all nonces are void. A follower of events begins anew: the log ' +
         'is shorter than it was.',
       params,
       responses: {

@@ -1,6 +1,6 @@
 /**
  * The live adapter of the port towards the coordinator: frames over the authenticated WebSocket link. The gateway speaks
- * as "gateway/<boot>", with a boot id fresh for every start, so that a reply to an earlier process finds nobody.
+ * as "gateway/<boot>", with a boot id fresh for every start, so that a reply to an earlier process finds no receiver.
  */
 import type { Envelope, Trace, UndeliveredReason } from '../../actors/contract.ts';
 import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';

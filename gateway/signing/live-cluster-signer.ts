@@ -127,7 +127,7 @@ async function createKey(
       }
       resumes += 1;
       const { resumeToken } = answer.checkpoint;
-      // Somebody else may resume it at the same time: the round shows what became of it.
+      // Another caller may resume it at the same time: the round shows the result.
       await ask(calls, meta, resumeSession, { sessionId: walletId, resumeToken, context });
     }
     const round = await ask(calls, meta, exchangeShares, { sessionId: walletId, context });
@@ -150,7 +150,7 @@ async function sign(calls: SigningCalls, meta: CallMeta, order: SigningOrder): P
       context: contextOf(meta),
     });
     const sessionId = begun.receipt?.sessionId ?? '';
-    // Somebody began before us (this gateway before it died, say): its session is gone on with.
+    // Another process began before us (for example this gateway before it died): continue its session.
     const known = begun.receipt?.reasonCode === 'DUPLICATE_INTENT';
     const share = known
       ? await ask(calls, meta, submitShare, { signingSessionId: sessionId, context: contextOf(meta) })

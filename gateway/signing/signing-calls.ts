@@ -140,7 +140,7 @@ export class SigningCalls {
     };
   }
 
-  /** A reply came in. Late ones (cancelled, expired) and repeated ones find nobody and are dropped. */
+  /** A reply came in. Late ones (cancelled, expired) and repeated ones find no call and are dropped. */
   onReply(reply: CallReply): void {
     const waiting = this.#take(reply.callId);
     if (waiting === undefined) return;

@@ -1,6 +1,6 @@
 /**
  * A simulated system in the manner of BitGo: coins, wallets, transfers with their states, errors with a name and a request
- * id, amounts in base units (https://developers.bitgo.com). Nothing here talks to the real one, and its keys are worthless.
+ * id, amounts in base units (https://developers.bitgo.com). Nothing here talks to the real one, and its keys are simulated.
  */
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';

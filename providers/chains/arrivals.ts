@@ -18,7 +18,7 @@ export interface Arrival {
   readonly units: bigint;
 }
 
-/** The chains lie in the same Redis as the store; they are away together. */
+/** The chains are in the same Redis as the store; both are unreachable together. */
 export function arrivals(chains: Chains): (arrival: Arrival) => Promise<void> {
   return async ({ transferId, network, address, asset, units }) => {
     try {

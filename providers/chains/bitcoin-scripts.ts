@@ -2,7 +2,7 @@
  * What Bitcoin's chain keeps in Redis beside chain-store.ts, and the scripts that change it:
  *
  *   utxo:<txid>:<index>   "<sats>:<address>", an unspent output
- *   free:<address>        sorted set, the address's unspent outputs that nobody holds, by sats
+ *   free:<address>        sorted set, the address's unspent outputs that no payment holds, by sats
  *   held:<address>        hash, those that a payment holds: output → "<sats>:<until ms>:<payment id>"
  *   lock:<payment id>     what the payment holds, "<address>|<txid>:<index>:<sats>,…"; kept a while after it is spent
  *   acct:<address>        its balance
@@ -67,7 +67,7 @@ return 1
 `);
 
 /**
- * Takes the largest free outputs until they cover `sats`, which grows with each of them. What somebody has held for too
+ * Takes the largest free outputs until they cover `sats`, which grows with each of them. What a payment has held for too
  * long, and did not spend, is free again: should that payment come back, its transaction finds an input spent.
  * KEYS: lock, free, held. ARGV: prefix, payment id, address, sats, sats more an input, inputs at most, now ms, until ms.
  * Answers OK and the lock, WAIT (others hold outputs that may come back, or their change), TOO_MANY or INSUFFICIENT.

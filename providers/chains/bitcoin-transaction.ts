@@ -1,5 +1,5 @@
 /**
- * Bitcoin transactions that spend P2WPKH outputs of one key: made, signed by somebody else, and read again. Pure.
+ * Bitcoin transactions that spend P2WPKH outputs of one key: builds and parses them; the caller signs. Pure.
  *
  * Each input has its own digest (BIP-143, SIGHASH_ALL) and its own witness: DER signature ‖ 0x01, public key. The order
  * of inputs is that of the coins, outputs are the payment and then the change, so the same coins and payment are always

@@ -35,7 +35,7 @@ const faucetCoins = 10n;
 /** From here on the faucet pays in several coins. */
 const splitSats = 1_000_000n;
 
-/** A payment that nobody asks for any more lets go of its outputs. */
+/** A payment without requests releases its outputs. */
 const heldMs = 24 * 3_600_000;
 
 export type Holding =

@@ -73,7 +73,7 @@ export class ChainStore {
     try {
       return await ask();
     } catch (error) {
-      // A script that fails is a bug; a server that is loading, read-only or out of memory is one that is away.
+      // A script that fails is a bug; a server that is loading, read-only or out of memory counts as unreachable.
       if (repliedWith(error, 'ERR')) throw error;
       throw new ChainUnavailable(`the chain ${this.network} does not answer`, { cause: error });
     }

@@ -1,5 +1,5 @@
 /**
- * EIP-1559 transactions that move a coin or an ERC-20 token: made, signed by somebody else, and read again. Pure.
+ * EIP-1559 transactions that move a coin or an ERC-20 token: builds and parses them; the caller signs. Pure.
  *
  * The envelope is 0x02 ‖ rlp([chain_id, nonce, max_priority_fee_per_gas, max_fee_per_gas, gas_limit, destination, amount,
  * data, access_list, signature_y_parity, signature_r, signature_s]); what is signed is the Keccak-256 of the same without

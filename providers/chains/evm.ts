@@ -7,7 +7,7 @@
  *
  * No transaction waits for ever, and none holds up those behind it. One whose coin is gone when its turn comes is mined
  * without effect: it takes its nonce and what is left of its fee. One whose turn has not come within `queuedMaxMs` is
- * dropped when somebody looks: its nonce is not used, and may be taken by another.
+ * dropped at the next read: its nonce is not used, and another may take it.
  */
 import type { NetworkId } from '../../networks/networks.ts';
 import { accountBalances, fundAccount } from './accounts.ts';

@@ -1,5 +1,5 @@
 /**
- * Solana's legacy transactions with one SystemProgram transfer: made, signed by somebody else, and read again. Pure.
+ * Solana's legacy transactions with one SystemProgram transfer: builds and parses them; the caller signs. Pure.
  *
  * Wire: compact array of signatures ‖ message; message: header (signers, read-only signers, read-only others) ‖ account
  * keys ‖ recent blockhash ‖ instructions. What is signed is the message itself. The transfer is instruction 2 of the

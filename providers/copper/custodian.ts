@@ -1,7 +1,6 @@
 /**
  * A simulated system in the manner of Copper: portfolios, deposit targets, orders with their statuses, errors as a code in
- * kebab-case (https://developer.copper.co/enums/OrderStatus). Nothing here talks to the real one, and its keys are
- * worthless.
+ * kebab-case (https://developer.copper.co/enums/OrderStatus). Nothing here talks to the real one, and its keys are simulated.
  */
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';

@@ -1,7 +1,6 @@
 /**
  * A simulated system in the manner of Fireblocks: vault accounts, asset ids, transaction statuses and sub-statuses as its
- * public documentation names them (https://developers.fireblocks.com/reference/primary-transaction-statuses). Nothing here
- * talks to the real one, and its keys are worthless.
+ * public documentation names them (https://developers.fireblocks.com/reference/primary-transaction-statuses). Nothing here talks to the real one, and its keys are simulated.
  */
 
 import { toHex } from '../../crypto/bytes.ts';

@@ -35,9 +35,9 @@ export const magicAmounts: readonly MagicAmount[] = [
   {
     amount: '0.004403',
     outcome: 'submit_unavailable_thrice',
-    effect: 'approved; the provider is away for three attempts, then the transfer goes its way',
+    effect: 'approved; the provider is unreachable for three attempts, then the transfer continues',
   },
-  { amount: '0.004408', outcome: 'slow_queue', effect: 'waits 10 s in the provider’s queue, then goes its way' },
+  { amount: '0.004408', outcome: 'slow_queue', effect: 'waits 10 s in the provider’s queue, then continues' },
   { amount: '0.004409', outcome: 'stuck_confirming', effect: 'stays `confirming`' },
   { amount: '0.004410', outcome: 'fails_on_chain', effect: 'is mined and fails: `failed`, the fee is gone' },
   {

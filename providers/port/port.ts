@@ -1,5 +1,5 @@
 /**
- * The port between the control plane and whoever holds the keys: our own signer cluster, the sandbox, or a hosted
+ * The port between the control plane and the holder of the keys: our own signer cluster, the sandbox, or a hosted
  * custodian. Every adapter passes one conformance suite (test/providers/).
  *
  * Adapters speak in normalized words; a custodian's own vocabulary stays inside its folder and shows only in

@@ -1,7 +1,7 @@
 /**
  * The sandbox provider: a simulated custodian that takes every transfer at once and completes it within a second. It keeps
  * nothing: where a transfer stands follows from when it was taken, which the intent itself remembers. Its wallets come
- * with test money; their keys are worthless.
+ * with test money; their keys are simulated.
  */
 import { base58 } from '@scure/base';
 import { concatBytes, toHex } from '../../crypto/bytes.ts';

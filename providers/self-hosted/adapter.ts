@@ -151,7 +151,7 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
   const submission = readSubmission(intent.submission);
   if (submission !== undefined) {
     const transaction = await line.chain.transaction(submission.hash, nowMs);
-    // Forgotten by its chain: nobody can say what became of it, so neither do we, and it is not sent a second time.
+    // The chain has dropped it: its fate is unknown, so it is not sent a second time.
     if (transaction === undefined) return unsettled(transfer, 'NOT_FOUND', 'NOT_FOUND_ON_CHAIN', nowMs);
     const progress = onChain(transaction, madeOf(submission), time);
     const isOver = progress.stage === 'completed' || progress.stage === 'failed';
@@ -223,7 +223,7 @@ function queuedUntil(submission: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** A chain that is away is a provider that is away. */
+/** An unreachable chain counts as an unreachable provider. */
 async function chainAnswer<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -8,7 +8,7 @@ import type { NewBalance, Progress } from '../port/port.ts';
 export interface Submission {
   readonly hash: string;
   readonly signingSessionIds: readonly string[];
-  /** The signed transaction, hex: the API shows it, so that anybody can check its signature. */
+  /** The signed transaction, hex: the API shows it, so that any client can verify its signature. */
   readonly rawTransaction: string;
 }
 

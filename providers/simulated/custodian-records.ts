@@ -63,7 +63,7 @@ export class CustodianRecords {
   }
 }
 
-/** Without its Redis a simulated custodian is away. */
+/** Without its Redis a simulated custodian is unreachable. */
 async function reachable<T>(call: Promise<T>): Promise<T> {
   try {
     return await asking(call);

@@ -1,6 +1,5 @@
 /**
- * Keys of simulated wallets. They look real, addresses and all, and are worthless: each follows from the wallet's id, so
- * whoever knows the id knows the secret key. Nothing of value may ever be sent to these addresses.
+ * Keys of simulated wallets. Their addresses have the right form, but each key follows from the wallet's id, so that anyone who knows the id knows the secret key. Never send anything of value to these addresses.
  */
 import { toHex, transcriptHash, utf8 } from '../../crypto/bytes.ts';
 import { groupOf } from '../../crypto/group.ts';

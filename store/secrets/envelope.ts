@@ -1,7 +1,7 @@
 /**
  * Secrets at rest: an envelope holds a text under a data key of its own (AES-256-GCM), and that data key wrapped under a
  * key of the key ring (AES-256-GCM too). The associated data names what the secret is for, its tenant and its record, so
- * that an envelope which somebody moved to another record does not open.
+ * that an envelope which was moved to another record does not open.
  *
  * Text form: `e1.<key id>.<wrapped data key>.<ciphertext>`, the last two in base64url, each with its own IV and tag (see
  * ../../crypto/at-rest.ts). Rotation wraps the data key anew and leaves the ciphertext as it is.

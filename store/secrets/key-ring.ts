@@ -26,7 +26,7 @@ export interface KeyRing {
 /** The name of a key's file. */
 const keyFilePattern = /^([1-9]\d{0,8})\.key$/;
 
-/** How long a gateway may go on with the key that was current: then it looks whether there is a newer one. */
+/** How long a gateway may use its current key before it checks for a newer one. */
 const recheckMs = 10_000;
 /** An id that is not there is looked for on the disk this often at most. */
 const missRecheckMs = 250;

@@ -23,6 +23,13 @@ const written = [
   'docs/sandbox-api.md',
   'docs/testing.md',
   'docs/reports.md',
+  'docs/signing-path.md',
+  'docs/wallet-path.md',
+  'docs/durability.md',
+  'docs/two-worlds.md',
+  'docs/trust.md',
+  'docs/change-guide.md',
+  'docs/glossary.md',
 ];
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 

@@ -155,7 +155,7 @@ export type WalletTerms = Message<"signmesh.wire.v1.WalletTerms"> & {
   approvalMode: ApprovalMode;
 
   /**
-   * Its key signs nothing any more, for anybody.
+   * Its key signs nothing any more, for any caller.
    *
    * @generated from field: bool archived = 3;
    */

@@ -66,7 +66,7 @@ export type Frame = Message<"signmesh.wire.v1.Frame"> & {
   traceparent: string;
 
   /**
-   * Milliseconds since the Unix epoch after which nobody waits for the answer; 0: none.
+   * Milliseconds since the Unix epoch at which the caller stops waiting; 0: never.
    *
    * @generated from field: int64 deadline_epoch_ms = 8;
    */
