@@ -6,14 +6,14 @@ import type { Redis } from 'ioredis';
 import type { Clock, RandomBytes } from '../actors/contract.ts';
 import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
 import type { Route } from '../api/route.ts';
-import { forgetLists } from '../controls/compliance/load.ts';
+import { evictLists } from '../controls/compliance/load.ts';
 import { complianceRoutes } from '../controls/compliance/routes.ts';
 import { makeDeciders } from '../controls/policies/deciders.ts';
-import { findPolicy, forgetPolicies } from '../controls/policies/load.ts';
+import { evictPolicies, findPolicy } from '../controls/policies/load.ts';
 import { policyRoutes } from '../controls/policies/routes.ts';
 import { receiptRoutes } from '../controls/receipts/routes.ts';
 import { receiptSigner } from '../controls/receipts/signer.ts';
-import { forgetRiskRules } from '../controls/risk/load.ts';
+import { evictRiskRules } from '../controls/risk/load.ts';
 import { riskRoutes } from '../controls/risk/routes.ts';
 import { connectionRoutes } from '../custody/connections/routes.ts';
 import { IntentDriver } from '../custody/intents/driver.ts';
@@ -150,9 +150,9 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     start: () => driver.start(),
     restored: async () => {
       store.restored();
-      forgetPolicies();
-      forgetRiskRules();
-      forgetLists();
+      evictPolicies(store);
+      evictRiskRules(store);
+      evictLists(store);
       feed.restored();
       await driver.restored();
     },

@@ -3,18 +3,19 @@
  * version's entries are read once per process.
  */
 import type { RequestContext } from '../../api/route.ts';
-import { BoundedCache } from '../rules/bounded-cache.ts';
+import type { TenantStore } from '../../store/contract.ts';
 import { type CatalogRecord, catalogOf, type ListEntry } from '../rules/catalog.ts';
+import { storeCache } from '../rules/store-cache.ts';
 import { type IndexedList, indexList, type ListVersionRecord, listVersionId, listVersionType } from './list.ts';
 import { builtInLists } from './test-lists.ts';
 
 /** Entries that stay in memory, over all tenants and lists. */
 const cachedEntriesMax = 300_000;
-const indexed = new BoundedCache<IndexedList>(cachedEntriesMax);
+const indexedLists = storeCache<IndexedList>(cachedEntriesMax);
 
-/** The store is another: a version that is made from now on may be called like one that is kept here. */
-export function forgetLists(): void {
-  indexed.clear();
+/** Clears the cache, since the store was put back to an earlier state. */
+export function evictLists(store: TenantStore): void {
+  indexedLists(store).clear();
 }
 
 /** The lists of a tenant, its own and those that it started with and did not replace. */
@@ -35,6 +36,7 @@ export function listEntries(context: RequestContext, catalog: CatalogRecord): re
 }
 
 export async function currentLists(context: RequestContext): Promise<readonly IndexedList[]> {
+  const indexed = indexedLists(context.store);
   const entries = listEntries(context, await catalogOf(context));
   const found = entries.map((entry) => indexed.get(cacheKey(context, entry.id, entry.version)));
   const missing = entries.filter((_, index) => found[index] === undefined);
@@ -44,7 +46,7 @@ export async function currentLists(context: RequestContext): Promise<readonly In
       const list = await listVersion(context, id, version);
       if (list === undefined) throw new Error(`list ${id} has no version ${version}`);
       const searchable = indexList(list);
-      indexed.set(cacheKey(context, id, version), searchable, Math.max(1, searchable.entryCount));
+      indexed.set(cacheKey(context, id, version), searchable, { size: Math.max(1, searchable.entryCount) });
       loaded.set(id, searchable);
     }),
   );

@@ -7,7 +7,6 @@
 
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { BoundedCache } from '../rules/bounded-cache.ts';
 import { builtInId } from '../rules/catalog.ts';
 import { type ListKind, type ListVersionRecord, listVersionId } from './list.ts';
 
@@ -51,20 +50,9 @@ export const testLists: readonly TestList[] = [
   },
 ];
 
-const tenantsMax = 2_000;
-const made = new BoundedCache<readonly ListVersionRecord[]>(tenantsMax);
-
 /** Version 1 of each. A production tenant starts with no list. */
 export function builtInLists(tenant: string, environment: ClusterEnvironment): readonly ListVersionRecord[] {
   if (environment !== 'sandbox') return [];
-  const known = made.get(tenant);
-  if (known !== undefined) return known;
-  const lists = makeLists(tenant);
-  made.set(tenant, lists);
-  return lists;
-}
-
-function makeLists(tenant: string): readonly ListVersionRecord[] {
   return testLists.map(({ name, kind, addresses, names }) => {
     const listId = builtInId('lst', tenant, name);
     return {

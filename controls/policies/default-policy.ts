@@ -2,7 +2,6 @@
  * The policy that every tenant starts with, as version 1 of `default`. It decides on every intent, beside those that
  * the wallet and the intent name. A tenant replaces it with a version of its own. Receipts name this version: its rules must not change.
  */
-import { BoundedCache } from '../rules/bounded-cache.ts';
 import { builtInId, type PolicyEntry, versionKey } from '../rules/catalog.ts';
 import type { PolicyRule, PolicyVersionRecord } from './record.ts';
 
@@ -22,14 +21,9 @@ export const defaultRules: readonly PolicyRule[] = [
   { id: 'clear', effect: 'allow', when: 'compliance.decision == "clear" && risk.score < 70', approvals: null },
 ];
 
-const tenantsMax = 5_000;
-const made = new BoundedCache<PolicyVersionRecord>(tenantsMax);
-
 export function builtInPolicy(tenant: string): PolicyVersionRecord {
-  const known = made.get(tenant);
-  if (known !== undefined) return known;
   const policyId = builtInId('pol', tenant, defaultPolicyName);
-  const policy: PolicyVersionRecord = {
+  return {
     id: versionKey(policyId, 1),
     version: 1,
     policyId,
@@ -40,8 +34,6 @@ export function builtInPolicy(tenant: string): PolicyVersionRecord {
     warnings: [],
     createdAtMs: 0,
   };
-  made.set(tenant, policy);
-  return policy;
 }
 
 export function builtInEntry(tenant: string): PolicyEntry {

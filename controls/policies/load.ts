@@ -1,19 +1,20 @@
-/** The policies that hold for a tenant now: which, is read every time; a version is read and compiled once per process. */
+/** The policies that hold for a tenant now: which, is read every time; a version is read and compiled once per store and process. */
 import type { RequestContext } from '../../api/route.ts';
-import { BoundedCache } from '../rules/bounded-cache.ts';
+import type { TenantStore } from '../../store/contract.ts';
 import { type CatalogRecord, catalogOf, type PolicyEntry, versionKey } from '../rules/catalog.ts';
 import { compileStored } from '../rules/rule.ts';
+import { storeCache } from '../rules/store-cache.ts';
 import { builtInEntry, builtInPolicy, defaultPolicyName } from './default-policy.ts';
 import type { CompiledPolicy } from './evaluate.ts';
 import { type PolicyVersionRecord, policyVersionType } from './record.ts';
 
 /** Characters of policies' rules that stay in memory, over all tenants. */
 const cachedCharsMax = 1_000_000;
-const compiled = new BoundedCache<CompiledPolicy>(cachedCharsMax);
+const compiledPolicies = storeCache<CompiledPolicy>(cachedCharsMax);
 
-/** The store is another: a version that is made from now on may be called like one that is kept here. */
-export function forgetPolicies(): void {
-  compiled.clear();
+/** Clears the cache, since the store was put back to an earlier state. */
+export function evictPolicies(store: TenantStore): void {
+  compiledPolicies(store).clear();
 }
 
 /** The policies of a tenant; `default` is there from the beginning. */
@@ -30,17 +31,15 @@ export async function findPolicy(context: RequestContext, name: string): Promise
 /** Throws Error when there is no such version. */
 export async function loadPolicy(context: RequestContext, id: string, version: number): Promise<CompiledPolicy> {
   const key = `${context.tenant} ${versionKey(id, version)}`;
+  const compiled = compiledPolicies(context.store);
   const known = compiled.get(key);
   if (known !== undefined) return known;
   const record = await policyVersion(context, id, version);
   if (record === undefined) throw new Error(`policy ${id} has no version ${version}`);
   const rules = record.rules.map((rule) => ({ rule, condition: compileStored(rule.when, 'policy') }));
   const policy = { record, rules };
-  compiled.set(
-    key,
-    policy,
-    record.rules.reduce((chars, { when }) => chars + when.length, key.length),
-  );
+  const size = record.rules.reduce((chars, { when }) => chars + when.length, key.length);
+  compiled.set(key, policy, { size });
   return policy;
 }
 

@@ -1,18 +1,19 @@
-/** The risk rules that hold for a tenant now: which, is read every time; a version is read and compiled once per process. */
+/** The risk rules that hold for a tenant now: which, is read every time; a version is read and compiled once per store and process. */
 import type { RequestContext } from '../../api/route.ts';
-import { BoundedCache } from '../rules/bounded-cache.ts';
+import type { TenantStore } from '../../store/contract.ts';
 import { type CatalogEntry, catalogOf, versionKey } from '../rules/catalog.ts';
 import { compileStored } from '../rules/rule.ts';
+import { storeCache } from '../rules/store-cache.ts';
 import { type RiskRuleRecord, riskRuleType } from './rule-record.ts';
 import type { CompiledRiskRule } from './score.ts';
 
 /** Characters of rules that stay in memory, over all tenants. */
 const cachedCharsMax = 500_000;
-const compiled = new BoundedCache<CompiledRiskRule>(cachedCharsMax);
+const compiledRules = storeCache<CompiledRiskRule>(cachedCharsMax);
 
-/** The store is another: a version that is made from now on may be called like one that is kept here. */
-export function forgetRiskRules(): void {
-  compiled.clear();
+/** Clears the cache, since the store was put back to an earlier state. */
+export function evictRiskRules(store: TenantStore): void {
+  compiledRules(store).clear();
 }
 
 /** In force or in shadow, and the version of the whole set. */
@@ -29,6 +30,7 @@ export async function riskRulesOf(
   { tenant, store }: RequestContext,
   entries: readonly CatalogEntry[],
 ): Promise<readonly CompiledRiskRule[]> {
+  const compiled = compiledRules(store);
   const key = ({ id, version }: CatalogEntry): string => `${tenant} ${versionKey(id, version)}`;
   const known = entries.map((entry) => compiled.get(key(entry)));
   const missing = entries.filter((_, index) => known[index] === undefined);
@@ -39,7 +41,7 @@ export async function riskRulesOf(
     const record: RiskRuleRecord | undefined = records[index];
     if (record === undefined) throw new Error(`risk rule ${entry.id} has no version ${entry.version}`);
     const rule = { record, rule: compileStored(record.when, 'risk') };
-    compiled.set(key(entry), rule, key(entry).length + record.when.length);
+    compiled.set(key(entry), rule, { size: key(entry).length + record.when.length });
     fresh.set(entry.id, rule);
   }
   return entries.map((entry, index) => known[index] ?? fresh.get(entry.id)!);

@@ -4,8 +4,8 @@
  * by zero) is a value, and the caller decides on the safe side.
  */
 import { type ASTNode, serialize } from '@marcbachmann/cel-js';
+import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../api/errors/service-error.ts';
-import { BoundedCache } from './bounded-cache.ts';
 import { costOf, RefusedPart } from './cost.ts';
 import { makeEnvironment, type RuleInput, type RuleScope, ruleLimits } from './language.ts';
 import { readsOf, type StateReads } from './reads.ts';
@@ -32,7 +32,8 @@ export interface Rule {
 
 /** Characters of compiled rules that stay, over all tenants: their trees take some hundred bytes each. */
 const compiledCharsMax = 500_000;
-const compiled = new BoundedCache<Rule>(compiledCharsMax);
+/** Of this module, not of an instance: a rule follows from its text alone. */
+const compiled = new LRUCache<string, Rule>({ maxSize: compiledCharsMax });
 const environments = { policy: makeEnvironment('policy'), risk: makeEnvironment('risk') } as const;
 
 /** Evaluates to a failure for everything that depends on a variable. */
@@ -47,7 +48,7 @@ export function compileRule(text: string, scope: RuleScope, field: string): Rule
   const known = compiled.get(key);
   if (known !== undefined) return known;
   const rule = compile(text, scope, field);
-  compiled.set(key, rule, key.length);
+  compiled.set(key, rule, { size: key.length });
   return rule;
 }
 

@@ -4,9 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeDeciders } from '../../../controls/policies/deciders.ts';
-import { forgetPolicies } from '../../../controls/policies/load.ts';
 import { nextPolicyVersion } from '../../../controls/policies/write-policy.ts';
-import { forgetRiskRules } from '../../../controls/risk/load.ts';
 import type { Deciders } from '../../../custody/intents/deciders.ts';
 import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
 import { update } from '../../../store/changes.ts';
@@ -24,9 +22,6 @@ let meanwhile: () => Promise<unknown>;
 const transfer = { asset: 'ETH', amount: '1', destination: { address: somewhere } };
 
 beforeEach(async () => {
-  // Each test has a store of its own, with versions of the same names.
-  forgetPolicies();
-  forgetRiskRules();
   world = await startWorld();
   const real = makeDeciders({ signer });
   const counted: Deciders = {
