@@ -44,7 +44,8 @@ export function documentRoutes(app: FastifyInstance, routes: readonly Route[], o
         url: request.url,
         headers: request.headers as Record<string, string>,
       });
-      if (statusCode === 404) return reply.callNotFound();
+      // Errors of the page's application have neither our shape nor a request id.
+      if (statusCode >= 400) return reply.callNotFound();
       return reply.code(statusCode).headers(headers).send(rawPayload);
     });
   }
