@@ -8,8 +8,8 @@ import { eventTypes, isEventFilter } from '../../delivery/events/types.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import type { EventPage, NewEvent, TenantStore } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { type StoreUnderTest, startStore } from '../store/support/store.ts';
-import { type RestApp, restApp } from './support/app.ts';
+import { type RestApp, restApp } from '../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../support/store.ts';
 
 let redis: StoreUnderTest;
 let store: RedisTenantStore;

@@ -9,9 +9,9 @@ import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { answerSeal } from '../../store/secrets/answer-seal.ts';
-import { type StoreUnderTest, startStore } from '../store/support/store.ts';
+import { type RestApp, type RestAppOptions, restApp, tokenOf } from '../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../support/store.ts';
 import { until } from '../support/until.ts';
-import { type RestApp, type RestAppOptions, restApp, tokenOf } from './support/app.ts';
 import { type Notes, notes } from './support/notes.ts';
 
 let redis: StoreUnderTest;

@@ -11,7 +11,7 @@ import { docsPath } from '../../gateway/http/docs-page.ts';
 import { openapiDocument, openapiPath } from '../../gateway/openapi/document.ts';
 import { signingMethods } from '../../gateway/signing/methods.ts';
 import type { TenantStore } from '../../store/contract.ts';
-import { type RestApp, restApp, testSeal, tokenOf } from './support/app.ts';
+import { type RestApp, restApp, testSeal, tokenOf } from '../support/rest-app.ts';
 import { idleDesk } from './support/desk.ts';
 import { type Document, inline, operationsOf, resolve } from './support/document.ts';
 import { notes } from './support/notes.ts';

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listBody, readCreated, readPage } from '../../api/pages.ts';
 import { mayUseConnection, seesWholeTenant, visibleIndices } from '../../api/visibility.ts';
-import { type StoreUnderTest, startStore } from '../store/support/store.ts';
-import { type RestApp, restApp, tokenOf } from './support/app.ts';
+import { type RestApp, restApp, tokenOf } from '../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../support/store.ts';
 import { notes } from './support/notes.ts';
 
 let redis: StoreUnderTest;

@@ -9,7 +9,7 @@ import { assertRoutes, routeTable } from '../../api/route-table.ts';
 import { Closed, PathId } from '../../api/schema-kit.ts';
 import { newToken } from '../../gateway/auth/token-format.ts';
 import type { TenantStore } from '../../store/contract.ts';
-import { type RestApp, type RestAppOptions, restApp, tokenOf } from './support/app.ts';
+import { type RestApp, type RestAppOptions, restApp, tokenOf } from '../support/rest-app.ts';
 
 /** Nothing here touches the store. */
 const noStore = {} as TenantStore;

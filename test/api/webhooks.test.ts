@@ -8,8 +8,8 @@ import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
 import { newToken } from '../../gateway/auth/token-format.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { answerSeal } from '../../store/secrets/answer-seal.ts';
-import { type StoreUnderTest, startStore } from '../store/support/store.ts';
-import { type RestApp, restApp } from './support/app.ts';
+import { type RestApp, restApp } from '../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../support/store.ts';
 import { idleDesk } from './support/desk.ts';
 
 let redis: StoreUnderTest;

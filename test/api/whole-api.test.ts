@@ -8,8 +8,8 @@ import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../delivery/
 import { eventTypes } from '../../delivery/events/types.ts';
 import { newToken } from '../../gateway/auth/token-format.ts';
 import { create } from '../../store/changes.ts';
-import { FakeSessions } from '../gateway/sandbox/support/fake-control.ts';
-import { startWalletService, type WalletService } from '../gateway/support/wallet-service.ts';
+import { FakeSessions } from '../support/fake-control.ts';
+import { startWalletService, type WalletService } from '../support/wallet-service.ts';
 import type { Document } from './support/document.ts';
 import { documentFaults } from './support/openapi-rules.ts';
 import { fuzzOperation, type Operation, operationsOf, walkTenants } from './walkers.ts';

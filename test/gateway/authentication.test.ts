@@ -8,7 +8,7 @@ import { onlyAuthorization, readBearer } from '../../gateway/auth/bearer.ts';
 import { hashToken, newToken, tenantOfHash, tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { recordFromFields, recordToFields } from '../../gateway/auth/token-record.ts';
 import { signingMethods } from '../../gateway/signing/methods.ts';
-import { grpcCall, type TestGateway, testGateway, testToken, tokenKey } from './support/gateway.ts';
+import { grpcCall, openGateway, type TestGateway, testToken, tokenKey } from '../support/gateway.ts';
 
 const liveToken = newToken('production', systemRandom);
 const issuedTestToken = newToken('sandbox', systemRandom);
@@ -126,8 +126,8 @@ describe('a token record', () => {
 
 describe('who is let in', () => {
   let gateway: TestGateway;
-  const open = async (options: Parameters<typeof testGateway>[0] = {}): Promise<void> => {
-    gateway = await testGateway(options);
+  const open = async (options: Parameters<typeof openGateway>[0] = {}): Promise<void> => {
+    gateway = await openGateway(options);
   };
   beforeEach(() => open());
   afterEach(() => gateway.stop());

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { routeTable } from '../../api/route-table.ts';
 import { root } from '../cli/support/up-process.ts';
-import { startWalletService, type WalletService } from './support/wallet-service.ts';
+import { startWalletService, type WalletService } from '../support/wallet-service.ts';
 
 /** The wallet API of the contract, and its companion modules that are built. */
 const promised = [

@@ -4,12 +4,12 @@ import { type Client, status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signingMethods } from '../../gateway/signing/methods.ts';
-import { auth, grpcCall, type TestGateway, testGateway } from './support/gateway.ts';
+import { auth, grpcCall, openGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
 let client: Client;
 beforeAll(async () => {
-  gateway = await testGateway();
+  gateway = await openGateway();
   client = await gateway.grpcClient();
 });
 afterAll(() => gateway.stop());

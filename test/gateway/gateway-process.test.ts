@@ -25,10 +25,10 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../../proto/wire.ts';
+import { healthyCluster, proof } from '../support/fake-coordinator.ts';
+import { grpcCall } from '../support/gateway.ts';
 import { startRedis } from '../support/redis.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
-import { healthyCluster, proof } from './support/fake-coordinator.ts';
-import { grpcCall } from './support/gateway.ts';
 
 const gatewaySeed = new Uint8Array(32).fill(1);
 const coordinatorSeed = new Uint8Array(32).fill(2);

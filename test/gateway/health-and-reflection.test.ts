@@ -4,13 +4,13 @@ import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/p
 import { type Client, status } from '@grpc/grpc-js';
 import { service as healthService } from 'grpc-health-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { healthyCluster } from './support/fake-coordinator.ts';
-import { type TestGateway, testGateway } from './support/gateway.ts';
+import { healthyCluster } from '../support/fake-coordinator.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
 let client: Client;
 beforeAll(async () => {
-  gateway = await testGateway();
+  gateway = await openGateway();
   client = await gateway.grpcClient();
 });
 afterAll(() => gateway.stop());

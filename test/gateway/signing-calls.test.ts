@@ -9,9 +9,9 @@ import {
   type SigningCall,
 } from '../../gateway/signing/signing-calls.ts';
 import { CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { FakeCoordinator, proof } from '../support/fake-coordinator.ts';
+import { collectLog } from '../support/gateway.ts';
 import { unheededOrders } from '../support/orders.ts';
-import { FakeCoordinator, proof } from './support/fake-coordinator.ts';
-import { collectLog } from './support/gateway.ts';
 
 let coordinator: FakeCoordinator;
 let room: SigningRoom;

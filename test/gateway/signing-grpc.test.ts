@@ -6,8 +6,8 @@ import {
   InitiateSigningRequestSchema,
   SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { CallErrorCode, healthyCluster, proof } from './support/fake-coordinator.ts';
-import { auth, errorDetails, grpcCall, type TestGateway, testGateway } from './support/gateway.ts';
+import { CallErrorCode, healthyCluster, proof } from '../support/fake-coordinator.ts';
+import { auth, errorDetails, grpcCall, openGateway, type TestGateway } from '../support/gateway.ts';
 
 const share = '/svc.mesh.v1.MpcWalletService/SubmitSignatureShare';
 const nothing = new Uint8Array();
@@ -16,7 +16,7 @@ describe('the gRPC door of the signing API', () => {
   let gateway: TestGateway;
   let client: Client;
   beforeAll(async () => {
-    gateway = await testGateway();
+    gateway = await openGateway();
     client = await gateway.grpcClient();
   });
   afterAll(() => gateway.stop());

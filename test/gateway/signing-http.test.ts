@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net';
 import { createConnection } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { signingMethods } from '../../gateway/signing/methods.ts';
-import { CallErrorCode, healthyCluster, proof } from './support/fake-coordinator.ts';
-import { auth, type TestGateway, testGateway } from './support/gateway.ts';
+import { CallErrorCode, healthyCluster, proof } from '../support/fake-coordinator.ts';
+import { auth, openGateway, type TestGateway } from '../support/gateway.ts';
 
 const requestIdPattern = /^req_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -17,7 +17,7 @@ const ownCharsets = ['utf-8', 'UTF-8', '"utf-8"', 'utf-8; profile=x'].map(
 describe('the HTTP door of the signing API', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
-    gateway = await testGateway();
+    gateway = await openGateway();
   });
   afterAll(() => gateway.stop());
   afterEach(() => {
@@ -456,7 +456,7 @@ describe('the HTTP door of the signing API', () => {
 
 describe('the bound on calls under way', () => {
   it('refuses the call beyond it with 429 and sends nothing', async () => {
-    const gateway = await testGateway({ inFlightMax: 2 });
+    const gateway = await openGateway({ inFlightMax: 2 });
     gateway.coordinator.answer = () => 'silence';
     const post = () => gateway.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers: auth });
     const waiting = [post(), post()];

@@ -9,9 +9,9 @@ import { hashToken } from '../../gateway/auth/token-format.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
 import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
 import { openRedis } from '../../gateway/redis.ts';
+import { auth, collectLog, errorDetails, grpcCall, openGateway, tokenKey } from '../support/gateway.ts';
 import { startRedis } from '../support/redis.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
-import { auth, collectLog, errorDetails, grpcCall, testGateway, tokenKey } from './support/gateway.ts';
 
 let server: RedisDatabase;
 let redis: Redis;
@@ -192,8 +192,8 @@ describe('rate limits', () => {
   const share = '/svc.mesh.v1.MpcWalletService/SubmitSignatureShare';
 
   it('count a tenant’s calls on both doors and of all gateways together', async () => {
-    const one = await testGateway({ limits: new RedisRateLimits(redis, config) });
-    const two = await testGateway({ limits: new RedisRateLimits(redis, config) });
+    const one = await openGateway({ limits: new RedisRateLimits(redis, config) });
+    const two = await openGateway({ limits: new RedisRateLimits(redis, config) });
     const client = await two.grpcClient();
     const post = (headers: Record<string, string> = auth) =>
       one.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers });
@@ -231,7 +231,7 @@ describe('rate limits', () => {
   });
 
   it('do not count refused tokens, health, or anything when they are off', async () => {
-    const gateway = await testGateway({ limits: new RedisRateLimits(redis, config) });
+    const gateway = await openGateway({ limits: new RedisRateLimits(redis, config) });
     for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
       const answer = await gateway.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers });
       expect(answer.statusCode).toBe(401);
@@ -240,7 +240,7 @@ describe('rate limits', () => {
     await gateway.http.inject({ method: 'GET', url: '/v1/health' });
     expect(await redis.dbsize()).toBe(0);
     await gateway.stop();
-    const off = await testGateway();
+    const off = await openGateway();
     const answer = await off.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers: auth });
     expect(answer.headers['ratelimit-policy']).toBeUndefined();
     expect(await redis.dbsize()).toBe(0);

@@ -7,8 +7,8 @@ import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts'
 import { type ProviderAdapter, ProviderUnavailable } from '../../providers/port/port.ts';
 import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
 import { latencyMs } from '../../providers/simulated/latency.ts';
-import { dumpRedis } from '../gateway/support/redis-dump.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
+import { dumpRedis } from '../support/redis-dump.ts';
 import { providerConformance } from './conformance.ts';
 import { connection, fakeSigner, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
 

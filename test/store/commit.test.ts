@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, merge, remove, update } from '../../store/changes.ts';
 import type { Change } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { until } from '../support/until.ts';
-import * as support from './support/store.ts';
+import * as support from '../support/store.ts';
 import {
   eventFor,
   newTenant,
@@ -13,7 +12,8 @@ import {
   thing,
   thingId,
   thingType,
-} from './support/store.ts';
+} from '../support/store.ts';
+import { until } from '../support/until.ts';
 
 let under: StoreUnderTest;
 let store: RedisTenantStore;

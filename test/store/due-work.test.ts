@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { done, newTenant, type StoreUnderTest, startStore } from './support/store.ts';
+import { done, newTenant, type StoreUnderTest, startStore } from '../support/store.ts';
 
 let under: StoreUnderTest;
 

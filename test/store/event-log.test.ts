@@ -4,7 +4,6 @@ import { wakePrefix } from '../../proto/event-log.ts';
 import { create } from '../../store/changes.ts';
 import type { EventQuery, NewEvent, StoredEvent } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { until } from '../support/until.ts';
 import {
   done,
   eventFor,
@@ -14,7 +13,8 @@ import {
   thing,
   thingId,
   thingType,
-} from './support/store.ts';
+} from '../support/store.ts';
+import { until } from '../support/until.ts';
 
 let under: StoreUnderTest;
 let store: RedisTenantStore;

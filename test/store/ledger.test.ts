@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { create } from '../../store/changes.ts';
 import type { LedgerEntry } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { done, newTenant, refused, type StoreUnderTest, startStore, thing, thingType } from './support/store.ts';
+import { done, newTenant, refused, type StoreUnderTest, startStore, thing, thingType } from '../support/store.ts';
 
 let under: StoreUnderTest;
 let store: RedisTenantStore;

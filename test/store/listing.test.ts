@@ -14,7 +14,7 @@ import {
   thing,
   thingId,
   thingType,
-} from './support/store.ts';
+} from '../support/store.ts';
 
 let under: StoreUnderTest;
 let store: RedisTenantStore;

@@ -15,7 +15,7 @@ import {
   thing,
   thingId,
   thingType,
-} from './support/store.ts';
+} from '../support/store.ts';
 
 let under: StoreUnderTest;
 let stores: readonly RedisTenantStore[];

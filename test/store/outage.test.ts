@@ -5,7 +5,6 @@ import { storeKeys, tenantPrefix } from '../../store/layout.ts';
 import { RedisAddressBook } from '../../store/redis-address-book.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { until } from '../support/until.ts';
 import {
   done,
   eventFor,
@@ -15,7 +14,8 @@ import {
   thing,
   thingId,
   thingType,
-} from './support/store.ts';
+} from '../support/store.ts';
+import { until } from '../support/until.ts';
 
 let server: TestRedis;
 let under: StoreUnderTest;

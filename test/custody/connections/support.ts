@@ -17,22 +17,15 @@ import { RedisAddressBook } from '../../../store/redis-address-book.ts';
 import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
 import { answerSeal } from '../../../store/secrets/answer-seal.ts';
 import { fileKeyRing, type KeyRing } from '../../../store/secrets/key-ring.ts';
-import { restApp } from '../../api/support/app.ts';
-import type { LogLine } from '../../gateway/support/gateway.ts';
-import { dumpRedis } from '../../gateway/support/redis-dump.ts';
 import { fakeSigner } from '../../providers/self-hosted/support.ts';
+import { callJson, type JsonAnswer, type LogLine } from '../../support/gateway.ts';
 import { openDatabase } from '../../support/redis-database.ts';
-
-export interface Reply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  /** As it was parsed: tests look at it field by field. */
-  readonly body: ReturnType<typeof JSON.parse>;
-}
+import { dumpRedis } from '../../support/redis-dump.ts';
+import { restApp } from '../../support/rest-app.ts';
 
 export interface Caller {
   readonly tenant: string;
-  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<JsonAnswer>;
 }
 
 export interface World {
@@ -87,14 +80,9 @@ export async function startWorld(environment: ClusterEnvironment = 'sandbox'): P
       return {
         tenant,
         async call(method, path, body, headers = {}) {
-          const response = await app.inject({
-            method: method as 'GET',
-            url: path,
-            headers: { authorization: `Bearer ${token}`, ...headers },
-            ...(body !== undefined && { payload: body as object }),
-          });
-          answers.push(JSON.stringify(response.headers), response.body);
-          return { status: response.statusCode, headers: response.headers, body: JSON.parse(response.body) };
+          const reply = await callJson(app, { method, url: path, token, body, headers });
+          answers.push(JSON.stringify(reply.headers), JSON.stringify(reply.body));
+          return reply;
         },
       };
     },

@@ -9,7 +9,8 @@ import type { Deciders } from '../../../custody/intents/deciders.ts';
 import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
 import { update } from '../../../store/changes.ts';
 import { contextOf, signer } from '../../controls/policies/support/door.ts';
-import { type Door, openDoor, type Reply, tenant } from './support/door.ts';
+import type { JsonAnswer } from '../../support/gateway.ts';
+import { type Door, openDoor, tenant } from './support/door.ts';
 import { oneEth, somewhere, startWorld, type World } from './support/world.ts';
 
 let world: World;
@@ -58,12 +59,12 @@ async function putRiskRule(rule: object): Promise<void> {
 }
 
 /** So many transfers at the same moment, in turn through every gateway. */
-async function send(count: number, of: WalletRecord = wallet): Promise<readonly Reply[]> {
+async function send(count: number, of: WalletRecord = wallet): Promise<readonly JsonAnswer[]> {
   const path = `${of.id}/transaction-intents`;
   return Promise.all(Array.from({ length: count }, (_, k) => doors[k % doors.length]!.post(path, transfer)));
 }
 
-function statuses(replies: readonly Reply[]): Record<string, number> {
+function statuses(replies: readonly JsonAnswer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of replies) {
     const key = status === 201 ? body.status : `${status} ${body.error.code}`;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { intentRoutes } from '../../../custody/intents/routes.ts';
 import { openIntentsIndex } from '../../../custody/wallets/record.ts';
 import { walletRoutes } from '../../../custody/wallets/routes.ts';
-import { type RestApp, restApp } from '../../api/support/app.ts';
+import { type RestApp, restApp } from '../../support/rest-app.ts';
 import { oneEth, somewhere, startWorld, type World } from '../intents/support/world.ts';
 
 const tenant = 'tn_race';

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { creditDeposit } from '../../../custody/wallets/deposits.ts';
 import { parseAmount } from '../../../networks/amounts.ts';
 import type { StoredEvent } from '../../../store/contract.ts';
-import { fresh, type Reply, startWorld, type Tenant, type World } from './support/world.ts';
+import type { JsonAnswer } from '../../support/gateway.ts';
+import { fresh, startWorld, type Tenant, type World } from './support/world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -80,7 +81,7 @@ test('six deposits at once are six different balances', async () => {
 test('freezing, unfreezing and archiving among deposits tell what they have made, and so do their answers', async () => {
   const tenant = world.tenant();
   const wallet = await tenant.wallet(await tenant.connection());
-  const replies: Reply[] = [];
+  const replies: JsonAnswer[] = [];
   const act = async (verb: string, key: string) => {
     const headers = { 'idempotency-key': key };
     const reply = await tenant.call('POST', `/v1/wallets/${wallet.id}/${verb}`, undefined, headers);

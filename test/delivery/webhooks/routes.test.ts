@@ -9,7 +9,7 @@ import { eventRoutes } from '../../../delivery/events/routes.ts';
 import { webhookRoutes } from '../../../delivery/webhooks/routes.ts';
 import { secretOverlapMs } from '../../../delivery/webhooks/secrets.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
-import { type RestApp, restApp } from '../../api/support/app.ts';
+import { type RestApp, restApp } from '../../support/rest-app.ts';
 import { until } from '../../support/until.ts';
 import { type Receiver, startReceiver } from '../deliveries/support/receiver.ts';
 import { type HookService, newTenant, SetClock, startService } from '../deliveries/support/service.ts';

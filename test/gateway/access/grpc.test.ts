@@ -5,14 +5,14 @@ import { Metadata, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { InitiateSigningRequestSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { grpcMessageBytesMax } from '../../../proto/limits.ts';
+import { proof } from '../../support/fake-coordinator.ts';
+import { auth, grpcCall, openGateway, type TestGateway, testToken } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
-import { proof } from '../support/fake-coordinator.ts';
-import { auth, grpcCall, type TestGateway, testGateway, testToken } from '../support/gateway.ts';
 import { lineOf, linesOf } from './support.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await testGateway();
+  gateway = await openGateway();
 });
 afterAll(() => gateway.stop());
 

@@ -2,15 +2,15 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { httpBodyBytesMax } from '../../../proto/limits.ts';
+import { CallErrorCode, proof } from '../../support/fake-coordinator.ts';
+import { auth, openGateway, type TestGateway, testToken } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
-import { CallErrorCode, proof } from '../support/fake-coordinator.ts';
-import { auth, type TestGateway, testGateway, testToken } from '../support/gateway.ts';
 import { lineOf, linesOf } from './support.ts';
 
 let gateway: TestGateway;
 let port: number;
 beforeAll(async () => {
-  gateway = await testGateway();
+  gateway = await openGateway();
   await gateway.http.listen({ host: '127.0.0.1', port: 0 });
   port = (gateway.http.server.address() as { port: number }).port;
 });

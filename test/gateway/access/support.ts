@@ -1,6 +1,7 @@
 /** Access lines as tests look at them: as the log file has them. */
+
+import type { LogLine } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
-import type { LogLine } from '../support/gateway.ts';
 
 export interface AccessLine {
   readonly level: string;

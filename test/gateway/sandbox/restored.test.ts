@@ -1,9 +1,9 @@
 /** A state that is put back: nothing that a gateway remembers of the other one counts any more. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Authenticator } from '../../../gateway/auth/authenticator.ts';
+import { MemoryTokens, tokenKey } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
-import { MemoryTokens, tokenKey } from '../support/gateway.ts';
-import { startWalletService, type WalletService, walletToken } from '../support/wallet-service.ts';
+import { startWalletService, type WalletService, walletToken } from '../../support/wallet-service.ts';
 
 interface Wallet {
   readonly id: string;

@@ -6,9 +6,9 @@ import { faultKinds } from '../../../faults/fault.ts';
 import type { RunEvent } from '../../../faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../../faults/recording-json.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
+import { FakeControl, FakeSessions } from '../../support/fake-control.ts';
 import { until } from '../../support/until.ts';
-import { type CallOptions, startWalletService, type WalletService } from '../support/wallet-service.ts';
-import { FakeControl, FakeSessions } from './support/fake-control.ts';
+import { type CallOptions, startWalletService, type WalletService } from '../../support/wallet-service.ts';
 
 const control = new FakeControl();
 const sessions = new FakeSessions();

@@ -14,10 +14,10 @@ import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 import { root } from '../../cli/support/up-process.ts';
+import { FakeControl } from '../../support/fake-control.ts';
+import { collectLog, MemoryTokens, tokenKey } from '../../support/gateway.ts';
 import { unheededOrders } from '../../support/orders.ts';
 import { SimLink } from '../signing/sim-link.ts';
-import { collectLog, MemoryTokens, tokenKey } from '../support/gateway.ts';
-import { FakeControl } from './support/fake-control.ts';
 
 /** The one of the page. */
 const token = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';

@@ -9,8 +9,8 @@ import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
 import type { ClusterSigner, SigningOrder } from '../../../providers/self-hosted/cluster-signer.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
+import { type Answer, FakeCoordinator } from '../../support/fake-coordinator.ts';
 import { unheededOrders } from '../../support/orders.ts';
-import { type Answer, FakeCoordinator } from '../support/fake-coordinator.ts';
 import { SimLink } from './sim-link.ts';
 
 const meta: CallMeta = { tenant: 'tn_1', nowMs: 0, correlationId: 'cor_1', traceparent: '' };

@@ -7,7 +7,7 @@ import { signingMethods } from '../../../gateway/signing/methods.ts';
 import { startClientCall, type WalletReader } from '../../../gateway/signing/wallet-terms.ts';
 import { ApprovalMode, InitiateSigningRequestSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type RecordType, StoreUnavailable, type Versioned } from '../../../store/contract.ts';
-import { auth, errorDetails, grpcCall, type TestGateway, testGateway } from '../support/gateway.ts';
+import { auth, errorDetails, grpcCall, openGateway, type TestGateway } from '../../support/gateway.ts';
 
 const walletId = 'wal_0199a1b2-0000-7000-8000-000000000001';
 const initiate = '/svc.mesh.v1.MpcWalletService/InitiateSigning';
@@ -40,7 +40,7 @@ const wallet = (more: Partial<WalletRecord>): Partial<WalletRecord> => ({
 });
 
 async function start(wallets?: Wallets): Promise<void> {
-  gateway = await testGateway(wallets === undefined ? {} : { wallets });
+  gateway = await openGateway(wallets === undefined ? {} : { wallets });
 }
 
 const overHttp = (wallet_id: string, path = '/v1/signing/initiate') =>

@@ -12,9 +12,9 @@ import { type WalletRecord, walletType } from '../../../../custody/wallets/recor
 import { eventRoutes } from '../../../../delivery/events/routes.ts';
 import { newId } from '../../../../proto/ids.ts';
 import type { RecordType, TenantStore, Versioned } from '../../../../store/contract.ts';
-import { restApp } from '../../../api/support/app.ts';
-import type { MemoryTokens } from '../../../gateway/support/gateway.ts';
-import { type StoreUnderTest, startStore } from '../../../store/support/store.ts';
+import { callJson, type JsonAnswer, type MemoryTokens } from '../../../support/gateway.ts';
+import { restApp } from '../../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../../support/store.ts';
 
 export const signer = receiptSigner(new Uint8Array(32).fill(9));
 
@@ -26,19 +26,13 @@ export const judgeRoutes: readonly Route[] = [
   ...eventRoutes(),
 ];
 
-export interface Reply {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
-  readonly body: any;
-}
-
 export interface Door {
   readonly app: FastifyInstance;
   readonly tokens: MemoryTokens;
   readonly store: TenantStore;
-  call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object, token?: string): Promise<Reply>;
-  get(path: string, token?: string): Promise<Reply>;
-  post(path: string, body: object, token?: string): Promise<Reply>;
+  call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object, token?: string): Promise<JsonAnswer>;
+  get(path: string, token?: string): Promise<JsonAnswer>;
+  post(path: string, body: object, token?: string): Promise<JsonAnswer>;
 }
 
 export interface World {
@@ -70,15 +64,7 @@ export async function startWorld(): Promise<World> {
       apps.push(app);
       tokens.put(world.token, { id: 'tok_admin', tenant: world.tenant });
       const own = world.token;
-      const call: Door['call'] = async (method, path, body, token = own) => {
-        const response = await app.inject({
-          method,
-          url: path,
-          headers: { authorization: `Bearer ${token}` },
-          ...(body === undefined ? {} : { payload: body }),
-        });
-        return { status: response.statusCode, body: response.body === '' ? undefined : JSON.parse(response.body) };
-      };
+      const call: Door['call'] = (method, url, body, token = own) => callJson(app, { method, url, token, body });
       return {
         app,
         tokens,

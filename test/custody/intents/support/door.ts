@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { IntentKick } from '../../../../custody/intents/dependencies.ts';
 import { intentRoutes } from '../../../../custody/intents/routes.ts';
-import { restApp } from '../../../api/support/app.ts';
 import { judgeRoutes } from '../../../controls/policies/support/door.ts';
-import type { LogLine } from '../../../gateway/support/gateway.ts';
+import { callJson, type JsonAnswer, type LogLine } from '../../../support/gateway.ts';
+import { restApp } from '../../../support/rest-app.ts';
 import type { World } from './world.ts';
 
 export const tenant = 'tn_acme';
@@ -19,24 +19,17 @@ export const tokens = {
   stranger: 'svc_sk_test_stranger0000000',
 } as const;
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: Record<string, unknown>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
-  readonly body: any;
-}
-
 export interface Door {
   readonly app: FastifyInstance;
   readonly kicked: string[];
   readonly lines: readonly LogLine[];
-  post(path: string, body?: object, who?: keyof typeof tokens, headers?: Record<string, string>): Promise<Reply>;
-  get(path: string, who?: keyof typeof tokens): Promise<Reply>;
+  post(path: string, body?: object, who?: keyof typeof tokens, headers?: Record<string, string>): Promise<JsonAnswer>;
+  get(path: string, who?: keyof typeof tokens): Promise<JsonAnswer>;
   /** For tokens of a test's own. */
   putToken(token: string, id: string, connectionIds: readonly string[]): void;
-  getAs(token: string, path: string): Promise<Reply>;
+  getAs(token: string, path: string): Promise<JsonAnswer>;
   /** A POST to a route of the judges, by its whole path. */
-  judge(url: string, body: object): Promise<Reply>;
+  judge(url: string, body: object): Promise<JsonAnswer>;
 }
 
 const wallets = (path: string): string => `/v1/wallets/${path}`;
@@ -63,21 +56,8 @@ export async function openDoor(world: World, driver?: IntentKick): Promise<Door>
     else if (name === 'reader') known.put(token, { id: 'tok_reader', tenant, scopes: ['intents:read'] });
     else known.put(token, { id: `tok_${name}`, actorId: `tok_${name.replace('Rotated', '')}`, tenant });
   }
-  const call = async (
-    method: 'GET' | 'POST',
-    path: string,
-    token: string,
-    body?: object,
-    headers: Record<string, string> = {},
-  ): Promise<Reply> => {
-    const response = await app.inject({
-      method,
-      url: path,
-      headers: { authorization: `Bearer ${token}`, ...headers },
-      ...(body === undefined ? {} : { payload: body }),
-    });
-    return { status: response.statusCode, headers: response.headers, body: JSON.parse(response.body) };
-  };
+  const call = (method: 'GET' | 'POST', url: string, token: string, body?: object, headers = {}) =>
+    callJson(app, { method, url, token, body, headers });
   return {
     app,
     kicked,

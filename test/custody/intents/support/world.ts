@@ -14,8 +14,8 @@ import { newId } from '../../../../proto/ids.ts';
 import { create } from '../../../../store/changes.ts';
 import type { AddressBook, Balance, TenantStore } from '../../../../store/contract.ts';
 import { RedisAddressBook } from '../../../../store/redis-address-book.ts';
-import { collectLog, type LogLine } from '../../../gateway/support/gateway.ts';
-import { type StoreUnderTest, startStore } from '../../../store/support/store.ts';
+import { collectLog, type LogLine } from '../../../support/gateway.ts';
+import { type StoreUnderTest, startStore } from '../../../support/store.ts';
 import { until } from '../../../support/until.ts';
 import { FakeProvider, feeReserve } from './fake-provider.ts';
 

@@ -13,8 +13,9 @@ import type { NewBalance, ProviderAdapter, ProviderConnection, WalletOrder } fro
 import { create } from '../../../../store/changes.ts';
 import type { AddressBook, AddressOwner } from '../../../../store/contract.ts';
 import type { RedisTenantStore } from '../../../../store/redis-tenant-store.ts';
-import { restApp } from '../../../api/support/app.ts';
-import { type StoreUnderTest, startStore } from '../../../store/support/store.ts';
+import { callJson, type JsonAnswer } from '../../../support/gateway.ts';
+import { restApp } from '../../../support/rest-app.ts';
+import { type StoreUnderTest, startStore } from '../../../support/store.ts';
 
 export const evm: NetworkId = 'eip155:11155111';
 export const bitcoin: NetworkId = 'bip122:000000000933ea01ad0ee984209779ba';
@@ -76,15 +77,13 @@ class MemoryAddressBook implements AddressBook {
   }
 }
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  /** As it was parsed: tests look at it field by field. */
-  readonly body: ReturnType<typeof JSON.parse>;
-}
-
 /** Calls of one token. */
-export type Caller = (method: string, path: string, body?: unknown, headers?: object) => Promise<Reply>;
+export type Caller = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<JsonAnswer>;
 
 export interface Tenant {
   readonly id: string;
@@ -93,7 +92,7 @@ export interface Tenant {
   token(options: { scopes?: readonly Scope[]; connections?: readonly string[] }): Caller;
   connection(over?: Partial<ConnectionRecord>): Promise<ConnectionRecord>;
   /** Creates a wallet and answers with its view. */
-  wallet(connection: ConnectionRecord, over?: object): Promise<Reply['body']>;
+  wallet(connection: ConnectionRecord, over?: object): Promise<JsonAnswer['body']>;
 }
 
 export interface World {
@@ -129,19 +128,7 @@ export async function startWorld(environment: ClusterEnvironment = 'sandbox'): P
   function caller(tenant: string, scopes: readonly Scope[], connections: readonly string[] | undefined): Caller {
     const text = newToken(environment, (length) => randomBytes(length));
     tokens.put(text, { id: fresh('tok'), tenant, environment, scopes, providerConnectionIds: connections });
-    return async (method, path, body, headers) => {
-      const response = await app.inject({
-        method: method as 'GET',
-        url: path,
-        headers: {
-          authorization: `Bearer ${text}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
-      });
-      return { status: response.statusCode, headers: response.headers, body: response.json() };
-    };
+    return (method, url, body, headers = {}) => callJson(app, { method, url, token: text, body, headers });
   }
 
   return {

@@ -10,23 +10,18 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
-import type { SandboxControl } from '../../../faults/control.ts';
-import { Admission } from '../../../gateway/auth/admission.ts';
-import { Authenticator } from '../../../gateway/auth/authenticator.ts';
-import { buildHttp } from '../../../gateway/http/app.ts';
-import { openRedis } from '../../../gateway/redis.ts';
-import type { SandboxSessions } from '../../../gateway/sandbox/sessions.ts';
-import { connectSigning } from '../../../gateway/signing/connect.ts';
-import { buildWalletApi, type WalletApi } from '../../../gateway/wallet-api.ts';
-import type { ClusterEnvironment } from '../../../proto/roster.ts';
-import { ProviderUnavailable } from '../../../providers/port/port.ts';
-import type { ClusterSigner, Curve } from '../../../providers/self-hosted/cluster-signer.ts';
-import { unheededOrders } from '../../support/orders.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
-import { until } from '../../support/until.ts';
-import { FakeControl, FakeSessions } from '../sandbox/support/fake-control.ts';
-import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
-import { collectLog, type LogLine, MemoryTokens, tokenKey } from './gateway.ts';
+import { silentLog } from '../../actors/live/ports.ts';
+import type { SandboxControl } from '../../faults/control.ts';
+import { openRedis } from '../../gateway/redis.ts';
+import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
+import { buildWalletApi, type WalletApi } from '../../gateway/wallet-api.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import { ProviderUnavailable } from '../../providers/port/port.ts';
+import type { ClusterSigner, Curve } from '../../providers/self-hosted/cluster-signer.ts';
+import { FakeControl, FakeSessions } from './fake-control.ts';
+import { callJson, type JsonAnswer, type LogLine, MemoryTokens, openGateway, tokenKey } from './gateway.ts';
+import { openDatabase, type RedisDatabase } from './redis-database.ts';
+import { until } from './until.ts';
 
 /** A cluster as the control plane sees it, with whole keys made from wallet ids. */
 export class LocalSigner implements ClusterSigner {
@@ -87,7 +82,7 @@ export interface WalletService {
   /** What the clock of the service shows beyond the real one. */
   readonly clock: { offsetMs: number };
   /** As a client; the answer's body parsed. */
-  call(method: string, url: string, options?: CallOptions): Promise<ServiceAnswer>;
+  call(method: string, url: string, options?: CallOptions): Promise<JsonAnswer>;
   /** Another gateway over the same Redis. */
   another(): Promise<WalletService>;
   stop(): Promise<void>;
@@ -97,13 +92,6 @@ export interface CallOptions {
   readonly token?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-export interface ServiceAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came back
-  readonly body: any;
 }
 
 export interface WalletServiceOptions {
@@ -138,23 +126,8 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
   const { environment = 'sandbox', chainBlockMs = 20, control = new FakeControl() } = options;
   const { sessions = new FakeSessions() } = options;
   const { redisServer, folder, tokens, signer, clock } = shared;
-  const { log, lines } = collectLog();
-  const redis = openRedis(redisServer.url, log);
+  const redis = openRedis(redisServer.url, silentLog);
   await until(() => redis.status === 'ready', 'Redis');
-  const coordinator = new FakeCoordinator();
-  const room = connectSigning({ link: coordinator, orders: unheededOrders(), log });
-  coordinator.status(healthyCluster);
-  const time = { nowMs: () => Date.now() + clock.offsetMs };
-  const acceptAnyTestToken = environment === 'sandbox';
-  const authenticator = new Authenticator({
-    environment,
-    acceptAnyTestToken,
-    tokenKey,
-    store: tokens,
-    log,
-    clock: time,
-  });
-  const admission = new Admission(authenticator, undefined);
   const config = {
     environment,
     tokenKey,
@@ -163,19 +136,27 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     chainBlockMs,
   };
   const sandbox = { control: control === false ? undefined : control, sessions };
-  const api = buildWalletApi({
-    config,
-    redis,
-    admission,
-    signer,
-    log,
-    clock: time,
-    checkResponses: true,
-    ...(environment === 'sandbox' && { sandbox }),
+  let built: WalletApi | undefined;
+  const gateway = await openGateway({
+    environment,
+    tokens,
+    clock,
+    rest: ({ admission, log, clock: time }) => {
+      built = buildWalletApi({
+        config,
+        redis,
+        admission,
+        signer,
+        log,
+        clock: time,
+        checkResponses: true,
+        ...(environment === 'sandbox' && { sandbox }),
+      });
+      return { routes: built.routes, deps: built.deps, wallets: built.store };
+    },
   });
-  const { log: accessLog, lines: requests } = collectLog();
-  const doors = { admission, log, accessLog, ...room, wallets: api.store };
-  const http = await buildHttp({ ...doors, environment, version: '0.0.0-test', rest: api });
+  const api = built!;
+  const { http, lines, requests } = gateway;
   api.start();
   const others: WalletService[] = [];
   return {
@@ -188,20 +169,8 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     lines,
     requests,
     clock,
-    async call(method, url, { token = walletToken, body, headers = {} } = {}) {
-      const response = await http.inject({
-        method: method as 'GET',
-        url,
-        headers: {
-          authorization: `Bearer ${token}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body !== undefined && { payload: JSON.stringify(body) }),
-      });
-      const parsed: unknown = response.body === '' ? undefined : JSON.parse(response.body);
-      return { status: response.statusCode, headers: response.headers, body: parsed };
-    },
+    call: (method, url, { token = walletToken, body, headers = {} } = {}) =>
+      callJson(http, { method, url, token, body, headers }),
     async another() {
       const other = await build(options, shared, false);
       others.push(other);
@@ -210,7 +179,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     async stop() {
       for (const other of others.splice(0)) await other.stop();
       await api.stop();
-      await http.close();
+      await gateway.stop();
       redis.disconnect();
       if (!owns) return;
       await redisServer.stop();

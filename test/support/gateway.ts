@@ -1,26 +1,29 @@
-/** A whole gateway in this process around a fake coordinator: both doors, an in-memory token store, no Redis. */
-
+/**
+ * A gateway in the test's own process around a fake coordinator: both doors, an in-memory token store, and the REST routes
+ * that a test brings. It needs no Redis; wallet-service.ts adds the whole wallet API on one.
+ */
 import { fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, type ServiceError as GrpcError, Metadata, ServerCredentials } from '@grpc/grpc-js';
 import type { FastifyInstance } from 'fastify';
-import type { Log } from '../../../actors/live/ports.ts';
-import { allScopes, type Scope } from '../../../api/scopes.ts';
-import { Admission } from '../../../gateway/auth/admission.ts';
-import { Authenticator } from '../../../gateway/auth/authenticator.ts';
-import { hashToken } from '../../../gateway/auth/token-format.ts';
-import type { TokenRecord } from '../../../gateway/auth/token-record.ts';
-import type { TokenLookup } from '../../../gateway/auth/token-store.ts';
-import { buildGrpc, type GrpcDoor } from '../../../gateway/grpc/server.ts';
-import { buildHttp } from '../../../gateway/http/app.ts';
-import type { RateLimits } from '../../../gateway/limits/rate-limits.ts';
-import { connectSigning, type SigningRoom } from '../../../gateway/signing/connect.ts';
-import type { WalletReader } from '../../../gateway/signing/wallet-terms.ts';
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.ts';
-import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.ts';
-import type { ClusterEnvironment } from '../../../proto/roster.ts';
-import { unheededOrders } from '../../support/orders.ts';
+import type { Clock } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
+import { allScopes, type Scope } from '../../api/scopes.ts';
+import { Admission } from '../../gateway/auth/admission.ts';
+import { Authenticator } from '../../gateway/auth/authenticator.ts';
+import { hashToken } from '../../gateway/auth/token-format.ts';
+import type { TokenRecord } from '../../gateway/auth/token-record.ts';
+import type { TokenLookup } from '../../gateway/auth/token-store.ts';
+import { buildGrpc, type GrpcDoor } from '../../gateway/grpc/server.ts';
+import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
+import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
+import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
+import type { WalletReader } from '../../gateway/signing/wallet-terms.ts';
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
+import { unheededOrders } from './orders.ts';
 
 export const testToken = 'svc_sk_test_abcdefghijklmnop';
 export const tokenKey = new Uint8Array(32).fill(7);
@@ -78,71 +81,82 @@ export interface TestGateway {
   readonly tokens: MemoryTokens;
   readonly room: SigningRoom;
   readonly http: FastifyInstance;
-  readonly grpc: GrpcDoor;
   readonly lines: LogLine[];
   /** The access log. */
   readonly requests: LogLine[];
+  /** What the clock shows beyond the real one. */
   readonly clock: { offsetMs: number };
   /** Listens and connects on first use. */
   grpcClient(): Promise<Client>;
   stop(): Promise<void>;
 }
 
-export interface TestGatewayOptions {
+/** What every gateway has, for the routes of a test. */
+export interface GatewayParts {
+  readonly environment: ClusterEnvironment;
+  readonly admission: Admission;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+export interface GatewayOptions {
   readonly environment?: ClusterEnvironment;
   readonly acceptAnyTestToken?: boolean;
   readonly limits?: RateLimits;
   readonly inFlightMax?: number;
+  readonly requestTimeoutMs?: number;
+  /** Those of another gateway, where several serve one tenant. */
+  readonly tokens?: MemoryTokens;
+  readonly clock?: { offsetMs: number };
   /** Where the signing API finds wallets. */
   readonly wallets?: WalletReader;
+  /** REST routes beside the signing API, and where that finds their wallets. */
+  readonly rest?: (parts: GatewayParts) => NonNullable<HttpDeps['rest']> & { readonly wallets?: WalletReader };
 }
 
-export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const {
-    environment = 'sandbox',
-    acceptAnyTestToken = environment === 'sandbox',
-    limits,
-    inFlightMax,
-    wallets,
-  } = options;
+/** The one way in which tests open a gateway in their own process. */
+export async function openGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const { environment = 'sandbox', acceptAnyTestToken = environment === 'sandbox', limits } = options;
+  const { tokens = new MemoryTokens(), clock = { offsetMs: 0 }, inFlightMax, requestTimeoutMs } = options;
   const coordinator = new FakeCoordinator();
-  const tokens = new MemoryTokens();
   const { log, lines } = collectLog();
   const { log: accessLog, lines: requests } = collectLog();
-  const clock = { offsetMs: 0 };
+  const time = { nowMs: () => Date.now() + clock.offsetMs };
   const room = connectSigning({
     link: coordinator,
     orders: unheededOrders(),
     log,
-    ...(inFlightMax === undefined ? {} : { inFlightMax }),
+    ...(inFlightMax !== undefined && { inFlightMax }),
   });
   coordinator.status(healthyCluster);
-  const authenticator = new Authenticator({
+  const identity = { environment, acceptAnyTestToken, tokenKey, store: tokens, log, clock: time };
+  const admission = new Admission(new Authenticator(identity), limits);
+  const rest = options.rest?.({ environment, admission, log, clock: time });
+  const wallets = options.wallets ?? rest?.wallets;
+  const doors = { admission, log, accessLog, ...room, ...(wallets !== undefined && { wallets }) };
+  const http = await buildHttp({
+    ...doors,
     environment,
-    acceptAnyTestToken,
-    tokenKey,
-    store: tokens,
-    log,
-    clock: { nowMs: () => Date.now() + clock.offsetMs },
+    version: '0.0.0-test',
+    ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
+    ...(rest !== undefined && { rest }),
   });
-  const admission = new Admission(authenticator, limits);
-  const found = wallets === undefined ? {} : { wallets };
-  const http = await buildHttp({ environment, version: '0.0.0-test', admission, log, accessLog, ...room, ...found });
-  const grpc = buildGrpc({ admission, log, accessLog, ...room, ...found });
+  let grpc: GrpcDoor | undefined;
   let client: Client | undefined;
   return {
     coordinator,
     tokens,
     room,
     http,
-    grpc,
     lines,
     requests,
     clock,
     async grpcClient() {
       if (client !== undefined) return client;
+      grpc = buildGrpc(doors);
+      const { server } = grpc;
       const port = await new Promise<number>((resolve, reject) => {
-        grpc.server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+        server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
           error ? reject(error) : resolve(bound),
         );
       });
@@ -151,10 +165,42 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     },
     async stop() {
       client?.close();
-      grpc.server.forceShutdown();
+      grpc?.server.forceShutdown();
       await http.close();
     },
   };
+}
+
+export interface JsonCall {
+  readonly method: string;
+  readonly url: string;
+  readonly token: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface JsonAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+  readonly body: any;
+}
+
+/** One call as a client makes it; a text as body goes out as it stands. */
+export async function callJson(http: FastifyInstance, call: JsonCall): Promise<JsonAnswer> {
+  const { method, url, token, body, headers = {} } = call;
+  const response = await http.inject({
+    method: method as 'GET',
+    url,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const parsed: unknown = response.body === '' ? undefined : JSON.parse(response.body);
+  return { status: response.statusCode, headers: response.headers, body: parsed };
 }
 
 export interface GrpcAnswer {

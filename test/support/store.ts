@@ -1,10 +1,10 @@
 /** A tenant store on real Redis, and a small kind of record to fill it with. */
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import type { Clock } from '../../../actors/contract.ts';
-import { silentLog } from '../../../actors/live/ports.ts';
-import { openRedis } from '../../../gateway/redis.ts';
-import { uuidV7 } from '../../../proto/ids.ts';
+import type { Clock } from '../../actors/contract.ts';
+import { silentLog } from '../../actors/live/ports.ts';
+import { openRedis } from '../../gateway/redis.ts';
+import { uuidV7 } from '../../proto/ids.ts';
 import type {
   Change,
   CommitOutcome,
@@ -13,10 +13,10 @@ import type {
   RecordType,
   TenantStore,
   Versioned,
-} from '../../../store/contract.ts';
-import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
-import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
-import { until } from '../../support/until.ts';
+} from '../../store/contract.ts';
+import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
+import { openDatabase, type RedisDatabase } from './redis-database.ts';
+import { until } from './until.ts';
 
 export interface Thing extends Versioned {
   readonly status: string;

@@ -1,8 +1,8 @@
 /** An in-memory coordinator behind the gateway's port: remembers what was sent and answers as it is told. */
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import type { Trace, UndeliveredReason } from '../../../actors/contract.ts';
-import type { CoordinatorLink, LinkListener } from '../../../gateway/signing/coordinator-port.ts';
-import { signingMethods } from '../../../gateway/signing/methods.ts';
+import type { Trace, UndeliveredReason } from '../../actors/contract.ts';
+import type { CoordinatorLink, LinkListener } from '../../gateway/signing/coordinator-port.ts';
+import { signingMethods } from '../../gateway/signing/methods.ts';
 import {
   type Call,
   CallErrorCode,
@@ -11,12 +11,12 @@ import {
   CloseKeyResponseSchema,
   ClusterStatusSchema,
   Method,
-} from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+} from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   InitiateSigningRequestSchema,
   SignatureShareResponseSchema,
-} from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireMessage } from '../../../proto/wire.ts';
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireMessage } from '../../proto/wire.ts';
 
 export interface SentCall {
   readonly tenant: string;

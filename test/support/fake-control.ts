@@ -12,16 +12,16 @@ import {
   type SandboxControl,
   type SnapshotStatus,
   type TranscriptFrame,
-} from '../../../../faults/control.ts';
-import { simulatedOnly } from '../../../../faults/fault.ts';
-import type { RunEvent } from '../../../../faults/recording.ts';
-import type { SandboxSessions } from '../../../../gateway/sandbox/sessions.ts';
+} from '../../faults/control.ts';
+import { simulatedOnly } from '../../faults/fault.ts';
+import type { RunEvent } from '../../faults/recording.ts';
+import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import {
   type InspectSessionResponse,
   InspectSessionResponseSchema,
   PreviewPartialResponseSchema,
-} from '../../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { ReceiptState } from '../../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+} from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 type Answers = { [M in ControlMethod]: (takes: ControlTakes<M>) => ControlMethods[M]['gives'] };
 

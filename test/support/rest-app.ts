@@ -1,0 +1,57 @@
+/** A gateway with routes of a test's own, over a store that the test brings. */
+import type { FastifyInstance } from 'fastify';
+import type { Route } from '../../api/route.ts';
+import type { RestDeps } from '../../gateway/http/mount.ts';
+import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
+import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { TenantStore } from '../../store/contract.ts';
+import { openGateway, type TestGateway } from './gateway.ts';
+
+/** Reversible and bound to what it is about; the envelope has tests of its own. */
+export const testSeal: RestDeps['seal'] = {
+  seal: (plain, about) => Buffer.from(JSON.stringify([about, plain])).toString('base64'),
+  open: (sealed, about) => {
+    const [was, plain] = JSON.parse(Buffer.from(sealed, 'base64').toString()) as [string, string];
+    if (was !== about) throw new Error(`sealed for ${was}, opened for ${about}`);
+    return plain;
+  },
+};
+
+export interface RestApp extends TestGateway {
+  readonly app: FastifyInstance;
+}
+
+export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
+  readonly routes: readonly Route[];
+  readonly store: TenantStore;
+  readonly environment?: ClusterEnvironment;
+  readonly limits?: RateLimits;
+  readonly requestTimeoutMs?: number;
+}
+
+export async function restApp(options: RestAppOptions): Promise<RestApp> {
+  const { routes, environment = 'sandbox', limits, requestTimeoutMs, ...deps } = options;
+  const gateway = await openGateway({
+    environment,
+    ...(limits !== undefined && { limits }),
+    ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
+    rest: ({ admission, log }) => ({
+      routes,
+      deps: {
+        seal: testSeal,
+        hashKey: new Uint8Array(32).fill(3),
+        checkResponses: true,
+        log,
+        ...deps,
+        environment,
+        admission,
+      },
+    }),
+  });
+  return { ...gateway, app: gateway.http };
+}
+
+/** A sandbox token's header; each name is a tenant of its own. */
+export function tokenOf(name: string): { authorization: string } {
+  return { authorization: `Bearer svc_sk_test_${name.padStart(16, 'x')}` };
+}
