@@ -302,6 +302,19 @@ describe.each([
       expect(sent.map(({ trace }) => trace.correlationId)).toEqual(['c-go', 'mine']);
     });
 
+    it('take turns: one input each', async () => {
+      const sender = scripted((input) =>
+        input.kind === 'message' && input.message === 'go'
+          ? ['b/1', 'b/1', 'b/2', 'b/1', 'b/2'].map((to, index) => ({ kind: 'send', to, message: `${to} ${index}` }))
+          : undefined,
+      );
+      const receiver = scripted(() => undefined, { prefix: 'b' });
+      const { deliver, settle } = host({ behaviours: [sender.behaviour, receiver.behaviour] });
+      deliver(tell('go'));
+      await settle();
+      expect(texts(receiver.seen)).toEqual(['b/1 0', 'b/2 2', 'b/1 1', 'b/2 4', 'b/1 3']);
+    });
+
     it('keep the order of thousands that wait', async () => {
       const actor = scripted(() => undefined, { durableKey: () => 'k', mailboxMax: 5_000 });
       const { deliver, settle, loads, until } = host({ behaviours: [actor.behaviour] });
@@ -438,6 +451,23 @@ describe.each([
       loads[0]!.answer({ record: 'X' });
       await settle();
       expect(texts(actor.seen)).toEqual(['ask', 'poison']);
+    });
+
+    it('gets no input that only an earlier life asked for, though it waits already', async () => {
+      const actor = scripted((input) => {
+        if (input.kind !== 'message') return undefined;
+        if (input.message === 'poison') throw new Error('bug');
+        return input.message === 'write' ? [persist] : [{ kind: 'load', key: 'x' }];
+      });
+      const { deliver, settle, loads, writes } = host({ behaviours: [actor.behaviour] });
+      for (const message of ['ask', 'write', 'poison']) deliver(tell(message));
+      await settle();
+      loads[0]!.answer({ record: 'X' });
+      await settle();
+      deliver(tell('ask again'));
+      writes[0]!.answer({ kind: 'written' });
+      await settle();
+      expect(texts(actor.seen)).toEqual(['ask', 'write', 'poison', 'ask again']);
     });
 
     it('is one whose step breaks the contract', async () => {
