@@ -14,6 +14,7 @@ export const dataFormats: readonly { readonly format: number; readonly what: str
     format: 2,
     what: 'keys are bound to a scheme and name their participants; orders, sessions and keys in Redis are authenticated; nodes remember what they signed for an intent',
   },
+  { format: 3, what: 'one registry in Redis says which tenants have something due' },
 ];
 
 /** What this version writes and reads. */

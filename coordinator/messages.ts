@@ -2,7 +2,6 @@
  * Everything the coordinator's actors say: to each other (local messages) and to nodes and gateways (wire messages).
  */
 import type { Address, Effect, Input } from '../actors/contract.ts';
-import type { LoggedEvent } from '../proto/event-log.ts';
 import type { Method, SigningOrder, WalletTerms } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type {
@@ -14,6 +13,7 @@ import type {
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { KeyBinding } from '../proto/key-schemes.ts';
 import type { WireBody, WireBodyInit, WireMessage } from '../proto/wire.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
 import type { Answer } from './session/answers.ts';
 import type { KeyRecord, SessionRecord } from './session/record.ts';
 

@@ -22,7 +22,7 @@ import {
 } from '../delivery/deliveries/queue.ts';
 import { Relay, type RelayOptions, relayDefaults } from '../delivery/deliveries/relay.ts';
 import { Connections } from '../delivery/egress/connections.ts';
-import { wakePrefix } from '../proto/event-log.ts';
+import { wakePrefix } from '../redis/event-log.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { answerSeal } from '../store/secrets/answer-seal.ts';
 import { fileKeyRing } from '../store/secrets/key-ring.ts';
@@ -59,10 +59,11 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const queueRedis = openQueueRedis(redisUrl);
   const wakeRedis = openQueueRedis(redisUrl);
   const store = new RedisTenantStore(redis, clock, random);
-  const hooks = new HookStore(redis);
+  const relayOptions = { ...relayDefaults, ...parts.relay };
+  const hooks = new HookStore(redis, relayOptions.overdueMs);
   const bodies = new EventBodies(store, environment);
   const queue = new WebhookQueue(queueRedis);
-  const relay = new Relay({ store, hooks, bodies, queue, clock, log }, { ...relayDefaults, ...parts.relay });
+  const relay = new Relay({ store, hooks, bodies, queue, clock, log }, relayOptions);
   const connections = new Connections();
   const deliverer = new Deliverer({
     ...{ store, hooks, bodies, seal, connections, environment, clock, random, log },

@@ -11,7 +11,6 @@ import type { KeyRecord, SessionRecord } from '../coordinator/session/record.ts'
 import type { FaultStatus, ProcessName } from '../faults/engine-contract.ts';
 import type { Fault } from '../faults/fault.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
-import type { LoggedEvent } from '../proto/event-log.ts';
 import {
   CloseKeyRequestSchema,
   CloseKeyResponseSchema,
@@ -34,6 +33,7 @@ import {
   SignatureShareResponseSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Roster } from '../proto/roster.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
 import type { SimCall, SimCaller } from './calls.ts';
 import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
 import type { CoordinatorSnapshot, SyncStore } from './memory-stores.ts';

@@ -13,8 +13,8 @@ import {
 import type { KeyRecord, SessionRecord } from '../coordinator/session/record.ts';
 import { changeOf, endingOf, openingOf } from '../coordinator/store/layout.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
-import type { LoggedEvent } from '../proto/event-log.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
 import { copyOf } from './copy.ts';
 
 /** The store cannot be reached; of a write, whether it took hold is unknown. */

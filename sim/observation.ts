@@ -7,9 +7,9 @@ import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/message
 import type { ProcessName } from '../faults/engine-contract.ts';
 import type { FaultKind } from '../faults/fault.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
-import type { LoggedEvent } from '../proto/event-log.ts';
 import type { CallError, Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { WireEnvelope } from '../proto/wire.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
 
 export type Observation =
   /** A client's call left the gateway. `request`: the decoded request message. */

@@ -1,13 +1,13 @@
 /**
- * A `Change` as the flat tokens that commit-script.ts takes. Pure. Documents are encoded once, as JSON; which indices a
+ * A `Change` as the argument that commit.lua takes. Pure. Documents are encoded once, as JSON; which indices a
  * record joins and leaves is the difference between its two versions, computed here.
  *
  * A change that makes no sense (a version that does not follow, one record twice, something beyond a limit) is our own
  * bug and throws before anything is sent.
  */
 import { closedKeyName } from '../proto/closed-keys.ts';
-import { eventTokenCount, eventTokens } from '../proto/event-log.ts';
-import type { Change, Guard, IdempotencyMark, LedgerEntry, Put } from './contract.ts';
+import { eventArguments } from '../redis/event-log.ts';
+import type { Change, Guard, LedgerEntry, Put } from './contract.ts';
 import { timeToken } from './query-tokens.ts';
 
 /** Of one record or event as JSON. */
@@ -19,97 +19,88 @@ const keptMsMax = 10 * 366 * 24 * 3_600_000;
 /** An answer can be asked for again this long after it was given. */
 export const answerKeptMs = 24 * 3_600_000;
 
-export function changeTokens(change: Change, mark: IdempotencyMark | undefined): string[] {
-  const { puts = [], guards = [], removals = [], ledger = [], allocate, release, events = [], due = [] } = change;
-  const { closesKeys = [] } = change;
+/** `change` of commit.lua. Parts that are empty are left out. */
+export function changeArgument(change: Change): object {
+  const { puts = [], guards = [], removals = [], ledger = [], events = [], due = [] } = change;
+  const { closesKeys = [], balancesOf, allocate, release } = change;
   if (puts.length + removals.length > putsMax) throw new RangeError(`a change holds at most ${putsMax} records`);
   if (events.length > eventsMax) throw new RangeError(`a change holds at most ${eventsMax} events`);
   checkRecords(change);
-  const joined: string[] = [];
-  const left: string[] = [];
-  const records: string[] = [];
+  const joined: { index: string; id: string }[] = [];
+  const left: { index: string; id: string }[] = [];
+  const records: object[] = [];
+  const versions: { id: string; version: string | undefined }[] = [];
   for (const put of puts) {
     const { before, after, type } = put;
+    const { id } = after;
     const standsIn = new Set(type.indices(after));
     const stoodIn = new Set(before === undefined ? [] : type.indices(before));
-    for (const index of standsIn) if (!stoodIn.has(index)) joined.push(index, after.id);
-    for (const index of stoodIn) if (!standsIn.has(index)) left.push(index, after.id);
-    const { name, status } = type;
-    records.push(after.id, String(after.version), status(after), name, encode(after), ...lifetime(put, standsIn));
+    for (const index of standsIn) if (!stoodIn.has(index)) joined.push({ index, id });
+    for (const index of stoodIn) if (!standsIn.has(index)) left.push({ index, id });
+    versions.push({ id, version: before && String(before.version) });
+    const version = String(after.version);
+    records.push({
+      ...{ id, version, status: type.status(after), kind: type.name, document: encode(after) },
+      ...lifetime(put, standsIn),
+    });
   }
   for (const { type, before } of removals) {
-    for (const index of new Set(type.indices(before))) left.push(index, before.id);
+    versions.push({ id: before.id, version: String(before.version) });
+    for (const index of new Set(type.indices(before))) left.push({ index, id: before.id });
   }
-  const tokens: string[] = mark
-    ? [mark.keyHash, mark.owner, mark.answer, String(answerKeptMs)]
-    : ['', '', '', String(answerKeptMs)];
-  const section = (width: number, cells: readonly string[]): void => {
-    tokens.push(String(cells.length / width));
-    for (const cell of cells) tokens.push(cell);
+  const parts = {
+    ...guardsArgument(guards, versions),
+    ledger: ledgerSums(ledger),
+    records,
+    removed: removals.map(({ before }) => before.id),
+    joined,
+    left,
+    due,
+    closedKeys: closesKeys.map(closedKeyName),
+    events: events.map((event) => eventArguments(event, encode(event.object))),
   };
-  section(2, [
-    ...puts.flatMap(({ before, after }) => [after.id, before === undefined ? '' : String(before.version)]),
-    ...removals.flatMap(({ before }) => [before.id, String(before.version)]),
-    ...guards.flatMap((guard) => (guard.kind === 'version' ? [guard.id, versionToken(guard.version)] : [])),
-  ]);
-  section(
-    2,
-    guards.flatMap((guard) => (guard.kind === 'status' ? [guard.id, guard.status] : [])),
-  );
-  section(
-    1,
-    guards.flatMap((guard) => (guard.kind === 'emptyIndex' ? [guard.index] : [])),
-  );
-  section(4, guards.flatMap(countTokens));
-  section(4, guards.flatMap(availableTokens));
-  section(
-    2,
-    guards.flatMap((guard) => (guard.kind === 'claim' ? [guard.name, keptFor(guard.keepMs)] : [])),
-  );
-  section(4, ledgerTokens(ledger));
-  section(7, records);
-  section(
-    1,
-    removals.map(({ before }) => before.id),
-  );
-  section(2, joined);
-  section(2, left);
-  section(2, release ? [release.counter, String(release.number)] : []);
-  section(2, allocate ? [allocate.counter, allocate.recordId] : []);
-  section(
-    2,
-    due.flatMap(({ member, atMs }) => [member, atMs === undefined ? '' : String(atMs)]),
-  );
-  section(1, closesKeys.map(closedKeyName));
-  section(1, change.balancesOf === undefined ? [] : [change.balancesOf]);
-  section(
-    eventTokenCount,
-    events.flatMap((event) => eventTokens(event, encode(event.object))),
-  );
-  return tokens;
+  const filled = Object.entries<readonly unknown[]>(parts).filter(([, rows]) => rows.length > 0);
+  return { ...Object.fromEntries(filled), balancesOf, allocate, release };
+}
+
+/** `versions`: what the records of the change must be at. */
+function guardsArgument(guards: readonly Guard[], versions: { id: string; version: string | undefined }[]) {
+  const parts = {
+    versions,
+    statuses: [] as object[],
+    emptyIndices: [] as string[],
+    counts: [] as object[],
+    available: [] as object[],
+    claims: [] as object[],
+  };
+  for (const guard of guards) {
+    const { kind } = guard;
+    if (kind === 'version') versions.push({ id: guard.id, version: versionOf(guard.version) });
+    else if (kind === 'status') parts.statuses.push({ id: guard.id, status: guard.status });
+    else if (kind === 'emptyIndex') parts.emptyIndices.push(guard.index);
+    else if (kind === 'count') parts.counts.push(countRange(guard));
+    else if (kind === 'available') parts.available.push(availableRange(guard));
+    else parts.claims.push({ name: guard.name, keepMs: keptFor(guard.keepMs) });
+  }
+  return parts;
 }
 
 /** A record that does not exist has no version. */
-function versionToken(version: number): string {
-  return version === 0 ? '' : String(version);
+function versionOf(version: number): string | undefined {
+  return version === 0 ? undefined : String(version);
 }
 
-function countTokens(guard: Guard): string[] {
-  if (guard.kind !== 'count') return [];
-  const { index, createdAfterMs, min, max } = guard;
-  const since = createdAfterMs === undefined ? '' : timeToken(createdAfterMs);
-  return [index, since, String(min), max === undefined ? '' : String(max)];
+function countRange({ index, createdAfterMs, min, max }: Guard & { kind: 'count' }): object {
+  return { index, since: createdAfterMs === undefined ? '' : timeToken(createdAfterMs), min, max };
 }
 
-function availableTokens(guard: Guard): string[] {
-  if (guard.kind !== 'available') return [];
-  const { walletId, asset, min, max } = guard;
+function availableRange({ walletId, asset, min, max }: Guard & { kind: 'available' }): object {
   if (min < 0n) throw new RangeError('a balance is never below zero');
-  return [walletId, asset, String(min), max === undefined ? '' : String(max)];
+  return { walletId, asset, min: String(min), max: max?.toString() };
 }
 
 /** Each wallet and asset once, with the sum of its entries: what counts is where the whole change leaves a balance. */
-function ledgerTokens(ledger: readonly LedgerEntry[]): string[] {
+function ledgerSums(ledger: readonly LedgerEntry[]): object[] {
   const sums = new Map<string, LedgerEntry>();
   for (const entry of ledger) {
     const key = `${entry.walletId} ${entry.asset}`;
@@ -120,23 +111,22 @@ function ledgerTokens(ledger: readonly LedgerEntry[]): string[] {
       reserved: entry.reserved + (sum?.reserved ?? 0n),
     });
   }
-  return [...sums.values()].flatMap(({ walletId, asset, available, reserved }) => [
-    walletId,
-    asset,
-    String(available),
-    String(reserved),
-  ]);
+  return [...sums.values()].map((sum) => ({
+    ...sum,
+    available: String(sum.available),
+    reserved: String(sum.reserved),
+  }));
 }
 
 /** How long the record stays, and what has to be taken out of which indices after that. */
-function lifetime({ after, keepMs }: Put, standsIn: ReadonlySet<string>): [keepMs: string, sweep: string] {
-  return keepMs === undefined ? ['', ''] : [keptFor(keepMs), JSON.stringify([after.id, ...standsIn])];
+function lifetime({ after, keepMs }: Put, standsIn: ReadonlySet<string>): object {
+  return keepMs === undefined ? {} : { keepMs: keptFor(keepMs), sweep: JSON.stringify([after.id, ...standsIn]) };
 }
 
-function keptFor(keepMs: number | undefined): string {
-  if (keepMs === undefined) return '';
+function keptFor(keepMs: number | undefined): number | undefined {
+  if (keepMs === undefined) return undefined;
   if (!(keepMs > 0 && keepMs <= keptMsMax)) throw new RangeError('keepMs must be above 0 and at most ten years');
-  return String(Math.ceil(keepMs));
+  return Math.ceil(keepMs);
 }
 
 function checkRecords({ puts = [], removals = [], guards = [], allocate, release }: Change): void {

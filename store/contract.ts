@@ -6,7 +6,9 @@
  * times, and the answer that an idempotency key gets. So a change and its event are never one without the other, and
  * two gateways cannot both win. All keys of a tenant carry its hash tag (see layout.ts).
  */
-import type { LoggedEvent } from '../proto/event-log.ts';
+
+import type { DueLook } from '../redis/due-work.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
 
 /** What every record has. `version` starts at 1 and rises by one with every change. */
 export interface Versioned {
@@ -263,10 +265,16 @@ export interface TenantStore {
    */
   settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean>;
 
-  /** Tenants that may have due work. */
-  dueTenants(): Promise<readonly string[]>;
-  /** Members due by now, earliest first; each is due again after `leaseMs`, unless its change says otherwise. */
-  takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<readonly string[]>;
+  /** Looks at tenants that have due work; others have no part in it. See DueWork.sweep. */
+  sweepDue(nowMs: number, look: DueLook): Promise<boolean>;
+  /** Entries due by now, earliest first; each is due again after `leaseMs`, unless its change says otherwise. */
+  takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<DueTaken>;
+}
+
+export interface DueTaken {
+  readonly members: readonly string[];
+  /** When the tenant's next entry is due; undefined: it has none. */
+  readonly nextAtMs: number | undefined;
 }
 
 /** Redis did not answer in time. */

@@ -9,7 +9,7 @@
  * | `ix:<index>` | sorted set | ids, all with score 0: they sort by themselves, by the time of their making |
  * | `bal:<walletId>` | hash | `<asset>` available, `<asset>\|r` reserved: decimal integers |
  * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had |
- * | `evt` | stream | events; entry ids are `<sequence>-0`; the coordinator writes here too (proto/event-log.ts) |
+ * | `evt` | stream | events; entry ids are `<sequence>-0`; the coordinator writes here too (store/event-log.ts) |
  * | `due` | sorted set | members, by the time they fall due |
  * | `old` | sorted set | records that expire, by that time: JSON of id and indices, to take them out of these |
  * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer, `w` balances that it shows, `f` set free |
@@ -20,9 +20,10 @@
  * | `hk`, `hk:…`, `hko:…`, `hkr:…` | | the outboxes of webhooks (../deliveries/keys.ts) |
  *
  * The scripts get a tenant's prefix as their only key, which gives them their slot, and put the names together
- * themselves: what they touch depends on what they find.
+ * themselves: what they touch depends on what they find. Which tenants have something due stands outside of them, in the
+ * registry of due work (redis/due-work.ts).
  */
-import { tenantPrefix } from '../proto/event-log.ts';
+import { tenantPrefix } from '../redis/event-log.ts';
 
 export { tenantPrefix };
 
@@ -31,11 +32,9 @@ export const storeKeys = {
   index: (tenant: string, index: string) => `${tenantPrefix(tenant)}ix:${index}`,
   balances: (tenant: string, walletId: string) => `${tenantPrefix(tenant)}bal:${walletId}`,
   idempotency: (tenant: string, keyHash: string) => `${tenantPrefix(tenant)}idem:${keyHash}`,
-  /** Over all tenants: those that may have due work, by the time that they were last named here. */
-  dueTenants: 'sm:due:tenants',
   /** Over all tenants: tenant and wallet, with a space between them. */
   address: (network: string, address: string) => `sm:addr:${network}:${address}`,
 };
 
-/** What stands behind the asset in the name of the field that holds what is reserved. */
+/** What stands behind the asset in the name of the field that holds what is reserved; commit.lua has it too. */
 export const reservedSuffix = '|r';

@@ -1,7 +1,10 @@
-/** Listings and event queries as the flat tokens that read-scripts.ts takes. Pure. */
+/** Listings and event queries as the arguments that list.lua and events.lua take. Pure. */
 import type { EventQuery, ListQuery } from './contract.ts';
-import { listedIdsMax, readEventsMax } from './read-scripts.ts';
 
+/** Ids that one listing looks at. */
+const listedIdsMax = 2_000;
+/** Entries that one page of events looks at. */
+const readEventsMax = 1_000;
 const pageMax = 100;
 const indicesMax = 200;
 const typesMax = 100;
@@ -10,7 +13,7 @@ const typesMax = 100;
  * `createdAfterMs` is the first millisecond of the range and `createdBeforeMs` the first one behind it. `looksMax`: ids
  * to look at.
  */
-export function listTokens(query: ListQuery, looksMax = listedIdsMax): string[] {
+export function listArguments(query: ListQuery, looksMax = listedIdsMax) {
   const { indices, anyOf, order, limit, afterId, createdAfterMs, createdBeforeMs, withBalances } = query;
   checkLimit(limit, pageMax);
   if (indices.length === 0) throw new RangeError('a listing names at least one index');
@@ -19,19 +22,17 @@ export function listTokens(query: ListQuery, looksMax = listedIdsMax): string[] 
   // One alternative is none, and is walked if it is the smallest.
   const all = new Set(anyOf?.length === 1 ? [...indices, ...anyOf] : indices);
   const any = anyOf === undefined || anyOf.length === 1 ? [] : anyOf;
-  return [
+  return {
     order,
-    String(limit),
-    afterId === undefined || isOutside(query, afterId) ? '' : afterId,
-    createdAfterMs === undefined ? '' : timeToken(createdAfterMs),
-    createdBeforeMs === undefined ? '' : timeToken(createdBeforeMs),
-    withBalances === true ? '1' : '0',
-    String(looksMax),
-    String(all.size),
-    ...all,
-    String(any.length),
-    ...any,
-  ];
+    pageMax: limit,
+    afterId: afterId === undefined || isOutside(query, afterId) ? '' : afterId,
+    fromTime: createdAfterMs === undefined ? '' : timeToken(createdAfterMs),
+    toTime: createdBeforeMs === undefined ? '' : timeToken(createdBeforeMs),
+    withBalances: withBalances === true ? 1 : 0,
+    looksMax,
+    all: [...all],
+    any,
+  };
 }
 
 /** What UUIDv7s of this millisecond begin with. */
@@ -49,23 +50,21 @@ function isOutside({ order, createdAfterMs, createdBeforeMs }: ListQuery, afterI
 }
 
 /** `limit` up to 1,000: the relay of webhooks reads more at once than a client may. */
-export function eventTokens(query: EventQuery): string[] {
+export function eventQueryArguments(query: EventQuery) {
   const { afterSequence, limit, types, resourceId, connectionIds, createdAfterMs, createdBeforeMs } = query;
   checkLimit(limit, readEventsMax);
   if (types.length > typesMax) throw new RangeError(`at most ${typesMax} types are asked for`);
   if (!Number.isSafeInteger(afterSequence) || afterSequence < 0) throw new RangeError('a sequence is a whole number');
-  return [
-    String(afterSequence),
-    String(limit),
-    String(readEventsMax),
-    resourceId ?? '',
-    createdAfterMs === undefined ? '' : String(createdAfterMs),
-    createdBeforeMs === undefined ? '' : String(createdBeforeMs),
-    String(types.length),
-    ...types,
-    String(connectionIds?.length ?? -1),
-    ...(connectionIds ?? []),
-  ];
+  return {
+    after: afterSequence,
+    pageMax: limit,
+    looksMax: readEventsMax,
+    resourceId: resourceId ?? '',
+    fromMs: createdAfterMs ?? '',
+    beforeMs: createdBeforeMs ?? '',
+    types,
+    connections: connectionIds,
+  };
 }
 
 function checkLimit(limit: number, max: number): void {

@@ -1,6 +1,6 @@
 /**
- * The tenant store on Redis. A change is one script and one round trip (commit-script.ts), so is a page of a listing;
- * one record is one HMGET. Nothing is kept in this process but the names of tenants that it has announced as having work.
+ * The tenant store on Redis. A change is one script and one round trip (commit.lua), so is a page of a listing; one record
+ * is one HMGET. Nothing is kept in this process but which tenants it has registered as having due work.
  *
  * When an idempotent commit is sent again although its first reply was only lost, it is refused as `overtaken`: the key
  * has its answer, and `beginIdempotent` gives it.
@@ -8,13 +8,15 @@
 import type { Redis } from 'ioredis';
 import type { Clock, RandomBytes } from '../actors/contract.ts';
 import { systemClock, systemRandom } from '../actors/live/ports.ts';
+import type { DueLook, DueWork } from '../redis/due-work.ts';
+import { RedisDueWork } from '../redis/redis-due-work.ts';
 import { asking } from './asking-redis.ts';
-import { answerKeptMs, changeTokens } from './change-tokens.ts';
-import { commitScript } from './commit-script.ts';
+import { answerKeptMs, changeArgument } from './change-tokens.ts';
 import type {
   Balances,
   Change,
   CommitOutcome,
+  DueTaken,
   EventPage,
   EventQuery,
   IdempotencyMark,
@@ -25,65 +27,32 @@ import type {
   TenantStore,
   Versioned,
 } from './contract.ts';
-import { DueTenants } from './due-tenants.ts';
 import { storeKeys, tenantPrefix } from './layout.ts';
-import { eventTokens, listTokens, timeToken } from './query-tokens.ts';
-import { countScript, eventsScript, listScript, withBalancesScript } from './read-scripts.ts';
-import {
-  type BeginReply,
-  balancesOf,
-  type CommitReply,
-  commitOutcome,
-  documentOf,
-  type EventsReply,
-  eventPage,
-  idempotencyStart,
-  type ListReply,
-} from './replies.ts';
-import { beginScript, forgetTenantScript, settleScript, takeDueScript } from './work-scripts.ts';
+import { eventQueryArguments, listArguments, timeToken } from './query-tokens.ts';
+import { balancesOf, commitOutcome, documentOf, eventPage, idempotencyStart } from './replies.ts';
+import { type TenantScripts, tenantScripts } from './scripts.ts';
 
 /** Who runs an idempotent request has this long before another may take it over. */
 const leaseMs = 15_000;
 const readManyMax = 1_000;
 const takeDueMax = 1_000;
 
-interface Scripts {
-  smCommit(prefix: string, ...tokens: readonly string[]): Promise<CommitReply>;
-  smList(prefix: string, ...tokens: readonly string[]): Promise<ListReply>;
-  smWithBalances(prefix: string, id: string): Promise<[kind: string, json: string, fields: string[]]>;
-  smCount(index: string, time: string): Promise<number>;
-  smEvents(prefix: string, ...tokens: readonly string[]): Promise<EventsReply>;
-  smBegin(key: string, ...tokens: readonly string[]): Promise<BeginReply>;
-  smSettle(key: string, ...tokens: readonly string[]): Promise<number>;
-  smTakeDue(prefix: string, ...tokens: readonly string[]): Promise<[empty: number, members: string[]]>;
-  smForgetTenant(key: string, tenant: string, beforeMs: string): Promise<number>;
-}
-
-const scripts: Readonly<Record<keyof Scripts, string>> = {
-  smCommit: commitScript,
-  smList: listScript,
-  smWithBalances: withBalancesScript,
-  smCount: countScript,
-  smEvents: eventsScript,
-  smBegin: beginScript,
-  smSettle: settleScript,
-  smTakeDue: takeDueScript,
-  smForgetTenant: forgetTenantScript,
-};
-
 export class RedisTenantStore implements TenantStore {
   readonly #redis: Redis;
-  readonly #scripts: Scripts;
+  readonly #scripts: TenantScripts;
+  readonly #clock: Clock;
   readonly #random: RandomBytes;
-  readonly #dueTenants: DueTenants;
+  readonly #work: DueWork;
+  readonly #webhooks: DueWork;
 
   /** Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable. */
   constructor(redis: Redis, clock: Clock = systemClock, random: RandomBytes = systemRandom) {
-    for (const [name, lua] of Object.entries(scripts)) redis.defineCommand(name, { numberOfKeys: 1, lua });
     this.#redis = redis;
-    this.#scripts = redis as unknown as Scripts;
+    this.#scripts = tenantScripts(redis);
+    this.#clock = clock;
     this.#random = random;
-    this.#dueTenants = new DueTenants(redis, clock, (...call) => this.#scripts.smForgetTenant(...call));
+    this.#work = new RedisDueWork(redis, 'work', { asking });
+    this.#webhooks = new RedisDueWork(redis, 'webhooks', { asking });
   }
 
   /** A record of another kind is none: an id from a caller may name anything. */
@@ -111,14 +80,13 @@ export class RedisTenantStore implements TenantStore {
     type: RecordType<T>,
     id: string,
   ): Promise<{ readonly record: T; readonly balances: Balances } | undefined> {
-    const [kind, json, fields] = await asking(this.#scripts.smWithBalances(tenantPrefix(tenant), id));
+    const [kind, json, fields] = await asking(this.#scripts.withBalances(of(tenant), { id }));
     if (kind !== type.name) return undefined;
     return { record: documentOf<T>(json), balances: balancesOf(fields) };
   }
 
   async list<T extends Versioned>(tenant: string, _type: RecordType<T>, query: ListQuery): Promise<Page<T>> {
-    const tokens = listTokens(query);
-    const [more, nextId, , items] = await asking(this.#scripts.smList(tenantPrefix(tenant), ...tokens));
+    const [more, nextId, , items] = await asking(this.#scripts.list(of(tenant), listArguments(query)));
     return {
       items: items.map(([, document]) => documentOf<T>(document)),
       balances: new Map(query.withBalances === true ? items.map(([id, , fields]) => [id, balancesOf(fields)]) : []),
@@ -129,48 +97,60 @@ export class RedisTenantStore implements TenantStore {
 
   /** Records that have expired count until a listing or a later change takes them out. */
   async count(tenant: string, index: string, createdAfterMs?: number): Promise<number> {
-    const key = storeKeys.index(tenant, index);
-    if (createdAfterMs === undefined) return asking(this.#redis.zcard(key));
-    return asking(this.#scripts.smCount(key, timeToken(createdAfterMs)));
+    const indexKey = storeKeys.index(tenant, index);
+    if (createdAfterMs === undefined) return asking(this.#redis.zcard(indexKey));
+    return asking(this.#scripts.count({ indexKey }, { fromTime: timeToken(createdAfterMs) }));
   }
 
   async commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome> {
-    const tokens = changeTokens(change, mark);
-    if (change.due?.some(({ atMs }) => atMs !== undefined)) await this.#dueTenants.name(tenant);
-    return commitOutcome(await asking(this.#scripts.smCommit(tenantPrefix(tenant), ...tokens)));
+    const { keyHash, owner, answer } = mark ?? { keyHash: '', owner: '', answer: '' };
+    const args = { keyHash, owner, answer, answerKeptMs, change: changeArgument(change) };
+    return commitOutcome(await this.#registered(tenant, change, () => asking(this.#scripts.commit(of(tenant), args))));
+  }
+
+  /** Registers what the change makes due: work, and events for webhooks. */
+  #registered<T>(tenant: string, { due = [], events = [] }: Change, write: () => Promise<T>): Promise<T> {
+    const times = due.flatMap(({ atMs }) => atMs ?? []);
+    const withWork = times.length === 0 ? write : () => this.#work.registered(tenant, Math.min(...times), write);
+    return events.length === 0 ? withWork() : this.#webhooks.registered(tenant, this.#clock.nowMs(), withWork);
   }
 
   async events(tenant: string, query: EventQuery): Promise<EventPage> {
-    return eventPage(await asking(this.#scripts.smEvents(tenantPrefix(tenant), ...eventTokens(query))));
+    return eventPage(await asking(this.#scripts.events(of(tenant), eventQueryArguments(query))));
   }
 
   async beginIdempotent(tenant: string, keyHash: string, bodyHash: string, nowMs: number): Promise<IdempotencyStart> {
     const draw = (): string => Buffer.from(this.#random(16)).toString('hex');
-    const key = storeKeys.idempotency(tenant, keyHash);
-    const tokens = [bodyHash, String(nowMs), String(leaseMs), draw(), draw(), String(answerKeptMs)];
-    return idempotencyStart(await asking(this.#scripts.smBegin(key, ...tokens)));
+    const keys = { markKey: storeKeys.idempotency(tenant, keyHash) };
+    const args = { bodyHash, nowMs, leaseMs, owner: draw(), seed: draw(), keepMs: answerKeptMs };
+    return idempotencyStart(await asking(this.#scripts.begin(keys, args)));
   }
 
   /** Also false when an answer stands already: that of this owner's commit, whose reply may have been lost. */
   async settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean> {
-    const key = storeKeys.idempotency(tenant, keyHash);
-    const tokens = [owner, answer === undefined ? '0' : '1', answer ?? '', String(answerKeptMs)];
-    return (await asking(this.#scripts.smSettle(key, ...tokens))) === 1;
+    const keys = { markKey: storeKeys.idempotency(tenant, keyHash) };
+    const answered = answer === undefined ? 0 : 1;
+    const args = { owner, answered, answer: answer ?? '', keepMs: answerKeptMs } as const;
+    return (await asking(this.#scripts.settle(keys, args))) === 1;
   }
 
   /** What is stored was put back to an earlier state. */
   restored(): void {
-    this.#dueTenants.forgetNames();
+    this.#work.forget();
+    this.#webhooks.forget();
   }
 
-  async dueTenants(): Promise<readonly string[]> {
-    return this.#dueTenants.list();
+  sweepDue(nowMs: number, look: DueLook): Promise<boolean> {
+    return this.#work.sweep(nowMs, look);
   }
 
-  async takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<readonly string[]> {
-    const tokens = [nowMs, leaseMs, Math.max(0, Math.min(limit, takeDueMax))].map(String);
-    const [empty, members] = await asking(this.#scripts.smTakeDue(tenantPrefix(tenant), ...tokens));
-    if (empty === 1) await this.#dueTenants.forget(tenant);
-    return members;
+  async takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<DueTaken> {
+    const args = { nowMs, leaseMs, limit: Math.max(0, Math.min(limit, takeDueMax)) };
+    const [next, members] = await asking(this.#scripts.takeDue(of(tenant), args));
+    return { members, nextAtMs: next === '' ? undefined : Number(next) };
   }
+}
+
+function of(tenant: string): { readonly prefixKey: string } {
+  return { prefixKey: tenantPrefix(tenant) };
 }

@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto';
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Fault, FaultOf } from '../faults/fault.ts';
 import type { RunEvent } from '../faults/recording.ts';
-import type { LoggedEvent } from '../proto/event-log.ts';
 import {
   ApprovalMode,
   type DiagnosticReceipt,
@@ -19,6 +18,7 @@ import {
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
 import type { Violation } from '../sim/observation.ts';
 import { faultFaults } from '../sim/scenario/shape.ts';
 import type {

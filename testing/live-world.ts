@@ -10,7 +10,7 @@ import { faultEngine } from '../faults/engine.ts';
 import type { FaultEngine, Order } from '../faults/engine-contract.ts';
 import type { Fault } from '../faults/fault.ts';
 import type { RunEvent } from '../faults/recording.ts';
-import type { LoggedEvent } from '../proto/event-log.ts';
+import type { LoggedEvent } from '../redis/event-log.ts';
 import type { Checker, Observation, Violation } from '../sim/observation.ts';
 import type { CallName, CallTypes, QuestionName, Questions, ScenarioWorld } from '../sim/scenario/world.ts';
 import { ApiError, CallFailed, type EventView, type FaultView, type SandboxApi } from './sandbox-api.ts';

@@ -6,8 +6,8 @@
 import { initialStates, mayFollow, type SessionState } from '../../coordinator/session/transitions.ts';
 import { targetsOf } from '../../faults/describe.ts';
 import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../faults/fault.ts';
-import type { LoggedEvent } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Checker } from '../../sim/observation.ts';
 import type { CheckedScenario } from '../../sim/scenario/format.ts';
 

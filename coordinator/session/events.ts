@@ -6,7 +6,6 @@
  *   as the change; its object is the session as it then was.
  */
 import { participantsOf } from '../../crypto/participants.ts';
-import type { LoggedEvent } from '../../proto/event-log.ts';
 import {
   ApprovalModeSchema,
   KeystoreTypeSchema,
@@ -16,6 +15,7 @@ import {
 import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
+import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { CallFacts, CoordinatorEffect } from '../messages.ts';
 import { clientSuppliedDealers, type Moment, type SessionRecord } from './record.ts';
 import type { SessionState } from './transitions.ts';

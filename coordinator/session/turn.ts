@@ -7,8 +7,8 @@
  * left without an answer.
  */
 import type { Context } from '../../actors/contract.ts';
-import type { LoggedEvent } from '../../proto/event-log.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { SessionConfig } from '../config.ts';
 import { type CallFacts, type ClientCall, type CoordinatorEffect, clusterAddress, sessionKey } from '../messages.ts';
 import { type Answer, answer } from './answers.ts';

@@ -6,9 +6,9 @@
  * key is its MAC and JSON. Every write writes a whole record; no script changes a field of one.
  */
 import { closedKeyName } from '../../proto/closed-keys.ts';
-import { eventTokens, type LoggedEvent, tenantPrefix } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';
+import { tenantPrefix } from '../../redis/event-log.ts';
 import type { KeyRecord, SessionRecord } from '../session/record.ts';
 import { isTerminal } from '../session/transitions.ts';
 import { macChars, type RecordMacs } from './record-macs.ts';
@@ -27,11 +27,9 @@ export const redisKeys = {
   key: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}key:${keyId}`,
   /** The highest fence that wrote for this tenant. */
   fence: (tenant: string) => `${tenantPrefix(tenant)}fence`,
-  /** Sorted set, over all tenants: see ending-sessions.ts. */
-  endingTenants: 'sm:ending',
-  /** The counter that gives every coordinator start its fence. */
   /** Written now and then, to see whether Redis takes writes. */
   probe: 'sm:probe:coordinator',
+  /** The counter that gives every coordinator start its fence. */
   fenceCounter: (clusterId: string) => `sm:fence:${clusterId}`,
 };
 
@@ -51,29 +49,22 @@ export function changeOf({ state, ceremony }: SessionRecord): 'goesOn' | 'comple
 }
 
 /** When the lifetime of a session ends; empty: it has ended already. */
-export function endingOf({ state, expiresMs }: SessionRecord): string {
-  return isTerminal(state) ? '' : String(expiresMs);
+export function endingOf({ state, expiresMs }: SessionRecord): number | '' {
+  return isTerminal(state) ? '' : expiresMs;
 }
 
-/**
- * The fields that stand by themselves, then the rest as JSON and the MAC, in the order in which the scripts take them;
- * then the tokens of its event, if there is one.
- */
-export function sessionArguments(session: SessionRecord, event: LoggedEvent | undefined, macs: RecordMacs): string[] {
+/** The fields that stand by themselves, the rest as JSON, and the MAC: as the scripts take them. */
+export type SessionArguments = Readonly<
+  Record<'reasonCode' | 'message' | 'checkpointId' | 'data' | 'mac', string> &
+    Record<'epoch' | 'state' | 'checkpointMs' | 'expiresMs', number>
+>;
+
+export function sessionArguments(session: SessionRecord, macs: RecordMacs): SessionArguments {
   const { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, ...rest } = session;
-  const fields = [
-    String(epoch),
-    String(state),
-    reasonCode,
-    message,
-    checkpointId,
-    String(checkpointMs),
-    String(expiresMs),
-    JSON.stringify(rest),
-  ];
-  fields.push(macs.of(['session', ...fields]));
-  if (event) fields.push(...eventTokens(event));
-  return fields;
+  const data = JSON.stringify(rest);
+  const numbers = [String(checkpointMs), String(expiresMs)] as const;
+  const mac = macs.of(['session', String(epoch), String(state), reasonCode, message, checkpointId, ...numbers, data]);
+  return { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, mac };
 }
 
 /** From the fields of the hash; undefined when there are none. */

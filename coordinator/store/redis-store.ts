@@ -9,25 +9,22 @@ import { Redis } from 'ioredis';
 import type { Store, WriteOutcome } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
-import { tenantPrefix } from '../../proto/event-log.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
-import { type ConflictCode, type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } from '../messages.ts';
+import { eventArguments, tenantPrefix } from '../../redis/event-log.ts';
+import { luaCommand } from '../../redis/lua.ts';
+import { RedisDueWork } from '../../redis/redis-due-work.ts';
+import { type CoordinatorRecord, type CoordinatorWrite, keyKey, type SessionName, sessionKey } from '../messages.ts';
 import type { KeyRecord, SessionRecord } from '../session/record.ts';
-import { EndingSessions } from './ending-sessions.ts';
 import { changeOf, endingOf, keyText, openingOf, readKey, readSession, redisKeys, sessionArguments } from './layout.ts';
 import { RecordMacs } from './record-macs.ts';
-import { closeKey, createSession, updateSession } from './scripts.ts';
+import { closeKey, createSession, overdueSessions, updateSession, type WriteReply } from './scripts.ts';
 
 const keyCacheMax = 10_000;
-const keepMs = String(retentionMs + pendingLifetimeMs);
+const keepMs = retentionMs + pendingLifetimeMs;
+/** Overdue sessions that one look names, over all tenants; each gets its part. */
+const overdueMax = 512;
 
-type ScriptReply = [code: 'OK' | ConflictCode, fields?: string[]];
-
-interface Scripts {
-  createSession(...keysAndArguments: (string | number)[]): Promise<ScriptReply>;
-  updateSession(...keysAndArguments: (string | number)[]): Promise<ScriptReply>;
-  closeKey(...keysAndArguments: (string | number)[]): Promise<ScriptReply>;
-}
+type SessionWrite = Exclude<CoordinatorWrite, { kind: 'closeKey' }>;
 
 export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
   /** This start's fence. */
@@ -67,10 +64,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   redis.on('error', () => options.onStatus(false));
   redis.on('close', () => options.onStatus(false));
   redis.on('ready', () => options.onStatus(true));
-  redis.defineCommand('createSession', { numberOfKeys: 6, lua: createSession });
-  redis.defineCommand('updateSession', { numberOfKeys: 6, lua: updateSession });
-  redis.defineCommand('closeKey', { numberOfKeys: 2, lua: closeKey });
-  const scripts = redis as unknown as Scripts;
+  const scripts = {
+    createSession: luaCommand(redis, createSession),
+    updateSession: luaCommand(redis, updateSession),
+    closeKey: luaCommand(redis, closeKey),
+    overdueSessions: luaCommand(redis, overdueSessions),
+  };
   const watch = new RedisWatch({
     ...{ redis, url: options.redisUrl, log: options.log ?? silentLog },
     probeKey: redisKeys.probe,
@@ -78,7 +77,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   });
   options.onTrouble?.(watch.trouble);
   const fence = await raiseFence(redis, redisKeys.fenceCounter(options.clusterId));
-  const ending = new EndingSessions(redis);
+  const expiring = new RedisDueWork(redis, 'sessions');
+  const relaying = new RedisDueWork(redis, 'webhooks');
   const macs = new RecordMacs(options.resumeKey, options.clusterId);
   const keys = new Map<string, CoordinatorRecord>();
 
@@ -101,7 +101,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       const record = readSession(await redis.hgetall(redisKeys.session(tenant, sessionId)), macs);
       return sessionRecord(key, record, (found) => found.tenant === tenant && found.sessionId === sessionId);
     }
-    if (kind === 'overdue') return { kind: 'overdue', sessions: await ending.overdue(Number(tenant)) };
+    if (kind === 'overdue') return { kind: 'overdue', sessions: await overdue(Number(tenant)) };
     if (kind === 'open') {
       const sessionIds = await redis.zrange(redisKeys.open(tenant, id.join('/')), '0', '-1');
       return { kind: 'openSessions', sessionIds };
@@ -111,6 +111,29 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     const record = keyRecord(key, await redis.get(redisKeys.key(tenant, id.join('/'))));
     if (record?.kind === 'key') cache(key, record);
     return record;
+  }
+
+  /** Some of the sessions past their lifetime; those that go on being so are named again, after others. */
+  async function overdue(nowMs: number): Promise<readonly SessionName[]> {
+    const found: SessionName[] = [];
+    await expiring.sweep(nowMs, async (tenant, claimed) => {
+      const about = { prefix: tenantPrefix(tenant), nowMs, limit: Math.ceil(overdueMax / claimed) };
+      const [ids, next] = await scripts.overdueSessions({ endingKey: redisKeys.ending(tenant) }, about);
+      for (const sessionId of ids) found.push({ tenant, sessionId });
+      if (ids.length > 0) return nowMs;
+      return next === '' ? undefined : Number(next);
+    });
+    return found;
+  }
+
+  /** Registers what the write makes due: the session's end, and its event for webhooks. */
+  function registered<T>({ session, event }: SessionWrite, write: () => Promise<T>): Promise<T> {
+    if (!event) return write();
+    const ends = endingOf(session);
+    const { tenant } = session;
+    return relaying.registered(tenant, event.atMs, () =>
+      ends === '' ? write() : expiring.registered(tenant, ends, write),
+    );
   }
 
   function cache(key: string, record: CoordinatorRecord): void {
@@ -157,76 +180,86 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   async function write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {
     if (write.kind === 'closeKey') {
       const { tenant, keyId } = write;
-      return outcome(await scripts.closeKey(redisKeys.fence(tenant), redisKeys.closed(tenant, keyId), fence));
+      const keys = { fenceKey: redisKeys.fence(tenant), closedKey: redisKeys.closed(tenant, keyId) };
+      return outcome(await scripts.closeKey(keys, { fence }));
     }
-    const { session } = write;
-    const { tenant, sessionId } = session;
-    const at = redisKeys.session(tenant, sessionId);
-    const fenceKey = redisKeys.fence(tenant);
-    const facts = session.ceremony.kind === 'signing' ? session.ceremony.facts : undefined;
-    const intentKey = facts?.walletService ? redisKeys.order : redisKeys.intent;
-    const ofKey = (mode: string): [string, string] =>
-      mode === '' || !facts ? [at, at] : [redisKeys.open(tenant, facts.keyId), redisKeys.closed(tenant, facts.keyId)];
-    const endsAt = endingOf(session);
-    // Sent first; both are under way together.
-    const named = endsAt === '' || !write.event ? undefined : ending.name(tenant, session.expiresMs);
-    if (write.kind === 'create') {
-      const { event, guardIntent, nowMs, ends, binds } = write;
-      const guard = guardIntent === '' ? at : intentKey(tenant, guardIntent);
-      const opening = openingOf(session);
-      const [reply] = await Promise.all([
-        scripts.createSession(
-          at,
-          fenceKey,
-          guard,
-          ...ofKey(opening),
-          binds ? redisKeys.key(tenant, binds.keyId) : at,
-          fence,
-          keepMs,
-          nowMs,
-          sessionId,
-          guardIntent === '' ? 0 : 1,
-          tenantPrefix(tenant),
-          opening,
-          endsAt,
-          ends?.session.sessionId ?? '',
-          ...bindingArguments(binds, macs),
-          ...sessionArguments(session, event, macs),
-          ...(ends ? sessionArguments(ends.session, ends.event, macs) : []),
-        ),
-        named,
-      ]);
-      return learn(binds, outcome(reply, session, binds));
-    }
-    const { event, binds, key = binds } = write;
-    const intentId = facts?.intentId ?? '';
-    const change = changeOf(session);
-    const [reply] = await Promise.all([
-      scripts.updateSession(
-        at,
-        fenceKey,
-        key ? redisKeys.key(tenant, key.keyId) : at,
-        intentId === '' ? at : intentKey(tenant, intentId),
-        ...ofKey(change),
-        fence,
-        keepMs,
-        key ? keyText(key, macs) : '',
-        intentId === '' ? 0 : 1,
-        sessionId,
-        change,
-        tenantPrefix(tenant),
-        endsAt,
-        binds?.scheme ?? '',
-        ...sessionArguments(session, event, macs),
-      ),
-      named,
-    ]);
+    return registered(write, () => (write.kind === 'create' ? create(write) : update(write)));
+  }
+
+  async function create(write: SessionWrite & { kind: 'create' }): Promise<WriteOutcome<CoordinatorRecord>> {
+    const { session, event, guardIntent, nowMs, ends, binds } = write;
+    const { tenant } = session;
+    const opening = openingOf(session);
+    const reply = await scripts.createSession(
+      {
+        ...keysOf(session, opening !== ''),
+        guardKey: guardIntent === '' ? undefined : intentKeyOf(session, guardIntent),
+        boundKey: binds && redisKeys.key(tenant, binds.keyId),
+      },
+      {
+        ...argumentsOf(session),
+        nowMs,
+        opening,
+        endedId: ends?.session.sessionId ?? '',
+        // Written as it stands; the script compares the scheme.
+        boundRecord: binds ? keyText(binds, macs) : '',
+        boundScheme: binds?.scheme ?? '',
+        event: eventArguments(event),
+        endedSession: ends && sessionArguments(ends.session, macs),
+        endedEvent: ends && eventArguments(ends.event),
+      },
+    );
     return learn(binds, outcome(reply, session, binds));
+  }
+
+  async function update(write: SessionWrite & { kind: 'update' }): Promise<WriteOutcome<CoordinatorRecord>> {
+    const { session, event, binds, key = binds } = write;
+    const { tenant, ceremony } = session;
+    const intentId = ceremony.kind === 'signing' ? ceremony.facts.intentId : '';
+    const change = changeOf(session);
+    const reply = await scripts.updateSession(
+      {
+        ...keysOf(session, change !== ''),
+        guardKey: intentId === '' ? undefined : intentKeyOf(session, intentId),
+        keyKey: key && redisKeys.key(tenant, key.keyId),
+      },
+      {
+        ...argumentsOf(session),
+        keyRecord: key ? keyText(key, macs) : '',
+        change,
+        boundScheme: binds?.scheme ?? '',
+        event: event && eventArguments(event),
+      },
+    );
+    return learn(binds, outcome(reply, session, binds));
+  }
+
+  /** `ofWallet`: with those of its wallet's key. */
+  function keysOf({ tenant, sessionId, ceremony }: SessionRecord, ofWallet: boolean) {
+    const keyId = ofWallet && ceremony.kind === 'signing' ? ceremony.facts.keyId : undefined;
+    return {
+      sessionKey: redisKeys.session(tenant, sessionId),
+      fenceKey: redisKeys.fence(tenant),
+      openKey: keyId === undefined ? undefined : redisKeys.open(tenant, keyId),
+      closedKey: keyId === undefined ? undefined : redisKeys.closed(tenant, keyId),
+    };
+  }
+
+  function argumentsOf(session: SessionRecord) {
+    const { tenant, sessionId } = session;
+    return {
+      fence,
+      retentionMs: keepMs,
+      sessionId,
+      prefix: tenantPrefix(tenant),
+      endsAtMs: endingOf(session),
+      session: sessionArguments(session, macs),
+    };
   }
 
   /** `about`: whose write it was; the record that stands against it is of the same tenant, if not the same session. */
   function outcome(
-    [code, fields]: ScriptReply,
+    [code, fields]: WriteReply,
     about?: SessionRecord,
     binds?: KeyRecord,
   ): WriteOutcome<CoordinatorRecord> {
@@ -253,9 +286,10 @@ async function raiseFence(redis: Redis, counter: string): Promise<number> {
   }
 }
 
-/** Written as it stands; the script compares the scheme. */
-function bindingArguments(binds: KeyRecord | undefined, macs: RecordMacs): [string, string] {
-  return binds ? [keyText(binds, macs), binds.scheme] : ['', ''];
+/** The guard of an intent: the wallet service's intents are a space of their own. */
+function intentKeyOf({ tenant, ceremony }: SessionRecord, intentId: string): string {
+  const forWallet = ceremony.kind === 'signing' && ceremony.facts.walletService;
+  return (forWallet ? redisKeys.order : redisKeys.intent)(tenant, intentId);
 }
 
 function pairsOf(flat: readonly string[]): Record<string, string> {

@@ -37,7 +37,6 @@ const sweptPerTenantMax = 64;
 const jobAgainMaxMs = 2_000;
 /** Jobs whose failures are counted; others are tried again as if for the first time. */
 const jobsNotedMax = 1_000;
-const tenantsAtOnce = 16;
 
 interface Held {
   readonly key: string;
@@ -136,7 +135,7 @@ export class IntentDriver implements IntentKick {
     this.#held.clear();
     this.#jobFailures.clear();
     try {
-      for (const tenant of await this.#deps.store.dueTenants()) await this.#sweepTenant(tenant, this.#leaseMs);
+      await this.#sweepAll(this.#leaseMs);
     } catch (error) {
       this.#log.warn({ reason: reasonOf(error) }, 'what is due could not be taken up at once; it is when it falls due');
     }
@@ -155,7 +154,6 @@ export class IntentDriver implements IntentKick {
   #sweepLater(delayMs: number): void {
     if (this.#stopping) return;
     this.#sweepTimer = setTimeout(async () => {
-      const startedMs = performance.now();
       try {
         await this.sweep();
         if (this.#sweepFailure !== '') this.#log.info({}, 'the sweep for due work succeeds again');
@@ -166,39 +164,37 @@ export class IntentDriver implements IntentKick {
           this.#log.warn({ reason }, 'the sweep for due work failed; it is tried again');
         this.#sweepFailure = reason;
       }
-      // Every tenant costs a look: with very many of them, looking takes a fifth of the time at most.
-      this.#sweepLater(Math.max(this.#sweepEveryMs, 4 * (performance.now() - startedMs)));
+      this.#sweepLater(this.#sweepEveryMs);
     }, delayMs);
   }
 
-  async #sweepAll(): Promise<void> {
-    const tenants = await this.#deps.store.dueTenants();
-    // Another tenant comes first every time: when the room is full, it is not always the same who wait.
-    const start = tenants.length === 0 ? 0 : (this.#deps.random(1)[0]! * tenants.length) >> 8;
-    const inTurn = [...tenants.slice(start), ...tenants.slice(0, start)];
-    for (let index = 0; index < inTurn.length && !this.#stopping; index += tenantsAtOnce) {
-      await Promise.all(inTurn.slice(index, index + tenantsAtOnce).map((tenant) => this.#sweepTenant(tenant)));
+  /** `aheadMs`: what falls due within this time is taken up already. */
+  async #sweepAll(aheadMs = 0): Promise<void> {
+    const { store, clock } = this.#deps;
+    for (let more = true; more && !this.#stopping && this.#held.size < this.#heldMax; ) {
+      more = await store.sweepDue(clock.nowMs() + aheadMs, (tenant) => this.#sweepTenant(tenant, aheadMs));
     }
   }
 
-  /** `aheadMs`: what falls due within this time is taken up already. */
-  async #sweepTenant(tenant: string, aheadMs = 0): Promise<void> {
+  /** Resolves to when more of this tenant is due; undefined: nothing is. */
+  async #sweepTenant(tenant: string, aheadMs = 0): Promise<number | undefined> {
     const { store, clock } = this.#deps;
-    const room = Math.min(sweptPerTenantMax, this.#heldMax - this.#held.size);
-    if (room <= 0) return;
     const nowMs = clock.nowMs();
+    const room = Math.min(sweptPerTenantMax, this.#heldMax - this.#held.size);
+    if (room <= 0) return nowMs;
     const dueAtMs = nowMs + this.#leaseMs;
-    const members = await store.takeDue(tenant, nowMs + aheadMs, this.#leaseMs, room);
+    const { members, nextAtMs } = await store.takeDue(tenant, nowMs + aheadMs, this.#leaseMs, room);
     for (const member of members) this.#startJob(tenant, member);
     const ids = members
       .filter((member) => member.startsWith(duePrefix))
       .map((member) => member.slice(duePrefix.length));
-    if (ids.length === 0) return;
+    if (ids.length === 0) return nextAtMs;
     const records = await store.readMany(tenant, intentType, ids);
     for (const [index, id] of ids.entries()) {
       const record = records[index];
       if (record !== undefined) this.#offer({ tenant, id, record, wallet: undefined, number: null, dueAtMs });
     }
+    return nextAtMs;
   }
 
   /** Jobs are rare and their own affair: they take no place of a transfer. */

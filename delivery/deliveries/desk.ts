@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../../actors/contract.ts';
 import { eventOf } from '../../api/event.ts';
 import type { RequestContext } from '../../api/route.ts';
-import { wakePrefix } from '../../proto/event-log.ts';
+import { wakePrefix } from '../../redis/event-log.ts';
 import { asking } from '../../store/asking-redis.ts';
 import type { NewEvent, TenantStore } from '../../store/contract.ts';
 import { type WebhookRecord, webhookType } from '../webhooks/record.ts';
@@ -70,11 +70,6 @@ export class WebhookDesk {
     this.#store = store;
     this.#hooks = new HookStore(redis);
     this.#clock = clock;
-  }
-
-  /** Before a webhook is committed: workers look after this tenant from now on. */
-  async announce(tenant: string): Promise<void> {
-    await this.#hooks.nameTenant(tenant, this.#clock.nowMs());
   }
 
   async depthOf(tenant: string, webhookId: string): Promise<Depth> {

@@ -1,27 +1,18 @@
 /**
- * What webhooks have in Redis beside their records: outboxes, and which tenants have any. Used by the worker that
- * delivers and by the gateway's routes. Every method is one script and one round trip; all throw StoreUnavailable.
+ * What webhooks have in Redis beside their records: outboxes, and which tenants have something to do. Used by the worker
+ * that delivers and by the gateway's routes. Every method is one script and one round trip, and a second one before it
+ * where it makes something due (redis/due-work.ts); all throw StoreUnavailable.
  */
 import type { Redis } from 'ioredis';
-import { tenantPrefix } from '../../proto/event-log.ts';
+import type { DueLook, DueWork } from '../../redis/due-work.ts';
+import { tenantPrefix } from '../../redis/event-log.ts';
+import { RedisDueWork } from '../../redis/redis-due-work.ts';
 import { asking } from '../../store/asking-redis.ts';
 import type { StoredEvent } from '../../store/contract.ts';
-import { eventOf, type StreamEntry } from '../../store/replies.ts';
+import { eventOf } from '../../store/replies.ts';
 import type { WebhookStatus } from '../webhooks/record.ts';
-import { hookTenantsKey } from './keys.ts';
 import type { DeliveryRecord } from './record.ts';
-import {
-  beginScript,
-  clearScript,
-  depthScript,
-  forgetTenantScript,
-  lookScript,
-  moveScript,
-  overdueScript,
-  pumpScript,
-  releaseScript,
-  trimScript,
-} from './scripts.ts';
+import { type HookScripts, hookScripts, type JobReply } from './scripts.ts';
 
 /** A try that is to be made: the `tries` + 1st of this delivery. */
 export interface DeliveryJob {
@@ -42,6 +33,8 @@ export interface WebhookLook {
   readonly nextRetryAtMs: number | undefined;
   /** When the oldest of its outstanding deliveries was put on its way. */
   readonly outstandingSinceMs: number | undefined;
+  /** When its log is to be trimmed. */
+  readonly trimAtMs: number | undefined;
 }
 
 export interface TenantLook {
@@ -94,83 +87,36 @@ export interface Depth {
   readonly failingSinceMs: number | null;
 }
 
-type JobReply = readonly [id: string, tries: number, sequence: string];
-type LookReply = readonly [
-  last: string,
-  webhooks: readonly (readonly [string, string, WebhookStatus, string, number, number, string, string])[],
-  removed: readonly string[],
-];
-type PumpReply =
-  | readonly ['ok', more: number, skipped: number, jobs: readonly JobReply[], entries: readonly StreamEntry[]]
-  | readonly ['changed'];
-
-interface Scripts {
-  hookLook(prefix: string): Promise<LookReply>;
-  hookBegin(prefix: string, webhookId: string, cursor: string): Promise<number>;
-  hookPump(prefix: string, ...tokens: readonly string[]): Promise<PumpReply>;
-  hookMove(
-    prefix: string,
-    ...tokens: readonly string[]
-  ): Promise<readonly ['ok', failing: string, behind: number] | readonly ['conflict']>;
-  hookRelease(prefix: string, ...tokens: readonly string[]): Promise<number>;
-  hookOverdue(prefix: string, ...tokens: readonly string[]): Promise<readonly JobReply[]>;
-  hookClear(prefix: string, webhookId: string, limit: string): Promise<number>;
-  hookDepth(
-    prefix: string,
-    webhookId: string,
-  ): Promise<readonly [outstanding: number, retrying: number, cursor: string, last: string, failing: string]>;
-  hookTrim(prefix: string, ...tokens: readonly string[]): Promise<number>;
-  hookForgetTenant(key: string, tenant: string, beforeMs: string): Promise<number>;
-}
-
-const scripts: Readonly<Record<keyof Scripts, string>> = {
-  hookLook: lookScript,
-  hookBegin: beginScript,
-  hookPump: pumpScript,
-  hookMove: moveScript,
-  hookRelease: releaseScript,
-  hookOverdue: overdueScript,
-  hookClear: clearScript,
-  hookDepth: depthScript,
-  hookTrim: trimScript,
-  hookForgetTenant: forgetTenantScript,
-};
-
 const clearedAtOnce = 500;
 const trimmedAtOnce = 200;
-/** As in store/due-tenants.ts: far longer than a registration can be under way. */
-const forgottenAfterMs = 60 * 60_000;
+/** A delivery that is outstanding for so long may have lost its job. */
+export const overdueAfterMs = 20_000;
 
 export class HookStore {
-  readonly #redis: Redis;
-  readonly #scripts: Scripts;
+  readonly #scripts: HookScripts;
+  readonly #due: DueWork;
+  readonly #overdueMs: number;
 
-  /** Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable. */
-  constructor(redis: Redis) {
-    for (const [name, lua] of Object.entries(scripts)) redis.defineCommand(name, { numberOfKeys: 1, lua });
-    this.#redis = redis;
-    this.#scripts = redis as unknown as Scripts;
+  /**
+   * Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable. `overdueMs`: after
+   * this time outstanding deliveries are taken as overdue.
+   */
+  constructor(redis: Redis, overdueMs = overdueAfterMs) {
+    this.#scripts = hookScripts(redis);
+    this.#due = new RedisDueWork(redis, 'webhooks', { asking });
+    this.#overdueMs = overdueMs;
   }
 
-  /** Before a webhook of this tenant is committed: from then on workers look after it. */
-  async nameTenant(tenant: string, nowMs: number): Promise<void> {
-    await asking(this.#redis.zadd(hookTenantsKey, 'GT', String(nowMs), tenant));
+  /** Looks at tenants whose webhooks have something due; others have no part in it. See DueWork.sweep. */
+  sweepDue(nowMs: number, look: DueLook, tenantsMax: number): Promise<boolean> {
+    return this.#due.sweep(nowMs, look, tenantsMax);
   }
 
-  async tenants(): Promise<readonly string[]> {
-    return asking(this.#redis.zrange(hookTenantsKey, '0', '-1'));
-  }
-
-  /** After this tenant was seen without webhooks. */
-  async forgetTenant(tenant: string, nowMs: number): Promise<void> {
-    await asking(this.#scripts.hookForgetTenant(hookTenantsKey, tenant, String(nowMs - forgottenAfterMs)));
-  }
-
-  async look(tenant: string): Promise<TenantLook> {
-    const [last, webhooks, removed] = await asking(this.#scripts.hookLook(tenantPrefix(tenant)));
+  async look(tenant: string, { keptMax, keptMs }: PumpLimits, nowMs: number): Promise<TenantLook> {
+    const [last, webhooks, removed] = await asking(this.#scripts.look(of(tenant), { nowMs, keptMax, keptMs }));
     return {
       lastSequence: Number(last),
-      webhooks: webhooks.map(([id, version, status, cursor, outstanding, retrying, nextRetry, since]) => ({
+      webhooks: webhooks.map(([id, version, status, cursor, outstanding, retrying, nextRetry, since, trimAt]) => ({
         id,
         version: Number(version),
         status,
@@ -179,6 +125,7 @@ export class HookStore {
         retrying,
         nextRetryAtMs: numberOrNone(nextRetry),
         outstandingSinceMs: numberOrNone(since),
+        trimAtMs: numberOrNone(trimAt),
       })),
       removed,
     };
@@ -186,7 +133,7 @@ export class HookStore {
 
   /** Where a webhook begins, unless it has begun already. */
   async begin(tenant: string, webhookId: string, cursor: number): Promise<void> {
-    await asking(this.#scripts.hookBegin(tenantPrefix(tenant), webhookId, String(cursor)));
+    await asking(this.#scripts.begin(of(tenant), { webhookId, cursor }));
   }
 
   /**
@@ -199,10 +146,12 @@ export class HookStore {
     limits: PumpLimits,
     nowMs: number,
   ): Promise<Pumped | undefined> {
-    const { windowMax, failingWindowMax, retryingMax, keptMax, keptMs } = limits;
-    const numbers = [webhook.version, nowMs, windowMax, failingWindowMax, retryingMax, keptMax, keptMs];
-    const tokens = [webhook.id, ...numbers.map(String), String(webhook.types.length), ...webhook.types];
-    const reply = await asking(this.#scripts.hookPump(tenantPrefix(tenant), ...tokens));
+    const { windowMax: window, failingWindowMax: failingWindow, retryingMax, keptMax, keptMs } = limits;
+    const { id: webhookId, version, types } = webhook;
+    const args = { webhookId, version, nowMs, window, failingWindow, retryingMax, keptMax, keptMs, types };
+    const reply = await this.#due.registered(tenant, nowMs + this.#overdueMs, () =>
+      asking(this.#scripts.pump(of(tenant), args)),
+    );
     if (reply[0] !== 'ok') return undefined;
     const [, more, skipped, jobs, entries] = reply;
     return { jobs: jobs.map(jobOf), events: entries.map(eventOf), more: more === 1, skipped };
@@ -214,20 +163,23 @@ export class HookStore {
     { before, after, place, endpoint }: Move,
     nowMs: number,
   ): Promise<{ readonly failingSinceMs: number | null; readonly behind: boolean } | undefined> {
-    const tokens = [
-      before.webhookId,
-      before.id,
-      String(before.version),
-      before.status,
-      after.status,
-      JSON.stringify(after),
-      String(after.attemptCount),
-      place?.kind ?? '',
-      String(place?.atMs ?? ''),
-      endpoint ?? '',
-      String(nowMs),
-    ];
-    const [kind, failing, behind] = await asking(this.#scripts.hookMove(tenantPrefix(tenant), ...tokens));
+    const args = {
+      webhookId: before.webhookId,
+      id: before.id,
+      version: before.version,
+      statusBefore: before.status,
+      statusAfter: after.status,
+      record: JSON.stringify(after),
+      tries: after.attemptCount,
+      place: place?.kind ?? '',
+      placeMs: place?.atMs ?? '',
+      endpoint: endpoint ?? '',
+      nowMs,
+    } as const;
+    const write = () => asking(this.#scripts.move(of(tenant), args));
+    const dueAtMs = place?.kind === 'out' ? place.atMs + this.#overdueMs : place?.atMs;
+    const reply = await (dueAtMs === undefined ? write() : this.#due.registered(tenant, dueAtMs, write));
+    const [kind, failing, behind] = reply;
     if (kind !== 'ok') return undefined;
     return { failingSinceMs: numberOrNone(failing) ?? null, behind: behind === 1 };
   }
@@ -240,7 +192,7 @@ export class HookStore {
     how: 'drop' | 'hold',
     nowMs: number,
   ): Promise<void> {
-    await asking(this.#scripts.hookRelease(tenantPrefix(tenant), webhookId, deliveryId, how, String(nowMs)));
+    await asking(this.#scripts.release(of(tenant), { webhookId, id: deliveryId, how, nowMs }));
   }
 
   /** Outstanding since before a time, so that their jobs may be lost. They count as put on their way now. */
@@ -251,23 +203,23 @@ export class HookStore {
     nowMs: number,
     limit: number,
   ): Promise<readonly DeliveryJob[]> {
-    const tokens = [webhookId, String(beforeMs), String(nowMs), String(limit)];
-    return (await asking(this.#scripts.hookOverdue(tenantPrefix(tenant), ...tokens))).map(jobOf);
+    const args = { webhookId, beforeMs, nowMs, limit };
+    return (await asking(this.#scripts.takeOverdue(of(tenant), args))).map(jobOf);
   }
 
   /** Takes a portion of what a removed webhook left. True when nothing is left. */
   async clear(tenant: string, webhookId: string): Promise<boolean> {
-    return (await asking(this.#scripts.hookClear(tenantPrefix(tenant), webhookId, String(clearedAtOnce)))) === 1;
+    return (await asking(this.#scripts.clear(of(tenant), { webhookId, limit: clearedAtOnce }))) === 1;
   }
 
   /** Takes old deliveries out of the log of a webhook to which nothing happens. */
   async trim(tenant: string, webhookId: string, { keptMax, keptMs }: PumpLimits, nowMs: number): Promise<void> {
-    const tokens = [webhookId, ...[nowMs, keptMax, keptMs, trimmedAtOnce].map(String)];
-    while ((await asking(this.#scripts.hookTrim(tenantPrefix(tenant), ...tokens))) >= trimmedAtOnce);
+    const args = { webhookId, nowMs, keptMax, keptMs, limit: trimmedAtOnce };
+    while ((await asking(this.#scripts.trim(of(tenant), args))) >= trimmedAtOnce);
   }
 
   async depth(tenant: string, webhookId: string): Promise<Depth> {
-    const reply = await asking(this.#scripts.hookDepth(tenantPrefix(tenant), webhookId));
+    const reply = await asking(this.#scripts.depth(of(tenant), { webhookId }));
     const [outstanding, retrying, cursor, last, failing] = reply;
     return {
       outstanding,
@@ -277,6 +229,10 @@ export class HookStore {
       failingSinceMs: numberOrNone(failing) ?? null,
     };
   }
+}
+
+function of(tenant: string): { readonly prefixKey: string } {
+  return { prefixKey: tenantPrefix(tenant) };
 }
 
 function jobOf([deliveryId, tries, sequence]: JobReply): DeliveryJob {

@@ -2,19 +2,22 @@
  * Runs the same work for many keys: for each key one at a time. Who asks while it runs has it run once more after that,
  * however many ask: what the work looks at may have changed since it looked.
  */
-export class Keyed<T> {
-  readonly #work: (item: T) => Promise<void>;
+export class Keyed<T, R = void> {
+  readonly #work: (item: T) => Promise<R>;
   readonly #failed: (error: unknown) => void;
-  readonly #runs = new Map<string, { again: Promise<void> | undefined; readonly done: Promise<void> }>();
+  readonly #runs = new Map<
+    string,
+    { again: Promise<R | undefined> | undefined; readonly done: Promise<R | undefined> }
+  >();
 
   /** `failed` is told what the work throws. */
-  constructor(work: (item: T) => Promise<void>, failed: (error: unknown) => void) {
+  constructor(work: (item: T) => Promise<R>, failed: (error: unknown) => void) {
     this.#work = work;
     this.#failed = failed;
   }
 
-  /** Resolves when the work was done, from its beginning, after this call. Never rejects. */
-  run(key: string, item: T): Promise<void> {
+  /** Resolves when the work was done, from its beginning, after this call; undefined: it failed. Never rejects. */
+  run(key: string, item: T): Promise<R | undefined> {
     const running = this.#runs.get(key);
     if (running === undefined) return this.#start(key, item);
     running.again ??= running.done.then(() => this.#start(key, item));
@@ -26,10 +29,13 @@ export class Keyed<T> {
     while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map(({ again, done }) => again ?? done));
   }
 
-  #start(key: string, item: T): Promise<void> {
+  #start(key: string, item: T): Promise<R | undefined> {
     const done = this.#work(item)
-      .catch((error: unknown) => this.#failed(error))
-      .then(() => {
+      .catch((error: unknown) => {
+        this.#failed(error);
+        return undefined;
+      })
+      .finally(() => {
         this.#runs.delete(key);
       });
     this.#runs.set(key, { again: undefined, done });

@@ -8,12 +8,11 @@
  * | `hko:<webhookId>` | sorted set | deliveries that are outstanding: on their way in BullMQ; by the time of their putting there |
  * | `hkr:<webhookId>` | sorted set | deliveries that wait to be tried again, by the time that they fall due |
  *
+ * Which tenants have something to do stands outside of them, in the registry of due work (redis/due-work.ts).
+ *
  * A delivery that is not final stands in exactly one of the two sorted sets. Its record (`r:<id>`, as every record) also has
  * `t`, the tries that were made, and `q`, the sequence of its event.
  */
-
-/** Over all tenants: those that may have webhooks, by the time that they were last named here. */
-export const hookTenantsKey = 'sm:hook-tenants';
 
 /** Shared by all of BullMQ's keys, which must lie in one slot. */
 export const bullPrefix = '{sm-hooks}';

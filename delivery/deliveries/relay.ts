@@ -3,7 +3,8 @@
  * out it gives out once, to whichever worker asks first (scripts.ts).
  *
  * It acts when a tenant's event wakes it, when a delivery of its own process has ended, and when a retry is due that it
- * knows of. All of that is for speed: a sweep over every tenant finds what was missed, and jobs that were lost.
+ * knows of. All of that is for speed: a sweep over the tenants that have something due (redis/due-work.ts) finds what was
+ * missed, and jobs that were lost.
  */
 import type { Clock } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
@@ -11,7 +12,14 @@ import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
 import { type WebhookRecord, webhookType } from '../webhooks/record.ts';
 import type { EventBodies } from './bodies.ts';
-import type { DeliveryJob, HookStore, PumpLimits, TenantLook, WebhookLook } from './hook-store.ts';
+import {
+  type DeliveryJob,
+  type HookStore,
+  overdueAfterMs,
+  type PumpLimits,
+  type TenantLook,
+  type WebhookLook,
+} from './hook-store.ts';
 import { Keyed } from './keyed.ts';
 import type { WebhookJob } from './queue.ts';
 
@@ -28,8 +36,6 @@ export interface RelayOptions extends PumpLimits {
   readonly sweepEveryMs: number;
   /** A delivery that is outstanding for so long may have lost its job. */
   readonly overdueMs: number;
-  /** How often old deliveries are looked for where nothing happens. */
-  readonly trimEveryMs: number;
 }
 
 export const relayDefaults: RelayOptions = {
@@ -39,8 +45,7 @@ export const relayDefaults: RelayOptions = {
   keptMax: 100_000,
   keptMs: 30 * 24 * 3_600_000,
   sweepEveryMs: 1_000,
-  overdueMs: 20_000,
-  trimEveryMs: 10 * 60_000,
+  overdueMs: overdueAfterMs,
 };
 
 const tenantsAtOnce = 16;
@@ -61,13 +66,13 @@ export class Relay {
   readonly #options: RelayOptions;
   /** Webhooks as they were last read, by tenant and id. */
   readonly #known = new Map<string, Known>();
-  readonly #trimmedAtMs = new Map<string, number>();
-  readonly #tenantRuns: Keyed<string>;
+  /** A run resolves to when the tenant has something due next. */
+  readonly #tenantRuns: Keyed<string, { readonly nextAtMs: number | undefined }>;
   readonly #pumps: Keyed<{ readonly tenant: string; readonly webhookId: string }>;
   readonly #retries = new TimeHeap<{ readonly tenant: string; readonly webhookId: string }>();
   #retryCount = 0;
-  /** Those that have webhooks, and those that were looked at in vain since the last sweep. */
-  #tenants = new Set<string>();
+  /** Tenants known to have webhooks, and those without that were looked at since the last sweep. */
+  readonly #tenants = new Set<string>();
   readonly #without = new Set<string>();
   #retryTimer: NodeJS.Timeout | undefined;
   #retryTimerAtMs = 0;
@@ -119,40 +124,64 @@ export class Relay {
     this.#wakeForRetry();
   }
 
-  /** Looks at every tenant once. Resolves when all was looked at. */
+  /** Looks at every tenant with something due. Resolves when all were looked at. */
   async sweep(): Promise<void> {
-    const tenants = await this.#deps.hooks.tenants();
-    this.#tenants = new Set(tenants);
     this.#without.clear();
-    for (let index = 0; index < tenants.length && !this.#stopping; index += tenantsAtOnce) {
-      const some = tenants.slice(index, index + tenantsAtOnce);
-      await Promise.all(some.map((tenant) => this.#tenantRuns.run(tenant, tenant)));
+    const { hooks, clock } = this.#deps;
+    for (let more = true; more && !this.#stopping; ) {
+      const nowMs = clock.nowMs();
+      const look = async (tenant: string): Promise<number | undefined> => {
+        const run = await this.#tenantRuns.run(tenant, tenant);
+        return run === undefined ? nowMs + this.#options.sweepEveryMs : run.nextAtMs;
+      };
+      more = await hooks.sweepDue(nowMs, look, tenantsAtOnce);
     }
   }
 
   #sweepLater(delayMs: number): void {
     if (this.#stopping) return;
     this.#sweepTimer = setTimeout(async () => {
-      const beganMs = performance.now();
       await this.sweep().catch((error: unknown) => this.#warn(error));
-      // Every tenant costs a look: with very many of them, looking takes a fifth of the time at most.
-      this.#sweepLater(Math.max(this.#options.sweepEveryMs, 4 * (performance.now() - beganMs)));
+      this.#sweepLater(this.#options.sweepEveryMs);
     }, delayMs);
   }
 
-  async #runTenant(tenant: string): Promise<void> {
+  async #runTenant(tenant: string): Promise<{ readonly nextAtMs: number | undefined }> {
     const { hooks, clock } = this.#deps;
-    const look = await hooks.look(tenant);
     const nowMs = clock.nowMs();
-    if (look.webhooks.length > 0) this.#tenants.add(tenant);
-    else if (look.removed.length === 0 && this.#tenants.has(tenant)) await hooks.forgetTenant(tenant, nowMs);
+    const look = await hooks.look(tenant, this.#options, nowMs);
+    if (look.webhooks.length === 0) this.#tenants.delete(tenant);
+    else {
+      if (this.#tenants.size >= knownMax) this.#tenants.clear();
+      this.#tenants.add(tenant);
+    }
     await Promise.all([
       ...look.removed.map((webhookId) => this.#clear(tenant, webhookId)),
-      ...look.webhooks.map(({ id }) => this.#trim(tenant, id, nowMs)),
+      ...look.webhooks
+        .filter(({ trimAtMs }) => trimAtMs !== undefined && trimAtMs <= nowMs)
+        .map(({ id }) => hooks.trim(tenant, id, this.#options, nowMs)),
       ...look.webhooks
         .filter(({ status }) => status === 'enabled')
         .map((webhook) => this.#runWebhook(tenant, webhook, look, nowMs)),
     ]);
+    return { nextAtMs: this.#nextAtMs(look, nowMs) };
+  }
+
+  /** By what was seen: what was done since is looked at again. */
+  #nextAtMs({ webhooks, removed, lastSequence }: TenantLook, nowMs: number): number | undefined {
+    const { overdueMs, sweepEveryMs } = this.#options;
+    const times = webhooks.flatMap(({ status, cursor, nextRetryAtMs, outstandingSinceMs, trimAtMs }) => {
+      if (status !== 'enabled') return [trimAtMs ?? []];
+      const behind = cursor === undefined || cursor < lastSequence;
+      return [
+        behind ? nowMs + sweepEveryMs : [],
+        nextRetryAtMs ?? [],
+        outstandingSinceMs === undefined ? [] : outstandingSinceMs + overdueMs,
+        trimAtMs ?? [],
+      ];
+    });
+    const next = Math.min(...times.flat(), removed.length > 0 ? nowMs : Number.POSITIVE_INFINITY);
+    return Number.isFinite(next) ? next : undefined;
   }
 
   async #runWebhook(tenant: string, webhook: WebhookLook, look: TenantLook, nowMs: number): Promise<void> {
@@ -220,15 +249,6 @@ export class Relay {
       page = await store.events(tenant, { ...query, afterSequence: page.nextAfterSequence });
     }
     await hooks.begin(tenant, webhookId, page.events[0]?.sequence ?? page.floorSequence - 1);
-  }
-
-  async #trim(tenant: string, webhookId: string, nowMs: number): Promise<void> {
-    const key = `${tenant} ${webhookId}`;
-    const trimmedAtMs = this.#trimmedAtMs.get(key);
-    if (trimmedAtMs !== undefined && nowMs - trimmedAtMs < this.#options.trimEveryMs) return;
-    if (this.#trimmedAtMs.size >= knownMax) this.#trimmedAtMs.clear();
-    this.#trimmedAtMs.set(key, nowMs);
-    await this.#deps.hooks.trim(tenant, webhookId, this.#options, nowMs);
   }
 
   async #clear(tenant: string, webhookId: string): Promise<void> {

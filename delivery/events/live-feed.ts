@@ -5,7 +5,7 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
-import { wakePrefix } from '../../proto/event-log.ts';
+import { wakePrefix } from '../../redis/event-log.ts';
 import type { TenantStore } from '../../store/contract.ts';
 
 /** A follower of a tenant's events. */

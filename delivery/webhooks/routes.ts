@@ -28,11 +28,7 @@ import {
 export interface WebhookDeps extends SecretDeps {
   readonly environment: ClusterEnvironment;
   /** What the workers know; ../deliveries/desk.ts fits. */
-  readonly desk: {
-    /** Before a webhook is committed: from then on workers look after the tenant. */
-    announce(tenant: string): Promise<void>;
-    depthOf(tenant: string, webhookId: string): Promise<QueueDepth>;
-  };
+  readonly desk: { depthOf(tenant: string, webhookId: string): Promise<QueueDepth> };
 }
 
 const tag = 'Webhooks';
@@ -192,7 +188,6 @@ async function register(context: RequestContext, asked: Registration, deps: Webh
       details: [{ field: '', issue: 'too_many_webhooks' }],
     });
   }
-  await deps.desk.announce(context.tenant);
   const id = context.newId('whk');
   const { plain: secret, kept } = newSecret(context.tenant, id, deps);
   const record: WebhookRecord = {

@@ -2,8 +2,9 @@
  * The change and its event are one: every durable change of state has exactly one event in its tenant's log, in order,
  * without holes, and nothing else is there. Where there is a receiver, every terminal event has reached it at the end.
  */
-import type { LoggedEvent } from '../../proto/event-log.ts';
+
 import { ReceiptState, ReceiptStateSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { DurableSessions, type SessionChange, stateName } from './sessions.ts';
 

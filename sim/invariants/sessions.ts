@@ -4,8 +4,8 @@
  */
 import type { CoordinatorWrite } from '../../coordinator/messages.ts';
 import type { KeyRecord, SessionRecord, SigningRecord } from '../../coordinator/session/record.ts';
-import type { LoggedEvent } from '../../proto/event-log.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Observation } from '../observation.ts';
 
 /** One durable change of one session. */

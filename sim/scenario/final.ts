@@ -1,5 +1,5 @@
 /** What is expected when all clients are done, held against what the world then says. */
-import type { LoggedEvent } from '../../proto/event-log.ts';
+import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Mismatch } from './expectations.ts';
 import type { Expectation } from './format.ts';
 import type { SessionBook } from './sessions.ts';

@@ -4,7 +4,6 @@
  */
 import type { Fault } from '../../faults/fault.ts';
 import type { RunEvent } from '../../faults/recording.ts';
-import type { LoggedEvent } from '../../proto/event-log.ts';
 import type {
   DkgShareExchangeRequest,
   DkgShareExchangeResponse,
@@ -17,6 +16,7 @@ import type {
   SignatureShareRequest,
   SignatureShareResponse,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Violation } from '../observation.ts';
 
 export interface CallTypes {

@@ -12,25 +12,27 @@ import { root } from '../cli/support/up-process.ts';
 const config = '.dependency-cruiser.json';
 /** What each room may import, and what every other import of it breaks. */
 const floor0 = ['proto', 'crypto', 'actors'];
+const withRedis = [...floor0, 'redis'];
 const underModules = ['networks', 'store', 'providers', 'api'];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   proto: [],
   crypto: [],
   actors: [],
+  redis: [],
   faults: ['proto', 'crypto'],
   nodes: floor0,
-  coordinator: floor0,
+  coordinator: withRedis,
   networks: ['crypto'],
-  store: [...floor0, 'networks'],
-  providers: [...floor0, 'networks', 'store'],
-  api: [...floor0, 'store', 'providers'],
-  custody: [...floor0, ...underModules],
-  controls: [...floor0, ...underModules, 'custody'],
-  delivery: [...floor0, ...underModules, 'custody', 'controls'],
-  gateway: [...floor0, 'faults', ...underModules, 'custody', 'controls', 'delivery'],
-  sim: [...floor0, 'faults', 'nodes', 'coordinator'],
+  store: [...withRedis, 'networks'],
+  providers: [...withRedis, 'networks', 'store'],
+  api: [...withRedis, 'store', 'providers'],
+  custody: [...withRedis, ...underModules],
+  controls: [...withRedis, ...underModules, 'custody'],
+  delivery: [...withRedis, ...underModules, 'custody', 'controls'],
+  gateway: [...withRedis, 'faults', ...underModules, 'custody', 'controls', 'delivery'],
+  sim: [...withRedis, 'faults', 'nodes', 'coordinator'],
   plane: [...floor0, 'faults'],
-  testing: [...floor0, 'faults', 'sim'],
+  testing: [...withRedis, 'faults', 'sim'],
 };
 const product = [...Object.keys(mayImport), 'cli'];
 const apart = ['tools', 'bench', 'examples', 'test'];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { dueKeys } from '../../redis/redis-due-work.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { done, newTenant, type StoreUnderTest, startStore } from '../support/store.ts';
 
@@ -22,11 +23,11 @@ it('gives out what is due, earliest first, and each again only when its lease is
   const tenant = newTenant();
   const due = ['c', 'a', 'd', 'b'].map((member, k) => ({ member, atMs: 100 - 10 * k }));
   await done(store, tenant, { due: [...due, { member: 'later', atMs: 101 }] });
-  expect(await store.takeDue(tenant, 69, 50, 10)).toEqual([]);
-  expect(await store.takeDue(tenant, 100, 50, 3)).toEqual(['b', 'd', 'a']);
-  expect(await store.takeDue(tenant, 100, 50, 3)).toEqual(['c']);
-  expect(await store.takeDue(tenant, 149, 50, 10)).toEqual(['later']);
-  expect((await store.takeDue(tenant, 150, 50, 10)).toSorted()).toEqual(['a', 'b', 'c', 'd']);
+  expect((await store.takeDue(tenant, 69, 50, 10)).members).toEqual([]);
+  expect((await store.takeDue(tenant, 100, 50, 3)).members).toEqual(['b', 'd', 'a']);
+  expect((await store.takeDue(tenant, 100, 50, 3)).members).toEqual(['c']);
+  expect((await store.takeDue(tenant, 149, 50, 10)).members).toEqual(['later']);
+  expect((await store.takeDue(tenant, 150, 50, 10)).members.toSorted()).toEqual(['a', 'b', 'c', 'd']);
 });
 
 it('gives each member to one of many who ask at once', async () => {
@@ -36,7 +37,7 @@ it('gives each member to one of many who ask at once', async () => {
   await done(store, tenant, { due: Array.from({ length: 100 }, (_, k) => ({ member: `m${k}`, atMs: k })) });
   const taken = await Promise.all(
     Array.from({ length: 30 }, (_, k) => (k % 2 === 0 ? store : other).takeDue(tenant, 1_000, minuteMs, 7)),
-  );
+  ).then((all) => all.map(({ members }) => members));
   expect(taken.flat()).toHaveLength(100);
   expect(new Set(taken.flat()).size).toBe(100);
 });
@@ -50,74 +51,38 @@ it('lets a change say when its work is due next, or that there is none left', as
       { member: 'b', atMs: 1 },
     ],
   });
-  expect(await store.takeDue(tenant, 1, minuteMs, 10)).toEqual(['a', 'b']);
+  expect((await store.takeDue(tenant, 1, minuteMs, 10)).members).toEqual(['a', 'b']);
   await done(store, tenant, {
     due: [
       { member: 'a', atMs: 5 },
       { member: 'b', atMs: undefined },
     ],
   });
-  expect(await store.takeDue(tenant, 10 * minuteMs, minuteMs, 10)).toEqual(['a']);
+  expect((await store.takeDue(tenant, 10 * minuteMs, minuteMs, 10)).members).toEqual(['a']);
 });
 
-it('names a tenant before its change, even when the change is refused', async () => {
+it('says when a tenant’s next work is due, behind what is leased now', async () => {
   const { store } = await withClock();
   const tenant = newTenant();
+  expect(await store.takeDue(tenant, 1, minuteMs, 10)).toEqual({ members: [], nextAtMs: undefined });
+  await done(store, tenant, { due: ['a', 'b', 'c'].map((member, k) => ({ member, atMs: 10 * (k + 1) })) });
+  expect(await store.takeDue(tenant, 20, 50, 1)).toEqual({ members: ['a'], nextAtMs: 20 });
+  expect(await store.takeDue(tenant, 20, 5, 10)).toEqual({ members: ['b'], nextAtMs: 25 });
+});
+
+it('finds the tenants whose work is due and no others, also when the change was refused', async () => {
+  const { store } = await withClock();
+  await under.redis.del(dueKeys('work').tenantsKey);
+  const [now, later, refused, finished] = [newTenant(), newTenant(), newTenant(), newTenant()];
+  await store.commit(now, { due: [{ member: 'a', atMs: 1_000 }] });
+  await store.commit(later, { due: [{ member: 'a', atMs: 1_001 }] });
   const guards = [{ kind: 'version', id: 'thg_none', version: 1 }] as const;
-  expect((await store.commit(tenant, { guards, due: [{ member: 'a', atMs: 1 }] })).committed).toBe(false);
-  expect(await store.dueTenants()).toContain(tenant);
-  const other = newTenant();
-  await done(store, other, { due: [{ member: 'a', atMs: undefined }] });
-  expect(await store.dueTenants()).not.toContain(other);
-});
-
-it('names a tenant once in five minutes, not with every change', async () => {
-  const { store, clock } = await withClock();
-  const tenant = newTenant();
-  const score = () => under.redis.zscore('sm:due:tenants', tenant);
-  await done(store, tenant, { due: [{ member: 'a', atMs: 1 }] });
-  const first = await score();
-  clock.now += 5 * minuteMs - 1;
-  await done(store, tenant, { due: [{ member: 'a', atMs: 1 }] });
-  expect(await score()).toBe(first);
-  clock.now += 1;
-  await done(store, tenant, { due: [{ member: 'a', atMs: 1 }] });
-  expect(Number(await score())).toBe(clock.now);
-});
-
-it('forgets a tenant only when it has nothing due and was not named for an hour', async () => {
-  const { store, clock } = await withClock();
-  const sweeper = await withClock(clock.now);
-  const tenant = newTenant();
-  const sweep = async (): Promise<boolean> => {
-    await sweeper.store.takeDue(tenant, 0, minuteMs, 10);
-    return (await sweeper.store.dueTenants()).includes(tenant);
-  };
-  await done(store, tenant, { due: [{ member: 'a', atMs: clock.now }] });
-  sweeper.clock.now += 61 * minuteMs;
-  // Something is due, if not yet.
-  expect(await sweep()).toBe(true);
-  await done(store, tenant, { due: [{ member: 'a', atMs: undefined }] });
-  sweeper.clock.now = clock.now + 59 * minuteMs;
-  expect(await sweep()).toBe(true);
-  sweeper.clock.now = clock.now + 61 * minuteMs;
-  expect(await sweep()).toBe(false);
-  // Whoever named it that long ago names it again.
-  clock.now = sweeper.clock.now;
-  await done(store, tenant, { due: [{ member: 'a', atMs: clock.now }] });
-  expect(await store.dueTenants()).toContain(tenant);
-});
-
-it('does not forget a tenant that was named after the look at its due set', async () => {
-  const { store, clock } = await withClock();
-  const sweeper = await withClock(clock.now + 120 * minuteMs);
-  const tenant = newTenant();
-  await done(store, tenant, { due: [{ member: 'a', atMs: 1 }] });
-  await done(store, tenant, { due: [{ member: 'a', atMs: undefined }] });
-  clock.now = sweeper.clock.now;
-  // The sweeper sees an empty set; its removal reaches Redis behind the name and its change.
-  const looking = sweeper.store.takeDue(tenant, 1, minuteMs, 10);
-  await Promise.all([looking, done(store, tenant, { due: [{ member: 'b', atMs: 1 }] })]);
-  expect(await store.dueTenants()).toContain(tenant);
-  expect(await store.takeDue(tenant, 1, minuteMs, 10)).toContain('b');
+  expect((await store.commit(refused, { guards, due: [{ member: 'a', atMs: 1 }] })).committed).toBe(false);
+  await store.commit(finished, { due: [{ member: 'a', atMs: undefined }] });
+  const found: string[] = [];
+  await store.sweepDue(1_000, async (tenant) => {
+    found.push(tenant);
+    return (await store.takeDue(tenant, 1_000, minuteMs, 10)).nextAtMs;
+  });
+  expect(found.toSorted()).toEqual([now, refused].toSorted());
 });

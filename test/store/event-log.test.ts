@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { wakePrefix } from '../../proto/event-log.ts';
+import { wakePrefix } from '../../redis/event-log.ts';
 import { create } from '../../store/changes.ts';
 import type { EventQuery, NewEvent, StoredEvent } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';

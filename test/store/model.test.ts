@@ -221,7 +221,7 @@ async function sameAs(model: Model, tenant: string): Promise<void> {
   const log = await store.events(tenant, { afterSequence: 0, limit: 1_000, types: [] });
   expect(log.events.map(({ sequence }) => sequence)).toEqual(Array.from({ length: model.sequence }, (_, k) => k + 1));
   const due = [...model.due].sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1)).map(([member]) => member);
-  expect(await store.takeDue(tenant, 1_000, 1, 10)).toEqual(due);
+  expect((await store.takeDue(tenant, 1_000, 1, 10)).members).toEqual(due);
 }
 
 it('lets each version of a record be followed once, however many try', async () => {

@@ -53,7 +53,7 @@ it('says that Redis is away, whatever is asked, and goes on when a Redis is back
     () => store.events(tenant, { afterSequence: 0, limit: 1, types: [] }),
     () => store.beginIdempotent(tenant, 'k', 'b', 1),
     () => store.settleIdempotent(tenant, 'k', 'o', undefined),
-    () => store.dueTenants(),
+    () => store.sweepDue(1, async () => undefined),
     () => store.takeDue(tenant, 1, 1, 1),
     () => book.register('eip155:1', '0x1', { tenant, walletId: 'wal_1' }),
     () => book.ownerOf('eip155:1', '0x1'),
@@ -131,7 +131,7 @@ it('keeps all that it has of a tenant in one slot of Redis Cluster, whatever nam
     due: [{ member: 'm', atMs: 1 }],
   } as const;
   expect((await store.commit(tenant, everything, { keyHash: 'hash', owner, answer: 'A' })).committed).toBe(true);
-  const keys = (await under.redis.keys('*')).filter((key) => key !== storeKeys.dueTenants);
+  const keys = (await under.redis.keys('*')).filter((key) => !key.startsWith('sm:{due:'));
   expect(keys.length).toBeGreaterThanOrEqual(13);
   const slots = await Promise.all([...keys, tenantPrefix(tenant)].map((key) => slotOf(key)));
   expect(new Set(slots).size).toBe(1);

@@ -67,7 +67,7 @@ describe('a transfer that goes well', () => {
       'transaction_intent.confirming 3',
       'transaction_intent.completed 4',
     ]);
-    expect(await world.store.takeDue(tenant, world.clock.nowMs() + 10 ** 9, 1, 10)).toEqual([]);
+    expect((await world.store.takeDue(tenant, world.clock.nowMs() + 10 ** 9, 1, 10)).members).toEqual([]);
   });
 });
 
@@ -541,7 +541,7 @@ test('a job that fails is tried again within seconds, long before its lease ends
   await until(() => runs === 4, 'the fourth try');
   expect(Date.now() - startedMs).toBeLessThan(15_000);
   await until(
-    async () => (await world.store.takeDue('tn_chores', Date.now() + 60_000, 0, 9)).length === 0,
+    async () => (await world.store.takeDue('tn_chores', Date.now() + 60_000, 0, 9)).members.length === 0,
     'no more work',
   );
 });

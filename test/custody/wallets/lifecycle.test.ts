@@ -10,6 +10,7 @@ import {
 } from '../../../custody/wallets/close-key.ts';
 import { openIntentsIndex, type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
 import { ProviderUnavailable } from '../../../providers/port/port.ts';
+import { dueKeys } from '../../../redis/redis-due-work.ts';
 import { create, update } from '../../../store/changes.ts';
 import type { RecordType, Versioned } from '../../../store/contract.ts';
 import { fresh, startWorld, type Tenant, type World } from './support/world.ts';
@@ -230,7 +231,7 @@ describe('the key of an archived self_hosted wallet', () => {
     const wallet = await tenant.wallet(await tenant.connection({ provider: 'self_hosted' }));
     await tenant.call('POST', `/v1/wallets/${wallet.id}/archive`);
     expect(world.woken).toContain(tenant.id);
-    expect(await world.store.dueTenants()).toContain(tenant.id);
+    expect(await world.backend.redis.zscore(dueKeys('work').tenantsKey, tenant.id)).not.toBeNull();
     expect(await world.backend.redis.exists(redisKeys.closed(tenant.id, wallet.id))).toBe(1);
     const closed: string[] = [];
     const signer = {
@@ -239,7 +240,7 @@ describe('the key of an archived self_hosted wallet', () => {
         if (closed.length === 1) throw new ProviderUnavailable('no coordinator');
       },
     };
-    const due = () => world.store.takeDue(tenant.id, Date.now() + 1_000, 0, 10);
+    const due = async () => (await world.store.takeDue(tenant.id, Date.now() + 1_000, 0, 10)).members;
     const [member] = await due();
     expect(member).toBe(`close-key/${wallet.id}`);
     await expect(closeKey({ store: world.store, signer }, meta(tenant), member!)).rejects.toThrow('no coordinator');
@@ -255,7 +256,7 @@ describe('the key of an archived self_hosted wallet', () => {
     const active = await tenant.wallet(await tenant.connection({ provider: 'self_hosted' }));
     const other = await tenant.wallet(await tenant.connection());
     await tenant.call('POST', `/v1/wallets/${other.id}/archive`);
-    expect(await world.store.takeDue(tenant.id, Date.now() + 1_000, 0, 10)).toEqual([]);
+    expect((await world.store.takeDue(tenant.id, Date.now() + 1_000, 0, 10)).members).toEqual([]);
     const signer = { closeKey: () => Promise.reject(new Error('closed')) };
     await closeKey({ store: world.store, signer }, meta(tenant), closeKeyDue(active.id, 0).member);
     const record = (await world.store.read<WalletRecord>(tenant.id, walletType, active.id))!;
@@ -265,7 +266,7 @@ describe('the key of an archived self_hosted wallet', () => {
 
 describe('what clients have begun with the key of a self_hosted wallet', () => {
   const metaAt = (tenant: Tenant, nowMs: number) => ({ tenant: tenant.id, nowMs, correlationId: '', traceparent: '' });
-  const due = (tenant: Tenant) => world.store.takeDue(tenant.id, Date.now() + 10_000, 0, 10);
+  const due = async (tenant: Tenant) => (await world.store.takeDue(tenant.id, Date.now() + 10_000, 0, 10)).members;
 
   test.each([
     ['a freeze', 'POST', '/freeze', undefined],
@@ -338,7 +339,7 @@ test('the end of a connection revokes the sessions of all of its wallets, twice,
       { tenant: tenant.id, nowMs, correlationId: member, traceparent: '' },
       member,
     );
-  const due = (nowMs: number) => world.store.takeDue(tenant.id, nowMs, 1, 10);
+  const due = async (nowMs: number) => (await world.store.takeDue(tenant.id, nowMs, 1, 10)).members;
   await expect(round(changedAtMs)).rejects.toThrow('away');
   revoked.length = 0;
   await round(changedAtMs);

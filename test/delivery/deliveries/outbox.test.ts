@@ -49,7 +49,7 @@ class Life {
   async begin(): Promise<void> {
     const events = this.#filter.length === 0 ? ['*'] : this.#filter;
     this.#id = (await service.register(this.tenant, { url: 'http://127.0.0.1:1', events }, this.nowMs)).id;
-    const { lastSequence } = await service.hooks.look(this.tenant);
+    const { lastSequence } = await service.hooks.look(this.tenant, limits, this.nowMs);
     this.#begunAt = lastSequence;
     await service.hooks.begin(this.tenant, this.#id, lastSequence);
     await service.hooks.begin(this.tenant, this.#id, 0);

@@ -40,4 +40,4 @@ export class Process {
   }
 }
 
-export const storeCalls = ['read', 'readMany', 'numberOf', 'readWithBalances', 'commit', 'dueTenants', 'takeDue'];
+export const storeCalls = ['read', 'readMany', 'numberOf', 'readWithBalances', 'commit', 'sweepDue', 'takeDue'];

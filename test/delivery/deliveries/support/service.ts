@@ -8,6 +8,7 @@ import type { Clock } from '../../../../actors/contract.ts';
 import { silentLog } from '../../../../actors/live/ports.ts';
 import { HookStore } from '../../../../delivery/deliveries/hook-store.ts';
 import { type DeliveryRecord, deliveryIndex, deliveryType } from '../../../../delivery/deliveries/record.ts';
+import { relayDefaults } from '../../../../delivery/deliveries/relay.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../../delivery/webhooks/record.ts';
 import type { WorkerConfig } from '../../../../gateway/config.ts';
 import { openRedis } from '../../../../gateway/redis.ts';
@@ -68,7 +69,6 @@ export class HookService {
   }
 
   async register(tenant: string, { url, events = ['*'] }: NewHook, nowMs = Date.now()): Promise<Hook> {
-    await this.hooks.nameTenant(tenant, Date.now());
     const id = newId('whk', nowMs, randomBytes);
     const secret = newSecret();
     const record: WebhookRecord = {
@@ -151,7 +151,9 @@ export class HookService {
   async begun(tenant: string, webhookId: string): Promise<void> {
     await until(
       async () =>
-        (await this.hooks.look(tenant)).webhooks.some(({ id, cursor }) => id === webhookId && cursor !== undefined),
+        (await this.hooks.look(tenant, relayDefaults, Date.now())).webhooks.some(
+          ({ id, cursor }) => id === webhookId && cursor !== undefined,
+        ),
       'a cursor',
     );
   }

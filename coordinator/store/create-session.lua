@@ -1,0 +1,64 @@
+-- Creates a session with its event; ends the session that held its intent, if `endedSession` says how; binds its key.
+-- Answers {'OK'} or a refusal: {code, the record that stands against it, as flat fields}.
+--
+-- guardKey: the intent's guard. openKey, closedKey: a wallet key's open sessions, and its end. boundKey: the record of
+-- the key that the session binds.
+-- opening: what the wallet's key is to this session: "checked" (it must not be closed), "listed" (its open sessions name
+-- this one) or empty. endsAtMs: end of its lifetime, or empty. endedId: the session that ends with this one's beginning,
+-- or empty. boundRecord: the key's record as this session binds it, boundScheme: the scheme in it; or both empty.
+-- @include redis/append-event.lua
+-- @include coordinator/store/session-record.lua
+-- @keys sessionKey, fenceKey, guardKey?, openKey?, closedKey?, boundKey?
+-- @args fence, retentionMs, nowMs, sessionId, prefix, opening, endsAtMs, endedId, boundRecord, boundScheme
+-- @args session: session, event: event, endedSession: session?, endedEvent: event?
+
+if fenced(fenceKey, fence) then return {'FENCED'} end
+local standing = redis.call('HGET', sessionKey, 'checkpointId')
+if standing then
+  if standing == session.checkpointId then return {'OK'} end
+  return {'SESSION_EXISTS', redis.call('HGETALL', sessionKey)}
+end
+local closed = opening == 'checked' and redis.call('EXISTS', closedKey) == 1
+local ended_key
+if guardKey then
+  local other = redis.call('GET', guardKey)
+  if other and other ~= sessionId then
+    local key = prefix .. 'session:' .. other
+    local held = redis.call('HMGET', key, 'state', 'expiresMs', 'epoch')
+    local state = tonumber(held[1] or '0')
+    local over = tonumber(nowMs) >= tonumber(held[2] or '0')
+    local live = state == ACCEPTED or state == PENDING_HUMAN_APPROVAL or state == RESUMED
+    if state == BACKEND_COMPLETED or (live and not over) then
+      return {'INTENT_TAKEN', redis.call('HGETALL', key)}
+    end
+    if closed then return {'KEY_CLOSED'} end
+    if live or state == BACKEND_FAILED then
+      if endedId ~= other or tonumber(endedSession.epoch) ~= tonumber(held[3]) + 1 then
+        return {'INTENT_HELD', redis.call('HGETALL', key)}
+      end
+      ended_key = key
+    end
+  end
+end
+if closed then return {'KEY_CLOSED'} end
+if boundRecord ~= '' then
+  local refused = bound_otherwise(boundKey, boundScheme)
+  if refused then return refused end
+  redis.call('SET', boundKey, boundRecord)
+end
+local ending = prefix .. 'ending'
+if ended_key then
+  put(ended_key, endedSession, retentionMs)
+  redis.call('ZREM', ending, endedId)
+  append_event(prefix, endedEvent)
+end
+if guardKey then redis.call('SET', guardKey, sessionId, 'PX', retentionMs) end
+if opening ~= '' then
+  redis.call('ZREMRANGEBYSCORE', openKey, '-inf', nowMs)
+  redis.call('ZADD', openKey, session.expiresMs, sessionId)
+  redis.call('PEXPIRE', openKey, retentionMs)
+end
+if endsAtMs ~= '' then redis.call('ZADD', ending, endsAtMs, sessionId) end
+put(sessionKey, session, retentionMs)
+append_event(prefix, event)
+return {'OK'}

@@ -1,0 +1,33 @@
+-- What the scripts of sessions share.
+-- @shape session = epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, mac
+
+-- Numbers of svc.mesh.v1.ReceiptState.
+local ACCEPTED, PENDING_HUMAN_APPROVAL, RESUMED, BACKEND_COMPLETED, BACKEND_FAILED = 1, 3, 4, 8, 9
+-- Characters of the MAC before a key's JSON.
+local mac_chars = 22
+
+-- Whether a newer coordinator has written for this tenant. If not, this one has now.
+local function fenced(key, fence)
+  local mine, seen = tonumber(fence), tonumber(redis.call('GET', key) or '0')
+  if seen > mine then return true end
+  if seen < mine then redis.call('SET', key, fence) end
+  return false
+end
+
+local function put(key, session, retention_ms)
+  redis.call('HSET', key, 'epoch', session.epoch, 'state', session.state, 'reasonCode', session.reasonCode,
+    'message', session.message, 'checkpointId', session.checkpointId, 'checkpointMs', session.checkpointMs,
+    'expiresMs', session.expiresMs, 'data', session.data, 'mac', session.mac)
+  redis.call('PEXPIRE', key, retention_ms)
+end
+
+-- The refusal when the stored key is gone, or bound to another scheme; nil: it may be bound to this one.
+local function bound_otherwise(key, scheme)
+  local stored = redis.call('GET', key)
+  if not stored then return {'KEY_BOUND'} end
+  -- What cannot be read is refused likewise: the coordinator finds out why.
+  local reads, record = pcall(cjson.decode, string.sub(stored, mac_chars + 1))
+  local standing = reads and type(record) == 'table' and record.scheme
+  if standing ~= '' and standing ~= scheme then return {'KEY_BOUND', {stored}} end
+  return nil
+end

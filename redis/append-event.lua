@@ -1,0 +1,48 @@
+-- append_event(prefix, event, followed, balances): appends an event to the log of a tenant and returns its sequence.
+-- `prefix` is the tenant's. With `followed`, another event of the same step comes after this one, and that one wakes the
+-- readers. `balances`: stored beside the object (`bal`), or nil.
+--
+-- Clocks differ, and a change may be committed long after its clock was read: an event is never stamped earlier than the
+-- one before it. `max` is the same time again, which entries of earlier versions had beside an earlier one of their own.
+-- @shape event = id, type, atMs, resourceType, resourceId, resourceVersion, correlationId, provider, connectionId, object
+
+local events_max = 1000000
+local events_kept_ms = 30 * 24 * 3600000
+-- After every so many events the oldest are checked; then at most twice as many are removed.
+local age_check_events = 64
+
+local function append_event(prefix, event, followed, balances)
+  local counter, stream, at = prefix .. 'seq', prefix .. 'evt', tonumber(event.atMs)
+  local sequence = redis.call('HINCRBY', counter, 'n', 1)
+  local latest = tonumber(redis.call('HGET', counter, 'm') or '0')
+  if at > latest then
+    latest = at
+    redis.call('HSET', counter, 'm', latest)
+  end
+  local time = string.format('%.0f', latest)
+  local entry = {'XADD', stream, 'MAXLEN', '~', events_max, string.format('%.0f-0', sequence),
+    'id', event.id, 'type', event.type, 'at', time, 'max', time,
+    'rt', event.resourceType, 'ri', event.resourceId, 'rv', event.resourceVersion, 'cor', event.correlationId,
+    'pr', event.provider, 'con', event.connectionId, 'obj', event.object}
+  if balances then
+    entry[#entry + 1] = 'bal'
+    entry[#entry + 1] = balances
+  end
+  redis.call(unpack(entry))
+  if sequence % age_check_events == 0 then
+    local since = latest - events_kept_ms
+    local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+    if oldest and tonumber(oldest[2][8]) < since then
+      for _, entry in ipairs(redis.call('XRANGE', stream, '-', '+', 'COUNT', 2 * age_check_events + 1)) do
+        oldest = entry
+        if tonumber(entry[2][8]) >= since then break end
+      end
+      redis.call('XTRIM', stream, 'MINID', oldest[1])
+    end
+  end
+  if not followed then
+    -- The prefix is sm:{t:<tenant>}:
+    redis.call('PUBLISH', 'sm:wake:' .. string.sub(prefix, 7, -3), string.format('%.0f', sequence))
+  end
+  return sequence
+end

@@ -1,0 +1,69 @@
+/**
+ * The event log of a tenant: one stream, two writers (the gateway's tenant store, the coordinator's session store). What
+ * both must agree on is here: the keys, the arguments of an event, and the one way to append it (append-event.lua), which
+ * the script of a change that has an event includes. So change, event and sequence are one step, and the sequence has no
+ * gaps, with either writer.
+ *
+ * What is kept: the last 1,000,000 events of a tenant and those of the last 30 days before its newest one, whichever is
+ * less; trimmed by the way, a bounded number at a time. Time is counted from the events themselves: clocks differ.
+ *
+ * Readers of events (the relay of webhooks, streams to clients) are woken through a channel of the tenant. That is for
+ * speed alone: a message may be lost, the event is in the log. So a writer also registers the tenant as having events to
+ * relay (due-work.ts, kind "webhooks"), before it writes.
+ */
+
+/** What all Redis keys of a tenant begin with; ends in a colon. Its hash tag puts them in one slot. */
+export function tenantPrefix(tenant: string): string {
+  return `sm:{t:${tenant}}:`;
+}
+
+/** An event before it has its sequence. */
+export interface LoggedEvent {
+  /** evt_… */
+  readonly id: string;
+  /** e.g. "transaction_intent.approved". */
+  readonly type: string;
+  /** As it is logged it is never earlier than that of the event before. */
+  readonly atMs: number;
+  readonly resource: { readonly type: string; readonly id: string; readonly version: number };
+  readonly correlationId: string;
+  /** Provider kind, or null. */
+  readonly provider: string | null;
+  /** The provider connection that it is about, or null. Not shown: tokens limited to connections see only theirs. */
+  readonly connectionId: string | null;
+  /** The resource as the API shows it. Never a secret. */
+  readonly object: object;
+}
+
+/** Channels are `sm:wake:<tenant>`; a message is the sequence of the last event of a step. */
+export const wakePrefix = 'sm:wake:';
+
+/** The arguments of an event, as append-event.lua takes them. */
+export type EventArguments = Readonly<
+  Record<'id' | 'type' | 'resourceType' | 'resourceId' | 'correlationId', string>
+> & {
+  readonly atMs: number;
+  readonly resourceVersion: number;
+  /** Empty: null. */
+  readonly provider: string;
+  /** Empty: null. */
+  readonly connectionId: string;
+  readonly object: string;
+};
+
+/** `json`: the object, encoded. */
+export function eventArguments(event: LoggedEvent, json: string = JSON.stringify(event.object)): EventArguments {
+  const { id, type, atMs, resource, correlationId, provider, connectionId } = event;
+  return {
+    id,
+    type,
+    atMs,
+    resourceType: resource.type,
+    resourceId: resource.id,
+    resourceVersion: resource.version,
+    correlationId,
+    provider: provider ?? '',
+    connectionId: connectionId ?? '',
+    object: json,
+  };
+}

@@ -1,0 +1,204 @@
+/**
+ * Redis scripts: Lua in `.lua` files, called with named keys and named arguments.
+ *
+ * A script begins with a comment that says what it does and returns. Directives follow, one a line:
+ *
+ *   -- @include redis/append-event.lua       puts another file before this one, once
+ *   -- @shape event = id, type, atMs         a table of arguments; scripts that include this file may use it
+ *   -- @keys sessionKey, guardKey?
+ *   -- @args fence, change: json, session: session, event: event?
+ *
+ * From `@keys` and `@args` the loader makes the script's first lines: each name becomes a local variable, bound to its
+ * place in KEYS or ARGV. So no number of a place is written by hand, and a name costs Redis nothing. A shape becomes a
+ * table, `json` is decoded. A key with `?` may be left out: then it is nil. Arguments with `?` stand last and may be left
+ * out likewise. All keys of a call lie in one slot; so do those that a script builds from a key or a prefix.
+ *
+ * What Redis stores as JSON (records, events) is handed in as text, also within a `json` argument: encoded again by Lua,
+ * numbers and empty lists would not be what they were.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+
+export type LuaValue = string | number;
+/** A shape's values by name. */
+export type LuaFields = Readonly<Record<string, LuaValue>>;
+
+export interface LuaCall {
+  readonly keys: Readonly<Record<string, string | undefined>>;
+  readonly args: object;
+}
+
+/** A script before it is read: `path` from the root of the package. */
+export interface LuaScript<Call extends LuaCall, Reply> {
+  readonly path: string;
+  /** Types alone. */
+  readonly call?: Call;
+  readonly reply?: Reply;
+}
+
+export function luaScript<Call extends LuaCall, Reply>(path: string): LuaScript<Call, Reply> {
+  return { path };
+}
+
+export type LuaCommand<Call extends LuaCall, Reply> = (keys: Call['keys'], args: Call['args']) => Promise<Reply>;
+
+interface Argument {
+  readonly name: string;
+  readonly kind: 'text' | 'json' | 'shape';
+  /** Of a shape. */
+  readonly fields: readonly string[];
+  readonly optional: boolean;
+}
+
+interface Read {
+  readonly source: string;
+  readonly keys: readonly { readonly name: string; readonly optional: boolean }[];
+  readonly args: readonly Argument[];
+}
+
+/**
+ * The script as a command of `redis`, which is sent by its hash, and with its text only if Redis does not know it.
+ * Throws what is wrong with the file. A call throws when a key or an argument is missing.
+ */
+export function luaCommand<Call extends LuaCall, Reply>(
+  redis: Redis,
+  { path }: LuaScript<Call, Reply>,
+): LuaCommand<Call, Reply> {
+  const { source, keys, args } = readScript(path);
+  redis.defineCommand(path, { numberOfKeys: keys.length, lua: source });
+  const command = (redis as unknown as Record<string, (...words: readonly LuaValue[]) => Promise<Reply>>)[path]!;
+  return (keyValues, argValues) => {
+    const words: LuaValue[] = [];
+    for (const { name, optional } of keys) {
+      const key = keyValues[name] ?? (optional ? words[0] : undefined);
+      if (key === undefined) throw new Error(`${path} is called without the key ${name}`);
+      words.push(key);
+    }
+    pushArguments(words, path, args, argValues as Readonly<Record<string, unknown>>);
+    return command.apply(redis, words);
+  };
+}
+
+function pushArguments(
+  words: LuaValue[],
+  path: string,
+  args: readonly Argument[],
+  values: Readonly<Record<string, unknown>>,
+): void {
+  for (const [index, { name, kind, fields, optional }] of args.entries()) {
+    const value = values[name];
+    if (value === undefined) {
+      if (optional && args.slice(index).every((arg) => values[arg.name] === undefined)) return;
+      throw new Error(`${path} is called without the argument ${name}`);
+    }
+    if (kind === 'json') words.push(jsonText(value));
+    else if (kind === 'text') words.push(value as LuaValue);
+    else {
+      for (const field of fields) {
+        const part = (value as LuaFields)[field];
+        if (part === undefined) throw new Error(`${path} is called without ${name}.${field}`);
+        words.push(part);
+      }
+    }
+  }
+}
+
+/** Half a surrogate pair is no text for Redis, and Lua's JSON refuses it: as UTF-8 it becomes U+FFFD, here too. */
+function jsonText(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.includes('\\ud') ? text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, '$1\\ufffd') : text;
+}
+
+const cache = new Map<string, Read>();
+
+/** The script's text with its first lines and what it includes. */
+export function readScript(path: string): Read {
+  const known = cache.get(path);
+  if (known) return known;
+  const shapes = new Map<string, readonly string[]>();
+  const { body, included } = readWithIncludes(path, shapes, new Set([path]));
+  const keys = namesIn(path, body, 'keys').map((word) => ({ name: bare(word), optional: word.endsWith('?') }));
+  const args = namesIn(path, body, 'args').map((word) => argumentOf(path, word, shapes));
+  if (keys.length === 0) throw new Error(`${path} names no keys`);
+  if (keys[0]!.optional) throw new Error(`${path}: the first key cannot be left out`);
+  if (args.some(({ optional }, index) => optional && args.slice(index).some((arg) => !arg.optional))) {
+    throw new Error(`${path}: arguments that may be left out stand last`);
+  }
+  const read = { source: [...bindings(keys, args), ...included, body].join('\n'), keys, args };
+  cache.set(path, read);
+  return read;
+}
+
+function bindings(keys: Read['keys'], args: readonly Argument[]): string[] {
+  const lines = keys.map(({ name, optional }, index) => {
+    const key = `KEYS[${index + 1}]`;
+    return `local ${name} = ${optional ? `${key} ~= KEYS[1] and ${key} or nil` : key}`;
+  });
+  let place = 1;
+  for (const { name, kind, fields, optional } of args) {
+    const first = `ARGV[${place}]`;
+    let value = kind === 'json' ? `cjson.decode(${first})` : first;
+    if (kind === 'shape') value = `{${fields.map((field, index) => `${field} = ARGV[${place + index}]`).join(', ')}}`;
+    lines.push(`local ${name} = ${optional ? `${first} and ${value}` : value}`);
+    place += kind === 'shape' ? fields.length : 1;
+  }
+  return lines;
+}
+
+function readWithIncludes(
+  path: string,
+  shapes: Map<string, readonly string[]>,
+  seen: Set<string>,
+): { body: string; included: string[] } {
+  const body = readFileSync(locate(path), 'utf8');
+  const included: string[] = [];
+  for (const [, other] of body.matchAll(/^-- @include (\S+)$/gm)) {
+    if (seen.has(other!)) continue;
+    seen.add(other!);
+    const below = readWithIncludes(other!, shapes, seen);
+    included.push(...below.included, below.body);
+  }
+  for (const [, name, fields] of body.matchAll(/^-- @shape (\w+) = (.+)$/gm)) shapes.set(name!, words(fields!));
+  return { body, included };
+}
+
+/**
+ * Beside the sources, or beside the build, which has a copy at the same path: this file may lie in either, or in a bundle
+ * of the build. So the file is looked for upwards from here.
+ */
+function locate(path: string): URL {
+  for (let directory = new URL('.', import.meta.url); ; directory = new URL('..', directory)) {
+    const file = new URL(path, directory);
+    if (existsSync(file)) return file;
+    if (directory.pathname === '/' || directory.href === new URL('..', directory).href) {
+      throw new Error(`the Redis script ${path} is missing from this installation`);
+    }
+  }
+}
+
+/** The words of all lines of a directive, in their order. */
+function namesIn(path: string, body: string, directive: string): string[] {
+  const found = [...body.matchAll(new RegExp(`^-- @${directive} (.+)$`, 'gm'))].flatMap(([, line]) => words(line!));
+  const names = found.map(bare);
+  if (new Set(names).size < names.length) throw new Error(`${path}: @${directive} names something twice`);
+  return found;
+}
+
+function argumentOf(path: string, word: string, shapes: ReadonlyMap<string, readonly string[]>): Argument {
+  const [, name, type = '', mark] = /^(\w+)\??(?:: (\w+))?(\?)?$/.exec(word) ?? [];
+  if (name === undefined) throw new Error(`${path}: "${word}" is no argument`);
+  const optional = mark === '?' || word.startsWith(`${name}?`);
+  if (type === '' || type === 'json') return { name, kind: type === 'json' ? 'json' : 'text', fields: [], optional };
+  const fields = shapes.get(type);
+  if (!fields) throw new Error(`${path}: there is no shape "${type}"`);
+  return { name, kind: 'shape', fields, optional };
+}
+
+function words(list: string): string[] {
+  return list.split(',').map((word) => word.trim());
+}
+
+/** Without type and mark. */
+function bare(word: string): string {
+  return /^\w+/.exec(word)?.[0] ?? word;
+}

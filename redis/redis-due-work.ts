@@ -1,0 +1,136 @@
+/** The registry of due work in Redis: a sorted set of tenants and a hash beside it, for each kind in one slot. */
+import type { Redis } from 'ioredis';
+import {
+  claimedMax,
+  type DueKind,
+  type DueLook,
+  type DueWork,
+  holdMs,
+  lateWriteMs,
+  lookAgainMs,
+  registeredForMs,
+  unsettledMs,
+} from './due-work.ts';
+import { type LuaCommand, luaCommand, luaScript } from './lua.ts';
+
+interface Keys {
+  readonly [name: string]: string;
+  /** Sorted set: tenants by the time from which on something may be due. */
+  readonly tenantsKey: string;
+  /** Hash: when a tenant of the set was registered last, in ms of Redis's clock. */
+  readonly registeredKey: string;
+}
+
+interface Register {
+  readonly keys: Keys;
+  readonly args: { readonly tenant: string; readonly atMs: number };
+}
+
+interface Claim {
+  readonly keys: Keys;
+  readonly args: { readonly nowMs: number; readonly heldUntilMs: number; readonly limit: number };
+}
+
+interface Settle {
+  readonly keys: Keys;
+  readonly args: {
+    readonly tenant: string;
+    readonly heldUntilMs: number;
+    readonly claimedAtMs: string;
+    readonly unsettledMs: number;
+    readonly nextAtMs: number | '';
+    readonly lookAgainAtMs: number;
+  };
+}
+
+const registerScript = luaScript<Register, number>('redis/due-register.lua');
+const claimScript = luaScript<Claim, readonly [claimedAtMs: string, tenants: readonly string[]]>('redis/due-claim.lua');
+const settleScript = luaScript<Settle, number>('redis/due-settle.lua');
+
+export interface RedisDueWorkOptions {
+  /** Makes of what Redis answers, or does not, what callers expect. */
+  readonly asking?: <T>(reply: Promise<T>) => Promise<T>;
+  /** Time that only passes, ms. */
+  readonly elapsedMs?: () => number;
+}
+
+/** Tenants that are remembered to be registered; beyond that they are registered once too often. */
+const rememberedMax = 10_000;
+
+interface Registration {
+  readonly atMs: number;
+  /** In ms of `elapsedMs`. */
+  readonly sentMs: number;
+}
+
+/** For tests and tools: where a kind's tenants stand. */
+export function dueKeys(kind: DueKind): Keys {
+  return { tenantsKey: `sm:{due:${kind}}`, registeredKey: `sm:{due:${kind}}:registered` };
+}
+
+export class RedisDueWork implements DueWork {
+  readonly #keys: Keys;
+  readonly #register: LuaCommand<Register, number>;
+  readonly #claim: LuaCommand<Claim, readonly [claimedAtMs: string, tenants: readonly string[]]>;
+  readonly #settle: LuaCommand<Settle, number>;
+  readonly #asking: <T>(reply: Promise<T>) => Promise<T>;
+  readonly #elapsedMs: () => number;
+  readonly #registrations = new Map<string, Registration>();
+
+  constructor(redis: Redis, kind: DueKind, options: RedisDueWorkOptions = {}) {
+    this.#keys = dueKeys(kind);
+    this.#register = luaCommand(redis, registerScript);
+    this.#claim = luaCommand(redis, claimScript);
+    this.#settle = luaCommand(redis, settleScript);
+    this.#asking = options.asking ?? ((reply) => reply);
+    this.#elapsedMs = options.elapsedMs ?? (() => performance.now());
+  }
+
+  async registered<T>(tenant: string, atMs: number, write: () => Promise<T>): Promise<T> {
+    const known = this.#registrations.get(tenant);
+    const holds = known !== undefined && known.atMs <= atMs && this.#elapsedMs() - known.sentMs < registeredForMs;
+    const { sentMs } = holds ? known : await this.#send(tenant, atMs);
+    const result = await write();
+    if (this.#elapsedMs() - sentMs > lateWriteMs) await this.#send(tenant, atMs);
+    return result;
+  }
+
+  async #send(tenant: string, atMs: number): Promise<Registration> {
+    const registration = { atMs, sentMs: this.#elapsedMs() };
+    await this.#asking(this.#register(this.#keys, { tenant, atMs }));
+    // The oldest goes: it holds the least longer.
+    this.#registrations.delete(tenant);
+    if (this.#registrations.size >= rememberedMax) {
+      this.#registrations.delete(this.#registrations.keys().next().value!);
+    }
+    this.#registrations.set(tenant, registration);
+    return registration;
+  }
+
+  async sweep(nowMs: number, look: DueLook, tenantsMax = claimedMax): Promise<boolean> {
+    const heldUntilMs = nowMs + holdMs;
+    const claim = { nowMs, heldUntilMs, limit: tenantsMax };
+    const [claimedAtMs, tenants] = await this.#asking(this.#claim(this.#keys, claim));
+    const lookAgainAtMs = nowMs + lookAgainMs;
+    const settle = async (tenant: string): Promise<void> => {
+      const held = { tenant, heldUntilMs, claimedAtMs, unsettledMs, lookAgainAtMs };
+      let nextAtMs: number | undefined;
+      try {
+        nextAtMs = await look(tenant, tenants.length);
+      } catch (error) {
+        await this.#asking(this.#settle(this.#keys, { ...held, nextAtMs: lookAgainAtMs }));
+        throw error;
+      }
+      // What is due still has its turn after the others that are due.
+      const next = nextAtMs === undefined ? '' : Math.max(nextAtMs, nowMs);
+      await this.#asking(this.#settle(this.#keys, { ...held, nextAtMs: next }));
+    };
+    const results = await Promise.allSettled(tenants.map(settle));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return tenants.length === tenantsMax;
+  }
+
+  forget(): void {
+    this.#registrations.clear();
+  }
+}

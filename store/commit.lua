@@ -1,0 +1,170 @@
+-- Performs a change in one atomic step. First every check, then every write: a refusal has changed nothing, and since
+-- Redis refuses for want of memory only before a script's first write, neither has a failure.
+-- Answers {'ok', sequence, number or '', balances shown as JSON or ''} or {refusal, what it is about}.
+--
+-- prefixKey: the tenant's prefix. keyHash: the idempotency key that gets the answer, or empty. change: see
+-- change-arguments.ts, which makes it; parts that a change does not have are absent.
+--
+-- Balances are integers of any size and Lua's numbers are doubles, so they are decimal strings, worked on 15 digits at a
+-- time: the sum of two such limbs and a carry is exact.
+-- @include redis/redis-clock.lua
+-- @include redis/append-event.lua
+-- @include store/count-ids.lua
+-- @keys prefixKey
+-- @args keyHash, owner, answer, answerKeptMs, change: json
+
+-- Of expired records, so many more leave their indices with each change than it adds.
+local swept_more = 8
+-- Only when Redis has surely dropped the record.
+local sweep_slack_ms = 1000
+-- Behind the asset in the name of the field that holds what is reserved.
+local reserved_suffix = '|r'
+
+local limb, base = 15, 1e15
+-- The sum of two decimal integers, or nil below zero. `standing` has no sign.
+local function moved(standing, delta)
+  local sign = 1
+  if string.sub(delta, 1, 1) == '-' then
+    sign, delta = -1, string.sub(delta, 2)
+  end
+  local out, carry, i, j = {}, 0, #standing, #delta
+  while i > 0 or j > 0 or carry > 0 do
+    local a = i > 0 and tonumber(string.sub(standing, math.max(1, i - limb + 1), i)) or 0
+    local b = j > 0 and tonumber(string.sub(delta, math.max(1, j - limb + 1), j)) or 0
+    local sum = a + sign * b + carry
+    i, j, carry = i - limb, j - limb, 0
+    if sum >= base then
+      sum, carry = sum - base, 1
+    elseif sum < 0 then
+      if i <= 0 and j <= 0 then return nil end
+      sum, carry = sum + base, -1
+    end
+    table.insert(out, 1, string.format('%015.0f', sum))
+  end
+  local digits = string.gsub(table.concat(out), '^0+', '')
+  return digits == '' and '0' or digits
+end
+-- Whether one decimal integer without sign or leading zeros is below another.
+local function below(a, b)
+  if #a ~= #b then return #a < #b end
+  -- Limb by limb: Lua compares texts by locale.
+  for from = 1, #a, limb do
+    local x, y = tonumber(string.sub(a, from, from + limb - 1)), tonumber(string.sub(b, from, from + limb - 1))
+    if x ~= y then return x < y end
+  end
+  return false
+end
+
+local p, none = prefixKey, {}
+
+-- Checks. The mark: of this owner, and without an answer.
+local mark = p .. 'idem:' .. keyHash
+if keyHash ~= '' then
+  local known = redis.call('HMGET', mark, 'o', 'a')
+  if known[1] ~= owner or known[2] then return {'overtaken'} end
+end
+for _, expected in ipairs(change.versions or none) do
+  -- Without a version: no such record.
+  local version = redis.call('HGET', p .. 'r:' .. expected.id, 'v') or nil
+  if version ~= expected.version then return {'conflict', expected.id} end
+end
+for _, expected in ipairs(change.statuses or none) do
+  local status = redis.call('HGET', p .. 'r:' .. expected.id, 's')
+  if not status then return {'conflict', expected.id} end
+  if status ~= expected.status then return {'status', expected.id, status} end
+end
+for _, index in ipairs(change.emptyIndices or none) do
+  -- What has expired and was not swept yet does not count.
+  local from, ids = 0, nil
+  repeat
+    ids = redis.call('ZRANGE', p .. 'ix:' .. index, from, from + 99)
+    for _, id in ipairs(ids) do
+      if redis.call('EXISTS', p .. 'r:' .. id) == 1 then return {'notEmpty', index} end
+    end
+    from = from + 100
+  until #ids < 100
+end
+for _, range in ipairs(change.counts or none) do
+  local count = count_ids(p .. 'ix:' .. range.index, range.since)
+  if count < range.min or (range.max and count > range.max) then return {'conflict', range.index} end
+end
+for _, range in ipairs(change.available or none) do
+  local available = redis.call('HGET', p .. 'bal:' .. range.walletId, range.asset) or '0'
+  if below(available, range.min) or (range.max and below(range.max, available)) then
+    return {'conflict', range.walletId}
+  end
+end
+for _, claim in ipairs(change.claims or none) do
+  if redis.call('EXISTS', p .. 'claim:' .. claim.name) == 1 then return {'claimed', claim.name} end
+end
+-- Each wallet and asset stands in the ledger once.
+local balances = {}
+for _, entry in ipairs(change.ledger or none) do
+  local key, held = p .. 'bal:' .. entry.walletId, entry.asset .. reserved_suffix
+  local standing = redis.call('HMGET', key, entry.asset, held)
+  local available, reserved = moved(standing[1] or '0', entry.available), moved(standing[2] or '0', entry.reserved)
+  if not available or not reserved then return {'insufficient', entry.walletId, entry.asset} end
+  balances[#balances + 1] = {key, entry.asset, available, held, reserved}
+end
+
+-- Writes.
+for _, claim in ipairs(change.claims or none) do
+  if claim.keepMs then redis.call('SET', p .. 'claim:' .. claim.name, '1', 'PX', claim.keepMs)
+  else redis.call('SET', p .. 'claim:' .. claim.name, '1') end
+end
+for _, balance in ipairs(balances) do redis.call('HSET', unpack(balance)) end
+local now, expiring = nil, 0
+for _, record in ipairs(change.records or none) do
+  local key = p .. 'r:' .. record.id
+  redis.call('HSET', key, 'v', record.version, 's', record.status, 'k', record.kind, 'd', record.document)
+  if record.keepMs then
+    expiring = expiring + 1
+    now = now or clock_ms()
+    redis.call('PEXPIRE', key, record.keepMs)
+    redis.call('ZADD', p .. 'old', now + record.keepMs + sweep_slack_ms, record.sweep)
+  elseif record.version ~= '1' then
+    redis.call('PERSIST', key)
+  end
+end
+for _, id in ipairs(change.removed or none) do redis.call('DEL', p .. 'r:' .. id) end
+for _, entry in ipairs(change.joined or none) do redis.call('ZADD', p .. 'ix:' .. entry.index, 0, entry.id) end
+for _, entry in ipairs(change.left or none) do redis.call('ZREM', p .. 'ix:' .. entry.index, entry.id) end
+-- A number is given back before one is taken.
+local release, allocate, number = change.release, change.allocate, ''
+if release then redis.call('ZADD', p .. 'free:' .. release.counter, release.number, release.number) end
+if allocate then
+  number = redis.call('ZPOPMIN', p .. 'free:' .. allocate.counter)[1]
+  if not number then number = string.format('%.0f', redis.call('INCR', p .. 'ctr:' .. allocate.counter) - 1) end
+  redis.call('HSET', p .. 'r:' .. allocate.recordId, 'n', number)
+end
+for _, entry in ipairs(change.due or none) do
+  if entry.atMs then redis.call('ZADD', p .. 'due', entry.atMs, entry.member)
+  else redis.call('ZREM', p .. 'due', entry.member) end
+end
+for _, name in ipairs(change.closedKeys or none) do redis.call('SET', p .. name, '1') end
+local shown, snapshot = change.balancesOf, ''
+if shown then
+  local fields = redis.call('HGETALL', p .. 'bal:' .. shown)
+  snapshot = #fields > 0 and cjson.encode(fields) or '[]'
+end
+local sequence, events = 0, change.events or none
+for i, event in ipairs(events) do
+  local shows = shown and event.resourceId == shown
+  sequence = append_event(p, event, i < #events, shows and snapshot or nil)
+end
+if keyHash ~= '' then
+  redis.call('HSET', mark, 'a', answer)
+  if shown then redis.call('HSET', mark, 'w', snapshot) end
+  redis.call('PEXPIRE', mark, answerKeptMs)
+end
+if now then
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', p .. 'old', '-inf', now, 'LIMIT', 0, expiring + swept_more)) do
+    redis.call('ZREM', p .. 'old', member)
+    local names = cjson.decode(member)
+    -- A record that lives has been given more time since, and stands in the set with that.
+    if redis.call('EXISTS', p .. 'r:' .. names[1]) == 0 then
+      for k = 2, #names do redis.call('ZREM', p .. 'ix:' .. names[k], names[1]) end
+    end
+  end
+end
+return {'ok', sequence, number, snapshot}

@@ -1,0 +1,79 @@
+/** The scripts of the tenant store: what each is called with, and what it answers. */
+import type { Redis } from 'ioredis';
+import { luaCommand, luaScript } from '../redis/lua.ts';
+import type { eventQueryArguments, listArguments } from './query-tokens.ts';
+import type { BeginReply, CommitReply, EventsReply, ListReply } from './replies.ts';
+
+interface OfTenant<Args extends object> {
+  readonly keys: { readonly [name: string]: string; readonly prefixKey: string };
+  readonly args: Args;
+}
+
+interface OfMark<Args extends object> {
+  readonly keys: { readonly [name: string]: string; readonly markKey: string };
+  readonly args: Args;
+}
+
+interface Commit {
+  /** Empty: not idempotent. */
+  readonly keyHash: string;
+  readonly owner: string;
+  readonly answer: string;
+  readonly answerKeptMs: number;
+  readonly change: object;
+}
+
+interface Begin {
+  readonly bodyHash: string;
+  readonly nowMs: number;
+  readonly leaseMs: number;
+  readonly owner: string;
+  readonly seed: string;
+  readonly keepMs: number;
+}
+
+interface Settle {
+  readonly owner: string;
+  readonly answered: 0 | 1;
+  readonly answer: string;
+  readonly keepMs: number;
+}
+
+interface TakeDue {
+  readonly nowMs: number;
+  readonly leaseMs: number;
+  readonly limit: number;
+}
+
+interface Count {
+  readonly keys: { readonly [name: string]: string; readonly indexKey: string };
+  readonly args: { readonly fromTime: string };
+}
+
+const commit = luaScript<OfTenant<Commit>, CommitReply>('store/commit.lua');
+const list = luaScript<OfTenant<ReturnType<typeof listArguments>>, ListReply>('store/list.lua');
+const withBalances = luaScript<OfTenant<{ readonly id: string }>, [kind: string, json: string, fields: string[]]>(
+  'store/with-balances.lua',
+);
+const count = luaScript<Count, number>('store/count.lua');
+const events = luaScript<OfTenant<ReturnType<typeof eventQueryArguments>>, EventsReply>('store/events.lua');
+const begin = luaScript<OfMark<Begin>, BeginReply>('store/begin-idempotent.lua');
+const settle = luaScript<OfMark<Settle>, number>('store/settle-idempotent.lua');
+const takeDue = luaScript<OfTenant<TakeDue>, readonly [nextAtMs: string, members: readonly string[]]>(
+  'store/take-due.lua',
+);
+
+export type TenantScripts = ReturnType<typeof tenantScripts>;
+
+export function tenantScripts(redis: Redis) {
+  return {
+    commit: luaCommand(redis, commit),
+    list: luaCommand(redis, list),
+    withBalances: luaCommand(redis, withBalances),
+    count: luaCommand(redis, count),
+    events: luaCommand(redis, events),
+    begin: luaCommand(redis, begin),
+    settle: luaCommand(redis, settle),
+    takeDue: luaCommand(redis, takeDue),
+  };
+}
