@@ -79,20 +79,24 @@ export function luaCommand<Call extends LuaCall, Reply>(
   };
 }
 
+/** On the path of every write: plain loops, nothing made but the text of `json`. */
 function pushArguments(
   words: LuaValue[],
   path: string,
   args: readonly Argument[],
   values: Readonly<Record<string, unknown>>,
 ): void {
-  for (const [index, { name, kind, fields, optional }] of args.entries()) {
+  let isOver = false;
+  for (const { name, kind, fields, optional } of args) {
     const value = values[name];
     if (value === undefined) {
-      if (optional && args.slice(index).every((arg) => values[arg.name] === undefined)) return;
-      throw new Error(`${path} is called without the argument ${name}`);
+      if (!optional) throw new Error(`${path} is called without the argument ${name}`);
+      isOver = true;
+      continue;
     }
-    if (kind === 'json') words.push(jsonText(value));
-    else if (kind === 'text') words.push(value as LuaValue);
+    if (isOver) throw new Error(`${path} is called with ${name}, but without an argument before it`);
+    if (kind === 'text') words.push(value as LuaValue);
+    else if (kind === 'json') words.push(jsonText(value));
     else {
       for (const field of fields) {
         const part = (value as LuaFields)[field];

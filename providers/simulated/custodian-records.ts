@@ -4,6 +4,7 @@
  * it and the time. So the only mutation is one script, and to repeat it changes nothing.
  */
 import type { Redis } from 'ioredis';
+import { type LuaCommand, luaCommand, luaScript } from '../../redis/lua.ts';
 import { asking } from '../../store/asking-redis.ts';
 import { StoreUnavailable } from '../../store/contract.ts';
 import type { ProviderKind } from '../port/kinds.ts';
@@ -15,28 +16,22 @@ export interface Kept<T> {
   readonly number: number;
 }
 
-/** KEYS: record, counter. ARGV: JSON, lifetime in ms (0: for ever). Answers what stands there. */
-const putOnceScript = `
-local found = redis.call('HMGET', KEYS[1], 'd', 'n')
-if found[1] then return found end
-local number = redis.call('INCR', KEYS[2])
-redis.call('HSET', KEYS[1], 'd', ARGV[1], 'n', number)
-if ARGV[2] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return {ARGV[1], tostring(number)}
-`;
+interface PutOnce {
+  readonly keys: { readonly [name: string]: string; readonly recordKey: string; readonly counterKey: string };
+  readonly args: { readonly json: string; readonly keepMs: number };
+}
+type PutReply = readonly [json: string, number: string];
 
-type PutOnce = (record: string, counter: string, json: string, keepMs: string) => Promise<[string, string]>;
+const putOnce = luaScript<PutOnce, PutReply>('providers/simulated/put-once.lua');
 
 export class CustodianRecords {
   readonly #redis: Redis;
-  readonly #putOnce: PutOnce;
+  readonly #putOnce: LuaCommand<PutOnce, PutReply>;
   readonly #kind: ProviderKind;
 
   constructor(redis: Redis, kind: ProviderKind) {
-    redis.defineCommand('custodianPutOnce', { numberOfKeys: 2, lua: putOnceScript });
-    const scripts = redis as unknown as { custodianPutOnce: PutOnce };
     this.#redis = redis;
-    this.#putOnce = (...words) => scripts.custodianPutOnce(...words);
+    this.#putOnce = luaCommand(redis, putOnce);
     this.#kind = kind;
   }
 
@@ -44,10 +39,11 @@ export class CustodianRecords {
   async putOnce<T>(tenant: string, family: string, id: string, value: T, keepMs = 0): Promise<Kept<T>> {
     const [json, number] = await reachable(
       this.#putOnce(
-        this.#key(tenant, family, id),
-        `sm:{t:${tenant}}:cust:${this.#kind}:count:${family}`,
-        JSON.stringify(value),
-        String(keepMs),
+        {
+          recordKey: this.#key(tenant, family, id),
+          counterKey: `sm:{t:${tenant}}:cust:${this.#kind}:count:${family}`,
+        },
+        { json: JSON.stringify(value), keepMs },
       ),
     );
     return { value: JSON.parse(json) as T, number: Number(number) };

@@ -59,10 +59,11 @@ test('what may be left out is nil', async () => {
 });
 
 test('a call without a key, an argument or a part of a shape throws before anything is sent', () => {
-  const call = command('-- @shape point = x, y\n-- @keys a\n-- @args n, p: point?\nreturn 1');
+  const call = command('-- @shape point = x, y\n-- @keys a\n-- @args n, p: point?, m?\nreturn 1');
   expect(() => call({}, { n: 1 })).toThrow(/without the key a/);
   expect(() => call({ a: 'k' }, {})).toThrow(/without the argument n/);
   expect(() => call({ a: 'k' }, { n: 1, p: { x: 1 } })).toThrow(/without p\.y/);
+  expect(() => call({ a: 'k' }, { n: 1, m: 1 })).toThrow(/with m, but without an argument before it/);
 });
 
 test('half a surrogate pair is U+FFFD, as in any text that Redis gets; the characters that spell one are kept', async () => {
