@@ -7,11 +7,13 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Behaviour, Context, Input, Step } from '../../actors/contract.ts';
 import { refusedInput } from '../../actors/kernel/step.ts';
 import type { SessionConfig } from '../../coordinator/config.ts';
-import type { CoordinatorMessage, LocalMessage } from '../../coordinator/messages.ts';
+import type { CoordinatorMessage, CoordinatorWrite, LocalMessage } from '../../coordinator/messages.ts';
 import type { NodeIdentity } from '../../nodes/behaviours.ts';
 import type { SignerState } from '../../nodes/signer/signer-actor.ts';
+import { SimCluster } from '../../sim/cluster.ts';
 import { runSeed } from '../../sim/search/campaign.ts';
 import { type Profile, profiles } from '../../sim/search/profiles.ts';
+import { begin, tenant } from '../coordinator/support/world.ts';
 import { imageOf } from './support/image.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: behaviours of both rooms, each with types of its own
@@ -123,6 +125,27 @@ describe('a step with a write', { timeout: 120_000 }, () => {
     for (let seed = 1; seed <= 12; seed += 1) {
       expect(runSeed(seed, profile, { crypto: 'model', record: false }).verdict.kind).toBe('passed');
     }
+    expect(checked.changed).toEqual([]);
+    expect(checked.unanswered).toEqual([]);
+  });
+
+  test('leaves it so when a wallet is archived while its sessions wait, and when a store refuses that', () => {
+    let fails = 0;
+    const onCoordinatorWrite = (write: CoordinatorWrite) => {
+      if (write.kind !== 'closeKey' || fails > 0) return 'answered';
+      fails += 1;
+      return 'lost';
+    };
+    const cluster = new SimCluster({ seed: 'archived', nodes: 3, onCoordinatorWrite });
+    const service = { walletService: true };
+    const sessionId = 'wal_1';
+    cluster.initiateDkg({ sessionId }, tenant, service).result();
+    cluster.exchangeDkgShares({ sessionId }, tenant, service).result();
+    for (const intent of ['a', 'b', 'c']) begin(cluster, intent, { walletId: sessionId });
+    const close = () => cluster.closeKey({ keyId: sessionId }, tenant, service);
+    expect(() => close().result()).toThrow('call failed');
+    expect(close().result()).toMatchObject({ sessions: 3, pendingNodes: [] });
+    expect([checked.writes.get('closing'), checked.refused.get('closing')]).toEqual([2, 1]);
     expect(checked.changed).toEqual([]);
     expect(checked.unanswered).toEqual([]);
   });
