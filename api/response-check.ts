@@ -5,7 +5,7 @@ import type { Route } from './route.ts';
 
 /** Throws an Error that names route, status and faults. */
 export function responseCheck(route: Route): (outcome: Outcome) => void {
-  const judges = new Map(
+  const checks = new Map(
     Object.entries(route.responses).map(([status, { schema }]) => [
       Number(status),
       schema === undefined ? undefined : Compile(schema),
@@ -15,17 +15,17 @@ export function responseCheck(route: Route): (outcome: Outcome) => void {
     if (outcome.kind === 'error') return;
     const { status, body, stream } = outcome.answer;
     const name = `${route.operationId} ${status}`;
-    if (!judges.has(status)) throw new Error(`${name}: the status is not declared`);
+    if (!checks.has(status)) throw new Error(`${name}: the status is not declared`);
     if (stream !== undefined) return;
-    const judge = judges.get(status);
-    if (judge === undefined) {
+    const check = checks.get(status);
+    if (check === undefined) {
       if (body !== undefined) throw new Error(`${name}: there is a body, and none is declared`);
       return;
     }
     // As the caller gets it: fields that are undefined are gone.
     const sent: unknown = body === undefined ? undefined : JSON.parse(JSON.stringify(body));
-    if (judge.Check(sent)) return;
-    const faults = judge.Errors(sent).slice(0, 5);
+    if (check.Check(sent)) return;
+    const faults = check.Errors(sent).slice(0, 5);
     const texts = faults.map(({ instancePath, message }) => `${instancePath} ${message}`);
     throw new Error(`${name}: the body does not match: ${texts.join('; ')}`);
   };

@@ -1,6 +1,6 @@
 /**
  * Checks what a caller sent against a schema: no coercion, no defaults, unknown fields refused. TypeBox's compiled check
- * is the sole judge; what it refuses is walked once more (explain.ts) to say precisely what is wrong where.
+ * is the sole check; what it refuses is walked once more (explain.ts) to say precisely what is wrong where.
  */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';

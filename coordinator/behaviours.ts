@@ -1,10 +1,10 @@
 /** Every kind of actor that a coordinator runs; the same list in the live process and in the simulated world. */
 import type { Behaviour } from '../actors/contract.ts';
-import { closingBehaviour } from './closing.ts';
 import { clusterBehaviour } from './cluster/cluster.ts';
 import type { SessionConfig } from './config.ts';
 import { dkgBehaviour } from './dkg/session.ts';
 import { expiryBehaviour } from './expiry.ts';
+import { finalizingBehaviour } from './finalizing.ts';
 import { frontBehaviour } from './front.ts';
 import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './messages.ts';
 import { signingBehaviour } from './signing/session.ts';
@@ -19,8 +19,8 @@ export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: stri
     clusterBehaviour({ nodesTotal: roster.nodes.length, coordinatorBoot, cryptoBackend, nonceBatchFirst }),
     dkgBehaviour(config),
     signingBehaviour(config),
-    closingBehaviour('closing', roster.nodes.length),
-    closingBehaviour('revoking', roster.nodes.length),
+    finalizingBehaviour('closing', roster.nodes.length),
+    finalizingBehaviour('revoking', roster.nodes.length),
     expiryBehaviour(),
   ];
 }

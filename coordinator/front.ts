@@ -42,8 +42,8 @@ import {
   type CoordinatorMessage,
   type CoordinatorRecord,
   type CoordinatorWrite,
-  closingAddress,
   dkgAddress,
+  finalizingAddress,
   frontAddress,
   isLocal,
   receivedBody,
@@ -224,7 +224,7 @@ function closeKey(facts: CallFacts, { request, deletionMacs }: Call): Coordinato
     );
   }
   const message = { kind: 'closeCall', call: { ...facts, keyId, revokeOnly, deletionMacs } } as const;
-  return { kind: 'send', to: closingAddress(facts.tenant, keyId, revokeOnly), message };
+  return { kind: 'send', to: finalizingAddress(facts.tenant, keyId, revokeOnly), message };
 }
 
 /** A sandbox's gateway asks about a session of the tenant, begun by any client. */

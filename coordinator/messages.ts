@@ -244,7 +244,7 @@ export function sessionAddress(tenant: string, sessionId: string): Address {
 }
 
 /** Who closes a key; or, with `revokeOnly`, ends its clients' sessions. */
-export function closingAddress(tenant: string, keyId: string, revokeOnly: boolean): Address {
+export function finalizingAddress(tenant: string, keyId: string, revokeOnly: boolean): Address {
   return `${revokeOnly ? 'revoking' : 'closing'}/${tenant}/${keyId}`;
 }
 

@@ -46,42 +46,42 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
  * Where short bytes and texts are turned into each other. A short array lives in JavaScript's heap until code takes a
  * view of it or hands it to a native function; copying it here is several times cheaper.
  */
-const desk = Buffer.alloc(32 * 1024);
-const deskBytes = new Uint8Array(desk.buffer, desk.byteOffset, desk.length);
+const scratch = Buffer.alloc(32 * 1024);
+const scratchBytes = new Uint8Array(scratch.buffer, scratch.byteOffset, scratch.length);
 const encoder = new TextEncoder();
 
 /** Lowercase hex, two characters a byte. */
 export function toHex(bytes: Uint8Array): string {
   const { length } = bytes;
-  if (length > desk.length) return Buffer.from(bytes).toString('hex');
-  desk.set(bytes);
-  return desk.toString('hex', 0, length);
+  if (length > scratch.length) return Buffer.from(bytes).toString('hex');
+  scratch.set(bytes);
+  return scratch.toString('hex', 0, length);
 }
 
 /** The bytes of an even-length hex string of either case. Anything else: CryptoError INVALID_BYTES. */
 export function fromHex(hex: string): Uint8Array {
   if (hex.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(hex)) throw new CryptoError('INVALID_BYTES', 'not a hex string');
   const length = hex.length / 2;
-  if (length > desk.length) return new Uint8Array(Buffer.from(hex, 'hex'));
-  desk.write(hex, 0, 'hex');
-  return deskBytes.slice(0, length);
+  if (length > scratch.length) return new Uint8Array(Buffer.from(hex, 'hex'));
+  scratch.write(hex, 0, 'hex');
+  return scratchBytes.slice(0, length);
 }
 
 /** The parts one after the other, a character a byte: a key for a map. At most 32 KiB. */
 export function latin1(...parts: readonly Uint8Array[]): string {
   let length = 0;
   for (const part of parts) {
-    desk.set(part, length);
+    scratch.set(part, length);
     length += part.length;
   }
-  return desk.toString('latin1', 0, length);
+  return scratch.toString('latin1', 0, length);
 }
 
 /** UTF-8 bytes of a string. */
 export function utf8(text: string): Uint8Array {
   // A character of UTF-16 takes three bytes at most.
-  if (text.length * 3 > desk.length) return encoder.encode(text);
-  return deskBytes.slice(0, desk.write(text, 0, 'utf8'));
+  if (text.length * 3 > scratch.length) return encoder.encode(text);
+  return scratchBytes.slice(0, scratch.write(text, 0, 'utf8'));
 }
 
 /** Four bytes, big-endian; `value` is an integer in [0, 2^32), else INVALID_BYTES. */
@@ -190,7 +190,7 @@ function writeLength(target: Uint8Array, at: number, length: number): void {
 export function transcriptHash(tag: string, ...parts: readonly Uint8Array[]): Uint8Array {
   let length = 4 + tag.length;
   for (const part of parts) length += 4 + part.length;
-  const transcript = length <= desk.length ? desk : Buffer.alloc(length);
+  const transcript = length <= scratch.length ? scratch : Buffer.alloc(length);
   writeLength(transcript, 0, tag.length);
   transcript.write(tag, 4, 'latin1');
   writeParts(transcript, 4 + tag.length, parts);

@@ -142,7 +142,7 @@ async function main({ url, token, approver }: Settings): Promise<void> {
   print('transaction', `${first.provider_tx_id}`);
   print('verified', 'yes: its hash and its sender, the wallet’s address');
 
-  // A magic amount: its risk score is 70 or more, and the default policy asks for an approval.
+  // A test amount: its risk score is 70 or more, and the default policy asks for an approval.
   const risky = await send('0.00477');
   print('intent', `${risky.id} ${risky.status}, risk score ${risky.risk_score}`);
   print('receipt', `verified: ${verifiedReceipt(risky).decision}`);

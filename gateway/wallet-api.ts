@@ -8,7 +8,7 @@ import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
 import type { Route } from '../api/route.ts';
 import { evictLists } from '../controls/compliance/load.ts';
 import { complianceRoutes } from '../controls/compliance/routes.ts';
-import { makeDeciders } from '../controls/policies/deciders.ts';
+import { makeEvaluators } from '../controls/policies/evaluators.ts';
 import { evictPolicies, findPolicy } from '../controls/policies/load.ts';
 import { policyRoutes } from '../controls/policies/routes.ts';
 import { receiptRoutes } from '../controls/receipts/routes.ts';
@@ -27,8 +27,8 @@ import {
   revokeSessionsPrefix,
 } from '../custody/wallets/close-key.ts';
 import { walletRoutes } from '../custody/wallets/routes.ts';
-import { WebhookDesk } from '../delivery/deliveries/desk.ts';
 import { deliveryRoutes } from '../delivery/deliveries/routes.ts';
+import { WebhookService } from '../delivery/deliveries/webhook-service.ts';
 import type { StreamTimes } from '../delivery/events/event-stream.ts';
 import { type FeedLimits, LiveFeed } from '../delivery/events/live-feed.ts';
 import { eventRoutes } from '../delivery/events/routes.ts';
@@ -94,7 +94,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
   const { environment, chainBlockMs: blockMs, intentConcurrency } = config;
   const store = new RedisTenantStore(redis, clock, random);
   const addressBook = new RedisAddressBook(redis);
-  const desk = new WebhookDesk(redis, store, clock);
+  const webhookService = new WebhookService(redis, store, clock);
   const ring = fileKeyRing(config.credentialKeysDir, clock);
   const seal = answerSeal(ring);
   const receipts = receiptSigner(config.receiptSeed);
@@ -104,7 +104,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
   const intents = {
     store,
     adapters,
-    deciders: makeDeciders({ signer: receipts }),
+    evaluators: makeEvaluators({ signer: receipts }),
     addressBook,
     fillGap: selfHosted.fillGap,
     arrive: arrivals(chains),
@@ -135,8 +135,8 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     ...intentRoutes(intents, driver),
     ...eventRoutes(),
     ...eventStreamRoutes({ feed, store, log, ...(options.streams?.times && { times: options.streams.times }) }),
-    ...webhookRoutes({ environment, seal, random, desk }),
-    ...deliveryRoutes({ desk }),
+    ...webhookRoutes({ environment, seal, random, webhookService }),
+    ...deliveryRoutes({ webhookService }),
     ...complianceRoutes(),
     ...riskRoutes(),
     ...policyRoutes(receipts),

@@ -25,7 +25,7 @@ interface FieldPlan {
 const plans = new Map<DescMessage, readonly FieldPlan[] | undefined>();
 
 /** Where messages are put together. Grows to the longest ever written, and is never given away. */
-let desk = Buffer.allocUnsafe(64 * 1024);
+let scratch = Buffer.allocUnsafe(64 * 1024);
 let at = 0;
 
 /** The bytes of `init`, complete or not; a fresh array. */
@@ -33,7 +33,7 @@ export function encodeMessage(schema: DescMessage, init: unknown): Uint8Array {
   if (planOf(schema) === undefined || hasUnknown(init as Values)) return byLibrary(schema, init);
   at = 0;
   writeFields(schema, init as Values);
-  return Uint8Array.prototype.slice.call(desk, 0, at);
+  return Uint8Array.prototype.slice.call(scratch, 0, at);
 }
 
 function byLibrary(schema: DescMessage, init: unknown): Uint8Array {
@@ -149,12 +149,12 @@ function delimited(write: () => void): void {
   write();
   const length = at - begin - 1;
   if (length < 0x80) {
-    desk[begin] = length;
+    scratch[begin] = length;
     return;
   }
   const more = varintSize(length) - 1;
   reserve(more);
-  desk.copyWithin(begin + 1 + more, begin + 1, at);
+  scratch.copyWithin(begin + 1 + more, begin + 1, at);
   at = begin;
   writeVarint(length);
   at += length;
@@ -200,10 +200,10 @@ const int64Min = -(2n ** 63n);
 const safeMax = BigInt(Number.MAX_SAFE_INTEGER);
 
 function reserve(bytes: number): void {
-  if (at + bytes <= desk.length) return;
+  if (at + bytes <= scratch.length) return;
   const larger = Buffer.allocUnsafe(2 * (at + bytes));
-  desk.copy(larger, 0, 0, at);
-  desk = larger;
+  scratch.copy(larger, 0, 0, at);
+  scratch = larger;
 }
 
 function varintSize(value: number): number {
@@ -217,10 +217,10 @@ function writeVarint(value: number): void {
   reserve(8);
   let left = value;
   for (; left >= 0x80; left = Math.floor(left / 0x80)) {
-    desk[at] = (left % 0x80) | 0x80;
+    scratch[at] = (left % 0x80) | 0x80;
     at += 1;
   }
-  desk[at] = left;
+  scratch[at] = left;
   at += 1;
 }
 
@@ -250,16 +250,16 @@ function writeBig(value: unknown, min: bigint, max: bigint): void {
   reserve(10);
   let left = BigInt.asUintN(64, whole);
   for (; left >= 0x80n; left >>= 7n) {
-    desk[at] = Number(left & 0x7fn) | 0x80;
+    scratch[at] = Number(left & 0x7fn) | 0x80;
     at += 1;
   }
-  desk[at] = Number(left);
+  scratch[at] = Number(left);
   at += 1;
 }
 
 function writeFixed64(value: unknown): void {
   reserve(8);
-  at = desk.writeBigUInt64LE(value as bigint, at);
+  at = scratch.writeBigUInt64LE(value as bigint, at);
 }
 
 function writeText(value: unknown): void {
@@ -267,7 +267,7 @@ function writeText(value: unknown): void {
   const length = Buffer.byteLength(text);
   writeVarint(length);
   reserve(length);
-  at += desk.write(text, at, length, 'utf8');
+  at += scratch.write(text, at, length, 'utf8');
 }
 
 function writeBytes(value: unknown): void {
@@ -275,6 +275,6 @@ function writeBytes(value: unknown): void {
   const bytes = value instanceof Uint8Array ? value : Uint8Array.from(value as number[]);
   writeVarint(bytes.length);
   reserve(bytes.length);
-  desk.set(bytes, at);
+  scratch.set(bytes, at);
   at += bytes.length;
 }

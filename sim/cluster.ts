@@ -164,27 +164,27 @@ export class SimCluster {
 
   /** Returns its id. Throws FaultError when it makes no sense for this cluster. */
   arm(fault: Fault): string {
-    return this.#world.desk.arm(fault);
+    return this.#world.faultService.arm(fault);
   }
 
   /** Whether there was one of that id. */
   disarm(id: string): boolean {
-    return this.#world.desk.disarm(id);
+    return this.#world.faultService.disarm(id);
   }
 
   faultStatuses(): readonly FaultStatus[] {
-    return this.#world.desk.list();
+    return this.#world.faultService.list();
   }
 
   /** A step of a scenario begins, for triggers that name it. */
   step(name: string): void {
-    this.#world.desk.step(name);
+    this.#world.faultService.step(name);
   }
 
   /** Every fault ends, and every process is up and goes on. Clocks stay as they are. */
   heal(): void {
-    const { desk, processes } = this.#world;
-    desk.clear();
+    const { faultService, processes } = this.#world;
+    faultService.clear();
     for (const process of processes.names()) {
       processes.resume(process);
       processes.start(process, false);

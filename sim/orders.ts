@@ -1,6 +1,6 @@
 /** Performs what the fault engine orders, on the parts of the simulated world. */
 import type { Deliveries } from './deliveries.ts';
-import type { WorldOrder } from './fault-desk.ts';
+import type { WorldOrder } from './fault-service.ts';
 import type { Network } from './network.ts';
 import type { Processes } from './processes.ts';
 import type { Recorder } from './recorder.ts';

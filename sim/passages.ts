@@ -2,27 +2,27 @@
 import type { Envelope } from '../actors/contract.ts';
 import { pointOf } from '../faults/points.ts';
 import type { WireEnvelope, WireMessage } from '../proto/wire.ts';
-import type { FaultDesk } from './fault-desk.ts';
+import type { FaultService } from './fault-service.ts';
 import { passed } from './frame-passage.ts';
 import type { NetworkPorts, Passage } from './network.ts';
 import type { FrameFate, SimOptions } from './options.ts';
 
 type PartialArrival = Passage['arrivals'][number];
 
-export function passages(desk: FaultDesk, onFrame: SimOptions['onFrame']): NetworkPorts['passage'] {
+export function passages(faultService: FaultService, onFrame: SimOptions['onFrame']): NetworkPorts['passage'] {
   return (peer, direction, envelope, received) => {
     // A hook sees no calls.
     const fate = onFrame === undefined || envelope.message.body.case === 'call' ? true : onFrame(envelope);
-    if (desk.isIdle)
+    if (faultService.isIdle)
       return fate === true ? undefined : { arrivals: arrivalsOf(fate), faults: [], afterwards: undefined };
     const point = pointOf(received.message.body.case);
     const parts = fate === true ? [{ envelope: received, afterMs: 0 }] : arrivalsOf(fate);
     const arrivals: PartialArrival[] = [];
     const faults: string[] = [];
-    const orders: Parameters<FaultDesk['perform']>[0][number][] = [];
+    const orders: Parameters<FaultService['perform']>[0][number][] = [];
     for (const part of parts) {
       const whole: WireEnvelope = fate === true ? received : passed(part.envelope, 'bytes').envelope;
-      const verdict = desk.frame({ peer, direction, point, envelope: whole });
+      const verdict = faultService.frame({ peer, direction, point, envelope: whole });
       for (const arrival of verdict.arrivals) {
         const afterMs = arrival.afterMs + part.afterMs;
         arrivals.push(part.exactly ? { ...arrival, afterMs, exactly: true } : arrival);
@@ -30,7 +30,7 @@ export function passages(desk: FaultDesk, onFrame: SimOptions['onFrame']): Netwo
       faults.push(...verdict.faults);
       orders.push(...verdict.orders);
     }
-    return { arrivals, faults, afterwards: () => desk.perform(orders) };
+    return { arrivals, faults, afterwards: () => faultService.perform(orders) };
   };
 }
 

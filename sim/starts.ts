@@ -11,7 +11,7 @@ import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
 import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../proto/limits.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
-import type { FaultDesk } from './fault-desk.ts';
+import type { FaultService } from './fault-service.ts';
 import {
   type CoordinatorMachine,
   coordinatorMachine,
@@ -40,7 +40,7 @@ export interface StartParts {
   readonly recorder: Recorder;
   readonly processes: Processes;
   readonly network: Network;
-  readonly desk: FaultDesk;
+  readonly faultService: FaultService;
   readonly events: { readonly address: Address; readonly event: ActorEvent }[];
   readonly bugs: Bug[];
 }
@@ -105,7 +105,7 @@ export class Starts {
     boot: string,
     own: Pick<MemberPorts<W, R>, 'store' | 'send' | 'wrote'>,
   ): MemberPorts<W, R> {
-    const { recorder, desk, processes, events } = this.#parts;
+    const { recorder, faultService, processes, events } = this.#parts;
     const keeps = this.#options.keepTrace !== false;
     return {
       time: this.#parts.time,
@@ -120,8 +120,8 @@ export class Starts {
         this.#options.onBug === 'record'
           ? (address: Address, error: unknown) => this.#bug(process, address, error)
           : undefined,
-      verdict: () => desk.write(process),
-      readsFail: () => desk.readsFail(process),
+      verdict: () => faultService.write(process),
+      readsFail: () => faultService.readsFail(process),
       store: own.store,
       send: own.send,
       wrote: own.wrote,

@@ -17,7 +17,7 @@ import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { Calls, type CallUnderWay } from './calls.ts';
 import { Deliveries } from './deliveries.ts';
-import { FaultDesk } from './fault-desk.ts';
+import { FaultService } from './fault-service.ts';
 import type { ReceivedEnvelope } from './frame-passage.ts';
 import type { CoordinatorMachine, NodeMachine } from './members.ts';
 import {
@@ -56,7 +56,7 @@ export class SimWorld {
   readonly processes: Processes;
   readonly network: Network;
   readonly calls: Calls;
-  readonly desk: FaultDesk;
+  readonly faultService: FaultService;
   readonly deliveries: Deliveries | undefined;
   readonly copies = new StoreCopies(() => this);
   readonly #options: SimOptions;
@@ -91,7 +91,7 @@ export class SimWorld {
       // At a whole millisecond, as everything but the moment of a write.
       if (this.deliveries) time.after(Math.floor(time.nowMs()) + 2 - time.nowMs(), () => this.deliveries?.wake());
     });
-    this.desk = this.#faultDesk();
+    this.faultService = this.#faultService();
     this.calls = this.#gatewayCalls(gateway.secretKey);
     this.network = this.#links();
     this.deliveries = options.receiver === true ? this.#webhooks() : undefined;
@@ -215,7 +215,7 @@ export class SimWorld {
         linkTimeoutMs,
         backOff,
         random: (label) => this.#random(label),
-        passage: passages(this.desk, this.#options.onFrame),
+        passage: passages(this.faultService, this.#options.onFrame),
         left: recorder.seesFrames
           ? (received, ...rest) => {
               recorder.frame(received, ...rest);
@@ -257,7 +257,7 @@ export class SimWorld {
 
   #linkDown(peer: ProcessName, why: string): void {
     this.recorder.link(peer, 'linkDown', why);
-    this.desk.linkDown(peer);
+    this.faultService.linkDown(peer);
     this.#tellOfPeer('peerDown', peer);
     if (peer !== 'gateway') return;
     this.calls.failAll('the link to the coordinator was lost; whether the call took effect is unknown');
@@ -312,9 +312,9 @@ export class SimWorld {
     });
   }
 
-  #faultDesk(): FaultDesk {
+  #faultService(): FaultService {
     const { engine, linkTimeoutMs = linkTimeoutDefaultMs } = this.#options;
-    return new FaultDesk({
+    return new FaultService({
       time: this.time,
       engine:
         engine ??

@@ -89,21 +89,21 @@ export function serverHandshake(
     nonce,
     coordinatorBoot: config.coordinatorBoot,
   };
-  let judged = false;
+  let evaluated = false;
   return {
     challenge: codec.encodeHandshake({ case: 'challenge', value: challenge }),
     receive(bytes) {
-      if (judged) return refused('MALFORMED');
-      judged = true;
+      if (evaluated) return refused('MALFORMED');
+      evaluated = true;
       if (bytes.length > handshakeBytesMax) return refused('TOO_LARGE');
       const step = decode(codec, bytes);
       if (step?.case !== 'hello') return refused('MALFORMED');
-      return judgeHello(config, codec, challenge, step.value);
+      return evaluateHello(config, codec, challenge, step.value);
     },
   };
 }
 
-function judgeHello(
+function evaluateHello(
   config: ServerHandshakeConfig,
   codec: HandshakeCodec,
   challenge: Challenge,

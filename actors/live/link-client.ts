@@ -115,7 +115,7 @@ export class LinkClient<M> implements Transport<M> {
     this.#ws = ws;
     let slow = false;
 
-    const giveUp = (complaint: string) => {
+    const abandon = (complaint: string) => {
       clearTimeout(timer);
       this.#complain(complaint);
       ws.off('message', take);
@@ -123,14 +123,14 @@ export class LinkClient<M> implements Transport<M> {
     };
     const take = (data: RawData, isBinary: boolean) => {
       if (!isBinary || !(data instanceof Uint8Array)) {
-        giveUp('MALFORMED');
+        abandon('MALFORMED');
         return;
       }
       const verdict = handshake.receive(data);
       if (verdict.kind === 'hello') ws.send(verdict.hello, ignore);
       else if (verdict.kind === 'refused') {
         slow = slowCodes.includes(verdict.code);
-        giveUp(verdict.code);
+        abandon(verdict.code);
       } else {
         clearTimeout(timer);
         ws.off('message', take);
@@ -138,7 +138,7 @@ export class LinkClient<M> implements Transport<M> {
       }
     };
     const timer = setTimeout(() => {
-      giveUp('TIMEOUT');
+      abandon('TIMEOUT');
       ws.terminate();
     }, handshakeTimeoutMs);
     ws.on('message', take);

@@ -3,13 +3,13 @@
  * stays, but for webhooks, which would be called.
  */
 import { eventTypes } from '../../delivery/events/types.ts';
-import { type MagicOutcome, magicAmounts } from '../../providers/port/magic.ts';
+import { type TestOutcome, testAmounts } from '../../providers/port/test-triggers.ts';
 import { sandboxSessions } from '../sandbox.ts';
 import { evmNetwork, type Made, type RecipeApi } from './api.ts';
 
 export type Recipe = (api: RecipeApi) => Promise<unknown>;
 
-const magic = (outcome: MagicOutcome): string => magicAmounts.find((each) => each.outcome === outcome)!.amount;
+const amountFor = (outcome: TestOutcome): string => testAmounts.find((each) => each.outcome === outcome)!.amount;
 const plain = '0.01';
 /** The shortest time that approvers can have. */
 const shortestApprovalS = 60;
@@ -48,14 +48,14 @@ const intents: Readonly<Record<string, Recipe>> = {
   ),
   // Of the providers, only the cluster signs and broadcasts in two steps.
   broadcasting: (api) => api.intent(plain, { provider: 'self_hosted' }),
-  pending_approval: (api) => api.intent(magic('risk_high')),
-  approval_recorded: async (api) => api.vote((await api.intent(magic('risk_high'))).path, 'approve'),
+  pending_approval: (api) => api.intent(amountFor('risk_high')),
+  approval_recorded: async (api) => api.vote((await api.intent(amountFor('risk_high'))).path, 'approve'),
   // Its sub-status says that it is queued.
-  updated: (api) => api.intent(magic('slow_queue')),
-  rejected: async (api) => api.vote((await api.intent(magic('risk_high'))).path, 'reject'),
+  updated: (api) => api.intent(amountFor('slow_queue')),
+  rejected: async (api) => api.vote((await api.intent(amountFor('risk_high'))).path, 'reject'),
   denied: (api) => api.intent(plain, { address: sanctioned }),
-  cancelled: async (api) => api.post(`${(await api.intent(magic('risk_high'))).path}/cancel`),
-  failed: (api) => api.intent(magic('submit_rejected')),
+  cancelled: async (api) => api.post(`${(await api.intent(amountFor('risk_high'))).path}/cancel`),
+  failed: (api) => api.intent(amountFor('submit_rejected')),
   expired: async (api) => {
     const policy = await api.post('/v1/policies', {
       name: `trigger-${api.suffix}`,
@@ -75,7 +75,7 @@ const intents: Readonly<Record<string, Recipe>> = {
 
 const rule = { id: 'all', effect: 'allow', when: 'true' };
 
-const judges: Readonly<Record<string, Recipe>> = {
+const controls: Readonly<Record<string, Recipe>> = {
   'policy.created': (api) => api.post('/v1/policies', { name: `trigger-${api.suffix}`, rules: [rule] }),
   'policy.updated': async (api) => {
     await api.post('/v1/policies', { name: `trigger-${api.suffix}`, rules: [rule] });
@@ -86,7 +86,7 @@ const judges: Readonly<Record<string, Recipe>> = {
   'compliance.list.created': (api) => list(api, []),
   'compliance.list.updated': async (api) => {
     await list(api, []);
-    await list(api, [{ name: 'Somebody' }]);
+    await list(api, [{ name: 'A Person' }]);
   },
   'risk.rule.created': (api) => riskRule(api),
   'risk.rule.updated': async (api) => api.call('PATCH', `/v1/risk/rules/${(await riskRule(api)).id}`, { points: 2 }),
@@ -142,7 +142,7 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('transaction_intent', intents),
   ...under('signing.session', signing),
   ...under('dkg.session', dkg),
-  ...Object.entries(judges),
+  ...Object.entries(controls),
   ...under('webhook', webhooks),
 ]);
 

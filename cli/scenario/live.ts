@@ -109,12 +109,12 @@ export async function runOn(api: SandboxApi, scenario: CheckedScenario, flags: s
     checkers: liveCheckers(scenario),
   });
   try {
-    const judged = await new Promise<Verdict>((resolve, reject) => {
+    const evaluated = await new Promise<Verdict>((resolve, reject) => {
       world.onFailure(reject);
       runScenario(scenario, world, resolve);
     });
     const tookMs = world.nowMs();
-    const verdict = await withEvents(world, judged);
+    const verdict = await withEvents(world, evaluated);
     await world.readRecording();
     return { ...describe(scenario, flags), verdict, tookMs, events: world.recording() };
   } finally {

@@ -6,7 +6,7 @@
  */
 import type { ScreeningDecision, ScreeningMatch } from '../../custody/intents/facts.ts';
 import { networkIds } from '../../networks/networks.ts';
-import type { ScreeningSubject } from '../rules/judgement.ts';
+import type { ScreeningSubject } from '../rules/evaluation-record.ts';
 import { addressIndexKey, anyNetwork, type IndexedList, type ListKind } from './list.ts';
 import { nameKey } from './name-key.ts';
 

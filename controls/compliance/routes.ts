@@ -11,7 +11,7 @@ import { intentType } from '../../custody/intents/record.ts';
 import { parseAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';
-import { type JudgementRecord, judgementPut, judgementType, maySee, sibling } from '../rules/judgement.ts';
+import { type EvaluationRecord, evaluationPut, evaluationType, maySee, sibling } from '../rules/evaluation-record.ts';
 import { needWholeTenant } from '../rules/tenant-wide.ts';
 import { listedAddressProblem } from './listed-address.ts';
 import { currentLists, listEntries, listVersion } from './load.ts';
@@ -57,7 +57,7 @@ const screen = route({
     const outcome = screenSubject({ address, network, name }, await currentLists(context));
     const id = context.newId('scr');
     const screening: ScreeningResult = { id, reportId: sibling(id, 'rep'), ...outcome };
-    const record: JudgementRecord = {
+    const record: EvaluationRecord = {
       id,
       version: 1,
       txId: id,
@@ -72,7 +72,7 @@ const screen = route({
       createdAtMs: context.nowMs,
     };
     const events = [screeningEvent(context, record, undefined)];
-    return { status: 200, body: screeningView(record), change: { puts: [judgementPut(record)], events } };
+    return { status: 200, body: screeningView(record), change: { puts: [evaluationPut(record)], events } };
   },
 });
 
@@ -125,7 +125,7 @@ const getReport = route({
   handle: async ({ tenant, store, principal }, { params: { id } }) => {
     if (!id.startsWith('rep_')) throw noSuch('report');
     const ids = [sibling(id, 'dec'), sibling(id, 'scr'), sibling(id, 'rsk')];
-    const found = await store.readMany(tenant, judgementType, ids);
+    const found = await store.readMany(tenant, evaluationType, ids);
     const record = found.find((candidate) => candidate?.screening.reportId === id);
     if (record === undefined || !maySee(principal, record)) throw noSuch('report');
     return { status: 200, body: reportView(record) };

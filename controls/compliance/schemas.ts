@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { Closed, DecimalText, Id, Lines, Nullable, OneOf, Timestamp, WholeNumberText } from '../../api/schema-kit.ts';
 import { networkIds } from '../../networks/networks.ts';
-import { JudgeName } from '../rules/judge-name.ts';
+import { ControlName } from '../rules/control-name.ts';
 import { listKinds } from './list.ts';
 
 const Network = OneOf(networkIds, { description: 'CAIP-2 id of the network' });
@@ -98,7 +98,7 @@ export const ListedEntryBody = Closed(
 export const entriesMax = 10_000;
 
 export const ListBody = Closed({
-  name: JudgeName,
+  name: ControlName,
   kind: OneOf(listKinds, { description: 'an existing list keeps its kind' }),
   entries: Type.Array(ListedEntryBody, { maxItems: entriesMax }),
   append: Type.Optional(

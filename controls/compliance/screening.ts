@@ -1,32 +1,32 @@
 /** Screening an intent's destination: the first of the three judges. */
 import { eventOf } from '../../api/event.ts';
 import type { RequestContext } from '../../api/route.ts';
-import type { Judged } from '../../custody/intents/deciders.ts';
+import type { EvaluatorResult } from '../../custody/intents/evaluators.ts';
 import type { ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
 import type { NewEvent } from '../../store/contract.ts';
-import { destinationOf, type JudgementRecord, judgementOf, sibling } from '../rules/judgement.ts';
+import { destinationOf, type EvaluationRecord, evaluationOf, sibling } from '../rules/evaluation-record.ts';
 import { currentLists } from './load.ts';
 import { screenSubject } from './match.ts';
 import { screeningView } from './view.ts';
 
 /**
- * The report is part of the intent's judgement, which the policy's decision writes. What is not clear is an event, too; a
+ * The report is part of the intent's evaluation, which the policy's decision writes. What is not clear is an event, too; a
  * clear screening shows in the intent's own events.
  */
 export async function screenTransaction(
   context: RequestContext,
   facts: TransactionFacts,
-): Promise<Judged<ScreeningResult>> {
+): Promise<EvaluatorResult<ScreeningResult>> {
   const outcome = screenSubject(destinationOf(facts), await currentLists(context));
   const result: ScreeningResult = { id: sibling(facts.id, 'scr'), reportId: sibling(facts.id, 'rep'), ...outcome };
   if (outcome.decision === 'clear') return { result, change: {} };
-  const record = judgementOf(context, result.id, facts, result, null, null);
+  const record = evaluationOf(context, result.id, facts, result, null, null);
   return { result, change: { events: [screeningEvent(context, record, facts)] } };
 }
 
 export function screeningEvent(
   context: RequestContext,
-  record: JudgementRecord,
+  record: EvaluationRecord,
   about: Pick<TransactionFacts, 'connectionId' | 'provider'> | undefined,
 ): NewEvent {
   return eventOf(context, {

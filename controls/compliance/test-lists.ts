@@ -1,6 +1,6 @@
 /**
  * The lists that every sandbox tenant starts with: valid addresses without known keys, one per network and list.
- * A tenant that makes a list of the same name replaces it. docs/wallet-api.md shows them among the magic values.
+ * A tenant that makes a list of the same name replaces it. docs/wallet-api.md shows them among the test triggers.
  *
  * They are version 1 of these lists, and reports name it: their entries must not change.
  */

@@ -1,11 +1,11 @@
 /** Screenings, reports and lists as the API shows them. */
 import type { ScreeningMatch } from '../../custody/intents/facts.ts';
 import type { ListEntry } from '../rules/catalog.ts';
-import type { JudgementRecord } from '../rules/judgement.ts';
+import type { EvaluationRecord } from '../rules/evaluation-record.ts';
 import type { ListVersionRecord } from './list.ts';
 
 /** Answer of a screening. */
-export function screeningView({ screening, createdAtMs }: JudgementRecord): object {
+export function screeningView({ screening, createdAtMs }: EvaluationRecord): object {
   return {
     id: screening.id,
     decision: screening.decision,
@@ -18,7 +18,7 @@ export function screeningView({ screening, createdAtMs }: JudgementRecord): obje
 }
 
 /** The report: what was screened, against what, and what came of it. */
-export function reportView(record: JudgementRecord): object {
+export function reportView(record: EvaluationRecord): object {
   const { screening, subject, details, transaction, txId, createdAtMs } = record;
   const isIntent = txId.startsWith('txi_');
   return {

@@ -13,7 +13,7 @@
  */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
-import type { Judged } from '../../custody/intents/deciders.ts';
+import type { EvaluatorResult } from '../../custody/intents/evaluators.ts';
 import type {
   DryRunDecision,
   PolicyDecision,
@@ -24,7 +24,7 @@ import type {
 import { ruleInputOf } from '../risk/assess.ts';
 import { decisiveHabits } from '../risk/habits.ts';
 import { catalogGuard } from '../rules/catalog.ts';
-import { judgementOf, judgementPut, sibling } from '../rules/judgement.ts';
+import { evaluationOf, evaluationPut, sibling } from '../rules/evaluation-record.ts';
 import { mergeReads, type StateReads } from '../rules/reads.ts';
 import { stateGuards } from '../rules/state-guards.ts';
 import { strictestOf, withVoters } from './combine.ts';
@@ -33,7 +33,7 @@ import { type CompiledPolicy, evaluatePolicy } from './evaluate.ts';
 import { findPolicy, loadPolicy } from './load.ts';
 
 /**
- * The decision and its judgement: one record, which also is the screening's report and the score's. `policyNames`: of the
+ * The decision and its evaluation: one record, which also is the screening's report and the score's. `policyNames`: of the
  * wallet and of the intent, as far as they name one; `default` decides with them. Throws ServiceError for an unknown name.
  */
 export async function decideTransaction(
@@ -42,7 +42,7 @@ export async function decideTransaction(
   screening: ScreeningResult,
   risk: RiskResult,
   policyNames: readonly string[],
-): Promise<Judged<PolicyDecision>> {
+): Promise<EvaluatorResult<PolicyDecision>> {
   const id = sibling(facts.id, 'dec');
   const names = [...new Set([...policyNames, defaultPolicyName])];
   const policies = await Promise.all(names.map((name) => policyInForce(context, name)));
@@ -53,9 +53,9 @@ export async function decideTransaction(
   );
   const together = withHuman(facts, strictestOf(decisions));
   const result = withVoters(facts, dryRun === undefined ? together : { ...together, dryRun });
-  const judgement = judgementPut(judgementOf(context, id, facts, screening, risk, result));
+  const evaluation = evaluationPut(evaluationOf(context, id, facts, screening, risk, result));
   const guards = [...stateGuards(facts, readsOf(enforced, facts, risk)), await catalogGuard(context)];
-  return { result, change: { puts: [judgement], guards } };
+  return { result, change: { puts: [evaluation], guards } };
 }
 
 interface PolicyInForce {

@@ -10,7 +10,7 @@ import type { ReceiptSigner } from '../receipts/signer.ts';
 import { assessTransaction } from '../risk/assess.ts';
 import { factsOfRequest } from '../risk/transaction.ts';
 import { catalogOf, newestFirst, type PolicyEntry, pageOfEntries } from '../rules/catalog.ts';
-import { decisionsIndex, judgementOf, judgementPut, judgementType, maySee } from '../rules/judgement.ts';
+import { decisionsIndex, evaluationOf, evaluationPut, evaluationType, maySee } from '../rules/evaluation-record.ts';
 import { needWholeTenant } from '../rules/tenant-wide.ts';
 import { decisionOf } from './decide.ts';
 import { loadPolicy, policyEntries, policyVersion } from './load.ts';
@@ -115,13 +115,13 @@ function evaluateRoute(signer: ReceiptSigner): Route {
       const { result: risk } = await assessTransaction(context, facts, screening);
       const policy = await loadPolicy(context, entry.id, entry.version);
       const decision = decisionOf(id, policy, facts, screening, risk);
-      const record = judgementOf(context, id, facts, screening, risk, decision);
+      const record = evaluationOf(context, id, facts, screening, risk, decision);
       const receipt = signer.sign(receiptClaims(context.tenant, 'evaluation', facts, decision, risk));
       if (!isDecided(record)) throw new Error('a decision was recorded without itself');
       return {
         status: 200,
         body: { ...decisionView(record), policy_receipt: receipt },
-        change: { puts: [judgementPut(record)] },
+        change: { puts: [evaluationPut(record)] },
       };
     },
   });
@@ -144,7 +144,7 @@ const listDecisions = route({
     const { store, tenant, principal } = context;
     const entry = await policyOf(context, id);
     const request = readPage(context, `policies/${entry.id}/decisions`, query);
-    const page = await store.list(tenant, judgementType, {
+    const page = await store.list(tenant, evaluationType, {
       indices: [decisionsIndex(entry.id)],
       order: 'newest',
       ...request.query,

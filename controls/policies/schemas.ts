@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { Closed, Id, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
 import { Expression, Warning } from '../risk/schemas.ts';
 import { subjectOfEvaluation } from '../risk/transaction.ts';
-import { JudgeName } from '../rules/judge-name.ts';
+import { ControlName } from '../rules/control-name.ts';
 import { approvalTimeoutDefaultS } from './default-policy.ts';
 import { policyEffects, policyModes } from './record.ts';
 
@@ -46,7 +46,7 @@ const Approvals = Closed({
 
 export const PolicyBody = Closed(
   {
-    name: JudgeName,
+    name: ControlName,
     rules: Type.Array(
       Closed({
         id: RuleId,

@@ -1,7 +1,7 @@
 /** Policies and decisions as the API shows them. */
 import type { PolicyDecision, PolicyTraceLine, RiskResult } from '../../custody/intents/facts.ts';
 import type { PolicyEntry } from '../rules/catalog.ts';
-import type { JudgementRecord } from '../rules/judgement.ts';
+import type { EvaluationRecord } from '../rules/evaluation-record.ts';
 import type { ApprovalTerms, PolicyVersionRecord } from './record.ts';
 
 /** One version; `updated_at` is when it was made. */
@@ -33,10 +33,10 @@ function approvalsView({ quorum, approvers, timeoutS }: ApprovalTerms): object {
   return { quorum, approvers, timeout_s: timeoutS };
 }
 
-/** A judgement that went as far as a decision. */
-export type DecidedRecord = JudgementRecord & { readonly decision: PolicyDecision; readonly risk: RiskResult };
+/** An evaluation that went as far as a decision. */
+export type DecidedRecord = EvaluationRecord & { readonly decision: PolicyDecision; readonly risk: RiskResult };
 
-export function isDecided(record: JudgementRecord | undefined): record is DecidedRecord {
+export function isDecided(record: EvaluationRecord | undefined): record is DecidedRecord {
   return record !== undefined && record.decision !== null && record.risk !== null;
 }
 

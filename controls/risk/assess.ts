@@ -1,9 +1,9 @@
 /** Scoring a transaction: the second of the three judges. */
 
 import type { RequestContext } from '../../api/route.ts';
-import type { Judged } from '../../custody/intents/deciders.ts';
+import type { EvaluatorResult } from '../../custody/intents/evaluators.ts';
 import type { RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
-import { magicOutcome } from '../../providers/port/magic.ts';
+import { testOutcome } from '../../providers/port/test-triggers.ts';
 import { makeRuleInput, type RuleInput } from '../rules/language.ts';
 import { mergeReads } from '../rules/reads.ts';
 import { stateGuards } from '../rules/state-guards.ts';
@@ -11,17 +11,17 @@ import { currentRiskRules } from './load.ts';
 import { scoreOf } from './score.ts';
 
 /**
- * The score is part of the intent's judgement, which the policy's decision writes. The change holds only what the
+ * The score is part of the intent's evaluation, which the policy's decision writes. The change holds only what the
  * tenant's rules have read of the state; what the built-in factors read matters to some policies alone (habits.ts).
  */
 export async function assessTransaction(
   context: RequestContext,
   facts: TransactionFacts,
   screening: ScreeningResult,
-): Promise<Judged<RiskResult>> {
+): Promise<EvaluatorResult<RiskResult>> {
   const { rules, version } = await currentRiskRules(context);
-  const magic = magicOutcome(context.principal.environment, facts.amount);
-  const input = { facts, screening, magic };
+  const trigger = testOutcome(context.principal.environment, facts.amount);
+  const input = { facts, screening, trigger };
   const result = scoreOf(input, ruleInputOf(facts, screening, undefined), rules, version);
   const counting = rules.filter(({ record }) => record.mode === 'enforce');
   const reads = mergeReads(...counting.map(({ rule }) => rule.reads));

@@ -2,17 +2,17 @@
  * The factors that every risk score is made of, before a tenant's own rules. docs/wallet-api.md shows this table.
  *
  * What a wallet does by itself (its balance, its habits) adds up to less than 70, the score from which the default policy
- * asks for an approval: that takes a compliance match, a magic amount or a rule of the tenant's own.
+ * asks for an approval: that takes a compliance match, a test amount or a rule of the tenant's own.
  */
 import type { RiskFactor, ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
-import type { MagicOutcome } from '../../providers/port/magic.ts';
+import type { TestOutcome } from '../../providers/port/test-triggers.ts';
 import type { StateField } from '../rules/reads.ts';
 
 export interface FactorInput {
   readonly facts: TransactionFacts;
   readonly screening: ScreeningResult;
   /** Of the amount, in a sandbox. */
-  readonly magic: MagicOutcome | undefined;
+  readonly trigger: TestOutcome | undefined;
 }
 
 export interface BuiltInFactor {
@@ -102,14 +102,14 @@ export const builtInFactors: readonly BuiltInFactor[] = [
   {
     code: 'magic_risk_high',
     points: 75,
-    when: 'a sandbox’s magic amount asks for it',
-    find: ({ magic }) => countIf(magic === 'risk_high', 'magic amount'),
+    when: 'a sandbox’s test amount asks for it',
+    find: ({ trigger }) => countIf(trigger === 'risk_high', 'test amount'),
   },
   {
     code: 'magic_risk_critical',
     points: 100,
-    when: 'a sandbox’s magic amount asks for it',
-    find: ({ magic }) => countIf(magic === 'risk_critical', 'magic amount'),
+    when: 'a sandbox’s test amount asks for it',
+    find: ({ trigger }) => countIf(trigger === 'risk_critical', 'test amount'),
   },
 ];
 

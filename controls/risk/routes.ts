@@ -8,14 +8,14 @@ import type { RiskResult } from '../../custody/intents/facts.ts';
 import { screenTransaction } from '../compliance/screening.ts';
 import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';
 import {
-  type JudgementRecord,
-  judgementOf,
-  judgementPut,
-  judgementType,
+  type EvaluationRecord,
+  evaluationOf,
+  evaluationPut,
+  evaluationType,
   maySee,
   scoresIndex,
   sibling,
-} from '../rules/judgement.ts';
+} from '../rules/evaluation-record.ts';
 import { needWholeTenant } from '../rules/tenant-wide.ts';
 import { assessTransaction } from './assess.ts';
 import { riskRulesOf } from './load.ts';
@@ -49,8 +49,8 @@ const evaluate = route({
     // The screening is this evaluation's own: the intent's report stays what it was.
     const { result: screening } = await screenTransaction(context, { ...facts, id });
     const { result: risk } = await assessTransaction(context, facts, screening);
-    const record = judgementOf(context, id, facts, screening, risk, null);
-    return { status: 200, body: riskView(risk, facts.nowMs), change: { puts: [judgementPut(record)] } };
+    const record = evaluationOf(context, id, facts, screening, risk, null);
+    return { status: 200, body: riskView(risk, facts.nowMs), change: { puts: [evaluationPut(record)] } };
   },
 });
 
@@ -72,7 +72,7 @@ const getScore = route({
   },
 });
 
-type ScoredRecord = JudgementRecord & { readonly risk: RiskResult };
+type ScoredRecord = EvaluationRecord & { readonly risk: RiskResult };
 
 /** An intent is scored when it is made, and again at each request. */
 async function newestScore(context: RequestContext, txId: string): Promise<ScoredRecord | undefined> {
@@ -80,9 +80,9 @@ async function newestScore(context: RequestContext, txId: string): Promise<Score
   const isIntent = txId.startsWith('txi_');
   if (!isIntent && !txId.startsWith('rsk_')) return undefined;
   const [own, later] = await Promise.all([
-    store.read(tenant, judgementType, isIntent ? sibling(txId, 'dec') : txId),
+    store.read(tenant, evaluationType, isIntent ? sibling(txId, 'dec') : txId),
     isIntent
-      ? store.list(tenant, judgementType, { indices: [scoresIndex(txId)], order: 'newest', limit: 1 })
+      ? store.list(tenant, evaluationType, { indices: [scoresIndex(txId)], order: 'newest', limit: 1 })
       : undefined,
   ]);
   return [later?.items[0], own].find(

@@ -1,7 +1,7 @@
 /** What the risk routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
 import { Closed, Id, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
-import { JudgeName } from '../rules/judge-name.ts';
+import { ControlName } from '../rules/control-name.ts';
 import { ruleLimits } from '../rules/language.ts';
 import { riskActions, riskRuleModes } from './rule-record.ts';
 import { subjectOfEvaluation } from './transaction.ts';
@@ -46,7 +46,7 @@ const Priority = Type.Integer({
 
 export const RiskRuleBody = Closed(
   {
-    name: JudgeName,
+    name: ControlName,
     when: Expression,
     points: Points,
     action: Type.Optional(OneOf(riskActions, { description: 'replaces what the score says; default: none' })),

@@ -25,7 +25,7 @@ import { answer } from '../session/answers.ts';
 import { advance } from '../session/record.ts';
 import { isOpen } from '../session/transitions.ts';
 import { nodeList } from '../session/wording.ts';
-import { concludeDkg, discardAttempt } from './closing.ts';
+import { discardAttempt, finalizeDkg } from './finalize.ts';
 import { nodesAfter } from './replacing.ts';
 import { type DkgTurn, isPlayed, nodeIds, pair, sortedPairs, suppliedOpening, termsOf } from './state.ts';
 
@@ -70,12 +70,12 @@ export function isOwnResult(turn: DkgTurn, nodeId: number, finished: DkgFinished
  * The one to blame for a real dealer's share that a recipient refuses; undefined: nothing is provable. Openings were
  * checked when they came, so a recipient that finds fault with one is wrong.
  */
-export function judgeVerdict(turn: DkgTurn, recipient: number, verdict: DkgVerdict): number | undefined {
+export function evaluateVerdict(turn: DkgTurn, recipient: number, verdict: DkgVerdict): number | undefined {
   const { record, work } = turn.state;
   const { dealer } = verdict;
   const dealerOpening = work.openings.get(dealer);
   const recipientOpening = work.openings.get(recipient);
-  // What a recipient was never shown, or was shown by an actor before this one, cannot be judged here.
+  // What a recipient was never shown, or was shown by an actor before this one, cannot be evaluated here.
   const unshown = work.sawAll && !work.offered.has(dealer) ? recipient : undefined;
   if (!dealerOpening || !recipientOpening) return unshown;
   const terms = termsOf(record, turn.config);
@@ -92,8 +92,8 @@ export function judgeVerdict(turn: DkgTurn, recipient: number, verdict: DkgVerdi
     case 'SHARE_INVALID': {
       if (!sealed) return unshown;
       const { revealedSealingKey } = verdict;
-      const judged = { terms, dealerOpening, recipientOpening, sealed, revealedSealingKey, dealerIdentityKey };
-      return evaluateComplaint(judged);
+      const evaluated = { terms, dealerOpening, recipientOpening, sealed, revealedSealingKey, dealerIdentityKey };
+      return evaluateComplaint(evaluated);
     }
     default:
       // COMMITMENT_MISMATCH: it was shown one opening of this dealer only.
@@ -146,7 +146,7 @@ export function failAttempt(
   if (record.ceremony.mayBeFinal) {
     const failed = failedWith(why);
     const kept = { verified: sortedPairs(work.verified), culprits, stalledBy: stalled };
-    concludeDkg(turn, advance(record, failed, turn.context, kept), { culprits });
+    finalizeDkg(turn, advance(record, failed, turn.context, kept), { culprits });
     return;
   }
   const { attempt } = record.ceremony;
@@ -162,7 +162,7 @@ export function failAttempt(
     stalledBy: stalled,
     ...next,
   };
-  concludeDkg(turn, advance(record, failed, turn.context, changes), { culprits });
+  finalizeDkg(turn, advance(record, failed, turn.context, changes), { culprits });
   discardAttempt(turn, record);
 }
 

@@ -19,9 +19,9 @@ import { resumeFault } from '../session/resume.ts';
 import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
-import { expireDkg } from './closing.ts';
+import { expireDkg } from './finalize.ts';
 import { duplicate } from './initiation.ts';
-import { pumpDkg } from './round.ts';
+import { advanceDkg } from './round.ts';
 import {
   type DkgSession,
   type DkgTurn,
@@ -49,7 +49,7 @@ export function takeDkgCalls(turn: DkgTurn): void {
       turn.effects.push(duplicate(call, turn.state.record, turn.context, turn.config));
     }
   }
-  pumpDkg(turn);
+  advanceDkg(turn);
 }
 
 function mustWait(turn: DkgTurn, call: ClientCall): boolean {

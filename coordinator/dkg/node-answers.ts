@@ -17,9 +17,9 @@ import { receivedBody } from '../messages.ts';
 import { answer } from '../session/answers.ts';
 import { isOpen } from '../session/transitions.ts';
 import { reply } from '../session/turn.ts';
-import { failAttempt, identityOf, isOwnResult, judgeVerdict, openingFault, sameOpening } from './blame.ts';
+import { evaluateVerdict, failAttempt, identityOf, isOwnResult, openingFault, sameOpening } from './blame.ts';
 import { takeDkgCalls } from './calls.ts';
-import { expireDkg } from './closing.ts';
+import { expireDkg } from './finalize.ts';
 import { takeAsked } from './requests.ts';
 import { takeOffer } from './round.ts';
 import { type Asked, type DkgTurn, type DkgWork, isPlayed, type Job, nodeIds, pair, termsOf } from './state.ts';
@@ -143,7 +143,7 @@ function verified(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerif
         reply(turn, job.call, answer(code, `encrypted_share: ${quotedText(verdict.message)}`));
       }
     } else if (!verdict.verified && !isPlayed(record, verdict.dealer) && nodeIds(record).includes(verdict.dealer)) {
-      const culprit = judgeVerdict(turn, recipient, verdict);
+      const culprit = evaluateVerdict(turn, recipient, verdict);
       const text = `node ${recipient} on ${quotedText(verdict.message)}`;
       if (culprit !== undefined) failAttempt(turn, [culprit], text);
       else failAttempt(turn, [], text, [recipient, verdict.dealer]);

@@ -11,7 +11,7 @@
  */
 import { progress } from '../session/record.ts';
 import { commit } from '../session/turn.ts';
-import { discardAttempt } from './closing.ts';
+import { discardAttempt } from './finalize.ts';
 import { type DkgSession, type DkgTurn, type Job, noDkgWork, nodeIds } from './state.ts';
 
 /** Repetitions after which a node that owes an answer counts as silent: it had a whole timeout for it. */

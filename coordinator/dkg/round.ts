@@ -16,7 +16,7 @@ import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import { failAttempt, falseResults } from './blame.ts';
-import { concludeDkg, expireDkg } from './closing.ts';
+import { expireDkg, finalizeDkg } from './finalize.ts';
 import { isComplete, keepSupplied, ownShare, pairsText } from './own-shares.ts';
 import { ask } from './requests.ts';
 import {
@@ -31,7 +31,7 @@ import {
 } from './state.ts';
 
 /** Does whatever can be done now for the calls in hand. */
-export function pumpDkg(turn: DkgTurn): void {
+export function advanceDkg(turn: DkgTurn): void {
   const { record, work } = turn.state;
   if (turn.persisted || !isOpen(record.state)) return;
   if (work.jobs.length === 0) {
@@ -54,7 +54,7 @@ export function pumpDkg(turn: DkgTurn): void {
   const done = work.jobs.filter((job) => isDone(job, work));
   if (done.length > 0) {
     settleJobs(turn, done);
-    if (!turn.persisted) pumpDkg(turn);
+    if (!turn.persisted) advanceDkg(turn);
     return;
   }
   for (const job of work.jobs) advanceJob(turn, job);
@@ -198,7 +198,7 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
     exposed: false,
     createdMs: turn.context.nowMs,
   };
-  concludeDkg(turn, next, { key });
+  finalizeDkg(turn, next, { key });
 }
 
 /** Answers calls whose pairs have all verified, and keeps what they were told. */

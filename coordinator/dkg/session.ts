@@ -25,11 +25,11 @@ import { unavailableEffect } from '../session/replies.ts';
 import { isOpen } from '../session/transitions.ts';
 import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
 import { takeDkgCalls } from './calls.ts';
-import { expireDkg, giveUpDkg } from './closing.ts';
+import { abandonDkg, expireDkg } from './finalize.ts';
 import { continueOpeningDkg, initiateDkg } from './initiation.ts';
 import { takeNodeMessage } from './node-answers.ts';
 import { noteSilence, replaceMissing } from './replacing.ts';
-import { pumpDkg } from './round.ts';
+import { advanceDkg } from './round.ts';
 import {
   beginDkgTurn,
   type DkgSession,
@@ -157,7 +157,7 @@ function localMessage(turn: DkgTurn, message: LocalMessage): void {
       for (const flight of [...work.flights]) {
         if (!work.ready.has(Number(flight.split('/')[0]))) work.flights.delete(flight);
       }
-      pumpDkg(turn);
+      advanceDkg(turn);
       return;
     default:
       return;
@@ -203,10 +203,10 @@ function timer(turn: DkgTurn, name: string): void {
       work.flights.clear();
       turn.effects.push({ kind: 'startTimer', name: 'repeat', afterMs: turn.config.partialTimeoutMs });
       replaceMissing(turn);
-      pumpDkg(turn);
+      advanceDkg(turn);
       return;
     case 'nodes':
-      giveUpDkg(turn);
+      abandonDkg(turn);
       return;
     case 'idle': {
       // Shares that a client gave are nowhere else: the session stays in memory with them for its lifetime.

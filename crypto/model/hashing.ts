@@ -71,22 +71,22 @@ function scatter(input: Uint8Array, size: number, length: number): Uint8Array {
 }
 
 /** Where keys and inputs are put together. Grows to the longest ever seen. */
-let desk = new Uint8Array(1024);
+let scratch = new Uint8Array(1024);
 
-/** Writes the parts from the desk's beginning on, each but the last with its length in front; returns how many bytes. */
+/** Writes the parts from the start of the scratch buffer, each but the last with its length in front; returns how many bytes. */
 function keyed(parts: readonly Uint8Array[]): number {
   let needed = 0;
   for (const part of parts) needed += 2 + part.length;
-  if (needed > desk.length) desk = new Uint8Array(2 * needed);
+  if (needed > scratch.length) scratch = new Uint8Array(2 * needed);
   let at = 0;
   for (let index = 0; index < parts.length; index += 1) {
     const part = parts[index]!;
     if (index < parts.length - 1) {
-      desk[at] = part.length;
-      desk[at + 1] = part.length >> 8;
+      scratch[at] = part.length;
+      scratch[at + 1] = part.length >> 8;
       at += 2;
     }
-    desk.set(part, at);
+    scratch.set(part, at);
     at += part.length;
   }
   return at;
@@ -97,14 +97,14 @@ export const modelHashes: HashFunctions = {
   sha512: (input, length) => scatter(input, length, 64),
   hmacSha512(key, input) {
     const size = keyed([key, input]);
-    return scatter(desk, size, 64);
+    return scatter(scratch, size, 64);
   },
   mac(key, input) {
     const size = keyed([key, input]);
-    return scatter(desk, size, 16);
+    return scatter(scratch, size, 16);
   },
   hkdfSha256(inputKey, salt, info, length) {
     const size = keyed([inputKey, salt, info]);
-    return scatter(desk, size, length);
+    return scatter(scratch, size, length);
   },
 };

@@ -41,7 +41,7 @@ export function openIntentsOfConnectionIndex(connectionId: string): string {
 
 /**
  * The connection as its wallets are made with it. A connection of a sandbox may say `production`, which is recorded and
- * shown; its wallets are a sandbox's all the same, with test money and magic amounts.
+ * shown; its wallets are a sandbox's all the same, with test money and test amounts.
  */
 export function asServedBy(installation: ClusterEnvironment, connection: ConnectionRecord): ConnectionRecord {
   return installation === 'sandbox' ? { ...connection, environment: 'sandbox' } : connection;

@@ -10,7 +10,7 @@ import type { Answer, RequestContext } from '../../api/route.ts';
 import { merge } from '../../store/changes.ts';
 import type { IntentKick } from './dependencies.ts';
 import { changeOf } from './effects.ts';
-import { walletNotActive } from './judgement.ts';
+import { walletNotActive } from './evaluation.ts';
 import { findIntent, findWallet } from './lookup.ts';
 import { cancelIntent, hasVoted, lastOf, voteOn } from './machine.ts';
 import type { IntentRecord, Vote } from './record.ts';

@@ -5,8 +5,8 @@ import { merge } from '../../store/changes.ts';
 import type { CommitRefusal } from '../../store/contract.ts';
 import type { IntentDependencies, IntentKick } from './dependencies.ts';
 import { changeOf } from './effects.ts';
+import { evaluateTransfer, type TransferEvaluation, type TransferRequest } from './evaluation.ts';
 import type { DryRunDecision } from './facts.ts';
-import { type Judgement, judge, type TransferRequest } from './judgement.ts';
 import { type FoundWallet, findWallet } from './lookup.ts';
 import { type IntentDraft, lastOf, openIntent, type Verdict } from './machine.ts';
 import { intentView, unitsText } from './view.ts';
@@ -19,13 +19,13 @@ export async function createIntent(
   request: TransferRequest,
 ): Promise<Answer> {
   const found = await findWallet(context, walletId);
-  const judgement = await judge(deps, context, found, request);
+  const evaluation = await evaluateTransfer(deps, context, found, request);
   const { wallet } = found;
-  const { connection, decision } = judgement;
-  const draft = draftOf(deps, context, found, judgement);
-  const move = openIntent(draft, verdictOf(judgement), context.nowMs);
+  const { connection, decision } = evaluation;
+  const draft = draftOf(deps, context, found, evaluation);
+  const move = openIntent(draft, verdictOf(evaluation), context.nowMs);
   const intent = lastOf(move);
-  const change = merge(judgement.change, changeOf(context, move), {
+  const change = merge(evaluation.change, changeOf(context, move), {
     guards: [
       // Its policy and its approval mode were read, and it was active: a wallet that changed is judged anew.
       { kind: 'version', id: wallet.id, version: wallet.version },
@@ -48,8 +48,8 @@ export async function showDecisions(
   walletId: string,
   request: TransferRequest,
 ): Promise<Answer> {
-  const judgement = await judge(deps, context, await findWallet(context, walletId), request);
-  const { facts, quote, screening, risk, decision } = judgement;
+  const evaluation = await evaluateTransfer(deps, context, await findWallet(context, walletId), request);
+  const { facts, quote, screening, risk, decision } = evaluation;
   const { fee } = quote;
   const { dryRun } = decision;
   return {
@@ -59,7 +59,7 @@ export async function showDecisions(
       decision: decision.decision,
       status: { allow: 'approved', require_approval: 'pending_approval', deny: 'denied' }[decision.decision],
       reason: decision.reason,
-      sufficient_funds: judgement.sufficientFunds,
+      sufficient_funds: evaluation.sufficientFunds,
       asset: facts.asset,
       amount: facts.amount,
       fee: { asset: fee.asset, reserved: unitsText(fee.asset, fee.units) },
@@ -101,7 +101,7 @@ function draftOf(
   deps: IntentDependencies,
   context: RequestContext,
   { wallet }: FoundWallet,
-  { facts, quote, screening, risk, decision }: Judgement,
+  { facts, quote, screening, risk, decision }: TransferEvaluation,
 ): IntentDraft {
   return {
     id: facts.id,
@@ -117,7 +117,7 @@ function draftOf(
     feeReserve: { asset: quote.fee.asset, units: quote.fee.units.toString() },
     policy: decision.policy,
     decisionId: decision.id,
-    policyReceipt: deps.deciders.receipt(context, facts, decision, risk),
+    policyReceipt: deps.evaluators.receipt(context, facts, decision, risk),
     riskScore: risk.score,
     screeningId: screening.id,
     initiator: facts.initiator,
@@ -126,7 +126,7 @@ function draftOf(
   };
 }
 
-function verdictOf({ decision, screening }: Judgement): Verdict {
+function verdictOf({ decision, screening }: TransferEvaluation): Verdict {
   if (decision.decision === 'allow') return { kind: 'approved' };
   if (decision.decision === 'deny') {
     return { kind: 'denied', subStatus: screening.decision === 'blocked' ? 'SCREENING_BLOCKED' : 'POLICY_DENIED' };

@@ -7,13 +7,13 @@ import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CallMeta, FilledGap, ProviderAdapter } from '../../providers/port/port.ts';
 import type { AddressBook, TenantStore } from '../../store/contract.ts';
 import type { WalletRecord } from '../wallets/record.ts';
-import type { Deciders } from './deciders.ts';
+import type { Evaluators } from './evaluators.ts';
 import type { IntentRecord } from './record.ts';
 
 export interface IntentDependencies {
   readonly store: TenantStore;
   readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
-  readonly deciders: Deciders;
+  readonly evaluators: Evaluators;
   readonly addressBook: Pick<AddressBook, 'ownerOf'>;
   /**
    * Uses up a number of a wallet's account with an empty transaction, and answers with it and its fee. May be repeated.

@@ -14,7 +14,7 @@ export interface TryVerdict {
 }
 
 /** @param chance uniform in [0, 1). `nowMs`: after the try. */
-export function judgeTry(
+export function evaluateTry(
   before: DeliveryRecord,
   outcome: SendOutcome,
   nowMs: number,

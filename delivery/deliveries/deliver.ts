@@ -16,7 +16,7 @@ import type { Connections } from '../egress/connections.ts';
 import { type SendOutcome, sendTo } from '../egress/send.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../webhooks/record.ts';
 import { webhookView } from '../webhooks/view.ts';
-import { judgeTry, signingSecrets, suspends } from './attempt.ts';
+import { evaluateTry, signingSecrets, suspends } from './attempt.ts';
 import type { EventBodies } from './bodies.ts';
 import type { HookStore } from './hook-store.ts';
 import type { WebhookJob } from './queue.ts';
@@ -83,7 +83,7 @@ export class Deliverer {
       return idle;
     }
     const body = await this.#deps.bodies.find(tenant, delivery.eventId, delivery.sequence);
-    if (body === undefined) return this.#giveUp(tenant, delivery);
+    if (body === undefined) return this.#abandon(tenant, delivery);
     const outcome = await this.#send(tenant, webhook, delivery, body);
     return this.#record(tenant, webhook, delivery, outcome);
   }
@@ -113,7 +113,7 @@ export class Deliverer {
     let before: DeliveryRecord | undefined = read;
     while (before !== undefined && before.status !== 'delivered' && before.status !== 'failed') {
       const standing: DeliveryRecord = before;
-      const { after, retryAtMs, endpoint, gone } = judgeTry(standing, outcome, nowMs, chance, scheduleMs);
+      const { after, retryAtMs, endpoint, gone } = evaluateTry(standing, outcome, nowMs, chance, scheduleMs);
       const place = retryAtMs === undefined ? undefined : { kind: 'retry' as const, atMs: retryAtMs };
       const moved = await this.#patiently(() =>
         hooks.move(tenant, { before: standing, after, place, endpoint }, nowMs),
@@ -136,11 +136,11 @@ export class Deliverer {
   }
 
   /** The event is no longer kept: nothing can be sent. That is not its receiver's fault. */
-  async #giveUp(tenant: string, before: DeliveryRecord): Promise<Delivered> {
+  async #abandon(tenant: string, before: DeliveryRecord): Promise<Delivered> {
     const { hooks, clock } = this.#deps;
     const nowMs = clock.nowMs();
     const outcome = { kind: 'failed', code: 'event_not_kept', message: '', tookMs: 0 } as const;
-    const { after } = judgeTry(before, outcome, nowMs, 0, []);
+    const { after } = evaluateTry(before, outcome, nowMs, 0, []);
     const moved = await hooks.move(tenant, { before, after, place: undefined, endpoint: undefined }, nowMs);
     return { behind: moved?.behind === true, retryAtMs: undefined };
   }

@@ -1,8 +1,8 @@
 /** Pages of a webhook's delivery log. The type of an event has no index: it is looked for in portions. */
 import type { CreatedRange } from '../../api/pages.ts';
 import type { Page, TenantStore } from '../../store/contract.ts';
-import { matchesType } from './desk.ts';
 import { type DeliveryRecord, type DeliveryStatus, deliveryIndex, deliveryType } from './record.ts';
+import { matchesType } from './webhook-service.ts';
 
 export interface DeliveryQuery extends CreatedRange {
   readonly webhookId: string;

@@ -12,13 +12,13 @@ import { isEventFilter } from '../events/types.ts';
 import { findWebhook } from '../webhooks/find.ts';
 import type { WebhookRecord } from '../webhooks/record.ts';
 import { EventList } from '../webhooks/view.ts';
-import { pingEvent, type WebhookDesk } from './desk.ts';
 import { listDeliveries } from './listing.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryStatuses, deliveryType } from './record.ts';
 import { Delivery, deliveryView } from './view.ts';
+import { pingEvent, type WebhookService } from './webhook-service.ts';
 
 export interface DeliveryDeps {
-  readonly desk: Pick<WebhookDesk, 'redeliver' | 'redeliverRange'>;
+  readonly webhookService: Pick<WebhookService, 'redeliver' | 'redeliverRange'>;
 }
 
 const tag = 'Webhooks';
@@ -153,7 +153,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       handle: async (context, { params: { id, deliveryId } }) => {
         needEnabled(await findWebhook(context, id));
         await findDelivery(context, id, deliveryId);
-        return redelivered(await deps.desk.redeliver(context.tenant, deliveryId));
+        return redelivered(await deps.webhookService.redeliver(context.tenant, deliveryId));
       },
     }),
     route({
@@ -174,7 +174,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       errors: [404, 409],
       handle: async (context, { params: { id }, body }) => {
         needEnabled(await findWebhook(context, id));
-        return redeliverRange(context, id, body, deps.desk);
+        return redeliverRange(context, id, body, deps.webhookService);
       },
     }),
   ];
@@ -184,14 +184,14 @@ async function redeliverRange(
   context: RequestContext,
   id: string,
   body: RangeBody,
-  desk: DeliveryDeps['desk'],
+  webhookService: DeliveryDeps['webhookService'],
 ): Promise<Answer> {
   const { status = 'failed', types = [], after_sequence: after, before_sequence: before } = body;
   const isAll = types.length === 1 && types[0] === '*';
   const stranger = isAll ? -1 : types.findIndex((type) => !isEventFilter(type));
   if (stranger >= 0) throw notAType(`types[${stranger}]`);
   const request = readPage(context, `webhooks/${id}/redeliver`, body);
-  const outcome = await desk.redeliverRange(context.tenant, id, {
+  const outcome = await webhookService.redeliverRange(context.tenant, id, {
     statuses: [status],
     types: isAll ? [] : types,
     ...(after === undefined ? {} : { fromSequence: after + 1 }),
@@ -219,7 +219,7 @@ async function findDelivery({ tenant, store }: RequestContext, webhookId: string
   return found;
 }
 
-function redelivered(outcome: Awaited<ReturnType<WebhookDesk['redeliver']>>): Answer {
+function redelivered(outcome: Awaited<ReturnType<WebhookService['redeliver']>>): Answer {
   switch (outcome.kind) {
     case 'onItsWay':
       return { status: 202, body: deliveryView(outcome.delivery) };

@@ -19,7 +19,7 @@ const metadataAddresses = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::
 const sandboxRanges = new Set(['unicast', 'loopback', 'private', 'uniqueLocal']);
 
 /** `address` as a resolver gives it, IPv4 or IPv6, without brackets. Anything unreadable is refused. */
-export function judgeAddress(address: string, environment: ClusterEnvironment): AddressVerdict {
+export function evaluateAddress(address: string, environment: ClusterEnvironment): AddressVerdict {
   if (!ipaddr.isValid(address)) return { allowed: false, range: 'unreadable' };
   const bare = reached(ipaddr.parse(address));
   if (metadataAddresses.has(bare.toString())) return { allowed: false, range: 'metadata' };

@@ -7,7 +7,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Client } from 'undici';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { judgeAddress } from './addresses.ts';
+import { evaluateAddress } from './addresses.ts';
 import { type Connections, pinned } from './connections.ts';
 import { checkTarget, hostOf } from './target.ts';
 
@@ -95,7 +95,7 @@ async function resolveAllowed(
   const addresses = isIP(host) === 0 ? await resolver(host) : [host];
   if (addresses.length === 0) return { issue: 'name_not_resolved', message: 'the host name resolves to nothing' };
   for (const address of addresses) {
-    const verdict = judgeAddress(address, environment);
+    const verdict = evaluateAddress(address, environment);
     if (!verdict.allowed) {
       const message = `the host resolves to an address that is not allowed (${verdict.range})`;
       return { issue: 'address_not_allowed', message };

@@ -5,7 +5,7 @@
  */
 import { isIP } from 'node:net';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { judgeAddress } from './addresses.ts';
+import { evaluateAddress } from './addresses.ts';
 
 export const targetCharsMax = 2048;
 
@@ -37,7 +37,7 @@ export function checkTarget(text: string, environment: ClusterEnvironment): URL 
   }
   const host = hostOf(url);
   if (isIP(host) !== 0) {
-    const verdict = judgeAddress(host, environment);
+    const verdict = evaluateAddress(host, environment);
     if (!verdict.allowed) {
       return { issue: 'address_not_allowed', message: `its address is not allowed here (${verdict.range})` };
     }

@@ -27,8 +27,8 @@ import {
 
 export interface WebhookDeps extends SecretDeps {
   readonly environment: ClusterEnvironment;
-  /** What the workers know; ../deliveries/desk.ts fits. */
-  readonly desk: { depthOf(tenant: string, webhookId: string): Promise<QueueDepth> };
+  /** What the workers know; ../deliveries/webhook-service.ts fits. */
+  readonly webhookService: { depthOf(tenant: string, webhookId: string): Promise<QueueDepth> };
 }
 
 const tag = 'Webhooks';
@@ -67,7 +67,7 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
         // They belong to no connection.
         const indices = seesWholeTenant(principal) ? ['webhooks'] : ['webhooks:none'];
         const page = await store.list(tenant, webhookType, { indices, order: 'newest', ...request.query });
-        const depths = await Promise.all(page.items.map(({ id }) => deps.desk.depthOf(tenant, id)));
+        const depths = await Promise.all(page.items.map(({ id }) => deps.webhookService.depthOf(tenant, id)));
         const depthOf = new Map(page.items.map(({ id }, index) => [id, depths[index]!]));
         const view = (record: WebhookRecord) => liveView(record, depthOf.get(record.id) ?? emptyQueue, nowMs);
         return { status: 200, body: listBody('webhooks', page, view, request) };
@@ -238,8 +238,8 @@ function nextVersion({ nowMs }: RequestContext, before: WebhookRecord, patch: Pa
   return { ...before, ...patch, version: before.version + 1, updatedAtMs };
 }
 
-async function shown({ tenant, nowMs }: RequestContext, record: WebhookRecord, { desk }: WebhookDeps) {
-  return liveView(record, await desk.depthOf(tenant, record.id), nowMs);
+async function shown({ tenant, nowMs }: RequestContext, record: WebhookRecord, { webhookService }: WebhookDeps) {
+  return liveView(record, await webhookService.depthOf(tenant, record.id), nowMs);
 }
 
 function readShelf({ tenant, store }: RequestContext): Promise<WebhookShelf | undefined> {

@@ -50,7 +50,7 @@ export class ClusterView {
   hinder(what: 'redis' | 'start', hindrance: Hindrance | undefined): void {
     if (hindrance === undefined) this.#hindrances.delete(what);
     else this.#hindrances.set(what, hindrance);
-    this.#judge();
+    this.#evaluate();
   }
 
   /** Called at once, then with every change. */
@@ -61,17 +61,17 @@ export class ClusterView {
 
   onStatus(status: ClusterStatus): void {
     this.#status = status;
-    this.#judge();
+    this.#evaluate();
   }
 
   /** What a coordinator said before the link was lost counts no more: the next one speaks for itself. */
   onLink(up: boolean): void {
     this.#up = up;
     this.#status = undefined;
-    this.#judge();
+    this.#evaluate();
   }
 
-  #judge(): void {
+  #evaluate(): void {
     const all = [healthOf(this.#status), ...[...this.#hindrances.values()].map((one) => one.health)];
     const health = all.reduce((worst, one) => (rank[one] > rank[worst] ? one : worst));
     if (health === this.#health) return;

@@ -5,11 +5,11 @@
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { magicCredential, magicOutcome } from '../port/magic.ts';
+import { testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianRecords } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
+import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
 import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
-import { worthlessHash, worthlessWallet } from '../simulated/worthless-keys.ts';
 
 export type TransferState = 'initialized' | 'pendingApproval' | 'signed' | 'unconfirmed' | 'confirmed' | 'failed';
 
@@ -43,7 +43,7 @@ export interface SendRequest {
   readonly address: string;
   /** Base units, a decimal integer. */
   readonly amount: string;
-  /** The same amount as people write it: what magic amounts are compared with. */
+  /** The same amount as people write it: what test amounts are compared with. */
   readonly decimalAmount: string;
 }
 
@@ -81,16 +81,16 @@ export class SimulatedBitgo {
 
   async getSession(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
     await this.#sleep(latencyMs('getSession', connectionId));
-    const magic = magicCredential(credentials, connectionId, nowMs);
-    if (magic === 'unavailable') throw tryLater();
-    if (magic === 'rejected') throw new BitgoError(401, 'Unauthenticated', 'the access token is not valid');
+    const trigger = testCredential(credentials, connectionId, nowMs);
+    if (trigger === 'unavailable') throw tryLater();
+    if (trigger === 'rejected') throw new BitgoError(401, 'Unauthenticated', 'the access token is not valid');
   }
 
   /** The same `label` in a coin is the same wallet. */
   async generateWallet(tenant: string, coin: string, label: string, network: NetworkId): Promise<BitgoWallet> {
     await this.#sleep(latencyMs('generateWallet', label));
-    const { publicKey, address } = worthlessWallet('bitgo', label, network);
-    const id = toHex(worthlessHash('bitgo/wallet', tenant, label)).slice(0, 32);
+    const { publicKey, address } = simulatedWallet('bitgo', label, network);
+    const id = toHex(simulatedHash('bitgo/wallet', tenant, label)).slice(0, 32);
     const fresh: BitgoWallet = { id, coin, receiveAddress: address, publicKey };
     return (await this.#records.putOnce(tenant, 'wallet', label, fresh)).value;
   }
@@ -98,7 +98,7 @@ export class SimulatedBitgo {
   /** Builds a transaction and throws it away. */
   async buildTransaction(environment: ClusterEnvironment, { sequenceId, decimalAmount }: SendRequest): Promise<void> {
     await this.#sleep(latencyMs('buildTransaction', sequenceId));
-    switch (magicOutcome(environment, decimalAmount)) {
+    switch (testOutcome(environment, decimalAmount)) {
       case 'quote_rejected':
         throw new BitgoError(403, 'PolicyViolation', 'the transaction violates a policy of the wallet');
       case 'quote_insufficient':
@@ -119,12 +119,12 @@ export class SimulatedBitgo {
   ): Promise<BitgoTransfer> {
     const { sequenceId } = request;
     await this.#sleep(latencyMs('sendCoins', sequenceId));
-    const magic = magicOutcome(environment, request.decimalAmount);
-    if (magic === 'submit_unavailable_thrice' && attempt < 3) throw tryLater();
-    if (magic === 'submit_rejected') {
+    const trigger = testOutcome(environment, request.decimalAmount);
+    if (trigger === 'submit_unavailable_thrice' && attempt < 3) throw tryLater();
+    if (trigger === 'submit_rejected') {
       throw new BitgoError(403, 'PendingApprovalRejected', 'an administrator of the enterprise rejected the transfer');
     }
-    const id = toHex(worthlessHash('bitgo/transfer', tenant, sequenceId)).slice(0, 32);
+    const id = toHex(simulatedHash('bitgo/transfer', tenant, sequenceId)).slice(0, 32);
     const fresh: KeptTransfer = { ...request, id, environment, createdMs: nowMs };
     const { value } = await this.#records.putOnce(tenant, 'transfer', sequenceId, fresh, keepMs);
     return transferAt(value, nowMs);
@@ -141,7 +141,7 @@ function transferAt({ id, environment, decimalAmount, createdMs }: KeptTransfer,
   const timeline = timelineFor(
     usual,
     { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' },
-    magicOutcome(environment, decimalAmount),
+    testOutcome(environment, decimalAmount),
   );
   return { id, standing: standing(timeline, createdMs, nowMs) };
 }

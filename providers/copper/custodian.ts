@@ -5,11 +5,11 @@
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { magicCredential, magicOutcome } from '../port/magic.ts';
+import { testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianRecords } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
+import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
 import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
-import { worthlessHash, worthlessWallet } from '../simulated/worthless-keys.ts';
 
 export type OrderStatus =
   | 'new'
@@ -90,23 +90,23 @@ export class SimulatedCopper {
 
   async getAccount(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
     await this.#sleep(latencyMs('getAccount', connectionId));
-    const magic = magicCredential(credentials, connectionId, nowMs);
-    if (magic === 'unavailable') throw maintenance();
-    if (magic === 'rejected') throw new CopperError(401, 'unauthorized', 'the signature of the request is not valid');
+    const trigger = testCredential(credentials, connectionId, nowMs);
+    if (trigger === 'unavailable') throw maintenance();
+    if (trigger === 'rejected') throw new CopperError(401, 'unauthorized', 'the signature of the request is not valid');
   }
 
   /** The same `externalId` is the same portfolio. */
   async createPortfolio(tenant: string, externalId: string, name: string, network: NetworkId): Promise<DepositTarget> {
     await this.#sleep(latencyMs('createPortfolio', externalId));
-    const { publicKey, address } = worthlessWallet('copper', externalId, network);
-    const portfolioId = `pf${toHex(worthlessHash('copper/portfolio', tenant, externalId)).slice(0, 22)}`;
+    const { publicKey, address } = simulatedWallet('copper', externalId, network);
+    const portfolioId = `pf${toHex(simulatedHash('copper/portfolio', tenant, externalId)).slice(0, 22)}`;
     const fresh = { name, portfolioId, address, publicKey };
     return (await this.#records.putOnce(tenant, 'portfolio', externalId, fresh)).value;
   }
 
   async estimateWithdrawal(environment: ClusterEnvironment, request: WithdrawRequest): Promise<void> {
     await this.#sleep(latencyMs('estimateWithdrawal', request.externalOrderId));
-    switch (magicOutcome(environment, request.amount)) {
+    switch (testOutcome(environment, request.amount)) {
       case 'quote_rejected':
         throw new CopperError(403, 'rejected-permission', 'the permission engine denies the withdrawal');
       case 'quote_insufficient':
@@ -127,9 +127,9 @@ export class SimulatedCopper {
   ): Promise<CopperOrder> {
     const { externalOrderId, amount } = request;
     await this.#sleep(latencyMs('createOrder', externalOrderId));
-    const magic = magicOutcome(environment, amount);
-    if (magic === 'submit_unavailable_thrice' && attempt < 3) throw maintenance();
-    if (magic === 'submit_rejected') {
+    const trigger = testOutcome(environment, amount);
+    if (trigger === 'submit_unavailable_thrice' && attempt < 3) throw maintenance();
+    if (trigger === 'submit_rejected') {
       throw new CopperError(403, 'rejected-compliance', 'the order was rejected by the compliance checks');
     }
     const fresh: KeptOrder = { ...request, environment, createdAt: nowMs };
@@ -148,7 +148,7 @@ function orderAt({ environment, amount, createdAt }: KeptOrder, number: number, 
   const timeline = timelineFor(
     usual,
     { queued: 'queued', confirming: 'processing', failed: 'error' },
-    magicOutcome(environment, amount),
+    testOutcome(environment, amount),
   );
   return { orderId: String(orderIdBase + number), standing: standing(timeline, createdAt, nowMs) };
 }

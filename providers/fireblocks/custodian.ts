@@ -6,11 +6,11 @@
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { magicCredential, magicOutcome } from '../port/magic.ts';
+import { testCredential, testOutcome } from '../port/test-triggers.ts';
 import type { CustodianRecords } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
+import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
 import { type Standing, standing, type Timeline, timelineFor } from '../simulated/timeline.ts';
-import { worthlessHash, worthlessWallet } from '../simulated/worthless-keys.ts';
 
 export type FireblocksStatus =
   | 'SUBMITTED'
@@ -97,9 +97,9 @@ export class SimulatedFireblocks {
 
   async signIn(connectionId: string, credentials: Readonly<Record<string, string>>, nowMs: number): Promise<void> {
     await this.#sleep(latencyMs('signIn', connectionId));
-    const magic = magicCredential(credentials, connectionId, nowMs);
-    if (magic === 'unavailable') throw serviceUnavailable();
-    if (magic === 'rejected') throw new FireblocksError(401, '-7', 'unauthorized: the API key is not known');
+    const trigger = testCredential(credentials, connectionId, nowMs);
+    if (trigger === 'unavailable') throw serviceUnavailable();
+    if (trigger === 'rejected') throw new FireblocksError(401, '-7', 'unauthorized: the API key is not known');
   }
 
   async createVaultAccount(
@@ -113,7 +113,7 @@ export class SimulatedFireblocks {
   ): Promise<VaultAccount> {
     const { customerRefId, assetId, name, network } = request;
     await this.#sleep(latencyMs('createVaultAccount', customerRefId));
-    const { publicKey, address } = worthlessWallet('fireblocks', customerRefId, network);
+    const { publicKey, address } = simulatedWallet('fireblocks', customerRefId, network);
     const kept = await this.#records.putOnce(tenant, 'vault', customerRefId, { name, assetId, address, publicKey });
     return { id: String(kept.number), assetId: kept.value.assetId, address: kept.value.address, publicKey };
   }
@@ -121,7 +121,7 @@ export class SimulatedFireblocks {
   /** What `POST /transactions/estimate_fee` refuses would be refused as a transaction too. */
   async estimateFee(environment: ClusterEnvironment, request: TransactionRequest): Promise<void> {
     await this.#sleep(latencyMs('estimateFee', request.externalTxId));
-    switch (magicOutcome(environment, request.amount)) {
+    switch (testOutcome(environment, request.amount)) {
       case 'quote_rejected':
         throw new FireblocksError(400, 'BLOCKED_BY_POLICY', 'the transaction is blocked by the workspace’s policy');
       case 'quote_insufficient':
@@ -142,12 +142,12 @@ export class SimulatedFireblocks {
   ): Promise<FireblocksTransaction> {
     const { externalTxId } = request;
     await this.#sleep(latencyMs('createTransaction', externalTxId));
-    const magic = magicOutcome(environment, request.amount);
-    if (magic === 'submit_unavailable_thrice' && attempt < 3) throw serviceUnavailable();
-    if (magic === 'submit_rejected') {
+    const trigger = testOutcome(environment, request.amount);
+    if (trigger === 'submit_unavailable_thrice' && attempt < 3) throw serviceUnavailable();
+    if (trigger === 'submit_rejected') {
       throw new FireblocksError(400, 'REJECTED_AML_SCREENING', 'the transaction was rejected by the AML screening');
     }
-    const id = uuidOf(worthlessHash('fireblocks/transaction', tenant, externalTxId));
+    const id = uuidOf(simulatedHash('fireblocks/transaction', tenant, externalTxId));
     const fresh: KeptTransaction = { ...request, id, environment, createdAt: nowMs };
     const { value } = await this.#records.putOnce(tenant, 'tx', externalTxId, fresh, keepMs);
     return transactionAt(value, nowMs);
@@ -168,7 +168,7 @@ function transactionAt({ id, environment, amount, createdAt }: KeptTransaction, 
   const timeline = timelineFor(
     usual,
     { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' },
-    magicOutcome(environment, amount),
+    testOutcome(environment, amount),
   );
   const now = standing(timeline, createdAt, nowMs);
   return { id, standing: now, subStatus: subStatuses[now.status] ?? null };

@@ -6,7 +6,6 @@
 import { base58 } from '@scure/base';
 import { concatBytes, toHex } from '../../crypto/bytes.ts';
 import { networkIds, networkOf } from '../../networks/networks.ts';
-import { magicCredential, magicOutcome } from '../port/magic.ts';
 import {
   type ProviderAdapter,
   type ProviderInfo,
@@ -14,10 +13,11 @@ import {
   ProviderUnavailable,
   type Transfer,
 } from '../port/port.ts';
+import { testCredential, testOutcome } from '../port/test-triggers.ts';
 import { networkFee, openingBalances } from '../simulated/economy.ts';
 import { progressOf, refusedTransfer, type Stage } from '../simulated/progress.ts';
+import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
 import { standing, type Timeline, type TurningPoints, timelineFor } from '../simulated/timeline.ts';
-import { worthlessHash, worthlessWallet } from '../simulated/worthless-keys.ts';
 
 const info: ProviderInfo = {
   kind: 'sandbox',
@@ -30,7 +30,7 @@ const info: ProviderInfo = {
       name: 'api_key',
       required: false,
       secret: true,
-      description: 'anything; some texts have magic effects',
+      description: 'anything; some texts are test triggers',
     },
   ],
   takesAnyCredentials: true,
@@ -59,24 +59,24 @@ export function sandboxAdapter(): ProviderAdapter {
     info,
 
     async connect({ nowMs }, connectionId, credentials) {
-      const magic = magicCredential(credentials, connectionId, nowMs);
-      if (magic === 'rejected') {
+      const trigger = testCredential(credentials, connectionId, nowMs);
+      if (trigger === 'rejected') {
         throw new ProviderRejected('the API key is not valid', {
           field: 'credentials.api_key',
           issue: 'invalid_credentials',
           providerCode: 'SANDBOX_KEY_INVALID',
         });
       }
-      if (magic === 'unavailable') throw new ProviderUnavailable('the sandbox was asked not to answer');
+      if (trigger === 'unavailable') throw new ProviderUnavailable('the sandbox was asked not to answer');
       return {
         testWallets: networkIds.map((network) => ({ name: `Sandbox ${networkOf(network).nativeAsset}`, network })),
       };
     },
 
     async createWallet(_meta, connection, { walletId, network }) {
-      const { publicKey, address } = worthlessWallet('sandbox', walletId, network);
+      const { publicKey, address } = simulatedWallet('sandbox', walletId, network);
       return {
-        providerWalletId: `sbx_${toHex(worthlessHash('wallet', walletId)).slice(0, 24)}`,
+        providerWalletId: `sbx_${toHex(simulatedHash('wallet', walletId)).slice(0, 24)}`,
         addresses: [{ network, address }],
         publicKey,
         balances: openingBalances(network, connection.environment),
@@ -84,7 +84,7 @@ export function sandboxAdapter(): ProviderAdapter {
     },
 
     async quote(_meta, { wallet, asset, amount }) {
-      switch (magicOutcome(wallet.environment, amount)) {
+      switch (testOutcome(wallet.environment, amount)) {
         case 'quote_rejected':
           throw rejectedTransfer();
         case 'quote_insufficient':
@@ -104,7 +104,7 @@ export function sandboxAdapter(): ProviderAdapter {
 
     async advance({ nowMs }, transfer) {
       const { intent, wallet } = transfer;
-      const outcome = magicOutcome(wallet.environment, intent.amount);
+      const outcome = testOutcome(wallet.environment, intent.amount);
       const takenAtMs = takenAt(intent.submission);
       if (takenAtMs === undefined) {
         if (outcome === 'submit_unavailable_thrice' && intent.attempts < 3) {
@@ -147,13 +147,13 @@ function takenAt(submission: unknown): number | undefined {
 
 /** As the network's explorers write it; there is no such transaction anywhere. */
 function transactionHash({ intent }: Transfer): string {
-  const hash = worthlessHash('transaction', intent.id);
+  const hash = simulatedHash('transaction', intent.id);
   switch (networkOf(intent.network).family) {
     case 'evm':
       return `0x${toHex(hash)}`;
     case 'bitcoin':
       return toHex(hash);
     case 'solana':
-      return base58.encode(concatBytes(hash, worthlessHash('transaction, second half', intent.id)));
+      return base58.encode(concatBytes(hash, simulatedHash('transaction, second half', intent.id)));
   }
 }

@@ -11,7 +11,6 @@ import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkIds, networkOf } from '../../networks/networks.ts';
 import { ChainRejected, ChainUnavailable } from '../chains/chain.ts';
 import type { Chains } from '../chains/chains.ts';
-import { magicOutcome } from '../port/magic.ts';
 import {
   type CallMeta,
   type FilledGap,
@@ -23,6 +22,7 @@ import {
   ProviderUnavailable,
   type Transfer,
 } from '../port/port.ts';
+import { testOutcome } from '../port/test-triggers.ts';
 import { bitcoinLine } from './bitcoin-line.ts';
 import type { ClusterSigner } from './cluster-signer.ts';
 import { evmLine, fillNonce } from './evm-line.ts';
@@ -95,7 +95,7 @@ export function makeSelfHosted({ signer, chains }: SelfHostedDeps): SelfHostedAd
     },
 
     async quote(_meta, draft) {
-      switch (magicOutcome(draft.wallet.environment, draft.amount)) {
+      switch (testOutcome(draft.wallet.environment, draft.amount)) {
         case 'quote_rejected':
           throw new ProviderRejected('the cluster refuses this amount', {
             field: 'amount',
@@ -147,7 +147,7 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
   const { intent, wallet } = transfer;
   const { nowMs } = meta;
   const time = { nowMs, blockMs: line.chain.blockMs };
-  const outcome = magicOutcome(wallet.environment, intent.amount);
+  const outcome = testOutcome(wallet.environment, intent.amount);
   const submission = readSubmission(intent.submission);
   if (submission !== undefined) {
     const transaction = await line.chain.transaction(submission.hash, nowMs);

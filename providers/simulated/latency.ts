@@ -1,6 +1,6 @@
 /** How long a simulated custodian takes to answer: between 5 and 60 ms, always the same for the same call. */
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { worthlessHash } from './worthless-keys.ts';
+import { simulatedHash } from './simulated-keys.ts';
 
 /** Resolves after about this time. */
 export type Sleep = (ms: number) => Promise<void>;
@@ -11,5 +11,5 @@ const latencyMsMin = 5;
 const latencyMsMax = 60;
 
 export function latencyMs(call: string, id: string): number {
-  return latencyMsMin + (worthlessHash('latency', call, id)[0]! % (latencyMsMax - latencyMsMin + 1));
+  return latencyMsMin + (simulatedHash('latency', call, id)[0]! % (latencyMsMax - latencyMsMin + 1));
 }

@@ -3,7 +3,7 @@
  * pure function of when it was taken and of the time now, so nothing needs to run in the background and a restart loses
  * nothing.
  */
-import type { MagicOutcome } from '../port/magic.ts';
+import type { TestOutcome } from '../port/test-triggers.ts';
 
 export interface Phase<S extends string> {
   readonly status: S;
@@ -34,7 +34,7 @@ export function standing<S extends string>(timeline: Timeline<S>, takenAtMs: num
   };
 }
 
-/** The words in which a provider says what the magic outcomes change. */
+/** The words in which a provider says what the test outcomes change. */
 export interface TurningPoints<S extends string> {
   /** Where an order waits in `slow_queue`. */
   readonly queued: S;
@@ -50,7 +50,7 @@ export const slowQueueMs = 10_000;
 export function timelineFor<S extends string>(
   usual: Timeline<S>,
   points: TurningPoints<S>,
-  outcome: MagicOutcome | undefined,
+  outcome: TestOutcome | undefined,
 ): Timeline<S> {
   switch (outcome) {
     case 'slow_queue': {

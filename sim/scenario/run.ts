@@ -125,11 +125,11 @@ class ScenarioRun {
       });
     } else {
       const beganMs = this.#world.nowMs();
-      this.#caller.perform(step, (ended) => this.#judge(step, where, ended, this.#world.nowMs() - beganMs, went));
+      this.#caller.perform(step, (ended) => this.#evaluate(step, where, ended, this.#world.nowMs() - beganMs, went));
     }
   }
 
-  #judge(
+  #evaluate(
     step: Extract<Step, { call: unknown }>,
     where: string,
     ended: Ended,
@@ -220,20 +220,20 @@ class ScenarioRun {
   /** Why it is so: what is known, the session's own record, and which faults have triggered. */
   #explain(session: string | undefined, known: string, see: (cause: string) => void): void {
     const triggered = triggeredText(this.#world);
-    const conclude = (record: string) => {
+    const finish = (record: string) => {
       const cause = [known, record, triggered].filter((part) => part !== '').join('; ');
       see(cause === '' ? 'nothing is known of it' : cause);
     };
     const id = session === undefined ? undefined : this.#book.note(session).id;
     if (id === undefined) {
-      conclude('');
+      finish('');
       return;
     }
     this.#world.ask('session', { sessionId: id }, (facts) => {
-      if (facts === undefined) return conclude(`session ${session} has no record`);
+      if (facts === undefined) return finish(`session ${session} has no record`);
       const { state, reasonCode, attempt, culprits } = facts;
       const blame = culprits.length === 0 ? 'blames no node' : `blames node ${culprits.join(', ')}`;
-      conclude(`session ${session} is ${state} ${reasonCode}, attempt ${attempt}, and ${blame}`);
+      finish(`session ${session} is ${state} ${reasonCode}, attempt ${attempt}, and ${blame}`);
     });
   }
 

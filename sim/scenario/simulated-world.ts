@@ -80,9 +80,9 @@ class SimulatedRun {
 
   run(): Run {
     const { scenario, about, cluster } = this.#scenario;
-    const judged = this.#judge();
+    const evaluated = this.#evaluate();
     const tookMs = this.#cluster.scenarioMs;
-    const verdict = judged.kind === 'passed' ? this.#settle() : judged;
+    const verdict = evaluated.kind === 'passed' ? this.#settle() : evaluated;
     const crypto = this.#options.crypto === 'model' ? ' --crypto model' : '';
     const { file = `scenarios/${scenario}.yaml`, command = 'signmesh' } = this.#options;
     return {
@@ -98,7 +98,7 @@ class SimulatedRun {
     };
   }
 
-  #judge(): Verdict {
+  #evaluate(): Verdict {
     let verdict: Verdict | undefined;
     const world = simulatedWorld(this.#cluster, {
       events: this.#events,

@@ -12,13 +12,18 @@ import { openapiDocument, openapiPath } from '../../gateway/openapi/document.ts'
 import { signingMethods } from '../../gateway/signing/methods.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { type RestApp, restApp, testSeal, tokenOf } from '../support/rest-app.ts';
-import { idleDesk } from './support/desk.ts';
 import { type Document, inline, operationsOf, resolve } from './support/document.ts';
 import { notes } from './support/notes.ts';
 import { documentFaults } from './support/openapi-rules.ts';
+import { idleWebhookService } from './support/webhook-service.ts';
 import { faultsOf } from './walkers.ts';
 
-const webhooks = webhookRoutes({ environment: 'sandbox', seal: testSeal, random: systemRandom, desk: idleDesk });
+const webhooks = webhookRoutes({
+  environment: 'sandbox',
+  seal: testSeal,
+  random: systemRandom,
+  webhookService: idleWebhookService,
+});
 const routes: readonly Route[] = [...notes().routes, ...eventRoutes(), ...webhooks];
 const document = openapiDocument(routes, '1.2.3') as Document;
 let rest: RestApp;

@@ -9,15 +9,20 @@ import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
 import { openapiDocument } from '../../gateway/openapi/document.ts';
 import { type RestApp, restApp, testSeal, tokenOf } from '../support/rest-app.ts';
 import { type StoreUnderTest, startStore } from '../support/store.ts';
-import { idleDesk } from './support/desk.ts';
 import { notes } from './support/notes.ts';
+import { idleWebhookService } from './support/webhook-service.ts';
 import { type Document, fuzzOperation, operationsOf, walkTenants } from './walkers.ts';
 
 let redis: StoreUnderTest;
 let rest: RestApp;
 let document: Document;
 const headers = tokenOf('owner');
-const webhooks = webhookRoutes({ environment: 'sandbox', seal: testSeal, random: systemRandom, desk: idleDesk });
+const webhooks = webhookRoutes({
+  environment: 'sandbox',
+  seal: testSeal,
+  random: systemRandom,
+  webhookService: idleWebhookService,
+});
 const routes: readonly Route[] = [...notes().routes, ...eventRoutes(), ...webhooks];
 
 async function appOf(some: readonly Route[]): Promise<RestApp> {

@@ -10,7 +10,7 @@ import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { answerSeal } from '../../store/secrets/answer-seal.ts';
 import { type RestApp, restApp } from '../support/rest-app.ts';
 import { type StoreUnderTest, startStore } from '../support/store.ts';
-import { idleDesk } from './support/desk.ts';
+import { idleWebhookService } from './support/webhook-service.ts';
 
 let redis: StoreUnderTest;
 const apps: RestApp[] = [];
@@ -37,7 +37,10 @@ interface Caller extends RestApp {
 async function caller(environment: ClusterEnvironment = 'sandbox'): Promise<Caller> {
   tenants += 1;
   const tenant = `tn_hooks${tenants}`;
-  const routes = [...webhookRoutes({ environment, seal, random: systemRandom, desk: idleDesk }), ...eventRoutes()];
+  const routes = [
+    ...webhookRoutes({ environment, seal, random: systemRandom, webhookService: idleWebhookService }),
+    ...eventRoutes(),
+  ];
   const made = await restApp({ routes, store: await redis.open(), environment, seal });
   apps.push(made);
   const token = newToken(environment, systemRandom);

@@ -24,7 +24,7 @@ type Frame = Envelope<WireMessage>;
 type Body<C extends WireBody['case']> = Extract<WireBody, { case: C }>['value'];
 
 /** A session of three nodes; `lie` rewrites what node `liar` says, until the honest phase begins. */
-class Theatre {
+class DkgFixture {
   readonly cluster: SimCluster;
   readonly openings = new Map<number, DealerOpening>();
   honest = false;
@@ -34,7 +34,7 @@ class Theatre {
     curve: Curve,
     label: string,
     liar: number,
-    lie: (theatre: Theatre, body: WireBody, frame: Frame) => WireBody | readonly WireBody[] | boolean | undefined,
+    lie: (fixture: DkgFixture, body: WireBody, frame: Frame) => WireBody | readonly WireBody[] | boolean | undefined,
   ) {
     this.#curve = curve;
     this.cluster = new SimCluster({
@@ -112,22 +112,22 @@ function flip(bytes: Uint8Array): Uint8Array {
   return changed;
 }
 
-function signedOpening(theatre: Theatre, id: number, change: Partial<DealerOpening>): WireBody {
-  const unsigned = { ...theatre.openings.get(id)!, ...change };
-  const signature = sign(theatre.secretKey(id), openingTranscript(sessionContext(theatre.terms), unsigned));
+function signedOpening(fixture: DkgFixture, id: number, change: Partial<DealerOpening>): WireBody {
+  const unsigned = { ...fixture.openings.get(id)!, ...change };
+  const signature = sign(fixture.secretKey(id), openingTranscript(sessionContext(fixture.terms), unsigned));
   return { case: 'dkgOpened', value: { opening: { ...unsigned, signature } } as unknown as Body<'dkgOpened'> };
 }
 
 function resealed(
-  theatre: Theatre,
+  fixture: DkgFixture,
   id: number,
   shares: Body<'dkgSealed'>['shares'],
   change: (box: Uint8Array, to: number) => Uint8Array,
 ): WireBody {
-  const context = sessionContext(theatre.terms);
+  const context = sessionContext(fixture.terms);
   const changed = shares.map((share) => {
     const unsigned = { dealer: id, recipient: share.recipient, box: change(share.box, share.recipient) };
-    return { ...share, ...unsigned, signature: sign(theatre.secretKey(id), sealedShareTranscript(context, unsigned)) };
+    return { ...share, ...unsigned, signature: sign(fixture.secretKey(id), sealedShareTranscript(context, unsigned)) };
   });
   return { case: 'dkgSealed', value: { shares: changed } as Body<'dkgSealed'> };
 }
@@ -144,14 +144,14 @@ function complaint(
   return { case: 'dkgVerified', value: { ...said, verdicts, finished: undefined } as unknown as Body<'dkgVerified'> };
 }
 
-type Lie = ConstructorParameters<typeof Theatre>[3];
+type Lie = ConstructorParameters<typeof DkgFixture>[3];
 
 /** A lie about one kind of frame. */
 function about<C extends WireBody['case']>(
   kind: C,
-  lie: (value: Body<C>, theatre: Theatre) => WireBody | undefined,
+  lie: (value: Body<C>, fixture: DkgFixture) => WireBody | undefined,
 ): Lie {
-  return (theatre, body) => (body.case === kind ? lie(body.value as Body<C>, theatre) : undefined);
+  return (fixture, body) => (body.case === kind ? lie(body.value as Body<C>, fixture) : undefined);
 }
 
 const lies: [string, Lie, string][] = [
@@ -165,27 +165,27 @@ const lies: [string, Lie, string][] = [
   ],
   [
     'an opening without proof of possession',
-    about('dkgOpened', (_, theatre) => signedOpening(theatre, 2, { possession: new Uint8Array(64) })),
+    about('dkgOpened', (_, fixture) => signedOpening(fixture, 2, { possession: new Uint8Array(64) })),
     'prove possession',
   ],
   [
     'commitments that are no points',
-    about('dkgOpened', (_, theatre) =>
-      signedOpening(theatre, 2, { commitments: [new Uint8Array(33), new Uint8Array(33)] }),
+    about('dkgOpened', (_, fixture) =>
+      signedOpening(fixture, 2, { commitments: [new Uint8Array(33), new Uint8Array(33)] }),
     ),
     'opening is malformed',
   ],
   [
     'another node’s opening',
-    about('dkgOpened', (value, theatre) => ({
+    about('dkgOpened', (value, fixture) => ({
       case: 'dkgOpened',
-      value: { ...value, opening: { ...value.opening!, ...theatre.openings.get(1)!, dealer: 1 } } as Body<'dkgOpened'>,
+      value: { ...value, opening: { ...value.opening!, ...fixture.openings.get(1)!, dealer: 1 } } as Body<'dkgOpened'>,
     })),
     'another dealer',
   ],
   [
     'a sealing key of small order',
-    about('dkgOpened', (_, theatre) => signedOpening(theatre, 2, { sealingKey: new Uint8Array(32) })),
+    about('dkgOpened', (_, fixture) => signedOpening(fixture, 2, { sealingKey: new Uint8Array(32) })),
     'sealing key',
   ],
   [
@@ -198,17 +198,17 @@ const lies: [string, Lie, string][] = [
   ],
   [
     'boxes that do not open',
-    about('dkgSealed', ({ shares }, theatre) => resealed(theatre, 2, shares, flip)),
+    about('dkgSealed', ({ shares }, fixture) => resealed(fixture, 2, shares, flip)),
     'does not open',
   ],
   [
     'a wrong share, well sealed and signed',
-    about('dkgSealed', ({ shares }, theatre) =>
-      resealed(theatre, 2, shares, (_, to) =>
+    about('dkgSealed', ({ shares }, fixture) =>
+      resealed(fixture, 2, shares, (_, to) =>
         seal({
-          recipientPublicKey: theatre.openings.get(to)!.sealingKey,
-          plaintext: groupOf(theatre.terms.curve).encodeScalar(5n),
-          associatedData: sealingAssociatedData(sessionContext(theatre.terms), 2, to),
+          recipientPublicKey: fixture.openings.get(to)!.sealingKey,
+          plaintext: groupOf(fixture.terms.curve).encodeScalar(5n),
+          associatedData: sealingAssociatedData(sessionContext(fixture.terms), 2, to),
           random: randomStream('box', String(to)),
         }),
       ),
@@ -230,9 +230,9 @@ const lies: [string, Lie, string][] = [
   ]),
   [
     'a complaint that reveals the right key about a right share',
-    (theatre, body) => {
+    (fixture, body) => {
       if (body.case !== 'dkgVerified') return undefined;
-      const record = JSON.parse(new TextDecoder().decode(theatre.cluster.nodeStore(2).loadNow(`dkg/${tenant}/s`)!));
+      const record = JSON.parse(new TextDecoder().decode(fixture.cluster.nodeStore(2).loadNow(`dkg/${tenant}/s`)!));
       const key = Buffer.from(record.dealing.sealing_seed as string, 'hex');
       return complaint(body.value, 1, 'SHARE_INVALID', key as unknown as Uint8Array<ArrayBuffer>);
     },
@@ -240,11 +240,11 @@ const lies: [string, Lie, string][] = [
   ],
   [
     'a false result, signed',
-    about('dkgVerified', (said, theatre) => {
+    about('dkgVerified', (said, fixture) => {
       if (!said.finished) return undefined;
       const finished = { ...said.finished, transcriptDigest: flip(said.finished.transcriptDigest) };
       finished.signature = Uint8Array.from(
-        sign(theatre.secretKey(2), finishTranscript(sessionContext(theatre.terms), finished)),
+        sign(fixture.secretKey(2), finishTranscript(sessionContext(fixture.terms), finished)),
       );
       return { case: 'dkgVerified', value: { ...said, finished } };
     }),
@@ -266,8 +266,8 @@ const lies: [string, Lie, string][] = [
 
 describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
   test.each(lies)('names the node behind %s', (label, lie, told) => {
-    const theatre = new Theatre(curve, label, 2, lie);
-    const failed = theatre.run();
+    const fixture = new DkgFixture(curve, label, 2, lie);
+    const failed = fixture.run();
     expect([codeOf(failed), failed.receipt!.state, failed.verified]).toEqual([
       'DEALER_MISBEHAVED',
       ReceiptState.BACKEND_FAILED,
@@ -275,81 +275,81 @@ describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
     ]);
     expect(failed.errorMessage).toMatch(/^node 2 broke the protocol: /);
     expect(failed.errorMessage).toContain(told);
-    expect(theatre.culprits).toEqual([2]);
-    theatre.recover(tokenOf(failed));
+    expect(fixture.culprits).toEqual([2]);
+    fixture.recover(tokenOf(failed));
   });
 });
 
 test('names a dealer that deals twice', () => {
-  const theatre = new Theatre('secp256k1', 'deals twice', 2, (stage, body) =>
+  const fixture = new DkgFixture('secp256k1', 'deals twice', 2, (fixture, body) =>
     body.case === 'dkgOpened'
-      ? [body, signedOpening(stage, 2, { sealingKey: Uint8Array.of(9, ...new Uint8Array(31)) })]
+      ? [body, signedOpening(fixture, 2, { sealingKey: Uint8Array.of(9, ...new Uint8Array(31)) })]
       : undefined,
   );
-  const failed = theatre.run();
+  const failed = fixture.run();
   expect(codeOf(failed)).toBe('DEALER_MISBEHAVED');
   expect(failed.errorMessage).toContain('node 2 broke the protocol: it dealt twice');
-  expect(theatre.culprits).toEqual([2]);
-  theatre.recover(tokenOf(failed));
+  expect(fixture.culprits).toEqual([2]);
+  fixture.recover(tokenOf(failed));
 });
 
 test('blames nobody for silence, and names who did not answer', () => {
-  const theatre = new Theatre('secp256k1', 'silent', 2, () => false);
-  const failed = theatre.run();
+  const fixture = new DkgFixture('secp256k1', 'silent', 2, () => false);
+  const failed = fixture.run();
   expect([codeOf(failed), failed.receipt!.resumable]).toEqual(['NODES_UNAVAILABLE', true]);
   expect(failed.errorMessage).toMatch(/^node 2 did not answer/);
-  expect(theatre.culprits).toEqual([]);
-  theatre.recover(tokenOf(failed));
+  expect(fixture.culprits).toEqual([]);
+  fixture.recover(tokenOf(failed));
 });
 
 test('names a dealer that withholds a box as the one that did not answer, and does not ask it in a circle', () => {
   let asked = 0;
-  const theatre = new Theatre('secp256k1', 'withholds', 2, (_, body) => {
+  const fixture = new DkgFixture('secp256k1', 'withholds', 2, (_, body) => {
     if (body.case !== 'dkgSealed') return undefined;
     asked += 1;
     return { case: 'dkgSealed', value: { ...body.value, shares: [] } };
   });
-  const failed = theatre.run();
+  const failed = fixture.run();
   expect(codeOf(failed)).toBe('NODES_UNAVAILABLE');
   expect(failed.errorMessage).toMatch(/^node 2 did not answer/);
   expect(asked).toBeLessThan(10);
-  expect(theatre.culprits).toEqual([]);
+  expect(fixture.culprits).toEqual([]);
 });
 
 test('blames no honest node when a dealer dealt twice to two coordinators', () => {
   let second = false;
-  const theatre = new Theatre('secp256k1', 'two coordinators', 2, (stage, body) =>
+  const fixture = new DkgFixture('secp256k1', 'two coordinators', 2, (fixture, body) =>
     second && body.case === 'dkgOpened'
-      ? signedOpening(stage, 2, { sealingKey: stage.openings.get(1)!.sealingKey })
+      ? signedOpening(fixture, 2, { sealingKey: fixture.openings.get(1)!.sealingKey })
       : undefined,
   );
-  theatre.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3 }).result();
+  fixture.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3 }).result();
   expect(
-    theatre.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result().verified,
+    fixture.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result().verified,
   ).toBe(true);
-  theatre.cluster.crashCoordinator();
-  theatre.cluster.startCoordinator();
+  fixture.cluster.crashCoordinator();
+  fixture.cluster.startCoordinator();
   second = true;
-  const failed = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+  const failed = fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result();
   expect(failed.receipt!.state).toBe(ReceiptState.BACKEND_FAILED);
-  expect(theatre.culprits.filter((id) => id !== 2)).toEqual([]);
-  theatre.recover(tokenOf(failed));
+  expect(fixture.culprits.filter((id) => id !== 2)).toEqual([]);
+  fixture.recover(tokenOf(failed));
 });
 
 test('blames nobody when a node lost its store, and the next attempt works', () => {
-  const theatre = new Theatre('secp256k1', 'lost store', 2, () => undefined);
-  theatre.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3 }).result();
+  const fixture = new DkgFixture('secp256k1', 'lost store', 2, () => undefined);
+  fixture.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3 }).result();
   expect(
-    theatre.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result().verified,
+    fixture.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId: 2, recipientNodeId: 1 }).result().verified,
   ).toBe(true);
-  theatre.cluster.nodeStore(2).writeNow({ puts: [], deletes: [`dkg/${tenant}/s`] });
-  theatre.cluster.crashNode(2);
-  theatre.cluster.startNode(2);
-  const failed = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+  fixture.cluster.nodeStore(2).writeNow({ puts: [], deletes: [`dkg/${tenant}/s`] });
+  fixture.cluster.crashNode(2);
+  fixture.cluster.startNode(2);
+  const failed = fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result();
   expect(codeOf(failed)).toBe('NODE_REFUSED');
-  expect(theatre.stalledBy).toEqual([2]);
-  expect(theatre.culprits).toEqual([]);
-  theatre.recover(tokenOf(failed));
+  expect(fixture.stalledBy).toEqual([2]);
+  expect(fixture.culprits).toEqual([]);
+  fixture.recover(tokenOf(failed));
 });
 
 const refusal = (code: string, more: object = {}): WireBody =>
@@ -367,9 +367,9 @@ test.each([
   ],
   ['confirmations', [confirmation({ request: 0 })]],
 ])('ignores %s that answer nothing', (label, more) => {
-  const theatre = new Theatre('secp256k1', label, 2, (_, body) => [...more, body, ...more]);
-  expect(codeOf(theatre.run())).toBe('DKG_COMPLETED');
-  expect(theatre.culprits).toEqual([]);
+  const fixture = new DkgFixture('secp256k1', label, 2, (_, body) => [...more, body, ...more]);
+  expect(codeOf(fixture.run())).toBe('DKG_COMPLETED');
+  expect(fixture.culprits).toEqual([]);
 });
 
 const stalling: [string, Lie, string][] = [
@@ -407,33 +407,33 @@ const stalling: [string, Lie, string][] = [
 test.each(stalling)(
   'names a node without blame that says %s, and an honest resume makes the key',
   (label, lie, code) => {
-    const theatre = new Theatre('secp256k1', label, 2, lie);
-    let failed: { receipt?: unknown } & ReturnType<Theatre['run']> = theatre.run();
+    const fixture = new DkgFixture('secp256k1', label, 2, lie);
+    let failed: { receipt?: unknown } & ReturnType<DkgFixture['run']> = fixture.run();
     for (let resumes = 0; resumes < 3; resumes += 1) {
       expect([codeOf(failed), failed.receipt!.resumable]).toEqual([code, true]);
       expect(failed.receipt!.message).toContain('node 2');
-      expect(theatre.stalledBy).toEqual([2]);
-      theatre.cluster.resumeSession({ sessionId: 's', resumeToken: tokenOf(failed) }).result();
-      failed = theatre.cluster.exchangeDkgShares({ sessionId: 's' }).result();
+      expect(fixture.stalledBy).toEqual([2]);
+      fixture.cluster.resumeSession({ sessionId: 's', resumeToken: tokenOf(failed) }).result();
+      failed = fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result();
     }
-    expect(theatre.culprits).toEqual([]);
-    theatre.recover(tokenOf(failed));
+    expect(fixture.culprits).toEqual([]);
+    fixture.recover(tokenOf(failed));
   },
 );
 
 test('an early confirmation beside a broken attempt does not hold the session to it', () => {
-  const theatre = new Theatre('secp256k1', 'early and broken', 2, (_, body) => {
+  const fixture = new DkgFixture('secp256k1', 'early and broken', 2, (_, body) => {
     if (body.case === 'dkgVerified') return [confirmation(), complaint(body.value, 1, 'NONSENSE')];
     return [confirmation({ request: 0 }), body];
   });
-  const failed = theatre.run();
+  const failed = fixture.run();
   expect(failed.receipt!.state).toBe(ReceiptState.BACKEND_FAILED);
-  theatre.recover(tokenOf(failed));
+  fixture.recover(tokenOf(failed));
 });
 
 test('finds a key that nodes made final with a coordinator whose store was rolled back, by their proof', () => {
-  const theatre = new Theatre('secp256k1', 'rolled back', 2, () => undefined);
-  const { cluster } = theatre;
+  const fixture = new DkgFixture('secp256k1', 'rolled back', 2, () => undefined);
+  const { cluster } = fixture;
   cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3 }).result();
   const { coordinator } = cluster.snapshot();
   const made = cluster.exchangeDkgShares({ sessionId: 's' }).result();
@@ -444,11 +444,11 @@ test('finds a key that nodes made final with a coordinator whose store was rolle
 
 test('a proof of another session, or one that was changed, proves nothing', () => {
   const proofs: Body<'dkgRefused'>['results'][] = [];
-  const theatre = new Theatre('secp256k1', 'false proofs', 2, (_, body) =>
+  const fixture = new DkgFixture('secp256k1', 'false proofs', 2, (_, body) =>
     body.case === 'dkgSealed' ? refusal('ALREADY_FINAL', { results: proofs[0]! }) : undefined,
   );
-  const { cluster } = theatre;
-  theatre.honest = true;
+  const { cluster } = fixture;
+  fixture.honest = true;
   makeKey(cluster, 'other');
   const record = JSON.parse(new TextDecoder().decode(cluster.nodeStore(2).loadNow(`dkg/${tenant}/other`)!));
   const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'));
@@ -466,11 +466,11 @@ test('a proof of another session, or one that was changed, proves nothing', () =
       signature: bytes(signature),
     })) as Body<'dkgRefused'>['results'],
   );
-  theatre.honest = false;
-  const failed = theatre.run();
+  fixture.honest = false;
+  const failed = fixture.run();
   expect(codeOf(failed)).toBe('NODE_REFUSED');
-  expect(theatre.stalledBy).toEqual([2]);
-  theatre.recover(tokenOf(failed));
+  expect(fixture.stalledBy).toEqual([2]);
+  fixture.recover(tokenOf(failed));
 });
 
 test('is not disturbed by frames that come twice, late and out of order', () => {

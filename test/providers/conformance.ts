@@ -11,7 +11,6 @@ import { formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf, assetsOn } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { type MagicOutcome, magicAmounts } from '../../providers/port/magic.ts';
 import {
   type Progress,
   type ProviderAdapter,
@@ -19,6 +18,7 @@ import {
   ProviderUnavailable,
   type TransferDraft,
 } from '../../providers/port/port.ts';
+import { type TestOutcome, testAmounts } from '../../providers/port/test-triggers.ts';
 import { connection, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
 
 export interface Subject {
@@ -34,7 +34,7 @@ export function providerConformance(name: string, subject: () => Subject): void 
     wallets(subject);
     credentials(subject);
     transfers(subject);
-    magic(subject);
+    trigger(subject);
   });
 }
 
@@ -156,8 +156,8 @@ function transfers(subject: () => Subject): void {
   });
 }
 
-function magic(subject: () => Subject): void {
-  const rejected = async (outcome: MagicOutcome) => {
+function trigger(subject: () => Subject): void {
+  const rejected = async (outcome: TestOutcome) => {
     const wallet = await walletOf(subject(), `wal_${outcome}`);
     const draft = draftOf(wallet, `txi_${outcome}`, amountFor(outcome));
     return subject()
@@ -224,9 +224,9 @@ function magic(subject: () => Subject): void {
     expect(stages).toContain('confirming');
   });
 
-  it('knows no magic in production', async () => {
+  it('knows no trigger in production', async () => {
     const wallet = await walletOf(subject(), 'wal_production', 'production');
-    for (const { amount, outcome } of magicAmounts) {
+    for (const { amount, outcome } of testAmounts) {
       const draft = draftOf(wallet, `txi_live_${outcome}`, amount);
       await expect(subject().adapter.quote(metaAt(startMs), draft)).resolves.toBeDefined();
     }
@@ -247,8 +247,8 @@ async function walletOf(
   return makeWallet(adapter, id, network, environment);
 }
 
-function amountFor(outcome: MagicOutcome): string {
-  const { amount } = magicAmounts.find((magic) => magic.outcome === outcome)!;
+function amountFor(outcome: TestOutcome): string {
+  const { amount } = testAmounts.find((trigger) => trigger.outcome === outcome)!;
   return formatAmount(parseAmount(amount, 18) as bigint, 18);
 }
 
@@ -343,7 +343,7 @@ async function follow(subject: Subject, wallet: WalletRecord, id: string, amount
   throw new Error(`no end after 500 steps: ${stages.slice(-5).join(', ')}`);
 }
 
-async function followMagic(subject: Subject, outcome: MagicOutcome, forMs?: number): Promise<Run> {
+async function followMagic(subject: Subject, outcome: TestOutcome, forMs?: number): Promise<Run> {
   const wallet = await walletOf(subject, `wal_${outcome}`);
   return follow(subject, wallet, `txi_${outcome}`, amountFor(outcome), forMs === undefined ? {} : { forMs });
 }

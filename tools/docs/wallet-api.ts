@@ -1,5 +1,5 @@
 /**
- * The made parts of docs/wallet-api.md: routes, fields, states, magic values, events, rules, errors, limits, each from
+ * The made parts of docs/wallet-api.md: routes, fields, states, test triggers, events, rules, errors, limits, each from
  * the registry or schema that the service itself runs on.
  */
 
@@ -28,8 +28,8 @@ import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkOf, networks } from '../../networks/networks.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
-import { magicAmounts, magicCredentials } from '../../providers/port/magic.ts';
 import type { CredentialField } from '../../providers/port/port.ts';
+import { testAmounts, testCredentials } from '../../providers/port/test-triggers.ts';
 import { issueTexts, subStatusTexts } from './issues.ts';
 import { providerInfos, restRoutes } from './rest-routes.ts';
 import { answerTable, itemsOf, requestTable } from './schemas.ts';
@@ -62,9 +62,9 @@ export function walletApiPage(page: string): string {
       ['fields of a risk rule', requestTable(riskSchemas.RiskRuleBody)],
       ['fields of a list', requestTable(complianceSchemas.ListBody)],
       ['risk factors', factorsTable()],
-      ['magic amounts', magicAmountsTable()],
-      ['magic credentials', magicCredentialsTable()],
-      ['magic addresses', magicAddressesTable()],
+      ['test amounts', testAmountsTable()],
+      ['test credentials', testCredentialsTable()],
+      ['test addresses', testAddressesTable()],
       ['events', eventsTable()],
       ['errors', errorsTable()],
       ['issues', issuesTable()],
@@ -192,21 +192,21 @@ function factorsTable(): string {
   );
 }
 
-function magicAmountsTable(): string {
+function testAmountsTable(): string {
   return table(
     ['Amount', 'What happens'],
-    magicAmounts.map(({ amount, effect }) => [code(amount), effect]),
+    testAmounts.map(({ amount, effect }) => [code(amount), effect]),
   );
 }
 
-function magicCredentialsTable(): string {
+function testCredentialsTable(): string {
   return table(
     ['`api_key` contains', 'What happens'],
-    magicCredentials.map(({ contains, effect }) => [code(contains), effect]),
+    testCredentials.map(({ contains, effect }) => [code(contains), effect]),
   );
 }
 
-function magicAddressesTable(): string {
+function testAddressesTable(): string {
   const rows = testLists.flatMap(({ name, effect, addresses }) =>
     addresses.map(({ network, address }) => [code(address), networkOf(network).name, code(name), effect]),
   );

@@ -7,7 +7,7 @@ import type { RiskRuleRecord } from '../../../controls/risk/rule-record.ts';
 import { riskLevels, scoreOf } from '../../../controls/risk/score.ts';
 import { compileRule } from '../../../controls/rules/rule.ts';
 import type { TransactionFacts } from '../../../custody/intents/facts.ts';
-import { magicAmounts, magicOutcome } from '../../../providers/port/magic.ts';
+import { testAmounts, testOutcome } from '../../../providers/port/test-triggers.ts';
 import { facts, screening } from '../policies/support/facts.ts';
 
 let made = 0;
@@ -38,9 +38,9 @@ function score(
 ) {
   const given = facts(over);
   const screened = screening(decision);
-  const magic = magicOutcome(environment, given.amount);
+  const trigger = testOutcome(environment, given.amount);
   const compiled = rules.map((record) => ({ record, rule: compileRule(record.when, 'risk', 'when') }));
-  return scoreOf({ facts: given, screening: screened, magic }, ruleInputOf(given, screened, undefined), compiled, 7);
+  return scoreOf({ facts: given, screening: screened, trigger }, ruleInputOf(given, screened, undefined), compiled, 7);
 }
 
 const codes = (result: ReturnType<typeof score>) => result.factors.map(({ code }) => code);
@@ -92,9 +92,9 @@ describe('built-in factors', () => {
     expect(score({}, [], 'blocked')).toMatchObject({ score: 100, level: 'critical', action: 'deny' });
   });
 
-  it('do as the magic amounts say, in a sandbox alone', () => {
+  it('do as the test amounts say, in a sandbox alone', () => {
     const amountOf = (outcome: string) =>
-      magicAmounts.find((magic) => magic.outcome === outcome)!.amount.replace(/0+$/, '');
+      testAmounts.find((trigger) => trigger.outcome === outcome)!.amount.replace(/0+$/, '');
     expect(score({ amount: amountOf('risk_high') })).toMatchObject({ level: 'high', action: 'review' });
     expect(score({ amount: amountOf('risk_critical') }).score).toBe(100);
     for (const outcome of ['risk_high', 'risk_critical']) {

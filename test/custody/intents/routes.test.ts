@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connectionType } from '../../../custody/connections/record.ts';
 import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
-import { magicAmounts } from '../../../providers/port/magic.ts';
 import { ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
+import { testAmounts } from '../../../providers/port/test-triggers.ts';
 import { update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 import { type Door, openDoor, tenant } from './support/door.ts';
@@ -559,8 +559,8 @@ describe('fifty intents at once on a wallet with money for twenty', () => {
   });
 });
 
-test('magic amounts are amounts like any other to the routes', async () => {
-  for (const { amount } of magicAmounts) {
+test('test amounts are amounts like any other to the routes', async () => {
+  for (const { amount } of testAmounts) {
     expect((await door.post(`${path}?dry_run=true`, { ...transfer, amount })).status).toBe(200);
   }
 });

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
-import { makeDeciders } from '../../../controls/policies/deciders.ts';
+import { makeEvaluators } from '../../../controls/policies/evaluators.ts';
 import { receiptSigner } from '../../../controls/receipts/signer.ts';
 import { connectionType } from '../../../custody/connections/record.ts';
 import type { IntentDependencies } from '../../../custody/intents/dependencies.ts';
@@ -41,7 +41,7 @@ beforeEach(async () => {
   adapter = makeSelfHosted({ signer, chains });
   deps = {
     adapters: new Map([['self_hosted', adapter]]),
-    deciders: makeDeciders({ signer: receiptSigner(new Uint8Array(32).fill(3)) }),
+    evaluators: makeEvaluators({ signer: receiptSigner(new Uint8Array(32).fill(3)) }),
     fillGap: adapter.fillGap,
     arrive: arrivals(chains),
   };

@@ -3,9 +3,9 @@
  * committed, and transfers whose rules read nothing of each other do not wait for each other.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeDeciders } from '../../../controls/policies/deciders.ts';
+import { makeEvaluators } from '../../../controls/policies/evaluators.ts';
 import { nextPolicyVersion } from '../../../controls/policies/write-policy.ts';
-import type { Deciders } from '../../../custody/intents/deciders.ts';
+import type { Evaluators } from '../../../custody/intents/evaluators.ts';
 import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
 import { update } from '../../../store/changes.ts';
 import { contextOf, signer } from '../../controls/policies/support/door.ts';
@@ -24,8 +24,8 @@ const transfer = { asset: 'ETH', amount: '1', destination: { address: somewhere 
 
 beforeEach(async () => {
   world = await startWorld();
-  const real = makeDeciders({ signer });
-  const counted: Deciders = {
+  const real = makeEvaluators({ signer });
+  const counted: Evaluators = {
     ...real,
     decide: async (...given) => {
       decisions += 1;
@@ -34,7 +34,7 @@ beforeEach(async () => {
       return decided;
     },
   };
-  const counting: World = { ...world, dependencies: () => world.dependencies({ deciders: counted }) };
+  const counting: World = { ...world, dependencies: () => world.dependencies({ evaluators: counted }) };
   doors = [await openDoor(counting), await openDoor(counting)];
   wallet = await world.wallet(tenant, { ETH: 1_000n * oneEth });
   decisions = 0;
@@ -55,7 +55,7 @@ async function putPolicy(name: string, ...rules: Parameters<typeof nextPolicyVer
 }
 
 async function putRiskRule(rule: object): Promise<void> {
-  expect(await doors[0]!.judge('/v1/risk/rules', rule)).toMatchObject({ status: 201 });
+  expect(await doors[0]!.evaluateTransfer('/v1/risk/rules', rule)).toMatchObject({ status: 201 });
 }
 
 /** So many transfers at the same moment, in turn through every gateway. */

@@ -1,7 +1,7 @@
 /** What one try makes of a delivery and of its endpoint: the pure parts. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { judgeTry, requeued, signingSecrets, suspends } from '../../../delivery/deliveries/attempt.ts';
+import { evaluateTry, requeued, signingSecrets, suspends } from '../../../delivery/deliveries/attempt.ts';
 import { attemptsKept, type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../delivery/deliveries/record.ts';
 import { suspendAfterMs } from '../../../delivery/deliveries/schedule.ts';
 import type { SendOutcome } from '../../../delivery/egress/send.ts';
@@ -35,7 +35,7 @@ test('an id follows from event and webhook, sorts by the event’s time, and is 
 
 describe('a try', () => {
   test('that is answered with 2xx ends the delivery', () => {
-    const verdict = judgeTry(queued, answered(204), nowMs + 20, 0.5, [100]);
+    const verdict = evaluateTry(queued, answered(204), nowMs + 20, 0.5, [100]);
     expect(verdict).toMatchObject({ retryAtMs: undefined, endpoint: 'answered', gone: false });
     expect(verdict.after).toEqual({
       ...queued,
@@ -48,7 +48,7 @@ describe('a try', () => {
   });
 
   test('without an answer is made again when the schedule says so, and says what went wrong', () => {
-    const verdict = judgeTry(queued, silent, nowMs, 0.5, [100]);
+    const verdict = evaluateTry(queued, silent, nowMs, 0.5, [100]);
     expect(verdict).toMatchObject({ retryAtMs: nowMs + 100, endpoint: 'failed', gone: false });
     expect(verdict.after).toMatchObject({ status: 'retrying', nextAttemptAtMs: nowMs + 100, failedTries: 1 });
     expect(verdict.after.attempts).toEqual([
@@ -57,7 +57,7 @@ describe('a try', () => {
   });
 
   test('answered with 410 ends it and its endpoint', () => {
-    const verdict = judgeTry(queued, answered(410), nowMs, 0.5, [100]);
+    const verdict = evaluateTry(queued, answered(410), nowMs, 0.5, [100]);
     expect(verdict).toMatchObject({ retryAtMs: undefined, endpoint: 'failed', gone: true });
     expect(verdict.after.status).toBe('failed');
   });
@@ -71,7 +71,7 @@ describe('a try', () => {
         for (const status of row) {
           if (delivery.status === 'delivered' || delivery.status === 'failed') break;
           const outcome = status === 0 ? silent : answered(status);
-          const { after, retryAtMs, endpoint } = judgeTry(delivery, outcome, nowMs, 0.5, schedule);
+          const { after, retryAtMs, endpoint } = evaluateTry(delivery, outcome, nowMs, 0.5, schedule);
           expect(after.version).toBe(delivery.version + 1);
           expect(after.attemptCount).toBe(delivery.attemptCount + 1);
           expect(after.attempts.length).toBe(Math.min(after.attemptCount, attemptsKept));
@@ -88,11 +88,11 @@ describe('a try', () => {
   });
 
   test('asked for anew has the whole schedule before it', () => {
-    const failed = judgeTry(queued, silent, nowMs, 0.5, []).after;
+    const failed = evaluateTry(queued, silent, nowMs, 0.5, []).after;
     expect(failed.status).toBe('failed');
     const again = requeued(failed, nowMs + 5);
     expect(again).toMatchObject({ status: 'retrying', failedTries: 0, attemptCount: 1, nextAttemptAtMs: nowMs + 5 });
-    expect(judgeTry(again, silent, nowMs + 6, 0.5, [100]).after.status).toBe('retrying');
+    expect(evaluateTry(again, silent, nowMs + 6, 0.5, [100]).after.status).toBe('retrying');
   });
 });
 

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { judgeTry, requeued } from '../../../delivery/deliveries/attempt.ts';
+import { evaluateTry, requeued } from '../../../delivery/deliveries/attempt.ts';
 import type { DeliveryJob, PumpLimits } from '../../../delivery/deliveries/hook-store.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../delivery/deliveries/record.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
@@ -87,7 +87,7 @@ class Life {
       return;
     }
     const outcome = { kind: 'answered', status, retryAfter: undefined, tookMs: 1 } as const;
-    const { after, retryAtMs, endpoint } = judgeTry(before, outcome, this.nowMs, 0.5, [1_000, 5_000]);
+    const { after, retryAtMs, endpoint } = evaluateTry(before, outcome, this.nowMs, 0.5, [1_000, 5_000]);
     const place = retryAtMs === undefined ? undefined : ({ kind: 'retry', atMs: retryAtMs } as const);
     expect(await service.hooks.move(this.tenant, { before, after, place, endpoint }, this.nowMs)).toBeDefined();
     // Whoever moves what was moved meanwhile is refused.
@@ -256,7 +256,7 @@ test('what is older than it is kept leaves the log, unless it is still on its wa
     [failed!, 500],
   ] as const) {
     const outcome = { kind: 'answered', status, retryAfter: undefined, tookMs: 1 } as const;
-    const { after, endpoint } = judgeTry(before, outcome, oldMs, 0.5, []);
+    const { after, endpoint } = evaluateTry(before, outcome, oldMs, 0.5, []);
     await service.hooks.move(tenant, { before, after, place: undefined, endpoint }, oldMs);
   }
   await service.hooks.trim(tenant, hook.id, limits, Date.now());

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../actors/live/ports.ts';
-import { WebhookDesk } from '../../../delivery/deliveries/desk.ts';
 import { bullPrefix } from '../../../delivery/deliveries/keys.ts';
+import { WebhookService } from '../../../delivery/deliveries/webhook-service.ts';
 import { webhookType } from '../../../delivery/webhooks/record.ts';
 import { remove } from '../../../store/changes.ts';
 import { freePort, type TestRedis } from '../../support/redis.ts';
@@ -69,9 +69,12 @@ test('events are delivered, tried again, asked for again, and a removed webhook 
   expect(sequencesOf(target)).toEqual(sequences);
 
   target.answer = () => 200;
-  const desk = new WebhookDesk(service.redis, service.store, systemClock);
+  const webhookService = new WebhookService(service.redis, service.store, systemClock);
   const before = target.received.length;
-  const outcome = await desk.redeliverRange(tenant, hook.id, { statuses: ['delivered', 'failed'], types: [] });
+  const outcome = await webhookService.redeliverRange(tenant, hook.id, {
+    statuses: ['delivered', 'failed'],
+    types: [],
+  });
   expect(outcome.redelivered).toBe(40);
   await service.settled(tenant, hook.id);
   expect(target.received).toHaveLength(before + 40);

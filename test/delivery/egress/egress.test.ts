@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { judgeAddress } from '../../../delivery/egress/addresses.ts';
+import { evaluateAddress } from '../../../delivery/egress/addresses.ts';
 import { sendTo } from '../../../delivery/egress/send.ts';
 import { checkTarget } from '../../../delivery/egress/target.ts';
 
@@ -43,21 +43,21 @@ describe('addresses', () => {
     ['not an address', 'unreadable'],
     ['', 'unreadable'],
   ])('production refuses %s (%s)', (address, range) => {
-    expect(judgeAddress(address, 'production')).toEqual({ allowed: false, range });
+    expect(evaluateAddress(address, 'production')).toEqual({ allowed: false, range });
   });
 
   test.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
     'production allows %s',
-    (address) => expect(judgeAddress(address, 'production')).toEqual({ allowed: true }),
+    (address) => expect(evaluateAddress(address, 'production')).toEqual({ allowed: true }),
   );
 
   test.each(['127.0.0.1', '::1', '10.0.0.5', 'fd12::1', '8.8.8.8'])('a sandbox allows %s', (address) =>
-    expect(judgeAddress(address, 'sandbox')).toEqual({ allowed: true }),
+    expect(evaluateAddress(address, 'sandbox')).toEqual({ allowed: true }),
   );
 
   test.each(['169.254.169.254', 'fe80::1', 'fd00:ec2::254', '0.0.0.0', '224.0.0.1', '::ffff:169.254.169.254'])(
     'a sandbox refuses %s',
-    (address) => expect(judgeAddress(address, 'sandbox').allowed).toBe(false),
+    (address) => expect(evaluateAddress(address, 'sandbox').allowed).toBe(false),
   );
 
   test('whatever IPv4 says of an address, its disguises in IPv6 say too', () => {
@@ -65,13 +65,13 @@ describe('addresses', () => {
     fc.assert(
       fc.property(fc.tuple(byte, byte, byte, byte), fc.constantFrom('sandbox', 'production'), (bytes, environment) => {
         const [a, b, c, d] = bytes.map((each) => each.toString(16).padStart(2, '0'));
-        const plain = judgeAddress(bytes.join('.'), environment as 'sandbox');
+        const plain = evaluateAddress(bytes.join('.'), environment as 'sandbox');
         for (const disguised of [
           `::ffff:${a}${b}:${c}${d}`,
           `64:ff9b::${a}${b}:${c}${d}`,
           `2002:${a}${b}:${c}${d}::1`,
         ]) {
-          expect(judgeAddress(disguised, environment as 'sandbox')).toEqual(plain);
+          expect(evaluateAddress(disguised, environment as 'sandbox')).toEqual(plain);
         }
       }),
     );

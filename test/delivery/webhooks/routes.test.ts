@@ -3,8 +3,8 @@ import type { LightMyRequestResponse } from 'fastify';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../../actors/live/ports.ts';
-import { WebhookDesk } from '../../../delivery/deliveries/desk.ts';
 import { deliveryRoutes } from '../../../delivery/deliveries/routes.ts';
+import { WebhookService } from '../../../delivery/deliveries/webhook-service.ts';
 import { eventRoutes } from '../../../delivery/events/routes.ts';
 import { webhookRoutes } from '../../../delivery/webhooks/routes.ts';
 import { secretOverlapMs } from '../../../delivery/webhooks/secrets.ts';
@@ -24,10 +24,10 @@ const clock = new SetClock();
 beforeAll(async () => {
   service = await startService();
   const { store, redis, seal } = service;
-  const desk = new WebhookDesk(redis, store, systemClock);
+  const webhookService = new WebhookService(redis, store, systemClock);
   const routes = [
-    ...webhookRoutes({ environment: 'sandbox', seal, random: systemRandom, desk }),
-    ...deliveryRoutes({ desk }),
+    ...webhookRoutes({ environment: 'sandbox', seal, random: systemRandom, webhookService }),
+    ...deliveryRoutes({ webhookService }),
     ...eventRoutes(),
   ];
   door = await restApp({ routes, store, seal, clock });

@@ -1,4 +1,4 @@
-/** What can go otherwise: crashes between any two steps, refusals, gaps, magic amounts, and many transfers at once. */
+/** What can go otherwise: crashes between any two steps, refusals, gaps, test amounts, and many transfers at once. */
 import { Transaction } from 'ethers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -9,8 +9,8 @@ import type { WalletRecord } from '../../../custody/wallets/record.ts';
 import { networkOf, networks } from '../../../networks/networks.ts';
 import { ChainRejected, ChainUnavailable } from '../../../providers/chains/chain.ts';
 import { type Chains, openChains } from '../../../providers/chains/chains.ts';
-import { magicAmounts } from '../../../providers/port/magic.ts';
 import { type Progress, ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
+import { testAmounts } from '../../../providers/port/test-triggers.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
 import type { Submission } from '../../../providers/self-hosted/progress.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
@@ -53,7 +53,7 @@ const numberFor = (wallet: WalletRecord, number = 0) =>
 const held = async (wallet: WalletRecord, asset = networkOf(wallet.network).nativeAsset) =>
   (await chains.of(wallet.network).balances(addressOf(wallet))).get(asset)!;
 const outcomeAmount = (outcome: string) =>
-  magicAmounts.find((magic) => magic.outcome === outcome)!.amount.replace(/0+$/, '');
+  testAmounts.find((trigger) => trigger.outcome === outcome)!.amount.replace(/0+$/, '');
 
 /** Goes on until it is over or the time is up, as the driver does. */
 async function drive(
@@ -205,7 +205,7 @@ describe.each(all)('on %s', (network) => {
     await expect(drive(from, transfer(from, to, '0.5'), numberFor(from))).rejects.toThrow('broken');
   });
 
-  describe('magic amounts in a sandbox', () => {
+  describe('test amounts in a sandbox', () => {
     const quoted = async (outcome: string, environment: 'sandbox' | 'production' = 'sandbox') => {
       const [from, to] = await pair(network, environment);
       const amount = outcomeAmount(outcome);

@@ -31,7 +31,7 @@ export interface Told {
   readonly intentId: string;
 }
 
-/** Magic amounts (providers/port/magic.ts); all others are drawn below them. */
+/** Test amounts (providers/port/test-triggers.ts); all others are drawn below them. */
 const magic = { pending: '0.00477', refusedLate: '0.004421', awayThrice: '0.004403', reverted: '0.00441' } as const;
 
 /** Some of the orders wait for a human, some fail, and some find their provider away at first. */

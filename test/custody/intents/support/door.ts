@@ -29,7 +29,7 @@ export interface Door {
   putToken(token: string, id: string, connectionIds: readonly string[]): void;
   getAs(token: string, path: string): Promise<JsonAnswer>;
   /** A POST to a route of the judges, by its whole path. */
-  judge(url: string, body: object): Promise<JsonAnswer>;
+  evaluateTransfer(url: string, body: object): Promise<JsonAnswer>;
 }
 
 const wallets = (path: string): string => `/v1/wallets/${path}`;
@@ -66,6 +66,6 @@ export async function openDoor(world: World, driver?: IntentKick): Promise<Door>
     get: (path, who = 'maker') => call('GET', wallets(path), tokens[who]),
     putToken: (token, id, providerConnectionIds) => known.put(token, { id, tenant, providerConnectionIds }),
     getAs: (token, path) => call('GET', wallets(path), token),
-    judge: (url, body) => call('POST', url, tokens.maker, body),
+    evaluateTransfer: (url, body) => call('POST', url, tokens.maker, body),
   };
 }

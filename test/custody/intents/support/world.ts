@@ -2,10 +2,10 @@
 import { systemClock, systemRandom } from '../../../../actors/live/ports.ts';
 import type { ConnectionRecord } from '../../../../custody/connections/record.ts';
 import { connectionType } from '../../../../custody/connections/record.ts';
-import type { Deciders } from '../../../../custody/intents/deciders.ts';
 import type { IntentDependencies } from '../../../../custody/intents/dependencies.ts';
 import { type DriverOptions, IntentDriver } from '../../../../custody/intents/driver.ts';
 import { changeOf } from '../../../../custody/intents/effects.ts';
+import type { Evaluators } from '../../../../custody/intents/evaluators.ts';
 import type { PolicyDecision } from '../../../../custody/intents/facts.ts';
 import { type IntentDraft, lastOf, openIntent, type Verdict } from '../../../../custody/intents/machine.ts';
 import { type IntentRecord, intentType } from '../../../../custody/intents/record.ts';
@@ -61,7 +61,7 @@ export async function startWorld(): Promise<World> {
   const dependencies = (over: Partial<IntentDependencies> = {}): IntentDependencies => ({
     store,
     adapters: new Map([['self_hosted', provider.adapter()]]),
-    deciders: judges,
+    evaluators: judges,
     addressBook,
     fillGap: provider.fillGap,
     arrive: async () => {},
@@ -197,7 +197,7 @@ export function draft(id: string, wallet: WalletRecord): IntentDraft {
 }
 
 /** Compliance and risk find nothing; the policy says what the test has set. */
-export class Judges implements Deciders {
+export class Judges implements Evaluators {
   decision: Pick<PolicyDecision, 'decision' | 'approvals'> = { decision: 'allow', approvals: undefined };
   screening: 'clear' | 'review' | 'blocked' = 'clear';
   /** Happens between the reads of a creation and its commit. */
@@ -205,7 +205,7 @@ export class Judges implements Deciders {
   /** The names that each decision was asked with, joined by a plus. */
   readonly asked: string[] = [];
 
-  screen: Deciders['screen'] = async (context) => ({
+  screen: Evaluators['screen'] = async (context) => ({
     result: {
       id: context.newId('scr'),
       decision: this.screening,
@@ -217,12 +217,12 @@ export class Judges implements Deciders {
     change: {},
   });
 
-  assess: Deciders['assess'] = async (_context, facts) => ({
+  assess: Evaluators['assess'] = async (_context, facts) => ({
     result: { txId: facts.id, score: 5, level: 'low', action: 'allow', factors: [], rulesVersion: 1 },
     change: {},
   });
 
-  decide: Deciders['decide'] = async (context, _facts, _screening, _risk, policyNames) => {
+  decide: Evaluators['decide'] = async (context, _facts, _screening, _risk, policyNames) => {
     this.asked.push(policyNames.join('+'));
     await this.meanwhile();
     return {
@@ -239,5 +239,5 @@ export class Judges implements Deciders {
     };
   };
 
-  receipt: Deciders['receipt'] = () => 'header.payload.signature';
+  receipt: Evaluators['receipt'] = () => 'header.payload.signature';
 }

@@ -1,10 +1,10 @@
 /**
- * Magic amounts: in a sandbox, a transfer of exactly this decimal amount has this outcome, whatever the asset and the
+ * Test amounts: in a sandbox, a transfer of exactly this decimal amount has this outcome, whatever the asset and the
  * provider. docs/wallet-api.md shows the table. In production they are amounts like any other.
  */
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 
-export type MagicOutcome =
+export type TestOutcome =
   | 'quote_rejected'
   | 'quote_insufficient'
   | 'quote_unavailable'
@@ -16,14 +16,14 @@ export type MagicOutcome =
   | 'risk_high'
   | 'risk_critical';
 
-export interface MagicAmount {
+export interface TestAmount {
   readonly amount: string;
-  readonly outcome: MagicOutcome;
+  readonly outcome: TestOutcome;
   /** What a caller sees, for the docs. */
   readonly effect: string;
 }
 
-export const magicAmounts: readonly MagicAmount[] = [
+export const testAmounts: readonly TestAmount[] = [
   { amount: '0.004221', outcome: 'quote_rejected', effect: 'creation answers 422 `provider_rejected`' },
   {
     amount: '0.004222',
@@ -49,25 +49,25 @@ export const magicAmounts: readonly MagicAmount[] = [
 ];
 
 /** `amount` normalized, as `formatAmount` writes it. */
-export function magicOutcome(environment: ClusterEnvironment, amount: string): MagicOutcome | undefined {
+export function testOutcome(environment: ClusterEnvironment, amount: string): TestOutcome | undefined {
   if (environment !== 'sandbox') return undefined;
-  return magicAmounts.find((magic) => magic.amount.replace(/0+$/, '') === amount)?.outcome;
+  return testAmounts.find((trigger) => trigger.amount.replace(/0+$/, '') === amount)?.outcome;
 }
 
-export type MagicCredentialOutcome = 'rejected' | 'unavailable';
+export type TestCredentialOutcome = 'rejected' | 'unavailable';
 
-export interface MagicCredential {
+export interface TestCredential {
   /** What the `api_key` contains. */
   readonly contains: string;
-  readonly outcome: MagicCredentialOutcome;
+  readonly outcome: TestCredentialOutcome;
   /** True: while the connection is made they are good, a second later this is what they do. */
   readonly later: boolean;
   /** What a caller sees, for the docs. */
   readonly effect: string;
 }
 
-/** Magic credentials: the custodians are simulated in every environment, so these have their effect in every one. */
-export const magicCredentials: readonly MagicCredential[] = [
+/** Test credentials: the custodians are simulated in every environment, so these have their effect in every one. */
+export const testCredentials: readonly TestCredential[] = [
   {
     contains: 'invalid',
     outcome: 'rejected',
@@ -97,13 +97,13 @@ export const magicCredentials: readonly MagicCredential[] = [
 const laterMs = 1_000;
 
 /** Decides by `api_key`, and by the time since the connection was made, which its id (a UUIDv7) carries. */
-export function magicCredential(
+export function testCredential(
   credentials: Readonly<Record<string, string>>,
   connectionId: string,
   nowMs: number,
-): MagicCredentialOutcome | undefined {
+): TestCredentialOutcome | undefined {
   const apiKey = credentials.api_key ?? '';
   const madeAtMs = Number.parseInt(connectionId.replace(/^pcn_/, '').replace('-', '').slice(0, 12), 16);
   const isLater = nowMs - madeAtMs >= laterMs;
-  return magicCredentials.find(({ contains, later }) => apiKey.includes(contains) && (isLater || !later))?.outcome;
+  return testCredentials.find(({ contains, later }) => apiKey.includes(contains) && (isLater || !later))?.outcome;
 }

@@ -9,7 +9,7 @@ import { isComplete } from './own-shares.ts';
 import { type DkgSession, type DkgTurn, leaveDkgRound, noDkgWork, nodeIds, sortedPairs } from './state.ts';
 
 /** The session goes on to another state. */
-export function concludeDkg(
+export function finalizeDkg(
   turn: DkgTurn,
   record: DkgSession,
   more: { readonly key?: KeyRecord; readonly culprits?: readonly number[] } = {},
@@ -26,7 +26,7 @@ export function concludeDkg(
 export function expireDkg(turn: DkgTurn): boolean {
   const { record } = turn.state;
   if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
-  concludeDkg(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
+  finalizeDkg(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
   discardAttempt(turn, record);
   return true;
 }
@@ -45,7 +45,7 @@ export function discardAttempt(turn: DkgTurn, record: DkgSession): void {
 }
 
 /** The wait for nodes is over. */
-export function giveUpDkg(turn: DkgTurn): void {
+export function abandonDkg(turn: DkgTurn): void {
   const { record, work } = turn.state;
   if (work.jobs.length === 0 || expireDkg(turn)) return;
   const asked = [...work.flights].map((flight) => Number(flight.split('/')[0]));
@@ -61,7 +61,7 @@ export function giveUpDkg(turn: DkgTurn): void {
     return;
   }
   const failed = { ...answer('NODES_UNAVAILABLE', text), state: ReceiptState.BACKEND_FAILED as const };
-  concludeDkg(
+  finalizeDkg(
     turn,
     advance(record, failed, turn.context, {
       verified: sortedPairs(work.verified),

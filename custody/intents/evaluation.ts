@@ -1,6 +1,6 @@
 /**
  * What a transfer out of a wallet comes to before anything is written: its fields are checked, the provider says what it
- * costs, and compliance, risk and policy judge it, in this order. Intents are made from it, and dry runs show it.
+ * costs, and compliance, risk and policy evaluate it, in this order. Intents are made from it, and dry runs show it.
  */
 
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
@@ -29,7 +29,7 @@ export interface TransferRequest {
   readonly metadata?: MetadataValue | undefined;
 }
 
-export interface Judgement {
+export interface TransferEvaluation {
   readonly facts: TransactionFacts;
   readonly connection: ConnectionRecord;
   readonly quote: Quote;
@@ -43,12 +43,12 @@ export interface Judgement {
 }
 
 /** Throws ServiceError, ProviderRejected, ProviderUnavailable. */
-export async function judge(
+export async function evaluateTransfer(
   deps: IntentDependencies,
   context: RequestContext,
   { wallet, balances }: FoundWallet,
   request: TransferRequest,
-): Promise<Judgement> {
+): Promise<TransferEvaluation> {
   const { asset, units, toAddress } = checkFields(wallet, request);
   if (wallet.status !== 'active') throw walletNotActive(wallet.status);
   const id = context.newId('txi');
@@ -85,10 +85,10 @@ export async function judge(
     history,
     nowMs: context.nowMs,
   };
-  const screened = await deps.deciders.screen(context, facts);
-  const assessed = await deps.deciders.assess(context, facts, screened.result);
+  const screened = await deps.evaluators.screen(context, facts);
+  const assessed = await deps.evaluators.assess(context, facts, screened.result);
   const policyNames = [wallet.policy, request.policy].flatMap((name) => name ?? []);
-  const decided = await deps.deciders.decide(context, facts, screened.result, assessed.result, policyNames);
+  const decided = await deps.evaluators.decide(context, facts, screened.result, assessed.result, policyNames);
   return {
     facts,
     connection,

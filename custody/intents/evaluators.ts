@@ -8,15 +8,19 @@ import type { RequestContext } from '../../api/route.ts';
 import type { Change } from '../../store/contract.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
 
-export interface Judged<R> {
+export interface EvaluatorResult<R> {
   readonly result: R;
-  /** Records and events of this judgement, and guards: what it has read must still hold when it is committed. */
+  /** Records and events of this evaluation, and guards: what it has read must still hold when it is committed. */
   readonly change: Change;
 }
 
-export interface Deciders {
-  screen(context: RequestContext, facts: TransactionFacts): Promise<Judged<ScreeningResult>>;
-  assess(context: RequestContext, facts: TransactionFacts, screening: ScreeningResult): Promise<Judged<RiskResult>>;
+export interface Evaluators {
+  screen(context: RequestContext, facts: TransactionFacts): Promise<EvaluatorResult<ScreeningResult>>;
+  assess(
+    context: RequestContext,
+    facts: TransactionFacts,
+    screening: ScreeningResult,
+  ): Promise<EvaluatorResult<RiskResult>>;
   /**
    * `policyNames`: of the wallet and of the intent, as far as they name one; the tenant's default decides with them, and
    * the strictest decision wins. Throws ServiceError when one does not exist.
@@ -27,7 +31,7 @@ export interface Deciders {
     screening: ScreeningResult,
     risk: RiskResult,
     policyNames: readonly string[],
-  ): Promise<Judged<PolicyDecision>>;
+  ): Promise<EvaluatorResult<PolicyDecision>>;
   /** The signed receipt of a decision: a compact JWS (EdDSA). */
   receipt(context: RequestContext, facts: TransactionFacts, decision: PolicyDecision, risk: RiskResult): string;
 }

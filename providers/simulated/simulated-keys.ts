@@ -7,14 +7,14 @@ import { addressOfKey } from '../../networks/addresses.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import type { ProviderKind } from '../port/kinds.ts';
 
-export interface WorthlessWallet {
+export interface SimulatedWallet {
   /** Compressed, lowercase hex. */
   readonly publicKey: string;
   readonly address: string;
 }
 
 /** Always the same for the same provider, wallet and network. */
-export function worthlessWallet(provider: ProviderKind, walletId: string, network: NetworkId): WorthlessWallet {
+export function simulatedWallet(provider: ProviderKind, walletId: string, network: NetworkId): SimulatedWallet {
   const group = groupOf(networkOf(network).curve);
   const secret = group.reduce(
     transcriptHash('signmesh/simulated-wallet/v1', utf8(provider), utf8(walletId), utf8(network)),
@@ -24,6 +24,6 @@ export function worthlessWallet(provider: ProviderKind, walletId: string, networ
 }
 
 /** 32 bytes that follow from the words: ids and transaction hashes of the simulated systems. */
-export function worthlessHash(...words: readonly string[]): Uint8Array {
+export function simulatedHash(...words: readonly string[]): Uint8Array {
   return transcriptHash('signmesh/simulated-id/v1', ...words.map(utf8));
 }

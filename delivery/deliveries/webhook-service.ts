@@ -58,7 +58,7 @@ const rangeLooksMax = 1_000;
 const pageSize = 100;
 const conflictRetriesMax = 10;
 
-export class WebhookDesk {
+export class WebhookService {
   readonly #redis: Redis;
   readonly #store: TenantStore;
   readonly #hooks: HookStore;

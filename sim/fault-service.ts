@@ -18,7 +18,7 @@ import type { Task, VirtualTime } from './virtual-time.ts';
 /** What the world shall do; the rest is for reports. */
 export type WorldOrder = Exclude<Order, { readonly id: string }>;
 
-export interface DeskPorts {
+export interface FaultServicePorts {
   readonly time: VirtualTime;
   readonly engine: FaultEngine;
   /** Performs what concerns the world; `fired` and `ended` do not come here. */
@@ -35,13 +35,13 @@ export interface DeskPorts {
   ) => void;
 }
 
-export class FaultDesk {
-  readonly #ports: DeskPorts;
+export class FaultService {
+  readonly #ports: FaultServicePorts;
   readonly #known = new Map<string, { readonly targets: readonly ProcessName[]; readonly text: string }>();
   #wake: Task | undefined;
   #wakeMs = Number.POSITIVE_INFINITY;
 
-  constructor(ports: DeskPorts) {
+  constructor(ports: FaultServicePorts) {
     this.#ports = ports;
   }
 

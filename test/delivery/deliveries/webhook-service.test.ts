@@ -2,15 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../actors/live/ports.ts';
-import { pingEvent, WebhookDesk } from '../../../delivery/deliveries/desk.ts';
 import { deliveryIdOf } from '../../../delivery/deliveries/record.ts';
+import { pingEvent, WebhookService } from '../../../delivery/deliveries/webhook-service.ts';
 import { newId } from '../../../proto/ids.ts';
 import { until } from '../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
 
 let service: HookService;
-let desk: WebhookDesk;
+let webhookService: WebhookService;
 const receivers: Receiver[] = [];
 const receiver = async (answer?: Receiver['answer']) => {
   const started = await startReceiver(answer);
@@ -20,7 +20,7 @@ const receiver = async (answer?: Receiver['answer']) => {
 
 beforeAll(async () => {
   service = await startService();
-  desk = new WebhookDesk(service.redis, service.store, systemClock);
+  webhookService = new WebhookService(service.redis, service.store, systemClock);
   await service.work({}, { retryScheduleMs: [50] });
 });
 afterEach(async () => {
@@ -65,7 +65,7 @@ describe('a delivery is made again', () => {
 
     target.answer = () => 200;
     for (const attemptCount of [3, 4]) {
-      expect(await desk.redeliver(tenant, failed!.id)).toMatchObject({
+      expect(await webhookService.redeliver(tenant, failed!.id)).toMatchObject({
         kind: 'onItsWay',
         delivery: { id: failed!.id },
       });
@@ -90,7 +90,7 @@ describe('a delivery is made again', () => {
     await service.happen(tenant, 1);
     await service.settled(tenant, hook.id);
     const [failed] = await service.deliveries(tenant, hook.id);
-    await desk.redeliver(tenant, failed!.id);
+    await webhookService.redeliver(tenant, failed!.id);
     await service.settled(tenant, hook.id);
     expect((await service.deliveries(tenant, hook.id))[0]).toMatchObject({ status: 'failed', attemptCount: 4 });
   });
@@ -102,7 +102,7 @@ describe('a delivery is made again', () => {
     await service.happen(tenant, 1);
     await until(() => target.open === 1, 'a request');
     const [delivery] = await service.deliveries(tenant, hook.id);
-    expect(await desk.redeliver(tenant, delivery!.id)).toEqual({ kind: 'onItsWay', delivery });
+    expect(await webhookService.redeliver(tenant, delivery!.id)).toEqual({ kind: 'onItsWay', delivery });
     target.release();
     await service.settled(tenant, hook.id);
     expect(target.received).toHaveLength(1);
@@ -116,15 +116,15 @@ describe('a delivery is made again', () => {
     await service.settled(tenant, hook.id);
     const [delivery] = await service.deliveries(tenant, hook.id);
     const unknown = newId('dlv', Date.now(), randomBytes);
-    expect(await desk.redeliver(tenant, unknown)).toEqual({ kind: 'noSuchDelivery' });
-    expect(await desk.redeliver(newTenant(), delivery!.id)).toEqual({ kind: 'noSuchDelivery' });
-    expect(await desk.redeliver(tenant, hook.id)).toEqual({ kind: 'noSuchDelivery' });
+    expect(await webhookService.redeliver(tenant, unknown)).toEqual({ kind: 'noSuchDelivery' });
+    expect(await webhookService.redeliver(newTenant(), delivery!.id)).toEqual({ kind: 'noSuchDelivery' });
+    expect(await webhookService.redeliver(tenant, hook.id)).toEqual({ kind: 'noSuchDelivery' });
     await service.change(tenant, hook.id, { status: 'suspended' });
-    expect(await desk.redeliver(tenant, delivery!.id)).toEqual({ kind: 'notEnabled' });
+    expect(await webhookService.redeliver(tenant, delivery!.id)).toEqual({ kind: 'notEnabled' });
     await service.change(tenant, hook.id, { status: 'enabled' });
     await service.happen(tenant, 1);
     await service.redis.xtrim(`sm:{t:${tenant}}:evt`, 'MINID', `${sequence! + 1}-0`);
-    expect(await desk.redeliver(tenant, delivery!.id)).toEqual({ kind: 'eventNotKept' });
+    expect(await webhookService.redeliver(tenant, delivery!.id)).toEqual({ kind: 'eventNotKept' });
   });
 });
 
@@ -145,7 +145,9 @@ describe('a range is made again', () => {
         .sort((a, b) => a - b);
 
     let before = target.received.length;
-    expect(await desk.redeliverRange(tenant, hook.id, { statuses: ['failed'], types: ['wallet.frozen'] })).toEqual({
+    expect(
+      await webhookService.redeliverRange(tenant, hook.id, { statuses: ['failed'], types: ['wallet.frozen'] }),
+    ).toEqual({
       redelivered: 20,
       notKept: 0,
       nextId: undefined,
@@ -156,7 +158,7 @@ describe('a range is made again', () => {
 
     before = target.received.length;
     const range = { fromSequence: wallets[10]!, toSequence: wallets[19]! };
-    const outcome = await desk.redeliverRange(tenant, hook.id, {
+    const outcome = await webhookService.redeliverRange(tenant, hook.id, {
       statuses: ['failed', 'delivered'],
       types: [],
       ...range,
@@ -178,9 +180,9 @@ describe('a range is made again', () => {
     const sequences = await service.happen(tenant, 1_150);
     await service.settled(tenant, hook.id, 25_000);
     const query = { statuses: ['delivered'], types: [] } as const;
-    const first = await desk.redeliverRange(tenant, hook.id, query);
+    const first = await webhookService.redeliverRange(tenant, hook.id, query);
     expect(first).toMatchObject({ redelivered: 1_000, full: false });
-    const second = await desk.redeliverRange(tenant, hook.id, { ...query, afterId: first.nextId! });
+    const second = await webhookService.redeliverRange(tenant, hook.id, { ...query, afterId: first.nextId! });
     expect(second).toEqual({ redelivered: 150, notKept: 0, nextId: undefined, full: false });
     await service.settled(tenant, hook.id, 25_000);
     expect(target.received).toHaveLength(2_300);
@@ -193,10 +195,15 @@ test('the depth of a webhook says what waits where', async () => {
   const target = await receiver(() => 'hang');
   const hook = await service.register(tenant, { url: target.url, events: ['wallet.*'] });
   await service.begun(tenant, hook.id);
-  expect(await desk.depthOf(tenant, hook.id)).toEqual({ outstanding: 0, retrying: 0, behind: 0, failingSinceMs: null });
+  expect(await webhookService.depthOf(tenant, hook.id)).toEqual({
+    outstanding: 0,
+    retrying: 0,
+    behind: 0,
+    failingSinceMs: null,
+  });
   await service.happen(tenant, 20);
   await until(() => target.open === 16, 'a full window');
-  expect(await desk.depthOf(tenant, hook.id)).toEqual({
+  expect(await webhookService.depthOf(tenant, hook.id)).toEqual({
     outstanding: 16,
     retrying: 0,
     behind: 4,

@@ -38,7 +38,7 @@ const roundsMax = 5;
 /** How often nodes are asked to delete a key in one call. Those that are unreachable for longer are named. */
 const deletionRoundsMax = 3;
 
-interface ClosingState {
+interface FinalizingState {
   /** Everybody who asked, answered together. */
   readonly calls: readonly CloseCall[];
   /** Sessions that were told to end and have not answered. */
@@ -50,14 +50,14 @@ interface ClosingState {
   readonly deleting: ReadonlySet<number> | undefined;
 }
 
-type ClosingStep = Step<ClosingState, CoordinatorMessage, CoordinatorWrite>;
+type FinalizingStep = Step<FinalizingState, CoordinatorMessage, CoordinatorWrite>;
 
-const idle: ClosingState = { calls: [], waiting: new Set(), found: 0, rounds: 0, deleting: undefined };
+const idle: FinalizingState = { calls: [], waiting: new Set(), found: 0, rounds: 0, deleting: undefined };
 
-export function closingBehaviour(
+export function finalizingBehaviour(
   prefix: 'closing' | 'revoking',
   nodesTotal: number,
-): Behaviour<ClosingState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
+): Behaviour<FinalizingState, CoordinatorMessage, CoordinatorWrite, CoordinatorRecord> {
   return {
     prefix,
     mailboxMax: 1024,
@@ -67,7 +67,12 @@ export function closingBehaviour(
   };
 }
 
-function receive(state: ClosingState, input: CoordinatorInput, context: Context, nodesTotal: number): ClosingStep {
+function receive(
+  state: FinalizingState,
+  input: CoordinatorInput,
+  context: Context,
+  nodesTotal: number,
+): FinalizingStep {
   switch (input.kind) {
     case 'message':
       return isLocal(input.message)
@@ -82,11 +87,11 @@ function receive(state: ClosingState, input: CoordinatorInput, context: Context,
       return { state, effects: [] };
     case 'persistRefused':
     case 'loadFailed':
-      return giveUp(state);
+      return abandon(state);
   }
 }
 
-function message(state: ClosingState, said: LocalMessage, context: Context, nodesTotal: number): ClosingStep {
+function message(state: FinalizingState, said: LocalMessage, context: Context, nodesTotal: number): FinalizingStep {
   // Words that come late start this actor once more.
   if (state.calls.length === 0 && said.kind !== 'closeCall') return { state, effects: [{ kind: 'stop' }] };
   const { tenant, keyId } = nameOf(context.self);
@@ -114,11 +119,11 @@ function message(state: ClosingState, said: LocalMessage, context: Context, node
 }
 
 function loaded(
-  state: ClosingState,
+  state: FinalizingState,
   record: CoordinatorRecord | undefined,
   self: Address,
   nodesTotal: number,
-): ClosingStep {
+): FinalizingStep {
   // An answer to a question that was repeated in vain: the sessions have ended meanwhile.
   if (state.deleting) return { state, effects: [] };
   const sessionIds = record?.kind === 'openSessions' ? record.sessionIds : [];
@@ -134,20 +139,20 @@ function loaded(
   };
 }
 
-function again(state: ClosingState, self: Address): ClosingStep {
-  if (state.rounds >= roundsMax) return giveUp(state);
+function again(state: FinalizingState, self: Address): FinalizingStep {
+  if (state.rounds >= roundsMax) return abandon(state);
   const { tenant, keyId } = nameOf(self);
   return { state, effects: [{ kind: 'load', key: openSessionsKey(tenant, keyId) }] };
 }
 
 /** No session of the key is open. The shares of a closed key go; a key that stays open is done with. */
-function sessionsEnded(state: ClosingState, self: Address, nodesTotal: number): ClosingStep {
+function sessionsEnded(state: FinalizingState, self: Address, nodesTotal: number): FinalizingStep {
   if (isRevoking(self)) return finish(state);
   const deleting = new Set(Array.from({ length: nodesTotal }, (_, index) => index + 1));
   return askNodes({ ...state, rounds: 0, deleting }, deleting, self);
 }
 
-function askNodes(state: ClosingState, deleting: ReadonlySet<number>, self: Address): ClosingStep {
+function askNodes(state: FinalizingState, deleting: ReadonlySet<number>, self: Address): FinalizingStep {
   const { tenant, keyId } = nameOf(self);
   // All orders for one key are the same, whichever call brought them.
   const macs = state.calls[0]?.deletionMacs ?? new Uint8Array();
@@ -161,12 +166,12 @@ function askNodes(state: ClosingState, deleting: ReadonlySet<number>, self: Addr
   };
 }
 
-function askAgain(state: ClosingState, deleting: ReadonlySet<number>, self: Address): ClosingStep {
+function askAgain(state: FinalizingState, deleting: ReadonlySet<number>, self: Address): FinalizingStep {
   return state.rounds >= deletionRoundsMax ? finish(state) : askNodes(state, deleting, self);
 }
 
 /** A node's word counts for itself alone. */
-function keyDeleted(state: ClosingState, said: WireMessage, from: Address): ClosingStep {
+function keyDeleted(state: FinalizingState, said: WireMessage, from: Address): FinalizingStep {
   // Words that come late start this actor once more.
   if (state.calls.length === 0) return { state, effects: [{ kind: 'stop' }] };
   const deleting = new Set(state.deleting);
@@ -177,7 +182,7 @@ function keyDeleted(state: ClosingState, said: WireMessage, from: Address): Clos
   return deleting.size === 0 ? finish(next) : { state: next, effects: [] };
 }
 
-function finish({ calls, found, deleting = new Set() }: ClosingState): ClosingStep {
+function finish({ calls, found, deleting = new Set() }: FinalizingState): FinalizingStep {
   const pendingNodes = [...deleting].sort((a, b) => a - b);
   const answer = create(CloseKeyResponseSchema, { sessions: found, pendingNodes });
   const response = toBinary(CloseKeyResponseSchema, answer);
@@ -185,7 +190,7 @@ function finish({ calls, found, deleting = new Set() }: ClosingState): ClosingSt
 }
 
 /** The key may be closed already; the call is repeated until it is said so. */
-function giveUp({ calls }: ClosingState): ClosingStep {
+function abandon({ calls }: FinalizingState): FinalizingStep {
   return { state: idle, effects: [...calls.map((call) => unavailableEffect(call)), { kind: 'stop' }] };
 }
 

@@ -1,7 +1,7 @@
 /** Names of policies, lists and risk rules: no two of them look alike, so that no reader confuses them. */
 import Type from 'typebox';
 
-export const JudgeName = Type.String({
+export const ControlName = Type.String({
   minLength: 1,
   maxLength: 100,
   pattern: '^[A-Za-z0-9_.-]+(?: [A-Za-z0-9_.-]+)*$',

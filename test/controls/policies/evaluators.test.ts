@@ -1,12 +1,12 @@
 /** The three judges as the intents room calls them: what they decide, what they record, and what a dry run changes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { makeDeciders } from '../../../controls/policies/deciders.ts';
+import { makeEvaluators } from '../../../controls/policies/evaluators.ts';
 import type { TransactionFacts } from '../../../custody/intents/facts.ts';
 import type { Change } from '../../../store/contract.ts';
 import { contextOf, type Door, idOf, signer, startWorld, type World } from './support/door.ts';
 import { facts } from './support/facts.ts';
 
-const deciders = makeDeciders({ signer });
+const evaluators = makeEvaluators({ signer });
 const sanctioned = '0x000000000000000000000000000000000000dEaD';
 const watched = '0x000000000000000000000000000000000000bEEF';
 
@@ -23,19 +23,19 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 /** As an intent is judged, all in one commit. */
-async function judge(over: Partial<TransactionFacts> = {}, ...policies: string[]) {
+async function evaluateTransfer(over: Partial<TransactionFacts> = {}, ...policies: string[]) {
   const context = contextOf(door.store, world.tenant);
   const given = facts({ id: idOf('txi'), connectionId: 'pcn_1', nowMs: context.nowMs, ...over });
-  const screening = await deciders.screen(context, given);
-  const risk = await deciders.assess(context, given, screening.result);
-  const decision = await deciders.decide(context, given, screening.result, risk.result, policies);
+  const screening = await evaluators.screen(context, given);
+  const risk = await evaluators.assess(context, given, screening.result);
+  const decision = await evaluators.decide(context, given, screening.result, risk.result, policies);
   const changes = [screening.change, risk.change, decision.change];
   const change: Change = {
     puts: changes.flatMap(({ puts = [] }) => puts),
     events: changes.flatMap(({ events = [] }) => events),
   };
   expect(await door.store.commit(world.tenant, change)).toMatchObject({ committed: true });
-  const receipt = deciders.receipt(context, given, decision.result, risk.result);
+  const receipt = evaluators.receipt(context, given, decision.result, risk.result);
   return { facts: given, screening: screening.result, risk: risk.result, decision: decision.result, change, receipt };
 }
 
@@ -48,7 +48,7 @@ const deny = { id: 'no', effect: 'deny', when: 'true' };
 
 describe('the judges', () => {
   it('allow what is clear, with one record and no event', async () => {
-    const judged = await judge();
+    const judged = await evaluateTransfer();
     expect(judged.decision).toMatchObject({
       decision: 'allow',
       policy: { name: 'default', version: 1 },
@@ -60,7 +60,7 @@ describe('the judges', () => {
   });
 
   it('ask for a human when the wallet always wants one, and record that', async () => {
-    const { decision, change } = await judge({ wantsHuman: true });
+    const { decision, change } = await evaluateTransfer({ wantsHuman: true });
     expect(decision).toMatchObject({
       decision: 'require_approval',
       approvals: { quorum: 1, approvers: [], timeoutS: 86_400 },
@@ -69,13 +69,13 @@ describe('the judges', () => {
     expect(decision.trace.at(-1)).toMatchObject({ rule: 'wallet:human_required', matched: true });
     expect(change.puts?.[0]?.after).toMatchObject({ decision: { decision: 'require_approval' } });
     await put('two', [{ ...allow, effect: 'require_approval', approvals: { quorum: 2 } }]);
-    expect((await judge({ wantsHuman: true }, 'two')).decision.approvals).toMatchObject({ quorum: 2 });
+    expect((await evaluateTransfer({ wantsHuman: true }, 'two')).decision.approvals).toMatchObject({ quorum: 2 });
     await put('none', [deny]);
-    expect((await judge({ wantsHuman: true }, 'none')).decision.decision).toBe('deny');
+    expect((await evaluateTransfer({ wantsHuman: true }, 'none')).decision.decision).toBe('deny');
   });
 
   it('make score, report and decision of an intent readable by its ids', async () => {
-    const { facts: given, decision, screening, risk } = await judge();
+    const { facts: given, decision, screening, risk } = await evaluateTransfer();
     expect((await door.get(`/v1/risk/scores/${given.id}`)).body).toMatchObject({ tx_id: given.id, score: risk.score });
     expect((await door.get(`/v1/compliance/reports/${screening.reportId}`)).body).toMatchObject({
       intent_id: given.id,
@@ -98,7 +98,7 @@ describe('the judges', () => {
   });
 
   it('ask for an approval of what is watched or risky, deny what is sanctioned, and say so in an event', async () => {
-    const review = await judge({ toAddress: watched });
+    const review = await evaluateTransfer({ toAddress: watched });
     expect(review.decision).toMatchObject({
       decision: 'require_approval',
       approvals: { quorum: 1, approvers: [], timeoutS: 86_400 },
@@ -106,8 +106,8 @@ describe('the judges', () => {
     expect(review.change.events).toMatchObject([
       { type: 'compliance.screening.completed', connectionId: 'pcn_1', object: { decision: 'review' } },
     ]);
-    expect((await judge({ amount: '0.00477' })).decision.decision).toBe('require_approval');
-    expect((await judge({ toAddress: sanctioned })).decision).toMatchObject({
+    expect((await evaluateTransfer({ amount: '0.00477' })).decision.decision).toBe('require_approval');
+    expect((await evaluateTransfer({ toAddress: sanctioned })).decision).toMatchObject({
       decision: 'deny',
       matchedRules: ['compliance:blocked', 'blocked'],
     });
@@ -115,7 +115,7 @@ describe('the judges', () => {
 
   it('deny what is sanctioned whatever the policy allows', async () => {
     await put('lax', [allow]);
-    expect((await judge({ toAddress: sanctioned }, 'lax')).decision).toMatchObject({
+    expect((await evaluateTransfer({ toAddress: sanctioned }, 'lax')).decision).toMatchObject({
       decision: 'deny',
       matchedRules: ['compliance:blocked', 'default/blocked'],
     });
@@ -123,7 +123,7 @@ describe('the judges', () => {
 
   it('decide by the default policy too, whatever policy is named: a laxer one is no way round it', async () => {
     await put('lax', [allow]);
-    const { decision, receipt } = await judge({ toAddress: watched }, 'lax');
+    const { decision, receipt } = await evaluateTransfer({ toAddress: watched }, 'lax');
     expect(decision).toMatchObject({
       decision: 'require_approval',
       approvals: { quorum: 1 },
@@ -139,11 +139,11 @@ describe('the judges', () => {
     ]);
     expect(claimsOf(receipt)).toMatchObject({ decision: 'require_approval', also_policies: [{ name: 'default' }] });
     await put('default', [deny]);
-    expect((await judge({}, 'lax')).decision).toMatchObject({ decision: 'deny', policy: { name: 'lax' } });
+    expect((await evaluateTransfer({}, 'lax')).decision).toMatchObject({ decision: 'deny', policy: { name: 'lax' } });
   });
 
   it('refuse a policy that nobody made', async () => {
-    await expect(judge({}, 'none')).rejects.toMatchObject({
+    await expect(evaluateTransfer({}, 'none')).rejects.toMatchObject({
       kind: 'invalidRequest',
       details: [{ field: 'policy', issue: 'unknown_policy' }],
     });
@@ -151,15 +151,15 @@ describe('the judges', () => {
 
   it('see the same catalog during one request, and the new one in the next', async () => {
     await put('ops', [allow]);
-    expect((await judge({}, 'ops')).decision).toMatchObject({ decision: 'allow', policy: { version: 1 } });
+    expect((await evaluateTransfer({}, 'ops')).decision).toMatchObject({ decision: 'allow', policy: { version: 1 } });
     const context = contextOf(door.store, world.tenant);
     const given = facts({ id: idOf('txi') });
-    const { result: screening } = await deciders.screen(context, given);
+    const { result: screening } = await evaluators.screen(context, given);
     await put('ops', [deny]);
-    const { result: risk } = await deciders.assess(context, given, screening);
-    const { result } = await deciders.decide(context, given, screening, risk, ['ops']);
+    const { result: risk } = await evaluators.assess(context, given, screening);
+    const { result } = await evaluators.decide(context, given, screening, risk, ['ops']);
     expect(result).toMatchObject({ decision: 'allow', policy: { version: 1 } });
-    expect((await judge({}, 'ops')).decision).toMatchObject({ decision: 'deny', policy: { version: 2 } });
+    expect((await evaluateTransfer({}, 'ops')).decision).toMatchObject({ decision: 'deny', policy: { version: 2 } });
   });
 });
 
@@ -174,7 +174,7 @@ describe('several policies', () => {
   it('decide together: the strictest wins, whichever it is, under the name of the first', async () => {
     await put('lax', [allow]);
     const strict = await put('strict', [deny]);
-    const { decision, receipt, facts: given } = await judge({}, 'strict', 'lax');
+    const { decision, receipt, facts: given } = await evaluateTransfer({}, 'strict', 'lax');
     expect(decision).toMatchObject({
       decision: 'deny',
       policy: { name: 'strict' },
@@ -189,8 +189,8 @@ describe('several policies', () => {
       policy: { name: 'strict' },
       also_policies: [{ name: 'lax' }, { name: 'default' }],
     });
-    expect((await judge({}, 'lax', 'strict')).decision.decision).toBe('deny');
-    expect((await judge({}, 'lax', 'lax')).decision).toMatchObject({
+    expect((await evaluateTransfer({}, 'lax', 'strict')).decision.decision).toBe('deny');
+    expect((await evaluateTransfer({}, 'lax', 'lax')).decision).toMatchObject({
       decision: 'allow',
       alsoPolicies: [{ name: 'default' }],
     });
@@ -207,7 +207,7 @@ describe('several policies', () => {
     await put('one', [ask(1, ['tok_a', 'tok_b'])]);
     await put('two', [ask(2, ['tok_a', 'tok_b', 'tok_c'])]);
     await put('three', [ask(1, ['tok_c'])]);
-    const of = async (own: string, other: string) => (await judge({}, own, other)).decision;
+    const of = async (own: string, other: string) => (await evaluateTransfer({}, own, other)).decision;
     expect(await of('lax', 'one')).toMatchObject({ decision: 'require_approval', approvals: { quorum: 1 } });
     expect((await of('one', 'two')).approvals).toMatchObject({ quorum: 2, approvers: ['tok_a', 'tok_b'] });
     await put('soon', [ask(1, [], 600)]);
@@ -223,18 +223,18 @@ describe('several policies', () => {
 it('is denied at once where the initiator’s vote would be needed', async () => {
   const approvals = { quorum: 1, approvers: ['tok_1'] };
   await put('self', [{ id: 'ask', effect: 'require_approval', when: 'true', approvals }]);
-  expect((await judge({ initiator: 'tok_1' }, 'self')).decision).toMatchObject({
+  expect((await evaluateTransfer({ initiator: 'tok_1' }, 'self')).decision).toMatchObject({
     decision: 'deny',
     reason: expect.stringContaining('has no vote'),
   });
-  expect((await judge({ initiator: 'tok_2' }, 'self')).decision.decision).toBe('require_approval');
+  expect((await evaluateTransfer({ initiator: 'tok_2' }, 'self')).decision.decision).toBe('require_approval');
 });
 
 describe('a dry run', () => {
   it('leaves the newest enforced version to decide, and is shown beside it', async () => {
     const policy = await put('ops', [allow]);
     await put('ops', [deny], 'dry_run');
-    const { decision, facts: given } = await judge({}, 'ops');
+    const { decision, facts: given } = await evaluateTransfer({}, 'ops');
     expect(decision).toMatchObject({
       decision: 'allow',
       mode: 'enforce',
@@ -245,12 +245,12 @@ describe('a dry run', () => {
       { tx_id: given.id, decision: 'allow', dry_run: { decision: 'deny', trace: [{ rule: 'no', matched: true }] } },
     ]);
     await put('ops', [deny]);
-    expect((await judge({}, 'ops')).decision).toMatchObject({ decision: 'deny', policy: { version: 3 } });
+    expect((await evaluateTransfer({}, 'ops')).decision).toMatchObject({ decision: 'deny', policy: { version: 3 } });
   });
 
   it('that was never enforced leaves the others to decide: it lets nothing through', async () => {
     const trial = await put('trial', [allow], 'dry_run');
-    const { decision } = await judge({ toAddress: watched }, 'trial');
+    const { decision } = await evaluateTransfer({ toAddress: watched }, 'trial');
     expect(decision).toMatchObject({
       decision: 'require_approval',
       policy: { name: 'default', version: 1 },
@@ -261,7 +261,7 @@ describe('a dry run', () => {
 
   it('of the default policy leaves its version before to decide', async () => {
     await put('default', [deny], 'dry_run');
-    expect((await judge()).decision).toMatchObject({
+    expect((await evaluateTransfer()).decision).toMatchObject({
       decision: 'allow',
       policy: { version: 1 },
       dryRun: { decision: 'deny' },

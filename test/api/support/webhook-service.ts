@@ -1,7 +1,7 @@
 /** What the workers know of webhooks, where no worker runs: nothing waits. */
 import { emptyQueue, type QueueDepth } from '../../../delivery/webhooks/view.ts';
 
-export const idleDesk = {
+export const idleWebhookService = {
   announce: async (): Promise<void> => undefined,
   depthOf: async (): Promise<QueueDepth> => emptyQueue,
 };

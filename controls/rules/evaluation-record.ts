@@ -1,6 +1,6 @@
 /**
  * What was decided about a transaction, in one record that never changes: the screening report, the risk score and the
- * policy's decision. An intent's judgement carries the intent's own UUID (`txi_x` is judged by `dec_x`, scored as `txi_x`,
+ * policy's decision. An intent's evaluation carries the intent's own UUID (`txi_x` is judged by `dec_x`, scored as `txi_x`,
  * reported as `rep_x`), so that each is found by its id with one read and an intent writes one record.
  */
 import { actorOf, type Principal } from '../../api/principal.ts';
@@ -8,8 +8,8 @@ import type { RequestContext } from '../../api/route.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
 import type { Put, RecordType, Versioned } from '../../store/contract.ts';
 
-/** Days that judgements are kept. */
-export const judgementKeepMs = 30 * 24 * 3_600_000;
+/** Days that evaluations are kept. */
+export const evaluationKeepMs = 30 * 24 * 3_600_000;
 
 /** Who or what was screened. */
 export interface ScreeningSubject {
@@ -19,7 +19,7 @@ export interface ScreeningSubject {
   readonly name: string | null;
 }
 
-export interface JudgedTransaction {
+export interface EvaluatedTransaction {
   readonly walletId: string;
   readonly asset: string;
   readonly amount: string;
@@ -34,7 +34,7 @@ export interface ScreenedDetails {
   readonly intentId: string | null;
 }
 
-export interface JudgementRecord extends Versioned {
+export interface EvaluationRecord extends Versioned {
   /** The intent, or the evaluation itself. */
   readonly txId: string;
   readonly connectionId: string | null;
@@ -42,14 +42,14 @@ export interface JudgementRecord extends Versioned {
   readonly subject: ScreeningSubject;
   /** What a caller of /v1/compliance/screen said of the transfer. */
   readonly details: ScreenedDetails | null;
-  readonly transaction: JudgedTransaction | null;
+  readonly transaction: EvaluatedTransaction | null;
   readonly screening: ScreeningResult;
   readonly risk: RiskResult | null;
   readonly decision: PolicyDecision | null;
   readonly createdAtMs: number;
 }
 
-export const judgementType: RecordType<JudgementRecord> = {
+export const evaluationType: RecordType<EvaluationRecord> = {
   name: 'judgement',
   status: () => '',
   indices: ({ id, txId, decision }) => {
@@ -76,24 +76,24 @@ export function sibling(id: string, prefix: 'dec' | 'scr' | 'rep' | 'rsk'): stri
   return `${prefix}_${id.slice(id.indexOf('_') + 1)}`;
 }
 
-export function judgementPut(record: JudgementRecord): Put {
+export function evaluationPut(record: EvaluationRecord): Put {
   return {
-    type: judgementType as unknown as RecordType<Versioned>,
+    type: evaluationType as unknown as RecordType<Versioned>,
     before: undefined,
     after: record,
-    keepMs: judgementKeepMs,
+    keepMs: evaluationKeepMs,
   };
 }
 
-/** The judgement of a transaction, as far as it went. */
-export function judgementOf(
+/** The evaluation of a transaction, as far as it went. */
+export function evaluationOf(
   context: RequestContext,
   id: string,
   facts: TransactionFacts,
   screening: ScreeningResult,
   risk: RiskResult | null,
   decision: PolicyDecision | null,
-): JudgementRecord {
+): EvaluationRecord {
   const { walletId, asset, amount, network, toAddress: to } = facts;
   return {
     id,
@@ -116,7 +116,7 @@ export function destinationOf({ toAddress, network }: TransactionFacts): Screeni
 }
 
 /** A token that is limited to connections sees what concerns them, and what it asked for itself. */
-export function maySee(principal: Principal, { connectionId, by }: JudgementRecord): boolean {
+export function maySee(principal: Principal, { connectionId, by }: EvaluationRecord): boolean {
   const { providerConnectionIds: ids } = principal;
   if (ids === undefined) return true;
   return connectionId === null ? by === actorOf(principal) : ids.includes(connectionId);

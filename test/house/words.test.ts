@@ -1,0 +1,27 @@
+/** Words that hide who acts stay out of docs, comments, help texts and errors. A backstop: it replaces no reading. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { root } from '../cli/support/up-process.ts';
+
+const riddles = /\b(nobody|whoever|somebody|befalls?|theatre)\b|\bof its making\b|\bsees to it\b/i;
+const withoutWords = /^(test\/|proto\/gen\/|LICENSE$|package-lock\.json$)|\.png$/;
+
+function riddlesIn(text: string): number[] {
+  return text.split('\n').flatMap((line, index) => (riddles.test(line) ? [index + 1] : []));
+}
+
+test('the repository’s own files name who acts', () => {
+  const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
+  const read = files.filter((file) => !withoutWords.test(file));
+  expect(read.length).toBeGreaterThan(500);
+  const found = read.flatMap((file) => riddlesIn(readFileSync(join(root, file), 'utf8')).map((at) => `${file}:${at}`));
+  expect(found).toEqual([]);
+});
+
+test('a riddle is found', () => {
+  expect(riddlesIn('Clear words.\n// Goes on with what nobody goes on with.\n/** Whom a fault befalls. */')).toEqual([
+    2, 3,
+  ]);
+});
