@@ -113,6 +113,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
     ['sim', 'random clusters, work and faults in virtual time, every invariant checked', true],
     ['bench', 'measure signatures, keys and the wallet API on this machine', true],
     ['check', 'every check of this repository, then its tests', false],
+    ['mutate', 'plant small faults into a room, one at a time, and count which its tests notice', false],
     ['docs', 'write the pages of docs/ that are made from code', false],
   ] as const) {
     const command = program
@@ -137,7 +138,7 @@ function clusterCommand(program: Command, name: string, description: string): Co
 }
 
 /** Commands for a checkout alone lie apart from the product: a package has no tools/. */
-const repositoryCommands = new Set(['bench', 'check', 'docs']);
+const repositoryCommands = new Set(['bench', 'check', 'docs', 'mutate']);
 
 function moduleOf(name: string): string {
   return builtFile(`${repositoryCommands.has(name) ? 'tools' : 'cli'}/${name}.js`);

@@ -21,7 +21,7 @@ const entries = [
     (name) => `cli/${name}`,
   ),
   'testing/index',
-  ...['bench', 'check', 'docs'].map((name) => `tools/${name}`),
+  ...['bench', 'check', 'docs', 'mutate'].map((name) => `tools/${name}`),
   ...['main', 'probe', 'reference/bare-server', 'reference/echo-server'].map((name) => `bench/${name}`),
   ...['grpc-client', 'http-client', 'wallet-client', 'webhook-receiver'].map((name) => `examples/${name}`),
 ];

@@ -144,7 +144,7 @@ function inspectImport(node: Node, report: Report): void {
 }
 
 /** swc gives a module the position of its first token, behind the comments at the head. */
-function firstTokenOffset(source: string): number {
+export function firstTokenOffset(source: string): number {
   const head = /^(?:\s|\/\/[^\n]*\n|\/\*[\s\S]*?\*\/|#![^\n]*\n)*/.exec(source)?.[0] ?? '';
   return Buffer.byteLength(head);
 }

@@ -1,0 +1,101 @@
+/**
+ * Small faults to plant into sources: a guard that never holds, a comparison turned round, a statement left out. All of a
+ * sample are written into the source at once, each behind a switch, so that one set of compiled modules serves every run.
+ */
+import { parseSync } from '@swc/core';
+import { firstTokenOffset } from '../check/purity.ts';
+
+export interface Mutant {
+  /** From 1. */
+  readonly id: number;
+  /** Below the root. */
+  readonly file: string;
+  readonly line: number;
+  readonly what: string;
+  /** Bytes of the file that it replaces: `start` up to but not `end`. */
+  readonly start: number;
+  readonly end: number;
+  /** What stands there when the switch is on. */
+  readonly text: string;
+  /** An expression, or a whole statement. */
+  readonly kind: 'expression' | 'statement';
+}
+
+type Found = Omit<Mutant, 'id'>;
+
+interface Node {
+  readonly type?: string;
+  readonly span?: { readonly start: number; readonly end: number };
+  readonly [field: string]: unknown;
+}
+
+const turned: Readonly<Record<string, string>> = {
+  ...{ '<': '<=', '<=': '<', '>': '>=', '>=': '>' },
+  ...{ '===': '!==', '!==': '===' },
+};
+
+/** Every mutant of a file, in the order of its lines. */
+export function mutantsOf(file: string, source: string): Found[] {
+  const module = parseSync(source, { syntax: 'typescript', target: 'es2022' });
+  const bytes = Buffer.from(source);
+  const shift = firstTokenOffset(source) - module.span.start;
+  const text = (start: number, end: number) => bytes.subarray(start, end).toString();
+  const place = (node: Node) => ({ start: node.span!.start + shift, end: node.span!.end + shift });
+  const found: Found[] = [];
+  const add = (node: Node, kind: Found['kind'], what: string, changed: string) => {
+    const { start, end } = place(node);
+    found.push({ file, line: text(0, start).split('\n').length, what, start, end, text: changed, kind });
+  };
+  visit(module as unknown as Node, (node) => {
+    if (node.type === 'IfStatement') add(node.test as Node, 'expression', 'guard never holds', 'false');
+    if (node.type === 'BinaryExpression' && turned[String(node.operator)] !== undefined) {
+      const [left, right] = [place(node.left as Node), place(node.right as Node)];
+      const other = turned[String(node.operator)]!;
+      const changed = `${text(left.start, left.end)} ${other} ${text(right.start, right.end)}`;
+      add(node, 'expression', `${String(node.operator)} is ${other}`, changed);
+    }
+    if (node.type === 'ExpressionStatement' && isEffect(node.expression as Node)) {
+      add(node, 'statement', 'statement left out', '');
+    }
+  });
+  return found;
+}
+
+function isEffect({ type }: Node): boolean {
+  return type === 'CallExpression' || type === 'AssignmentExpression' || type === 'UpdateExpression';
+}
+
+function visit(value: unknown, look: (node: Node) => void): void {
+  if (Array.isArray(value)) for (const each of value) visit(each, look);
+  if (Array.isArray(value) || typeof value !== 'object' || value === null) return;
+  const node = value as Node;
+  look(node);
+  for (const [field, child] of Object.entries(node)) if (field !== 'span') visit(child, look);
+}
+
+/** `count` of them, drawn by `draw` (0 up to but not 1); none lies within another. */
+export function sample(all: readonly Found[], count: number, draw: () => number): Mutant[] {
+  const left = [...all];
+  const drawn: Found[] = [];
+  while (drawn.length < count && left.length > 0) {
+    const [next] = left.splice(Math.floor(draw() * left.length), 1);
+    const overlaps = ({ file, start, end }: Found) => file === next!.file && start < next!.end && next!.start < end;
+    if (!drawn.some(overlaps)) drawn.push(next!);
+  }
+  return drawn.map((mutant, index) => ({ id: index + 1, ...mutant }));
+}
+
+/** The source with every mutant in it, each behind its switch. */
+export function switched(source: string, mutants: readonly Mutant[]): string {
+  const bytes = Buffer.from(source);
+  const pieces: Uint8Array[] = [];
+  let done = 0;
+  for (const { id, start, end, text, kind } of [...mutants].sort((a, b) => a.start - b.start)) {
+    const original = bytes.subarray(start, end).toString();
+    const on = `globalThis.mutantIsOn(${id})`;
+    const written = kind === 'statement' ? `if (!${on}) {${original}}` : `(${on} ? (${text}) : (${original}))`;
+    pieces.push(bytes.subarray(done, start), Buffer.from(written));
+    done = end;
+  }
+  return Buffer.concat([...pieces, bytes.subarray(done)]).toString();
+}
