@@ -77,6 +77,17 @@ export class BenchCluster {
     return { walletId: found.wallet_id, curve, publicKey: Buffer.from(found.public_key, 'hex') };
   }
 
+  /** Of a key that was made, as the sandbox shows its session. */
+  async publicKeyOf(sessionId: string): Promise<Uint8Array> {
+    const response = await fetch(`${this.httpUrl}/v1/sandbox/sessions/${sessionId}`, {
+      headers: { authorization: `Bearer ${this.token}` },
+      signal: AbortSignal.timeout(5000),
+    });
+    const { public_key: publicKey } = (await response.json()) as { readonly public_key?: string | null };
+    if (!publicKey) throw new Error(`the sandbox shows no public key of ${sessionId}: HTTP ${response.status}`);
+    return Buffer.from(publicKey, 'hex');
+  }
+
   /** What health says: "ok" when every node is there. */
   async health(): Promise<string> {
     const response = await fetch(`${this.httpUrl}/v1/health`, { signal: AbortSignal.timeout(5000) });

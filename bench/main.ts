@@ -163,7 +163,7 @@ class Bench {
   readonly #options: BenchOptions;
   readonly #say: (line: string) => void;
   readonly #evidence: Evidence[] = [];
-  readonly #keys: Key[] = [];
+  readonly #keys: Omit<Key, 'publicKey'>[] = [];
   #walletFaults: readonly string[] = [];
 
   constructor(cluster: BenchCluster, options: BenchOptions, say: (line: string) => void) {
@@ -215,7 +215,11 @@ class Bench {
     // A key is good when it signs.
     const door = await this.#open('rest', 1);
     const every = Math.max(1, Math.floor(this.#keys.length / keysTried));
-    for (const [index, key] of this.#keys.entries()) if (index % every === 0) await signOnce(door, key, this.#evidence);
+    for (const [index, made] of this.#keys.entries()) {
+      if (index % every !== 0) continue;
+      const key = { ...made, publicKey: await this.#cluster.publicKeyOf(made.walletId) };
+      await signOnce(door, key, this.#evidence);
+    }
     await door.close();
   }
 

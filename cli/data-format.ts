@@ -14,7 +14,10 @@ export const dataFormats: readonly { readonly format: number; readonly what: str
     format: 2,
     what: 'keys are bound to a scheme and name their participants; orders, sessions and keys in Redis are authenticated; nodes remember what they signed for an intent',
   },
-  { format: 3, what: 'one registry in Redis says which tenants have something due' },
+  {
+    format: 3,
+    what: 'one registry in Redis says which tenants have something due; key generations keep their chain code',
+  },
 ];
 
 /** What this version writes and reads. */

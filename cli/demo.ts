@@ -54,7 +54,7 @@ async function ceremony(cluster: DemoCluster, curve: 'secp256k1' | 'ed25519'): P
   draw(diagram, 'InitiateDkg', [], receiptOf(initiated).reason_code);
   const made = receiptOf(await cluster.call('/v1/dkg/shares', { session_id: session }));
   draw(diagram, 'ExchangeDkgShares', rowsOf(cluster.frames(session)), made.reason_code);
-  const publicKey = Buffer.from(/group public key ([0-9a-f]+)/.exec(made.message)?.[1] ?? '', 'hex');
+  const publicKey = Buffer.from(await cluster.publicKeyOf(session), 'hex');
   say(`\n  ${made.message}`);
 
   say(`\n── ${curve}: a signature by ${scheme} ─────────────────────────────\n`);

@@ -10,9 +10,7 @@
  * The actor "revoking/<tenant>/<key>" does the second part alone, for clients' sessions: their wallet was frozen, or asks
  * for more than it did when they began. The key stays open, and the wallet service's sessions go on.
  */
-import { create, toBinary } from '@bufbuild/protobuf';
 import type { Address, Behaviour, Context, Step } from '../actors/contract.ts';
-import { CloseKeyResponseSchema } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { macFor } from '../proto/orders.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import {
@@ -30,7 +28,7 @@ import {
   signingAddress,
   wire,
 } from './messages.ts';
-import { encodedReplyEffect, unavailableEffect } from './session/replies.ts';
+import { outcomeEffect, unavailableEffect } from './session/replies.ts';
 
 /** A session that has not answered by then is looked for again, this often; then the caller is told to repeat. */
 const patienceMs = 1_000;
@@ -184,9 +182,8 @@ function keyDeleted(state: FinalizingState, said: WireMessage, from: Address): F
 
 function finish({ calls, found, deleting = new Set() }: FinalizingState): FinalizingStep {
   const pendingNodes = [...deleting].sort((a, b) => a - b);
-  const answer = create(CloseKeyResponseSchema, { sessions: found, pendingNodes });
-  const response = toBinary(CloseKeyResponseSchema, answer);
-  return { state: idle, effects: [...calls.map((call) => encodedReplyEffect(call, response)), { kind: 'stop' }] };
+  const outcome = { case: 'closeKey', value: { sessions: found, pendingNodes } } as const;
+  return { state: idle, effects: [...calls.map((call) => outcomeEffect(call, outcome)), { kind: 'stop' }] };
 }
 
 /** The key may be closed already; the call is repeated until it is said so. */

@@ -1,28 +1,12 @@
 /**
- * The actor "coordinator": the door for gateways. It decodes a call, looks at what is the same for all of them (contract
- * version, orchestration context, the form of session ids), and hands it to the session's actor, which answers the
- * gateway itself: also when the door found a fault, since the answer then carries the session's checkpoint. It keeps no
- * state.
+ * The actor "coordinator": the door for gateways. It checks what is the same for all calls (contract version,
+ * orchestration context, the form of session ids) and hands the call to the session's actor, which answers the gateway
+ * itself: also when the door found a fault, since the answer then carries the session's checkpoint. It keeps no state.
  */
 import type { Address, Behaviour, Context, Step, Trace } from '../actors/contract.ts';
 import { contractVersion, isSupportedContractVersion } from '../proto/contract-version.ts';
-import { decodeRequest } from '../proto/decode-request.ts';
-import {
-  type Call,
-  CallErrorCode,
-  CloseKeyRequestSchema,
-  InspectSessionRequestSchema,
-  Method,
-  PreviewPartialRequestSchema,
-} from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import {
-  DkgShareExchangeRequestSchema,
-  InitiateDkgRequestSchema,
-  InitiateSigningRequestSchema,
-  type OrchestrationContext,
-  ResumeSessionRequestSchema,
-  SignatureShareRequestSchema,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { type Call, CallErrorCode, type CloseKeyRequest } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { OrchestrationContext } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../proto/ids.ts';
 import { keyBinding } from '../proto/key-schemes.ts';
 import {
@@ -36,7 +20,6 @@ import {
 import {
   type CallFacts,
   type ClientCall,
-  type ClientRequest,
   type CoordinatorEffect,
   type CoordinatorInput,
   type CoordinatorMessage,
@@ -50,8 +33,8 @@ import {
   sessionAddress,
   signingAddress,
 } from './messages.ts';
+import { sandboxLook } from './sandbox-looks.ts';
 import { type Answer, answer } from './session/answers.ts';
-import { noPreviewReply, nothingToInspect } from './session/inspection.ts';
 import { proofOf } from './session/receipts.ts';
 import { errorEffect, replyEffect } from './session/replies.ts';
 import { quote } from './session/wording.ts';
@@ -99,8 +82,10 @@ function route(
   context: Context,
   config: FrontConfig,
 ): CoordinatorEffect {
+  const { request } = frame;
   const facts: CallFacts = {
     callId: frame.callId,
+    asked: request.case ?? 'initiateDkg',
     gateway,
     tenant,
     clientName: '',
@@ -115,27 +100,27 @@ function route(
     keyScheme: keyBinding(frame.keyScheme) ?? '',
     fault: undefined,
   };
-  if (frame.method === Method.CLOSE_KEY) return closeKey(facts, frame);
-  if (frame.method === Method.INSPECT_SESSION || frame.method === Method.PREVIEW_PARTIAL) {
-    if (config.sandbox) return lookInto(facts, frame);
-    const text = 'only the coordinator of a sandbox shows what is in a session';
-    return errorEffect(facts, CallErrorCode.MALFORMED, text);
+  switch (request.case) {
+    case undefined:
+      return errorEffect(facts, CallErrorCode.MALFORMED, 'the call has no request that this version serves');
+    case 'closeKey':
+      return closeKey(facts, request.value, frame.deletionMacs);
+    case 'inspectSession':
+    case 'previewPartial':
+      return sandboxLook(facts, request, config.sandbox);
+    case 'makeKey':
+    case 'sign':
+      if (frame.walletService) break;
+      return errorEffect(facts, CallErrorCode.MALFORMED, 'only the wallet service makes keys and signs in one call');
+    default:
+      break;
   }
-  if (frame.method === Method.SIGN && !frame.walletService) {
-    const text = 'the wallet service signs in one call, and nothing else does';
-    return errorEffect(facts, CallErrorCode.MALFORMED, text);
-  }
-  let client: ClientRequest;
-  try {
-    client = decode(frame);
-  } catch {
-    return errorEffect(facts, CallErrorCode.MALFORMED, 'the request does not decode');
-  }
-  const orchestration = client.request.context;
+  const orchestration = request.value.context;
   // Field by field, as everything that is made for every call: objects that are spread together share no layout, and each
   // is then read the slow way. That method and request belong together a literal cannot say.
   const call = {
     callId: facts.callId,
+    asked: request.case,
     gateway,
     tenant,
     clientName: orchestration?.client?.clientName.slice(0, identifierCharsMax) ?? '',
@@ -149,8 +134,8 @@ function route(
     witnessMacs: facts.witnessMacs,
     keyScheme: facts.keyScheme,
     fault: contextFault(orchestration),
-    method: client.method,
-    request: client.request,
+    method: request.case,
+    request: request.value,
   } as ClientCall;
   const refuse = (given: Answer): CoordinatorEffect =>
     replyEffect(call, proofOf(call, given, undefined, config.resumeKey, context));
@@ -167,11 +152,12 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
     message: { kind: 'clientCall', call },
   });
   switch (call.method) {
-    case Method.INITIATE_SIGNING:
-    case Method.SIGN:
+    case 'initiateSigning':
+    case 'sign':
       if (call.fault) return refuse(call.fault);
       return beginSigning(call.order?.sessionId);
-    case Method.INITIATE_DKG: {
+    case 'initiateDkg':
+    case 'makeKey': {
       if (call.fault) return refuse(call.fault);
       const sessionId = call.request.sessionId || newId('dkg', context.nowMs, context.random);
       if (!sessionIdPattern.test(sessionId)) {
@@ -181,13 +167,16 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
       if (reserved && !(call.walletService && isWalletKey(sessionId))) {
         return refuse(answer('INVALID_REQUEST', `session_id must not begin with ${reserved}, which is reserved`));
       }
+      if (call.method === 'makeKey' && !isWalletKey(sessionId)) {
+        return refuse(answer('INVALID_REQUEST', 'session_id must be the id of the wallet that the key is for'));
+      }
       return handOver(dkgAddress(tenant, sessionId), true);
     }
-    case Method.EXCHANGE_DKG_SHARES:
+    case 'exchangeDkgShares':
       return toSession('session_id', call.request.sessionId, (id) => dkgAddress(tenant, id));
-    case Method.SUBMIT_SIGNATURE_SHARE:
+    case 'submitSignatureShare':
       return toSession('signing_session_id', call.request.signingSessionId, (id) => signingAddress(tenant, id));
-    case Method.RESUME_SESSION:
+    case 'resumeSession':
       return toSession('session_id', call.request.sessionId, (id) => sessionAddress(tenant, id));
   }
 
@@ -208,61 +197,17 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
 }
 
 /** Only gateways send it, for themselves: what is wrong with it is a bug there. */
-function closeKey(facts: CallFacts, { request, deletionMacs }: Call): CoordinatorEffect {
-  let keyId = '';
-  let revokeOnly = false;
-  try {
-    ({ keyId, revokeOnly } = decodeRequest(CloseKeyRequestSchema, request));
-  } catch {
-    // As malformed as one without a key.
-  }
+function closeKey(
+  facts: CallFacts,
+  { keyId, revokeOnly }: CloseKeyRequest,
+  deletionMacs: Uint8Array,
+): CoordinatorEffect {
   if (!facts.walletService || !isWalletKey(keyId) || !sessionIdPattern.test(keyId)) {
-    return errorEffect(
-      facts,
-      CallErrorCode.MALFORMED,
-      'the wallet service closes keys of wallets, and nothing else does',
-    );
+    const text = 'the wallet service closes keys of wallets, and nothing else does';
+    return errorEffect(facts, CallErrorCode.MALFORMED, text);
   }
   const message = { kind: 'closeCall', call: { ...facts, keyId, revokeOnly, deletionMacs } } as const;
   return { kind: 'send', to: finalizingAddress(facts.tenant, keyId, revokeOnly), message };
-}
-
-/** A sandbox's gateway asks about a session of the tenant, begun by any client. */
-function lookInto(facts: CallFacts, { method, request }: Call): CoordinatorEffect {
-  const { tenant } = facts;
-  try {
-    if (method === Method.INSPECT_SESSION) {
-      const { sessionId } = decodeRequest(InspectSessionRequestSchema, request);
-      const call = { ...facts, sessionId };
-      if (!sessionIdPattern.test(sessionId)) return nothingToInspect(call);
-      return { kind: 'send', to: sessionAddress(tenant, sessionId), message: { kind: 'inspectCall', call } };
-    }
-    const { sessionId, nodeId } = decodeRequest(PreviewPartialRequestSchema, request);
-    const call = { ...facts, sessionId, nodeId };
-    const isSigning = sessionIdPattern.test(sessionId) && sessionId.startsWith('sig_');
-    if (!isSigning) return noPreviewReply(call, answer('SESSION_NOT_FOUND'));
-    return { kind: 'send', to: signingAddress(tenant, sessionId), message: { kind: 'previewCall', call } };
-  } catch {
-    return errorEffect(facts, CallErrorCode.MALFORMED, 'the request does not decode');
-  }
-}
-
-function decode({ method, request }: Call): ClientRequest {
-  switch (method) {
-    case Method.INITIATE_DKG:
-      return { method, request: decodeRequest(InitiateDkgRequestSchema, request) };
-    case Method.EXCHANGE_DKG_SHARES:
-      return { method, request: decodeRequest(DkgShareExchangeRequestSchema, request) };
-    case Method.INITIATE_SIGNING:
-    case Method.SIGN:
-      return { method, request: decodeRequest(InitiateSigningRequestSchema, request) };
-    case Method.SUBMIT_SIGNATURE_SHARE:
-      return { method, request: decodeRequest(SignatureShareRequestSchema, request) };
-    case Method.RESUME_SESSION:
-      return { method, request: decodeRequest(ResumeSessionRequestSchema, request) };
-    default:
-      throw new Error(`method ${method} is unknown`);
-  }
 }
 
 /** What is wrong with the orchestration context, if anything: the version comes first; of the rest, only its size can be. */

@@ -2,32 +2,33 @@
  * Everything the coordinator's actors say: to each other (local messages) and to nodes and gateways (wire messages).
  */
 import type { Address, Effect, Input } from '../actors/contract.ts';
-import type { Method, SigningOrder, WalletTerms } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { SigningOrder, WalletTerms } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type {
-  DkgShareExchangeRequest,
-  InitiateDkgRequest,
-  InitiateSigningRequest,
-  ResumeSessionRequest,
-  SignatureShareRequest,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { KeyBinding } from '../proto/key-schemes.ts';
-import type { WireBody, WireBodyInit, WireMessage } from '../proto/wire.ts';
+import type { CallCase, RequestOf, WireBody, WireBodyInit, WireMessage } from '../proto/wire.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { Answer } from './session/answers.ts';
 import type { KeyRecord, SessionRecord } from './session/record.ts';
 
-export type ClientRequest =
-  | { readonly method: Method.INITIATE_DKG; readonly request: InitiateDkgRequest }
-  | { readonly method: Method.EXCHANGE_DKG_SHARES; readonly request: DkgShareExchangeRequest }
-  | { readonly method: Method.INITIATE_SIGNING; readonly request: InitiateSigningRequest }
-  | { readonly method: Method.SIGN; readonly request: InitiateSigningRequest }
-  | { readonly method: Method.SUBMIT_SIGNATURE_SHARE; readonly request: SignatureShareRequest }
-  | { readonly method: Method.RESUME_SESSION; readonly request: ResumeSessionRequest };
+/** Calls that a session answers, by the case of the wire's oneof. */
+export type SessionMethod =
+  | 'initiateDkg'
+  | 'exchangeDkgShares'
+  | 'initiateSigning'
+  | 'submitSignatureShare'
+  | 'resumeSession'
+  | 'makeKey'
+  | 'sign';
+
+export type ClientRequest = {
+  [M in SessionMethod]: { readonly method: M; readonly request: RequestOf<M> };
+}[SessionMethod];
 
 /** One authenticated call of a client, decoded, on its way to a session; answered straight to its gateway. */
 export interface CallFacts {
   readonly callId: bigint;
+  /** What was asked for, and so the kind of its answer. */
+  readonly asked: CallCase;
   readonly gateway: Address;
   readonly tenant: string;
   readonly clientName: string;

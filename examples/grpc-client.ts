@@ -5,8 +5,8 @@
  *     npm start                                # in one terminal
  *     node dist/examples/grpc-client.js        # in another
  *
- * Options, or the environment variables in brackets: --address [GRPC_ADDRESS], --token [TOKEN]. Exit code 0: the
- * signature verifies. 1: something failed. 2: a wrong call of this program.
+ * Options, or the environment variables in brackets: --address [GRPC_ADDRESS], --url [BASE_URL] (events are read over
+ * HTTP), --token [TOKEN]. Exit code 0: the signature verifies. 1: something failed. 2: a wrong call of this program.
  */
 import { parseArgs } from 'node:util';
 import {
@@ -27,16 +27,16 @@ const sandboxToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
 const callTimeoutMs = 30_000;
 const service = MpcWalletService.method;
 
-async function main(address: string, token: string): Promise<void> {
+async function main({ address, url, token }: Options): Promise<void> {
   const connection = new Client(address, credentials.createInsecure());
   try {
-    await makeAndSign(callsOver(connection, token));
+    await makeAndSign(callsOver(connection, token), (sessionId) => publicKeyOf(url, token, sessionId));
   } finally {
     connection.close();
   }
 }
 
-async function makeAndSign(call: Call): Promise<void> {
+async function makeAndSign(call: Call, publicKeyOf: (sessionId: string) => Promise<Buffer>): Promise<void> {
   const context = { client: { clientName: 'grpc-example', contractVersion: '1.0' } };
 
   // A key. Without a session id the server makes one; 0 of 0 means 3 of 5.
@@ -44,8 +44,8 @@ async function makeAndSign(call: Call): Promise<void> {
   expectState(dkg.receipt, ReceiptState.ACCEPTED);
   const { sessionId } = dkg;
   const made = await call(service.exchangeDkgShares, { sessionId, context });
-  const done = expectState(made.receipt, ReceiptState.BACKEND_COMPLETED);
-  const publicKey = Buffer.from(done.message.replace('group public key ', ''), 'hex');
+  expectState(made.receipt, ReceiptState.BACKEND_COMPLETED);
+  const publicKey = await publicKeyOf(sessionId);
   print('key', `${sessionId} (ed25519, 3 of 5)`);
   print('public key', publicKey.toString('hex'));
 
@@ -66,6 +66,19 @@ async function makeAndSign(call: Call): Promise<void> {
 
   if (!ed25519.verify(signed.fullSignature, message, publicKey)) throw new Error('the signature does not verify');
   print('verified', 'yes, as a standard Ed25519 signature');
+}
+
+/** Events are read over HTTP: the event of a key has its public key. */
+async function publicKeyOf(url: string, token: string, sessionId: string): Promise<Buffer> {
+  const path = `/v1/events?type=dkg.session.completed&resource_id=${sessionId}`;
+  const response = await fetch(new URL(path, url), { headers: { authorization: `Bearer ${token}` } });
+  if (!response.ok) throw new Error(`${path} answers ${response.status}: ${await response.text()}`);
+  const { events } = (await response.json()) as Events;
+  return Buffer.from(events[0]?.data.object.public_key ?? '', 'hex');
+}
+
+interface Events {
+  readonly events: readonly { readonly data: { readonly object: { readonly public_key: string } } }[];
 }
 
 /** One unary call; rejects with the gRPC status when there is no response. */
@@ -94,8 +107,8 @@ function callsOver(connection: Client, token: string): Call {
     });
 }
 
-function expectState(receipt: DiagnosticReceipt | undefined, state: ReceiptState): DiagnosticReceipt {
-  if (receipt?.state === state) return receipt;
+function expectState(receipt: DiagnosticReceipt | undefined, state: ReceiptState): void {
+  if (receipt?.state === state) return;
   throw new Error(`${ReceiptState[receipt?.state ?? 0]} ${receipt?.reasonCode}: ${receipt?.message}`);
 }
 
@@ -103,10 +116,24 @@ function print(name: string, value: string): void {
   process.stdout.write(`${name.padEnd(12)} ${value}\n`);
 }
 
-function options(): { readonly address: string; readonly token: string } {
-  const { GRPC_ADDRESS: address = '127.0.0.1:50051', TOKEN: token = sandboxToken } = process.env;
+interface Options {
+  readonly address: string;
+  readonly url: string;
+  readonly token: string;
+}
+
+function options(): Options {
+  const {
+    GRPC_ADDRESS: address = '127.0.0.1:50051',
+    BASE_URL: url = 'http://127.0.0.1:8080',
+    TOKEN: token = sandboxToken,
+  } = process.env;
   const { values } = parseArgs({
-    options: { address: { type: 'string', default: address }, token: { type: 'string', default: token } },
+    options: {
+      address: { type: 'string', default: address },
+      url: { type: 'string', default: url },
+      token: { type: 'string', default: token },
+    },
   });
   return values;
 }
@@ -117,8 +144,7 @@ function fail(error: unknown, exitCode: number): never {
 }
 
 try {
-  const { address, token } = options();
-  await main(address, token).catch((error: unknown) => fail(error, 1));
+  await main(options()).catch((error: unknown) => fail(error, 1));
 } catch (error) {
   fail(error, 2);
 }

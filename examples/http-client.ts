@@ -27,6 +27,10 @@ interface DkgResponse {
   readonly receipt: Receipt;
 }
 
+interface Events {
+  readonly events: readonly { readonly data: { readonly object: { readonly public_key: string } } }[];
+}
+
 interface SigningResponse {
   readonly signing_session_id: string;
   readonly receipt: Receipt;
@@ -42,12 +46,11 @@ interface ShareResponse extends SigningResponse {
 
 async function main(url: string, token: string): Promise<void> {
   /** Transport errors throw; everything else is in the receipt. */
-  async function call<T extends { readonly receipt: Receipt }>(path: string, body: object): Promise<T> {
-    const response = await fetch(new URL(path, url), {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...body, context: { client: { client_name: 'http-example', contract_version: '1.0' } } }),
-    });
+  async function call<T>(path: string, body?: object): Promise<T> {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const context = { client: { client_name: 'http-example', contract_version: '1.0' } };
+    const post = { method: 'POST', headers, body: JSON.stringify({ ...body, context }) };
+    const response = await fetch(new URL(path, url), body === undefined ? { headers } : post);
     if (!response.ok) throw new Error(`${path} answers ${response.status}: ${await response.text()}`);
     return (await response.json()) as T;
   }
@@ -58,7 +61,9 @@ async function main(url: string, token: string): Promise<void> {
   const keyId = dkg.session_id;
   const made = await call<DkgResponse>('/v1/dkg/shares', { session_id: keyId });
   expectState(made.receipt, 'RECEIPT_STATE_BACKEND_COMPLETED');
-  const publicKey = Buffer.from(made.receipt.message.replace('group public key ', ''), 'hex');
+  // The event of the key has the public key: compressed, hex.
+  const { events } = await call<Events>(`/v1/events?type=dkg.session.completed&resource_id=${keyId}`);
+  const publicKey = Buffer.from(events[0]?.data.object.public_key ?? '', 'hex');
   print('key', `${keyId} (secp256k1, 3 of 5)`);
   print('public key', publicKey.toString('hex'));
 

@@ -2,29 +2,12 @@
  * A frame in public words, for reports: what it asks or says. Nonces, shares, boxes, partials, tokens, witnesses and
  * messages to sign are never in it, nor are texts of processes' own beyond codes.
  */
-import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
-import { BinaryReader } from '@bufbuild/protobuf/wire';
-import {
-  type Call,
-  CallErrorCode,
-  type CallReply,
-  CloseKeyRequestSchema,
-  InspectSessionRequestSchema,
-  Method,
-  PreviewPartialRequestSchema,
-} from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { type Call, CallErrorCode, type CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { PartialRefusalCode, type PartialReply, Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import {
-  DiagnosticReceiptSchema,
-  DkgShareExchangeRequestSchema,
-  InitiateDkgRequestSchema,
-  InitiateSigningRequestSchema,
-  ResumeSessionRequestSchema,
-  SignatureShareRequestSchema,
-} from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { DiagnosticReceipt } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reasonCodes } from '../proto/reason-codes.ts';
-import type { WireBody, WireEnvelope } from '../proto/wire.ts';
+import type { CallRequest, WireBody, WireEnvelope } from '../proto/wire.ts';
 
 const textMax = 160;
 
@@ -103,94 +86,46 @@ function verifiedWords({ recipient, verdicts, finished }: DkgVerified): string {
   return said.join('; ') || 'nothing verified';
 }
 
-const methodNames: Readonly<Partial<Record<Method, string>>> = {
-  [Method.INITIATE_DKG]: 'InitiateDkg',
-  [Method.EXCHANGE_DKG_SHARES]: 'ExchangeDkgShares',
-  [Method.INITIATE_SIGNING]: 'InitiateSigning',
-  [Method.SUBMIT_SIGNATURE_SHARE]: 'SubmitSignatureShare',
-  [Method.RESUME_SESSION]: 'ResumeSession',
-  [Method.CLOSE_KEY]: 'CloseKey',
-  [Method.SIGN]: 'Sign',
-  [Method.INSPECT_SESSION]: 'InspectSession',
-  [Method.PREVIEW_PARTIAL]: 'PreviewPartial',
-};
-
-function callWords({ method, request }: Call): string {
-  const about = request instanceof Uint8Array ? requestWords(method, request) : '';
-  return `call ${methodNames[method] ?? 'of an unknown method'}${about === '' ? '' : ` ${about}`}`;
+function callWords({ request }: Call): string {
+  if (request?.case === undefined) return 'call of an unknown method';
+  const about = requestWords(request);
+  const name = `${request.case[0]!.toUpperCase()}${request.case.slice(1)}`;
+  return `call ${name}${about === '' ? '' : ` ${about}`}`;
 }
 
-function requestWords(method: Method, bytes: Uint8Array): string {
-  switch (method) {
-    case Method.INITIATE_DKG:
-      return decoded(InitiateDkgRequestSchema, bytes)?.sessionId ?? '';
-    case Method.EXCHANGE_DKG_SHARES: {
-      const asked = decoded(DkgShareExchangeRequestSchema, bytes);
-      if (!asked) return '';
-      const { sessionId, senderNodeId, recipientNodeId, encryptedShare } = asked;
-      const pair = senderNodeId || recipientNodeId ? ` ${senderNodeId}>${recipientNodeId}` : '';
-      return `${sessionId}${pair}${encryptedShare.length > 0 ? ', a share given' : ''}`;
+function requestWords(request: CallRequest): string {
+  switch (request.case) {
+    case 'exchangeDkgShares': {
+      const { sessionId, senderNodeId, recipientNodeId, encryptedShare } = request.value;
+      const pair = senderNodeId || recipientNodeId ? ` ${senderNodeId ?? 0}>${recipientNodeId ?? 0}` : '';
+      return `${sessionId ?? ''}${pair}${isGiven(encryptedShare) ? ', a share given' : ''}`;
     }
-    case Method.INITIATE_SIGNING:
-    case Method.SIGN: {
-      const asked = decoded(InitiateSigningRequestSchema, bytes);
-      return asked ? `intent ${asked.transactionIntentId}, key ${asked.walletId}` : '';
+    case 'initiateSigning':
+    case 'sign':
+      return `intent ${request.value.transactionIntentId ?? ''}, key ${request.value.walletId ?? ''}`;
+    case 'submitSignatureShare': {
+      const { signingSessionId, nodeId, partialSignature } = request.value;
+      const given = isGiven(partialSignature) ? ', a partial given' : '';
+      return `${signingSessionId ?? ''}${nodeId ? ` node ${nodeId}` : ''}${given}`;
     }
-    case Method.SUBMIT_SIGNATURE_SHARE: {
-      const asked = decoded(SignatureShareRequestSchema, bytes);
-      if (!asked) return '';
-      const { signingSessionId, nodeId, partialSignature } = asked;
-      const given = partialSignature.length > 0 ? ', a partial given' : '';
-      return `${signingSessionId}${nodeId ? ` node ${nodeId}` : ''}${given}`;
-    }
-    case Method.RESUME_SESSION:
-      return decoded(ResumeSessionRequestSchema, bytes)?.sessionId ?? '';
-    case Method.CLOSE_KEY:
-      return decoded(CloseKeyRequestSchema, bytes)?.keyId ?? '';
-    case Method.INSPECT_SESSION:
-      return decoded(InspectSessionRequestSchema, bytes)?.sessionId ?? '';
-    case Method.PREVIEW_PARTIAL: {
-      const asked = decoded(PreviewPartialRequestSchema, bytes);
-      return asked ? `${asked.sessionId} node ${asked.nodeId}` : '';
-    }
+    case 'closeKey':
+      return request.value.keyId ?? '';
+    case 'previewPartial':
+      return `${request.value.sessionId ?? ''} node ${request.value.nodeId ?? 0}`;
     default:
-      return '';
+      return request.value.sessionId ?? '';
   }
+}
+
+function isGiven(bytes: Uint8Array | undefined): boolean {
+  return bytes !== undefined && bytes.length > 0;
 }
 
 function replyWords({ outcome }: CallReply): string {
   if (outcome?.case === 'error') return `no answer: ${CallErrorCode[outcome.value.code ?? 0] ?? '?'}`;
-  const reason = outcome?.value instanceof Uint8Array ? reasonOf(outcome.value) : undefined;
-  return reason === undefined ? 'answer' : `answer ${reason}`;
-}
-
-/** The reply does not say of which method it is; every response of the signing API has its receipt in one of these. */
-const receiptFields = [4, 5];
-
-function reasonOf(response: Uint8Array): string | undefined {
-  try {
-    const reader = new BinaryReader(response);
-    while (reader.pos < reader.len) {
-      const [field, type] = reader.tag();
-      if (!receiptFields.includes(field) || type !== 2) {
-        reader.skip(type);
-        continue;
-      }
-      const reason = decoded(DiagnosticReceiptSchema, reader.bytes())?.reasonCode;
-      if (reason !== undefined && Object.hasOwn(reasonCodes, reason)) return reason;
-    }
-  } catch {
-    // It is no response of the signing API.
-  }
-  return undefined;
-}
-
-function decoded<D extends DescMessage>(schema: D, bytes: Uint8Array): MessageShape<D> | undefined {
-  try {
-    return fromBinary(schema, bytes);
-  } catch {
-    return undefined;
-  }
+  const { receipt } = (outcome?.value ?? {}) as { readonly receipt?: DiagnosticReceipt };
+  const reason = receipt?.reasonCode;
+  return reason !== undefined && Object.hasOwn(reasonCodes, reason) ? `answer ${reason}` : 'answer';
 }
 
 /** Codes are words of the protocol; anything else that stands in their place is not repeated. */

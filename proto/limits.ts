@@ -31,6 +31,9 @@ export const resumeTokenCharsMax = 512;
 /** Fields of one request, those of inner messages and entries of lists included. The largest needs about 130. */
 export const requestFieldsMax = 1000;
 
+/** Fields of one frame between processes, counted alike. The largest, a whole round of 100 nodes, needs about 11,000. */
+export const frameFieldsMax = 20_000;
+
 export const httpBodyBytesMax = 256 * 1024;
 export const grpcMessageBytesMax = 1024 * 1024;
 /** One WebSocket message between processes: room for a whole round of 100 nodes. */

@@ -5,14 +5,11 @@
  * The same for every gateway, the live ones and those of simulations and tests: the MACs come from a port.
  */
 
-import { type Call, type CloseKeyRequest, Method } from './gen/signmesh/wire/v1/cluster_pb.ts';
-import {
-  ApprovalMode,
-  type InitiateSigningRequest,
-  type ResumeSessionRequest,
-} from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Call } from './gen/signmesh/wire/v1/cluster_pb.ts';
+import { ApprovalMode, type InitiateSigningRequest } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from './ids.ts';
 import { orderLifetimeMs } from './limits.ts';
+import type { CallRequest } from './wire.ts';
 
 /** MACs for every node of the roster, one after the other. */
 export interface OrderMacs {
@@ -39,9 +36,7 @@ export interface OrderedTerms {
 /** The call that an order is for, as its gateway admitted it. */
 export interface OrderedCall {
   readonly tenant: string;
-  readonly method: Method;
-  /** The request, decoded. */
-  readonly request: object;
+  readonly request: CallRequest;
   readonly walletService: boolean;
   readonly walletTerms: { readonly approvalMode: ApprovalMode } | undefined;
 }
@@ -73,17 +68,18 @@ const nothing: CallOrders = {};
 
 /** The orders of one call. Names the session that an InitiateSigning or Sign begins. */
 export function ordersOf(call: OrderedCall, macs: OrderMacs, moment: OrderMoment): CallOrders {
-  switch (call.method) {
-    case Method.INITIATE_SIGNING:
-    case Method.SIGN:
-      return signingOrders(call, call.request as InitiateSigningRequest, macs, moment);
-    case Method.RESUME_SESSION: {
-      const { sessionId, humanApprovalWitness } = call.request as ResumeSessionRequest;
+  const { request } = call;
+  switch (request.case) {
+    case 'initiateSigning':
+    case 'sign':
+      return signingOrders(call, request.value, macs, moment);
+    case 'resumeSession': {
+      const { sessionId, humanApprovalWitness } = request.value;
       if (humanApprovalWitness.length === 0) return nothing;
       return { witnessMacs: macs.witness({ tenant: call.tenant, sessionId }) };
     }
-    case Method.CLOSE_KEY: {
-      const { keyId, revokeOnly } = call.request as CloseKeyRequest;
+    case 'closeKey': {
+      const { keyId, revokeOnly } = request.value;
       // A client that calls it is refused by the coordinator; nothing is ordered for it either.
       if (revokeOnly || !call.walletService) return nothing;
       return { deletionMacs: macs.deletion({ tenant: call.tenant, keyId }) };

@@ -7,11 +7,14 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { writeFrame } from './frame-encoding.ts';
+import type { Call, CallReply } from './gen/signmesh/wire/v1/cluster_pb.ts';
 import { type Frame, FrameSchema } from './gen/signmesh/wire/v1/frame_pb.ts';
 import { type Handshake, HandshakeSchema } from './gen/signmesh/wire/v1/handshake_pb.ts';
+import { frameFieldsMax } from './limits.ts';
+import { decodeMessage } from './message-decoding.ts';
 
 /** The wire protocol versions that this build speaks, best first. */
-export const wireProtocolVersions: readonly number[] = [2];
+export const wireProtocolVersions: readonly number[] = [3];
 
 export class WireError extends Error {
   override readonly name = 'WireError';
@@ -22,6 +25,18 @@ export type WireBody = Exclude<Frame['body'], { case: undefined }>;
 export type WireCase = WireBody['case'];
 /** A body as an actor writes it: nested messages as plain objects. */
 export type WireBodyInit = Extract<NonNullable<MessageInitShape<typeof FrameSchema>['body']>, { case: WireCase }>;
+
+/** The request of a call, as it comes off the wire. Its case names what is asked for. */
+export type CallRequest = Exclude<Call['request'], { case: undefined }>;
+export type CallCase = CallRequest['case'];
+/** The answer to a call that has a response: it has the case of the request. */
+export type CallResponse = Exclude<CallReply['outcome'], { case: undefined | 'error' }>;
+
+type Requests = { [R in CallRequest as R['case']]: R['value'] };
+type Responses = { [R in CallResponse as R['case']]: R['value'] };
+/** The request of each kind, and the response to it. */
+export type RequestOf<K extends CallCase> = Requests[K];
+export type ResponseOf<K extends CallCase> = Responses[K];
 
 /** The message of an envelope between processes. `attempt` 0, `session` and `tenant` empty: the frame has none. */
 export interface WireMessage {
@@ -48,12 +63,17 @@ export function encodeFrame(envelope: WireEnvelope): Uint8Array {
   return writeFrame(envelope);
 }
 
-/** All frames of one WebSocket message. Throws WireError on anything else, also on a frame without a body. */
+/**
+ * All frames of one WebSocket message, without fields that this version does not know. Throws WireError on anything else,
+ * also on a frame without a body.
+ */
 export function decodeFrames(bytes: Uint8Array): WireEnvelope<ReceivedWireMessage>[] {
   const envelopes: WireEnvelope<ReceivedWireMessage>[] = [];
   try {
     const reader = new BinaryReader(bytes);
-    while (reader.pos < reader.len) envelopes.push(toEnvelope(fromBinary(FrameSchema, reader.bytes())));
+    while (reader.pos < reader.len) {
+      envelopes.push(toEnvelope(decodeMessage(FrameSchema, reader.bytes(), frameFieldsMax)));
+    }
   } catch (error) {
     if (error instanceof WireError) throw error;
     throw new WireError(`malformed frame: ${error instanceof Error ? error.message : 'unreadable'}`);

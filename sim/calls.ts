@@ -2,14 +2,7 @@
  * The gateway's side of the simulated cluster: calls that leave it, the answers that come back, and what their callers
  * learn when none will. As the live gateway (gateway/signing/signing-calls.ts) it repeats nothing by itself.
  */
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from '@bufbuild/protobuf';
+import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Envelope, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
 import { complete } from '../proto/complete.ts';
@@ -17,12 +10,12 @@ import {
   type CallError,
   CallErrorCode,
   CallErrorSchema,
+  type CallReply,
   type CallSchema,
-  type Method,
 } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ApprovalMode } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { CallOrders, OrderedCall } from '../proto/orders.ts';
-import type { WireMessage } from '../proto/wire.ts';
+import type { CallCase, CallRequest, ResponseOf, WireMessage } from '../proto/wire.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** In whose name the gateway asks: a client's unless told otherwise. */
@@ -40,11 +33,7 @@ export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'wa
 export interface CallUnderWay {
   readonly tenant: string;
   readonly callId: bigint;
-  readonly method: Method;
-  /** The decoded request message. */
-  readonly request: unknown;
-  /** Decodes a response. */
-  readonly decode: (bytes: Uint8Array) => unknown;
+  readonly request: CallRequest;
 }
 
 /** What a refusal at the door takes: the way to the gateway and back. */
@@ -87,26 +76,24 @@ export class Calls {
     return this.#waiting.get(callId);
   }
 
-  start<Q extends DescMessage, A extends DescMessage>(
-    method: Method,
+  /** `schema`: of the request. */
+  start<K extends CallCase, Q extends DescMessage>(
+    asked: K,
     schema: Q,
-    response: A,
     init: MessageInitShape<Q>,
     tenant: string,
     caller: SimCaller,
-  ): SimCall<MessageShape<A>> {
+  ): SimCall<ResponseOf<K>> {
     const { time, timeoutMs, stateOf } = this.#ports;
-    const call = new SimCall<MessageShape<A>>(time);
+    const call = new SimCall<ResponseOf<K>>(time);
     this.#last += 1n;
     const callId = this.#last;
-    const request = complete(schema, init);
+    const request = { case: asked, value: complete(schema, init) } as unknown as CallRequest;
     const waiting: Waiting = {
       tenant,
       callId,
-      method,
       request,
-      decode: (bytes) => fromBinary(response, bytes),
-      done: (answer) => call.answered(answer as MessageShape<A>),
+      done: (answer) => call.answered(answer as ResponseOf<K>),
       fail: (error) => call.failed(error),
       cancelTimeout:
         timeoutMs === undefined
@@ -126,11 +113,10 @@ export class Calls {
       const { walletTerms, orders = (made: CallOrders) => made, ...rest } = caller;
       const { walletService = false } = rest;
       const terms = walletTerms && { approvalMode: ApprovalMode.APPROVAL_MODE_UNSPECIFIED, ...walletTerms };
-      const made = this.#ports.orders({ tenant, method, request, walletService, walletTerms: terms });
+      const made = this.#ports.orders({ tenant, request, walletService, walletTerms: terms });
       const value = {
         callId,
-        method,
-        request: toBinary(schema, request),
+        request,
         ...rest,
         ...(terms && { walletTerms: terms }),
         ...orders(made),
@@ -151,15 +137,15 @@ export class Calls {
   arrived(to: string, message: WireMessage): void {
     const { body } = message;
     if (to !== this.address || body.case !== 'callReply') return;
-    const { callId, outcome } = body.value as { callId: bigint; outcome: { case: string; value: unknown } };
+    const { callId, outcome } = body.value as CallReply;
     const waiting = this.#take(callId);
-    if (waiting === undefined) return;
-    if (outcome.case === 'response') {
-      const response = waiting.decode(outcome.value as Uint8Array);
-      this.#ports.answered?.(waiting, response);
-      waiting.done(response);
+    if (waiting === undefined || outcome.case === undefined) return;
+    if (outcome.case !== 'error') {
+      const { value } = outcome;
+      this.#ports.answered?.(waiting, value);
+      waiting.done(value);
     } else {
-      const error = create(CallErrorSchema, outcome.value as CallError);
+      const error = create(CallErrorSchema, outcome.value);
       this.#ports.failed?.(waiting, error);
       waiting.fail(error);
     }

@@ -3,7 +3,7 @@
  * carries encoded frames, stores, a gateway's calls, a receiver of webhooks, and everything that can go wrong with them
  * (faults/fault.ts). Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
-import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import { noTrace } from '../actors/contract.ts';
 import { sweepEveryMs } from '../coordinator/expiry.ts';
 import { expiryAddress, keyKey, sessionKey } from '../coordinator/messages.ts';
@@ -11,28 +11,17 @@ import type { KeyRecord, SessionRecord } from '../coordinator/session/record.ts'
 import type { FaultStatus, ProcessName } from '../faults/engine-contract.ts';
 import type { Fault } from '../faults/fault.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
-import {
-  CloseKeyRequestSchema,
-  CloseKeyResponseSchema,
-  InspectSessionRequestSchema,
-  InspectSessionResponseSchema,
-  Method,
-  PreviewPartialRequestSchema,
-  PreviewPartialResponseSchema,
-} from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CloseKeyRequestSchema } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import {
   DkgShareExchangeRequestSchema,
-  DkgShareExchangeResponseSchema,
   InitiateDkgRequestSchema,
-  InitiateDkgResponseSchema,
   InitiateSigningRequestSchema,
-  InitiateSigningResponseSchema,
   ResumeSessionRequestSchema,
-  ResumeSessionResponseSchema,
   SignatureShareRequestSchema,
-  SignatureShareResponseSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Roster } from '../proto/roster.ts';
+import type { CallCase, ResponseOf } from '../proto/wire.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { SimCall, SimCaller } from './calls.ts';
 import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
@@ -42,7 +31,7 @@ import type { ProcessState } from './processes.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { nodeName, SimWorld } from './world.ts';
 
-export { SimCall } from './calls.ts';
+export { SimCall, type SimCaller } from './calls.ts';
 export type { Delivery } from './deliveries.ts';
 export type { Bug, FrameFate, SimOptions } from './options.ts';
 export type { ProcessState } from './processes.ts';
@@ -278,28 +267,21 @@ export class SimCluster {
   // --- calls -------------------------------------------------------------------------------------------------------
 
   /** The five calls. Each resolves in virtual time: `run` until it does. */
-  initiateDkg = this.#method(Method.INITIATE_DKG, InitiateDkgRequestSchema, InitiateDkgResponseSchema);
-  exchangeDkgShares = this.#method(
-    Method.EXCHANGE_DKG_SHARES,
-    DkgShareExchangeRequestSchema,
-    DkgShareExchangeResponseSchema,
-  );
-  initiateSigning = this.#method(Method.INITIATE_SIGNING, InitiateSigningRequestSchema, InitiateSigningResponseSchema);
-  submitSignatureShare = this.#method(
-    Method.SUBMIT_SIGNATURE_SHARE,
-    SignatureShareRequestSchema,
-    SignatureShareResponseSchema,
-  );
-  resumeSession = this.#method(Method.RESUME_SESSION, ResumeSessionRequestSchema, ResumeSessionResponseSchema);
+  initiateDkg = this.#method('initiateDkg', InitiateDkgRequestSchema);
+  exchangeDkgShares = this.#method('exchangeDkgShares', DkgShareExchangeRequestSchema);
+  initiateSigning = this.#method('initiateSigning', InitiateSigningRequestSchema);
+  submitSignatureShare = this.#method('submitSignatureShare', SignatureShareRequestSchema);
+  resumeSession = this.#method('resumeSession', ResumeSessionRequestSchema);
   /** What the wallet control plane alone asks for; give them `{ walletService: true }`. */
-  sign = this.#method(Method.SIGN, InitiateSigningRequestSchema, SignatureShareResponseSchema);
-  closeKey = this.#method(Method.CLOSE_KEY, CloseKeyRequestSchema, CloseKeyResponseSchema);
+  makeKey = this.#method('makeKey', InitiateDkgRequestSchema);
+  sign = this.#method('sign', InitiateSigningRequestSchema);
+  closeKey = this.#method('closeKey', CloseKeyRequestSchema);
   /** What a sandbox's gateway alone asks for. */
-  inspectSession = this.#method(Method.INSPECT_SESSION, InspectSessionRequestSchema, InspectSessionResponseSchema);
-  previewPartial = this.#method(Method.PREVIEW_PARTIAL, PreviewPartialRequestSchema, PreviewPartialResponseSchema);
+  inspectSession = this.#method('inspectSession', InspectSessionRequestSchema);
+  previewPartial = this.#method('previewPartial', PreviewPartialRequestSchema);
 
-  #method<Q extends DescMessage, A extends DescMessage>(method: Method, request: Q, response: A) {
-    return (init: MessageInitShape<Q>, tenant = 'tn_sim', caller: SimCaller = {}): SimCall<MessageShape<A>> =>
-      this.#world.calls.start(method, request, response, init, tenant, caller);
+  #method<K extends CallCase, Q extends DescMessage>(asked: K, request: Q) {
+    return (init: MessageInitShape<Q>, tenant = 'tn_sim', caller: SimCaller = {}): SimCall<ResponseOf<K>> =>
+      this.#world.calls.start(asked, request, init, tenant, caller);
   }
 }

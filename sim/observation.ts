@@ -7,8 +7,8 @@ import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/message
 import type { ProcessName } from '../faults/engine-contract.ts';
 import type { FaultKind } from '../faults/fault.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
-import type { CallError, Method } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { WireEnvelope } from '../proto/wire.ts';
+import type { CallError } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { CallCase, WireEnvelope } from '../proto/wire.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 
 export type Observation =
@@ -18,7 +18,7 @@ export type Observation =
       readonly atMs: number;
       readonly tenant: string;
       readonly callId: bigint;
-      readonly method: Method;
+      readonly method: CallCase;
       readonly request: unknown;
     }
   /** Its answer is in a frame that leaves the coordinator. It may still be lost. `response`: decoded. */
@@ -27,7 +27,7 @@ export type Observation =
       readonly atMs: number;
       readonly tenant: string;
       readonly callId: bigint;
-      readonly method: Method;
+      readonly method: CallCase;
       readonly request: unknown;
       readonly response: unknown;
     }
@@ -37,7 +37,7 @@ export type Observation =
       readonly atMs: number;
       readonly tenant: string;
       readonly callId: bigint;
-      readonly method: Method;
+      readonly method: CallCase;
       readonly request: unknown;
       readonly response: unknown;
     }
@@ -46,7 +46,7 @@ export type Observation =
       readonly atMs: number;
       readonly tenant: string;
       readonly callId: bigint;
-      readonly method: Method;
+      readonly method: CallCase;
       readonly request: unknown;
       readonly error: CallError;
     }

@@ -271,16 +271,17 @@ export class SimWorld {
 
   #promised({ message: { body } }: ReceivedEnvelope): void {
     const { observe } = this.#options;
-    if (observe === undefined || body.case !== 'callReply' || body.value.outcome.case !== 'response') return;
-    const call = this.calls.find(body.value.callId);
-    if (call === undefined) return;
-    observe({ kind: 'promised', ...this.#about(call), response: call.decode(body.value.outcome.value) });
+    if (observe === undefined || body.case !== 'callReply') return;
+    const { callId, outcome } = body.value;
+    const call = this.calls.find(callId);
+    if (call === undefined || outcome.case === undefined || outcome.case === 'error') return;
+    observe({ kind: 'promised', ...this.#about(call), response: outcome.value });
   }
 
   // --- calls, webhooks, faults -------------------------------------------------------------------------------------
 
-  #about({ tenant, callId, method, request }: CallUnderWay) {
-    return { atMs: this.recorder.atMs, tenant, callId, method, request } as const;
+  #about({ tenant, callId, request }: CallUnderWay) {
+    return { atMs: this.recorder.atMs, tenant, callId, method: request.case, request: request.value } as const;
   }
 
   #gatewayCalls(secretKey: Uint8Array): Calls {

@@ -186,6 +186,7 @@ export class LiveWorld implements ScenarioWorld {
         attempt: found.attempt,
         culprits: found.culprits,
         publicKey: found.public_key ?? '',
+        chainCode: found.chain_code ?? '',
       };
     },
     nodesReady: async () => {

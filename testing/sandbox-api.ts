@@ -83,6 +83,7 @@ export interface SessionView {
   readonly culprits: readonly number[];
   /** Hex of the compressed point, or null. */
   readonly public_key: string | null;
+  readonly chain_code: string | null;
 }
 
 export interface EventView {

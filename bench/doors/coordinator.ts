@@ -3,13 +3,13 @@
  * between. What is left is the wire, the coordinator, the nodes and Redis.
  */
 import { randomUUID } from 'node:crypto';
-import { fromBinary } from '@bufbuild/protobuf';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { silentLog, systemRandom } from '../../actors/live/ports.ts';
 import { readRoster, readSecret, secretFiles } from '../../cli/cluster-material.ts';
 import { sandboxTenant } from '../../cli/sandbox.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../gateway/signing/coordinator-link.ts';
-import { signingMethods } from '../../gateway/signing/methods.ts';
+import { callRequest, signingMethods } from '../../gateway/signing/methods.ts';
 import { orderOffice } from '../../gateway/signing/orders.ts';
 import type { Door } from './door.ts';
 import { protobufDoor } from './messages.ts';
@@ -46,14 +46,13 @@ export async function coordinatorDoor(url: string, dataDir: string): Promise<Doo
         const method = methods.get(rpc)!;
         calls.start(
           {
-            method,
-            request,
-            message: fromBinary(method.request, request),
+            request: callRequest(method, fromBinary(method.request, request)),
             tenant: sandboxTenant,
             correlationId: '',
             traceparent: '',
           },
-          ({ response, failure }) => (response === undefined ? reject(failure) : resolve(response)),
+          ({ response, failure }) =>
+            response === undefined ? reject(failure) : resolve(toBinary(method.response, response.value)),
         );
       }),
     () => link.stop(),

@@ -7,8 +7,6 @@ export interface Answer {
   /** Empty when no session was made. */
   readonly sessionId: string;
   readonly reasonCode: string;
-  /** The receipt's text. */
-  readonly message: string;
 }
 
 export interface Signed extends Answer {

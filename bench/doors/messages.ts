@@ -54,5 +54,5 @@ function encode<D extends DescMessage>(schema: D, init: MessageInitShape<D>): Ui
 }
 
 function answerOf(sessionId: string, receipt: DiagnosticReceipt | undefined): Answer {
-  return { sessionId, reasonCode: receipt?.reasonCode ?? '', message: receipt?.message ?? '' };
+  return { sessionId, reasonCode: receipt?.reasonCode ?? '' };
 }

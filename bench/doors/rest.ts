@@ -7,7 +7,7 @@ interface Body {
   readonly signing_session_id?: string;
   readonly full_signature?: string;
   readonly recovery_id?: string;
-  readonly receipt: { readonly reason_code: string; readonly message: string };
+  readonly receipt: { readonly reason_code: string };
 }
 
 /** At most `connections` requests are under way; more wait in the client. */
@@ -48,6 +48,5 @@ export function restDoor(url: string, token: string, connections: number): Door 
 }
 
 function answerOf({ session_id, signing_session_id, receipt }: Body): Answer {
-  const { reason_code: reasonCode, message } = receipt;
-  return { sessionId: signing_session_id ?? session_id ?? '', reasonCode, message };
+  return { sessionId: signing_session_id ?? session_id ?? '', reasonCode: receipt.reason_code };
 }

@@ -32,7 +32,7 @@ export function play(seed: string, kind: ReleasedKind, pauseMs = 0): Played {
   const keystoreType = kind === 'bip340' ? KeystoreType.MPC_FROST : KeystoreType.UNSPECIFIED;
   cluster.initiateDkg({ sessionId, threshold: 3, totalNodes: 5, derivation: { curve } }).result();
   const made = cluster.exchangeDkgShares({ sessionId }).result();
-  const publicKey = Buffer.from(/group public key ([0-9a-f]+)/.exec(made.receipt?.message ?? '')?.[1] ?? '', 'hex');
+  const publicKey = Buffer.from(cluster.storedKey('tn_sim', sessionId)?.publicKey ?? '', 'hex');
   if (!made.verified || publicKey.length === 0) throw new Error(`no key: ${made.receipt?.message}`);
   if (pauseMs > 0) cluster.time.advance(pauseMs);
 

@@ -39,6 +39,16 @@ export class DemoCluster {
     return JSON.parse(text) as Record<string, unknown>;
   }
 
+  /** Of a key that was made: compressed, hex. */
+  async publicKeyOf(session: string): Promise<string> {
+    const response = await fetch(`${this.httpUrl}/v1/sandbox/sessions/${session}`, {
+      headers: { authorization: `Bearer ${this.#live.ready.token}` },
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Failure(`The session ${session} cannot be read: ${response.status}: ${text}`);
+    return (JSON.parse(text) as { readonly public_key: string | null }).public_key ?? '';
+  }
+
   /** The frames of one session so far, in the order in which the coordinator saw them. */
   frames(session: string): Frame[] {
     const log = readFileSync(join(this.#live.dataDir, 'logs', 'coordinator.log'), 'utf8');

@@ -34,6 +34,11 @@ interface DkgAnswer {
   readonly checkpoint?: { readonly resume_token?: string };
 }
 
+interface SessionView {
+  /** Compressed, hex. */
+  readonly public_key?: string | null;
+}
+
 export interface ReadyKeysOptions {
   readonly baseUrl: string;
   /** The sandbox's own. Secret. */
@@ -67,8 +72,9 @@ async function readyKey(options: ReadyKeysOptions, curve: ReadyKey['curve'], ses
   if (!known && opened.receipt?.state !== 'RECEIPT_STATE_ACCEPTED') throw refused(session, opened);
   for (;;) {
     const round = await call('/v1/dkg/shares', { session_id: session });
-    const publicKey = /group public key ([0-9a-f]+)/.exec(round.receipt?.message ?? '')?.[1];
-    if (round.receipt?.state === 'RECEIPT_STATE_BACKEND_COMPLETED' && publicKey !== undefined) {
+    if (round.receipt?.state === 'RECEIPT_STATE_BACKEND_COMPLETED') {
+      const { public_key: publicKey } = await patience.get<SessionView>(`/v1/sandbox/sessions/${session}`);
+      if (!publicKey) throw new Error(`the completed session ${session} shows no public key`);
       const scheme = sandboxSchemes[session];
       if (scheme === undefined) throw new Error(`no scheme is known of ${session}`);
       const addresses = addressesOf(scheme, Buffer.from(publicKey, 'hex'));
@@ -118,11 +124,19 @@ class Patience {
     await new Promise((resolve) => setTimeout(resolve, retryMs));
   }
 
-  async post(path: string, body: object): Promise<DkgAnswer> {
+  post(path: string, body: object): Promise<DkgAnswer> {
+    return this.#ask(path, { method: 'POST', body: JSON.stringify(body) });
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.#ask(path, { method: 'GET' });
+  }
+
+  async #ask<T>(path: string, request: Asked): Promise<T> {
     const { baseUrl, token } = this.#options;
     for (;;) {
-      const { status, text } = await post(`${baseUrl}${path}`, token, body);
-      if (status === 200) return JSON.parse(text) as DkgAnswer;
+      const { status, text } = await ask(`${baseUrl}${path}`, token, request);
+      if (status === 200) return JSON.parse(text) as T;
       const failure = new Failure(
         `${baseUrl}${path} ${status === 0 ? text : `answers ${status}: ${text.slice(0, 500)}`}`,
       );
@@ -132,16 +146,23 @@ class Patience {
   }
 }
 
+interface Asked {
+  readonly method: 'GET' | 'POST';
+  readonly body?: string;
+}
+
 /** 0: no answer. */
 const repeatable: ReadonlySet<number> = new Set([0, 429, 503, 504]);
 
 /** `status` 0: there was no answer; `text` says why. */
-async function post(url: string, token: string, body: object): Promise<{ status: number; text: string }> {
+async function ask(url: string, token: string, request: Asked): Promise<{ status: number; text: string }> {
   try {
     const response = await fetch(url, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      ...request,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(request.body !== undefined && { 'content-type': 'application/json' }),
+      },
       signal: AbortSignal.timeout(callTimeoutMs),
     });
     return { status: response.status, text: await response.text() };

@@ -1,31 +1,32 @@
 /**
- * ExchangeDkgShares and ResumeSession, at a DKG session that exists.
+ * ExchangeDkgShares, ResumeSession and MakeKey, at a DKG session that exists.
  *
  * The stepping rule: node id 0 means every node, and empty share bytes mean "let the node process deal". Calls without
  * bytes run side by side and join each other's round; a call that plays a dealer runs alone, because its outcome decides
  * what that dealer is.
  */
+import { create } from '@bufbuild/protobuf';
 import { decodeShare } from '../../crypto/dkg-transcripts.ts';
 import { CryptoError } from '../../crypto/errors.ts';
 import { publicKeyPackage } from '../../crypto/key-package.ts';
 import { validateCommitments, verifyShare } from '../../crypto/vss.ts';
-import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { DkgShareExchangeRequestSchema, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey, scalarBytes } from '../../proto/limits.ts';
 import type { ClientCall } from '../messages.ts';
 import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
 import { advance } from '../session/record.ts';
 import { resumeFault } from '../session/resume.ts';
-import { isOpen } from '../session/transitions.ts';
+import { isOpen, isResumable } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
 import { expireDkg } from './finalize.ts';
-import { duplicate } from './initiation.ts';
+import { checkTerms, duplicate } from './initiation.ts';
 import { advanceDkg } from './round.ts';
 import {
   type DkgSession,
   type DkgTurn,
   type ExchangeCall,
+  type InitiateDkgCall,
   isPlayed,
   type Job,
   noDkgWork,
@@ -43,9 +44,10 @@ export function takeDkgCalls(turn: DkgTurn): void {
     if (mustWait(turn, call)) break;
     work.inbox.shift();
     if (call.fault) reply(turn, call, call.fault);
-    else if (call.method === Method.RESUME_SESSION) resumeDkg(turn, call);
-    else if (call.method === Method.EXCHANGE_DKG_SHARES) exchange(turn, call);
-    else if (call.method === Method.INITIATE_DKG) {
+    else if (call.method === 'resumeSession') resumeDkg(turn, call);
+    else if (call.method === 'exchangeDkgShares') exchange(turn, call);
+    else if (call.method === 'makeKey') makeKey(turn, call);
+    else if (call.method === 'initiateDkg') {
       turn.effects.push(duplicate(call, turn.state.record, turn.context, turn.config));
     }
   }
@@ -54,7 +56,7 @@ export function takeDkgCalls(turn: DkgTurn): void {
 
 function mustWait(turn: DkgTurn, call: ClientCall): boolean {
   const { jobs } = turn.state.work;
-  if (call.fault || call.method !== Method.EXCHANGE_DKG_SHARES || jobs.length === 0) return false;
+  if (call.fault || call.method !== 'exchangeDkgShares' || jobs.length === 0) return false;
   return plays(call) || jobs.some((job) => job.offer !== undefined);
 }
 
@@ -173,13 +175,37 @@ function lateShareFault(turn: DkgTurn, { request }: ExchangeCall): Answer | unde
   return answer('SHARE_VERIFICATION_FAILED', text);
 }
 
-function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: Method.RESUME_SESSION }>): void {
+/** The whole round as one call, which resumes a session that failed. It needs no token: the wallet service makes it. */
+function makeKey(turn: DkgTurn, call: InitiateDkgCall): void {
   const { record, work } = turn.state;
-  const fault = resumeFault(record, call.request, turn.config.resumeKey);
+  const checked = checkTerms(call, turn.config);
+  if ('fault' in checked) {
+    reply(turn, call, checked.fault);
+    return;
+  }
+  if (isResumable(record.state)) {
+    // It stays in the inbox, and finds the session open after the write.
+    work.inbox.unshift(call);
+    goOn(turn, call);
+    return;
+  }
+  const request = create(DkgShareExchangeRequestSchema, { sessionId: record.sessionId });
+  exchange(turn, { ...call, method: 'exchangeDkgShares', request });
+}
+
+function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: 'resumeSession' }>): void {
+  const fault = resumeFault(turn.state.record, call.request, turn.config.resumeKey);
   if (fault) {
     reply(turn, call, fault);
     return;
   }
+  goOn(turn, call);
+  reply(turn, call, sessionAnswer(turn.state.record));
+}
+
+/** A failed session becomes RESUMED. */
+function goOn(turn: DkgTurn, call: ClientCall): void {
+  const { record, work } = turn.state;
   const next = {
     ...advance(record, { ...answer('SESSION_RESUMED'), state: ReceiptState.RESUMED }, turn.context, {
       fresh: false,
@@ -189,5 +215,4 @@ function resumeDkg(turn: DkgTurn, call: Extract<ClientCall, { method: Method.RES
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };
   commit(turn, next, { ...noDkgWork(next, record.ceremony.fresh), inbox: work.inbox }, { cause: call });
-  reply(turn, call, sessionAnswer(next));
 }

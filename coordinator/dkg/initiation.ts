@@ -1,4 +1,7 @@
-/** InitiateDkg: from a call to a session, or to a refusal that leaves nothing behind. */
+/**
+ * InitiateDkg: from a call to a session, or to a refusal that leaves nothing behind. A MakeKey is not answered here, unless
+ * it is refused: it waits in the session for the whole round.
+ */
 import type { Context } from '../../actors/contract.ts';
 import type { Curve } from '../../crypto/group.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -15,7 +18,14 @@ import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { idleMs, tampered } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { readPath } from '../signing/validation.ts';
-import { type DkgSession, type DkgState, type DkgStep, type InitiateDkgCall, noDkgWork } from './state.ts';
+import {
+  type DkgSession,
+  type DkgState,
+  type DkgStep,
+  type DkgWork,
+  type InitiateDkgCall,
+  noDkgWork,
+} from './state.ts';
 
 type Opening = Extract<DkgState, { phase: 'opening' }>;
 
@@ -76,10 +86,12 @@ export function continueOpeningDkg(
       refusal.kind === 'conflict' && refusal.current?.kind === 'session' ? refusal.current.session : undefined;
     if (existing?.ceremony.kind !== 'dkg')
       return { state: opening, effects: [unavailableEffect(call), { kind: 'stop' }] };
+    const known = existing as DkgSession;
+    const work = noDkgWork(known, false);
     return {
-      state: { phase: 'open', record: existing as DkgSession, work: noDkgWork(existing as DkgSession, false) },
+      state: { phase: 'open', record: known, work },
       effects: [
-        duplicate(call, existing as DkgSession, context, config),
+        ...(call.method === 'makeKey' ? waits(call, work, context) : [duplicate(call, known, context, config)]),
         { kind: 'startTimer', name: 'idle', afterMs: idleMs },
       ],
     };
@@ -89,9 +101,10 @@ export function continueOpeningDkg(
     // Another message came before our own: handle it after the write.
     return { state: opening, effects: [{ kind: 'send', to: context.self, message: input.message }] };
   }
-  const proof = proofOf(call, sessionAnswer(record), record, config.resumeKey, context);
+  const work = noDkgWork(record, true);
+  const accepted = () => [replyEffect(call, proofOf(call, sessionAnswer(record), record, config.resumeKey, context))];
   return {
-    state: { phase: 'open', record, work: noDkgWork(record, true) },
+    state: { phase: 'open', record, work },
     effects: [
       {
         kind: 'persist',
@@ -103,11 +116,17 @@ export function continueOpeningDkg(
           nowMs: context.nowMs,
         },
       },
-      replyEffect(call, proof),
+      ...(call.method === 'makeKey' ? waits(call, work, context) : accepted()),
       observation(record, undefined),
       { kind: 'startTimer', name: 'idle', afterMs: idleMs },
     ],
   };
+}
+
+/** A MakeKey goes on in the session that stands now. */
+function waits(call: InitiateDkgCall, work: DkgWork, { self }: Context): CoordinatorEffect[] {
+  work.inbox.push(call);
+  return [{ kind: 'send', to: self, message: { kind: 'continue' } }];
 }
 
 /** A second InitiateDkg with a known id changes nothing; a bad one is told first what is wrong with it. */
@@ -125,10 +144,10 @@ export function duplicate(
   return replyEffect(call, proofOf(call, given, record, config.resumeKey, context));
 }
 
-type Terms = Pick<DkgSession['ceremony'], 'curve' | 'threshold' | 'totalNodes' | 'account' | 'scheme'>;
+export type Terms = Pick<DkgSession['ceremony'], 'curve' | 'threshold' | 'totalNodes' | 'account' | 'scheme'>;
 
 /** What InitiateDkg asks for, or what is wrong with it. */
-function checkTerms(
+export function checkTerms(
   call: InitiateDkgCall,
   config: SessionConfig,
 ): { readonly terms: Terms } | { readonly fault: Answer } {

@@ -180,6 +180,7 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
   const { curve, threshold, totalNodes, account, scheme = '' } = record.ceremony;
   const next = advance(record, { ...done, state: ReceiptState.BACKEND_COMPLETED }, turn.context, {
     publicKey,
+    chainCode: hex(result.chainCode),
     verified: sortedPairs(turn.state.work.verified),
   });
   const key: KeyRecord = {

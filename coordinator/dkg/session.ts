@@ -5,7 +5,6 @@
  * alike.
  */
 import type { Behaviour, Context } from '../../actors/contract.ts';
-import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SessionConfig } from '../config.ts';
 import {
@@ -76,7 +75,7 @@ function receive(state: DkgState, input: CoordinatorInput, context: Context, con
       }
       const { call } = input.message;
       if (state.tampered) return { state, effects: [tampered(call, context, config), { kind: 'stop' }] };
-      if (call.method === Method.INITIATE_DKG) return initiateDkg(call, context, config);
+      if (call.method === 'initiateDkg' || call.method === 'makeKey') return initiateDkg(call, context, config);
       return { state, effects: [notFound(call, context, config), { kind: 'stop' }] };
     }
     case 'opening':
@@ -176,13 +175,14 @@ function inspectDkg(turn: DkgTurn, call: InspectCall): void {
 /** From the record, and in an open session from what is in hand. */
 function serveInspections(turn: DkgTurn, key: KeyRecord | undefined): void {
   const { record, work } = turn.state;
-  const { attempt, culprits = [], played, publicKey, threshold, totalNodes, curve } = record.ceremony;
+  const { attempt, culprits = [], played, publicKey, chainCode = '', threshold, totalNodes, curve } = record.ceremony;
   const inHand = {
     attempt,
     culprits: [...culprits],
     verifiedPairs: isOpen(record.state) ? sortedPairs(work.verified) : [...record.ceremony.verified],
     playedDealers: nodeIds(record).filter((id) => played[id] !== undefined),
     publicKey: Buffer.from(publicKey, 'hex'),
+    chainCode: Buffer.from(chainCode, 'hex'),
     threshold,
     totalNodes,
     participants: [...nodeIds(record)],

@@ -7,7 +7,6 @@
 import type { Context, Step } from '../../actors/contract.ts';
 import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
 import { participantsOf } from '../../crypto/participants.ts';
-import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { nodesMax } from '../../proto/limits.ts';
 import { rosterDigest } from '../../proto/roster.ts';
@@ -24,8 +23,9 @@ import { isOpen } from '../session/transitions.ts';
 import { beginTurn, type SessionTurn } from '../session/turn.ts';
 
 export type DkgSession = SessionOf<DkgRecord>;
-export type InitiateDkgCall = Extract<ClientCall, { method: Method.INITIATE_DKG }>;
-export type ExchangeCall = Extract<ClientCall, { method: Method.EXCHANGE_DKG_SHARES }>;
+/** What begins a session. */
+export type InitiateDkgCall = Extract<ClientCall, { method: 'initiateDkg' | 'makeKey' }>;
+export type ExchangeCall = Extract<ClientCall, { method: 'exchangeDkgShares' }>;
 
 /** An ordered pair, "dealer>recipient". */
 export type Pair = `${number}>${number}`;

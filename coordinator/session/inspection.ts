@@ -1,13 +1,10 @@
 /** What a sandbox's gateway is told of a session, and of a partial that is not submitted. Nothing here changes anything. */
-import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import {
-  InspectSessionResponseSchema,
-  PreviewPartialResponseSchema,
-} from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { CallFacts, CoordinatorEffect, InspectCall, PreviewCall } from '../messages.ts';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { InspectSessionResponseSchema } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
+import type { CoordinatorEffect, InspectCall, PreviewCall } from '../messages.ts';
 import type { Answer } from './answers.ts';
 import type { SessionRecord } from './record.ts';
-import { encodedReplyEffect } from './replies.ts';
+import { outcomeEffect } from './replies.ts';
 
 /** What the session's actor knows better than its record, or the record does not have. */
 export type InHand = Pick<
@@ -19,6 +16,7 @@ export type InHand = Pick<
   | 'verifiedPairs'
   | 'playedDealers'
   | 'publicKey'
+  | 'chainCode'
   | 'keySession'
   | 'threshold'
   | 'totalNodes'
@@ -30,7 +28,7 @@ export type InHand = Pick<
 
 export function inspectionReply(call: InspectCall, record: SessionRecord, inHand: InHand): CoordinatorEffect {
   const { state, reasonCode, message, epoch, createdMs, expiresMs, ceremony } = record;
-  return inspected(call, {
+  const value = {
     found: true,
     kind: ceremony.kind,
     state,
@@ -40,16 +38,13 @@ export function inspectionReply(call: InspectCall, record: SessionRecord, inHand
     createdAtEpochMs: BigInt(createdMs),
     expiresAtEpochMs: BigInt(expiresMs),
     ...inHand,
-  });
+  };
+  return outcomeEffect(call, { case: 'inspectSession', value });
 }
 
 /** The same for a session that does not exist, and for another tenant's. */
 export function nothingToInspect(call: InspectCall): CoordinatorEffect {
-  return inspected(call, { found: false });
-}
-
-function inspected(call: CallFacts, init: MessageInitShape<typeof InspectSessionResponseSchema>): CoordinatorEffect {
-  return encodedReplyEffect(call, toBinary(InspectSessionResponseSchema, create(InspectSessionResponseSchema, init)));
+  return outcomeEffect(call, { case: 'inspectSession', value: { found: false } });
 }
 
 export interface PreviewedPartial {
@@ -59,11 +54,10 @@ export interface PreviewedPartial {
 }
 
 export function previewReply(call: PreviewCall, made: PreviewedPartial): CoordinatorEffect {
-  return encodedReplyEffect(call, toBinary(PreviewPartialResponseSchema, create(PreviewPartialResponseSchema, made)));
+  return outcomeEffect(call, { case: 'previewPartial', value: made });
 }
 
 /** There is no partial. */
 export function noPreviewReply(call: PreviewCall, { reasonCode, message }: Omit<Answer, 'state'>): CoordinatorEffect {
-  const init = { reasonCode, message };
-  return encodedReplyEffect(call, toBinary(PreviewPartialResponseSchema, create(PreviewPartialResponseSchema, init)));
+  return outcomeEffect(call, { case: 'previewPartial', value: { reasonCode, message } });
 }

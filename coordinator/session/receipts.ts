@@ -2,17 +2,13 @@
  * Receipts and checkpoints. The receipt describes the call, the checkpoint the session. Without a session (refused at
  * initiation, unknown, or another tenant's, which answer alike): epoch 0, no session id, no token, a fresh checkpoint id.
  */
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Context } from '../../actors/contract.ts';
-import { complete } from '../../proto/complete.ts';
 import { contractVersion } from '../../proto/contract-version.ts';
 import {
   ApprovalMode,
   type DiagnosticReceipt,
-  DiagnosticReceiptSchema,
   KeystoreType,
   type SessionCheckpoint,
-  SessionCheckpointSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
 import type { CallFacts } from '../messages.ts';
@@ -27,9 +23,13 @@ export interface Asked {
   readonly keystoreType?: KeystoreType;
 }
 
+type Fields<M> = Omit<M, '$typeName' | '$unknown'>;
+
 export interface Proof {
-  readonly receipt: DiagnosticReceipt;
-  readonly checkpoint: SessionCheckpoint;
+  readonly receipt: Fields<DiagnosticReceipt>;
+  readonly checkpoint: Fields<SessionCheckpoint>;
+  /** The session, if there is one. */
+  readonly record: SessionRecord | undefined;
 }
 
 export function proofOf(
@@ -44,7 +44,7 @@ export function proofOf(
   const checkpointId = record?.checkpointId ?? newId('ckp', nowMs, random);
   const epoch = BigInt(record?.epoch ?? 0);
   const resumable = record !== undefined && isResumable(record.state);
-  const receipt: MessageInitShape<typeof DiagnosticReceiptSchema> = {
+  const receipt = {
     receiptId: call.receiptId,
     state: given.state,
     approvalMode: record?.approvalMode ?? (asked.approvalMode || ApprovalMode.DIRECT_ALLOWED),
@@ -62,14 +62,15 @@ export function proofOf(
     backendRoute: record ? backendRoute(record) : 'm0/coordinator',
   };
   return {
-    receipt: complete(DiagnosticReceiptSchema, receipt),
-    checkpoint: complete(SessionCheckpointSchema, {
+    receipt,
+    checkpoint: {
       checkpointId,
       epoch,
       createdAtEpochMs: BigInt(record?.checkpointMs ?? nowMs),
       state: record?.state ?? given.state,
       resumeToken: resumable ? resumeToken(resumeKey, record) : '',
-    }),
+    },
+    record,
   };
 }
 

@@ -58,6 +58,8 @@ export interface DkgRecord {
   /** Verified ordered pairs as "dealer>recipient", sorted. */
   readonly verified: readonly string[];
   readonly publicKey: string;
+  /** Once it is complete, as hex; older records have none. */
+  readonly chainCode?: string;
   /** The nodes that its last failure blamed, until a resume; older records have none. */
   readonly culprits?: readonly number[];
   /**

@@ -1,16 +1,16 @@
-/** Answers on their way to the gateway: response messages of the contract, and errors where there is none. */
-import { type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { complete } from '../../proto/complete.ts';
-import { CallErrorCode, Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import {
-  DkgShareExchangeResponseSchema,
-  InitiateDkgResponseSchema,
-  InitiateSigningResponseSchema,
-  ResumeSessionResponseSchema,
-  SignatureShareResponseSchema,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+/** Answers on their way to the gateway: the response to each kind of request, and errors where there is none. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { participantsOf } from '../../crypto/participants.ts';
+import { CallErrorCode, type CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { type CallFacts, type CoordinatorEffect, wire } from '../messages.ts';
 import type { Proof } from './receipts.ts';
+import type { SessionRecord } from './record.ts';
+
+/** The response to a call, or its error, as an actor writes it. */
+export type Outcome = Extract<
+  NonNullable<MessageInitShape<typeof CallReplySchema>['outcome']>,
+  { readonly case: string }
+>;
 
 /** What the response of a step says beside receipt and checkpoint. */
 export interface StepResult {
@@ -19,17 +19,8 @@ export interface StepResult {
   readonly recoveryId?: Uint8Array;
 }
 
-export function replyEffect(
-  call: CallFacts & { readonly method: Method },
-  proof: Proof,
-  result: StepResult = {},
-): CoordinatorEffect {
-  return outcomeEffect(call, { case: 'response', value: encodeResponse(call.method, proof, result) });
-}
-
-/** A response message that is not a session's. */
-export function encodedReplyEffect(call: CallFacts, response: Uint8Array): CoordinatorEffect {
-  return outcomeEffect(call, { case: 'response', value: response });
+export function replyEffect(call: CallFacts, proof: Proof, result: StepResult = {}): CoordinatorEffect {
+  return outcomeEffect(call, responseTo(call.asked, proof, result));
 }
 
 export function errorEffect(call: CallFacts, code: CallErrorCode, message: string): CoordinatorEffect {
@@ -41,11 +32,7 @@ export function unavailableEffect(call: CallFacts): CoordinatorEffect {
   return errorEffect(call, CallErrorCode.UNAVAILABLE, 'the session store cannot be reached: repeat the call');
 }
 
-type OutcomeInit =
-  | { case: 'response'; value: Uint8Array }
-  | { case: 'error'; value: { code: CallErrorCode; message: string } };
-
-function outcomeEffect(call: CallFacts, outcome: OutcomeInit): CoordinatorEffect {
+export function outcomeEffect(call: CallFacts, outcome: Outcome): CoordinatorEffect {
   return {
     kind: 'send',
     to: call.gateway,
@@ -53,44 +40,52 @@ function outcomeEffect(call: CallFacts, outcome: OutcomeInit): CoordinatorEffect
   };
 }
 
-function encodeResponse(method: Method, { receipt, checkpoint }: Proof, result: StepResult): Uint8Array {
-  const sessionId = receipt.sessionId;
-  const { state, epoch } = receipt;
-  switch (method) {
-    case Method.INITIATE_DKG:
-      return encode(InitiateDkgResponseSchema, { sessionId, state, epoch, receipt, checkpoint });
-    case Method.EXCHANGE_DKG_SHARES:
-      return encode(DkgShareExchangeResponseSchema, {
-        sessionId,
-        verified: result.verified ?? false,
-        errorMessage: result.verified ? '' : receipt.message,
-        receipt,
-        checkpoint,
-      });
-    case Method.INITIATE_SIGNING:
-      return encode(InitiateSigningResponseSchema, { signingSessionId: sessionId, state, epoch, receipt, checkpoint });
-    case Method.SUBMIT_SIGNATURE_SHARE:
-    case Method.SIGN:
-      return encode(SignatureShareResponseSchema, {
-        signingSessionId: sessionId,
-        isComplete: result.fullSignature !== undefined,
-        fullSignature: result.fullSignature ?? new Uint8Array(),
-        recoveryId: result.recoveryId ?? new Uint8Array(),
-        receipt,
-        checkpoint,
-      });
-    case Method.RESUME_SESSION:
-      return encode(ResumeSessionResponseSchema, { sessionId, state, epoch, receipt, checkpoint });
-    case Method.CLOSE_KEY:
+const none = new Uint8Array();
+
+function responseTo(asked: CallFacts['asked'], proof: Proof, result: StepResult): Outcome {
+  const { receipt, checkpoint, record } = proof;
+  const { sessionId, state, epoch } = receipt;
+  const { fullSignature = none, recoveryId = none } = result;
+  switch (asked) {
+    case 'initiateDkg':
+      return { case: asked, value: { sessionId, state, epoch, receipt, checkpoint } };
+    case 'resumeSession':
+      return { case: asked, value: { sessionId, state, epoch, receipt, checkpoint } };
+    case 'initiateSigning':
+      return { case: asked, value: { signingSessionId: sessionId, state, epoch, receipt, checkpoint } };
+    case 'exchangeDkgShares': {
+      const verified = result.verified ?? false;
+      const errorMessage = verified ? '' : receipt.message;
+      return { case: asked, value: { sessionId, verified, errorMessage, receipt, checkpoint } };
+    }
+    case 'submitSignatureShare': {
+      const isComplete = fullSignature.length > 0;
+      const value = { signingSessionId: sessionId, isComplete, fullSignature, recoveryId, receipt, checkpoint };
+      return { case: asked, value };
+    }
+    case 'makeKey':
+      return { case: asked, value: { receipt, checkpoint, ...keyFacts(record) } };
+    case 'sign': {
+      const ceremony = record?.ceremony.kind === 'signing' ? record.ceremony : undefined;
+      const signers = fullSignature.length > 0 ? [...(ceremony?.submitted ?? [])] : [];
+      const culprits = [...(ceremony?.excluded ?? [])];
+      return { case: asked, value: { receipt, checkpoint, signature: fullSignature, recoveryId, signers, culprits } };
+    }
+    case 'closeKey':
       throw new Error('a closed key has no session to tell of');
-    case Method.INSPECT_SESSION:
-    case Method.PREVIEW_PARTIAL:
+    case 'inspectSession':
+    case 'previewPartial':
       throw new Error('what a sandbox asks for has answers of its own');
-    case Method.UNSPECIFIED:
-      throw new Error('a call without a method');
   }
 }
 
-function encode<D extends DescMessage>(schema: D, init: MessageInitShape<D>): Uint8Array {
-  return toBinary(schema, complete(schema, init));
+function keyFacts(record: SessionRecord | undefined) {
+  if (record?.ceremony.kind !== 'dkg') return {};
+  const { publicKey, chainCode = '', culprits = [] } = record.ceremony;
+  return {
+    publicKey: Buffer.from(publicKey, 'hex'),
+    chainCode: Buffer.from(chainCode, 'hex'),
+    participants: [...participantsOf(record.ceremony)],
+    culprits: [...culprits],
+  };
 }

@@ -5,7 +5,6 @@
  * calls change neither epoch nor token.
  */
 import { participantsOf } from '../../crypto/participants.ts';
-import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { scalarBytes } from '../../proto/limits.ts';
 import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
@@ -35,8 +34,8 @@ export function takeCalls(turn: Turn): void {
     if (expire(turn)) return;
     work.queue = { ...work.queue, inbox };
     if (call.fault) reply(turn, call, call.fault);
-    else if (call.method === Method.RESUME_SESSION) resume(turn, call);
-    else if (call.method === Method.SUBMIT_SIGNATURE_SHARE) submit(turn, call);
+    else if (call.method === 'resumeSession') resume(turn, call);
+    else if (call.method === 'submitSignatureShare') submit(turn, call);
     else turn.effects.push(namedTwice(call));
   }
   advanceRound(turn);

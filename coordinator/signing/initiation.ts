@@ -7,7 +7,6 @@
  */
 import { create } from '@bufbuild/protobuf';
 import type { Context } from '../../actors/contract.ts';
-import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   ApprovalMode,
   MockDirective,
@@ -177,7 +176,7 @@ function openWithKey(
   const step = opened(record, opening, context, config, binds);
   if (pending) return step;
   // A session with a large message does not wait in memory for its first step: thousands of them would fill it.
-  if (call.method === Method.INITIATE_SIGNING && facts.messageHash.length > residentMessageBytesMax) {
+  if (call.method === 'initiateSigning' && facts.messageHash.length > residentMessageBytesMax) {
     return { state: step.state, effects: [...step.effects, { kind: 'stop' }] };
   }
 
@@ -262,7 +261,7 @@ function opened(
   const turn = beginSigningTurn({ phase: 'open', record, work: newWork(record) }, context, config);
   turn.effects.push({ kind: 'persist', write });
   turn.persisted = true;
-  if (call.method === Method.SIGN && isOpen(record.state)) {
+  if (call.method === 'sign' && isOpen(record.state)) {
     turn.state.work.queue = { ...emptyQueue, inbox: [gathering(call, record)] };
   } else {
     reply(turn, call, sessionAnswer(record));
@@ -275,7 +274,7 @@ function opened(
 /** What is left of a Sign once its session stands. */
 function gathering({ request: _, ...facts }: InitiateCall, { sessionId }: SigningSession): SubmitCall {
   const share = create(SignatureShareRequestSchema, { signingSessionId: sessionId });
-  return { ...facts, method: Method.SUBMIT_SIGNATURE_SHARE, request: share };
+  return { ...facts, method: 'submitSignatureShare', request: share };
 }
 
 /** The end of the session whose intent's place another one takes. */

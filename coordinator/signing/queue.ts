@@ -2,10 +2,9 @@
  * The client calls of a signing session that wait for their answer: first in the inbox, then in the round, by what they
  * want. Values are never changed in place, so that a step whose write is refused loses no call.
  */
-import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { ClientCall } from '../messages.ts';
 
-export type SubmitCall = Extract<ClientCall, { method: Method.SUBMIT_SIGNATURE_SHARE }>;
+export type SubmitCall = Extract<ClientCall, { method: 'submitSignatureShare' }>;
 
 /** A partial that a caller gave in a node's place. */
 export interface Offer {

@@ -5,7 +5,6 @@
  * client was told is in the record; nonces and partials of the attempt in hand are not, and a new attempt follows.
  */
 import type { Address, Behaviour, Context } from '../../actors/contract.ts';
-import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { SessionConfig } from '../config.ts';
 import {
   type CoordinatorEffect,
@@ -102,7 +101,7 @@ function unborn(state: Unborn, input: CoordinatorInput, context: Context, config
   if (input.message.kind === 'revoke') return { state, effects: [ended(input.from, context.self), { kind: 'stop' }] };
   if (input.message.kind !== 'clientCall') return { state, effects: [{ kind: 'stop' }] };
   const { call } = input.message;
-  if (call.method === Method.INITIATE_SIGNING || call.method === Method.SIGN) return initiate(call, context, config);
+  if (call.method === 'initiateSigning' || call.method === 'sign') return initiate(call, context, config);
   const nothing = state.tampered ? tampered(call, context, config) : notFound(call, context, config);
   return { state, effects: [nothing, { kind: 'stop' }] };
 }

@@ -8,7 +8,6 @@
  */
 import type { Context, Step } from '../../actors/contract.ts';
 import { participantsOf } from '../../crypto/participants.ts';
-import type { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { SessionConfig } from '../config.ts';
 import { type ClientCall, type CoordinatorMessage, type CoordinatorWrite, clusterAddress } from '../messages.ts';
@@ -25,8 +24,8 @@ import { newRound, type Round, roundLeft } from './round.ts';
 import { noSandboxWork, type SandboxWork, waitsToSee } from './sandbox-work.ts';
 
 export type SigningSession = SessionOf<SigningRecord>;
-export type InitiateCall = Extract<ClientCall, { method: Method.INITIATE_SIGNING | Method.SIGN }>;
-export type ResumeCall = Extract<ClientCall, { method: Method.RESUME_SESSION }>;
+export type InitiateCall = Extract<ClientCall, { method: 'initiateSigning' | 'sign' }>;
+export type ResumeCall = Extract<ClientCall, { method: 'resumeSession' }>;
 
 /** The key that signs, as the store has it. */
 export type SessionKey =

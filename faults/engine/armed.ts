@@ -9,6 +9,9 @@
  * - A fault of frames that names its `nth` and neither `count` nor `for_ms` triggers once.
  * - A call's frame carries no session name: with `session`, a call or its reply counts when its bytes contain that id.
  */
+import type { DescMessage } from '@bufbuild/protobuf';
+import { CallReplySchema, CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { encodeMessage } from '../../proto/message-encoding.ts';
 import type { FaultStatus, FrameInTransit, ProcessName } from '../engine-contract.ts';
 import type { Fault } from '../fault.ts';
 import type { Point } from '../points.ts';
@@ -119,15 +122,14 @@ function isSubject({ fault, targets }: ArmedFault, peer: ProcessName, direction:
 }
 
 /** Whether the frame is of the session that the fault names, if it names one. */
-export function isOfSession({ fault }: ArmedFault, { point, envelope }: FrameInTransit): boolean {
+export function isOfSession({ fault }: ArmedFault, { envelope }: FrameInTransit): boolean {
   const session = fault.at?.session;
   if (session === undefined || envelope.message.session === session) return true;
-  return (point === 'call' || point === 'call_reply') && callBytes(envelope.message.body).includes(session);
+  const { body } = envelope.message;
+  if (body.case === 'call') return bytesOf(CallSchema, body.value).includes(session);
+  return body.case === 'callReply' && bytesOf(CallReplySchema, body.value).includes(session);
 }
 
-function callBytes(body: FrameInTransit['envelope']['message']['body']): Buffer {
-  let bytes: unknown;
-  if (body.case === 'call') bytes = body.value.request;
-  else if (body.case === 'callReply' && body.value.outcome?.case === 'response') bytes = body.value.outcome.value;
-  return bytes instanceof Uint8Array ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.alloc(0);
+function bytesOf(schema: DescMessage, value: unknown): Buffer {
+  return Buffer.from(encodeMessage(schema, value));
 }

@@ -1,19 +1,21 @@
 /**
  * svc.mesh.v1.MpcWalletService for grpc-js, made from the table. The definition passes raw bytes both ways: grpc-js
- * answers INTERNAL when its own deserializer throws, and bytes that do not decode are the caller's mistake. Responses
- * travel from the coordinator to the client without being decoded here.
+ * answers INTERNAL when its own deserializer throws, and bytes that do not decode are the caller's mistake.
  */
 import { Metadata, type MethodDefinition, type Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { callTrace } from '../../api/call-trace.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import { requestIdFrom, requestIdHeader } from '../../api/request-id.ts';
-import { decodeRequest } from '../../proto/decode-request.ts';
+import { requestFieldsMax } from '../../proto/limits.ts';
+import { decodeMessage } from '../../proto/message-decoding.ts';
+import { encodeMessage } from '../../proto/message-encoding.ts';
+import type { CallResponse } from '../../proto/wire.ts';
 import type { AccessEntry } from '../access/access-log.ts';
 import type { GrpcAccess } from '../access/grpc-access.ts';
-import { type ReceiptReader, receiptReader } from '../access/receipt-facts.ts';
+import { receiptFacts } from '../access/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { RateVerdict } from '../limits/rate-limits.ts';
-import { type SigningMethod, signingMethods } from '../signing/methods.ts';
+import { callRequest, type SigningMethod, signingMethods } from '../signing/methods.ts';
 import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts';
 import { toStatus } from './status.ts';
 
@@ -46,20 +48,13 @@ export const signingServiceDefinition: Readonly<Record<string, RawDefinition>> =
 
 export function addSigningService(server: Server, deps: SigningServiceDeps): void {
   const handlers = signingMethods.map((method) => {
-    const readReceipt = receiptReader(method.response);
-    const handle = (call: RawCall, callback: sendUnaryData<Buffer>) => serve(method, call, callback, deps, readReceipt);
+    const handle = (call: RawCall, callback: sendUnaryData<Buffer>) => serve(method, call, callback, deps);
     return [method.name, handle];
   });
   server.addService(signingServiceDefinition, Object.fromEntries(handlers));
 }
 
-function serve(
-  method: SigningMethod,
-  call: RawCall,
-  callback: sendUnaryData<Buffer>,
-  deps: SigningServiceDeps,
-  readReceipt: ReceiptReader,
-): void {
+function serve(method: SigningMethod, call: RawCall, callback: sendUnaryData<Buffer>, deps: SigningServiceDeps): void {
   const requestId = requestIdFrom(onlyText(call.metadata, requestIdHeader));
   const entry = deps.access.entryOf(call.metadata);
   const fail = (error: ServiceError): void => {
@@ -81,8 +76,9 @@ function serve(
     }
     try {
       submit(method, call, requestId, result.principal.tenant, deps, entry, fail, (response) => {
-        if (entry !== undefined) entry.receipt = readReceipt(response);
-        callback(null, Buffer.from(response.buffer, response.byteOffset, response.byteLength));
+        if (entry !== undefined) entry.receipt = receiptFacts(response);
+        const { buffer, byteOffset, byteLength } = encodeMessage(method.response, response.value);
+        callback(null, Buffer.from(buffer, byteOffset, byteLength));
       });
     } catch (error) {
       fail(internalError(error));
@@ -98,11 +94,11 @@ function submit(
   deps: SigningServiceDeps,
   entry: AccessEntry | undefined,
   fail: (error: ServiceError) => void,
-  succeed: (response: Uint8Array) => void,
+  succeed: (response: CallResponse) => void,
 ): void {
   let message: object;
   try {
-    message = decodeRequest(method.request, call.request);
+    message = decodeMessage(method.request, call.request, requestFieldsMax);
   } catch {
     fail(new ServiceError('invalidRequest', `the request does not decode as ${method.request.name}`));
     return;
@@ -113,9 +109,7 @@ function submit(
   const cancel = startClientCall(
     deps,
     {
-      method,
-      message,
-      request: call.request,
+      request: callRequest(method, message),
       tenant,
       correlationId: trace.correlationId,
       traceparent: trace.traceparent,

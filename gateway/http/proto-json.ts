@@ -10,10 +10,10 @@ import {
   type DescEnum,
   type DescField,
   type DescMessage,
-  fromBinary,
   fromJson,
   type JsonObject,
   type JsonValue,
+  type Message,
   type MessageShape,
   ScalarType,
   toJson,
@@ -47,10 +47,10 @@ export function decodeProtoJson<D extends DescMessage>(
 
 /**
  * A response message, as the text of its JSON document: every field present. Sub-messages that are not set are null,
- * which ProtoJSON reads as not set. Throws when `bytes` do not decode.
+ * which ProtoJSON reads as not set. Throws when `message` is not one of `schema`.
  */
-export function encodeProtoJson(schema: DescMessage, bytes: Uint8Array): string {
-  const json = toJson(schema, fromBinary(schema, bytes), { useProtoFieldName: true, alwaysEmitImplicit: true });
+export function encodeProtoJson(schema: DescMessage, message: Message): string {
+  const json = toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true });
   const document = json as JsonObject;
   for (const field of schema.fields) {
     if (field.fieldKind === 'message' && document[field.name] === undefined) document[field.name] = null;

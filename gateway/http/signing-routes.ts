@@ -1,14 +1,14 @@
 /** The five signing calls over HTTP, made from the table: a POST whose JSON body is the whole request message. */
-import { type DescMessage, type JsonObject, toBinary } from '@bufbuild/protobuf';
+import type { DescMessage, JsonObject } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import type { JsonBody } from '../../api/json-body.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
-import { type ReceiptReader, receiptReader } from '../access/receipt-facts.ts';
+import { receiptFacts } from '../access/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
-import { type SigningMethod, signingMethods } from '../signing/methods.ts';
+import { callRequest, type SigningMethod, signingMethods } from '../signing/methods.ts';
 import type { CallOutcome } from '../signing/signing-calls.ts';
 import { type ClientCallDeps, startClientCall } from '../signing/wallet-terms.ts';
 import { jsonContentType, sendError } from './errors.ts';
@@ -21,21 +21,14 @@ export interface SigningRouteDeps extends ClientCallDeps {
 
 export function signingRoutes(app: FastifyInstance, deps: SigningRouteDeps): void {
   for (const method of signingMethods) {
-    const readReceipt = receiptReader(method.response);
     app.post(method.httpPath, { onRequest: guard(deps.admission, method.requirement) }, (request, reply) =>
-      serve(method, request, reply, deps, readReceipt),
+      serve(method, request, reply, deps),
     );
   }
 }
 
 /** Not async: the reply is sent from the callback, and a promise less lies on the hot path. */
-function serve(
-  method: SigningMethod,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  deps: SigningRouteDeps,
-  readReceipt: ReceiptReader,
-): void {
+function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyReply, deps: SigningRouteDeps): void {
   // Without a body and a content type no parser ran.
   const body = request.body as JsonBody | undefined;
   if (body === undefined) throw new ServiceError('invalidRequest', 'the body is empty: a JSON object is needed');
@@ -49,16 +42,14 @@ function serve(
   const cancel = startClientCall(
     deps,
     {
-      method,
-      message,
-      request: toBinary(method.request, message),
+      request: callRequest(method, message),
       tenant: principalOf(request).tenant,
       correlationId: trace.correlationId,
       traceparent: trace.traceparent,
     },
     (outcome) => {
       const { access } = request;
-      if (access !== undefined && outcome.response !== undefined) access.receipt = readReceipt(outcome.response);
+      if (access !== undefined && outcome.response !== undefined) access.receipt = receiptFacts(outcome.response);
       answer(method, outcome, request, reply, deps.log);
     },
   );
@@ -91,7 +82,7 @@ function answer(
   }
   let body: string;
   try {
-    body = encodeProtoJson(method.response, outcome.response);
+    body = encodeProtoJson(method.response, outcome.response.value);
   } catch (error) {
     sendError(reply, internalError(error), request.id, log);
     return;

@@ -6,7 +6,7 @@ import { Closed, Nullable, OneOf, PathId, Timestamp, WholeNumberText } from '../
 import { noSuch } from '../../api/visibility.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { runEventJson } from '../../faults/recording-json.ts';
-import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { ask, whoDid } from './control.ts';
@@ -39,6 +39,11 @@ const SessionView = Closed(
     verified_pairs: Type.Array(Type.String(), { description: 'of a key: `dealer>recipient`, as far as they verified' }),
     played_dealers: Ids('of a key: dealers whose shares a caller gives'),
     public_key: Nullable(Type.String({ description: 'of a key that was made: compressed, lowercase hex' })),
+    chain_code: Nullable(
+      Type.String({
+        description: 'of a key that was made: lowercase hex; with the public key it gives all derived ones',
+      }),
+    ),
     key_session: Nullable(Type.String({ description: 'of a signature: the session of its key' })),
     threshold: Type.Integer({ minimum: 0, description: '0: its key was not looked up' }),
     total_nodes: Type.Integer({ minimum: 0 }),
@@ -169,6 +174,7 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
     verified_pairs: found.verifiedPairs,
     played_dealers: found.playedDealers,
     public_key: found.publicKey.length === 0 ? null : Buffer.from(found.publicKey).toString('hex'),
+    chain_code: found.chainCode.length === 0 ? null : Buffer.from(found.chainCode).toString('hex'),
     key_session: found.keySession === '' ? null : found.keySession,
     threshold: found.threshold,
     total_nodes: found.totalNodes,

@@ -11,11 +11,11 @@ import type { Clock } from '../../actors/contract.ts';
 import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
 import type { ErrorKind } from '../../api/errors/kinds.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
-import { type CallError, CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { CallCase, CallRequest, CallResponse, RequestOf, ResponseOf } from '../../proto/wire.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
-import type { SigningMethod } from './methods.ts';
 import type { OrderOffice } from './orders.ts';
 
 /** How long a call waits when its caller names no deadline. */
@@ -34,11 +34,8 @@ export interface WalletTerms {
 }
 
 export interface SigningCall {
-  readonly method: Pick<SigningMethod, 'method'>;
-  /** The request message, protobuf-encoded; it has been decoded once already. */
-  readonly request: Uint8Array;
-  /** The same, decoded: what the call orders of the nodes is read from it. */
-  readonly message: object;
+  /** What the call orders of the nodes is read from it. */
+  readonly request: CallRequest;
   readonly tenant: string;
   readonly correlationId: string;
   /** W3C traceparent, or empty. */
@@ -53,13 +50,19 @@ export interface SigningCall {
 }
 
 export type CallOutcome =
-  /** The response message, protobuf-encoded. */
-  | { readonly response: Uint8Array; readonly failure?: undefined }
+  /** Of the same case as the request. */
+  | { readonly response: CallResponse; readonly failure?: undefined }
+  | { readonly response?: undefined; readonly failure: ServiceError };
+
+/** What a call of a known kind gives. */
+export type Asked<K extends CallCase> =
+  | { readonly response: ResponseOf<K>; readonly failure?: undefined }
   | { readonly response?: undefined; readonly failure: ServiceError };
 
 type Done = (outcome: CallOutcome) => void;
 
 interface Waiting {
+  readonly asked: CallRequest['case'];
   readonly done: Done;
   readonly timer: NodeJS.Timeout;
 }
@@ -105,6 +108,12 @@ export class SigningCalls {
     });
   }
 
+  /** The same, with the types of one kind of request and its response. */
+  async ask<K extends CallCase>(asked: K, value: RequestOf<K>, about: Omit<SigningCall, 'request'>): Promise<Asked<K>> {
+    const { response, failure } = await this.call({ ...about, request: { case: asked, value } as CallRequest });
+    return failure === undefined ? { response: response.value as ResponseOf<K> } : { failure };
+  }
+
   /**
    * Sends the call; `done` gets its outcome, possibly before `start` returns. The function it returns gives the call
    * up: its caller went away, `done` will not be called any more.
@@ -121,7 +130,7 @@ export class SigningCalls {
     const callId = this.#lastCallId;
     // Waits before it is sent: a link may answer within `send`.
     const timer = setTimeout(() => this.#expire(callId), deadlineMs - nowMs);
-    this.#waiting.set(callId, { done, timer });
+    this.#waiting.set(callId, { asked: call.request.case, done, timer });
     const undelivered = this.#link.send(
       {
         tenant: call.tenant,
@@ -145,8 +154,8 @@ export class SigningCalls {
     const waiting = this.#take(reply.callId);
     if (waiting === undefined) return;
     const { outcome } = reply;
-    if (outcome.case === 'response') this.#answer(waiting.done, { response: outcome.value });
-    else this.#answer(waiting.done, { failure: toServiceError(outcome.value) });
+    if (outcome.case === waiting.asked) this.#answer(waiting.done, { response: outcome });
+    else this.#answer(waiting.done, { failure: failureOf(outcome) });
   }
 
   /** The link is gone, and every answer with it. What the calls did is not known here; the message says so. */
@@ -188,20 +197,16 @@ export class SigningCalls {
 
   #frameOf(callId: bigint, call: SigningCall, nowMs: number) {
     const { request, tenant, walletService = false, walletTerms, keyScheme = Scheme.UNSPECIFIED } = call;
-    const { method } = call.method;
-    const { order, witnessMacs } = this.#orders(
-      { tenant, method, request: call.message, walletService, walletTerms },
-      nowMs,
-    );
+    const { order, witnessMacs, deletionMacs } = this.#orders({ tenant, request, walletService, walletTerms }, nowMs);
     return {
       callId,
-      method,
       request,
       walletService,
       keyScheme,
       ...(walletTerms && { walletTerms }),
       ...(order && { order }),
       ...(witnessMacs && { witnessMacs }),
+      ...(deletionMacs && { deletionMacs }),
     };
   }
 
@@ -237,9 +242,12 @@ function refuse(done: Done, kind: ErrorKind, message: string): () => void {
   return nothing;
 }
 
-/** The coordinator's word, in the gateway's kinds. */
-function toServiceError(error: CallError | undefined): ServiceError {
-  switch (error?.code) {
+/** A reply that is no answer to its call, in the gateway's kinds. */
+function failureOf(outcome: CallReply['outcome']): ServiceError {
+  if (outcome.case !== 'error')
+    return internalError(new Error(`the coordinator answered ${outcome.case ?? 'nothing'}`));
+  const error = outcome.value;
+  switch (error.code) {
     case CallErrorCode.OVERLOADED:
       return new ServiceError('overloaded', error.message || 'a queue is full: repeat later');
     case CallErrorCode.UNAVAILABLE:
@@ -249,6 +257,6 @@ function toServiceError(error: CallError | undefined): ServiceError {
     case CallErrorCode.MALFORMED:
       return new ServiceError('invalidRequest', error.message || 'the request does not decode');
     default:
-      return internalError(new Error(`the coordinator answered: ${error?.message ?? 'nothing'}`));
+      return internalError(new Error(`the coordinator answered: ${error.message}`));
   }
 }

@@ -8,13 +8,8 @@ import type { Log } from '../../actors/live/ports.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import { connectionType } from '../../custody/connections/record.ts';
 import { type WalletApprovalMode, type WalletRecord, walletType } from '../../custody/wallets/record.ts';
-import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import {
-  ApprovalMode,
-  type InitiateDkgRequest,
-  type InitiateSigningRequest,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import type { ReadyMadeKeys } from '../config.ts';
@@ -50,8 +45,10 @@ export function startClientCall(
   call: SigningCall,
   done: (outcome: CallOutcome) => void,
 ): () => void {
-  if (call.method.method === Method.INITIATE_DKG) {
-    return calls.start({ ...call, keyScheme: readyMadeScheme(readyMadeKeys, call) }, done);
+  const { request } = call;
+  if (request.case === 'initiateDkg') {
+    const keyScheme = readyMadeScheme(readyMadeKeys, call.tenant, request.value.sessionId);
+    return calls.start({ ...call, keyScheme }, done);
   }
   const walletId = walletOf(call);
   if (walletId === undefined || wallets === undefined) return calls.start(call, done);
@@ -74,15 +71,14 @@ export function startClientCall(
   return () => cancel();
 }
 
-function readyMadeScheme(keys: ReadyMadeKeys | undefined, { tenant, message }: SigningCall): Scheme {
-  const { sessionId } = message as InitiateDkgRequest;
+function readyMadeScheme(keys: ReadyMadeKeys | undefined, tenant: string, sessionId: string): Scheme {
   if (keys?.tenant !== tenant || !Object.hasOwn(keys.schemes, sessionId)) return Scheme.UNSPECIFIED;
   return wireScheme(keys.schemes[sessionId] ?? '');
 }
 
-function walletOf({ method, message }: SigningCall): string | undefined {
-  if (method.method !== Method.INITIATE_SIGNING) return undefined;
-  const { walletId } = message as InitiateSigningRequest;
+function walletOf({ request }: SigningCall): string | undefined {
+  if (request.case !== 'initiateSigning') return undefined;
+  const { walletId } = request.value;
   return walletIdPattern.test(walletId) ? walletId : undefined;
 }
 

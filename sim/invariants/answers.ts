@@ -1,4 +1,5 @@
-/** What the answers to the five calls have in common, as checkers read them. */
+/** What the answers to calls have in common, as checkers read them. */
+import type { SignResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type {
   DiagnosticReceipt,
   SessionCheckpoint,
@@ -14,7 +15,16 @@ export function proofIn(
 }
 
 /** The full signature in an answer, if there is one. */
-export function signatureIn(response: unknown): SignatureShareResponse | undefined {
-  const { fullSignature } = response as { fullSignature?: Uint8Array };
-  return fullSignature && fullSignature.length > 0 ? (response as SignatureShareResponse) : undefined;
+export function signatureIn(
+  response: unknown,
+): { readonly sessionId: string; readonly signature: Uint8Array } | undefined {
+  const answer = response as Partial<SignatureShareResponse & Pick<SignResponse, 'signature'>>;
+  const signature = answer.fullSignature ?? answer.signature;
+  return signature && signature.length > 0 ? { sessionId: answer.receipt?.sessionId ?? '', signature } : undefined;
+}
+
+/** The public key in a MakeKey's answer, if there is one. */
+export function publicKeyIn(response: unknown): Uint8Array | undefined {
+  const { publicKey } = response as { publicKey?: Uint8Array };
+  return publicKey && publicKey.length > 0 ? publicKey : undefined;
 }

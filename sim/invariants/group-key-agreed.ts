@@ -9,7 +9,7 @@ import type { NodeWrite } from '../../nodes/records.ts';
 import type { DkgFinished, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { proofIn } from './answers.ts';
+import { proofIn, publicKeyIn } from './answers.ts';
 import { type KeyRecordJson, keyRecordsIn } from './node-records.ts';
 import { hexOf } from './sessions.ts';
 
@@ -73,7 +73,9 @@ export function groupKeyAgreed(): Checker {
         const { receipt } = proofIn(observation.response) ?? {};
         if (receipt?.reasonCode !== 'DKG_COMPLETED') return undefined;
         const key = keys.get(`${observation.tenant}/${receipt.sessionId}`);
-        if (key && receipt.message.includes(key.publicKey)) return undefined;
+        const typed = publicKeyIn(observation.response);
+        const isTyped = typed === undefined || hexOf(typed) === key?.publicKey;
+        if (key && isTyped && receipt.message.includes(key.publicKey)) return undefined;
         return `the receipt of the key ${receipt.sessionId} names another group key than its nodes hold`;
       }
       if (observation.kind !== 'written' || observation.outcome !== 'written') return undefined;

@@ -53,7 +53,7 @@ export function oneIntentOneEffect(): Checker {
     observe(observation: Observation) {
       if (observation.kind === 'promised') {
         const signed = signatureIn(observation.response);
-        return signed && released(observation.tenant, signed.signingSessionId, signed.fullSignature);
+        return signed && released(observation.tenant, signed.sessionId, signed.signature);
       }
       for (const { record } of sessions.take(observation)) {
         const wrong = isSigning(record) ? changed(record) : undefined;

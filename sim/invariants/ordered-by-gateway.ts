@@ -2,7 +2,6 @@
  * No node signs what no gateway ordered: every partial signature of a node is of a message that a client gave a gateway,
  * under the key and path, and for the intent, that it gave with it.
  */
-import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { InitiateSigningRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Checker, Observation } from '../observation.ts';
@@ -19,7 +18,7 @@ export function orderedByGateway(): Checker {
     observe(observation: Observation) {
       if (observation.kind === 'called') {
         const { method, tenant, request } = observation;
-        if (method === Method.INITIATE_SIGNING || method === Method.SIGN) {
+        if (method === 'initiateSigning' || method === 'sign') {
           ordered.add(calledFor(tenant, request as InitiateSigningRequest));
         }
         return undefined;

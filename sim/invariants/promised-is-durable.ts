@@ -30,7 +30,7 @@ export function promisedIsDurable(): Checker {
     if (!signed) return undefined;
     const record = sessions.get(tenant, sessionId);
     const kept = record && isSigning(record) ? record.ceremony.signature : '';
-    return kept === hexOf(signed.fullSignature)
+    return kept === hexOf(signed.signature)
       ? undefined
       : `a signature of session ${sessionId} leaves that is not in the store`;
   }

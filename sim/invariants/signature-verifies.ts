@@ -67,7 +67,7 @@ export function signatureVerifies(verify: SignatureVerifier): Checker {
         case 'promised': {
           const { tenant, response } = observation;
           const signed = signatureIn(response);
-          return signed && released(tenant, signed.signingSessionId, signed.fullSignature);
+          return signed && released(tenant, signed.sessionId, signed.signature);
         }
         default:
           return undefined;

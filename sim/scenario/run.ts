@@ -239,7 +239,7 @@ class ScenarioRun {
 
   #end(verdict: Verdict): void {
     if (this.#isOver) return;
-    this.#learnKeys(this.#book.unknownKeys(), () => {
+    this.#learnKeys(this.#book.usedKeys(), () => {
       this.#isOver = true;
       const wrong = this.#book.wrongSignature(this.#options.verify);
       const [first] = this.#world.violations();
@@ -259,7 +259,7 @@ class ScenarioRun {
     return { kind: 'failed', ...first, ...(also.length > 0 && { also }) };
   }
 
-  /** Of keys whose making no answer told of, the session's record says the public key. */
+  /** The public keys and chain codes that signatures are checked under, of the sessions' records. */
   #learnKeys(names: readonly string[], then: () => void): void {
     const [first, ...rest] = names;
     if (first === undefined) {
@@ -267,7 +267,7 @@ class ScenarioRun {
       return;
     }
     this.#world.ask('session', { sessionId: this.#book.note(first).id ?? '' }, (facts) => {
-      this.#book.learnKey(first, facts?.publicKey ?? '');
+      if (facts !== undefined) this.#book.learnKey(first, facts);
       this.#learnKeys(rest, then);
     });
   }

@@ -2,6 +2,7 @@
  * What a run knows of its sessions: the real ids behind the scenario's names, resume tokens in the order they came, and
  * the signatures that were released. One book a run, kept by all its clients.
  */
+import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
 import type { Curve } from '../../crypto/group.ts';
 import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
 import type { SignatureVerifier } from '../invariants/verifier.ts';
@@ -29,10 +30,10 @@ export interface KeyTerms {
   readonly totalNodes: number;
 }
 
-interface Released {
-  readonly signature: Uint8Array;
-  /** The key that its receipt names, hex; empty: none. */
-  readonly keyNamed: string;
+/** Both in hex. */
+interface PublicKey {
+  readonly publicKey: string;
+  readonly chainCode: string;
 }
 
 export class SessionBook {
@@ -41,11 +42,11 @@ export class SessionBook {
   readonly #keys = new Map<string, DkgStep>();
   readonly #signings = new Map<string, SigningStep>();
   /** By real session id, then by signature in hex. */
-  readonly #released = new Map<string, Map<string, Released>>();
+  readonly #released = new Map<string, Map<string, Uint8Array>>();
   /** The step that a session was opened by, where an answer said so. */
   readonly #openers = new Map<string, SigningStep>();
   readonly #polynomials = new Map<string, Polynomial>();
-  readonly #publicKeys = new Map<string, string>();
+  readonly #publicKeys = new Map<string, PublicKey>();
 
   constructor(scenario: CheckedScenario, idOf: (name: string) => string) {
     this.#scenario = scenario;
@@ -108,16 +109,13 @@ export class SessionBook {
     note.last = answer;
     if (note.kind === 'signature' && answer.sessionId !== '') note.id = answer.sessionId;
     if (answer.resumeToken !== '' && note.tokens.at(-1) !== answer.resumeToken) note.tokens.push(answer.resumeToken);
-    const key = /group public key ([0-9a-f]+)/.exec(answer.message)?.[1];
-    if (note.kind === 'key' && key !== undefined) this.#publicKeys.set(name, key);
     if (opener !== undefined && answer.reasonCode !== 'DUPLICATE_INTENT' && answer.sessionId !== '') {
       this.#openers.set(answer.sessionId, opener);
     }
     const { signature, sessionId } = answer;
     if (signature === undefined || signature.length === 0) return;
-    const all = this.#released.get(sessionId) ?? new Map<string, Released>();
-    const keyNamed = /derived public key ([0-9a-f]+)/.exec(answer.message)?.[1] ?? '';
-    all.set(Buffer.from(signature).toString('hex'), { signature, keyNamed });
+    const all = this.#released.get(sessionId) ?? new Map<string, Uint8Array>();
+    all.set(Buffer.from(signature).toString('hex'), signature);
     this.#released.set(sessionId, all);
   }
 
@@ -128,15 +126,15 @@ export class SessionBook {
     return [...this.#released.values()].reduce((sum, all) => sum + all.size, 0);
   }
 
-  /** Keys that signatures were released under, and whose public key no answer has told. */
-  unknownKeys(): readonly string[] {
+  /** Keys that signatures were released under: no answer tells the public key. */
+  usedKeys(): readonly string[] {
     if (this.#released.size === 0) return [];
     const names = [...this.#signings.values()].map(({ key }) => key);
-    return [...new Set(names)].filter((name) => !this.#publicKeys.has(name));
+    return [...new Set(names)];
   }
 
-  learnKey(name: string, publicKey: string): void {
-    if (publicKey !== '') this.#publicKeys.set(name, publicKey);
+  learnKey(name: string, key: PublicKey): void {
+    if (key.publicKey !== '') this.#publicKeys.set(name, key);
   }
 
   /** What is wrong with the released signatures; undefined: nothing. */
@@ -162,20 +160,25 @@ export class SessionBook {
     return [...this.#signings.values()].filter((step) => intents.has(intentOf(step)));
   }
 
-  /** With a path the key is the one that the receipt names: the chain code is never shown. */
-  #verifies(step: SigningStep, { signature, keyNamed }: Released, verify: SignatureVerifier): boolean {
-    const group = this.#publicKeys.get(step.key) ?? '';
-    const isDerived = step.path !== undefined && /[0-9]$/.test(step.path);
-    const publicKey = isDerived ? keyNamed : group;
-    if (publicKey === '' || (keyNamed !== '' && keyNamed !== publicKey)) return false;
+  #verifies(step: SigningStep, signature: Uint8Array, verify: SignatureVerifier): boolean {
+    const key = this.#publicKeys.get(step.key);
+    if (key === undefined) return false;
     const { curve } = this.terms(step.key);
-    const signed = { publicKey: Buffer.from(publicKey, 'hex'), message: this.message(step), signature };
+    const signed = { publicKey: keyAt(step.path ?? '', curve, key), message: this.message(step), signature };
     return schemesOf(curve, step.keystore).some((scheme) => verify({ scheme, ...signed }));
   }
 
   #note(name: string, kind: SessionNote['kind'], id: string | undefined): void {
     if (!this.#notes.has(name)) this.#notes.set(name, { name, kind, id, tokens: [], last: undefined });
   }
+}
+
+/** The key below this one that a path names. Its hardened components are those of the key's account. */
+function keyAt(path: string, curve: KeyTerms['curve'], key: PublicKey): Uint8Array {
+  const publicKey = Buffer.from(key.publicKey, 'hex');
+  const { normal } = parsePath(path);
+  if (normal.length === 0) return publicKey;
+  return deriveTweak({ curve, publicKey, chainCode: Buffer.from(key.chainCode, 'hex'), path: normal }).publicKey;
 }
 
 /** The intent of a signing step, by the scenario's own name. */

@@ -249,6 +249,7 @@ function factsOf(cluster: SimCluster, sessionId: string): SessionFacts | undefin
     attempt: ceremony.attempt,
     culprits: ceremony.kind === 'dkg' ? (ceremony.culprits ?? []) : ceremony.excluded,
     publicKey: ceremony.kind === 'dkg' ? ceremony.publicKey : '',
+    chainCode: ceremony.kind === 'dkg' ? (ceremony.chainCode ?? '') : '',
   };
 }
 

@@ -42,6 +42,8 @@ export interface SessionFacts {
   readonly culprits: readonly number[];
   /** Of a key: its compressed public key in hex; else empty. */
   readonly publicKey: string;
+  /** Of a key: its chain code in hex; else empty. */
+  readonly chainCode: string;
 }
 
 /** What the runner asks for, and what it gets. */

@@ -50,7 +50,7 @@ describe.each(['secp256k1', 'ed25519'])('on %s', (curve) => {
     expect(cluster.nodeStore(2).loadNow(`key/${tenant}/k`)).toBeUndefined();
     cluster.startNode(2);
 
-    const publicKey = groupKey(made.receipt!.message);
+    const publicKey = groupKey(cluster, 'k');
     const verifies = (signature: Uint8Array) =>
       curve === 'ed25519'
         ? ed25519.verify(signature, digest, publicKey)

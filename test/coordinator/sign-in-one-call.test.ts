@@ -1,11 +1,11 @@
 /** Sign: a session and its signature in one call of the wallet service, whatever dies on the way. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { MockDirective, type SignatureShareResponse } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { CallErrorCode, type SignResponse } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
 import type { WriteFate } from '../../sim/memory-stores.ts';
-import { codeOf, digest, groupKey, tenant } from './support/world.ts';
+import { codeOf, digest, tenant } from './support/world.ts';
 
 const service = { walletService: true };
 const wallet = 'wal_1';
@@ -18,29 +18,30 @@ const order = (more: Asked = {}): Asked => ({
   ...more,
 });
 
+type Signed = Pick<SignResponse, 'signature' | 'recoveryId'>;
+
 class World {
   readonly cluster: SimCluster;
   readonly publicKey: Uint8Array;
 
   constructor(options: Omit<SimOptions, 'seed'> = {}) {
     this.cluster = new SimCluster({ seed: 'one-call', nodes: 3, ...options });
-    this.cluster.initiateDkg({ sessionId: wallet }, tenant, service).result();
-    const key = this.cluster.exchangeDkgShares({ sessionId: wallet }, tenant, service).result();
-    this.publicKey = groupKey(key.receipt!.message);
+    this.publicKey = this.cluster.makeKey({ sessionId: wallet }, tenant, service).result().publicKey;
   }
 
-  sign(more: Asked = {}): SignatureShareResponse {
+  sign(more: Asked = {}): SignResponse {
     return this.cluster.sign(order(more), tenant, service).result();
   }
 
   /** As the gateway goes on: again after an error, and with the session that the answer names. */
-  insist(): SignatureShareResponse {
+  insist(): Signed {
     for (let times = 0; times < 5; times += 1) {
       try {
         const begun = this.sign();
         if (codeOf(begun) !== 'DUPLICATE_INTENT') return begun;
         const { sessionId: signingSessionId } = begun.receipt!;
-        return this.cluster.submitSignatureShare({ signingSessionId }, tenant, service).result();
+        const share = this.cluster.submitSignatureShare({ signingSessionId }, tenant, service).result();
+        return { signature: share.fullSignature, recoveryId: share.recoveryId };
       } catch {
         // Its fate is unknown.
       }
@@ -48,9 +49,8 @@ class World {
     throw new Error('it does not sign');
   }
 
-  expectSigned({ isComplete, fullSignature, recoveryId }: SignatureShareResponse): void {
-    expect(isComplete).toBe(true);
-    const recovered = secp256k1.recoverPublicKey(Buffer.concat([recoveryId, fullSignature]), digest, {
+  expectSigned({ signature, recoveryId }: Signed): void {
+    const recovered = secp256k1.recoverPublicKey(Buffer.concat([recoveryId, signature]), digest, {
       prehash: false,
     });
     expect(Buffer.from(recovered)).toEqual(Buffer.from(this.publicKey));
@@ -63,7 +63,7 @@ test('the answer is the signature, of a session like any other', () => {
   world.expectSigned(signed);
   expect(codeOf(signed)).toBe('SIGNATURE_COMPLETED');
   const { sessionId } = signed.receipt!;
-  expect(signed.signingSessionId).toBe(sessionId);
+  expect([signed.signers, signed.culprits]).toEqual([[1, 2, 3], []]);
   expect(world.cluster.storedSession(tenant, sessionId)).toMatchObject({ epoch: 2, ceremony: { kind: 'signing' } });
 });
 
@@ -71,15 +71,14 @@ test('a second one names the session that stands, and signs nothing', () => {
   const world = new World();
   const { receipt } = world.sign();
   const again = world.sign();
-  expect([codeOf(again), again.isComplete]).toEqual(['DUPLICATE_INTENT', false]);
+  expect([codeOf(again), again.signature.length, again.signers]).toEqual(['DUPLICATE_INTENT', 0, []]);
   expect(again.receipt!.sessionId).toBe(receipt!.sessionId);
 });
 
 test('a message that is too large to wait in memory is signed all the same', () => {
   const world = new World();
-  world.cluster.initiateDkg({ sessionId: 'wal_ed', derivation: { curve: 'ed25519' } }, tenant, service).result();
-  world.cluster.exchangeDkgShares({ sessionId: 'wal_ed' }, tenant, service).result();
-  expect(world.sign({ walletId: 'wal_ed', messageHash: new Uint8Array(4096).fill(7) }).isComplete).toBe(true);
+  world.cluster.makeKey({ sessionId: 'wal_ed', derivation: { curve: 'ed25519' } }, tenant, service).result();
+  expect(world.sign({ walletId: 'wal_ed', messageHash: new Uint8Array(4096).fill(7) }).signature).toHaveLength(64);
 });
 
 test.each<[Asked, string]>([
@@ -89,7 +88,7 @@ test.each<[Asked, string]>([
   [{ approvalMode: 2 }, 'HUMAN_APPROVAL_REQUIRED'],
 ])('what opens no session, or one that waits, is answered at once: %o', (more, code) => {
   const answer = new World().sign(more);
-  expect([codeOf(answer), answer.isComplete]).toEqual([code, false]);
+  expect([codeOf(answer), answer.signature.length]).toEqual([code, 0]);
 });
 
 test('a client is refused', () => {
@@ -101,7 +100,7 @@ test('without a quorum the session is given up, and a later call signs in a new 
   const world = new World();
   world.cluster.crashNode(1);
   const answer = world.sign();
-  expect([codeOf(answer), answer.isComplete]).toEqual(['QUORUM_UNAVAILABLE', false]);
+  expect([codeOf(answer), answer.signature.length]).toEqual(['QUORUM_UNAVAILABLE', 0]);
   world.cluster.startNode(1);
   world.expectSigned(world.sign());
 });
@@ -133,7 +132,7 @@ describe('a crash anywhere', () => {
       frames = 0;
       const signed = world.insist();
       world.expectSigned(signed);
-      expect(world.insist().fullSignature).toEqual(signed.fullSignature);
+      expect(world.insist().signature).toEqual(signed.signature);
     }
   });
 
@@ -154,6 +153,6 @@ describe('a crash anywhere', () => {
     expect(() => world.sign()).toThrow(`call failed: ${CallErrorCode.UNAVAILABLE}`);
     const signed = world.insist();
     world.expectSigned(signed);
-    expect(world.insist().fullSignature).toEqual(signed.fullSignature);
+    expect(world.insist().signature).toEqual(signed.signature);
   });
 });

@@ -1,13 +1,12 @@
 /** The engine alone: each kind with its trigger, count, probability and duration, and what it refuses. */
 
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { faultEngine } from '../../faults/engine.ts';
 import type { Order } from '../../faults/engine-contract.ts';
 import type { Fault, FaultKind } from '../../faults/fault.ts';
 import { faultKinds } from '../../faults/fault.ts';
-import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { InitiateSigningRequestSchema, MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { WireBodyInit } from '../../proto/wire.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
 
 const engineOf = (more: Parameters<typeof optionsFor>[0] = {}) => faultEngine(optionsFor(more));
@@ -519,24 +518,22 @@ describe('clocks, stores, the queue and the receiver', () => {
   test('signing sessions begin with a directive, and other calls as they are', () => {
     const engine = engineOf();
     engine.arm({ fault: 'force_receipt', state: 'EXPIRED' }, 0);
-    const request = toBinary(InitiateSigningRequestSchema, create(InitiateSigningRequestSchema, { walletId: 'k' }));
-    const asked = (method: Method) => {
+    const asked = (method: 'initiateSigning' | 'sign' | 'submitSignatureShare') => {
       const frame = frameAt('call', 'gateway');
-      const message = {
-        ...frame.envelope.message,
-        body: { case: 'call' as const, value: { callId: 1n, method, request } },
-      };
+      const request = { case: method, value: { walletId: 'k' } } as const;
+      const body = { case: 'call' as const, value: { callId: 1n, request } } as WireBodyInit;
+      const message = { ...frame.envelope.message, body };
       const { arrivals, faults } = engine.frame({ ...frame, envelope: { ...frame.envelope, message } }, 1);
-      const { body } = arrivals[0]!.envelope.message;
-      const bytes = body.case === 'call' ? (body.value.request as Uint8Array) : new Uint8Array();
-      return [fromBinary(InitiateSigningRequestSchema, bytes), faults] as const;
+      const arrived = arrivals[0]!.envelope.message.body;
+      const value = arrived.case === 'call' ? arrived.value.request?.value : undefined;
+      return [value as { mockDirective?: MockDirective; walletId: string }, faults] as const;
     };
-    for (const method of [Method.INITIATE_SIGNING, Method.SIGN]) {
+    for (const method of ['initiateSigning', 'sign'] as const) {
       const [{ mockDirective, walletId }, faults] = asked(method);
       expect([mockDirective, walletId, faults]).toEqual([MockDirective.FORCE_EXPIRED, 'k', ['flt_1']]);
     }
-    const [{ mockDirective }, faults] = asked(Method.SUBMIT_SIGNATURE_SHARE);
-    expect([mockDirective, faults]).toEqual([MockDirective.UNSPECIFIED, []]);
+    const [{ mockDirective }, faults] = asked('submitSignatureShare');
+    expect([mockDirective, faults]).toEqual([undefined, []]);
   });
 });
 

@@ -88,7 +88,7 @@ test('honest nodes are never named, and what is signed verifies', () => {
         expect(strangers()).toEqual([]);
         if (!done.isComplete) return;
         signed += 1;
-        const publicKey = groupKey(made.receipt!.message);
+        const publicKey = groupKey(cluster, sessionId);
         const right =
           curve === 'ed25519'
             ? ed25519.verify(done.fullSignature, digest, publicKey)

@@ -1,20 +1,12 @@
-/** Faults and frames in words: one line each, and no secret in any. */
-import { create, toBinary } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { describe as inWords, targetsOf } from '../../faults/describe.ts';
 import type { Fault } from '../../faults/fault.ts';
 import { frameText } from '../../faults/frame-text.ts';
 import { points } from '../../faults/points.ts';
-import { CallErrorCode, Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CallErrorCode, type CallReplySchema, type CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import {
-  InitiateSigningRequestSchema,
-  InitiateSigningResponseSchema,
-  ResumeSessionRequestSchema,
-  SignatureShareRequestSchema,
-  SignatureShareResponseSchema,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { decodeFrames, encodeFrame, type WireBodyInit } from '../../proto/wire.ts';
 import { begin, makeKey } from '../coordinator/support/world.ts';
 import { FaultFixture } from './support/fault-fixture.ts';
@@ -78,6 +70,9 @@ describe('a fault in words', () => {
   });
 });
 
+type CallInit = NonNullable<MessageInitShape<typeof CallSchema>['request']>;
+type OutcomeInit = NonNullable<MessageInitShape<typeof CallReplySchema>['outcome']>;
+
 describe('a frame in words', () => {
   const said = (body: WireBodyInit) => {
     const frame = frameAt('dkg_open', 'node/1').envelope;
@@ -100,45 +95,42 @@ describe('a frame in words', () => {
   });
 
   test('says which call, of what, and how it was answered', () => {
-    const call = (method: Method, request: Uint8Array) =>
-      said({ case: 'call', value: { callId: 1n, method, request } });
-    const initiated = create(InitiateSigningRequestSchema, {
+    const call = (request: CallInit) => said({ case: 'call', value: { callId: 1n, request } });
+    const given = Buffer.from('SECRET');
+    const initiated = {
       transactionIntentId: 't1',
       walletId: 'k',
-      humanApprovalWitness: Buffer.from('SECRET'),
-      policyApprovalToken: Buffer.from('SECRET'),
-    });
-    expect(call(Method.INITIATE_SIGNING, toBinary(InitiateSigningRequestSchema, initiated))).toBe(
-      'call InitiateSigning intent t1, key k',
-    );
-    const share = create(SignatureShareRequestSchema, {
-      signingSessionId: 'sig_1',
-      nodeId: 2,
-      partialSignature: Buffer.from('SECRET'),
-    });
-    expect(call(Method.SUBMIT_SIGNATURE_SHARE, toBinary(SignatureShareRequestSchema, share))).toBe(
+      humanApprovalWitness: given,
+      policyApprovalToken: given,
+    };
+    expect(call({ case: 'initiateSigning', value: initiated })).toBe('call InitiateSigning intent t1, key k');
+    const share = { signingSessionId: 'sig_1', nodeId: 2, partialSignature: given };
+    expect(call({ case: 'submitSignatureShare', value: share })).toBe(
       'call SubmitSignatureShare sig_1 node 2, a partial given',
     );
-    const resume = create(ResumeSessionRequestSchema, { sessionId: 'sig_1', resumeToken: 'SECRET' });
-    expect(call(Method.RESUME_SESSION, toBinary(ResumeSessionRequestSchema, resume))).toBe('call ResumeSession sig_1');
-    expect(call(Method.INITIATE_DKG, Uint8Array.of(255))).toBe('call InitiateDkg');
+    const resume = { sessionId: 'sig_1', resumeToken: 'SECRET' };
+    expect(call({ case: 'resumeSession', value: resume })).toBe('call ResumeSession sig_1');
+    const shares = { sessionId: 'k', senderNodeId: 1, recipientNodeId: 2, encryptedShare: given };
+    expect(call({ case: 'exchangeDkgShares', value: shares })).toBe('call ExchangeDkgShares k 1>2, a share given');
+    expect(call({ case: 'previewPartial', value: { sessionId: 'sig_1', nodeId: 2 } })).toBe(
+      'call PreviewPartial sig_1 node 2',
+    );
+    expect(call({ case: 'closeKey', value: { keyId: 'wal_1' } })).toBe('call CloseKey wal_1');
+    expect(said({ case: 'call', value: {} })).toBe('call of an unknown method');
 
-    const reply = (value: Uint8Array) => said({ case: 'callReply', value: { outcome: { case: 'response', value } } });
+    const reply = (outcome: OutcomeInit) => said({ case: 'callReply', value: { outcome } });
     const receipt = { reasonCode: 'SESSION_ACCEPTED', message: 'SECRET' };
     const checkpoint = { checkpointId: 'ckp_1', resumeToken: 'SECRET' };
-    expect(
-      reply(toBinary(InitiateSigningResponseSchema, create(InitiateSigningResponseSchema, { receipt, checkpoint }))),
-    ).toBe('answer SESSION_ACCEPTED');
+    expect(reply({ case: 'initiateSigning', value: { receipt, checkpoint } })).toBe('answer SESSION_ACCEPTED');
     const signed = {
-      fullSignature: Buffer.from('SECRET'),
+      fullSignature: given,
       recoveryId: Uint8Array.of(1),
       receipt: { reasonCode: 'SIGNATURE_COMPLETED' },
       checkpoint,
     };
-    expect(reply(toBinary(SignatureShareResponseSchema, create(SignatureShareResponseSchema, signed)))).toBe(
-      'answer SIGNATURE_COMPLETED',
-    );
-    expect(reply(Uint8Array.of(255))).toBe('answer');
+    expect(reply({ case: 'submitSignatureShare', value: signed })).toBe('answer SIGNATURE_COMPLETED');
+    expect(reply({ case: 'resumeSession', value: { receipt: { reasonCode: 'SECRET' } } })).toBe('answer');
+    expect(reply({ case: 'closeKey', value: { sessions: 1 } })).toBe('answer');
     const error = { code: CallErrorCode.UNAVAILABLE, message: 'SECRET' };
     expect(said({ case: 'callReply', value: { outcome: { case: 'error', value: error } } })).toBe(
       'no answer: UNAVAILABLE',
@@ -156,18 +148,20 @@ describe('a frame in words', () => {
     expect(frameText(decodeFrames(encodeFrame(envelope))[0]!)).toBe(text);
   });
 
-  test('never throws on what the bytes of a call hold, nor breaks its line', () => {
+  test('never throws on what a call names, nor breaks its line', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 12 }), fc.uint8Array(), fc.string(), (method, request, walletId) => {
-        expect(said({ case: 'call', value: { method, request } })).toMatch(/^[\x20-\x7e]*$/);
-        expect(said({ case: 'callReply', value: { outcome: { case: 'response', value: request } } })).toMatch(
+      fc.property(fc.string(), fc.string(), (name, other) => {
+        const requests: CallInit[] = [
+          { case: 'sign', value: { walletId: `${name}\n`, transactionIntentId: other } },
+          { case: 'makeKey', value: { sessionId: `${name}\r` } },
+        ];
+        for (const request of requests) {
+          expect(said({ case: 'call', value: { request } })).toMatch(/^[\x20-\x7e]{1,160}$/);
+        }
+        const receipt = { reasonCode: name, message: other };
+        expect(said({ case: 'callReply', value: { outcome: { case: 'sign', value: { receipt } } } })).toMatch(
           /^answer/,
         );
-        const named = toBinary(
-          InitiateSigningRequestSchema,
-          create(InitiateSigningRequestSchema, { walletId: `${walletId}\n` }),
-        );
-        expect(said({ case: 'call', value: { method: Method.SIGN, request: named } })).toMatch(/^[\x20-\x7e]{1,160}$/);
       }),
       { numRuns: 100 },
     );

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 import { Client, credentials, status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { request } from 'undici';
@@ -16,7 +16,6 @@ import { LinkServer } from '../../actors/live/link-server.ts';
 import { assertGatewayConfig, type GatewayConfig } from '../../gateway/config.ts';
 import { type RunningGateway, runGateway } from '../../gateway/main.ts';
 import { type Call, CallReplySchema, ClusterStatusSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { SignatureShareResponseSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import {
   decodeFrames,
   decodeHandshake,
@@ -80,9 +79,8 @@ class HeldCoordinator {
   }
 
   answer(envelope: Envelope<WireMessage>): void {
-    const { callId } = envelope.message.body.value as Call;
-    const response = toBinary(SignatureShareResponseSchema, create(SignatureShareResponseSchema, proof as never));
-    const value = create(CallReplySchema, { callId, outcome: { case: 'response', value: response } });
+    const { callId, request } = envelope.message.body.value as Call;
+    const value = create(CallReplySchema, { callId, outcome: { case: request.case, value: proof } as never });
     this.#send(envelope.from, { case: 'callReply', value });
   }
 

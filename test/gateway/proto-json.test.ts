@@ -194,7 +194,7 @@ describe('ProtoJSON out', () => {
       const full = create(schema);
       fill(schema, full as unknown as Record<string, unknown>);
       const bytes = toBinary(schema, full);
-      const text = encodeProtoJson(schema, bytes);
+      const text = encodeProtoJson(schema, full);
       for (const path of everyField(schema)) {
         const value = path.reduce<unknown>(
           (at, field) => (at as Record<string, unknown>)[field.name],

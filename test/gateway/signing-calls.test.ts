@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
-import { signingMethods } from '../../gateway/signing/methods.ts';
 import {
   type CallOutcome,
   callDeadlineDefaultMs,
@@ -9,6 +8,7 @@ import {
   type SigningCall,
 } from '../../gateway/signing/signing-calls.ts';
 import { CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { InitiateDkgRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { FakeCoordinator, proof } from '../support/fake-coordinator.ts';
 import { collectLog } from '../support/gateway.ts';
 import { unheededOrders } from '../support/orders.ts';
@@ -28,9 +28,7 @@ afterEach(() => {
 });
 
 const aCall = (deadlineEpochMs?: number): SigningCall => ({
-  method: signingMethods[0]!,
-  request: new Uint8Array(),
-  message: {},
+  request: { case: 'initiateDkg', value: create(InitiateDkgRequestSchema) },
   tenant: 'acme',
   correlationId: 'c',
   traceparent: '',
@@ -147,6 +145,19 @@ describe('calls to the coordinator', () => {
     await stopped;
     expect(late.answers[0]?.failure?.kind).toBe('unavailable');
     expect(started().answers[0]?.failure?.message).toBe('the gateway is stopping');
+  });
+
+  it('carry every order that their gateway gives, those of a deletion too', () => {
+    const macs = (value: number) => new Uint8Array(16).fill(value);
+    const made = {
+      order: { sessionId: 'sig_1', expiresEpochMs: 1n, needsWitness: true, macs: macs(1) },
+      witnessMacs: macs(2),
+      deletionMacs: macs(3),
+    };
+    const ordering = connectSigning({ link: coordinator, orders: () => made });
+    ordering.calls.start(aCall(), () => {});
+    const { order, witnessMacs, deletionMacs } = coordinator.last.call;
+    expect({ order, witnessMacs, deletionMacs }).toEqual(made);
   });
 
   it('are done before their time when nothing waits', async () => {

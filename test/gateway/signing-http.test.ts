@@ -53,7 +53,7 @@ describe('the HTTP door of the signing API', () => {
       expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
       expect(answer.headers['x-request-id']).toMatch(requestIdPattern);
       expect(Object.keys(answer.json()).sort()).toEqual(method.response.fields.map((field) => field.name).sort());
-      expect(gateway.coordinator.last.call.method).toBe(method.method);
+      expect(gateway.coordinator.last.call.request.case).toBe(method.method);
       expect(gateway.coordinator.last.tenant).toMatch(/^tn_[a-z2-7]{26}$/);
     },
   );
@@ -335,8 +335,8 @@ describe('the HTTP door of the signing API', () => {
       });
     });
 
-    it('answers 500 when the coordinator’s response does not decode', async () => {
-      gateway.coordinator.answer = () => ({ bytes: new Uint8Array([0xff]) });
+    it('answers 500 when the coordinator’s response is to another kind of call', async () => {
+      gateway.coordinator.answer = () => ({ response: proof, of: 'resumeSession' });
       expect((await post('/v1/signing/share', {})).statusCode).toBe(500);
     });
 

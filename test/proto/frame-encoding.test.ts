@@ -1,5 +1,5 @@
 /** The envelope that is written by hand: byte for byte what protobuf's own encoder gives, and read back the same. */
-import { create, type DescField, type DescMessage, fromBinary, ScalarType, toBinary } from '@bufbuild/protobuf';
+import { create, type DescMessage, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import { NodeOrderSchema, PartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { encodeMessage } from '../../proto/message-encoding.ts';
 import { decodeFrames, encodeFrame, type WireBodyInit, type WireEnvelope } from '../../proto/wire.ts';
+import { arbitraryOf, bytes, text } from './support/arbitrary-message.ts';
 
 /** As the codec was before: everything through the generic encoder. */
 function reference({ to, from, message, trace }: WireEnvelope): Uint8Array {
@@ -27,19 +28,11 @@ function reference({ to, from, message, trace }: WireEnvelope): Uint8Array {
   return new BinaryWriter().bytes(toBinary(FrameSchema, frame)).finish();
 }
 
-const text = fc.oneof(
-  fc.constant(''),
-  fc.string({ maxLength: 300 }),
-  fc.string({ unit: 'binary', maxLength: 300 }),
-  // Names are as long as their varints' edges.
-  fc.constantFrom(126, 127, 128, 129).map((length) => 'x'.repeat(length)),
-);
-const bytes = fc.uint8Array({ maxLength: 200 });
 const body: fc.Arbitrary<WireBodyInit> = fc.oneof(
   fc.constant<WireBodyInit>({ case: 'dkgDiscard', value: {} }),
-  fc
-    .tuple(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), bytes)
-    .map(([callId, request]): WireBodyInit => ({ case: 'call', value: { callId, method: 3, request } })),
+  fc.tuple(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), bytes).map(([callId, messageHash]): WireBodyInit => {
+    return { case: 'call', value: { callId, request: { case: 'sign', value: { walletId: 'w', messageHash } } } };
+  }),
   fc.tuple(bytes, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })).map(([partial, attemptTag]): WireBodyInit => {
     return { case: 'partialReply', value: { nodeId: 3, attemptTag, outcome: { case: 'partial', value: partial } } };
   }),
@@ -62,64 +55,6 @@ const envelope: fc.Arbitrary<WireEnvelope> = fc.record({
     deadlineMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
   }),
 });
-
-/** Whatever a message of a schema may hold: every field at its default, at its edges, or left out. */
-function arbitraryOf(schema: DescMessage, depth = 0): fc.Arbitrary<Record<string, unknown>> {
-  const member = (field: DescField): fc.Arbitrary<unknown> => {
-    switch (field.fieldKind) {
-      case 'message':
-        return arbitraryOf(field.message, depth + 1);
-      case 'enum':
-        return fc.integer({ min: -2, max: 300 });
-      case 'list': {
-        const one =
-          field.listKind === 'message'
-            ? arbitraryOf(field.message, depth + 1)
-            : field.listKind === 'enum'
-              ? fc.integer({ min: 0, max: 9 })
-              : scalarOf(field.scalar);
-        return fc.array(one, { maxLength: depth > 1 ? 1 : 3 });
-      }
-      case 'scalar':
-        return scalarOf(field.scalar);
-      default:
-        throw new Error('no frame has a map');
-    }
-  };
-  const plain = schema.fields
-    .filter(({ oneof }) => oneof === undefined)
-    .map((field) => [field.localName, member(field)]);
-  const oneofs = schema.oneofs.map((oneof) => [
-    oneof.localName,
-    fc.oneof(
-      fc.constant({ case: undefined }),
-      ...oneof.fields.map((field) => member(field).map((value) => ({ case: field.localName, value }))),
-    ),
-  ]);
-  return fc.record(Object.fromEntries([...plain, ...oneofs]), { requiredKeys: [] });
-}
-
-function scalarOf(scalar: ScalarType): fc.Arbitrary<unknown> {
-  switch (scalar) {
-    case ScalarType.STRING:
-      return text;
-    case ScalarType.BYTES:
-      return bytes;
-    case ScalarType.BOOL:
-      return fc.boolean();
-    case ScalarType.UINT32:
-      return fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 ** 32 - 1 }));
-    case ScalarType.INT32:
-      return fc.oneof(fc.constant(0), fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }));
-    case ScalarType.UINT64:
-    case ScalarType.FIXED64:
-      return fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }));
-    case ScalarType.INT64:
-      return fc.oneof(fc.constant(0n), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }));
-    default:
-      throw new Error(`no frame has a scalar of kind ${scalar}`);
-  }
-}
 
 const bodies = FrameSchema.oneofs[0]!.fields.map((field): [string, DescMessage] => [field.localName, field.message!]);
 

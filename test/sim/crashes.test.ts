@@ -39,7 +39,7 @@ class Client {
     expect(['SESSION_ACCEPTED', 'DUPLICATE_SESSION']).toContain(codeOf(begun));
     const done = this.#finish('k', () => cluster.exchangeDkgShares({ sessionId: 'k' }));
     expect([codeOf(done), done.verified]).toEqual(['DKG_COMPLETED', true]);
-    this.publicKey = groupKey(done.receipt!.message);
+    this.publicKey = groupKey(cluster, 'k');
   }
 
   sign(transactionIntentId: string): void {

@@ -3,7 +3,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
 import { groupOf } from '../../crypto/group.ts';
-import { CallErrorCode, Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
@@ -661,7 +661,7 @@ test('no-bugs finds an actor that threw and a call that ended in INTERNAL', () =
     atMs: 0,
     tenant,
     callId: 1n,
-    method: Method.INITIATE_DKG,
+    method: 'initiateDkg',
     request: {},
     error: { $typeName: 'signmesh.wire.v1.CallError', code, message: 'x' },
   });

@@ -7,10 +7,6 @@ import { SimCluster } from '../../sim/cluster.ts';
 
 const digest = Uint8Array.from({ length: 32 }, (_, index) => index + 1);
 
-function groupKey(message: string): Uint8Array {
-  return Buffer.from(/group public key ([0-9a-f]+)/.exec(message)![1]!, 'hex');
-}
-
 function makeKey(cluster: SimCluster, sessionId: string, curve: string, threshold = 0, totalNodes = 0): Uint8Array {
   const begun = cluster.initiateDkg({ sessionId, threshold, totalNodes, derivation: { curve } }).result();
   expect(begun.receipt!.reasonCode).toBe('SESSION_ACCEPTED');
@@ -18,7 +14,7 @@ function makeKey(cluster: SimCluster, sessionId: string, curve: string, threshol
   expect(done.receipt!.message).toMatch(/^group public key/);
   expect(done.receipt!.state).toBe(ReceiptState.BACKEND_COMPLETED);
   expect(done.verified).toBe(true);
-  return groupKey(done.receipt!.message);
+  return Buffer.from(cluster.storedKey('tn_sim', sessionId)!.publicKey, 'hex');
 }
 
 describe('a simulated cluster', () => {

@@ -2,7 +2,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Fault } from '../../faults/fault.ts';
 import type { RunEvent } from '../../faults/recording.ts';
-import { Method } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { SimOptions } from '../../sim/cluster.ts';
 import { codeOf, tenant } from '../coordinator/support/world.ts';
 import { begin, makeKey, sign, type Watched, watched } from './support/watched.ts';
@@ -114,7 +113,7 @@ describe('a call', () => {
       kind: 'promised',
       tenant,
       callId: 1n,
-      method: Method.INITIATE_DKG,
+      method: 'initiateDkg',
       request: { sessionId: 'k' },
       response: { receipt: { reasonCode: 'SESSION_ACCEPTED' } },
     });

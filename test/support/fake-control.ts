@@ -20,7 +20,7 @@ import {
   type InspectSessionResponse,
   InspectSessionResponseSchema,
   PreviewPartialResponseSchema,
-} from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+} from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 type Answers = { [M in ControlMethod]: (takes: ControlTakes<M>) => ControlMethods[M]['gives'] };

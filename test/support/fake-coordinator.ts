@@ -1,34 +1,26 @@
 /** An in-memory coordinator behind the gateway's port: remembers what was sent and answers as it is told. */
-import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Trace, UndeliveredReason } from '../../actors/contract.ts';
 import type { CoordinatorLink, LinkListener } from '../../gateway/signing/coordinator-port.ts';
-import { signingMethods } from '../../gateway/signing/methods.ts';
 import {
   type Call,
   CallErrorCode,
   CallReplySchema,
-  CloseKeyRequestSchema,
-  CloseKeyResponseSchema,
   ClusterStatusSchema,
-  Method,
 } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import {
-  InitiateSigningRequestSchema,
-  SignatureShareResponseSchema,
-} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireMessage } from '../../proto/wire.ts';
+import type { CallResponse, WireMessage } from '../../proto/wire.ts';
 
 export interface SentCall {
   readonly tenant: string;
   readonly call: Call;
   readonly trace: Trace;
-  /** The request, decoded by the method it names. */
+  /** The request's value. */
   readonly request: Record<string, unknown>;
 }
 
 export type Answer =
-  | { readonly response: Record<string, unknown> }
-  | { readonly bytes: Uint8Array }
+  /** Of the request's own kind, or of another. */
+  | { readonly response: Record<string, unknown>; readonly of?: CallResponse['case'] }
   | { readonly error: CallErrorCode; readonly message?: string }
   | 'silence';
 
@@ -62,8 +54,7 @@ export class FakeCoordinator implements CoordinatorLink {
     if (this.refuse !== undefined) return this.refuse;
     if (message.body.case !== 'call') throw new Error('a gateway sends calls alone');
     const call = message.body.value as Call;
-    const method = methodOf(call);
-    const request = fromBinary(method.request, call.request) as unknown as Record<string, unknown>;
+    const request = call.request.value as unknown as Record<string, unknown>;
     const sent: SentCall = { tenant: message.tenant, call, trace, request };
     this.sent.push(sent);
     const answer = this.answer(sent);
@@ -79,17 +70,12 @@ export class FakeCoordinator implements CoordinatorLink {
 
   reply({ call }: SentCall, answer: Answer): void {
     if (answer === 'silence') return;
-    const value = create(CallReplySchema, { callId: call.callId });
-    if ('error' in answer) {
-      value.outcome = {
-        case: 'error',
-        value: { $typeName: 'signmesh.wire.v1.CallError', code: answer.error, message: answer.message ?? '' },
-      };
-    } else if ('bytes' in answer) value.outcome = { case: 'response', value: answer.bytes };
-    else {
-      const { response } = methodOf(call);
-      value.outcome = { case: 'response', value: toBinary(response, create(response, answer.response)) };
-    }
+    const { case: asked } = call.request;
+    const outcome =
+      'error' in answer
+        ? { case: 'error', value: { code: answer.error, message: answer.message ?? '' } }
+        : { case: answer.of ?? asked, value: answer.response };
+    const value = create(CallReplySchema, { callId: call.callId, outcome: outcome as never });
     this.#listener?.onMessage({ tenant: '', session: '', attempt: 0, body: { case: 'callReply', value } });
   }
 
@@ -113,15 +99,6 @@ export class FakeCoordinator implements CoordinatorLink {
     if (last === undefined) throw new Error('nothing was sent');
     return last;
   }
-}
-
-function methodOf(call: Call): { readonly request: DescMessage; readonly response: DescMessage } {
-  if (call.method === Method.CLOSE_KEY) return { request: CloseKeyRequestSchema, response: CloseKeyResponseSchema };
-  if (call.method === Method.SIGN)
-    return { request: InitiateSigningRequestSchema, response: SignatureShareResponseSchema };
-  const method = signingMethods.find((known) => known.method === call.method);
-  if (method === undefined) throw new Error(`no such method: ${call.method}`);
-  return method;
 }
 
 export { CallErrorCode };

@@ -31,11 +31,12 @@ export function makeKey(cluster: SimCluster, sessionId: string, curve = 'secp256
   expect(codeOf(begun)).toBe('SESSION_ACCEPTED');
   const done = cluster.exchangeDkgShares({ sessionId }).result();
   expect(codeOf(done)).toBe('DKG_COMPLETED');
-  return groupKey(done.receipt!.message);
+  return groupKey(cluster, sessionId);
 }
 
-export function groupKey(message: string): Uint8Array {
-  return Buffer.from(/group public key ([0-9a-f]+)/.exec(message)![1]!, 'hex');
+/** Of a key that was made: as the coordinator stored it. */
+export function groupKey(cluster: SimCluster, sessionId: string): Uint8Array {
+  return Buffer.from(cluster.storedKey(tenant, sessionId)!.publicKey, 'hex');
 }
 
 /** Begins a signing session that is accepted. */

@@ -3,7 +3,6 @@ import type { FaultEngineOptions } from '../../../faults/engine.ts';
 import type { FrameInTransit } from '../../../faults/engine-contract.ts';
 import type { Fault, FaultKind, FaultOf } from '../../../faults/fault.ts';
 import type { Point } from '../../../faults/points.ts';
-import { Method } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../../proto/wire.ts';
 import { randomStream } from '../../../sim/random.ts';
@@ -44,14 +43,22 @@ function bodyAt(point: Point, nodeId: number, session: string): WireBodyInit {
         case: 'call',
         value: {
           callId: 1n,
-          method: Method.SUBMIT_SIGNATURE_SHARE,
-          request: Uint8Array.from(Buffer.from(`\n${String.fromCharCode(session.length)}${session}`)),
+          request: {
+            case: 'submitSignatureShare',
+            value: { signingSessionId: session, nodeId, partialSignature: secret('given partial') },
+          },
         },
       };
     case 'call_reply':
       return {
         case: 'callReply',
-        value: { callId: 1n, outcome: { case: 'response', value: Uint8Array.from(Buffer.from(session)) } },
+        value: {
+          callId: 1n,
+          outcome: {
+            case: 'submitSignatureShare',
+            value: { signingSessionId: session, fullSignature: secret('signature') },
+          },
+        },
       };
     case 'cluster_status':
       return { case: 'clusterStatus', value: { nodesTotal, nodesReady: [1, 2, 3], storeReady: true } };

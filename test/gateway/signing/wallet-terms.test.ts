@@ -3,7 +3,6 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ConnectionRecord } from '../../../custody/connections/record.ts';
 import type { WalletRecord } from '../../../custody/wallets/record.ts';
-import { signingMethods } from '../../../gateway/signing/methods.ts';
 import { startClientCall, type WalletReader } from '../../../gateway/signing/wallet-terms.ts';
 import { ApprovalMode, InitiateSigningRequestSchema } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type RecordType, StoreUnavailable, type Versioned } from '../../../store/contract.ts';
@@ -153,9 +152,7 @@ describe('a client’s InitiateSigning', () => {
     const cancel = startClientCall(
       { calls: room.calls, log, wallets },
       {
-        method: signingMethods[2]!,
-        request: new Uint8Array(),
-        message: create(InitiateSigningRequestSchema, { walletId }),
+        request: { case: 'initiateSigning', value: create(InitiateSigningRequestSchema, { walletId }) },
         tenant: 't',
         correlationId: '',
         traceparent: '',

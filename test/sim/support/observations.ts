@@ -1,9 +1,9 @@
 /** Observations by hand: what a run could look like, true or contradicting, for tests of the checkers. */
+
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { ActorEvent } from '../../../actors/contract.ts';
 import { changeEvent } from '../../../coordinator/session/events.ts';
 import type { KeyRecord, SessionRecord, SigningRecord } from '../../../coordinator/session/record.ts';
-import { Method } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   ApprovalMode,
   DiagnosticReceiptSchema,
@@ -16,7 +16,7 @@ import {
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { WireBodyInit } from '../../../proto/wire.ts';
+import type { CallCase, WireBodyInit } from '../../../proto/wire.ts';
 import type { Checker, Observation } from '../../../sim/observation.ts';
 
 export const tenant = 'tn_test';
@@ -205,7 +205,7 @@ function proof(session: SessionRecord, { reasonCode, message, resumeToken = '' }
 }
 
 let calls = 0n;
-const promisedCall = (method: Method, request: unknown, response: unknown, atMs: number): Observation => {
+const promisedCall = (method: CallCase, request: unknown, response: unknown, atMs: number): Observation => {
   calls += 1n;
   return { kind: 'promised', atMs, tenant, callId: calls, method, request, response };
 };
@@ -224,28 +224,28 @@ export function shareAnswered(
     fullSignature,
     ...proof(session, more),
   });
-  return promisedCall(Method.SUBMIT_SIGNATURE_SHARE, request, response, session.epoch);
+  return promisedCall('submitSignatureShare', request, response, session.epoch);
 }
 
 export function resumeAnswered(session: SessionRecord, token: string, more: AnswerInit): Observation {
   const { sessionId } = session;
   const request = create(ResumeSessionRequestSchema, { sessionId, resumeToken: token });
   const response = create(ResumeSessionResponseSchema, { sessionId, ...proof(session, more) });
-  return promisedCall(Method.RESUME_SESSION, request, response, session.epoch);
+  return promisedCall('resumeSession', request, response, session.epoch);
 }
 
 /** A client asks for a signature. */
 export function asked(more: MessageInitShape<typeof InitiateSigningRequestSchema> = {}): Observation {
   const init = { transactionIntentId: 'pay', walletId: 'k', messageHash: digest, ...more };
   const request = create(InitiateSigningRequestSchema, init);
-  return { kind: 'called', atMs: 0, tenant, callId: 1n, method: Method.INITIATE_SIGNING, request };
+  return { kind: 'called', atMs: 0, tenant, callId: 1n, method: 'initiateSigning', request };
 }
 
 /** A client gives a node's partial, or asks for one. */
 export function given(nodeId: number, bytes = 32): Observation {
   const partialSignature = new Uint8Array(bytes).fill(5);
   const request = create(SignatureShareRequestSchema, { signingSessionId: 'sig_a', nodeId, partialSignature });
-  return { kind: 'called', atMs: 0, tenant, callId: 1n, method: Method.SUBMIT_SIGNATURE_SHARE, request };
+  return { kind: 'called', atMs: 0, tenant, callId: 1n, method: 'submitSignatureShare', request };
 }
 
 export function frame(from: string, to: string, body: WireBodyInit, session = 'sig_a', touched = false): Observation {

@@ -6,9 +6,11 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { InspectSessionRequest, InspectSessionResponse, PreviewPartialRequest, PreviewPartialResponse } from "./sandbox_pb.ts";
+import { file_signmesh_wire_v1_sandbox } from "./sandbox_pb.ts";
 import type { Scheme } from "./signing_pb.ts";
 import { file_signmesh_wire_v1_signing } from "./signing_pb.ts";
-import type { ApprovalMode, ReceiptState } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
+import type { ApprovalMode, DiagnosticReceipt, DkgShareExchangeRequest, DkgShareExchangeResponse, InitiateDkgRequest, InitiateDkgResponse, InitiateSigningRequest, InitiateSigningResponse, ResumeSessionRequest, ResumeSessionResponse, SessionCheckpoint, SignatureShareRequest, SignatureShareResponse } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import { file_svc_mesh_v1_mpc_wallet } from "../../../svc/mesh/v1/mpc_wallet_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,10 +18,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/cluster.proto.
  */
 export const file_signmesh_wire_v1_cluster: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEiqQIKBENhbGwSDwoHY2FsbF9pZBgBIAEoBBIoCgZtZXRob2QYAiABKA4yGC5zaWdubWVzaC53aXJlLnYxLk1ldGhvZBIPCgdyZXF1ZXN0GAMgASgMEhYKDndhbGxldF9zZXJ2aWNlGAQgASgIEjMKDHdhbGxldF90ZXJtcxgFIAEoCzIdLnNpZ25tZXNoLndpcmUudjEuV2FsbGV0VGVybXMSLQoFb3JkZXIYBiABKAsyHi5zaWdubWVzaC53aXJlLnYxLlNpZ25pbmdPcmRlchIUCgx3aXRuZXNzX21hY3MYByABKAwSLAoKa2V5X3NjaGVtZRgIIAEoDjIYLnNpZ25tZXNoLndpcmUudjEuU2NoZW1lEhUKDWRlbGV0aW9uX21hY3MYCSABKAwiYQoMU2lnbmluZ09yZGVyEhIKCnNlc3Npb25faWQYASABKAkSGAoQZXhwaXJlc19lcG9jaF9tcxgCIAEoAxIVCg1uZWVkc193aXRuZXNzGAMgASgIEgwKBG1hY3MYBCABKAwiegoLV2FsbGV0VGVybXMSFAoMaW50ZW50c19vbmx5GAEgASgIEjAKDWFwcHJvdmFsX21vZGUYAiABKA4yGS5zdmMubWVzaC52MS5BcHByb3ZhbE1vZGUSEAoIYXJjaGl2ZWQYAyABKAgSEQoJY3VzdG9kaWFuGAQgASgJIjYKD0Nsb3NlS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSEwoLcmV2b2tlX29ubHkYAiABKAgiOwoQQ2xvc2VLZXlSZXNwb25zZRIQCghzZXNzaW9ucxgBIAEoDRIVCg1wZW5kaW5nX25vZGVzGAIgAygNIisKFUluc3BlY3RTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIuIDChZJbnNwZWN0U2Vzc2lvblJlc3BvbnNlEg0KBWZvdW5kGAEgASgIEgwKBGtpbmQYAiABKAkSKAoFc3RhdGUYAyABKA4yGS5zdmMubWVzaC52MS5SZWNlaXB0U3RhdGUSEwoLcmVhc29uX2NvZGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRINCgVlcG9jaBgGIAEoBBIPCgdhdHRlbXB0GAcgASgNEhAKCGN1bHByaXRzGAggAygNEhEKCXN1Ym1pdHRlZBgJIAMoDRINCgVnaXZlbhgKIAMoDRIWCg52ZXJpZmllZF9wYWlycxgLIAMoCRIWCg5wbGF5ZWRfZGVhbGVycxgMIAMoDRISCgpwdWJsaWNfa2V5GA0gASgMEhsKE2NyZWF0ZWRfYXRfZXBvY2hfbXMYDiABKAMSGwoTZXhwaXJlc19hdF9lcG9jaF9tcxgPIAEoAxITCgtrZXlfc2Vzc2lvbhgQIAEoCRIRCgl0aHJlc2hvbGQYESABKA0SEwoLdG90YWxfbm9kZXMYEiABKA0SDQoFY3VydmUYEyABKAkSEgoKa2V5X3NjaGVtZRgUIAEoCRITCgtrZXlfZXhwb3NlZBgVIAEoCBIUCgxwYXJ0aWNpcGFudHMYFiADKA0iPAoVUHJldmlld1BhcnRpYWxSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDwoHbm9kZV9pZBgCIAEoDSJ1ChZQcmV2aWV3UGFydGlhbFJlc3BvbnNlEg8KB3BhcnRpYWwYASABKAwSEwoLbm9uY2VfcG9pbnQYAiABKAwSDwoHYXR0ZW1wdBgDIAEoDRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJImkKCUNhbGxSZXBseRIPCgdjYWxsX2lkGAEgASgEEhIKCHJlc3BvbnNlGAIgASgMSAASLAoFZXJyb3IYAyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckgAQgkKB291dGNvbWUiSwoJQ2FsbEVycm9yEi0KBGNvZGUYASABKA4yHy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckNvZGUSDwoHbWVzc2FnZRgCIAEoCSKQAQoNQ2x1c3RlclN0YXR1cxITCgtub2Rlc190b3RhbBgBIAEoDRITCgtub2Rlc19yZWFkeRgCIAMoDRIOCgZxdW9ydW0YAyABKA0SEwoLc3RvcmVfcmVhZHkYBCABKAgSFgoOY3J5cHRvX2JhY2tlbmQYBSABKAkSGAoQY29vcmRpbmF0b3JfYm9vdBgGIAEoCSqTAgoGTWV0aG9kEhYKEk1FVEhPRF9VTlNQRUNJRklFRBAAEhcKE01FVEhPRF9JTklUSUFURV9ES0cQARIeChpNRVRIT0RfRVhDSEFOR0VfREtHX1NIQVJFUxACEhsKF01FVEhPRF9JTklUSUFURV9TSUdOSU5HEAMSIQodTUVUSE9EX1NVQk1JVF9TSUdOQVRVUkVfU0hBUkUQBBIZChVNRVRIT0RfUkVTVU1FX1NFU1NJT04QBRIUChBNRVRIT0RfQ0xPU0VfS0VZEAYSDwoLTUVUSE9EX1NJR04QBxIaChZNRVRIT0RfSU5TUEVDVF9TRVNTSU9OEAgSGgoWTUVUSE9EX1BSRVZJRVdfUEFSVElBTBAJKtUBCg1DYWxsRXJyb3JDb2RlEh8KG0NBTExfRVJST1JfQ09ERV9VTlNQRUNJRklFRBAAEh4KGkNBTExfRVJST1JfQ09ERV9PVkVSTE9BREVEEAESHwobQ0FMTF9FUlJPUl9DT0RFX1VOQVZBSUxBQkxFEAISJQohQ0FMTF9FUlJPUl9DT0RFX0RFQURMSU5FX0VYQ0VFREVEEAMSHAoYQ0FMTF9FUlJPUl9DT0RFX0lOVEVSTkFMEAQSHQoZQ0FMTF9FUlJPUl9DT0RFX01BTEZPUk1FRBAFYgZwcm90bzM", [file_signmesh_wire_v1_signing, file_svc_mesh_v1_mpc_wallet]);
+  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL2NsdXN0ZXIucHJvdG8SEHNpZ25tZXNoLndpcmUudjEi8QYKBENhbGwSDwoHY2FsbF9pZBgBIAEoBBIWCg53YWxsZXRfc2VydmljZRgEIAEoCBIzCgx3YWxsZXRfdGVybXMYBSABKAsyHS5zaWdubWVzaC53aXJlLnYxLldhbGxldFRlcm1zEi0KBW9yZGVyGAYgASgLMh4uc2lnbm1lc2gud2lyZS52MS5TaWduaW5nT3JkZXISFAoMd2l0bmVzc19tYWNzGAcgASgMEiwKCmtleV9zY2hlbWUYCCABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRIVCg1kZWxldGlvbl9tYWNzGAkgASgMEjcKDGluaXRpYXRlX2RrZxgQIAEoCzIfLnN2Yy5tZXNoLnYxLkluaXRpYXRlRGtnUmVxdWVzdEgAEkMKE2V4Y2hhbmdlX2RrZ19zaGFyZXMYESABKAsyJC5zdmMubWVzaC52MS5Ea2dTaGFyZUV4Y2hhbmdlUmVxdWVzdEgAEj8KEGluaXRpYXRlX3NpZ25pbmcYEiABKAsyIy5zdmMubWVzaC52MS5Jbml0aWF0ZVNpZ25pbmdSZXF1ZXN0SAASRAoWc3VibWl0X3NpZ25hdHVyZV9zaGFyZRgTIAEoCzIiLnN2Yy5tZXNoLnYxLlNpZ25hdHVyZVNoYXJlUmVxdWVzdEgAEjsKDnJlc3VtZV9zZXNzaW9uGBQgASgLMiEuc3ZjLm1lc2gudjEuUmVzdW1lU2Vzc2lvblJlcXVlc3RIABIzCghtYWtlX2tleRggIAEoCzIfLnN2Yy5tZXNoLnYxLkluaXRpYXRlRGtnUmVxdWVzdEgAEjMKBHNpZ24YISABKAsyIy5zdmMubWVzaC52MS5Jbml0aWF0ZVNpZ25pbmdSZXF1ZXN0SAASNgoJY2xvc2Vfa2V5GCIgASgLMiEuc2lnbm1lc2gud2lyZS52MS5DbG9zZUtleVJlcXVlc3RIABJCCg9pbnNwZWN0X3Nlc3Npb24YMCABKAsyJy5zaWdubWVzaC53aXJlLnYxLkluc3BlY3RTZXNzaW9uUmVxdWVzdEgAEkIKD3ByZXZpZXdfcGFydGlhbBgxIAEoCzInLnNpZ25tZXNoLndpcmUudjEuUHJldmlld1BhcnRpYWxSZXF1ZXN0SABCCQoHcmVxdWVzdEoECAIQA0oECAMQBCJhCgxTaWduaW5nT3JkZXISEgoKc2Vzc2lvbl9pZBgBIAEoCRIYChBleHBpcmVzX2Vwb2NoX21zGAIgASgDEhUKDW5lZWRzX3dpdG5lc3MYAyABKAgSDAoEbWFjcxgEIAEoDCJ6CgtXYWxsZXRUZXJtcxIUCgxpbnRlbnRzX29ubHkYASABKAgSMAoNYXBwcm92YWxfbW9kZRgCIAEoDjIZLnN2Yy5tZXNoLnYxLkFwcHJvdmFsTW9kZRIQCghhcmNoaXZlZBgDIAEoCBIRCgljdXN0b2RpYW4YBCABKAkiNgoPQ2xvc2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRITCgtyZXZva2Vfb25seRgCIAEoCCI7ChBDbG9zZUtleVJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgNEhUKDXBlbmRpbmdfbm9kZXMYAiADKA0ixgEKD01ha2VLZXlSZXNwb25zZRIvCgdyZWNlaXB0GAEgASgLMh4uc3ZjLm1lc2gudjEuRGlhZ25vc3RpY1JlY2VpcHQSMgoKY2hlY2twb2ludBgCIAEoCzIeLnN2Yy5tZXNoLnYxLlNlc3Npb25DaGVja3BvaW50EhIKCnB1YmxpY19rZXkYAyABKAwSEgoKY2hhaW5fY29kZRgEIAEoDBIUCgxwYXJ0aWNpcGFudHMYBSADKA0SEAoIY3VscHJpdHMYBiADKA0ivgEKDFNpZ25SZXNwb25zZRIvCgdyZWNlaXB0GAEgASgLMh4uc3ZjLm1lc2gudjEuRGlhZ25vc3RpY1JlY2VpcHQSMgoKY2hlY2twb2ludBgCIAEoCzIeLnN2Yy5tZXNoLnYxLlNlc3Npb25DaGVja3BvaW50EhEKCXNpZ25hdHVyZRgDIAEoDBITCgtyZWNvdmVyeV9pZBgEIAEoDBIPCgdzaWduZXJzGAUgAygNEhAKCGN1bHByaXRzGAYgAygNIswFCglDYWxsUmVwbHkSDwoHY2FsbF9pZBgBIAEoBBIsCgVlcnJvchgDIAEoCzIbLnNpZ25tZXNoLndpcmUudjEuQ2FsbEVycm9ySAASOAoMaW5pdGlhdGVfZGtnGBAgASgLMiAuc3ZjLm1lc2gudjEuSW5pdGlhdGVEa2dSZXNwb25zZUgAEkQKE2V4Y2hhbmdlX2RrZ19zaGFyZXMYESABKAsyJS5zdmMubWVzaC52MS5Ea2dTaGFyZUV4Y2hhbmdlUmVzcG9uc2VIABJAChBpbml0aWF0ZV9zaWduaW5nGBIgASgLMiQuc3ZjLm1lc2gudjEuSW5pdGlhdGVTaWduaW5nUmVzcG9uc2VIABJFChZzdWJtaXRfc2lnbmF0dXJlX3NoYXJlGBMgASgLMiMuc3ZjLm1lc2gudjEuU2lnbmF0dXJlU2hhcmVSZXNwb25zZUgAEjwKDnJlc3VtZV9zZXNzaW9uGBQgASgLMiIuc3ZjLm1lc2gudjEuUmVzdW1lU2Vzc2lvblJlc3BvbnNlSAASNQoIbWFrZV9rZXkYICABKAsyIS5zaWdubWVzaC53aXJlLnYxLk1ha2VLZXlSZXNwb25zZUgAEi4KBHNpZ24YISABKAsyHi5zaWdubWVzaC53aXJlLnYxLlNpZ25SZXNwb25zZUgAEjcKCWNsb3NlX2tleRgiIAEoCzIiLnNpZ25tZXNoLndpcmUudjEuQ2xvc2VLZXlSZXNwb25zZUgAEkMKD2luc3BlY3Rfc2Vzc2lvbhgwIAEoCzIoLnNpZ25tZXNoLndpcmUudjEuSW5zcGVjdFNlc3Npb25SZXNwb25zZUgAEkMKD3ByZXZpZXdfcGFydGlhbBgxIAEoCzIoLnNpZ25tZXNoLndpcmUudjEuUHJldmlld1BhcnRpYWxSZXNwb25zZUgAQgkKB291dGNvbWVKBAgCEAMiSwoJQ2FsbEVycm9yEi0KBGNvZGUYASABKA4yHy5zaWdubWVzaC53aXJlLnYxLkNhbGxFcnJvckNvZGUSDwoHbWVzc2FnZRgCIAEoCSKQAQoNQ2x1c3RlclN0YXR1cxITCgtub2Rlc190b3RhbBgBIAEoDRITCgtub2Rlc19yZWFkeRgCIAMoDRIOCgZxdW9ydW0YAyABKA0SEwoLc3RvcmVfcmVhZHkYBCABKAgSFgoOY3J5cHRvX2JhY2tlbmQYBSABKAkSGAoQY29vcmRpbmF0b3JfYm9vdBgGIAEoCSrVAQoNQ2FsbEVycm9yQ29kZRIfChtDQUxMX0VSUk9SX0NPREVfVU5TUEVDSUZJRUQQABIeChpDQUxMX0VSUk9SX0NPREVfT1ZFUkxPQURFRBABEh8KG0NBTExfRVJST1JfQ09ERV9VTkFWQUlMQUJMRRACEiUKIUNBTExfRVJST1JfQ09ERV9ERUFETElORV9FWENFRURFRBADEhwKGENBTExfRVJST1JfQ09ERV9JTlRFUk5BTBAEEh0KGUNBTExfRVJST1JfQ09ERV9NQUxGT1JNRUQQBWIGcHJvdG8z", [file_signmesh_wire_v1_sandbox, file_signmesh_wire_v1_signing, file_svc_mesh_v1_mpc_wallet]);
 
 /**
- * An authenticated, decodable call of a client; the tenant stands in the frame.
+ * An authenticated call; the tenant stands in the frame. It is decoded once, with its frame.
  *
  * @generated from message signmesh.wire.v1.Call
  */
@@ -30,18 +32,6 @@ export type Call = Message<"signmesh.wire.v1.Call"> & {
    * @generated from field: uint64 call_id = 1;
    */
   callId: bigint;
-
-  /**
-   * @generated from field: signmesh.wire.v1.Method method = 2;
-   */
-  method: Method;
-
-  /**
-   * The request message of the method, protobuf-encoded.
-   *
-   * @generated from field: bytes request = 3;
-   */
-  request: Uint8Array;
 
   /**
    * The wallet control plane makes the call, not a client: it may name keys after wallets and close them, and its
@@ -59,14 +49,14 @@ export type Call = Message<"signmesh.wire.v1.Call"> & {
   walletTerms?: WalletTerms | undefined;
 
   /**
-   * Of InitiateSigning and Sign: this gateway orders it of the nodes.
+   * Of initiate_signing and sign: this gateway orders it of the nodes.
    *
    * @generated from field: signmesh.wire.v1.SigningOrder order = 6;
    */
   order?: SigningOrder | undefined;
 
   /**
-   * Of an InitiateSigning or ResumeSession that brings a witness: this gateway admitted it. 16 bytes for each node of
+   * Of an initiate_signing or resume_session that brings a witness: this gateway admitted it. 16 bytes for each node of
    * the roster, ascending.
    *
    * @generated from field: bytes witness_macs = 7;
@@ -74,20 +64,97 @@ export type Call = Message<"signmesh.wire.v1.Call"> & {
   witnessMacs: Uint8Array;
 
   /**
-   * An InitiateDkg whose key has one purpose from the start: the only scheme that it will ever sign with. The gateway
-   * sets it, for wallets' keys and a sandbox's ready-made ones. Unspecified: that of its first signature.
+   * An initiate_dkg or make_key whose key has one purpose from the start: the only scheme that it will ever sign with. The
+   * gateway sets it, for wallets' keys and a sandbox's ready-made ones. Unspecified: that of its first signature.
    *
    * @generated from field: signmesh.wire.v1.Scheme key_scheme = 8;
    */
   keyScheme: Scheme;
 
   /**
-   * Of a CloseKey that closes: this gateway orders the nodes to delete their shares of the key. 16 bytes for each node of
+   * Of a close_key that closes: this gateway orders the nodes to delete their shares of the key. 16 bytes for each node of
    * the roster, ascending.
    *
    * @generated from field: bytes deletion_macs = 9;
    */
   deletionMacs: Uint8Array;
+
+  /**
+   * @generated from oneof signmesh.wire.v1.Call.request
+   */
+  request: {
+    /**
+     * The five RPCs of svc.mesh.v1.MpcWalletService.
+     *
+     * @generated from field: svc.mesh.v1.InitiateDkgRequest initiate_dkg = 16;
+     */
+    value: InitiateDkgRequest;
+    case: "initiateDkg";
+  } | {
+    /**
+     * @generated from field: svc.mesh.v1.DkgShareExchangeRequest exchange_dkg_shares = 17;
+     */
+    value: DkgShareExchangeRequest;
+    case: "exchangeDkgShares";
+  } | {
+    /**
+     * @generated from field: svc.mesh.v1.InitiateSigningRequest initiate_signing = 18;
+     */
+    value: InitiateSigningRequest;
+    case: "initiateSigning";
+  } | {
+    /**
+     * @generated from field: svc.mesh.v1.SignatureShareRequest submit_signature_share = 19;
+     */
+    value: SignatureShareRequest;
+    case: "submitSignatureShare";
+  } | {
+    /**
+     * @generated from field: svc.mesh.v1.ResumeSessionRequest resume_session = 20;
+     */
+    value: ResumeSessionRequest;
+    case: "resumeSession";
+  } | {
+    /**
+     * The wallet service alone. The key of a wallet: a session is begun, or the one that exists is resumed if it failed;
+     * then all nodes exchange their shares. Answered once; a key that was made before is answered the same.
+     *
+     * @generated from field: svc.mesh.v1.InitiateDkgRequest make_key = 32;
+     */
+    value: InitiateDkgRequest;
+    case: "makeKey";
+  } | {
+    /**
+     * The wallet service alone. A session is begun and, as soon as it is durable, the shares of all nodes are gathered.
+     * Answered once. A session that existed before is only named.
+     *
+     * @generated from field: svc.mesh.v1.InitiateSigningRequest sign = 33;
+     */
+    value: InitiateSigningRequest;
+    case: "sign";
+  } | {
+    /**
+     * The wallet service alone. The key signs nothing any more.
+     *
+     * @generated from field: signmesh.wire.v1.CloseKeyRequest close_key = 34;
+     */
+    value: CloseKeyRequest;
+    case: "closeKey";
+  } | {
+    /**
+     * A sandbox's gateway alone: see sandbox.proto.
+     *
+     * @generated from field: signmesh.wire.v1.InspectSessionRequest inspect_session = 48;
+     */
+    value: InspectSessionRequest;
+    case: "inspectSession";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.PreviewPartialRequest preview_partial = 49;
+     */
+    value: PreviewPartialRequest;
+    case: "previewPartial";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -177,7 +244,7 @@ export const WalletTermsSchema: GenMessage<WalletTerms> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_cluster, 2);
 
 /**
- * Of METHOD_CLOSE_KEY.
+ * Of close_key.
  *
  * @generated from message signmesh.wire.v1.CloseKeyRequest
  */
@@ -229,234 +296,112 @@ export const CloseKeyResponseSchema: GenMessage<CloseKeyResponse> = /*@__PURE__*
   messageDesc(file_signmesh_wire_v1_cluster, 4);
 
 /**
- * Of METHOD_INSPECT_SESSION.
+ * Of make_key.
  *
- * @generated from message signmesh.wire.v1.InspectSessionRequest
+ * @generated from message signmesh.wire.v1.MakeKeyResponse
  */
-export type InspectSessionRequest = Message<"signmesh.wire.v1.InspectSessionRequest"> & {
+export type MakeKeyResponse = Message<"signmesh.wire.v1.MakeKeyResponse"> & {
   /**
-   * @generated from field: string session_id = 1;
+   * @generated from field: svc.mesh.v1.DiagnosticReceipt receipt = 1;
    */
-  sessionId: string;
-};
+  receipt?: DiagnosticReceipt | undefined;
 
-/**
- * Describes the message signmesh.wire.v1.InspectSessionRequest.
- * Use `create(InspectSessionRequestSchema)` to create a new message.
- */
-export const InspectSessionRequestSchema: GenMessage<InspectSessionRequest> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 5);
-
-/**
- * @generated from message signmesh.wire.v1.InspectSessionResponse
- */
-export type InspectSessionResponse = Message<"signmesh.wire.v1.InspectSessionResponse"> & {
   /**
-   * False: there is no such session, and nothing below is set.
+   * @generated from field: svc.mesh.v1.SessionCheckpoint checkpoint = 2;
+   */
+  checkpoint?: SessionCheckpoint | undefined;
+
+  /**
+   * Compressed point. Empty: there is no key yet, and the receipt has the reason code.
    *
-   * @generated from field: bool found = 1;
-   */
-  found: boolean;
-
-  /**
-   * "dkg" or "signing".
-   *
-   * @generated from field: string kind = 2;
-   */
-  kind: string;
-
-  /**
-   * @generated from field: svc.mesh.v1.ReceiptState state = 3;
-   */
-  state: ReceiptState;
-
-  /**
-   * @generated from field: string reason_code = 4;
-   */
-  reasonCode: string;
-
-  /**
-   * @generated from field: string message = 5;
-   */
-  message: string;
-
-  /**
-   * @generated from field: uint64 epoch = 6;
-   */
-  epoch: bigint;
-
-  /**
-   * @generated from field: uint32 attempt = 7;
-   */
-  attempt: number;
-
-  /**
-   * Nodes that this session blames: those of its last change, and of a signature all that were excluded.
-   *
-   * @generated from field: repeated uint32 culprits = 8;
-   */
-  culprits: number[];
-
-  /**
-   * A signature: nodes whose partial is in, and those of them that a caller played.
-   *
-   * @generated from field: repeated uint32 submitted = 9;
-   */
-  submitted: number[];
-
-  /**
-   * @generated from field: repeated uint32 given = 10;
-   */
-  given: number[];
-
-  /**
-   * A key: ordered pairs "dealer>recipient" that have verified; dealers that a caller plays.
-   *
-   * @generated from field: repeated string verified_pairs = 11;
-   */
-  verifiedPairs: string[];
-
-  /**
-   * @generated from field: repeated uint32 played_dealers = 12;
-   */
-  playedDealers: number[];
-
-  /**
-   * A key, once made: its compressed public key.
-   *
-   * @generated from field: bytes public_key = 13;
+   * @generated from field: bytes public_key = 3;
    */
   publicKey: Uint8Array;
 
   /**
-   * @generated from field: int64 created_at_epoch_ms = 14;
-   */
-  createdAtEpochMs: bigint;
-
-  /**
-   * @generated from field: int64 expires_at_epoch_ms = 15;
-   */
-  expiresAtEpochMs: bigint;
-
-  /**
-   * A signature: the key that signs.
+   * With public_key: 32 bytes, for BIP-32 derivation.
    *
-   * @generated from field: string key_session = 16;
+   * @generated from field: bytes chain_code = 4;
    */
-  keySession: string;
+  chainCode: Uint8Array;
 
   /**
-   * @generated from field: uint32 threshold = 17;
-   */
-  threshold: number;
-
-  /**
-   * @generated from field: uint32 total_nodes = 18;
-   */
-  totalNodes: number;
-
-  /**
-   * @generated from field: string curve = 19;
-   */
-  curve: string;
-
-  /**
-   * Of the key, once made: "mock_ecdsa", "frost_ed25519" or "frost_bip340"; empty: not bound yet.
+   * The nodes that hold a share of the key, ascending; without public_key, those that take part now.
    *
-   * @generated from field: string key_scheme = 20;
-   */
-  keyScheme: string;
-
-  /**
-   * The key was used with mock ECDSA, which discloses the nonce: it has no threshold security left.
-   *
-   * @generated from field: bool key_exposed = 21;
-   */
-  keyExposed: boolean;
-
-  /**
-   * The nodes that hold a share of the key, ascending; of a key that is not made yet, those that take part now.
-   *
-   * @generated from field: repeated uint32 participants = 22;
+   * @generated from field: repeated uint32 participants = 5;
    */
   participants: number[];
+
+  /**
+   * Nodes whose fault the last failure of the session proves, ascending.
+   *
+   * @generated from field: repeated uint32 culprits = 6;
+   */
+  culprits: number[];
 };
 
 /**
- * Describes the message signmesh.wire.v1.InspectSessionResponse.
- * Use `create(InspectSessionResponseSchema)` to create a new message.
+ * Describes the message signmesh.wire.v1.MakeKeyResponse.
+ * Use `create(MakeKeyResponseSchema)` to create a new message.
  */
-export const InspectSessionResponseSchema: GenMessage<InspectSessionResponse> = /*@__PURE__*/
+export const MakeKeyResponseSchema: GenMessage<MakeKeyResponse> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_cluster, 5);
+
+/**
+ * Of sign.
+ *
+ * @generated from message signmesh.wire.v1.SignResponse
+ */
+export type SignResponse = Message<"signmesh.wire.v1.SignResponse"> & {
+  /**
+   * @generated from field: svc.mesh.v1.DiagnosticReceipt receipt = 1;
+   */
+  receipt?: DiagnosticReceipt | undefined;
+
+  /**
+   * @generated from field: svc.mesh.v1.SessionCheckpoint checkpoint = 2;
+   */
+  checkpoint?: SessionCheckpoint | undefined;
+
+  /**
+   * 64 bytes. Empty: there is no signature, and the receipt has the reason code.
+   *
+   * @generated from field: bytes signature = 3;
+   */
+  signature: Uint8Array;
+
+  /**
+   * One byte, mock ECDSA only.
+   *
+   * @generated from field: bytes recovery_id = 4;
+   */
+  recoveryId: Uint8Array;
+
+  /**
+   * Nodes whose partials made the signature, ascending.
+   *
+   * @generated from field: repeated uint32 signers = 5;
+   */
+  signers: number[];
+
+  /**
+   * Nodes that gave a wrong partial in this session and are excluded from it, ascending.
+   *
+   * @generated from field: repeated uint32 culprits = 6;
+   */
+  culprits: number[];
+};
+
+/**
+ * Describes the message signmesh.wire.v1.SignResponse.
+ * Use `create(SignResponseSchema)` to create a new message.
+ */
+export const SignResponseSchema: GenMessage<SignResponse> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_cluster, 6);
 
 /**
- * Of METHOD_PREVIEW_PARTIAL.
+ * The answer to a call: an error, or the response to its request.
  *
- * @generated from message signmesh.wire.v1.PreviewPartialRequest
- */
-export type PreviewPartialRequest = Message<"signmesh.wire.v1.PreviewPartialRequest"> & {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId: string;
-
-  /**
-   * @generated from field: uint32 node_id = 2;
-   */
-  nodeId: number;
-};
-
-/**
- * Describes the message signmesh.wire.v1.PreviewPartialRequest.
- * Use `create(PreviewPartialRequestSchema)` to create a new message.
- */
-export const PreviewPartialRequestSchema: GenMessage<PreviewPartialRequest> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 7);
-
-/**
- * @generated from message signmesh.wire.v1.PreviewPartialResponse
- */
-export type PreviewPartialResponse = Message<"signmesh.wire.v1.PreviewPartialResponse"> & {
-  /**
-   * Empty: why there is none is said below.
-   *
-   * @generated from field: bytes partial = 1;
-   */
-  partial: Uint8Array;
-
-  /**
-   * The nonce point R of the attempt that it belongs to; SubmitSignatureShare takes it as ephemeral_public_key.
-   *
-   * @generated from field: bytes nonce_point = 2;
-   */
-  noncePoint: Uint8Array;
-
-  /**
-   * @generated from field: uint32 attempt = 3;
-   */
-  attempt: number;
-
-  /**
-   * A reason code and a sentence, when there is no partial.
-   *
-   * @generated from field: string reason_code = 4;
-   */
-  reasonCode: string;
-
-  /**
-   * @generated from field: string message = 5;
-   */
-  message: string;
-};
-
-/**
- * Describes the message signmesh.wire.v1.PreviewPartialResponse.
- * Use `create(PreviewPartialResponseSchema)` to create a new message.
- */
-export const PreviewPartialResponseSchema: GenMessage<PreviewPartialResponse> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 8);
-
-/**
  * @generated from message signmesh.wire.v1.CallReply
  */
 export type CallReply = Message<"signmesh.wire.v1.CallReply"> & {
@@ -470,18 +415,70 @@ export type CallReply = Message<"signmesh.wire.v1.CallReply"> & {
    */
   outcome: {
     /**
-     * The response message of the method, protobuf-encoded.
-     *
-     * @generated from field: bytes response = 2;
-     */
-    value: Uint8Array;
-    case: "response";
-  } | {
-    /**
      * @generated from field: signmesh.wire.v1.CallError error = 3;
      */
     value: CallError;
     case: "error";
+  } | {
+    /**
+     * @generated from field: svc.mesh.v1.InitiateDkgResponse initiate_dkg = 16;
+     */
+    value: InitiateDkgResponse;
+    case: "initiateDkg";
+  } | {
+    /**
+     * @generated from field: svc.mesh.v1.DkgShareExchangeResponse exchange_dkg_shares = 17;
+     */
+    value: DkgShareExchangeResponse;
+    case: "exchangeDkgShares";
+  } | {
+    /**
+     * @generated from field: svc.mesh.v1.InitiateSigningResponse initiate_signing = 18;
+     */
+    value: InitiateSigningResponse;
+    case: "initiateSigning";
+  } | {
+    /**
+     * @generated from field: svc.mesh.v1.SignatureShareResponse submit_signature_share = 19;
+     */
+    value: SignatureShareResponse;
+    case: "submitSignatureShare";
+  } | {
+    /**
+     * @generated from field: svc.mesh.v1.ResumeSessionResponse resume_session = 20;
+     */
+    value: ResumeSessionResponse;
+    case: "resumeSession";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.MakeKeyResponse make_key = 32;
+     */
+    value: MakeKeyResponse;
+    case: "makeKey";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.SignResponse sign = 33;
+     */
+    value: SignResponse;
+    case: "sign";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.CloseKeyResponse close_key = 34;
+     */
+    value: CloseKeyResponse;
+    case: "closeKey";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.InspectSessionResponse inspect_session = 48;
+     */
+    value: InspectSessionResponse;
+    case: "inspectSession";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.PreviewPartialResponse preview_partial = 49;
+     */
+    value: PreviewPartialResponse;
+    case: "previewPartial";
   } | { case: undefined; value?: undefined };
 };
 
@@ -490,7 +487,7 @@ export type CallReply = Message<"signmesh.wire.v1.CallReply"> & {
  * Use `create(CallReplySchema)` to create a new message.
  */
 export const CallReplySchema: GenMessage<CallReply> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 9);
+  messageDesc(file_signmesh_wire_v1_cluster, 7);
 
 /**
  * @generated from message signmesh.wire.v1.CallError
@@ -512,7 +509,7 @@ export type CallError = Message<"signmesh.wire.v1.CallError"> & {
  * Use `create(CallErrorSchema)` to create a new message.
  */
 export const CallErrorSchema: GenMessage<CallError> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 10);
+  messageDesc(file_signmesh_wire_v1_cluster, 8);
 
 /**
  * Coordinator to every gateway, on connect and on every change.
@@ -562,79 +559,7 @@ export type ClusterStatus = Message<"signmesh.wire.v1.ClusterStatus"> & {
  * Use `create(ClusterStatusSchema)` to create a new message.
  */
 export const ClusterStatusSchema: GenMessage<ClusterStatus> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_cluster, 11);
-
-/**
- * The five RPCs of svc.mesh.v1.MpcWalletService, and what only the wallet control plane asks for.
- *
- * @generated from enum signmesh.wire.v1.Method
- */
-export enum Method {
-  /**
-   * @generated from enum value: METHOD_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * @generated from enum value: METHOD_INITIATE_DKG = 1;
-   */
-  INITIATE_DKG = 1,
-
-  /**
-   * @generated from enum value: METHOD_EXCHANGE_DKG_SHARES = 2;
-   */
-  EXCHANGE_DKG_SHARES = 2,
-
-  /**
-   * @generated from enum value: METHOD_INITIATE_SIGNING = 3;
-   */
-  INITIATE_SIGNING = 3,
-
-  /**
-   * @generated from enum value: METHOD_SUBMIT_SIGNATURE_SHARE = 4;
-   */
-  SUBMIT_SIGNATURE_SHARE = 4,
-
-  /**
-   * @generated from enum value: METHOD_RESUME_SESSION = 5;
-   */
-  RESUME_SESSION = 5,
-
-  /**
-   * The wallet service alone: the key signs nothing any more.
-   *
-   * @generated from enum value: METHOD_CLOSE_KEY = 6;
-   */
-  CLOSE_KEY = 6,
-
-  /**
-   * The wallet service alone: an InitiateSigningRequest, and as soon as its session is durable the SubmitSignatureShare
-   * of all nodes. Answered once, with a SignatureShareResponse. A session that was there before is only named.
-   *
-   * @generated from enum value: METHOD_SIGN = 7;
-   */
-  SIGN = 7,
-
-  /**
-   * A sandbox's gateway alone: what is known of a session.
-   *
-   * @generated from enum value: METHOD_INSPECT_SESSION = 8;
-   */
-  INSPECT_SESSION = 8,
-
-  /**
-   * A sandbox's gateway alone: what a node would submit to a signing session now. Nothing is submitted.
-   *
-   * @generated from enum value: METHOD_PREVIEW_PARTIAL = 9;
-   */
-  PREVIEW_PARTIAL = 9,
-}
-
-/**
- * Describes the enum signmesh.wire.v1.Method.
- */
-export const MethodSchema: GenEnum<Method> = /*@__PURE__*/
-  enumDesc(file_signmesh_wire_v1_cluster, 0);
+  messageDesc(file_signmesh_wire_v1_cluster, 9);
 
 /**
  * Why a call has no response message; the gateway maps it to its transport's status.
@@ -676,7 +601,7 @@ export enum CallErrorCode {
   INTERNAL = 4,
 
   /**
-   * The request bytes do not decode: INVALID_ARGUMENT / 400.
+   * The call has no request that the coordinator serves: INVALID_ARGUMENT / 400.
    *
    * @generated from enum value: CALL_ERROR_CODE_MALFORMED = 5;
    */
@@ -687,5 +612,5 @@ export enum CallErrorCode {
  * Describes the enum signmesh.wire.v1.CallErrorCode.
  */
 export const CallErrorCodeSchema: GenEnum<CallErrorCode> = /*@__PURE__*/
-  enumDesc(file_signmesh_wire_v1_cluster, 1);
+  enumDesc(file_signmesh_wire_v1_cluster, 0);
 

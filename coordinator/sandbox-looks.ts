@@ -1,0 +1,32 @@
+/**
+ * What a sandbox's gateway asks about a session of its tenant, whoever began it: what is known of it (InspectSession), and
+ * what a node would submit to it now (PreviewPartial). Neither changes the session. Other coordinators refuse both.
+ */
+import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { sessionIdPattern } from '../proto/limits.ts';
+import type { CallRequest } from '../proto/wire.ts';
+import { type CallFacts, type CoordinatorEffect, sessionAddress, signingAddress } from './messages.ts';
+import { answer } from './session/answers.ts';
+import { noPreviewReply, nothingToInspect } from './session/inspection.ts';
+import { errorEffect } from './session/replies.ts';
+
+type LookRequest = Extract<CallRequest, { case: 'inspectSession' | 'previewPartial' }>;
+
+/** To the session's actor. */
+export function sandboxLook(facts: CallFacts, request: LookRequest, isSandbox: boolean): CoordinatorEffect {
+  if (!isSandbox) {
+    const text = 'only the coordinator of a sandbox shows what is in a session';
+    return errorEffect(facts, CallErrorCode.MALFORMED, text);
+  }
+  const { tenant } = facts;
+  const { sessionId } = request.value;
+  if (request.case === 'inspectSession') {
+    const call = { ...facts, sessionId };
+    if (!sessionIdPattern.test(sessionId)) return nothingToInspect(call);
+    return { kind: 'send', to: sessionAddress(tenant, sessionId), message: { kind: 'inspectCall', call } };
+  }
+  const call = { ...facts, sessionId, nodeId: request.value.nodeId };
+  const isSigning = sessionIdPattern.test(sessionId) && sessionId.startsWith('sig_');
+  if (!isSigning) return noPreviewReply(call, answer('SESSION_NOT_FOUND'));
+  return { kind: 'send', to: signingAddress(tenant, sessionId), message: { kind: 'previewCall', call } };
+}
