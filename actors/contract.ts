@@ -142,8 +142,25 @@ export interface Clock {
   nowMs(): number;
 }
 
+/** The Timers port: how time passes, as opposed to the time of day that a Clock tells. */
+export interface Timers {
+  /** Milliseconds since a fixed moment, never set back: for durations and deadlines within one process. */
+  elapsedMs(): number;
+  /** Runs `run` once, after `afterMs`. The returned function cancels that; repeatable. */
+  start(afterMs: number, run: () => void): Cancel;
+}
+
+export type Cancel = () => void;
+
 /** The Rng port. */
 export type RandomBytes = (length: number) => Uint8Array;
+
+/** The ports that every asynchronous room takes. The live ones are in live/ports.ts. */
+export interface Ports {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: RandomBytes;
+}
 
 /** Takes messages to actors that live elsewhere. */
 export interface Transport<M> {

@@ -3,8 +3,8 @@
  * them. Any number of gateways run it over one Redis.
  */
 import type { Redis } from 'ioredis';
-import type { Clock, RandomBytes } from '../actors/contract.ts';
-import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
+import type { Ports } from '../actors/contract.ts';
+import { type Log, systemPorts } from '../actors/live/ports.ts';
 import type { Route } from '../api/route.ts';
 import { evictLists } from '../controls/compliance/load.ts';
 import { complianceRoutes } from '../controls/compliance/routes.ts';
@@ -31,6 +31,7 @@ import { deliveryRoutes } from '../delivery/deliveries/routes.ts';
 import { WebhookService } from '../delivery/deliveries/webhook-service.ts';
 import type { StreamTimes } from '../delivery/events/event-stream.ts';
 import { type FeedLimits, LiveFeed } from '../delivery/events/live-feed.ts';
+import { RedisWakes } from '../delivery/events/redis-wakes.ts';
 import { eventRoutes } from '../delivery/events/routes.ts';
 import { eventStreamRoutes } from '../delivery/events/stream-routes.ts';
 import { webhookRoutes } from '../delivery/webhooks/routes.ts';
@@ -58,7 +59,7 @@ export type WalletApiConfig = Pick<
 
 type WalletJob = (deps: { store: TenantStore; signer: ClusterSigner }, meta: CallMeta, member: string) => Promise<void>;
 
-export interface WalletApiOptions {
+export interface WalletApiOptions extends Partial<Ports> {
   readonly config: WalletApiConfig;
   readonly redis: Redis;
   readonly admission: Admission;
@@ -67,8 +68,6 @@ export interface WalletApiOptions {
   readonly log: Log;
   /** In a sandbox alone: its routes are there. */
   readonly sandbox?: SandboxDeps;
-  readonly clock?: Clock;
-  readonly random?: RandomBytes;
   /** For tests: answers that do not match their schemas are errors. */
   readonly checkResponses?: boolean;
   /** For tests: shorter times and fewer places for event streams. */
@@ -90,7 +89,8 @@ export interface WalletApi {
 /** Throws an Error when the credential keys cannot be read. */
 export function buildWalletApi(options: WalletApiOptions): WalletApi {
   const { config, redis, admission, signer, log } = options;
-  const { clock = systemClock, random = systemRandom, checkResponses = false } = options;
+  const { checkResponses = false } = options;
+  const { clock, timers, random }: Ports = { ...systemPorts, ...options };
   const { environment, chainBlockMs: blockMs, intentConcurrency } = config;
   const store = new RedisTenantStore(redis, clock, random);
   const addressBook = new RedisAddressBook(redis);
@@ -109,6 +109,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     fillGap: selfHosted.fillGap,
     arrive: arrivals(chains),
     clock,
+    timers,
     random,
     log,
     environment,
@@ -123,7 +124,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
       [revokeConnectionPrefix, jobOf(revokeOfConnection)],
     ]),
   });
-  const feed = new LiveFeed(redis, store, log, options.streams?.limits);
+  const feed = new LiveFeed({ wakes: new RedisWakes(redis), store, timers, log }, options.streams?.limits);
   const routes = [
     ...connectionRoutes({ adapters, ring, fingerprintKey: config.tokenKey, addressBook }),
     ...walletRoutes({
@@ -134,7 +135,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     }),
     ...intentRoutes(intents, driver),
     ...eventRoutes(),
-    ...eventStreamRoutes({ feed, store, log, ...(options.streams?.times && { times: options.streams.times }) }),
+    ...eventStreamRoutes({ feed, store, timers, log, ...(options.streams?.times && { times: options.streams.times }) }),
     ...webhookRoutes({ environment, seal, random, webhookService }),
     ...deliveryRoutes({ webhookService }),
     ...complianceRoutes(),

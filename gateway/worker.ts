@@ -6,9 +6,10 @@
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import type { Clock, RandomBytes } from '../actors/contract.ts';
-import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
+import type { Cancel, Ports, Timers } from '../actors/contract.ts';
+import { type Log, systemPorts } from '../actors/live/ports.ts';
 import { RedisWatch } from '../actors/live/redis-watch.ts';
+import { repeat, withinLimit } from '../actors/waiting.ts';
 import { EventBodies } from '../delivery/deliveries/bodies.ts';
 import { Deliverer } from '../delivery/deliveries/deliver.ts';
 import { HookStore } from '../delivery/deliveries/hook-store.ts';
@@ -22,7 +23,8 @@ import {
 } from '../delivery/deliveries/queue.ts';
 import { Relay, type RelayOptions, relayDefaults } from '../delivery/deliveries/relay.ts';
 import { Connections } from '../delivery/egress/connections.ts';
-import { wakePrefix } from '../redis/event-log.ts';
+import { sendTo } from '../delivery/egress/send.ts';
+import { followAllWakes } from '../delivery/events/redis-wakes.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { answerSeal } from '../store/secrets/answer-seal.ts';
 import { fileKeyRing } from '../store/secrets/key-ring.ts';
@@ -34,23 +36,23 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-export interface WorkerParts {
+export interface WorkerParts extends Partial<Ports> {
   readonly relay?: Partial<RelayOptions>;
   readonly consumer?: Partial<ConsumerOptions>;
   readonly timeoutMs?: number;
-  readonly clock?: Clock;
-  readonly random?: RandomBytes;
   readonly log?: Log;
 }
 
 const drainMs = 3_500;
+const cutMs = 250;
+const reachableMs = 2_000;
 const heartbeatEveryMs = 2_000;
 const heartbeatKeptMs = 10_000;
 
 /** `parts`: for tests. Throws an Error when the credential keys cannot be read. */
 export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): Promise<RunningWorker> {
   assertWorkerConfig(config);
-  const { clock = systemClock, random = systemRandom } = parts;
+  const { clock, timers, random }: Ports = { ...systemPorts, ...parts };
   const log: Log = parts.log ?? pino({ level: config.logLevel, base: { role: 'worker' } });
   const { environment, redisUrl, retryScheduleMs: scheduleMs } = config;
   const seal = answerSeal(fileKeyRing(config.credentialKeysDir, clock));
@@ -63,10 +65,11 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const hooks = new HookStore(redis, relayOptions.overdueMs);
   const bodies = new EventBodies(store, environment);
   const queue = new WebhookQueue(queueRedis);
-  const relay = new Relay({ store, hooks, bodies, queue, clock, log }, relayOptions);
+  const relay = new Relay({ store, hooks, bodies, queue, clock, timers, log }, relayOptions);
   const connections = new Connections();
   const deliverer = new Deliverer({
-    ...{ store, hooks, bodies, seal, connections, environment, clock, random, log },
+    ...{ store, hooks, bodies, seal, clock, timers, random, log },
+    send: (request) => sendTo(request, { environment, connections }),
     ...(scheduleMs !== undefined && { scheduleMs }),
     ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
   });
@@ -80,22 +83,20 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
     { ...consumerDefaults, ...parts.consumer },
     log,
   );
-  const endWakes = followWakes(wakeRedis, (tenant) => relay.wake(tenant));
-  const beat = beatHeart(redis);
-  await reachable(redis);
+  const endWakes = followAllWakes(wakeRedis, (tenant) => relay.wake(tenant));
+  const endBeats = beatHeart(redis, timers);
+  await reachable(redis, timers);
   relay.start();
   log.info({ environment }, 'worker started');
   return {
     stop: once(async () => {
       watch.stop();
-      clearInterval(beat);
+      endBeats();
       endWakes();
-      await within(drainMs, Promise.all([relay.stop(), consumer.close()]));
+      await withinLimit(timers, drainMs, Promise.all([relay.stop(), consumer.close()]), () => undefined);
       // What is left of it is another worker's when its lock ends.
-      await within(
-        250,
-        consumer.close(true).catch(() => undefined),
-      );
+      const cut = consumer.close(true).catch(() => undefined);
+      await withinLimit(timers, cutMs, cut, () => undefined);
       await connections.stop();
       for (const connection of [redis, queueRedis, wakeRedis]) connection.disconnect();
       log.info({}, 'worker stopped');
@@ -104,38 +105,20 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
 }
 
 /** Resolves when Redis is there, or has been waited for long enough: a worker starts without it as well. */
-async function reachable(redis: Redis): Promise<void> {
+async function reachable(redis: Redis, timers: Timers): Promise<void> {
   if (redis.status === 'ready') return;
-  await within(
-    2_000,
-    new Promise<void>((resolve) => {
-      redis.once('ready', () => resolve());
-    }),
-  );
+  const ready = new Promise<void>((resolve) => {
+    redis.once('ready', () => resolve());
+  });
+  await withinLimit(timers, reachableMs, ready, () => undefined);
 }
 
-/** Messages may be lost: the relay's sweep finds what no wake-up announced. */
-function followWakes(redis: Redis, wake: (tenant: string) => void): () => void {
-  redis.on('pmessage', (_pattern: string, channel: string) => wake(channel.slice(wakePrefix.length)));
-  redis.psubscribe(`${wakePrefix}*`).catch(() => undefined);
-  return () => redis.removeAllListeners('pmessage');
-}
-
-function beatHeart(redis: Redis): NodeJS.Timeout {
+function beatHeart(redis: Redis, timers: Timers): Cancel {
   const beat = () => {
     redis.set(heartbeatKey(hostname()), '1', 'PX', heartbeatKeptMs).catch(() => undefined);
   };
   redis.on('ready', beat);
-  return setInterval(beat, heartbeatEveryMs);
-}
-
-async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
+  return repeat(timers, heartbeatEveryMs, beat);
 }
 
 function once<T>(action: () => Promise<T>): () => Promise<T> {

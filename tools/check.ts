@@ -12,7 +12,8 @@ import { exitCodes, Failure } from '../cli/failure.ts';
 import { duration } from '../cli/up/screen.ts';
 import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, isCpuLimited } from './check/cpu.ts';
 import { generatedCodeDrift } from './check/generated-code.ts';
-import { findImpurities } from './check/purity.ts';
+import { findAmbient } from './check/ports.ts';
+import { findImpurities, type Impurity } from './check/purity.ts';
 import { repositoryRoot } from './check/repository.ts';
 import { runTool } from './check/tool.ts';
 import { stalePages } from './docs.ts';
@@ -29,7 +30,8 @@ const checks: readonly (readonly [name: string, check: Check])[] = [
   ['floors and circles', tool('depcruise', ['--config', '.dependency-cruiser.json', '--output-type', 'err', '.'])],
   ['generated code', generatedCodeDrift],
   ['generated docs', docs],
-  ['purity', purity],
+  ['purity', rule(findImpurities)],
+  ['ports', rule(findAmbient)],
   ['protocol lint', tool('buf', ['lint'])],
 ];
 
@@ -66,10 +68,11 @@ function tool(name: string, args: readonly string[]): Check {
   };
 }
 
-async function purity(root: string): Promise<string> {
-  return findImpurities(root)
-    .map(({ file, line, what }) => `${file}:${line}  ${what}`)
-    .join('\n');
+function rule(breaches: (root: string) => readonly Impurity[]): Check {
+  return async (root) =>
+    breaches(root)
+      .map(({ file, line, what }) => `${file}:${line}  ${what}`)
+      .join('\n');
 }
 
 async function docs(root: string): Promise<string> {

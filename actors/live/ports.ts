@@ -1,9 +1,9 @@
 /**
- * The ports of the live world: the system's clock, the operating system's randomness, and the log that the runtime
- * writes to (a pino logger fits as it is).
+ * The ports of the live world: the system's clock and timers, the operating system's randomness, and the log that the
+ * runtime writes to (a pino logger fits as it is).
  */
 import { randomFillSync } from 'node:crypto';
-import type { Clock, RandomBytes } from '../contract.ts';
+import type { Clock, Ports, RandomBytes, Timers } from '../contract.ts';
 
 /** Structured logging: plain public fields, then a sentence. */
 export interface Log {
@@ -24,6 +24,14 @@ export const systemClock: Clock = Object.freeze({ nowMs: () => Date.now() + cloc
 export function shiftSystemClock(offsetMs: number): void {
   clockOffsetMs = offsetMs;
 }
+
+export const systemTimers: Timers = Object.freeze({
+  elapsedMs: () => performance.now(),
+  start: (afterMs: number, run: () => void) => {
+    const timer = setTimeout(run, afterMs);
+    return () => clearTimeout(timer);
+  },
+});
 
 const poolBytes = 8192;
 const pool = Buffer.alloc(poolBytes);
@@ -46,3 +54,5 @@ export const systemRandom: RandomBytes = (length) => {
   poolUsedBytes = end;
   return bytes;
 };
+
+export const systemPorts: Ports = Object.freeze({ clock: systemClock, timers: systemTimers, random: systemRandom });

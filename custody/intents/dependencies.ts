@@ -1,5 +1,5 @@
 /** What the intents room is given: the same object serves its routes and its driver. */
-import type { Clock, RandomBytes } from '../../actors/contract.ts';
+import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { Arrival } from '../../providers/chains/arrivals.ts';
@@ -10,7 +10,7 @@ import type { WalletRecord } from '../wallets/record.ts';
 import type { Evaluators } from './evaluators.ts';
 import type { IntentRecord } from './record.ts';
 
-export interface IntentDependencies {
+export interface IntentDependencies extends Ports {
   readonly store: TenantStore;
   readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
   readonly evaluators: Evaluators;
@@ -25,8 +25,6 @@ export interface IntentDependencies {
    * too, once for each transfer. May be repeated. Throws StoreUnavailable: then try again.
    */
   readonly arrive: (arrival: Arrival) => Promise<void>;
-  readonly clock: Clock;
-  readonly random: RandomBytes;
   readonly log: Log;
   readonly environment: ClusterEnvironment;
 }

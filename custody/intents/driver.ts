@@ -4,7 +4,9 @@
  * Work is bounded per provider kind, so that a slow provider holds up its own transfers only, and tenants take turns.
  * Nothing in memory matters: whatever is dropped here falls due.
  */
+import type { Cancel } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
+import { withinLimit } from '../../actors/waiting.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import { StoreUnavailable } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
@@ -71,9 +73,9 @@ export class IntentDriver implements IntentKick {
   readonly #held = new Map<string, Held>();
   readonly #lanes = new Map<ProviderKind, Lane>();
   readonly #waits = new TimeHeap<Held>();
-  #waitTimer: NodeJS.Timeout | undefined;
+  #cancelWait: Cancel | undefined;
   #waitTimerAtMs = 0;
-  #sweepTimer: NodeJS.Timeout | undefined;
+  #cancelSweep: Cancel | undefined;
   #sweeping: Promise<void> | undefined;
   /** Why the last sweep failed: it is said once, not twice a second. */
   #sweepFailure = '';
@@ -112,18 +114,13 @@ export class IntentDriver implements IntentKick {
   /** Takes on nothing more and waits for the steps in hand, `limitMs` at most. What is left falls due for others. */
   async stop(limitMs = 5_000): Promise<void> {
     this.#stopping = true;
-    clearTimeout(this.#sweepTimer);
-    clearTimeout(this.#waitTimer);
+    this.#cancelSweep?.();
+    this.#cancelWait?.();
     const idle = new Promise<void>((resolve) => {
       this.#onIdle = resolve;
       if (this.#running === 0) resolve();
     });
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limitMs);
-    });
-    await Promise.race([Promise.all([idle, this.#sweeping]), limit]);
-    clearTimeout(timer);
+    await withinLimit(this.#deps.timers, limitMs, Promise.all([idle, this.#sweeping]), () => undefined);
   }
 
   /**
@@ -153,7 +150,7 @@ export class IntentDriver implements IntentKick {
 
   #sweepLater(delayMs: number): void {
     if (this.#stopping) return;
-    this.#sweepTimer = setTimeout(async () => {
+    this.#cancelSweep = this.#deps.timers.start(delayMs, async () => {
       try {
         await this.sweep();
         if (this.#sweepFailure !== '') this.#log.info({}, 'the sweep for due work succeeds again');
@@ -165,7 +162,7 @@ export class IntentDriver implements IntentKick {
         this.#sweepFailure = reason;
       }
       this.#sweepLater(this.#sweepEveryMs);
-    }, delayMs);
+    });
   }
 
   /** `aheadMs`: what falls due within this time is taken up already. */
@@ -310,14 +307,15 @@ export class IntentDriver implements IntentKick {
   }
 
   #wakeAt(atMs: number): void {
-    if (this.#waitTimer !== undefined && this.#waitTimerAtMs <= atMs) return;
-    clearTimeout(this.#waitTimer);
+    if (this.#cancelWait !== undefined && this.#waitTimerAtMs <= atMs) return;
+    this.#cancelWait?.();
     this.#waitTimerAtMs = atMs;
-    this.#waitTimer = setTimeout(() => this.#wake(), Math.max(1, atMs - this.#deps.clock.nowMs()));
+    const { clock, timers } = this.#deps;
+    this.#cancelWait = timers.start(Math.max(1, atMs - clock.nowMs()), () => this.#wake());
   }
 
   #wake(): void {
-    this.#waitTimer = undefined;
+    this.#cancelWait = undefined;
     const nowMs = this.#deps.clock.nowMs();
     for (let held = this.#waits.popDue(nowMs); held !== undefined; held = this.#waits.popDue(nowMs)) {
       // A kick may have taken it up earlier, and it may wait for another time by now.

@@ -6,6 +6,7 @@
  * try the same step one wins; the other drops the intent.
  */
 
+import { withinLimit } from '../../actors/waiting.ts';
 import type { Reporter } from '../../api/event.ts';
 import { newId } from '../../proto/ids.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
@@ -349,16 +350,10 @@ export class IntentSteps {
 
   /** A call of the provider that hangs is given up before the lease ends. */
   async #asked<T>(ask: (meta: CallMeta) => Promise<T>, task: Loaded): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const limitMs = Math.max(this.#times.leaseMs - leaseSlackMs, this.#times.leaseMs / 2);
-      timer = setTimeout(() => reject(new ProviderUnavailable('the provider did not answer in time')), limitMs);
+    const limitMs = Math.max(this.#times.leaseMs - leaseSlackMs, this.#times.leaseMs / 2);
+    return withinLimit(this.#deps.timers, limitMs, ask(this.#meta(task)), () => {
+      throw new ProviderUnavailable('the provider did not answer in time');
     });
-    try {
-      return await Promise.race([ask(this.#meta(task)), late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   #meta({ tenant, record }: Loaded): CallMeta {

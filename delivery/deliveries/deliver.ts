@@ -3,17 +3,16 @@
  * between sending and recording has the same try made again, with the same webhook-id.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock, RandomBytes } from '../../actors/contract.ts';
+import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
+import { pause } from '../../actors/waiting.ts';
 import { eventOf } from '../../api/event.ts';
 import { packageVersion } from '../../api/version.ts';
 import { newId } from '../../proto/ids.ts';
-import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { update } from '../../store/changes.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import type { AnswerSeal } from '../../store/secrets/answer-seal.ts';
-import type { Connections } from '../egress/connections.ts';
-import { type SendOutcome, sendTo } from '../egress/send.ts';
+import type { Send, SendOutcome } from '../egress/send.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../webhooks/record.ts';
 import { webhookView } from '../webhooks/view.ts';
 import { evaluateTry, signingSecrets, suspends } from './attempt.ts';
@@ -24,19 +23,16 @@ import { type DeliveryRecord, deliveryType } from './record.ts';
 import { deliveryTimeoutMs, retryScheduleMs } from './schedule.ts';
 import { signDelivery } from './signatures.ts';
 
-export interface DelivererDeps {
+export interface DelivererDeps extends Ports {
   readonly store: TenantStore;
   readonly hooks: HookStore;
   readonly bodies: EventBodies;
   /** Opens webhooks' secrets. */
   readonly seal: Pick<AnswerSeal, 'open'>;
-  readonly environment: ClusterEnvironment;
-  readonly clock: Clock;
-  readonly random: RandomBytes;
+  readonly send: Send;
   readonly log: Log;
   readonly scheduleMs?: readonly number[];
   readonly timeoutMs?: number;
-  readonly connections: Connections;
 }
 
 export interface Delivered {
@@ -89,7 +85,7 @@ export class Deliverer {
   }
 
   #send(tenant: string, webhook: WebhookRecord, { eventId }: DeliveryRecord, body: Buffer): Promise<SendOutcome> {
-    const { environment, connections, clock, timeoutMs = deliveryTimeoutMs } = this.#deps;
+    const { send, clock, timeoutMs = deliveryTimeoutMs } = this.#deps;
     const nowMs = clock.nowMs();
     const secrets = signingSecrets(webhook, nowMs).map((sealed) => this.#open(tenant, webhook.id, sealed));
     const headers = {
@@ -97,7 +93,7 @@ export class Deliverer {
       'user-agent': userAgent,
       ...signDelivery(secrets, eventId, nowMs, body),
     };
-    return sendTo({ url: webhook.url, headers, body, timeoutMs }, { environment, connections });
+    return send({ url: webhook.url, headers, body, timeoutMs });
   }
 
   /** Another worker may have recorded a try meanwhile: then this one is appended after it. */
@@ -185,13 +181,14 @@ export class Deliverer {
 
   /** Retries while Redis is unreachable: the request was made, and only its record prevents a second one. */
   async #patiently<T>(ask: () => Promise<T>): Promise<T> {
-    const untilMs = performance.now() + recordWithinMs;
+    const { timers } = this.#deps;
+    const untilMs = timers.elapsedMs() + recordWithinMs;
     for (;;) {
       try {
         return await ask();
       } catch (error) {
-        if (!(error instanceof StoreUnavailable) || performance.now() >= untilMs) throw error;
-        await new Promise((resolve) => setTimeout(resolve, recordAgainMs));
+        if (!(error instanceof StoreUnavailable) || timers.elapsedMs() >= untilMs) throw error;
+        await pause(timers, recordAgainMs);
       }
     }
   }

@@ -6,7 +6,7 @@
  * knows of. All of that is for speed: a sweep over the tenants that have something due (redis/due-work.ts) finds what was
  * missed, and jobs that were lost.
  */
-import type { Clock } from '../../actors/contract.ts';
+import type { Cancel, Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
@@ -23,12 +23,11 @@ import {
 import { Keyed } from './keyed.ts';
 import type { WebhookJob } from './queue.ts';
 
-export interface RelayDeps {
+export interface RelayDeps extends Pick<Ports, 'clock' | 'timers'> {
   readonly store: TenantStore;
   readonly hooks: HookStore;
   readonly bodies: EventBodies;
   readonly queue: { add(jobs: readonly WebhookJob[]): Promise<void> };
-  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -74,9 +73,9 @@ export class Relay {
   /** Tenants known to have webhooks, and those without that were looked at since the last sweep. */
   readonly #tenants = new Set<string>();
   readonly #without = new Set<string>();
-  #retryTimer: NodeJS.Timeout | undefined;
+  #cancelRetry: Cancel | undefined;
   #retryTimerAtMs = 0;
-  #sweepTimer: NodeJS.Timeout | undefined;
+  #cancelSweep: Cancel | undefined;
   #stopping = false;
 
   constructor(deps: RelayDeps, options: RelayOptions = relayDefaults) {
@@ -94,8 +93,8 @@ export class Relay {
   /** Takes on nothing more; resolves when what is in hand is done. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    clearTimeout(this.#sweepTimer);
-    clearTimeout(this.#retryTimer);
+    this.#cancelSweep?.();
+    this.#cancelRetry?.();
     await Promise.all([this.#tenantRuns.idle(), this.#pumps.idle()]);
   }
 
@@ -140,10 +139,10 @@ export class Relay {
 
   #sweepLater(delayMs: number): void {
     if (this.#stopping) return;
-    this.#sweepTimer = setTimeout(async () => {
+    this.#cancelSweep = this.#deps.timers.start(delayMs, async () => {
       await this.sweep().catch((error: unknown) => this.#warn(error));
       this.#sweepLater(this.#options.sweepEveryMs);
-    }, delayMs);
+    });
   }
 
   async #runTenant(tenant: string): Promise<{ readonly nextAtMs: number | undefined }> {
@@ -259,14 +258,15 @@ export class Relay {
   #wakeForRetry(): void {
     const atMs = this.#retries.nextAtMs;
     if (atMs === undefined || this.#stopping) return;
-    if (this.#retryTimer !== undefined && this.#retryTimerAtMs <= atMs) return;
-    clearTimeout(this.#retryTimer);
+    if (this.#cancelRetry !== undefined && this.#retryTimerAtMs <= atMs) return;
+    this.#cancelRetry?.();
     this.#retryTimerAtMs = atMs;
-    this.#retryTimer = setTimeout(() => this.#onRetry(), Math.max(1, atMs - this.#deps.clock.nowMs()));
+    const { clock, timers } = this.#deps;
+    this.#cancelRetry = timers.start(Math.max(1, atMs - clock.nowMs()), () => this.#onRetry());
   }
 
   #onRetry(): void {
-    this.#retryTimer = undefined;
+    this.#cancelRetry = undefined;
     const nowMs = this.#deps.clock.nowMs();
     for (let due = this.#retries.popDue(nowMs); due !== undefined; due = this.#retries.popDue(nowMs)) {
       this.#retryCount -= 1;

@@ -42,6 +42,9 @@ export interface EgressOptions {
   readonly connections?: Connections;
 }
 
+/** The egress port: one POST. Never rejects. */
+export type Send = (request: SendRequest) => Promise<SendOutcome>;
+
 /** What of an answer's body is read before the connection is cut. */
 const answerBytesMax = 64 * 1024;
 

@@ -8,7 +8,9 @@
  * filters: a reader that reconnects with that id misses nothing and asks for nothing that is gone.
  */
 import { Readable } from 'node:stream';
+import type { Cancel, Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
+import { repeat } from '../../actors/waiting.ts';
 import type { StreamCaller } from '../../api/route.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { type EventQuery, StoreUnavailable, type TenantStore } from '../../store/contract.ts';
@@ -33,6 +35,7 @@ export interface EventStreamOptions {
   readonly filter: Pick<EventQuery, 'types' | 'resourceId' | 'connectionIds'>;
   readonly afterSequence: number;
   readonly environment: ClusterEnvironment;
+  readonly timers: Timers;
   readonly log: Log;
   readonly times?: Partial<StreamTimes>;
 }
@@ -46,8 +49,8 @@ const reconnectMs = 1_000;
 export class EventStream extends Readable implements Follower {
   readonly #options: EventStreamOptions;
   readonly #times: StreamTimes;
-  readonly #timers: NodeJS.Timeout[];
-  #stallTimer: NodeJS.Timeout | undefined;
+  readonly #cancelRepeats: readonly Cancel[];
+  #cancelStall: Cancel | undefined;
   /** Everything up to here was given to the reader, or does not match. */
   #position: number;
   #lastSequence = 0;
@@ -60,9 +63,9 @@ export class EventStream extends Readable implements Follower {
     this.#options = options;
     this.#position = options.afterSequence;
     this.#times = { ...streamTimes, ...options.times };
-    this.#timers = [
-      setInterval(() => this.#beat(), this.#times.heartbeatMs),
-      setInterval(() => this.#recheck(), this.#times.recheckMs),
+    this.#cancelRepeats = [
+      repeat(options.timers, this.#times.heartbeatMs, () => this.#beat()),
+      repeat(options.timers, this.#times.recheckMs, () => this.#recheck()),
     ];
     // Also what makes the headers leave at once.
     this.#give(`retry: ${reconnectMs}\n${this.#place()}`);
@@ -78,23 +81,23 @@ export class EventStream extends Readable implements Follower {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const cancel of this.#cancelRepeats) cancel();
     this.push(null);
-    this.#stallTimer ??= setTimeout(() => this.destroy(), this.#times.stallMs);
+    this.#startStall();
   }
 
   override _read(): void {
     this.#isWanted = true;
     if (this.#isOver) return;
-    clearTimeout(this.#stallTimer);
-    this.#stallTimer = undefined;
+    this.#cancelStall?.();
+    this.#cancelStall = undefined;
     this.#readOn();
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#isOver = true;
-    for (const timer of this.#timers) clearInterval(timer);
-    clearTimeout(this.#stallTimer);
+    for (const cancel of this.#cancelRepeats) cancel();
+    this.#cancelStall?.();
     this.#options.place.leave();
     done(error);
   }
@@ -129,7 +132,11 @@ export class EventStream extends Readable implements Follower {
 
   #give(text: string): void {
     this.#isWanted = this.push(text);
-    if (!this.#isWanted) this.#stallTimer ??= setTimeout(() => this.destroy(), this.#times.stallMs);
+    if (!this.#isWanted) this.#startStall();
+  }
+
+  #startStall(): void {
+    this.#cancelStall ??= this.#options.timers.start(this.#times.stallMs, () => this.destroy());
   }
 
   #beat(): void {

@@ -1,12 +1,14 @@
 /**
- * Who follows events live, and when there is something new for them. One connection of its own listens to the wake-up
- * channels of the followed tenants, and a poll of the log every second finds what a lost message would have announced. Each follower reads new events from the log: a wake-up carries only the last sequence.
+ * Who follows events live, and when there is something new for them. Wake-ups of the followed tenants announce it, and a
+ * poll of the log every second finds what a lost message would have announced. Each follower reads new events from the
+ * log: a wake-up carries only the last sequence.
  */
-import type { Redis } from 'ioredis';
+import type { Cancel, Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
+import { repeat } from '../../actors/waiting.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
-import { wakePrefix } from '../../redis/event-log.ts';
 import type { TenantStore } from '../../store/contract.ts';
+import type { Wakes } from './wakes.ts';
 
 /** A follower of a tenant's events. */
 export interface Follower {
@@ -43,23 +45,34 @@ export interface Place {
   leave(): void;
 }
 
+export interface LiveFeedDeps {
+  readonly wakes: Wakes;
+  readonly store: Pick<TenantStore, 'events'>;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
 export class LiveFeed {
-  readonly #redis: Redis;
-  readonly #store: Pick<TenantStore, 'events'>;
-  readonly #log: Log;
+  readonly #deps: LiveFeedDeps;
   readonly #limits: FeedLimits;
   readonly #tenants = new Map<string, Followed>();
   #places = 0;
-  #subscriber: Redis | undefined;
-  #pollTimer: NodeJS.Timeout | undefined;
+  #cancelPolls: Cancel | undefined;
   #stopped = false;
 
-  /** `redis`: a connection; with the first follower a duplicate of it is opened for subscribing. */
-  constructor(redis: Redis, store: Pick<TenantStore, 'events'>, log: Log, limits: Partial<FeedLimits> = {}) {
-    this.#redis = redis;
-    this.#store = store;
-    this.#log = log;
+  constructor(deps: LiveFeedDeps, limits: Partial<FeedLimits> = {}) {
+    this.#deps = deps;
     this.#limits = { ...feedLimits, ...limits };
+    deps.wakes.listen({
+      onWake: (tenant, lastSequence) => {
+        const followed = this.#tenants.get(tenant);
+        if (followed !== undefined) tell(followed, lastSequence);
+      },
+      // What was written before the subscription stood is found by a look at once.
+      onListening: (tenants) => {
+        for (const tenant of tenants) this.#poll(tenant);
+      },
+    });
   }
 
   /** Places that are taken. */
@@ -104,9 +117,9 @@ export class LiveFeed {
   /** Ends every follower and accepts no new one. Repeatable. */
   stop(): void {
     this.#stopped = true;
-    clearInterval(this.#pollTimer);
+    this.#cancelPolls?.();
     for (const { followers } of [...this.#tenants.values()]) for (const follower of [...followers]) follower.end();
-    this.#subscriber?.disconnect();
+    this.#deps.wakes.close();
   }
 
   /** The log is another: who follows begins anew. */
@@ -120,45 +133,20 @@ export class LiveFeed {
   #follow(tenant: string): Followed {
     const followed: Followed = { places: 0, followers: new Set(), lastSequence: 0, polling: false };
     this.#tenants.set(tenant, followed);
-    this.#pollTimer ??= setInterval(() => {
+    this.#cancelPolls ??= repeat(this.#deps.timers, this.#limits.pollEveryMs, () => {
       for (const each of this.#tenants.keys()) this.#poll(each);
-    }, this.#limits.pollEveryMs);
-    this.#subscriber ??= this.#listen();
-    if (this.#subscriber.status === 'ready') this.#subscribe(this.#subscriber, [tenant]);
+    });
+    this.#deps.wakes.follow(tenant);
     return followed;
   }
 
   #forget(tenant: string): void {
     this.#tenants.delete(tenant);
     if (this.#tenants.size === 0) {
-      clearInterval(this.#pollTimer);
-      this.#pollTimer = undefined;
+      this.#cancelPolls?.();
+      this.#cancelPolls = undefined;
     }
-    if (this.#subscriber?.status === 'ready') {
-      this.#subscriber.unsubscribe(`${wakePrefix}${tenant}`).catch(() => undefined);
-    }
-  }
-
-  #listen(): Redis {
-    // What is to be heard is said at every connection: a subscription that failed while Redis was away is made up for.
-    const subscriber = this.#redis.duplicate({ autoResubscribe: false, enableAutoPipelining: false });
-    // The gateway's other connection logs that Redis is unreachable.
-    subscriber.on('error', () => undefined);
-    subscriber.on('ready', () => this.#subscribe(subscriber, [...this.#tenants.keys()]));
-    subscriber.on('message', (channel: string, message: string) => {
-      const followed = this.#tenants.get(channel.slice(wakePrefix.length));
-      if (followed !== undefined) tell(followed, Number(message));
-    });
-    return subscriber;
-  }
-
-  /** What was written before the subscription stood is found by a look at once. */
-  #subscribe(subscriber: Redis, tenants: readonly string[]): void {
-    if (tenants.length === 0) return;
-    subscriber
-      .subscribe(...tenants.map((tenant) => `${wakePrefix}${tenant}`))
-      .then(() => Promise.all(tenants.map((tenant) => this.#poll(tenant))))
-      .catch(() => undefined);
+    this.#deps.wakes.unfollow(tenant);
   }
 
   async #poll(tenant: string): Promise<void> {
@@ -167,12 +155,12 @@ export class LiveFeed {
     followed.polling = true;
     const known = followed.lastSequence;
     try {
-      const { lastSequence } = await this.#store.events(tenant, { afterSequence: known, limit: 1, types: [] });
+      const { lastSequence } = await this.#deps.store.events(tenant, { afterSequence: known, limit: 1, types: [] });
       // The log began anew (a Redis that came back empty): what was seen of the old one means nothing in it.
       if (lastSequence < known) for (const follower of [...followed.followers]) follower.end();
       else tell(followed, lastSequence);
     } catch (error) {
-      this.#log.debug({ reason: String(error) }, 'the event log cannot be read; it is tried again');
+      this.#deps.log.debug({ reason: String(error) }, 'the event log cannot be read; it is tried again');
     } finally {
       followed.polling = false;
     }

@@ -1,5 +1,6 @@
 /** GET /v1/events/stream: a tenant's events as they happen. */
 import Type from 'typebox';
+import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
@@ -12,6 +13,7 @@ import { ResourceFilter, readTypes, SequenceText, sequenceText, TypeFilter } fro
 export interface StreamDeps {
   readonly feed: LiveFeed;
   readonly store: Pick<TenantStore, 'events'>;
+  readonly timers: Timers;
   readonly log: Log;
   readonly times?: Partial<StreamTimes>;
 }
@@ -63,7 +65,7 @@ async function open(
   { tenant, principal }: RequestContext,
   query: { readonly type?: string; readonly resource_id?: string; readonly after_sequence?: string },
   lastId: string | undefined,
-  { feed, store, log, times = {} }: StreamDeps,
+  { feed, store, timers, log, times = {} }: StreamDeps,
 ): Promise<Answer> {
   const types = readTypes(query.type);
   const { environment, providerConnectionIds: connectionIds } = principal;
@@ -82,7 +84,8 @@ async function open(
     return {
       status: 200,
       headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' },
-      stream: (caller) => new EventStream({ store, place, caller, filter, afterSequence, environment, log, times }),
+      stream: (caller) =>
+        new EventStream({ store, place, caller, filter, afterSequence, environment, timers, log, times }),
     };
   } catch (error) {
     place.leave();

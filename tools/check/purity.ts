@@ -13,10 +13,12 @@ import { parseSync } from '@swc/core';
 const pureRooms = ['crypto', 'actors', 'faults', 'nodes', 'coordinator'];
 /**
  * Where those rooms touch the world, in one place: the live runtime, process entries, and the adapters they plug in.
+ * `actors/waiting.ts` is asynchronous, and keeps the rule of ports (ports.ts).
  * A folder ends with a slash.
  */
 export const worldly: readonly string[] = [
   'actors/live/',
+  'actors/waiting.ts',
   'nodes/main.ts',
   'nodes/key-store.ts',
   'coordinator/main.ts',
@@ -35,7 +37,7 @@ const forbiddenGlobals = new Map<string, string>([
     (name) => [name, 'return startTimer'] as const,
   ),
 ]);
-const ambientRandomness =
+export const ambientRandomness =
   /^(random(Bytes|UUID|Int|FillSync|Fill|SecretKey|PrivateKey)$|randombytes_|getRandomValues$|generateKey)/;
 /** Modules that hold no world: bytes in, bytes out. */
 const pureBuiltins = new Set(['node:crypto', 'node:assert/strict', 'node:buffer', 'node:module', 'node:util']);
@@ -53,14 +55,24 @@ export function findImpurities(root: string): Impurity[] {
 }
 
 export function pureFiles(root: string): string[] {
-  return pureRooms
+  return sourceFiles(root, pureRooms).filter(
+    (file) => !worldly.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)),
+  );
+}
+
+export function sourceFiles(root: string, rooms: readonly string[]): string[] {
+  return rooms
     .flatMap((room) => filesBelow(root, room))
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
-    .filter((file) => !worldly.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)))
     .sort();
 }
 
 export function impuritiesOf(file: string, source: string): Impurity[] {
+  return breachesOf(file, source, inspect);
+}
+
+/** What `inspect` reports of a module's nodes, types left out, at its line. */
+export function breachesOf(file: string, source: string, inspect: Inspect): Impurity[] {
   const module = parseSync(source, { syntax: 'typescript', target: 'es2022' });
   const found: Impurity[] = [];
   // Positions are bytes, counted on from one file to the next; those of the module begin at its first token.
@@ -70,29 +82,30 @@ export function impuritiesOf(file: string, source: string): Impurity[] {
     const offset = first + (node.span?.start ?? 0) - module.span.start;
     found.push({ file, line: bytes.subarray(0, offset).toString().split('\n').length, what });
   };
-  visit(module as unknown as Node, report);
+  visit(module as unknown as Node, (node) => inspect(node, report));
   return found;
 }
 
-interface Node {
+export interface Node {
   readonly type?: string;
   readonly span?: { readonly start: number };
   readonly [field: string]: unknown;
 }
-type Report = (node: Node, what: string) => void;
+export type Report = (node: Node, what: string) => void;
+export type Inspect = (node: Node, report: Report) => void;
 
-function visit(value: unknown, report: Report): void {
+function visit(value: unknown, look: (node: Node) => void): void {
   if (Array.isArray(value)) {
-    for (const each of value) visit(each, report);
+    for (const each of value) visit(each, look);
     return;
   }
   if (typeof value !== 'object' || value === null) return;
   const node = value as Node;
   if (isTypeOnly(node)) return;
-  inspect(node, report);
+  look(node);
   for (const [field, child] of Object.entries(node)) {
     if (field === 'span' || isName(node, field)) continue;
-    visit(child, report);
+    visit(child, look);
   }
 }
 

@@ -1,9 +1,10 @@
 /** Gateways that listen on a real port with the events' routes, over one Redis. */
 import type { AddressInfo } from 'node:net';
 import type { Redis } from 'ioredis';
-import { systemRandom } from '../../../actors/live/ports.ts';
+import { systemRandom, systemTimers } from '../../../actors/live/ports.ts';
 import type { StreamTimes } from '../../../delivery/events/event-stream.ts';
 import { type FeedLimits, LiveFeed } from '../../../delivery/events/live-feed.ts';
+import { RedisWakes } from '../../../delivery/events/redis-wakes.ts';
 import { eventRoutes } from '../../../delivery/events/routes.ts';
 import { eventStreamRoutes } from '../../../delivery/events/stream-routes.ts';
 import { openRedis } from '../../../gateway/redis.ts';
@@ -38,8 +39,11 @@ export async function openDoor(redisUrl: string, { times, limits, wrap, wakeUrl 
   const store = new RedisTenantStore(redis);
   const seen = wrap?.(store) ?? store;
   const ears = wakeUrl === undefined ? redis : openRedis(wakeUrl, log);
-  const feed = new LiveFeed(ears, seen, log, limits);
-  const routes = [...eventRoutes(), ...eventStreamRoutes({ feed, store: seen, log, ...(times && { times }) })];
+  const feed = new LiveFeed({ wakes: new RedisWakes(ears), store: seen, timers: systemTimers, log }, limits);
+  const routes = [
+    ...eventRoutes(),
+    ...eventStreamRoutes({ feed, store: seen, timers: systemTimers, log, ...(times && { times }) }),
+  ];
   const rest = await restApp({ routes, store: seen });
   await rest.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = rest.app.server.address() as AddressInfo;

@@ -1,5 +1,5 @@
 /** A tenant with wallets on a real Redis, a fake provider, judges that a test sets, and as many drivers as it wants. */
-import { systemClock, systemRandom } from '../../../../actors/live/ports.ts';
+import { systemClock, systemRandom, systemTimers } from '../../../../actors/live/ports.ts';
 import type { ConnectionRecord } from '../../../../custody/connections/record.ts';
 import { connectionType } from '../../../../custody/connections/record.ts';
 import type { IntentDependencies } from '../../../../custody/intents/dependencies.ts';
@@ -66,6 +66,7 @@ export async function startWorld(): Promise<World> {
     fillGap: provider.fillGap,
     arrive: async () => {},
     clock,
+    timers: systemTimers,
     random: systemRandom,
     log,
     environment: 'sandbox',

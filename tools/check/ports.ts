@@ -1,0 +1,167 @@
+/**
+ * The rule of ports: the control plane and the delivery of events may wait and may be asynchronous, but they take clock,
+ * timers, randomness, queue, stores and the network as ports, so that a simulated world can run them. Only the listed
+ * files reach the world.
+ *
+ * Found in the syntax tree, as purity.ts does, and with its limits.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ambientRandomness, breachesOf, type Impurity, type Node, type Report, sourceFiles } from './purity.ts';
+
+const portedRooms = ['api', 'controls', 'custody', 'delivery', 'gateway', 'providers', 'redis', 'store'];
+const portedFiles = ['actors/waiting.ts'];
+
+interface Exemption {
+  /** What of the world the file reaches: the beginnings of reports. */
+  readonly reaches: RegExp;
+  readonly why: string;
+}
+
+const redis = /^import of ioredis/;
+const anything = /^/;
+
+/** Adapters, which implement a port, and compositions, which hand live ports in. */
+export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
+  ['gateway/main.ts', { reaches: anything, why: 'composes the process gateway' }],
+  ['gateway/worker.ts', { reaches: anything, why: 'composes the process worker' }],
+  ['gateway/wallet-api.ts', { reaches: /^(import of ioredis|system)/, why: 'composes the wallet control plane' }],
+  ['gateway/redis.ts', { reaches: redis, why: 'opens connections' }],
+  ['gateway/credential-rotation.ts', { reaches: redis, why: 'a command over the whole database' }],
+  ['gateway/auth/token-store.ts', { reaches: redis, why: 'stores tokens' }],
+  ['gateway/limits/rate-limits.ts', { reaches: redis, why: 'counts calls' }],
+  ['store/asking-redis.ts', { reaches: redis, why: 'translates errors of Redis' }],
+  ['store/redis-tenant-store.ts', { reaches: redis, why: 'implements TenantStore' }],
+  ['store/redis-address-book.ts', { reaches: redis, why: 'implements AddressBook' }],
+  ['store/scripts.ts', { reaches: redis, why: 'a part of redis-tenant-store.ts' }],
+  ['redis/lua.ts', { reaches: /^import of (ioredis|node:fs)/, why: 'reads scripts and makes them commands' }],
+  ['redis/redis-due-work.ts', { reaches: /^(import of ioredis|performance)/, why: 'implements DueWork' }],
+  ['store/secrets/key-ring.ts', { reaches: /^import of node:fs/, why: 'reads the directory of keys' }],
+  ['providers/chains/chain-store.ts', { reaches: redis, why: 'stores the simulated chains' }],
+  ['providers/simulated/custodian-records.ts', { reaches: redis, why: 'stores what simulated custodians hold' }],
+  ['delivery/deliveries/hook-store.ts', { reaches: redis, why: 'stores the outboxes of webhooks' }],
+  ['delivery/deliveries/scripts.ts', { reaches: redis, why: 'a part of hook-store.ts' }],
+  ['delivery/deliveries/queue.ts', { reaches: /^import of (ioredis|bullmq)/, why: 'implements the queue by BullMQ' }],
+  ['delivery/events/redis-wakes.ts', { reaches: redis, why: 'implements Wakes' }],
+  ['delivery/egress/connections.ts', { reaches: /^import of undici/, why: 'holds connections to receivers' }],
+  [
+    'delivery/egress/send.ts',
+    { reaches: /^(import of (undici|node:dns)|performance|AbortSignal)/, why: 'implements Send: network and resolver' },
+  ],
+  ['api/version.ts', { reaches: /^import of node:fs/, why: 'reads the version from package.json' }],
+]);
+
+/** Files that reach the world and should not. The list only shrinks. */
+export const notYetPorted: ReadonlyMap<string, Exemption> = new Map([
+  ...[
+    'api/execute.ts',
+    'api/request-id.ts',
+    'api/turns.ts',
+    'store/secrets/envelope.ts',
+    'providers/adapters.ts',
+    'providers/simulated/latency.ts',
+    'gateway/access/access-log.ts',
+    'gateway/auth/admission.ts',
+    'gateway/auth/authenticator.ts',
+    'gateway/auth/sandbox-tokens.ts',
+    'gateway/auth/token-store.ts',
+    'gateway/http/mount.ts',
+    'gateway/limits/rate-limits.ts',
+    'gateway/sandbox/control.ts',
+    'gateway/sandbox/node-routes.ts',
+    'gateway/signing/signing-calls.ts',
+    'store/redis-tenant-store.ts',
+    'store/secrets/key-ring.ts',
+    'delivery/deliveries/webhook-service.ts',
+  ].map((file) => [file, { reaches: anything, why: 'takes live ports by default' }] as const),
+]);
+
+const forbiddenGlobals = new Map<string, string>([
+  ['performance', 'take elapsedMs from the timers port'],
+  ['console', 'take a log'],
+  ['globalThis', 'name what you need as an argument'],
+  ['fetch', 'take an egress port'],
+  ...['setTimeout', 'setInterval', 'setImmediate'].map((name) => [name, 'take timers'] as const),
+]);
+/** Members of globals that read the world. */
+const forbiddenMembers = new Map<string, string>([
+  ['Date.now', 'take a clock'],
+  ['Math.random', 'take random'],
+  ['AbortSignal.timeout', 'take timers'],
+]);
+/** Those of a process; a variable of that name may hold the id of one. */
+const processMembers =
+  /^(argv|cpuUsage|cwd|emitWarning|env|exit|exitCode|hrtime|kill|memoryUsage|nextTick|off|on|once|pid|platform|send|std(in|out|err)|uptime)$/;
+/** Modules that hold no world, and those of which only these names do not. */
+const pureBuiltins = new Set(['node:crypto', 'node:buffer', 'node:path', 'node:stream', 'node:util', 'node:zlib']);
+const pureNames: Readonly<Record<string, readonly string[]>> = {
+  'node:http': ['STATUS_CODES'],
+  'node:net': ['isIP'],
+};
+const forbiddenPackages = /^(ioredis|bullmq|undici|ws)$/;
+/** The live ports (actors/live/ports.ts). */
+const livePorts = /^(system(Clock|Timers|Random|Ports)|shiftSystemClock)$/;
+
+/** Every breach in the rooms under `root`, in the order of files and lines. */
+export function findAmbient(root: string): Impurity[] {
+  return portedSources(root)
+    .flatMap((file) => ambientOf(file, readFileSync(join(root, file), 'utf8')))
+    .filter(({ file, what }) => ![worldlyFiles, notYetPorted].some((list) => list.get(file)?.reaches.test(what)));
+}
+
+export function portedSources(root: string): string[] {
+  return [...portedFiles, ...sourceFiles(root, portedRooms)];
+}
+
+export function ambientOf(file: string, source: string): Impurity[] {
+  return breachesOf(file, source, inspect);
+}
+
+function inspect(node: Node, report: Report): void {
+  switch (node.type) {
+    case 'Identifier': {
+      const name = String(node.value);
+      const hint = forbiddenGlobals.get(name);
+      if (hint !== undefined) report(node, `${name}: ${hint}`);
+      return;
+    }
+    case 'MemberExpression': {
+      const member = nameOf(node.property);
+      if (nameOf(node.object) === 'process' && processMembers.test(member))
+        report(node, `process.${member}: take settings as arguments`);
+      const hint = forbiddenMembers.get(`${nameOf(node.object)}.${member}`);
+      if (hint !== undefined) report(node, `${nameOf(node.object)}.${member}: ${hint}`);
+      if (ambientRandomness.test(member)) report(node, `${member}: take random`);
+      return;
+    }
+    case 'NewExpression':
+      if (nameOf(node.callee) === 'Date' && ((node.arguments as unknown[] | undefined) ?? []).length === 0)
+        report(node, 'new Date(): take a clock');
+      return;
+    case 'CallExpression':
+      if (nameOf(node.callee) === 'Date') report(node, 'Date(): take a clock');
+      return;
+    case 'ImportDeclaration':
+      inspectImport(node, report);
+  }
+}
+
+/** Types of the forbidden packages are forbidden too: what takes a connection to Redis is no port. */
+function inspectImport(node: Node, report: Report): void {
+  const from = nameOf(node.source);
+  if (forbiddenPackages.test(from)) report(node, `import of ${from}: take a port`);
+  if (node.typeOnly === true) return;
+  const names = ((node.specifiers ?? []) as Node[])
+    .filter(({ isTypeOnly }) => isTypeOnly !== true)
+    .map((specifier) => nameOf(specifier.imported ?? specifier.local));
+  const isWorldly = from.startsWith('node:') && !pureBuiltins.has(from);
+  if (isWorldly && !names.every((name) => pureNames[from]?.includes(name) === true)) report(node, `import of ${from}`);
+  for (const name of names) {
+    if (ambientRandomness.test(name)) report(node, `${name}: take random`);
+    if (livePorts.test(name)) report(node, `${name}: take the port`);
+  }
+}
+
+function nameOf(node: unknown): string {
+  return String((node as Node | undefined)?.value ?? '');
+}
