@@ -13,22 +13,22 @@ local age_check_events = 64
 
 local function append_event(prefix, event, followed, balances)
   local counter, stream, at = prefix .. 'seq', prefix .. 'evt', tonumber(event.atMs)
-  local sequence = redis.call('HINCRBY', counter, 'n', 1)
-  local latest = tonumber(redis.call('HGET', counter, 'm') or '0')
-  if at > latest then
-    latest = at
-    redis.call('HSET', counter, 'm', latest)
-  end
-  local time = string.format('%.0f', latest)
-  local entry = {'XADD', stream, 'MAXLEN', '~', events_max, string.format('%.0f-0', sequence),
-    'id', event.id, 'type', event.type, 'at', time, 'max', time,
-    'rt', event.resourceType, 'ri', event.resourceId, 'rv', event.resourceVersion, 'cor', event.correlationId,
-    'pr', event.provider, 'con', event.connectionId, 'obj', event.object}
+  local known = redis.call('HMGET', counter, 'n', 'm')
+  local sequence, latest = tonumber(known[1] or '0') + 1, math.max(at, tonumber(known[2] or '0'))
+  local whole, time = string.format('%.0f', sequence), string.format('%.0f', latest)
+  redis.call('HSET', counter, 'n', whole, 'm', time)
+  local id = whole .. '-0'
   if balances then
-    entry[#entry + 1] = 'bal'
-    entry[#entry + 1] = balances
+    redis.call('XADD', stream, 'MAXLEN', '~', events_max, id,
+      'id', event.id, 'type', event.type, 'at', time, 'max', time,
+      'rt', event.resourceType, 'ri', event.resourceId, 'rv', event.resourceVersion, 'cor', event.correlationId,
+      'pr', event.provider, 'con', event.connectionId, 'obj', event.object, 'bal', balances)
+  else
+    redis.call('XADD', stream, 'MAXLEN', '~', events_max, id,
+      'id', event.id, 'type', event.type, 'at', time, 'max', time,
+      'rt', event.resourceType, 'ri', event.resourceId, 'rv', event.resourceVersion, 'cor', event.correlationId,
+      'pr', event.provider, 'con', event.connectionId, 'obj', event.object)
   end
-  redis.call(unpack(entry))
   if sequence % age_check_events == 0 then
     local since = latest - events_kept_ms
     local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
@@ -42,7 +42,7 @@ local function append_event(prefix, event, followed, balances)
   end
   if not followed then
     -- The prefix is sm:{t:<tenant>}:
-    redis.call('PUBLISH', 'sm:wake:' .. string.sub(prefix, 7, -3), string.format('%.0f', sequence))
+    redis.call('PUBLISH', 'sm:wake:' .. string.sub(prefix, 7, -3), whole)
   end
   return sequence
 end

@@ -188,22 +188,32 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
 
   async function create(write: SessionWrite & { kind: 'create' }): Promise<WriteOutcome<CoordinatorRecord>> {
     const { session, event, guardIntent, nowMs, ends, binds } = write;
-    const { tenant } = session;
+    const { tenant, sessionId } = session;
     const opening = openingOf(session);
+    const keyId = opening === '' ? undefined : walletKeyOf(session);
     const reply = await scripts.createSession(
       {
-        ...keysOf(session, opening !== ''),
+        sessionKey: redisKeys.session(tenant, sessionId),
+        fenceKey: redisKeys.fence(tenant),
         guardKey: guardIntent === '' ? undefined : intentKeyOf(session, guardIntent),
+        openKey: keyId && redisKeys.open(tenant, keyId),
+        closedKey: keyId && redisKeys.closed(tenant, keyId),
         boundKey: binds && redisKeys.key(tenant, binds.keyId),
       },
+      // One literal: properties behind a spread cost microseconds.
       {
-        ...argumentsOf(session),
+        fence,
+        retentionMs: keepMs,
         nowMs,
+        sessionId,
+        prefix: tenantPrefix(tenant),
         opening,
+        endsAtMs: endingOf(session),
         endedId: ends?.session.sessionId ?? '',
         // Written as it stands; the script compares the scheme.
         boundRecord: binds ? keyText(binds, macs) : '',
         boundScheme: binds?.scheme ?? '',
+        session: sessionArguments(session, macs),
         event: eventArguments(event),
         endedSession: ends && sessionArguments(ends.session, macs),
         endedEvent: ends && eventArguments(ends.event),
@@ -214,47 +224,33 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
 
   async function update(write: SessionWrite & { kind: 'update' }): Promise<WriteOutcome<CoordinatorRecord>> {
     const { session, event, binds, key = binds } = write;
-    const { tenant, ceremony } = session;
+    const { tenant, sessionId, ceremony } = session;
     const intentId = ceremony.kind === 'signing' ? ceremony.facts.intentId : '';
     const change = changeOf(session);
+    const keyId = change === '' ? undefined : walletKeyOf(session);
     const reply = await scripts.updateSession(
       {
-        ...keysOf(session, change !== ''),
-        guardKey: intentId === '' ? undefined : intentKeyOf(session, intentId),
+        sessionKey: redisKeys.session(tenant, sessionId),
+        fenceKey: redisKeys.fence(tenant),
         keyKey: key && redisKeys.key(tenant, key.keyId),
+        guardKey: intentId === '' ? undefined : intentKeyOf(session, intentId),
+        openKey: keyId && redisKeys.open(tenant, keyId),
+        closedKey: keyId && redisKeys.closed(tenant, keyId),
       },
       {
-        ...argumentsOf(session),
+        fence,
+        retentionMs: keepMs,
         keyRecord: key ? keyText(key, macs) : '',
+        sessionId,
         change,
+        prefix: tenantPrefix(tenant),
+        endsAtMs: endingOf(session),
         boundScheme: binds?.scheme ?? '',
+        session: sessionArguments(session, macs),
         event: event && eventArguments(event),
       },
     );
     return learn(binds, outcome(reply, session, binds));
-  }
-
-  /** `ofWallet`: with those of its wallet's key. */
-  function keysOf({ tenant, sessionId, ceremony }: SessionRecord, ofWallet: boolean) {
-    const keyId = ofWallet && ceremony.kind === 'signing' ? ceremony.facts.keyId : undefined;
-    return {
-      sessionKey: redisKeys.session(tenant, sessionId),
-      fenceKey: redisKeys.fence(tenant),
-      openKey: keyId === undefined ? undefined : redisKeys.open(tenant, keyId),
-      closedKey: keyId === undefined ? undefined : redisKeys.closed(tenant, keyId),
-    };
-  }
-
-  function argumentsOf(session: SessionRecord) {
-    const { tenant, sessionId } = session;
-    return {
-      fence,
-      retentionMs: keepMs,
-      sessionId,
-      prefix: tenantPrefix(tenant),
-      endsAtMs: endingOf(session),
-      session: sessionArguments(session, macs),
-    };
   }
 
   /** `about`: whose write it was; the record that stands against it is of the same tenant, if not the same session. */
@@ -284,6 +280,10 @@ async function raiseFence(redis: Redis, counter: string): Promise<number> {
       await new Promise((resolve) => setTimeout(resolve, fenceRetryMs));
     }
   }
+}
+
+function walletKeyOf({ ceremony }: SessionRecord): string | undefined {
+  return ceremony.kind === 'signing' ? ceremony.facts.keyId : undefined;
 }
 
 /** The guard of an intent: the wallet service's intents are a space of their own. */
