@@ -5,8 +5,14 @@ import { filesByTier, type Tier } from './test/support/tiers.ts';
 
 const files = filesByTier(fileURLToPath(new URL('.', import.meta.url)));
 
+interface TierOptions {
+  readonly isolate: boolean;
+  readonly globalSetup?: string[];
+  readonly setupFiles?: string[];
+}
+
 /** The tiers run one after the other, the fast one first. */
-function tier(name: Tier, groupOrder: number, options: { isolate: boolean; globalSetup?: string[] }) {
+function tier(name: Tier, groupOrder: number, options: TierOptions) {
   return {
     extends: true as const,
     test: { name, include: [...files[name]], sequence: { groupOrder }, ...options },
@@ -15,6 +21,7 @@ function tier(name: Tier, groupOrder: number, options: { isolate: boolean; globa
 
 /** One redis-server a worker, for as long as the run. */
 const globalSetup = ['test/support/redis-servers.ts'];
+const setupFiles = ['test/support/same-cryptography.ts'];
 
 export default defineConfig({
   test: {
@@ -29,8 +36,8 @@ export default defineConfig({
     reporters: ['default'],
     projects: [
       // Files of one worker share their modules: to load them for every file took longer than most files' tests.
-      tier('fast', 0, { isolate: false }),
-      tier('redis', 1, { isolate: false, globalSetup }),
+      tier('fast', 0, { isolate: false, setupFiles }),
+      tier('redis', 1, { isolate: false, globalSetup, setupFiles }),
       tier('system', 2, { isolate: true, globalSetup: [...globalSetup, 'test/support/shared-cluster-server.ts'] }),
     ],
   },

@@ -106,12 +106,14 @@ describe('the command line', () => {
     const [quick, full] = [parseOptions(['--quick'])!, parseOptions([])!];
     expect(quick.countMs).toBeLessThan(full.countMs);
     expect(quick.walletsMany).toBeLessThan(full.walletsMany);
-    expect({ ...quick, quick: false, countMs: 0, warmMs: 0, referenceMs: 0, walletsMany: 0 }).toEqual({
+    expect(quick.starts).toBeLessThan(full.starts);
+    expect({ ...quick, quick: false, countMs: 0, warmMs: 0, referenceMs: 0, walletsMany: 0, starts: 0 }).toEqual({
       ...full,
       countMs: 0,
       warmMs: 0,
       referenceMs: 0,
       walletsMany: 0,
+      starts: 0,
     });
   });
 });

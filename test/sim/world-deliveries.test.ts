@@ -3,7 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../faults/fault.ts';
 import { tenant } from '../coordinator/support/world.ts';
+import { withTheModel } from '../crypto/model/support.ts';
 import { begin, makeKey, sign, type Watched, watched } from './support/watched.ts';
+
+withTheModel();
 
 const all = ['dkg.session.accepted', 'dkg.session.completed', 'signing.session.accepted', 'signing.session.completed'];
 

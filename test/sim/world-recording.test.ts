@@ -4,7 +4,10 @@ import type { Fault } from '../../faults/fault.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import type { SimOptions } from '../../sim/cluster.ts';
 import { codeOf, tenant } from '../coordinator/support/world.ts';
+import { withTheModel } from '../crypto/model/support.ts';
 import { begin, makeKey, sign, type Watched, watched } from './support/watched.ts';
+
+withTheModel();
 
 const faults: readonly Fault[] = [
   { fault: 'delay', target: 'node/*', min_ms: 0, max_ms: 40, probability: 0.5, for_ms: 20_000 },

@@ -2,7 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterStatus } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { codeOf, tenant } from '../coordinator/support/world.ts';
+import { withTheModel } from '../crypto/model/support.ts';
 import { begin, makeKey, sign, type Watched, watched } from './support/watched.ts';
+
+withTheModel();
 
 /** What the gateway was told of the store, change by change. */
 function storeReady({ observations }: Watched): boolean[] {

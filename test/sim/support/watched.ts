@@ -1,11 +1,8 @@
-/** A simulated cluster whose run is recorded, and the small steps that its tests share; with model cryptography. */
-import { useModelCryptography } from '../../../crypto/model/switch.ts';
+/** A simulated cluster whose run is recorded, and the small steps that its tests share. */
 import type { RunEvent } from '../../../faults/recording.ts';
 import { SimCluster, type SimOptions } from '../../../sim/cluster.ts';
 import type { Observation } from '../../../sim/observation.ts';
 import { codeOf, digest } from '../../coordinator/support/world.ts';
-
-useModelCryptography();
 
 export interface Watched {
   readonly cluster: SimCluster;
