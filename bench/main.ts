@@ -6,23 +6,24 @@
  * code is the verdict on correctness, not on speed (unless `--strict`).
  */
 import { writeFileSync } from 'node:fs';
-import { exitCodes } from '../cli/failure.ts';
-import { type Evidence, type Key, makeKey, signOnce } from './ceremonies.ts';
-import { BenchCluster } from './cluster.ts';
+import { exitCodes } from '../cli/common/failure.ts';
+import { type Evidence, type Key, makeKey, signOnce } from './cluster/ceremonies.ts';
+import { BenchCluster } from './cluster/cluster.ts';
+import { cpuSeconds, memory, readProbes } from './cluster/processes.ts';
+import { verifyAll } from './cluster/verify.ts';
 import { coordinatorDoor } from './doors/coordinator.ts';
 import type { Curve, Door, DoorName } from './doors/door.ts';
 import { grpcDoor } from './doors/grpc.ts';
 import { restDoor } from './doors/rest.ts';
-import { environment, loadAverages } from './environment.ts';
 import { eventPhases } from './events/phases.ts';
-import { runLoad } from './load.ts';
-import { type BenchOptions, parseOptions, signingSchemes } from './options.ts';
-import { cpuSeconds, memory, readProbes } from './processes.ts';
+import { runLoad } from './load/load.ts';
 import { type BareRates, bareRates } from './reference/bare.ts';
 import { bullmqRate } from './reference/bullmq.ts';
 import { cryptographyRates } from './reference/cryptography.ts';
 import { nobleRates } from './reference/noble.ts';
 import { webSocketRates } from './reference/websocket.ts';
+import { environment, loadAverages } from './report/environment.ts';
+import { type BenchOptions, parseOptions, signingSchemes } from './report/options.ts';
 import type {
   Correctness,
   DkgPhase,
@@ -32,12 +33,11 @@ import type {
   Results,
   SigningPhase,
   WalletPhase,
-} from './results.ts';
+} from './report/results.ts';
+import { tableOf } from './report/table.ts';
+import { targetsOf } from './report/targets.ts';
 import { type SimulationRate, simulationRates } from './simulation/rates.ts';
 import { type StartRates, startRates } from './start/starts.ts';
-import { tableOf } from './table.ts';
-import { targetsOf } from './targets.ts';
-import { verifyAll } from './verify.ts';
 import { walletPhases } from './wallet/phases.ts';
 
 const model =

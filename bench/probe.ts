@@ -7,7 +7,7 @@ import { Session } from 'node:inspector';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks';
-import { type ProbeReading, probeSocket, probeVariable, profileVariable } from './probe-protocol.ts';
+import { type ProbeReading, probeSocket, probeVariable, profileVariable } from './cluster/probe-protocol.ts';
 
 const folder = process.env[probeVariable];
 if (folder !== undefined) listen(folder);

@@ -9,11 +9,11 @@ import { Command, CommanderError } from 'commander';
 import { type RewrapReport, rewrapAll } from '../gateway/credential-rotation.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { fileKeyRing, keyIds } from '../store/secrets/key-ring.ts';
-import { credentialKeysDir, readRoster } from './cluster-material.ts';
-import { loadSettings, type Settings } from './config.ts';
-import { errorText, exitCodes, Failure } from './failure.ts';
-import { writeOnce } from './files.ts';
-import { redisUrlFor, withRedis } from './redis-address.ts';
+import { credentialKeysDir, readRoster } from './cluster-files/cluster-material.ts';
+import { errorText, exitCodes, Failure } from './common/failure.ts';
+import { writeOnce } from './common/files.ts';
+import { redisUrlFor, withRedis } from './redis/redis-address.ts';
+import { loadSettings, type Settings } from './settings/config.ts';
 
 interface Flags {
   readonly dataDir?: string;

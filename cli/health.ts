@@ -5,8 +5,8 @@
  */
 import { connect } from 'node:net';
 import { hostname } from 'node:os';
-import { required, type Settings } from './config.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { exitCodes, Failure } from './common/failure.ts';
+import { required, type Settings } from './settings/config.ts';
 
 const timeoutMs = 3000;
 
@@ -32,7 +32,7 @@ async function answersOk(url: string): Promise<number> {
 
 async function leavesWord(redisUrl: string): Promise<number> {
   const { heartbeatKey } = await import('../delivery/deliveries/keys.ts');
-  const { withRedis } = await import('./redis-address.ts');
+  const { withRedis } = await import('./redis/redis-address.ts');
   const word = await withRedis(redisUrl, (redis) => redis.get(heartbeatKey(hostname()))).catch(() => null);
   return word === null ? exitCodes.failed : exitCodes.ok;
 }

@@ -1,10 +1,10 @@
 /**
  * `signmesh init`: makes a cluster's keys and secrets, for setups that start each role alone. Repeatable.
  */
-import { ensureClusterMaterial } from './cluster-material.ts';
-import type { Settings } from './config.ts';
-import { makeDirectory } from './files.ts';
-import { ensureSandbox } from './sandbox.ts';
+import { ensureClusterMaterial } from './cluster-files/cluster-material.ts';
+import { ensureSandbox } from './cluster-files/sandbox.ts';
+import { makeDirectory } from './common/files.ts';
+import type { Settings } from './settings/config.ts';
 
 /** Returns what a person should know, never a secret but the public sandbox's tokens. */
 export function initialise(settings: Settings, seed: string | undefined, nodes: number | undefined): string {

@@ -8,10 +8,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { nodesMax } from '../proto/limits.ts';
-import { builtFile, packageFile } from './built.ts';
-import { loadSettings, type Settings } from './config.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { builtFile, packageFile } from './common/built.ts';
+import { exitCodes, Failure } from './common/failure.ts';
 import type { RoleName } from './roles.ts';
+import { loadSettings, type Settings } from './settings/config.ts';
 
 interface ClusterFlags {
   readonly seed?: string;

@@ -3,8 +3,8 @@
  * asks for, without the second that a new process takes.
  */
 import { shiftSystemClock } from '../actors/live/ports.ts';
-import { clockOffsetVariable, type DoneMessage, isOrderMessage, type Order } from './channel.ts';
-import { errorText } from './failure.ts';
+import { clockOffsetVariable, type DoneMessage, isOrderMessage, type Order } from './common/channel.ts';
+import { errorText } from './common/failure.ts';
 
 export interface Running {
   stop(): Promise<unknown>;

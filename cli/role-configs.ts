@@ -3,14 +3,20 @@
  * secrets and no other's, so that each can run where the others' files are not.
  */
 import { join } from 'node:path';
-import type { CoordinatorConfig } from '../coordinator/config.ts';
+import type { CoordinatorConfig } from '../coordinator/contract/config.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
-import { credentialKeysDir, readRoster, readSecret, readSecretFile, secretFiles } from './cluster-material.ts';
-import { clientDealersAllowed, required, type Settings } from './config.ts';
-import { exitCodes, Failure } from './failure.ts';
-import { readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './sandbox.ts';
+import {
+  credentialKeysDir,
+  readRoster,
+  readSecret,
+  readSecretFile,
+  secretFiles,
+} from './cluster-files/cluster-material.ts';
+import { readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './cluster-files/sandbox.ts';
+import { exitCodes, Failure } from './common/failure.ts';
+import { clientDealersAllowed, required, type Settings } from './settings/config.ts';
 
 /** The variables' descriptions say it. */
 const rateLimitWindowS = 10;

@@ -6,13 +6,13 @@
  */
 import { pino } from 'pino';
 import type { SandboxControl } from '../faults/control.ts';
-import type { WaitingMessage } from './channel.ts';
-import { faultsOn, type Settings } from './config.ts';
-import { errorCode, errorText, exitCodes, Failure } from './failure.ts';
+import type { WaitingMessage } from './common/channel.ts';
+import { errorCode, errorText, exitCodes, Failure } from './common/failure.ts';
 import { ipcControl, refusingControl } from './ipc-control.ts';
-import { claimRedisPatiently } from './redis-owner.ts';
+import { claimRedisPatiently } from './redis/redis-owner.ts';
 import { Restartable, type Running } from './restartable.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
+import { faultsOn, type Settings } from './settings/config.ts';
 import { listenFailure } from './up/ports.ts';
 import { readyMessage } from './up/supervisor.ts';
 

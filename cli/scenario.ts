@@ -1,12 +1,12 @@
 /**
  * `signmesh scenario`: runs fault scenarios, simulated or live, checks their files, and lists them. Results go to standard
- * output, problems to standard error. The exit code tells the worst verdict (sim/scenario/world.ts).
+ * output, problems to standard error. The exit code tells the worst verdict (runner/scenario/world.ts).
  */
 import { Command, CommanderError, Option } from 'commander';
-import { runSimulated } from '../sim/scenario/simulated-world.ts';
-import { type Run, type Verdict, verdictExitCodes } from '../sim/scenario/world.ts';
-import { exitCodes, Failure } from './failure.ts';
-import { commandName } from './invocation.ts';
+import { runSimulated } from '../runner/scenario/simulated-world.ts';
+import { type Run, type Verdict, verdictExitCodes } from '../runner/scenario/world.ts';
+import { exitCodes, Failure } from './common/failure.ts';
+import { commandName } from './common/invocation.ts';
 import { type FoundScenario, listed, readScenarios } from './scenario/files.ts';
 import { parseReport, type Report, RunReporter } from './scenario/reports.ts';
 

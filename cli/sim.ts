@@ -1,14 +1,14 @@
 /**
  * `signmesh sim`: random clusters, workloads and faults in virtual time, every invariant checked at every event. Results
  * go to standard output, progress to standard error. The exit code tells the first failure's verdict
- * (sim/scenario/world.ts); 0 when nothing was found.
+ * (runner/scenario/world.ts); 0 when nothing was found.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { eventLine } from '../sim/report/text.ts';
-import { verdictExitCodes } from '../sim/scenario/world.ts';
-import { failureOf, runSeed } from '../sim/search/campaign.ts';
-import { type Profile, profiles } from '../sim/search/profiles.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { eventLine } from '../report/text.ts';
+import { verdictExitCodes } from '../runner/scenario/world.ts';
+import { failureOf, runSeed } from '../runner/search/campaign.ts';
+import { type Profile, profiles } from '../runner/search/profiles.ts';
+import { exitCodes, Failure } from './common/failure.ts';
 import { explainFailure, verdictLine } from './sim/failures.ts';
 import { SimProgress } from './sim/progress.ts';
 import { type Finished, runAll, type SeedTask } from './sim/runs.ts';

@@ -7,11 +7,11 @@ import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '
 import type { TokenRecord } from '../gateway/auth/token-record.ts';
 import { type IssuedToken, TokenStore, tenantPattern } from '../gateway/auth/token-store.ts';
 import type { ClusterEnvironment } from '../proto/roster.ts';
-import { readRoster, readSecret, secretFiles } from './cluster-material.ts';
-import { loadSettings } from './config.ts';
-import { exitCodes, Failure } from './failure.ts';
-import { redisUrlFor, withRedis } from './redis-address.ts';
-import { readSandbox, sandboxTenant } from './sandbox.ts';
+import { readRoster, readSecret, secretFiles } from './cluster-files/cluster-material.ts';
+import { readSandbox, sandboxTenant } from './cluster-files/sandbox.ts';
+import { exitCodes, Failure } from './common/failure.ts';
+import { redisUrlFor, withRedis } from './redis/redis-address.ts';
+import { loadSettings } from './settings/config.ts';
 
 interface CommonFlags {
   readonly tenant?: string;

@@ -4,12 +4,12 @@
  */
 import { Command, CommanderError } from 'commander';
 import { eventTypes } from '../delivery/events/types.ts';
-import { nearest } from './config.ts';
+import { exitCodes, Failure } from './common/failure.ts';
 import { RecipeApi } from './events/api.ts';
 import { type FollowedEvent, follow } from './events/follow.ts';
 import { recipes, triggerTypes, untriggered } from './events/recipes.ts';
 import { type Target, type TargetFlags, targetOf, withTarget } from './events/target.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { nearest } from './settings/config.ts';
 
 interface Flags extends TargetFlags {
   readonly list?: boolean;

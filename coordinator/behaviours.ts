@@ -1,12 +1,12 @@
 /** Every kind of actor that a coordinator runs; the same list in the live process and in the simulated world. */
 import type { Behaviour } from '../actors/contract.ts';
 import { clusterBehaviour } from './cluster/cluster.ts';
-import type { SessionConfig } from './config.ts';
+import type { SessionConfig } from './contract/config.ts';
+import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './contract/messages.ts';
 import { dkgBehaviour } from './dkg/session.ts';
 import { expiryBehaviour } from './expiry.ts';
 import { finalizingBehaviour } from './finalizing.ts';
 import { frontBehaviour } from './front.ts';
-import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './messages.ts';
 import { signingBehaviour } from './signing/session.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of behaviours, each with a state of its own that only it reads

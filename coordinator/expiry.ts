@@ -16,7 +16,7 @@ import {
   isLocal,
   overdueKey,
   sessionAddress,
-} from './messages.ts';
+} from './contract/messages.ts';
 
 /** How often the process tells it to look. */
 export const sweepEveryMs = 1_000;

@@ -6,7 +6,7 @@ import type { Address, Envelope } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { WireMessage } from '../proto/wire.ts';
-import { type CoordinatorMessage, isLocal, receivedBody, wire } from './messages.ts';
+import { type CoordinatorMessage, isLocal, receivedBody, wire } from './contract/messages.ts';
 
 const failures = {
   bug: { code: CallErrorCode.INTERNAL, message: 'this call met a bug: please report it' },

@@ -27,7 +27,7 @@ import {
   receivedBody,
   signingAddress,
   wire,
-} from './messages.ts';
+} from './contract/messages.ts';
 import { outcomeEffect, unavailableEffect } from './session/replies.ts';
 
 /** A session that has not answered by then is looked for again, this often; then the caller is told to repeat. */

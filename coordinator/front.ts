@@ -17,6 +17,7 @@ import {
   sessionIdPattern,
   signingIdPattern,
 } from '../proto/limits.ts';
+import { type Answer, answer } from './contract/answers.ts';
 import {
   type CallFacts,
   type ClientCall,
@@ -32,9 +33,8 @@ import {
   receivedBody,
   sessionAddress,
   signingAddress,
-} from './messages.ts';
+} from './contract/messages.ts';
 import { sandboxLook } from './sandbox-looks.ts';
-import { type Answer, answer } from './session/answers.ts';
 import { proofOf } from './session/receipts.ts';
 import { errorEffect, replyEffect } from './session/replies.ts';
 import { quote } from './session/wording.ts';

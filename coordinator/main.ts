@@ -22,9 +22,7 @@ import {
   wireProtocolVersions,
 } from '../proto/wire.ts';
 import { coordinatorBehaviours } from './behaviours.ts';
-import type { CoordinatorConfig } from './config.ts';
-import { sweepEveryMs } from './expiry.ts';
-import { failureReply } from './failure-replies.ts';
+import type { CoordinatorConfig } from './contract/config.ts';
 import {
   type CoordinatorMessage,
   type CoordinatorRecord,
@@ -33,7 +31,9 @@ import {
   expiryAddress,
   isLocal,
   type LocalMessage,
-} from './messages.ts';
+} from './contract/messages.ts';
+import { sweepEveryMs } from './expiry.ts';
+import { failureReply } from './failure-replies.ts';
 import { openRedisStore } from './store/redis-store.ts';
 
 export interface RunningCoordinator {

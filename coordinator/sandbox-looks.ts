@@ -5,8 +5,8 @@
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { sessionIdPattern } from '../proto/limits.ts';
 import type { CallRequest } from '../proto/wire.ts';
-import { type CallFacts, type CoordinatorEffect, sessionAddress, signingAddress } from './messages.ts';
-import { answer } from './session/answers.ts';
+import { answer } from './contract/answers.ts';
+import { type CallFacts, type CoordinatorEffect, sessionAddress, signingAddress } from './contract/messages.ts';
 import { noPreviewReply, nothingToInspect } from './session/inspection.ts';
 import { errorEffect } from './session/replies.ts';
 

@@ -2,9 +2,10 @@
  * What a sandbox's gateway asks of the process supervisor, and its answers: the sandbox API in process
  * terms. `signmesh up` answers it over the channel of its gateway. JSON values; times in milliseconds since the Unix epoch.
  */
-import type { FaultStatus, ReceiverBehaviour } from './engine-contract.ts';
-import type { Fault } from './fault.ts';
+
 import type { RunEvent } from './recording.ts';
+import type { FaultStatus, ReceiverBehaviour } from './vocabulary/engine-contract.ts';
+import type { Fault } from './vocabulary/fault.ts';
 
 export interface NodeStatus {
   /** "node/1" … and "coordinator", "gateway", "worker", "redis". */

@@ -1,10 +1,10 @@
 /** Faults in words, for reports: "node/2 crashes before its 3rd partial_reply; back after 100 ms". */
 
-import { natures } from './engine/kinds.ts';
-import { targetsOf as namesOf, processesOf } from './engine/targets.ts';
 import { restartAfterMsDefault } from './engine/trigger-orders.ts';
-import type { ProcessName } from './engine-contract.ts';
-import type { Fault } from './fault.ts';
+import type { ProcessName } from './vocabulary/engine-contract.ts';
+import type { Fault } from './vocabulary/fault.ts';
+import { natures } from './vocabulary/kinds.ts';
+import { targetsOf as namesOf, processesOf } from './vocabulary/targets.ts';
 
 /** The processes that a fault targets. With the size of the cluster node/* becomes every node, otherwise it stays. */
 export function targetsOf(fault: Fault, nodesTotal?: number): ProcessName[] {

@@ -13,9 +13,7 @@ import { ActiveFaults } from './engine/active-faults.ts';
 import { type ArmedFault, armedFault } from './engine/armed.ts';
 import { checkFault } from './engine/checks.ts';
 import { FrameFilter } from './engine/frame-filter.ts';
-import { isLie } from './engine/kinds.ts';
 import { deliveries, FaultLifecycle, firedOrder } from './engine/lifecycle.ts';
-import type { FaultEngineOptions } from './engine/options.ts';
 import { copyOrders } from './engine/trigger-orders.ts';
 import type {
   FaultEngine,
@@ -25,10 +23,12 @@ import type {
   Order,
   ProcessName,
   WriteVerdict,
-} from './engine-contract.ts';
-import type { Fault } from './fault.ts';
+} from './vocabulary/engine-contract.ts';
+import type { Fault } from './vocabulary/fault.ts';
+import { isLie } from './vocabulary/kinds.ts';
+import type { FaultEngineOptions } from './vocabulary/options.ts';
 
-export { type FaultEngineOptions, FaultError } from './engine/options.ts';
+export { type FaultEngineOptions, FaultError } from './vocabulary/options.ts';
 
 const none: readonly never[] = [];
 

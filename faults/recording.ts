@@ -2,8 +2,8 @@
  * The events of a run, for reports: the same in both worlds. Public values only: no share, nonce, token or secret is in
  * any of them. Times are milliseconds of scenario time, which begins at 0.
  */
-import type { FaultKind } from './fault.ts';
-import type { Point } from './points.ts';
+import type { FaultKind } from './vocabulary/fault.ts';
+import type { Point } from './vocabulary/points.ts';
 
 export type RunEvent =
   /** A frame left its sender. `arrivesMs`: when it arrives, once a copy; empty: never. `faults`: ids of those that touched it. */

@@ -1,10 +1,10 @@
 /** What a gateway process must be told. The command line fills it from flags, variables and cluster files. */
 import type { SandboxControl } from '../faults/control.ts';
-import type { KeyScheme } from '../proto/key-schemes.ts';
 import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
 import { tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
 import type { RateLimitConfig } from './limits/rate-limits.ts';
+import type { ReadyMadeKeys } from './signing/wallet-terms.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -51,12 +51,6 @@ export interface GatewayConfig {
   /** A line in the log for every request, at level info. */
   readonly accessLog: boolean;
   readonly logLevel: LogLevel;
-}
-
-export interface ReadyMadeKeys {
-  readonly tenant: string;
-  /** By session id. */
-  readonly schemes: Readonly<Record<string, KeyScheme>>;
 }
 
 /** Throws an Error that names the setting, never its value. */

@@ -15,18 +15,19 @@ import { receiptRoutes } from '../controls/receipts/routes.ts';
 import { receiptSigner } from '../controls/receipts/signer.ts';
 import { evictRiskRules } from '../controls/risk/load.ts';
 import { riskRoutes } from '../controls/risk/routes.ts';
+import { revokeConnectionPrefix } from '../custody/connections/revoking.ts';
 import { connectionRoutes } from '../custody/connections/routes.ts';
 import { IntentDriver } from '../custody/intents/driver.ts';
 import { intentRoutes } from '../custody/intents/routes.ts';
 import {
   closeKey,
   closeKeyPrefix,
-  revokeConnectionPrefix,
   revokeOfConnection,
   revokeSessions,
   revokeSessionsPrefix,
 } from '../custody/wallets/close-key.ts';
 import { walletRoutes } from '../custody/wallets/routes.ts';
+import { testWalletMaker } from '../custody/wallets/test-wallets.ts';
 import { deliveryRoutes } from '../delivery/deliveries/routes.ts';
 import { WebhookService } from '../delivery/deliveries/webhook-service.ts';
 import type { StreamTimes } from '../delivery/events/event-stream.ts';
@@ -126,7 +127,12 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
   });
   const feed = new LiveFeed({ wakes: new RedisWakes(redis), store, timers, log }, options.streams?.limits);
   const routes = [
-    ...connectionRoutes({ adapters, ring, fingerprintKey: config.tokenKey, addressBook }),
+    ...connectionRoutes({
+      adapters,
+      ring,
+      fingerprintKey: config.tokenKey,
+      makeTestWallets: testWalletMaker({ adapters, addressBook }),
+    }),
     ...walletRoutes({
       adapters,
       addressBook,

@@ -10,7 +10,7 @@ import { type Roster, rosterDigest } from '../proto/roster.ts';
 import { dkgBehaviour } from './dkg/dkg-actor.ts';
 import type { DkgParty, SandboxKeys } from './dkg/party.ts';
 import type { DkgState } from './dkg/state.ts';
-import type { NodeBehaviour } from './messages.ts';
+import type { NodeBehaviour } from './records/messages.ts';
 import { nonceHedge } from './signer/nonce-hedge.ts';
 import { type SignerState, signerBehaviour } from './signer/signer-actor.ts';
 

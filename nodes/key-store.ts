@@ -15,7 +15,7 @@ import type { RandomBytes, Store, WriteOutcome } from '../actors/contract.ts';
 import { decryptRecord, encryptRecord } from '../crypto/at-rest.ts';
 import { encodeParts, equalBytes, u32be, utf8 } from '../crypto/bytes.ts';
 import { CryptoError } from '../crypto/errors.ts';
-import type { NodeRecord, NodeWrite } from './records.ts';
+import type { NodeRecord, NodeWrite } from './records/records.ts';
 
 /** What is wrong with a store. */
 export type KeyStoreErrorCode =

@@ -24,8 +24,8 @@ import {
 import { nodeBehaviours } from './behaviours.ts';
 import { checkNodeConfig, type NodeConfig } from './config.ts';
 import { KeyStore } from './key-store.ts';
-import { isLocal, type NodeMessage } from './messages.ts';
-import type { NodeRecord, NodeWrite } from './records.ts';
+import { isLocal, type NodeMessage } from './records/messages.ts';
+import type { NodeRecord, NodeWrite } from './records/records.ts';
 
 export interface RunningNode {
   /** Takes no more requests, waits for writes that are under way, closes link and store. Repeatable. */

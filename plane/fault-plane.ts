@@ -8,8 +8,8 @@
  */
 import { type ArmedFault, ControlError } from '../faults/control.ts';
 import { describe, targetsOf } from '../faults/describe.ts';
-import type { FaultEngine, FrameVerdict, Order, ReceiverBehaviour } from '../faults/engine-contract.ts';
-import { type Fault, type FaultKind, simulatedOnly } from '../faults/fault.ts';
+import type { FaultEngine, FrameVerdict, Order, ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
+import { type Fault, type FaultKind, simulatedOnly } from '../faults/vocabulary/fault.ts';
 import { LinkProxy } from './link-proxy.ts';
 import type { ProcessControl, QueueControl } from './ports.ts';
 import { nowMs } from './real-time.ts';

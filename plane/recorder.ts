@@ -2,10 +2,11 @@
  * Writes down what the plane sees, as reports have it (faults/recording.ts): frames that pass, faults, processes. What
  * a frame says is put into words while that costs nothing; in a flood of them only what kind it is.
  */
-import type { FrameVerdict } from '../faults/engine-contract.ts';
-import type { FaultKind } from '../faults/fault.ts';
+
 import { frameText } from '../faults/frame-text.ts';
 import type { RunEvent } from '../faults/recording.ts';
+import type { FrameVerdict } from '../faults/vocabulary/engine-contract.ts';
+import type { FaultKind } from '../faults/vocabulary/fault.ts';
 import { decodeFrames, type WireEnvelope } from '../proto/wire.ts';
 import type { FrameHead } from './frame-scan.ts';
 import { nowMs } from './real-time.ts';

@@ -1,16 +1,16 @@
 /**
  * A whole simulated cluster in one process: the very actors of nodes/ and coordinator/, a virtual clock, a network that
  * carries encoded frames, stores, a gateway's calls, a receiver of webhooks, and everything that can go wrong with them
- * (faults/fault.ts). Deterministic: the same seed and the same calls give the same trace, byte for byte.
+ * (faults/vocabulary/fault.ts). Deterministic: the same seed and the same calls give the same trace, byte for byte.
  */
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
 import { noTrace } from '../actors/contract.ts';
+import { expiryAddress, keyKey, sessionKey } from '../coordinator/contract/messages.ts';
+import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
 import { sweepEveryMs } from '../coordinator/expiry.ts';
-import { expiryAddress, keyKey, sessionKey } from '../coordinator/messages.ts';
-import type { KeyRecord, SessionRecord } from '../coordinator/session/record.ts';
-import type { FaultStatus, ProcessName } from '../faults/engine-contract.ts';
-import type { Fault } from '../faults/fault.ts';
-import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
+import type { FaultStatus, ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../faults/vocabulary/fault.ts';
+import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import { CloseKeyRequestSchema } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { InspectSessionRequestSchema, PreviewPartialRequestSchema } from '../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import {

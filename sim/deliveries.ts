@@ -7,7 +7,7 @@
  */
 import type { RandomBytes } from '../actors/contract.ts';
 import { afterTry, deliveryTimeoutMs } from '../delivery/deliveries/schedule.ts';
-import type { ReceiverBehaviour } from '../faults/engine-contract.ts';
+import type { ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { Life, ProcessState } from './processes.ts';
 import type { VirtualTime } from './virtual-time.ts';

@@ -11,8 +11,8 @@ import type {
   Order,
   ProcessName,
   WriteVerdict,
-} from '../faults/engine-contract.ts';
-import type { Fault, FaultKind } from '../faults/fault.ts';
+} from '../faults/vocabulary/engine-contract.ts';
+import type { Fault, FaultKind } from '../faults/vocabulary/fault.ts';
 import type { Task, VirtualTime } from './virtual-time.ts';
 
 /** What the world shall do; the rest is for reports. */

@@ -4,18 +4,18 @@
  */
 import type { Envelope, UndeliveredReason, WriteOutcome } from '../actors/contract.ts';
 import { coordinatorBehaviours } from '../coordinator/behaviours.ts';
-import type { SessionConfig } from '../coordinator/config.ts';
-import { failureReply } from '../coordinator/failure-replies.ts';
+import type { SessionConfig } from '../coordinator/contract/config.ts';
 import {
   type CoordinatorMessage,
   type CoordinatorRecord,
   type CoordinatorWrite,
   isLocal,
-} from '../coordinator/messages.ts';
-import type { WriteVerdict } from '../faults/engine-contract.ts';
+} from '../coordinator/contract/messages.ts';
+import { failureReply } from '../coordinator/failure-replies.ts';
+import type { WriteVerdict } from '../faults/vocabulary/engine-contract.ts';
 import { type NodeIdentity, nodeBehaviours } from '../nodes/behaviours.ts';
-import { isLocal as isLocalToNode, type NodeMessage } from '../nodes/messages.ts';
-import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
+import { isLocal as isLocalToNode, type NodeMessage } from '../nodes/records/messages.ts';
+import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { Machine } from './machine.ts';
 import type { LaterStore, World } from './machine-ports.ts';

@@ -9,10 +9,10 @@ import {
   keyKey,
   openSessionsKey,
   sessionKey,
-} from '../coordinator/messages.ts';
-import type { KeyRecord, SessionRecord } from '../coordinator/session/record.ts';
+} from '../coordinator/contract/messages.ts';
+import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
 import { changeOf, endingOf, openingOf } from '../coordinator/store/layout.ts';
-import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
+import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import { copyOf } from './copy.ts';

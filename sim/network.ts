@@ -10,7 +10,7 @@
  * nothing, and the peer's own process stays away until it is gone.
  */
 import type { Envelope, RandomBytes, UndeliveredReason } from '../actors/contract.ts';
-import type { Arrival, ProcessName } from '../faults/engine-contract.ts';
+import type { Arrival, ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { type Codec, passed, type ReceivedEnvelope } from './frame-passage.ts';
 import type { Runnable, Task, VirtualTime } from './virtual-time.ts';

@@ -3,10 +3,10 @@
  * recorded for reports, it is the things themselves, secrets included; checkers keep it to themselves.
  */
 import type { ActorEvent, Address, WriteOutcome } from '../actors/contract.ts';
-import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/messages.ts';
-import type { ProcessName } from '../faults/engine-contract.ts';
-import type { FaultKind } from '../faults/fault.ts';
-import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
+import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { FaultKind } from '../faults/vocabulary/fault.ts';
+import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import type { CallError } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { CallCase, WireEnvelope } from '../proto/wire.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';

@@ -1,11 +1,11 @@
 /** What a simulated cluster can be told at its start. */
 import type { Envelope } from '../actors/contract.ts';
-import type { SessionConfig } from '../coordinator/config.ts';
-import type { CoordinatorWrite } from '../coordinator/messages.ts';
-import type { FaultEngine } from '../faults/engine-contract.ts';
-import type { Fault } from '../faults/fault.ts';
+import type { SessionConfig } from '../coordinator/contract/config.ts';
+import type { CoordinatorWrite } from '../coordinator/contract/messages.ts';
 import type { RunEvent } from '../faults/recording.ts';
-import type { NodeWrite } from '../nodes/records.ts';
+import type { FaultEngine } from '../faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../faults/vocabulary/fault.ts';
+import type { NodeWrite } from '../nodes/records/records.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import type { Codec } from './frame-passage.ts';
 import type { WriteFate } from './memory-stores.ts';

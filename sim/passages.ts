@@ -1,6 +1,6 @@
 /** What becomes of a frame that leaves: the hook of a test decides first, then the fault engine. */
 import type { Envelope } from '../actors/contract.ts';
-import { pointOf } from '../faults/points.ts';
+import { pointOf } from '../faults/vocabulary/points.ts';
 import type { WireEnvelope, WireMessage } from '../proto/wire.ts';
 import type { FaultService } from './fault-service.ts';
 import { passed } from './frame-passage.ts';

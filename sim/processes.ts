@@ -1,7 +1,7 @@
 /**
  * The processes of the simulated world: which are up, paused or down, when a crashed one restarts, and how far its clock is off. The caller supplies what starting and dying mean for each.
  */
-import type { ProcessName } from '../faults/engine-contract.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export type ProcessState = 'up' | 'paused' | 'down';

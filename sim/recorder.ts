@@ -4,10 +4,10 @@
  * Times are those of the scenario, which begins at 0; the trace has the world's own.
  */
 import type { ActorEvent, Address } from '../actors/contract.ts';
-import type { ProcessName } from '../faults/engine-contract.ts';
-import type { FaultKind } from '../faults/fault.ts';
-import { pointOf } from '../faults/points.ts';
 import type { RunEvent } from '../faults/recording.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { FaultKind } from '../faults/vocabulary/fault.ts';
+import { pointOf } from '../faults/vocabulary/points.ts';
 import { encodeFrame, type WireEnvelope } from '../proto/wire.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { ReceivedEnvelope } from './frame-passage.ts';

@@ -4,10 +4,10 @@
  */
 import type { ActorEvent, Address, Envelope, WriteOutcome } from '../actors/contract.ts';
 import { safeErrorText } from '../actors/error-text.ts';
-import type { SessionConfig } from '../coordinator/config.ts';
-import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/messages.ts';
-import type { ProcessName } from '../faults/engine-contract.ts';
-import type { NodeRecord, NodeWrite } from '../nodes/records.ts';
+import type { SessionConfig } from '../coordinator/contract/config.ts';
+import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../proto/limits.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';

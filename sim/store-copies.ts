@@ -1,5 +1,5 @@
 /** Copies of what a process's store held at a time, for a fault that takes it back there. The coordinator's is Redis. */
-import type { ProcessName } from '../faults/engine-contract.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { Deliveries, DeliveriesSnapshot } from './deliveries.ts';
 import type { CoordinatorSnapshot, MemoryCoordinatorStore, MemoryNodeStore } from './memory-stores.ts';
 

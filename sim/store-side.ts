@@ -4,7 +4,7 @@
  */
 import type { WriteOutcome } from '../actors/contract.ts';
 import type { Found, Unavailable, Written } from '../actors/kernel/host.ts';
-import type { WriteVerdict } from '../faults/engine-contract.ts';
+import type { WriteVerdict } from '../faults/vocabulary/engine-contract.ts';
 import type { LaterStore } from './machine-ports.ts';
 import { StoreUnavailable, type SyncStore } from './memory-stores.ts';
 import type { VirtualTime } from './virtual-time.ts';

@@ -5,13 +5,13 @@
 import { peerOf } from '../actors/address.ts';
 import type { ActorEvent, Address, Envelope, UndeliveredReason } from '../actors/contract.ts';
 import { noTrace } from '../actors/contract.ts';
+import { clusterAddress, type LocalMessage } from '../coordinator/contract/messages.ts';
 import { failureReply } from '../coordinator/failure-replies.ts';
-import { clusterAddress, type LocalMessage } from '../coordinator/messages.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
 import { gatewayMacs } from '../crypto/orders.ts';
 import { faultEngine } from '../faults/engine.ts';
-import type { ProcessName } from '../faults/engine-contract.ts';
 import { frameText } from '../faults/frame-text.ts';
+import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import { ordersOf } from '../proto/orders.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';

@@ -5,8 +5,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { createHash } from 'node:crypto';
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
-import type { Fault, FaultOf } from '../faults/fault.ts';
 import type { RunEvent } from '../faults/recording.ts';
+import type { Fault, FaultOf } from '../faults/vocabulary/fault.ts';
 import {
   ApprovalMode,
   type DiagnosticReceipt,
@@ -19,8 +19,7 @@ import {
   SignatureShareRequestSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
-import type { Violation } from '../sim/observation.ts';
-import { faultFaults } from '../sim/scenario/shape.ts';
+import { faultFaults } from '../runner/scenario/shape.ts';
 import type {
   CallName,
   CallTypes,
@@ -28,7 +27,8 @@ import type {
   Questions,
   ScenarioWorld,
   SessionFacts,
-} from '../sim/scenario/world.ts';
+} from '../runner/scenario/world.ts';
+import type { Violation } from '../sim/observation.ts';
 import { CallFailed } from './sandbox-api.ts';
 
 /** Where a live cluster is reached from outside. */

@@ -4,7 +4,7 @@
  */
 import type { TestCluster } from './cluster.ts';
 
-export type { Fault } from '../faults/fault.ts';
+export type { Fault } from '../faults/vocabulary/fault.ts';
 export { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 export {
   CeremonyFailed,

@@ -7,12 +7,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { faultEngine } from '../faults/engine.ts';
-import type { FaultEngine, Order } from '../faults/engine-contract.ts';
-import type { Fault } from '../faults/fault.ts';
 import type { RunEvent } from '../faults/recording.ts';
+import type { FaultEngine, Order } from '../faults/vocabulary/engine-contract.ts';
+import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
+import type { CallName, CallTypes, QuestionName, Questions, ScenarioWorld } from '../runner/scenario/world.ts';
 import type { Checker, Observation, Violation } from '../sim/observation.ts';
-import type { CallName, CallTypes, QuestionName, Questions, ScenarioWorld } from '../sim/scenario/world.ts';
 import { ApiError, CallFailed, type EventView, type FaultView, type SandboxApi } from './sandbox-api.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 

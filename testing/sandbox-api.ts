@@ -12,9 +12,9 @@ import {
   type MessageShape,
   toJson,
 } from '@bufbuild/protobuf';
-import type { Fault } from '../faults/fault.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../faults/recording-json.ts';
+import type { Fault } from '../faults/vocabulary/fault.ts';
 import {
   DkgShareExchangeRequestSchema,
   DkgShareExchangeResponseSchema,
@@ -27,7 +27,7 @@ import {
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallFailure } from '../sim/scenario/world.ts';
+import type { CallFailure } from '../runner/scenario/world.ts';
 
 /** A call of the signing API without a response message. */
 export class CallFailed extends Error {

@@ -3,11 +3,11 @@
  * there; what is asked for in the same turn of the event loop happens at the same virtual time.
  */
 import type { RunEvent } from '../faults/recording.ts';
+import { simulatedWorld } from '../runner/scenario/simulated-world.ts';
+import type { ScenarioWorld } from '../runner/scenario/world.ts';
 import { SimCluster } from '../sim/cluster.ts';
 import { allCheckers } from '../sim/invariants/checkers.ts';
 import type { Checker, Violation } from '../sim/observation.ts';
-import { simulatedWorld } from '../sim/scenario/simulated-world.ts';
-import type { ScenarioWorld } from '../sim/scenario/world.ts';
 import { TestCluster } from './cluster.ts';
 
 /** A call without an answer is lost after so long, as a live client's is. */

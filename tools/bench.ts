@@ -4,8 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { builtFile } from '../cli/built.ts';
-import { Failure } from '../cli/failure.ts';
+import { builtFile } from '../cli/common/built.ts';
+import { Failure } from '../cli/common/failure.ts';
 
 /** Resolves with an exit code. */
 export async function run(args: readonly string[]): Promise<number> {

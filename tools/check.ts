@@ -8,10 +8,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exitCodes, Failure } from '../cli/failure.ts';
+import { exitCodes, Failure } from '../cli/common/failure.ts';
 import { duration } from '../cli/up/screen.ts';
 import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, isCpuLimited } from './check/cpu.ts';
 import { generatedCodeDrift } from './check/generated-code.ts';
+import { houseFaults } from './check/house.ts';
 import { findAmbient } from './check/ports.ts';
 import { findImpurities, type Impurity } from './check/purity.ts';
 import { repositoryRoot } from './check/repository.ts';
@@ -27,7 +28,7 @@ const checks: readonly (readonly [name: string, check: Check])[] = [
   ['types', tool('tsc', ['--noEmit', '--pretty', '--checkers', '1'])],
   ['format and lint', tool('biome', ['check', '--error-on-warnings', '.'])],
   ['unused code', tool('knip', ['--no-progress'])],
-  ['floors and circles', tool('depcruise', ['--config', '.dependency-cruiser.json', '--output-type', 'err', '.'])],
+  ['floors and circles', houseFaults],
   ['generated code', generatedCodeDrift],
   ['generated docs', docs],
   ['purity', rule(findImpurities)],

@@ -3,8 +3,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { exitCodes } from '../cli/failure.ts';
-import { readIfThere } from '../cli/files.ts';
+import { exitCodes } from '../cli/common/failure.ts';
+import { readIfThere } from '../cli/common/files.ts';
 import { configurationPage } from './docs/configuration.ts';
 import { faultsPage } from './docs/faults.ts';
 import { reasonCodesPage } from './docs/reason-codes.ts';

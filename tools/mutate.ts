@@ -10,7 +10,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createVitest, type TestSpecification, type Vitest } from 'vitest/node';
-import { exitCodes, Failure } from '../cli/failure.ts';
+import { exitCodes, Failure } from '../cli/common/failure.ts';
 import { randomStream } from '../sim/random.ts';
 import { repositoryRoot } from './check/repository.ts';
 import { type Mutant, mutantsOf, sample, switched } from './mutate/mutants.ts';

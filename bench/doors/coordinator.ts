@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { silentLog, systemRandom } from '../../actors/live/ports.ts';
-import { readRoster, readSecret, secretFiles } from '../../cli/cluster-material.ts';
-import { sandboxTenant } from '../../cli/sandbox.ts';
+import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
+import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../gateway/signing/coordinator-link.ts';
 import { callRequest, signingMethods } from '../../gateway/signing/methods.ts';

@@ -1,5 +1,5 @@
 /** The signing API over REST. */
-import { httpClient } from '../http.ts';
+import { httpClient } from '../load/http.ts';
 import type { Answer, Curve, Door, Signed } from './door.ts';
 
 interface Body {

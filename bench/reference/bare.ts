@@ -5,9 +5,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { builtFile } from '../../cli/built.ts';
-import { httpClient } from '../http.ts';
-import { type LoadResult, runLoad } from '../load.ts';
+import { builtFile } from '../../cli/common/built.ts';
+import { httpClient } from '../load/http.ts';
+import { type LoadResult, runLoad } from '../load/load.ts';
 
 export interface BareRates {
   readonly fastify: readonly LoadResult[];

@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { builtFile } from '../../cli/built.ts';
-import { type LoadResult, runLoad } from '../load.ts';
+import { builtFile } from '../../cli/common/built.ts';
+import { type LoadResult, runLoad } from '../load/load.ts';
 
 /** A partial request of mock ECDSA has about this many. */
 const messageBytes = 400;

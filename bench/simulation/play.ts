@@ -2,7 +2,7 @@
  * The scenario that simulations are measured with: a cluster of five nodes starts, makes one key (3 of 5) and five
  * signatures, each in two calls. It has no faults and no observers, and frames are passed on without the codec.
  */
-import { type ReleasedKind, verifyReleased } from '../../crypto/released.ts';
+import { type ReleasedKind, verifyReleased } from '../../crypto/frost/released.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 

@@ -6,12 +6,12 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { systemClock, systemRandom } from '../../actors/live/ports.ts';
-import { readSecret, secretFiles } from '../../cli/cluster-material.ts';
+import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { hashToken, newToken, tenantOfHash } from '../../gateway/auth/token-format.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import type { BenchCluster } from '../cluster.ts';
-import { type HttpClient, httpClient } from '../http.ts';
-import type { Phase, WalletPhase } from '../results.ts';
+import type { BenchCluster } from '../cluster/cluster.ts';
+import { type HttpClient, httpClient } from '../load/http.ts';
+import type { Phase, WalletPhase } from '../report/results.ts';
 import { IntentFollower } from './follow.ts';
 import { seedWallets } from './seed.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
-import { errorText, Failure } from '../failure.ts';
+import { errorText, Failure } from '../common/failure.ts';
 import type { Frame } from './diagram.ts';
 
 export class DemoCluster {

@@ -1,6 +1,6 @@
 /** The wallet API as the recipes of `signmesh trigger` call it: what goes wrong is a Failure with the service's words. */
 import { randomBytes } from 'node:crypto';
-import { errorText, Failure } from '../failure.ts';
+import { errorText, Failure } from '../common/failure.ts';
 import { messageOf } from './follow.ts';
 import type { Target } from './target.ts';
 

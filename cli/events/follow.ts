@@ -3,7 +3,7 @@
  * the stream ends or breaks, until it is told to stop.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { errorText, Failure } from '../failure.ts';
+import { errorText, Failure } from '../common/failure.ts';
 import type { Target } from './target.ts';
 
 export interface FollowedEvent {

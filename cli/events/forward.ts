@@ -1,6 +1,6 @@
 /** Hands an event on to a local URL, with the headers and the body of a webhook's delivery. One try each. */
 import { signDelivery } from '../../delivery/deliveries/signatures.ts';
-import { errorText } from '../failure.ts';
+import { errorText } from '../common/failure.ts';
 
 const timeoutMs = 15_000;
 

@@ -4,7 +4,7 @@
  */
 import { eventTypes } from '../../delivery/events/types.ts';
 import { type TestOutcome, testAmounts } from '../../providers/port/test-triggers.ts';
-import { sandboxSessions } from '../sandbox.ts';
+import { sandboxSessions } from '../cluster-files/sandbox.ts';
 import { evmNetwork, type Made, type RecipeApi } from './api.ts';
 
 export type Recipe = (api: RecipeApi) => Promise<unknown>;

@@ -1,9 +1,9 @@
 /** Which service a command of events talks to: the one that it is told, or the sandbox that runs in the data directory. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { loadSettings } from '../config.ts';
-import { errorText, exitCodes, Failure } from '../failure.ts';
-import { readIfThere } from '../files.ts';
+import { errorText, exitCodes, Failure } from '../common/failure.ts';
+import { readIfThere } from '../common/files.ts';
+import { loadSettings } from '../settings/config.ts';
 
 export interface TargetFlags {
   readonly url?: string;

@@ -1,10 +1,10 @@
 /** Which scenario files a command means, and what is in them. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import type { CheckedScenario } from '../../sim/scenario/format.ts';
-import { loadScenario, ScenarioError } from '../../sim/scenario/load.ts';
-import { packageFile } from '../built.ts';
-import { errorText, exitCodes, Failure } from '../failure.ts';
+import type { CheckedScenario } from '../../runner/scenario/format.ts';
+import { loadScenario, ScenarioError } from '../../runner/scenario/load.ts';
+import { packageFile } from '../common/built.ts';
+import { errorText, exitCodes, Failure } from '../common/failure.ts';
 
 /** The scenarios that come with signmesh. */
 function ownFolder(): string {

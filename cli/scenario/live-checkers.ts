@@ -3,13 +3,13 @@
  * blame falls on no node but those that the scenario makes lie, or makes the coordinator lie to. That signatures verify is the runner's own check.
  */
 
-import { initialStates, mayFollow, type SessionState } from '../../coordinator/session/transitions.ts';
+import { initialStates, mayFollow, type SessionState } from '../../coordinator/contract/transitions.ts';
 import { targetsOf } from '../../faults/describe.ts';
-import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../faults/fault.ts';
+import { byzantineKinds, coordinatorKinds, type Fault, type FaultKind } from '../../faults/vocabulary/fault.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
+import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import type { Checker } from '../../sim/observation.ts';
-import type { CheckedScenario } from '../../sim/scenario/format.ts';
 
 export function liveCheckers(scenario: CheckedScenario): Checker[] {
   return [honestNeverBlamed(scenario), transitionsOnTable()];

@@ -2,15 +2,15 @@
  * Scenarios against real processes: a sandbox that runs already, or sandboxes of their own, one for all scenarios that
  * want the same cluster. One scenario at a time, since faults and processes are the whole sandbox's.
  */
-import type { CheckedScenario } from '../../sim/scenario/format.ts';
-import { runScenario } from '../../sim/scenario/run.ts';
-import type { Run, Verdict } from '../../sim/scenario/world.ts';
+import type { CheckedScenario } from '../../runner/scenario/format.ts';
+import { runScenario } from '../../runner/scenario/run.ts';
+import type { Run, Verdict } from '../../runner/scenario/world.ts';
 import { type LiveProcess, startLiveProcess, testVariables } from '../../testing/live-process.ts';
 import { LiveWorld } from '../../testing/live-world.ts';
 import { ApiError, SandboxApi } from '../../testing/sandbox-api.ts';
+import { errorText, exitCodes, Failure } from '../common/failure.ts';
+import { commandName } from '../common/invocation.ts';
 import { targetOf } from '../events/target.ts';
-import { errorText, exitCodes, Failure } from '../failure.ts';
-import { commandName } from '../invocation.ts';
 import type { FoundScenario } from './files.ts';
 import { liveCheckers } from './live-checkers.ts';
 

@@ -1,12 +1,12 @@
 /** The reports of a command's runs: on standard output, and in the files that its options name. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { htmlPage } from '../../sim/report/html/page.ts';
-import { jsonLines } from '../../sim/report/json-lines.ts';
-import { junit } from '../../sim/report/junit.ts';
-import { textReport, verdictText } from '../../sim/report/text.ts';
-import type { Run } from '../../sim/scenario/world.ts';
-import { errorText, exitCodes, Failure } from '../failure.ts';
+import { htmlPage } from '../../report/html/page.ts';
+import { jsonLines } from '../../report/json-lines.ts';
+import { junit } from '../../report/junit.ts';
+import { textReport, verdictText } from '../../report/text.ts';
+import type { Run } from '../../runner/scenario/world.ts';
+import { errorText, exitCodes, Failure } from '../common/failure.ts';
 
 const formats = ['text', 'jsonl', 'junit', 'html'] as const;
 type Format = (typeof formats)[number];

@@ -1,12 +1,12 @@
 /** What a failing seed leaves: what it contradicts, how to run it again, and the smallest scenario that fails alike. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CheckedScenario } from '../../sim/scenario/format.ts';
-import { toYaml } from '../../sim/scenario/to-yaml.ts';
-import type { Verdict } from '../../sim/scenario/world.ts';
-import { shrinkFailure } from '../../sim/search/campaign.ts';
-import { randomScenario } from '../../sim/search/generate.ts';
-import { commandName } from '../invocation.ts';
+import type { CheckedScenario } from '../../runner/scenario/format.ts';
+import { toYaml } from '../../runner/scenario/to-yaml.ts';
+import type { Verdict } from '../../runner/scenario/world.ts';
+import { shrinkFailure } from '../../runner/search/campaign.ts';
+import { randomScenario } from '../../runner/search/generate.ts';
+import { commandName } from '../common/invocation.ts';
 import type { Finished } from './runs.ts';
 
 /** Making a failure smaller takes no longer than this. */

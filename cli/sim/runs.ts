@@ -1,9 +1,9 @@
 /** Many seeds, one after the other or in several threads. The results do not depend on the number of threads. */
 import { Worker } from 'node:worker_threads';
-import type { Verdict } from '../../sim/scenario/world.ts';
-import { runSeed } from '../../sim/search/campaign.ts';
-import type { Profile } from '../../sim/search/profiles.ts';
-import { builtFile } from '../built.ts';
+import type { Verdict } from '../../runner/scenario/world.ts';
+import { runSeed } from '../../runner/search/campaign.ts';
+import type { Profile } from '../../runner/search/profiles.ts';
+import { builtFile } from '../common/built.ts';
 
 export interface SeedTask {
   readonly seed: number;

@@ -6,9 +6,9 @@
  * workers finish their deliveries, the coordinator finishes what it has, the nodes close their stores, and Redis writes everything out last.
  */
 import { join } from 'node:path';
-import { builtFile } from '../built.ts';
-import type { Environment } from '../config.ts';
-import { errorText, Failure } from '../failure.ts';
+import { builtFile } from '../common/built.ts';
+import { errorText, Failure } from '../common/failure.ts';
+import type { Environment } from '../settings/config.ts';
 import { clockEnvironment } from './processes.ts';
 import { missingOf, Progress, signsOf } from './progress.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';

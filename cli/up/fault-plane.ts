@@ -11,7 +11,7 @@ import { FaultPlane } from '../../plane/fault-plane.ts';
 import type { ProcessControl, QueueControl, SnapshotControl } from '../../plane/ports.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { wireProtocolVersions } from '../../proto/wire.ts';
-import { readSecret, secretFiles } from '../cluster-material.ts';
+import { readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
 import type { Cluster } from './cluster.ts';
 import { Processes } from './processes.ts';
 import type { SupervisedChild } from './supervisor.ts';

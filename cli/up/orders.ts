@@ -1,6 +1,6 @@
 /** Orders to a role process over its channel, and their answers. */
-import { isDoneMessage, type Order, type OrderMessage } from '../channel.ts';
-import { Failure } from '../failure.ts';
+import { isDoneMessage, type Order, type OrderMessage } from '../common/channel.ts';
+import { Failure } from '../common/failure.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 interface Open {

@@ -3,7 +3,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { errorCode, errorText, exitCodes, Failure } from '../failure.ts';
+import { errorCode, errorText, exitCodes, Failure } from '../common/failure.ts';
 
 /** A place to listen: what listens there, and the variable of its port, SIGNMESH_…_PORT; that of its host ends in _HOST. */
 export interface Listener {

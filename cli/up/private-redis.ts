@@ -11,8 +11,8 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { Failure } from '../failure.ts';
-import { makeDirectory, replaceFile } from '../files.ts';
+import { Failure } from '../common/failure.ts';
+import { makeDirectory, replaceFile } from '../common/files.ts';
 import type { ChildSpec } from './supervisor.ts';
 
 export interface PrivateRedis {

@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Crash, ProcessControl, ProcessStatus } from '../../plane/ports.ts';
-import { clockOffsetVariable, type Order } from '../channel.ts';
+import { clockOffsetVariable, type Order } from '../common/channel.ts';
 import { Orders } from './orders.ts';
 import type { SupervisedChild } from './supervisor.ts';
 

@@ -2,7 +2,7 @@
  * How long a start may take: as long as it goes on. On a busy machine everything takes many times as long, so no step has
  * a limit of its own; what shows no sign of progress for a minute is given up.
  */
-import { processorMs } from './process-identity.ts';
+import { processorMs } from '../common/process-identity.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 const stalledAfterMs = 60_000;

@@ -6,8 +6,8 @@
 import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../networks/addresses.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';
-import { errorText, Failure } from '../failure.ts';
-import { sandboxSchemes, sandboxSessions } from '../sandbox.ts';
+import { sandboxSchemes, sandboxSessions } from '../cluster-files/sandbox.ts';
+import { errorText, Failure } from '../common/failure.ts';
 import { Progress } from './progress.ts';
 
 const callTimeoutMs = 30_000;

@@ -60,7 +60,7 @@ export async function clearRedis(url: string): Promise<void> {
 }
 
 async function withRedis<T>(url: string, work: (redis: RedisClient) => Promise<T>): Promise<T> {
-  const { Redis } = await import('../redis-client.ts');
+  const { Redis } = await import('../redis/redis-client.ts');
   const redis = new Redis(url, { connectTimeout: 5000, commandTimeout: 20_000, retryStrategy: () => null });
   redis.on('error', () => undefined);
   try {

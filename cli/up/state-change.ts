@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { readIfThere, replaceFile } from '../files.ts';
+import { readIfThere, replaceFile } from '../common/files.ts';
 import { storeFolder } from './processes.ts';
 import { clearRedis, restoreRedis } from './redis-state.ts';
 

@@ -13,10 +13,10 @@
  * standing still when it is stopped.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { isWaitingMessage } from '../channel.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { isWaitingMessage } from '../common/channel.ts';
+import { exitCodes, Failure } from '../common/failure.ts';
+import { identify, isStopped, removeRecord, writeRecord } from '../common/process-identity.ts';
 import { ChildLog } from './child-log.ts';
-import { identify, isStopped, removeRecord, writeRecord } from './process-identity.ts';
 import { dismiss, watchman } from './watchman.ts';
 
 export interface ChildSpec {

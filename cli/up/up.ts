@@ -3,13 +3,13 @@
  */
 import { join } from 'node:path';
 import type { Roster } from '../../proto/roster.ts';
-import { ensureClusterMaterial } from '../cluster-material.ts';
-import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../config.ts';
-import { checkDataFormat } from '../data-format.ts';
-import { exitCodes, Failure } from '../failure.ts';
-import { makeDirectory, replaceFile } from '../files.ts';
-import { claimRedisPatiently } from '../redis-owner.ts';
-import { ensureSandbox, type Sandbox } from '../sandbox.ts';
+import { ensureClusterMaterial } from '../cluster-files/cluster-material.ts';
+import { checkDataFormat } from '../cluster-files/data-format.ts';
+import { ensureSandbox, type Sandbox } from '../cluster-files/sandbox.ts';
+import { exitCodes, Failure } from '../common/failure.ts';
+import { makeDirectory, replaceFile } from '../common/files.ts';
+import { claimRedisPatiently } from '../redis/redis-owner.ts';
+import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
 import { bannerLines, jsonLine, type Ready } from './banner.ts';
 import { Cluster } from './cluster.ts';
 import { LivePlane } from './fault-plane.ts';

@@ -26,7 +26,7 @@ import {
   nodeAddress,
   receivedBody,
   wire,
-} from '../messages.ts';
+} from '../contract/messages.ts';
 import {
   awaited,
   depth,

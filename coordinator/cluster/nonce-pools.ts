@@ -13,7 +13,7 @@
  * The pools are owned by the cluster actor and change in place.
  */
 import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import type { DrawnNonce } from '../messages.ts';
+import type { DrawnNonce } from '../contract/messages.ts';
 
 /** Where the size of a pool's batches begins, and the most that it asks for at once. */
 const batchFirst = 32;

@@ -21,9 +21,9 @@ import type { DkgFinished, DkgOpening, DkgVerdict } from '../../proto/gen/signme
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 
-import { answer } from '../session/answers.ts';
-import { advance } from '../session/record.ts';
-import { isOpen } from '../session/transitions.ts';
+import { answer } from '../contract/answers.ts';
+import { advance } from '../contract/record.ts';
+import { isOpen } from '../contract/transitions.ts';
 import { nodeList } from '../session/wording.ts';
 import { discardAttempt, finalizeDkg } from './finalize.ts';
 import { nodesAfter } from './replacing.ts';

@@ -1,8 +1,8 @@
 /** How a DKG session leaves its round: completed, expired, or given up. Every call in hand is answered. */
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { nodeDkgAddress, wire } from '../messages.ts';
-import { answer, sessionAnswer } from '../session/answers.ts';
-import { advance, type KeyRecord } from '../session/record.ts';
+import { answer, sessionAnswer } from '../contract/answers.ts';
+import { nodeDkgAddress, wire } from '../contract/messages.ts';
+import { advance, type KeyRecord } from '../contract/record.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import { isComplete } from './own-shares.ts';

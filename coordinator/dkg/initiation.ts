@@ -8,12 +8,12 @@ import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/me
 import { newId } from '../../proto/ids.ts';
 import { bindingAtMaking } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
-import type { SessionConfig } from '../config.ts';
-import type { CoordinatorEffect, CoordinatorInput } from '../messages.ts';
-import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
+import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import type { SessionConfig } from '../contract/config.ts';
+import type { CoordinatorEffect, CoordinatorInput } from '../contract/messages.ts';
+import { openRecord } from '../contract/record.ts';
 import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
-import { openRecord } from '../session/record.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { idleMs, tampered } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';

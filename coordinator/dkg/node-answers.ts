@@ -13,9 +13,9 @@ import type {
   DkgVerified,
 } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
-import { receivedBody } from '../messages.ts';
-import { answer } from '../session/answers.ts';
-import { isOpen } from '../session/transitions.ts';
+import { answer } from '../contract/answers.ts';
+import { receivedBody } from '../contract/messages.ts';
+import { isOpen } from '../contract/transitions.ts';
 import { reply } from '../session/turn.ts';
 import { evaluateVerdict, failAttempt, identityOf, isOwnResult, openingFault, sameOpening } from './blame.ts';
 import { takeDkgCalls } from './calls.ts';

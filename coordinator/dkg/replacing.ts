@@ -9,7 +9,7 @@
  * It never happens once a key may be final; nor while a client supplies a dealer, since its shares were dealt for these
  * nodes; nor in a round that names nodes; nor for the ready-made keys of a sandbox, which nodes 1 to n deal from their seed.
  */
-import { progress } from '../session/record.ts';
+import { progress } from '../contract/record.ts';
 import { commit } from '../session/turn.ts';
 import { discardAttempt } from './finalize.ts';
 import { type DkgSession, type DkgTurn, type Job, noDkgWork, nodeIds } from './state.ts';

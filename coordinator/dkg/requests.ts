@@ -6,7 +6,7 @@
  * repeated gets a new number; a late answer to the earlier one counts too.
  */
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
-import { nodeDkgAddress, wire } from '../messages.ts';
+import { nodeDkgAddress, wire } from '../contract/messages.ts';
 import type { Asked, DkgTurn, DkgWork, Job, RequestCase } from './state.ts';
 
 type RequestBody = Extract<WireBodyInit, { case: RequestCase }>;

@@ -6,7 +6,7 @@
  */
 import type { Behaviour, Context } from '../../actors/contract.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { SessionConfig } from '../config.ts';
+import type { SessionConfig } from '../contract/config.ts';
 import {
   type CoordinatorInput,
   type CoordinatorMessage,
@@ -17,11 +17,11 @@ import {
   isLocal,
   keyKey,
   type LocalMessage,
-} from '../messages.ts';
+} from '../contract/messages.ts';
+import type { KeyRecord } from '../contract/record.ts';
+import { isOpen } from '../contract/transitions.ts';
 import { inspectionReply, nothingToInspect } from '../session/inspection.ts';
-import type { KeyRecord } from '../session/record.ts';
 import { unavailableEffect } from '../session/replies.ts';
-import { isOpen } from '../session/transitions.ts';
 import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
 import { takeDkgCalls } from './calls.ts';
 import { abandonDkg, expireDkg } from './finalize.ts';

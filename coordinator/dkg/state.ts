@@ -10,16 +10,16 @@ import { participantsOf } from '../../crypto/participants.ts';
 import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { nodesMax } from '../../proto/limits.ts';
 import { rosterDigest } from '../../proto/roster.ts';
-import type { SessionConfig } from '../config.ts';
+import type { SessionConfig } from '../contract/config.ts';
 import {
   type ClientCall,
   type CoordinatorMessage,
   type CoordinatorWrite,
   clusterAddress,
   type InspectCall,
-} from '../messages.ts';
-import type { DkgRecord, SessionOf } from '../session/record.ts';
-import { isOpen } from '../session/transitions.ts';
+} from '../contract/messages.ts';
+import type { DkgRecord, SessionOf } from '../contract/record.ts';
+import { isOpen } from '../contract/transitions.ts';
 import { beginTurn, type SessionTurn } from '../session/turn.ts';
 
 export type DkgSession = SessionOf<DkgRecord>;

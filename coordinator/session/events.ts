@@ -16,9 +16,9 @@ import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import { timestamp } from '../../proto/timestamps.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
-import type { CallFacts, CoordinatorEffect } from '../messages.ts';
-import { clientSuppliedDealers, type Moment, type SessionRecord } from './record.ts';
-import type { SessionState } from './transitions.ts';
+import type { CallFacts, CoordinatorEffect } from '../contract/messages.ts';
+import { clientSuppliedDealers, type Moment, type SessionRecord } from '../contract/record.ts';
+import type { SessionState } from '../contract/transitions.ts';
 
 const names: Readonly<Record<SessionState, string>> = {
   [ReceiptState.ACCEPTED]: 'accepted',

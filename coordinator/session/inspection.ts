@@ -1,9 +1,9 @@
 /** What a sandbox's gateway is told of a session, and of a partial that is not submitted. Nothing here changes anything. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { InspectSessionResponseSchema } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import type { CoordinatorEffect, InspectCall, PreviewCall } from '../messages.ts';
-import type { Answer } from './answers.ts';
-import type { SessionRecord } from './record.ts';
+import type { Answer } from '../contract/answers.ts';
+import type { CoordinatorEffect, InspectCall, PreviewCall } from '../contract/messages.ts';
+import type { SessionRecord } from '../contract/record.ts';
 import { outcomeEffect } from './replies.ts';
 
 /** What the session's actor knows better than its record, or the record does not have. */

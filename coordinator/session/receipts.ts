@@ -11,11 +11,11 @@ import {
   type SessionCheckpoint,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
-import type { CallFacts } from '../messages.ts';
-import type { Answer } from './answers.ts';
-import type { SessionRecord } from './record.ts';
+import type { Answer } from '../contract/answers.ts';
+import type { CallFacts } from '../contract/messages.ts';
+import type { SessionRecord } from '../contract/record.ts';
+import { isResumable } from '../contract/transitions.ts';
 import { resumeToken } from './resume-token.ts';
-import { isResumable } from './transitions.ts';
 
 /** What a call without a session asked for, as far as it can be echoed. */
 export interface Asked {

@@ -2,9 +2,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { participantsOf } from '../../crypto/participants.ts';
 import { CallErrorCode, type CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { type CallFacts, type CoordinatorEffect, wire } from '../messages.ts';
+import { type CallFacts, type CoordinatorEffect, wire } from '../contract/messages.ts';
+import type { SessionRecord } from '../contract/record.ts';
 import type { Proof } from './receipts.ts';
-import type { SessionRecord } from './record.ts';
 
 /** The response to a call, or its error, as an actor writes it. */
 export type Outcome = Extract<

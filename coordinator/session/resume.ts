@@ -1,10 +1,10 @@
 /** The order in which a resume is checked, the same for every kind of session. */
 import { ReceiptState, type ResumeSessionRequest } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { opaqueBytesMax } from '../../proto/limits.ts';
-import { type Answer, answer } from './answers.ts';
-import type { SessionRecord } from './record.ts';
+import { type Answer, answer } from '../contract/answers.ts';
+import type { SessionRecord } from '../contract/record.ts';
+import { isResumable } from '../contract/transitions.ts';
 import { readResumeToken } from './resume-token.ts';
-import { isResumable } from './transitions.ts';
 
 /**
  * What is wrong with a resume: its form, then the token (already used, in any state), then the session's state, then the

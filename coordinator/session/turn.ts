@@ -9,14 +9,20 @@
 import type { Context } from '../../actors/contract.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
-import type { SessionConfig } from '../config.ts';
-import { type CallFacts, type ClientCall, type CoordinatorEffect, clusterAddress, sessionKey } from '../messages.ts';
-import { type Answer, answer } from './answers.ts';
+import { type Answer, answer } from '../contract/answers.ts';
+import type { SessionConfig } from '../contract/config.ts';
+import {
+  type CallFacts,
+  type ClientCall,
+  type CoordinatorEffect,
+  clusterAddress,
+  sessionKey,
+} from '../contract/messages.ts';
+import type { KeyRecord, SessionRecord } from '../contract/record.ts';
+import { isTerminal } from '../contract/transitions.ts';
 import { changeEvent, observation } from './events.ts';
 import { proofOf } from './receipts.ts';
-import type { KeyRecord, SessionRecord } from './record.ts';
 import { errorEffect, replyEffect, type StepResult, unavailableEffect } from './replies.ts';
-import { isTerminal } from './transitions.ts';
 
 /** A session without calls for this long leaves memory; the next call loads it. */
 export const idleMs = 60_000;

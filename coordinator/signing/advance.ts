@@ -3,9 +3,9 @@
  * (round.ts), and takes the next step. Here are also the events that come from the cluster and from timers.
  */
 import { CryptoError } from '../../crypto/errors.ts';
-import { clusterAddress, type DrawnNonce, nodeAddress, nodeFault, wire } from '../messages.ts';
-import { type Answer, answer } from '../session/answers.ts';
-import { isOpen } from '../session/transitions.ts';
+import { type Answer, answer } from '../contract/answers.ts';
+import { clusterAddress, type DrawnNonce, nodeAddress, nodeFault, wire } from '../contract/messages.ts';
+import { isOpen } from '../contract/transitions.ts';
 import { reply } from '../session/turn.ts';
 import { type Attempt, bindsSigners, isNoncePoint, isSigner, openAttempt, partialRequest } from './attempt.ts';
 import { expire, failUnordered } from './finalize.ts';

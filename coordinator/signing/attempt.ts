@@ -25,8 +25,8 @@ import { placeOf } from '../../crypto/participants.ts';
 import type { PartialRequestSchema } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
-import type { DrawnNonce } from '../messages.ts';
-import type { KeyRecord, SigningRecord } from '../session/record.ts';
+import type { DrawnNonce } from '../contract/messages.ts';
+import type { KeyRecord, SigningRecord } from '../contract/record.ts';
 import { nodeOrder } from './orders.ts';
 
 /** What is signed, and with which key; the same in every attempt of a session. */

@@ -7,10 +7,10 @@
 import { participantsOf } from '../../crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { scalarBytes } from '../../proto/limits.ts';
-import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
-import { advance } from '../session/record.ts';
+import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import { advance } from '../contract/record.ts';
+import { isOpen } from '../contract/transitions.ts';
 import { resumeFault } from '../session/resume.ts';
-import { isOpen } from '../session/transitions.ts';
 import { commit, reply } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
 import { advanceRound, noncePointFault, requestDraw } from './advance.ts';

@@ -1,9 +1,9 @@
 /** How a signing session leaves its round: completed, failed, expired, or revoked. Every call in the round is answered. */
 import { participantsOf } from '../../crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
-import { advance } from '../session/record.ts';
-import { isTerminal } from '../session/transitions.ts';
+import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import { advance } from '../contract/record.ts';
+import { isTerminal } from '../contract/transitions.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import { type LastingRefusal, orderRefusers, readyNodes, refusersFor } from './nodes-seen.ts';

@@ -16,11 +16,15 @@ import {
 import { newId } from '../../proto/ids.ts';
 import { identifierCharsMax } from '../../proto/limits.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
-import type { SessionConfig } from '../config.ts';
-import { type CoordinatorEffect, type CoordinatorInput, type CoordinatorWrite, isLocal, keyKey } from '../messages.ts';
-import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
-import { changeEvent, observation } from '../session/events.ts';
-import { proofOf } from '../session/receipts.ts';
+import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import type { SessionConfig } from '../contract/config.ts';
+import {
+  type CoordinatorEffect,
+  type CoordinatorInput,
+  type CoordinatorWrite,
+  isLocal,
+  keyKey,
+} from '../contract/messages.ts';
 import {
   advance,
   type KeyRecord,
@@ -28,9 +32,11 @@ import {
   type SessionRecord,
   type SigningFacts,
   type SigningRecord,
-} from '../session/record.ts';
+} from '../contract/record.ts';
+import { isOpen } from '../contract/transitions.ts';
+import { changeEvent, observation } from '../session/events.ts';
+import { proofOf } from '../session/receipts.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
-import { isOpen } from '../session/transitions.ts';
 import { idleMs, isOverdue, reply } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { requestDraw } from './advance.ts';

@@ -1,8 +1,8 @@
 /** What a sandbox's gateway is told of a signing session. An inspection changes nothing, whatever state the session is in. */
 import { participantsOf } from '../../crypto/participants.ts';
-import type { InspectCall } from '../messages.ts';
+import type { InspectCall } from '../contract/messages.ts';
+import { isOpen } from '../contract/transitions.ts';
 import { inspectionReply } from '../session/inspection.ts';
-import { isOpen } from '../session/transitions.ts';
 import { partialsOf } from './round.ts';
 import { isLoading, type Turn } from './state.ts';
 

@@ -9,8 +9,8 @@
 import type { Curve } from '../../crypto/group.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
-import { type Answer, answer } from '../session/answers.ts';
-import type { KeyRecord } from '../session/record.ts';
+import { type Answer, answer } from '../contract/answers.ts';
+import type { KeyRecord } from '../contract/record.ts';
 
 const titles: Readonly<Record<KeyScheme, string>> = {
   mock_ecdsa: 'mock threshold ECDSA (MOCK_THRESHOLD)',

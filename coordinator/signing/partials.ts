@@ -6,9 +6,9 @@
  */
 import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { clusterAddress, nodeFault } from '../messages.ts';
-import { type Answer, answer } from '../session/answers.ts';
-import { advance, progress } from '../session/record.ts';
+import { type Answer, answer } from '../contract/answers.ts';
+import { clusterAddress, nodeFault } from '../contract/messages.ts';
+import { advance, progress } from '../contract/record.ts';
 import { commit, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import {

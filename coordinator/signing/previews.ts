@@ -10,11 +10,11 @@
  */
 import { participantsOf } from '../../crypto/participants.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import type { PreviewCall } from '../messages.ts';
-import { type Answer, answer, sessionAnswer } from '../session/answers.ts';
+import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import type { PreviewCall } from '../contract/messages.ts';
+import { isOpen } from '../contract/transitions.ts';
 import { noPreviewReply, type PreviewedPartial, previewReply } from '../session/inspection.ts';
 import { errorEffect, unavailableEffect } from '../session/replies.ts';
-import { isOpen } from '../session/transitions.ts';
 import { callsWaitingMax, idleMs, isOverdue } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
 import { bindsSigners, isSigner, noncePointOf, writePartial } from './attempt.ts';

@@ -2,7 +2,7 @@
  * The client calls of a signing session that wait for their answer: first in the inbox, then in the round, by what they
  * want. Values are never changed in place, so that a step whose write is refused loses no call.
  */
-import type { ClientCall } from '../messages.ts';
+import type { ClientCall } from '../contract/messages.ts';
 
 export type SubmitCall = Extract<ClientCall, { method: 'submitSignatureShare' }>;
 

@@ -55,8 +55,8 @@
  * - A draw's ticket is `History.draws`; nonces that come with another ticket are ignored.
  * - Attempt numbers rise by one, also across restarts (the record has the highest).
  */
-import type { SigningRecord } from '../session/record.ts';
-import { isOpen, type SessionState } from '../session/transitions.ts';
+import type { SigningRecord } from '../contract/record.ts';
+import { isOpen, type SessionState } from '../contract/transitions.ts';
 import type { Attempt, HeldPartial } from './attempt.ts';
 
 /** What outlives the attempts of a round. */

@@ -2,8 +2,9 @@
  * The calls of a sandbox's gateway that read a signing session, apart from its round: previews of partials (previews.ts) and
  * inspections (inspection.ts). Values are never changed in place. In production all of it is empty.
  */
-import type { InspectCall, PreviewCall } from '../messages.ts';
-import type { Answer } from '../session/answers.ts';
+
+import type { Answer } from '../contract/answers.ts';
+import type { InspectCall, PreviewCall } from '../contract/messages.ts';
 import type { Attempt } from './attempt.ts';
 
 export interface Preview {

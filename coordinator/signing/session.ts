@@ -5,7 +5,8 @@
  * client was told is in the record; nonces and partials of the attempt in hand are not, and a new attempt follows.
  */
 import type { Address, Behaviour, Context } from '../../actors/contract.ts';
-import type { SessionConfig } from '../config.ts';
+import { answer } from '../contract/answers.ts';
+import type { SessionConfig } from '../contract/config.ts';
 import {
   type CoordinatorEffect,
   type CoordinatorInput,
@@ -17,8 +18,7 @@ import {
   keyKey,
   type LocalMessage,
   receivedBody,
-} from '../messages.ts';
-import { answer } from '../session/answers.ts';
+} from '../contract/messages.ts';
 import { noPreviewReply, nothingToInspect } from '../session/inspection.ts';
 import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
 import { advanceRound, drawn, nodesChanged, replaceSilent, requestUndelivered } from './advance.ts';

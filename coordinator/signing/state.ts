@@ -9,12 +9,17 @@
 import type { Context, Step } from '../../actors/contract.ts';
 import { participantsOf } from '../../crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { SessionConfig } from '../config.ts';
-import { type ClientCall, type CoordinatorMessage, type CoordinatorWrite, clusterAddress } from '../messages.ts';
-import { type Answer, answer } from '../session/answers.ts';
-import type { KeyRecord, SessionOf, SigningFacts, SigningRecord } from '../session/record.ts';
+import { type Answer, answer } from '../contract/answers.ts';
+import type { SessionConfig } from '../contract/config.ts';
+import {
+  type ClientCall,
+  type CoordinatorMessage,
+  type CoordinatorWrite,
+  clusterAddress,
+} from '../contract/messages.ts';
+import type { KeyRecord, SessionOf, SigningFacts, SigningRecord } from '../contract/record.ts';
+import { isOpen } from '../contract/transitions.ts';
 import type { StepResult } from '../session/replies.ts';
-import { isOpen } from '../session/transitions.ts';
 import { beginTurn, type SessionTurn } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import type { SigningTask } from './attempt.ts';

@@ -23,9 +23,9 @@ import {
   identifierCharsMax,
   opaqueBytesMax,
 } from '../../proto/limits.ts';
-import type { CallFacts } from '../messages.ts';
-import { type Answer, answer } from '../session/answers.ts';
-import type { KeyRecord, SigningFacts } from '../session/record.ts';
+import { type Answer, answer } from '../contract/answers.ts';
+import type { CallFacts } from '../contract/messages.ts';
+import type { KeyRecord, SigningFacts } from '../contract/record.ts';
 import { quote } from '../session/wording.ts';
 import { schemeUnder } from './key-scheme.ts';
 

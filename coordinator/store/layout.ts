@@ -9,8 +9,8 @@ import { closedKeyName } from '../../proto/closed-keys.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import { tenantPrefix } from '../../redis/event-log.ts';
-import type { KeyRecord, SessionRecord } from '../session/record.ts';
-import { isTerminal } from '../session/transitions.ts';
+import type { KeyRecord, SessionRecord } from '../contract/record.ts';
+import { isTerminal } from '../contract/transitions.ts';
 import { macChars, type RecordMacs } from './record-macs.ts';
 
 export const redisKeys = {

@@ -13,8 +13,14 @@ import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import { eventArguments, tenantPrefix } from '../../redis/event-log.ts';
 import { luaCommand } from '../../redis/lua.ts';
 import { RedisDueWork } from '../../redis/redis-due-work.ts';
-import { type CoordinatorRecord, type CoordinatorWrite, keyKey, type SessionName, sessionKey } from '../messages.ts';
-import type { KeyRecord, SessionRecord } from '../session/record.ts';
+import {
+  type CoordinatorRecord,
+  type CoordinatorWrite,
+  keyKey,
+  type SessionName,
+  sessionKey,
+} from '../contract/messages.ts';
+import type { KeyRecord, SessionRecord } from '../contract/record.ts';
 import { changeOf, endingOf, keyText, openingOf, readKey, readSession, redisKeys, sessionArguments } from './layout.ts';
 import { RecordMacs } from './record-macs.ts';
 import { closeKey, createSession, overdueSessions, updateSession, type WriteReply } from './scripts.ts';

@@ -7,7 +7,7 @@
  */
 import type { EventArguments } from '../../redis/event-log.ts';
 import { luaScript } from '../../redis/lua.ts';
-import type { ConflictCode } from '../messages.ts';
+import type { ConflictCode } from '../contract/messages.ts';
 import type { changeOf, openingOf, SessionArguments } from './layout.ts';
 
 /** `current`: the record that stands against the write, as flat fields. */

@@ -10,12 +10,10 @@ import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { ProviderAdapter, ProviderInfo, WalletOrder } from '../../providers/port/port.ts';
 import { merge } from '../../store/changes.ts';
-import type { AddressBook, Change } from '../../store/contract.ts';
+import type { Change } from '../../store/contract.ts';
 import type { KeyRing } from '../../store/secrets/key-ring.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';
 import { askingProvider } from '../provider-calls/refusals.ts';
-import { defaultSigningApi, walletCreatedChange, walletFrom } from '../wallets/make.ts';
-import type { WalletRecord } from '../wallets/record.ts';
 import { connectionCreated } from './change.ts';
 import { type Credentials, checkCredentials, fingerprintOf, sealCredentials } from './credentials.ts';
 import { asServedBy, type ConnectionRecord } from './record.ts';
@@ -26,7 +24,21 @@ export interface ConnectionDeps {
   readonly ring: KeyRing;
   /** 32 secret bytes, the same for ever: keys the fingerprints of credentials. The installation's token key serves. */
   readonly fingerprintKey: Uint8Array;
-  readonly addressBook: AddressBook;
+  /** Makes the wallets that a provider brings along for tests. Throws ServiceError as the provider says. */
+  readonly makeTestWallets: MakeTestWallets;
+}
+
+export type MakeTestWallets = (
+  context: RequestContext,
+  connection: ConnectionRecord,
+  orders: readonly Omit<WalletOrder, 'walletId'>[],
+) => Promise<readonly TestWallet[]>;
+
+export interface TestWallet {
+  /** As the answer shows it. */
+  readonly view: { readonly id: string; readonly name: string; readonly network: string; readonly address: string };
+  /** Writes it, to be committed with the connection. */
+  readonly change: Change;
 }
 
 export interface ConnectionOrder {
@@ -72,10 +84,10 @@ export async function connect(
     updatedAtMs: nowMs,
   };
   const served = asServedBy(context.principal.environment, connection);
-  const made = await makeTestWallets(deps, context, served, testWallets);
+  const made = await deps.makeTestWallets(context, served, testWallets);
   const body = {
     ...connectionView(connection),
-    ...(withWallets && { test_wallets: made.map(({ wallet }) => testWalletView(wallet)) }),
+    ...(withWallets && { test_wallets: made.map(({ view }) => view) }),
   };
   const change = merge(connectionCreated(context, connection), ...made.map((each) => each.change));
   return { status: 201, body, headers: { location: `/v1/provider-connections/${id}` }, change };
@@ -90,39 +102,6 @@ async function assertRoom({ store, tenant }: RequestContext): Promise<void> {
   throw new ServiceError('conflict', `a tenant has at most ${connectionsMax} provider connections`, {
     details: [{ field: 'provider', issue: 'too_many', message: `at most ${connectionsMax}: disconnect one first` }],
   });
-}
-
-interface MadeWallet {
-  readonly wallet: WalletRecord;
-  readonly change: Change;
-}
-
-async function makeTestWallets(
-  { adapters, addressBook }: ConnectionDeps,
-  context: RequestContext,
-  connection: ConnectionRecord,
-  orders: readonly Omit<WalletOrder, 'walletId'>[],
-): Promise<MadeWallet[]> {
-  const adapter = adapters.get(connection.provider)!;
-  const { tenant, nowMs } = context;
-  const signingApi = defaultSigningApi(context.principal.environment);
-  const made: MadeWallet[] = [];
-  for (const order of orders) {
-    const id = context.newId('wal');
-    const provided = await askingProvider(connection.provider, () =>
-      adapter.createWallet(metaOf(context), connection, { ...order, walletId: id }),
-    );
-    for (const { network, address } of provided.addresses) {
-      await addressBook.register(network, address, { tenant, walletId: id });
-    }
-    const wallet = walletFrom({ ...order, id, connection, made: provided, nowMs, signingApi });
-    made.push({ wallet, change: walletCreatedChange(context, wallet, provided.balances) });
-  }
-  return made;
-}
-
-function testWalletView({ id, name, network, addresses }: WalletRecord): object {
-  return { id, name, network, address: addresses[0]?.address ?? '' };
 }
 
 function chooseEnvironment(info: ProviderInfo, asked: ClusterEnvironment = 'sandbox'): ClusterEnvironment {

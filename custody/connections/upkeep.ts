@@ -6,11 +6,11 @@ import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port
 import { EnvelopeBroken } from '../../store/secrets/envelope.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';
 import { askingProvider } from '../provider-calls/refusals.ts';
-import { revokeConnectionDue } from '../wallets/close-key.ts';
 import { connectionChanged } from './change.ts';
 import type { ConnectionDeps } from './connect.ts';
 import { type Credentials, checkCredentials, fingerprintOf, openCredentials, sealCredentials } from './credentials.ts';
 import { type ConnectionRecord, type ConnectionStatus, openIntentsOfConnectionIndex } from './record.ts';
+import { revokeConnectionDue } from './revoking.ts';
 import { readConnection } from './usable.ts';
 import { connectionView } from './view.ts';
 

@@ -59,13 +59,6 @@ export async function revokeSessions(
   await store.commit(meta.tenant, { due: [{ member, atMs: meta.nowMs < secondAtMs ? secondAtMs : undefined }] });
 }
 
-/** What the members of the jobs of disconnected connections begin with; the connection's id follows. */
-export const revokeConnectionPrefix = 'revoke-connection/';
-
-export function revokeConnectionDue(connectionId: string, changedAtMs: number): DueEntry {
-  return { member: `${revokeConnectionPrefix}${connectionId}/${changedAtMs}`, atMs: changedAtMs };
-}
-
 const walletsAtOnce = 20;
 
 /** As `revokeSessions`, for all wallets of a connection that was disconnected. */

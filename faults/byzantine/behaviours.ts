@@ -26,10 +26,10 @@
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { rosterDigest } from '../../proto/roster.ts';
 import type { WireBody, WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
-import { type CoordinatorLie, isCoordinatorLie, type Lie } from '../engine/kinds.ts';
-import type { FaultEngineOptions } from '../engine/options.ts';
-import { nodeIdOf } from '../engine/targets.ts';
-import type { FrameInTransit } from '../engine-contract.ts';
+import type { FrameInTransit } from '../vocabulary/engine-contract.ts';
+import { type CoordinatorLie, isCoordinatorLie, type Lie } from '../vocabulary/kinds.ts';
+import type { FaultEngineOptions } from '../vocabulary/options.ts';
+import { nodeIdOf } from '../vocabulary/targets.ts';
 import { coordinatorLie } from './coordinator.ts';
 import { type Dealer, falseOpening, wrongShares } from './dealing.ts';
 import { Memory } from './memory.ts';

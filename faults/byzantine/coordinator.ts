@@ -11,8 +11,8 @@ import { commitTo, shareFor } from '../../crypto/vss.ts';
 import type { DkgConfirm, DkgOpening, DkgSeal, DkgVerify } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { type PartialRequest, Scheme, type SignerCommitment } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody, WireBodyInit, WireEnvelope } from '../../proto/wire.ts';
-import type { CoordinatorLie } from '../engine/kinds.ts';
-import type { FaultOf } from '../fault.ts';
+import type { FaultOf } from '../vocabulary/fault.ts';
+import type { CoordinatorLie } from '../vocabulary/kinds.ts';
 import type { AttemptMemory } from './memory.ts';
 import { type Said, saidAfter, saidInstead, withBody } from './said.ts';
 

@@ -14,7 +14,7 @@ import { sign } from '../../crypto/identity.ts';
 import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
 import type { DkgOpened, DkgSealed } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';
-import type { FaultOf } from '../fault.ts';
+import type { FaultOf } from '../vocabulary/fault.ts';
 import type { AttemptMemory } from './memory.ts';
 
 /** Less than a box's ephemeral key. */

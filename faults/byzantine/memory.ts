@@ -11,8 +11,8 @@ import type { DkgOpening } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { keyBinding } from '../../proto/key-schemes.ts';
 import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
-import type { FrameInTransit, ProcessName } from '../engine-contract.ts';
-import type { Point } from '../points.ts';
+import type { FrameInTransit, ProcessName } from '../vocabulary/engine-contract.ts';
+import type { Point } from '../vocabulary/points.ts';
 
 /** Frames that are remembered of one node at one point. */
 const sentMax = 16;

@@ -2,7 +2,7 @@
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import { type DealtNonce, type NoncesDealt, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';
-import type { FaultOf } from '../fault.ts';
+import type { FaultOf } from '../vocabulary/fault.ts';
 
 type How = FaultOf<'bad_nonces'>['how'];
 type Parts = Pick<DealtNonce, 'hiding' | 'binding' | 'mockNonce'>;

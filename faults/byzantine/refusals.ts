@@ -1,7 +1,7 @@
 /** False refusals, and confirmations that were not asked for. */
 import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
-import { isDkgRefusal, isPartialRefusal, type RefusalName } from '../refusal-codes.ts';
+import { isDkgRefusal, isPartialRefusal, type RefusalName } from '../vocabulary/refusal-codes.ts';
 
 const message = 'a false refusal';
 

@@ -1,8 +1,8 @@
 /** The faults of an engine: their list, the time of the next beginning or end, and the faults that apply to a frame. */
-import type { FaultStatus, FrameInTransit } from '../engine-contract.ts';
-import type { Fault } from '../fault.ts';
+import type { FaultStatus, FrameInTransit } from '../vocabulary/engine-contract.ts';
+import type { Fault } from '../vocabulary/fault.ts';
+import { FaultError } from '../vocabulary/options.ts';
 import { type ArmedFault, appliesTo, statusOf } from './armed.ts';
-import { FaultError } from './options.ts';
 
 /** Faults that are over stay listed for this time, and at most this many. */
 const listedForMs = 600_000;

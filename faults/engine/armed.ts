@@ -12,12 +12,12 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import { CallReplySchema, CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { encodeMessage } from '../../proto/message-encoding.ts';
-import type { FaultStatus, FrameInTransit, ProcessName } from '../engine-contract.ts';
-import type { Fault } from '../fault.ts';
-import type { Point } from '../points.ts';
+import type { FaultStatus, FrameInTransit, ProcessName } from '../vocabulary/engine-contract.ts';
+import type { Fault } from '../vocabulary/fault.ts';
+import { isLie, liePoints, type Nature, natures } from '../vocabulary/kinds.ts';
+import type { Point } from '../vocabulary/points.ts';
+import { passesBy, senderOf, targetsOf } from '../vocabulary/targets.ts';
 import { isFrameless } from './checks.ts';
-import { isLie, liePoints, type Nature, natures } from './kinds.ts';
-import { passesBy, senderOf, targetsOf } from './targets.ts';
 
 /** A frame that waits. Numbers rise with every frame that is held, so that those of two faults can be put in order. */
 export interface HeldFrame extends FrameInTransit {

@@ -2,8 +2,7 @@
  * Whether a cluster can have a fault. The caller has checked the schema; this file checks what a schema cannot say. Every
  * error names the field and the remedy.
  */
-import { type Fault, simulatedOnly } from '../fault.ts';
-import type { Point } from '../points.ts';
+import { type Fault, simulatedOnly } from '../vocabulary/fault.ts';
 import {
   gatewayPoints,
   natures,
@@ -12,9 +11,10 @@ import {
   pointsOfKind,
   sessionlessPoints,
   victimsOfKind,
-} from './kinds.ts';
-import { type FaultEngineOptions, FaultError } from './options.ts';
-import { nodeIdOf, nodeName, passesBy, processesOf, targetsOf } from './targets.ts';
+} from '../vocabulary/kinds.ts';
+import { type FaultEngineOptions, FaultError } from '../vocabulary/options.ts';
+import type { Point } from '../vocabulary/points.ts';
+import { nodeIdOf, nodeName, passesBy, processesOf, targetsOf } from '../vocabulary/targets.ts';
 
 /** Throws FaultError. */
 export function checkFault(fault: Fault, options: FaultEngineOptions): void {

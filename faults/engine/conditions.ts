@@ -2,8 +2,8 @@
  * The conditions that hold now, with the faults that cause each. Several faults may pause one process or stop Redis; the
  * condition ends with the last of them. An order is given when a condition begins or ends, and never in between.
  */
-import type { Order, ProcessName, ReceiverBehaviour } from '../engine-contract.ts';
-import type { Fault } from '../fault.ts';
+import type { Order, ProcessName, ReceiverBehaviour } from '../vocabulary/engine-contract.ts';
+import type { Fault } from '../vocabulary/fault.ts';
 
 type Condition =
   | { readonly kind: 'pause' | 'silence' | 'second'; readonly process: ProcessName }

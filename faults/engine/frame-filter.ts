@@ -8,14 +8,14 @@
  * 4. Link faults copy, damage and delay it.
  */
 import type { ByzantineBehaviours } from '../byzantine/behaviours.ts';
-import type { Arrival, FrameInTransit, Order } from '../engine-contract.ts';
-import { withForcedReceipt } from '../forced-receipt.ts';
+import { withForcedReceipt } from '../byzantine/forced-receipt.ts';
+import type { Arrival, FrameInTransit, Order } from '../vocabulary/engine-contract.ts';
+import { isLie } from '../vocabulary/kinds.ts';
+import type { FaultEngineOptions } from '../vocabulary/options.ts';
+import { processesOf, senderOf } from '../vocabulary/targets.ts';
 import { type ArmedFault, appliesTo } from './armed.ts';
-import { isLie } from './kinds.ts';
 import type { FaultLifecycle } from './lifecycle.ts';
 import { arrivalsOf, changed, changing, holding, losing } from './links.ts';
-import type { FaultEngineOptions } from './options.ts';
-import { processesOf, senderOf } from './targets.ts';
 
 /** Frames that one fault holds at most; further frames are lost. */
 const heldMax = 100_000;

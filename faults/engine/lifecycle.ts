@@ -2,13 +2,13 @@
  * The lifecycle of a fault: it begins, triggers, lapses and ends. Each step returns its orders, and reports every change of
  * a fault to ActiveFaults.
  */
-import type { FrameInTransit, Order, ProcessName } from '../engine-contract.ts';
+import type { FrameInTransit, Order, ProcessName } from '../vocabulary/engine-contract.ts';
+import { type FaultEngineOptions, unitOf } from '../vocabulary/options.ts';
+import { peersOf, processesOf } from '../vocabulary/targets.ts';
 import type { ActiveFaults } from './active-faults.ts';
 import { type ArmedFault, appliesTo, type HeldFrame, isOfSession } from './armed.ts';
 import { Conditions } from './conditions.ts';
 import { holding } from './links.ts';
-import { type FaultEngineOptions, unitOf } from './options.ts';
-import { peersOf, processesOf } from './targets.ts';
 import { healingOrders, triggerOrders } from './trigger-orders.ts';
 
 const linkTimeoutMsDefault = 6_000;

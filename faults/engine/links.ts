@@ -1,9 +1,9 @@
 /** What link faults do to frames that are neither lost nor held: copies, damage, lateness. */
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
-import type { Arrival } from '../engine-contract.ts';
-import type { Fault, FaultOf } from '../fault.ts';
-import { unitOf } from './options.ts';
+import type { Arrival } from '../vocabulary/engine-contract.ts';
+import type { Fault, FaultOf } from '../vocabulary/fault.ts';
+import { unitOf } from '../vocabulary/options.ts';
 
 /** Kinds that drop a frame, hold it, and change how it arrives. Each frame meets them in this order. */
 export const losing: readonly string[] = ['drop', 'half_open'];

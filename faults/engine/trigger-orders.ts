@@ -1,8 +1,8 @@
 /** The orders of a trigger, and the orders that end a spell or window. */
-import type { Order, ProcessName } from '../engine-contract.ts';
+import type { Order, ProcessName } from '../vocabulary/engine-contract.ts';
+import { peersOf, processesOf } from '../vocabulary/targets.ts';
 import type { ArmedFault } from './armed.ts';
 import type { Conditions } from './conditions.ts';
-import { peersOf, processesOf } from './targets.ts';
 
 /** After how long a crashed process restarts, by default. */
 export const restartAfterMsDefault = 100;

@@ -1,5 +1,5 @@
 /** What we send: the deliveries to webhooks, as OpenAPI 3.1 describes them. */
-import { Event } from '../../delivery/events/schemas.ts';
+import { Event } from './event-schemas.ts';
 import type { Json, JsonObject, NamedSchemas } from './parts.ts';
 
 function header(name: string, description: string, pattern?: string): Json {

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { type Route, route } from '../../api/route.ts';
 import { Closed, PathId } from '../../api/schema-kit.ts';
 import { noSuch } from '../../api/visibility.ts';
-import type { Fault } from '../../faults/fault.ts';
+import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { act, ask } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { FaultBody, FaultList, FaultView, faultLifetime, faultView } from './fault-schemas.ts';

@@ -2,7 +2,7 @@
 import Type, { type TSchema } from 'typebox';
 import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
 import type { ArmedFault } from '../../faults/control.ts';
-import { type Fault, type FaultKind, faultKinds, faultSchemas, simulatedOnly } from '../../faults/fault.ts';
+import { type Fault, type FaultKind, faultKinds, faultSchemas, simulatedOnly } from '../../faults/vocabulary/fault.ts';
 import { isoTime, isoTimeOrNull } from './shared.ts';
 
 /** A fault left behind ends by itself. */

@@ -10,13 +10,19 @@ import { connectionType } from '../../custody/connections/record.ts';
 import { type WalletApprovalMode, type WalletRecord, walletType } from '../../custody/wallets/record.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { wireScheme } from '../../proto/key-schemes.ts';
+import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
-import type { ReadyMadeKeys } from '../config.ts';
 import type { CallOutcome, SigningCall, SigningCalls, WalletTerms } from './signing-calls.ts';
 
 /** The part of the store that says what a wallet asks for. */
 export type WalletReader = Pick<TenantStore, 'read'>;
+
+/** Keys of a sandbox that have one scheme from the start. */
+export interface ReadyMadeKeys {
+  readonly tenant: string;
+  /** By session id. */
+  readonly schemes: Readonly<Record<string, KeyScheme>>;
+}
 
 export interface ClientCallDeps {
   readonly calls: SigningCalls;

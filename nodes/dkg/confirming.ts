@@ -9,7 +9,7 @@
 import { sameResult, verifyFinished } from '../../crypto/dkg-transcripts.ts';
 import type { DkgConfirm } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { bindingAtMaking, type KeyBinding } from '../../proto/key-schemes.ts';
-import { ownCopy } from '../messages.ts';
+import { ownCopy } from '../records/messages.ts';
 import { type DkgParty, identityKeyOf, idFault, type Outcome, type Refused, refused } from './party.ts';
 import type { Final, Provisional } from './state.ts';
 

@@ -14,10 +14,10 @@
  */
 import type { Address, Context } from '../../actors/contract.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
-import { encodeKeyRecord } from '../key-record.ts';
-import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
-import { isLocal, receivedBody } from '../messages.ts';
-import { dkgRecordKey, isRecordName, keyRecordKey, type NodeWrite } from '../records.ts';
+import { encodeKeyRecord } from '../records/key-record.ts';
+import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../records/messages.ts';
+import { isLocal, receivedBody } from '../records/messages.ts';
+import { dkgRecordKey, isRecordName, keyRecordKey, type NodeWrite } from '../records/records.ts';
 import { alreadyFinal, confirm } from './confirming.ts';
 import { open, sealShares } from './dealing.ts';
 import { type DkgParty, type DkgWorld, type Outcome, refused } from './party.ts';

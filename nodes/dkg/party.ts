@@ -7,7 +7,7 @@ import type { FinishedDkg } from '../../crypto/dkg-transcripts.ts';
 import { participantsOf, type Sharing } from '../../crypto/participants.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import type { StoredKey } from '../key-record.ts';
+import type { StoredKey } from '../records/key-record.ts';
 import { type DkgRefusalCode, dkgRefusals } from './codes.ts';
 import type { DkgState } from './state.ts';
 

@@ -9,8 +9,8 @@ import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
 import type { DealerOpening, DkgTerms, FinishedDkg } from '../../crypto/dkg-transcripts.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { participantsOf } from '../../crypto/participants.ts';
-import { type KeyPackageJson, keyPackageFromJson, keyPackageToJson, parseRecord } from '../key-record.ts';
-import type { NodeRecord } from '../records.ts';
+import { type KeyPackageJson, keyPackageFromJson, keyPackageToJson, parseRecord } from '../records/key-record.ts';
+import type { NodeRecord } from '../records/records.ts';
 import type { DealerMark, Dealing, DkgPhase, DkgState, Verdict, VerifiedDealer } from './state.ts';
 
 /** The states that have a record. */

@@ -34,7 +34,7 @@ import { finishDkg, type KeyPackage } from '../../crypto/key-package.ts';
 import { shareFor, verifyShare } from '../../crypto/vss.ts';
 import type { DkgOpening, DkgVerify, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import { ownCopy } from '../messages.ts';
+import { ownCopy } from '../records/messages.ts';
 import { type DkgFaultCode, dkgFaults } from './codes.ts';
 import { allowsClientDealers, type DkgParty, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
 import type { Broken, DealerMark, DealingState, Final, Provisional, Verdict, VerifiedDealer } from './state.ts';

@@ -13,8 +13,8 @@
 import { LRUCache } from 'lru-cache';
 import { fromHex, toHex, transcriptHash, u32be, utf8 } from '../../crypto/bytes.ts';
 import type { NodeOrder } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { parseRecord } from '../key-record.ts';
-import { intentBucketKey, type NodeRecord } from '../records.ts';
+import { parseRecord } from '../records/key-record.ts';
+import { intentBucketKey, type NodeRecord } from '../records/records.ts';
 
 /** Intents of one bucket, at most. */
 export const bucketEntriesMax = 32;

@@ -14,7 +14,7 @@ import { groupOf } from '../../crypto/group.ts';
 import { mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
 import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { derivationPathCharsMax, nodesMax } from '../../proto/limits.ts';
-import { isRecordName } from '../records.ts';
+import { isRecordName } from '../records/records.ts';
 import type { TakenNonce } from './nonce-pools.ts';
 import { isSigningScheme, schemes } from './schemes.ts';
 import type { SigningKey } from './signing-keys.ts';

@@ -5,8 +5,8 @@
  * Requests that arrive while one write is under way share the next one: a write costs the same for one record as for many.
  * Mutable, and owned by one actor state. A write that is refused takes everything with it that waited for it.
  */
-import type { NodeEffect } from '../messages.ts';
-import type { NodeRecord, NodeWrite } from '../records.ts';
+import type { NodeEffect } from '../records/messages.ts';
+import type { NodeRecord, NodeWrite } from '../records/records.ts';
 
 export class PendingWrite {
   /** By record key; undefined: the record is deleted. */

@@ -35,9 +35,9 @@ import {
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { keyBinding, wireScheme } from '../../proto/key-schemes.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
-import { decodeKeyRecord, encodeKeyRecord } from '../key-record.ts';
-import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../messages.ts';
-import { isLocal, receivedBody } from '../messages.ts';
+import { decodeKeyRecord, encodeKeyRecord } from '../records/key-record.ts';
+import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../records/messages.ts';
+import { isLocal, receivedBody } from '../records/messages.ts';
 import {
   dkgRecordKey,
   isIntentBucket,
@@ -45,7 +45,7 @@ import {
   keyRecordKey,
   type NodeRecord,
   type NodeWrite,
-} from '../records.ts';
+} from '../records/records.ts';
 import { IntentMemory, type NamedIntent, namedIntent, signedDigest } from './intent-memory.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';

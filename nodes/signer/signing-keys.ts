@@ -9,7 +9,7 @@ import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';
 import type { Curve } from '../../crypto/group.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
 import type { KeyBinding, KeyScheme } from '../../proto/key-schemes.ts';
-import type { StoredKey } from '../key-record.ts';
+import type { StoredKey } from '../records/key-record.ts';
 
 export const keysMax = 1_024;
 export const childrenMax = 4_096;

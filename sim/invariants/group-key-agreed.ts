@@ -5,7 +5,7 @@
  */
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { participantsOf } from '../../crypto/participants.ts';
-import type { NodeWrite } from '../../nodes/records.ts';
+import type { NodeWrite } from '../../nodes/records/records.ts';
 import type { DkgFinished, DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
 import type { Checker, Observation } from '../observation.ts';

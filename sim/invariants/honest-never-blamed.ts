@@ -4,7 +4,7 @@
  * dealt, and by what it signed it cannot be told from a node that equivocates. And a malicious coordinator may blame a node to which it
  * lied, since the node's answer does not fit what the coordinator's process asked: that node and no other.
  */
-import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/fault.ts';
+import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/vocabulary/fault.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
 import { DurableSessions } from './sessions.ts';

@@ -9,7 +9,7 @@
  *   caller's own; mock nonces go to the coordinator and their inverses to the signers, which is the mock.
  * - Resume tokens and witnesses travel in calls and answers only.
  */
-import type { NodeWrite } from '../../nodes/records.ts';
+import type { NodeWrite } from '../../nodes/records/records.ts';
 import type { DkgVerified } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { NoncesDealt, PartialReply, PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';

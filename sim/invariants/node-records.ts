@@ -1,8 +1,8 @@
 /**
- * The records that nodes store, read back: JSON text, as nodes/key-record.ts and nodes/dkg/record.ts write it. Each
+ * The records that nodes store, read back: JSON text, as nodes/records/key-record.ts and nodes/dkg/record.ts write it. Each
  * record is read once, however many checkers look at it. Secret.
  */
-import type { NodeRecord, NodeWrite } from '../../nodes/records.ts';
+import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 
 export interface KeyRecordJson {
   readonly curve: string;

@@ -3,7 +3,7 @@
  * what came in: partials of distinct nodes in one attempt, and those that a caller gave in a node's place. That nothing
  * completes after a denial, a revocation or an expiry that was written is the transition table's matter.
  */
-import type { KeyRecord } from '../../coordinator/session/record.ts';
+import type { KeyRecord } from '../../coordinator/contract/record.ts';
 import type { PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
   ApprovalMode,

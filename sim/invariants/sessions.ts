@@ -2,8 +2,8 @@
  * What the store holds of sessions, replayed from the writes that took hold: what several checkers stand on. A write that
  * is repeated because its answer was lost changes nothing and is not a change here either.
  */
-import type { CoordinatorWrite } from '../../coordinator/messages.ts';
-import type { KeyRecord, SessionRecord, SigningRecord } from '../../coordinator/session/record.ts';
+import type { CoordinatorWrite } from '../../coordinator/contract/messages.ts';
+import type { KeyRecord, SessionRecord, SigningRecord } from '../../coordinator/contract/record.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Observation } from '../observation.ts';

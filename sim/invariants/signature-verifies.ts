@@ -3,7 +3,7 @@
  * DKG made. "Approved" is what a client asked for, not what the session's record says: both are compared.
  */
 
-import type { KeyRecord } from '../../coordinator/session/record.ts';
+import type { KeyRecord } from '../../coordinator/contract/record.ts';
 import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
 import {
   type InitiateSigningRequest,

@@ -2,7 +2,7 @@
  * Sessions move only along the table, and end once; every durable change raises the epoch by one and has a checkpoint of
  * its own; and what clients are told of a session never goes back.
  */
-import { initialStates, isOpen, mayFollow } from '../../coordinator/session/transitions.ts';
+import { initialStates, isOpen, mayFollow } from '../../coordinator/contract/transitions.ts';
 import type { Checker, Observation } from '../observation.ts';
 import { proofIn } from './answers.ts';
 import { DurableSessions, type SessionChange, stateName } from './sessions.ts';

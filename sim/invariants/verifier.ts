@@ -1,5 +1,5 @@
 /** What the checkers take for the truth about a signature: by default another library than the one that made it. */
-import { type ReleasedKind, verifyReleased } from '../../crypto/released.ts';
+import { type ReleasedKind, verifyReleased } from '../../crypto/frost/released.ts';
 
 /**
  * Whether a signature (64 bytes) is one of `message` under `publicKey` (compressed: 33 bytes, ed25519: 32). False for

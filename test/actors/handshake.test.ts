@@ -10,7 +10,7 @@ import {
 } from '../../actors/live/handshake.ts';
 import { identityFromSeed, transcriptDigest } from '../../actors/live/handshake-crypto.ts';
 import type { Hello } from '../../actors/live/wire-port.ts';
-import { clientConfig, codec, gatewayIdentity, nodeIdentity, serverConfig } from './harness.ts';
+import { clientConfig, codec, gatewayIdentity, nodeIdentity, serverConfig } from './support/harness.ts';
 
 const nonce = (value: number) => new Uint8Array(32).fill(value);
 

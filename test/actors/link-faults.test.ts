@@ -10,7 +10,7 @@ import {
   handshakeBytesMax,
   serverHandshake,
 } from '../../actors/live/handshake.ts';
-import { clientConfig, codec, mesh, serverConfig, until, wireEnvelope } from './harness.ts';
+import { clientConfig, codec, mesh, serverConfig, until, wireEnvelope } from './support/harness.ts';
 
 const world = mesh();
 afterEach(() => world.stopAll());

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { clientConfig, mesh, nodesTotal, until, wireEnvelope } from './harness.ts';
+import { clientConfig, mesh, nodesTotal, until, wireEnvelope } from './support/harness.ts';
 
 const world = mesh();
 afterEach(() => world.stopAll());

@@ -1,7 +1,7 @@
 /** The live host of the kernel: what it adds to the kernel's laws (kernel.test.ts). */
 import { describe, expect, it } from 'vitest';
 import { LiveSystem } from '../../actors/live/system.ts';
-import { recordingLog, until } from './harness.ts';
+import { recordingLog, until } from './support/harness.ts';
 import { liveHost, persist, scripted, tell, texts, type Write } from './support/kernel-hosts.ts';
 
 describe('delivering', () => {

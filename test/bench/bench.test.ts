@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Results } from '../../bench/results.ts';
+import type { Results } from '../../bench/report/results.ts';
 
 const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url));
 

@@ -2,11 +2,11 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
-import type { Evidence, Key } from '../../bench/ceremonies.ts';
-import { runLoad } from '../../bench/load.ts';
-import { parseOptions } from '../../bench/options.ts';
-import { verifyAll } from '../../bench/verify.ts';
-import { Failure } from '../../cli/failure.ts';
+import type { Evidence, Key } from '../../bench/cluster/ceremonies.ts';
+import { verifyAll } from '../../bench/cluster/verify.ts';
+import { runLoad } from '../../bench/load/load.ts';
+import { parseOptions } from '../../bench/report/options.ts';
+import { Failure } from '../../cli/common/failure.ts';
 
 describe('the load', () => {
   test('keeps as many ceremonies under way as it was told, and counts what ended in time', async () => {

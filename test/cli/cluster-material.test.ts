@@ -7,10 +7,10 @@ import {
   readRoster,
   readSecret,
   secretFiles,
-} from '../../cli/cluster-material.ts';
-import { loadSettings, type Settings } from '../../cli/config.ts';
+} from '../../cli/cluster-files/cluster-material.ts';
+import { ensureSandbox, readSandbox } from '../../cli/cluster-files/sandbox.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
-import { ensureSandbox, readSandbox } from '../../cli/sandbox.ts';
+import { loadSettings, type Settings } from '../../cli/settings/config.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { tokenEnvironment } from '../../gateway/auth/token-format.ts';
 import { assertGatewayConfig, assertWorkerConfig } from '../../gateway/config.ts';

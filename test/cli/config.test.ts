@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Failure } from '../../cli/common/failure.ts';
 import {
   clientDealersAllowed,
   type Environment,
@@ -7,8 +8,7 @@ import {
   required,
   type Variable,
   variables,
-} from '../../cli/config.ts';
-import { Failure } from '../../cli/failure.ts';
+} from '../../cli/settings/config.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 
 function failureOf(environment: Environment): Failure {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { credentialKeysDir, ensureClusterMaterial } from '../../cli/cluster-material.ts';
+import { credentialKeysDir, ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
 import { pruneKeys, run } from '../../cli/credentials.ts';
 import { keyIds } from '../../store/secrets/key-ring.ts';
 import { addKey } from '../custody/connections/support.ts';

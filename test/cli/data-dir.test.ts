@@ -4,10 +4,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { identify, isRunning, signal, writeRecord } from '../../cli/common/process-identity.ts';
 import { endLeftovers } from '../../cli/up/leftovers.ts';
 import { takeLock } from '../../cli/up/lock.ts';
 import { checkPortFree, freePort } from '../../cli/up/ports.ts';
-import { identify, isRunning, signal, writeRecord } from '../../cli/up/process-identity.ts';
 import { eventually, isAlive } from './support/eventually.ts';
 import { temporaryFolder } from './support/temporary.ts';
 

@@ -4,10 +4,10 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { ensureClusterMaterial } from '../../cli/cluster-material.ts';
-import { loadSettings } from '../../cli/config.ts';
-import { dataFormat, dataFormats } from '../../cli/data-format.ts';
+import { ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
+import { dataFormat, dataFormats } from '../../cli/cluster-files/data-format.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
+import { loadSettings } from '../../cli/settings/config.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { Snapshots } from '../../cli/up/snapshots.ts';
 import { environmentOf } from '../../testing/up-process.ts';

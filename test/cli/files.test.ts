@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Failure } from '../../cli/failure.ts';
-import { makeDirectory } from '../../cli/files.ts';
+import { Failure } from '../../cli/common/failure.ts';
+import { makeDirectory } from '../../cli/common/files.ts';
 
 let folder: string;
 

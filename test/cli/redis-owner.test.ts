@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { claimRedis } from '../../cli/redis-owner.ts';
+import { claimRedis } from '../../cli/redis/redis-owner.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { privateRedis } from '../../cli/up/private-redis.ts';
 import { SupervisedChild } from '../../cli/up/supervisor.ts';

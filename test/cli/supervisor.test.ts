@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { isStopped } from '../../cli/up/process-identity.ts';
+import { isStopped } from '../../cli/common/process-identity.ts';
 import { type BackOff, SupervisedChild } from '../../cli/up/supervisor.ts';
 import { watchman } from '../../cli/up/watchman.ts';
 import { eventually, isAlive } from './support/eventually.ts';

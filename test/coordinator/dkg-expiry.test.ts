@@ -1,6 +1,6 @@
 /** A key generation that expires leaves no dealt polynomial and no share behind in the nodes' stores. */
 import { expect, test } from 'vitest';
-import { dkgRecordKey, keyRecordKey } from '../../nodes/records.ts';
+import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { codeOf, tenant } from './support/world.ts';
 

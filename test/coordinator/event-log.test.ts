@@ -1,10 +1,10 @@
 /** The coordinator's part of a tenant's event log, on a real Redis, with a gateway that writes there at the same time. */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CoordinatorWrite, overdueKey } from '../../coordinator/messages.ts';
-import { answer } from '../../coordinator/session/answers.ts';
+import { answer } from '../../coordinator/contract/answers.ts';
+import { type CoordinatorWrite, overdueKey } from '../../coordinator/contract/messages.ts';
+import { advance, openRecord } from '../../coordinator/contract/record.ts';
 import { changeEvent } from '../../coordinator/session/events.ts';
-import { advance, openRecord } from '../../coordinator/session/record.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../coordinator/store/redis-store.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wakePrefix } from '../../redis/event-log.ts';

@@ -1,6 +1,6 @@
 /** A key has one scheme: bound at its making or by its first session, in the coordinator's record and in every node's. */
 import { describe, expect, test } from 'vitest';
-import { decodeKeyRecord } from '../../nodes/key-record.ts';
+import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBody } from '../../proto/wire.ts';

@@ -1,7 +1,7 @@
 /** Nonces that were dealt ahead: whatever became of their frames, signing goes on. */
 import { describe, expect, test } from 'vitest';
 import { awaited, depth, forgotten, noNoncePools, put, shortage, take } from '../../coordinator/cluster/nonce-pools.ts';
-import type { DrawnNonce } from '../../coordinator/messages.ts';
+import type { DrawnNonce } from '../../coordinator/contract/messages.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { begin, codeOf, makeKey } from './support/world.ts';

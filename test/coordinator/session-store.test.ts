@@ -9,9 +9,15 @@ import {
   openSessionsKey,
   overdueKey,
   sessionKey,
-} from '../../coordinator/messages.ts';
+} from '../../coordinator/contract/messages.ts';
+import {
+  advance,
+  type KeyRecord,
+  openRecord,
+  progress,
+  type SigningRecord,
+} from '../../coordinator/contract/record.ts';
 import { changeEvent } from '../../coordinator/session/events.ts';
-import { advance, type KeyRecord, openRecord, progress, type SigningRecord } from '../../coordinator/session/record.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';

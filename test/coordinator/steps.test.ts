@@ -3,7 +3,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
 import { groupOf } from '../../crypto/group.ts';
 import { mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
-import { decodeKeyRecord } from '../../nodes/key-record.ts';
+import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { type FrameFate, SimCluster } from '../../sim/cluster.ts';

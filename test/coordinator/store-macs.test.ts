@@ -1,7 +1,12 @@
 /** What stands in Redis is believed only as a coordinator of the cluster wrote it. */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CoordinatorRecord, type CoordinatorWrite, keyKey, sessionKey } from '../../coordinator/messages.ts';
+import {
+  type CoordinatorRecord,
+  type CoordinatorWrite,
+  keyKey,
+  sessionKey,
+} from '../../coordinator/contract/messages.ts';
 import { openRedisStore, type RedisStore } from '../../coordinator/store/redis-store.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';

@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { frontBehaviour } from '../../coordinator/front.ts';
-import { dkgRecordKey, keyRecordKey } from '../../nodes/records.ts';
+import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import { CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { KeystoreType, MockDirective, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';

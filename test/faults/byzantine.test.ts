@@ -1,8 +1,8 @@
 /** Byzantine faults: the right node is named, an honest one never is, and the session ends as the table in behaviours.ts says. */
 import { describe, expect, test } from 'vitest';
-import type { LieKind } from '../../faults/engine/kinds.ts';
-import type { FaultOf } from '../../faults/fault.ts';
-import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/refusal-codes.ts';
+import type { FaultOf } from '../../faults/vocabulary/fault.ts';
+import type { LieKind } from '../../faults/vocabulary/kinds.ts';
+import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
 import { dkgRefusals } from '../../nodes/dkg/codes.ts';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { faultEngine } from '../../faults/engine.ts';
-import type { Order } from '../../faults/engine-contract.ts';
-import type { Fault, FaultKind } from '../../faults/fault.ts';
-import { faultKinds } from '../../faults/fault.ts';
+import type { Order } from '../../faults/vocabulary/engine-contract.ts';
+import type { Fault, FaultKind } from '../../faults/vocabulary/fault.ts';
+import { faultKinds } from '../../faults/vocabulary/fault.ts';
 import { MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';

@@ -3,8 +3,8 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { byzantineKinds, type Fault } from '../../faults/fault.ts';
-import { refusalCodes } from '../../faults/refusal-codes.ts';
+import { byzantineKinds, type Fault } from '../../faults/vocabulary/fault.ts';
+import { refusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
 import { blamed, codeOf, digest, groupKey, tokenOf } from '../coordinator/support/world.ts';
 import { FaultFixture } from './support/fault-fixture.ts';
 

@@ -1,11 +1,11 @@
 /** What holds for any faults and any frames: determinism, and every frame accounted for once. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { gatewayPoints, liePoints } from '../../faults/engine/kinds.ts';
 import { FaultError, faultEngine } from '../../faults/engine.ts';
-import type { Order } from '../../faults/engine-contract.ts';
-import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../faults/fault.ts';
-import { type Point, points } from '../../faults/points.ts';
+import type { Order } from '../../faults/vocabulary/engine-contract.ts';
+import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../faults/vocabulary/fault.ts';
+import { gatewayPoints, liePoints } from '../../faults/vocabulary/kinds.ts';
+import { type Point, points } from '../../faults/vocabulary/points.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
 

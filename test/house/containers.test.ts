@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { loadSettings, type Role, type Variable, variables } from '../../cli/config.ts';
+import { loadSettings, type Role, type Variable, variables } from '../../cli/settings/config.ts';
 import { root } from '../cli/support/up-process.ts';
 
 interface Service {

@@ -5,7 +5,7 @@
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runTool } from '../../tools/check/tool.ts';
+import { houseFaults, readHouse } from '../../tools/check/house.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
 
@@ -28,31 +28,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   api: [...withRedis, 'store', 'providers'],
   custody: [...withRedis, ...underModules],
   controls: [...withRedis, ...underModules, 'custody'],
-  delivery: [...withRedis, ...underModules, 'custody', 'controls'],
+  delivery: [...withRedis, ...underModules, 'custody'],
   gateway: [...withRedis, 'faults', ...underModules, 'custody', 'controls', 'delivery'],
   sim: [...withRedis, 'faults', 'nodes', 'coordinator'],
+  runner: [...withRedis, 'faults', 'sim'],
+  report: [...withRedis, 'faults', 'runner'],
   plane: [...floor0, 'faults'],
-  testing: [...withRedis, 'faults', 'sim'],
+  testing: [...withRedis, 'faults', 'sim', 'runner', 'report'],
 };
 const product = [...Object.keys(mayImport), 'cli'];
 const apart = ['tools', 'bench', 'examples', 'test'];
 const rooms = [...product, ...apart];
-
-interface Cruise {
-  readonly summary: {
-    readonly totalCruised: number;
-    readonly violations: readonly {
-      readonly rule: { readonly name: string };
-      readonly from: string;
-      readonly to: string;
-    }[];
-  };
-}
-
-async function cruise(folder: string): Promise<Cruise['summary']> {
-  const { output } = await runTool(folder, 'depcruise', ['--config', config, '--output-type', 'json', '.']);
-  return (JSON.parse(output) as Cruise).summary;
-}
 
 /** A house with one module in every room, and the modules given. */
 function house(modules: Readonly<Record<string, string>>): string {
@@ -73,8 +59,8 @@ function house(modules: Readonly<Record<string, string>>): string {
 
 describe('floors', { timeout: 120_000 }, () => {
   test('the check reads every module of this repository', async () => {
-    const { totalCruised } = await cruise(root);
-    expect(totalCruised).toBeGreaterThan(100);
+    const { modules } = await readHouse(root);
+    expect(modules).toBeGreaterThan(100);
   });
 
   test('every planted import that breaks a floor is found, type imports too', async () => {
@@ -90,12 +76,12 @@ describe('floors', { timeout: 120_000 }, () => {
         for (const rule of rules) expected.push(`${rule} ${from}/bad-${to}.ts`, `${rule} ${from}/bad-type-${to}.ts`);
       }
     }
-    const { violations } = await cruise(house(modules));
+    const { violations } = await readHouse(house(modules));
     expect(violations.map(({ rule, from }) => `${rule.name} ${from}`).sort()).toEqual(expected.sort());
   });
 
   test('a dynamic import is an import', async () => {
-    const { violations } = await cruise(
+    const { violations } = await readHouse(
       house({ 'nodes/bad.ts': `export const load = () => import('../coordinator/room.ts');\n` }),
     );
     expect(violations.map(({ rule }) => rule.name)).toEqual(['room-nodes']);
@@ -104,9 +90,9 @@ describe('floors', { timeout: 120_000 }, () => {
   test('the model of cryptography is for simulations: an import from anywhere else is found', async () => {
     const importing = (name: string) => `import { model } from '${name}';\nexport const y = model;\n`;
     const outside = ['crypto', 'nodes', 'coordinator', 'gateway', 'actors', 'plane', 'cli'];
-    const inside = ['sim', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
+    const inside = ['sim', 'runner', 'bench', 'testing', 'test', 'cli/sim', 'cli/scenario'];
     const up = (place: string) => (place.includes('/') ? '../../' : '../');
-    const { violations } = await cruise(
+    const { violations } = await readHouse(
       house({
         'crypto/model/switch.ts': 'export const model = 1;\n',
         'cli/up/bad.ts': importing('../../crypto/model/switch.ts'),
@@ -122,13 +108,33 @@ describe('floors', { timeout: 120_000 }, () => {
   });
 
   test('circles are found', async () => {
-    const { violations } = await cruise(
+    const { violations } = await readHouse(
       house({
         'crypto/a.ts': `import { b } from './b.ts';\nexport const a = () => b;\n`,
         'crypto/b.ts': `import { a } from './a.ts';\nexport const b = () => a;\n`,
       }),
     );
     expect(new Set(violations.map(({ rule }) => rule.name))).toEqual(new Set(['no-circles']));
+  });
+
+  test('folders that import each other are found: beside each other, one in the other, by a type alone', async () => {
+    const ring = house({
+      'custody/wallets/a.ts': `import { b } from '../intents/b.ts';\nexport const a = b;\n`,
+      'custody/intents/b.ts': 'export const b = 1;\n',
+      'custody/intents/c.ts': `import type { d } from '../wallets/d.ts';\nexport type C = typeof d;\n`,
+      'custody/wallets/d.ts': 'export const d = 1;\n',
+      'nodes/main.ts': `import { part } from './signer/part.ts';\nexport const main = part;\n`,
+      'nodes/signer/part.ts': `import { record } from '../record.ts';\nexport const part = record;\n`,
+      'nodes/record.ts': 'export const record = 1;\n',
+      'sim/invariants/deep/e.ts': `import { x } from '../../room.ts';\nexport const e = x;\n`,
+    });
+    const { violations, rings } = await readHouse(ring);
+    expect(violations).toEqual([]);
+    expect(rings).toEqual([
+      ['custody/intents', 'custody/wallets'],
+      ['nodes', 'nodes/signer'],
+    ]);
+    expect(await houseFaults(ring)).toContain('folders that import each other: custody/intents, custody/wallets');
   });
 
   test('the allowed imports are allowed', async () => {
@@ -143,7 +149,7 @@ describe('floors', { timeout: 120_000 }, () => {
         (to) => [`${from}/good-${to}.ts`, `import { x } from '../${to}/room.ts';\nexport const y = x;\n`] as const,
       ),
     );
-    expect((await cruise(house(Object.fromEntries(modules)))).violations).toEqual([]);
+    expect((await readHouse(house(Object.fromEntries(modules)))).violations).toEqual([]);
   });
 
   test('every room of this repository stands under a rule', () => {

@@ -5,7 +5,7 @@ import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { HDKey } from '@scure/bip32';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sandboxTenant } from '../../cli/sandbox.ts';
+import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { redisKeys } from '../../coordinator/store/layout.ts';
 import { encodeXpub } from '../../crypto/derivation.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';

@@ -16,7 +16,7 @@ import { lagrangeCoefficients, polynomialFromSeed, randomPolynomial } from '../.
 import { commitTo, shareFor } from '../../crypto/vss.ts';
 import { decodeDkgRecord } from '../../nodes/dkg/record.ts';
 import { type DkgPhase, type DkgRequestCase, dkgTransitions } from '../../nodes/dkg/state.ts';
-import { dkgRecordKey, keyRecordKey } from '../../nodes/records.ts';
+import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import type { DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { Ceremony, type Plain } from './ceremony.ts';

@@ -17,8 +17,8 @@ import { refusedInput } from '../../actors/kernel/step.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { nodeBehaviours } from '../../nodes/behaviours.ts';
 import type { SandboxKeys } from '../../nodes/dkg/party.ts';
-import { isLocal, type LocalNodeMessage, type NodeMessage } from '../../nodes/messages.ts';
-import type { NodeRecord, NodeWrite } from '../../nodes/records.ts';
+import { isLocal, type LocalNodeMessage, type NodeMessage } from '../../nodes/records/messages.ts';
+import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 import type { Roster } from '../../proto/roster.ts';
 import {
   decodeFrames,

@@ -1,6 +1,6 @@
 /** A node signs one message for an intent, whatever a coordinator and its store say later. */
 import { describe, expect, it } from 'vitest';
-import { dkgRecordKey, intentBucketKey, isIntentBucket, keyRecordKey } from '../../nodes/records.ts';
+import { dkgRecordKey, intentBucketKey, isIntentBucket, keyRecordKey } from '../../nodes/records/records.ts';
 import { bucketEntriesMax, IntentMemory, namedIntent, signedDigest } from '../../nodes/signer/intent-memory.ts';
 import {
   type NodeOrder,

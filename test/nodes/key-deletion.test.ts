@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Curve } from '../../crypto/group.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { gatewayMacs } from '../../crypto/orders.ts';
-import { dkgRecordKey, keyRecordKey } from '../../nodes/records.ts';
+import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import { PartialRefusalCode, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { macFor } from '../../proto/orders.ts';
 import { Ceremony } from './ceremony.ts';

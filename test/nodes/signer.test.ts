@@ -5,8 +5,8 @@ import { frostAggregate, verifyFrostPartial, verifySchnorr } from '../../crypto/
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
 import { aggregateMockEcdsa, combineMockNonces, verifyEcdsa, verifyMockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
-import { decodeKeyRecord } from '../../nodes/key-record.ts';
-import { keyRecordKey } from '../../nodes/records.ts';
+import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
+import { keyRecordKey } from '../../nodes/records/records.ts';
 import { noncesDealtMax, poolNoncesMax } from '../../nodes/signer/nonce-pools.ts';
 import { type FrostScheme, schemes } from '../../nodes/signer/schemes.ts';
 import { keysMax } from '../../nodes/signer/signing-keys.ts';

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ControlFault, ControlMethod, ControlTakes } from '../../faults/control.ts';
 import { faultEngine } from '../../faults/engine.ts';
-import type { Fault } from '../../faults/fault.ts';
+import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { PlaneControl } from '../../plane/control.ts';
 import { FaultPlane } from '../../plane/fault-plane.ts';
 import type { ProcessControl, ProcessStatus, SnapshotControl } from '../../plane/ports.ts';

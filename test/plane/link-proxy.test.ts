@@ -1,10 +1,10 @@
 /** The proxy of links between a real LinkServer and real LinkClients: what passes, what does not, and what breaks. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { FrameInTransit, FrameVerdict, Order } from '../../faults/engine-contract.ts';
+import type { FrameInTransit, FrameVerdict, Order } from '../../faults/vocabulary/engine-contract.ts';
 import type { FrameHead } from '../../plane/frame-scan.ts';
 import { LinkProxy } from '../../plane/link-proxy.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
-import { mesh, until, wireEnvelope } from '../actors/harness.ts';
+import { mesh, until, wireEnvelope } from '../actors/support/harness.ts';
 
 const world = mesh();
 const proxies: LinkProxy[] = [];

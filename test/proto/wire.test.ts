@@ -9,7 +9,7 @@ import { FrameSchema } from '../../proto/gen/signmesh/wire/v1/frame_pb.ts';
 import { InitiateSigningRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { frameFieldsMax } from '../../proto/limits.ts';
 import { decodeFrames, type WireBody, WireError, wireProtocolVersions } from '../../proto/wire.ts';
-import { clientConfig, codec, serverConfig } from '../actors/harness.ts';
+import { clientConfig, codec, serverConfig } from '../actors/support/harness.ts';
 
 const nonce = (value: number) => new Uint8Array(32).fill(value);
 

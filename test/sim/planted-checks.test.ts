@@ -105,8 +105,8 @@ async function verdictsOf(copy: string, scenarios: readonly string[]): Promise<r
   });
   const module = (path: string) => JSON.stringify(pathToFileURL(join(copy, path)).href);
   const script = `
-    const { loadScenario } = await import(${module('sim/scenario/load.js')});
-    const { runSimulated } = await import(${module('sim/scenario/simulated-world.js')});
+    const { loadScenario } = await import(${module('runner/scenario/load.js')});
+    const { runSimulated } = await import(${module('runner/scenario/simulated-world.js')});
     const verdicts = ${JSON.stringify(sources)}.map(
       ({ file, text }) => runSimulated(loadScenario(text, { file }), { crypto: 'model' }).verdict,
     );

@@ -7,7 +7,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verdictExitCodes } from '../../sim/scenario/world.ts';
+import { verdictExitCodes } from '../../runner/scenario/world.ts';
 import { type PlantedFlaw, plantedFlaws } from './support/planted.ts';
 import { buildProgram, copiesFolder, plantedCopy, root } from './support/program-copy.ts';
 

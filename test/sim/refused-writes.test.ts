@@ -6,13 +6,13 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Behaviour, Context, Input, Step } from '../../actors/contract.ts';
 import { refusedInput } from '../../actors/kernel/step.ts';
-import type { SessionConfig } from '../../coordinator/config.ts';
-import type { CoordinatorMessage, CoordinatorWrite, LocalMessage } from '../../coordinator/messages.ts';
+import type { SessionConfig } from '../../coordinator/contract/config.ts';
+import type { CoordinatorMessage, CoordinatorWrite, LocalMessage } from '../../coordinator/contract/messages.ts';
 import type { NodeIdentity } from '../../nodes/behaviours.ts';
 import type { SignerState } from '../../nodes/signer/signer-actor.ts';
+import { runSeed } from '../../runner/search/campaign.ts';
+import { type Profile, profiles } from '../../runner/search/profiles.ts';
 import { SimCluster } from '../../sim/cluster.ts';
-import { runSeed } from '../../sim/search/campaign.ts';
-import { type Profile, profiles } from '../../sim/search/profiles.ts';
 import { begin, tenant } from '../coordinator/support/world.ts';
 import { imageOf } from './support/image.ts';
 

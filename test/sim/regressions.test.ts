@@ -1,8 +1,8 @@
 /** Every run in which a fault of ours was found, made as small as it gets: each passes from then on. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { loadScenario } from '../../sim/scenario/load.ts';
-import { runSimulated } from '../../sim/scenario/simulated-world.ts';
+import { loadScenario } from '../../runner/scenario/load.ts';
+import { runSimulated } from '../../runner/scenario/simulated-world.ts';
 
 const folder = new URL('./regressions/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));

@@ -4,11 +4,11 @@ import vm from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../faults/recording.ts';
-import { type Filter, makeLayout } from '../../sim/report/html/browser/layout.ts';
-import { type Model, readModel } from '../../sim/report/html/browser/model.ts';
-import { findSpans } from '../../sim/report/html/browser/spans.ts';
-import { encodeRun } from '../../sim/report/html/encode.ts';
-import { htmlPage } from '../../sim/report/html/page.ts';
+import { encodeRun } from '../../report/html/browser/encode.ts';
+import { type Filter, makeLayout } from '../../report/html/browser/layout.ts';
+import { type Model, readModel } from '../../report/html/browser/model.ts';
+import { findSpans } from '../../report/html/browser/spans.ts';
+import { htmlPage } from '../../report/html/page.ts';
 import { hostileRun, hostileTexts, manySessions, oneOfEach, runOf } from './report-sample.ts';
 
 const modelOf = (events: readonly RunEvent[]): Model => readModel(JSON.stringify(encodeRun(runOf(events))));

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../faults/recording.ts';
-import { jsonLines } from '../../sim/report/json-lines.ts';
-import { junit } from '../../sim/report/junit.ts';
-import { eventLine, textReport, verdictText } from '../../sim/report/text.ts';
-import type { Verdict } from '../../sim/scenario/world.ts';
+import { jsonLines } from '../../report/json-lines.ts';
+import { junit } from '../../report/junit.ts';
+import { eventLine, textReport, verdictText } from '../../report/text.ts';
+import type { Verdict } from '../../runner/scenario/world.ts';
 import { hostileRun, hostileTexts, oneOfEach, runOf } from './report-sample.ts';
 
 const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...hostileTexts));

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { Compile } from 'typebox/schema';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { scenarioJsonSchema } from '../../sim/scenario/json-schema.ts';
-import { loadScenario } from '../../sim/scenario/load.ts';
-import { runSimulated } from '../../sim/scenario/simulated-world.ts';
+import { scenarioJsonSchema } from '../../runner/scenario/json-schema.ts';
+import { loadScenario } from '../../runner/scenario/load.ts';
+import { runSimulated } from '../../runner/scenario/simulated-world.ts';
 import { root } from '../cli/support/up-process.ts';
 
 test('every example of the guide is a scenario that passes', () => {

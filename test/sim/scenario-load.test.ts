@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { faultKinds, faultSchemas } from '../../faults/fault.ts';
-import { explain, type JsonSchema } from '../../sim/scenario/explain.ts';
-import { stepSchemas } from '../../sim/scenario/format.ts';
-import { loadScenario, ScenarioError, scenarioBytesMax } from '../../sim/scenario/load.ts';
-import { toYaml } from '../../sim/scenario/to-yaml.ts';
+import { faultKinds, faultSchemas } from '../../faults/vocabulary/fault.ts';
+import { explain, type JsonSchema } from '../../runner/scenario/explain.ts';
+import { stepSchemas } from '../../runner/scenario/format.ts';
+import { loadScenario, ScenarioError, scenarioBytesMax } from '../../runner/scenario/load.ts';
+import { toYaml } from '../../runner/scenario/to-yaml.ts';
 import { root } from '../cli/support/up-process.ts';
 
 const folder = join(root, 'scenarios');

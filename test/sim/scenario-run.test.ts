@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { CheckedScenario } from '../../sim/scenario/format.ts';
-import { loadScenario } from '../../sim/scenario/load.ts';
-import { runSimulated } from '../../sim/scenario/simulated-world.ts';
-import type { Verdict } from '../../sim/scenario/world.ts';
+import type { CheckedScenario } from '../../runner/scenario/format.ts';
+import { loadScenario } from '../../runner/scenario/load.ts';
+import { runSimulated } from '../../runner/scenario/simulated-world.ts';
+import type { Verdict } from '../../runner/scenario/world.ts';
 import { root } from '../cli/support/up-process.ts';
 
 const folder = join(root, 'scenarios');

@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { run as runCommand } from '../../cli/sim.ts';
 import { faultEngine } from '../../faults/engine.ts';
-import { byzantineKinds, coordinatorKinds } from '../../faults/fault.ts';
-import type { CheckedScenario } from '../../sim/scenario/format.ts';
-import { loadScenario } from '../../sim/scenario/load.ts';
-import { toYaml } from '../../sim/scenario/to-yaml.ts';
-import type { Verdict } from '../../sim/scenario/world.ts';
-import { failsAlike, runChecked, runSeed, shrinkFailure } from '../../sim/search/campaign.ts';
-import { randomScenario } from '../../sim/search/generate.ts';
-import { profiles } from '../../sim/search/profiles.ts';
-import { shrink } from '../../sim/search/shrink.ts';
-import { simpler } from '../../sim/search/simpler.ts';
+import { byzantineKinds, coordinatorKinds } from '../../faults/vocabulary/fault.ts';
+import type { CheckedScenario } from '../../runner/scenario/format.ts';
+import { loadScenario } from '../../runner/scenario/load.ts';
+import { toYaml } from '../../runner/scenario/to-yaml.ts';
+import type { Verdict } from '../../runner/scenario/world.ts';
+import { failsAlike, runChecked, runSeed, shrinkFailure } from '../../runner/search/campaign.ts';
+import { randomScenario } from '../../runner/search/generate.ts';
+import { profiles } from '../../runner/search/profiles.ts';
+import { shrink } from '../../runner/search/shrink.ts';
+import { simpler } from '../../runner/search/simpler.ts';
 
 const seeds = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
 

@@ -1,7 +1,7 @@
 /** The links by themselves: order, damage, silence, the end of either side. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Arrival } from '../../faults/engine-contract.ts';
+import type { Arrival } from '../../faults/vocabulary/engine-contract.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
 import { type Direction, Network } from '../../sim/network.ts';
 import { randomStream } from '../../sim/random.ts';

@@ -1,7 +1,7 @@
 /** What is seen of a run: its trace, its events for reports, and its observations for checkers; the same for the same seed. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Fault } from '../../faults/fault.ts';
 import type { RunEvent } from '../../faults/recording.ts';
+import type { Fault } from '../../faults/vocabulary/fault.ts';
 import type { SimOptions } from '../../sim/cluster.ts';
 import { codeOf, tenant } from '../coordinator/support/world.ts';
 import { withTheModel } from '../crypto/model/support.ts';

@@ -7,8 +7,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
 import { freePort } from '../../cli/up/ports.ts';
-import { isRunning, readRecord } from '../../cli/up/process-identity.ts';
 import { environmentOf, type Place, type ReadyLine, UpProcess } from '../../testing/up-process.ts';
 import { allGone, root } from '../cli/support/up-process.ts';
 import { type GrpcApi, grpcApi, httpApi, type SigningApi } from './client.ts';

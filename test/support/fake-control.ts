@@ -13,8 +13,8 @@ import {
   type SnapshotStatus,
   type TranscriptFrame,
 } from '../../faults/control.ts';
-import { simulatedOnly } from '../../faults/fault.ts';
 import type { RunEvent } from '../../faults/recording.ts';
+import { simulatedOnly } from '../../faults/vocabulary/fault.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import {
   type InspectSessionResponse,

@@ -11,7 +11,7 @@ import { WebSocket } from 'ws';
 import { type ClientHandshakeConfig, clientHandshake } from '../../actors/live/handshake.ts';
 import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
 import { systemRandom } from '../../actors/live/ports.ts';
-import { readRoster, readSecret, secretFiles } from '../../cli/cluster-material.ts';
+import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { wireMessageBytesMax } from '../../proto/limits.ts';
 import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, wireProtocolVersions } from '../../proto/wire.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';

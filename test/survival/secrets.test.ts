@@ -8,8 +8,8 @@ import { toJson } from '@bufbuild/protobuf';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readSecret, secretFiles } from '../../cli/cluster-material.ts';
-import { readSandbox, sandboxTenant } from '../../cli/sandbox.ts';
+import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
+import { readSandbox, sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { lagrangeCoefficients } from '../../crypto/polynomial.ts';
 import {
   ApprovalMode,

@@ -1,7 +1,7 @@
 /**
  * CPU time of a run of the checks and tests: it says what a change costs on a noisy machine too, where the clock does not.
  */
-import { readIfThere } from '../../cli/files.ts';
+import { readIfThere } from '../../cli/common/files.ts';
 
 /**
  * What `npm test` and the tiers may take, in CPU seconds of every process together: about one and a half times what they

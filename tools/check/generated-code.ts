@@ -5,7 +5,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readIfThere } from '../../cli/files.ts';
+import { readIfThere } from '../../cli/common/files.ts';
 import { runTool } from './tool.ts';
 
 /** What differs, or an empty text. */

@@ -7,9 +7,9 @@ import {
   StepExpectation,
   type StepKind,
   stepSchemas,
-} from '../../sim/scenario/format.ts';
-import { scenarioJsonSchema } from '../../sim/scenario/json-schema.ts';
-import { type Verdict, verdictExitCodes } from '../../sim/scenario/world.ts';
+} from '../../runner/scenario/format.ts';
+import { scenarioJsonSchema } from '../../runner/scenario/json-schema.ts';
+import { type Verdict, verdictExitCodes } from '../../runner/scenario/world.ts';
 import { requestTable } from './schemas.ts';
 import { code, table, withSections } from './sections.ts';
 

@@ -3,7 +3,7 @@
  * that the service itself runs on.
  */
 import { type DescField, type DescFile, type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import { initialStates, isResumable, type SessionState, transitions } from '../../coordinator/session/transitions.ts';
+import { initialStates, isResumable, type SessionState, transitions } from '../../coordinator/contract/transitions.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
 import { signingMethods } from '../../gateway/signing/methods.ts';
 import { contractVersion } from '../../proto/contract-version.ts';

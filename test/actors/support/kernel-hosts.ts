@@ -20,7 +20,7 @@ import { LiveSystem } from '../../../actors/live/system.ts';
 import { Machine } from '../../../sim/machine.ts';
 import { randomStream } from '../../../sim/random.ts';
 import { VirtualTime } from '../../../sim/virtual-time.ts';
-import { until } from '../harness.ts';
+import { until } from './harness.ts';
 
 export type Write = { readonly key: string; readonly value: string };
 export type In = Input<string, Write, string>;

@@ -1,4 +1,4 @@
-import { identify, isRunning } from '../../../cli/up/process-identity.ts';
+import { identify, isRunning } from '../../../cli/common/process-identity.ts';
 
 /** Waits for a condition, never for a time. */
 export async function eventually(

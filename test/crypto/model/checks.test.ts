@@ -22,6 +22,7 @@ import {
   verifyFrostPartial,
   verifySchnorr,
 } from '../../../crypto/frost/frost.ts';
+import { type ReleasedKind, verifyReleased } from '../../../crypto/frost/released.ts';
 import { type Curve, cryptoBackend, groupOf } from '../../../crypto/group.ts';
 import { identityFromSeed, sign, verify } from '../../../crypto/identity.ts';
 import {
@@ -36,7 +37,6 @@ import {
 import { useModelCryptography, useRealCryptography, withCryptography } from '../../../crypto/model/switch.ts';
 import { randomPolynomial } from '../../../crypto/polynomial.ts';
 import { provePossession, verifyPossession } from '../../../crypto/possession.ts';
-import { type ReleasedKind, verifyReleased } from '../../../crypto/released.ts';
 import { open, seal, sealingKeyMatches, sealingKeyPair } from '../../../crypto/sealing.ts';
 import { commitTo, shareFor, verifyShare } from '../../../crypto/vss.ts';
 import { CURVES, expectRefusal, flipBit, generateKey, seededRandom } from '../support.ts';

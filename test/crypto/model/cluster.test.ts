@@ -4,8 +4,8 @@
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
+import { type ReleasedKind, verifyReleased } from '../../../crypto/frost/released.ts';
 import { useModelCryptography, useRealCryptography, withCryptography } from '../../../crypto/model/switch.ts';
-import { type ReleasedKind, verifyReleased } from '../../../crypto/released.ts';
 import { KeystoreType } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
 import type { SimOptions } from '../../../sim/options.ts';

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { allScopes, type Scope } from '../../../api/scopes.ts';
 import { connectionRoutes } from '../../../custody/connections/routes.ts';
+import { testWalletMaker } from '../../../custody/wallets/test-wallets.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { providerAdapters } from '../../../providers/adapters.ts';
@@ -61,7 +62,12 @@ export async function startWorld(environment: ClusterEnvironment = 'sandbox'): P
   const addressBook = new RedisAddressBook(redis);
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
   const adapters = new Map(providerAdapters({ selfHosted, redis, sleep: async () => {} }));
-  const routes = connectionRoutes({ adapters, ring, fingerprintKey: randomBytes(32), addressBook });
+  const routes = connectionRoutes({
+    adapters,
+    ring,
+    fingerprintKey: randomBytes(32),
+    makeTestWallets: testWalletMaker({ adapters, addressBook }),
+  });
   const { app, tokens, lines } = await restApp({ routes, store, environment, seal: answerSeal(ring) });
   const answers: string[] = [];
   let callers = 0;

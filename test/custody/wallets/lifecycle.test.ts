@@ -1,13 +1,8 @@
 /** Changing, freezing and archiving wallets, also against intents that are made at the same moment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../../coordinator/store/layout.ts';
-import {
-  closeKey,
-  closeKeyDue,
-  revokeConnectionDue,
-  revokeOfConnection,
-  revokeSessions,
-} from '../../../custody/wallets/close-key.ts';
+import { revokeConnectionDue } from '../../../custody/connections/revoking.ts';
+import { closeKey, closeKeyDue, revokeOfConnection, revokeSessions } from '../../../custody/wallets/close-key.ts';
 import { openIntentsIndex, type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
 import { ProviderUnavailable } from '../../../providers/port/port.ts';
 import { dueKeys } from '../../../redis/redis-due-work.ts';

@@ -1,8 +1,8 @@
 /** Frames and faults for tests of the engine alone. */
 import type { FaultEngineOptions } from '../../../faults/engine.ts';
-import type { FrameInTransit } from '../../../faults/engine-contract.ts';
-import type { Fault, FaultKind, FaultOf } from '../../../faults/fault.ts';
-import type { Point } from '../../../faults/points.ts';
+import type { FrameInTransit } from '../../../faults/vocabulary/engine-contract.ts';
+import type { Fault, FaultKind, FaultOf } from '../../../faults/vocabulary/fault.ts';
+import type { Point } from '../../../faults/vocabulary/points.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../../proto/wire.ts';
 import { randomStream } from '../../../sim/random.ts';

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
 import { allScopes } from '../../../api/scopes.ts';
-import { faultKinds } from '../../../faults/fault.ts';
 import type { RunEvent } from '../../../faults/recording.ts';
 import { type RunEventJson, runEventOf } from '../../../faults/recording-json.ts';
+import { faultKinds } from '../../../faults/vocabulary/fault.ts';
 import { newToken } from '../../../gateway/auth/token-format.ts';
 import { FakeControl, FakeSessions } from '../../support/fake-control.ts';
 import { until } from '../../support/until.ts';

@@ -2,8 +2,8 @@
 
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { ActorEvent } from '../../../actors/contract.ts';
+import type { KeyRecord, SessionRecord, SigningRecord } from '../../../coordinator/contract/record.ts';
 import { changeEvent } from '../../../coordinator/session/events.ts';
-import type { KeyRecord, SessionRecord, SigningRecord } from '../../../coordinator/session/record.ts';
 import {
   ApprovalMode,
   DiagnosticReceiptSchema,

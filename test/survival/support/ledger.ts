@@ -8,7 +8,7 @@
  * - a signature verifies for the message that was approved, and is the only one of its session and of its intent;
  * - no two signatures share a nonce point (R is public: two messages under one R would give the key away).
  */
-import { mayFollow, type SessionState } from '../../../coordinator/session/transitions.ts';
+import { mayFollow, type SessionState } from '../../../coordinator/contract/transitions.ts';
 import { ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Answer } from '../../support/client.ts';
 

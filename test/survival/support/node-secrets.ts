@@ -3,12 +3,12 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
-import { readSecret, secretFiles } from '../../../cli/cluster-material.ts';
+import { readSecret, secretFiles } from '../../../cli/cluster-files/cluster-material.ts';
 import { KeyStore } from '../../../nodes/key-store.ts';
 import type { TestCluster } from '../../support/cluster.ts';
 import type { Needles } from './needles.ts';
 
-/** Fields of node records that are secret, wherever they stand (nodes/dkg/record.ts, nodes/key-record.ts). */
+/** Fields of node records that are secret, wherever they stand (nodes/dkg/record.ts, nodes/records/key-record.ts). */
 const secretFields = ['polynomial', 'sealing_seed', 'box_seed', 'share', 'signing_share'];
 
 /**

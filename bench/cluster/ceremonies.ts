@@ -1,0 +1,57 @@
+/**
+ * The ceremonies that are measured, over any door, and the evidence they leave: every signature, with what it must
+ * verify for. Evidence is checked when the clock has stopped (verify.ts), so that checking costs the service nothing.
+ */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { Curve, Door } from '../doors/door.ts';
+
+/** A key of the cluster. */
+export interface Key {
+  readonly walletId: string;
+  readonly curve: Curve;
+  /** Compressed. */
+  readonly publicKey: Uint8Array;
+}
+
+/** A signature that a client was given. */
+export interface Evidence {
+  readonly key: Key;
+  /** What the caller means to sign. */
+  readonly text: Uint8Array;
+  /** What the service was given: for secp256k1 the text's SHA-256, for ed25519 the text. */
+  readonly message: Uint8Array;
+  readonly sessionId: string;
+  readonly signature: Uint8Array;
+  readonly recoveryId: number;
+}
+
+/** Makes each run's intents and sessions its own. */
+const run = randomUUID().slice(0, 8);
+let serial = 0;
+
+function freshName(): string {
+  serial += 1;
+  return `bench-${run}-${serial}`;
+}
+
+/** InitiateSigning, then SubmitSignatureShare with node 0: one signature. */
+export async function signOnce(door: Door, key: Key, evidence: Evidence[]): Promise<void> {
+  const text = randomBytes(32);
+  const message = key.curve === 'ed25519' ? text : createHash('sha256').update(text).digest();
+  const begun = await door.initiateSigning(freshName(), key.walletId, message);
+  if (begun.reasonCode !== 'SESSION_ACCEPTED') throw new Error(`InitiateSigning: ${begun.reasonCode}`);
+  const signed = await door.submitShare(begun.sessionId);
+  if (signed.reasonCode !== 'SIGNATURE_COMPLETED') throw new Error(`SubmitSignatureShare: ${signed.reasonCode}`);
+  const { signature, recoveryId, sessionId } = signed;
+  evidence.push({ key, text, message, sessionId, signature, recoveryId });
+}
+
+/** InitiateDkg, then the whole round: one key, 3 of 5. */
+export async function makeKey(door: Door, curve: Curve, keys: Omit<Key, 'publicKey'>[]): Promise<void> {
+  const walletId = freshName();
+  const begun = await door.initiateDkg(walletId, curve);
+  if (begun.reasonCode !== 'SESSION_ACCEPTED') throw new Error(`InitiateDkg: ${begun.reasonCode}`);
+  const made = await door.exchangeShares(walletId);
+  if (made.reasonCode !== 'DKG_COMPLETED') throw new Error(`ExchangeDkgShares: ${made.reasonCode}`);
+  keys.push({ walletId, curve });
+}

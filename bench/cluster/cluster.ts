@@ -1,0 +1,100 @@
+/** A cluster of the bench's own, in a directory and on ports that go away with it. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { builtFile } from '../../cli/common/built.ts';
+import { errorText, Failure } from '../../cli/common/failure.ts';
+import { freePort } from '../../cli/up/ports.ts';
+import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
+import type { Curve } from '../doors/door.ts';
+import type { Key } from './ceremonies.ts';
+import { probeVariable, profileVariable } from './probe-protocol.ts';
+
+export class BenchCluster {
+  readonly coordinatorUrl: string;
+  readonly #live: LiveProcess;
+
+  private constructor(live: LiveProcess, coordinatorUrl: string) {
+    this.#live = live;
+    this.coordinatorUrl = coordinatorUrl;
+  }
+
+  static async start(profileFolder: string | undefined): Promise<BenchCluster> {
+    if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
+    const coordinatorPort = await freePort();
+    const probe = pathToFileURL(builtFile('bench/probe.js'));
+    const environment = (dataDir: string) => {
+      // The first process has its probe there before it makes its own files.
+      mkdirSync(dataDir, { mode: 0o700 });
+      return {
+        SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
+        SIGNMESH_RATE_LIMIT: 'off',
+        SIGNMESH_FAULTS: 'off',
+        NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${probe.href}`.trim(),
+        [probeVariable]: dataDir,
+        ...(profileFolder !== undefined && { [profileVariable]: profileFolder }),
+      };
+    };
+    try {
+      return new BenchCluster(await startLiveProcess({ environment }), `ws://127.0.0.1:${coordinatorPort}`);
+    } catch (error) {
+      throw new Failure(`The cluster to measure did not start.\n${errorText(error).trim()}`);
+    }
+  }
+
+  get dataDir(): string {
+    return this.#live.dataDir;
+  }
+
+  get httpUrl(): string {
+    return this.#live.ready.http;
+  }
+
+  get grpcAddress(): string {
+    return this.#live.ready.grpc;
+  }
+
+  /** With its password. */
+  get redisUrl(): string {
+    const config = readFileSync(join(this.dataDir, 'redis', 'redis.conf'), 'utf8');
+    const [port, password] = [/^port (\d+)$/m, /^requirepass (\S+)$/m].map((line) => line.exec(config)?.[1]);
+    return `redis://:${password}@127.0.0.1:${port}`;
+  }
+
+  get token(): string {
+    return this.#live.ready.token;
+  }
+
+  /** By role: "redis", "coordinator", "node-1", …, "gateway", and "up", which watches them. */
+  get pids(): Readonly<Record<string, number>> {
+    return this.#live.ready.pids;
+  }
+
+  /** The ready-made key of a curve. */
+  key(curve: Curve): Key {
+    const found = this.#live.ready.keys.find((key) => key.curve === curve);
+    if (found === undefined) throw new Error(`the sandbox has no key on ${curve}`);
+    return { walletId: found.wallet_id, curve, publicKey: Buffer.from(found.public_key, 'hex') };
+  }
+
+  /** Of a key that was made, as the sandbox shows its session. */
+  async publicKeyOf(sessionId: string): Promise<Uint8Array> {
+    const response = await fetch(`${this.httpUrl}/v1/sandbox/sessions/${sessionId}`, {
+      headers: { authorization: `Bearer ${this.token}` },
+      signal: AbortSignal.timeout(5000),
+    });
+    const { public_key: publicKey } = (await response.json()) as { readonly public_key?: string | null };
+    if (!publicKey) throw new Error(`the sandbox shows no public key of ${sessionId}: HTTP ${response.status}`);
+    return Buffer.from(publicKey, 'hex');
+  }
+
+  /** What health says: "ok" when every node is there. */
+  async health(): Promise<string> {
+    const response = await fetch(`${this.httpUrl}/v1/health`, { signal: AbortSignal.timeout(5000) });
+    return ((await response.json()) as { status: string }).status;
+  }
+
+  stop(): Promise<void> {
+    return this.#live.stop();
+  }
+}

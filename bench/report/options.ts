@@ -1,0 +1,119 @@
+/** What can be asked of `npm run bench`. */
+import { resolve } from 'node:path';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { exitCodes, Failure } from '../../cli/common/failure.ts';
+import { type DoorName, doorNames } from '../doors/door.ts';
+
+export const signingSchemes = { ecdsa: 'secp256k1', ed25519: 'ed25519' } as const;
+export type SigningScheme = keyof typeof signingSchemes;
+export const partNames = ['sign', 'dkg', 'wallet', 'events', 'reference', 'simulation', 'start'] as const;
+export type PartName = (typeof partNames)[number];
+
+export interface BenchOptions {
+  readonly quick: boolean;
+  readonly parts: readonly PartName[];
+  readonly doors: readonly DoorName[];
+  readonly schemes: readonly SigningScheme[];
+  readonly inFlight: readonly number[];
+  /** Of each phase, after its warm-up. */
+  readonly countMs: number;
+  /** Wallets of the largest tenant that is listed. */
+  readonly walletsMany: number;
+  readonly warmMs: number;
+  /** Of each reference. */
+  readonly referenceMs: number;
+  /** Measured starts of a cluster. */
+  readonly starts: number;
+  /** "-": standard output, and the table goes to standard error. */
+  readonly jsonFile: string | undefined;
+  /** For a CPU profile of every process. */
+  readonly profileFolder: string | undefined;
+  /** A target that is missed fails the run. */
+  readonly strict: boolean;
+}
+
+const secondsMax = 60;
+const inFlightMax = 1024;
+const walletsMax = 1_000_000;
+
+/** undefined: help was asked for, and has been printed. Throws a Failure on a wrong call. */
+export function parseOptions(args: readonly string[]): BenchOptions | undefined {
+  const program = new Command('signmesh bench')
+    .description('Measures a cluster of its own on this machine: signatures, keys, and what they are compared with.')
+    .option('--quick', 'under a minute, with less to rely on')
+    .addOption(listOption('--only <parts>', 'parts to measure', partNames))
+    .addOption(listOption('--doors <names>', 'ways to the coordinator', doorNames))
+    .addOption(listOption('--schemes <names>', 'signature schemes', Object.keys(signingSchemes)))
+    .option('--in-flight <counts>', 'callers at once, such as 1,8,64', counts)
+    .option('--seconds <number>', 'that each phase counts for', seconds)
+    .option('--wallets <count>', 'wallets of the largest tenant', wallets)
+    .option('--json <file>', 'write the results there too ("-": to standard output, the table to standard error)')
+    .option('--profile <folder>', 'write a CPU profile of every process there (slower; open it in a browser)')
+    .option('--strict', 'exit 1 when a target is missed, too')
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined });
+  try {
+    program.parse([...args], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return undefined;
+    throw new Failure(error.message.replace(/^error: /, ''), exitCodes.usage);
+  }
+  const given = program.opts<{
+    quick?: boolean;
+    only?: PartName[];
+    doors?: DoorName[];
+    schemes?: SigningScheme[];
+    inFlight?: number[];
+    seconds?: number;
+    wallets?: number;
+    json?: string;
+    profile?: string;
+    strict?: boolean;
+  }>();
+  const quick = given.quick === true;
+  const countMs = 1000 * (given.seconds ?? (quick ? 1 : 5));
+  return {
+    quick,
+    parts: given.only ?? partNames,
+    doors: given.doors ?? doorNames,
+    schemes: given.schemes ?? (Object.keys(signingSchemes) as SigningScheme[]),
+    inFlight: given.inFlight ?? [1, 8, 64],
+    countMs,
+    walletsMany: given.wallets ?? (quick ? 10_000 : 100_000),
+    warmMs: Math.min(1000, countMs / 2),
+    referenceMs: Math.min(1500, countMs / 2),
+    starts: Math.max(1, Math.min(7, Math.ceil(countMs / 700))),
+    jsonFile: given.json,
+    profileFolder: given.profile === undefined ? undefined : resolve(given.profile),
+    strict: given.strict === true,
+  };
+}
+
+function listOption(flags: string, description: string, allowed: readonly string[]): Option {
+  const option = new Option(flags, `${description}: ${allowed.join(', ')}`);
+  return option.argParser((text) => {
+    const words = text.split(',');
+    const unknown = words.find((word) => !allowed.includes(word));
+    if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${allowed.join(', ')}.`);
+    return words;
+  });
+}
+
+function counts(text: string): number[] {
+  const numbers = text.split(',').map(Number);
+  if (numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= inFlightMax)) return numbers;
+  throw new InvalidArgumentError(`Numbers from 1 to ${inFlightMax}, with commas between.`);
+}
+
+function wallets(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= walletsMax) return count;
+  throw new InvalidArgumentError(`It must be a number from 1 to ${walletsMax}.`);
+}
+
+function seconds(text: string): number {
+  const number = Number(text);
+  if (number > 0 && number <= secondsMax) return number;
+  throw new InvalidArgumentError(`It must be above 0 and at most ${secondsMax}.`);
+}

@@ -1,0 +1,100 @@
+/** The results of a run, as they stand in its JSON. Rates a second, latencies in milliseconds, memory in bytes. */
+
+import type { ProbeReading } from '../cluster/probe-protocol.ts';
+import type { Memory } from '../cluster/processes.ts';
+import type { Verdict } from '../cluster/verify.ts';
+import type { Curve, DoorName } from '../doors/door.ts';
+import type { LoadResult } from '../load/load.ts';
+import type { BareRates } from '../reference/bare.ts';
+import type { BullmqRate } from '../reference/bullmq.ts';
+import type { CryptographyRates } from '../reference/cryptography.ts';
+import type { NobleRates } from '../reference/noble.ts';
+import type { SimulationRate } from '../simulation/rates.ts';
+import type { StartRates } from '../start/starts.ts';
+import type { Environment } from './environment.ts';
+import type { BenchOptions, SigningScheme } from './options.ts';
+
+/** One phase of load, and what it cost: per process, and "load", which is the bench itself. */
+export interface Phase extends LoadResult {
+  readonly cpuSeconds: Readonly<Record<string, number>>;
+  /** Of all processes but the load generator. */
+  readonly cpuMsPerCeremony: number;
+  readonly processes: Readonly<Record<string, ProbeReading>>;
+}
+
+export interface SigningPhase extends Phase {
+  readonly door: DoorName;
+  readonly scheme: SigningScheme;
+}
+
+export interface DkgPhase extends Phase {
+  readonly curve: Curve;
+}
+
+export interface WalletPhase extends Phase {
+  readonly name: string;
+}
+
+export interface EventPhase extends Phase {
+  readonly name: string;
+}
+
+/** Deliveries of what had piled up, while no changes were made. */
+export interface DrainRate {
+  readonly deliveries: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+}
+
+export interface References {
+  readonly noble: readonly NobleRates[];
+  readonly cryptography: CryptographyRates;
+  readonly webSocket: readonly LoadResult[];
+}
+
+export interface Target {
+  readonly name: string;
+  readonly aim: string;
+  readonly got: string;
+  readonly met: boolean;
+}
+
+export interface Correctness {
+  readonly holds: boolean;
+  readonly verdict: Verdict;
+  /** Calls that failed, over all phases. */
+  readonly errors: number;
+  /** "ok" when every process is still there and every node ready after the load; empty when there was no cluster. */
+  readonly healthAfter: string;
+  /** Processes of the start that are gone. */
+  readonly lost: readonly string[];
+  /** What the wallet API or its webhooks promised and did not keep. */
+  readonly walletFaults: readonly string[];
+}
+
+export interface Results {
+  readonly schema: 'signmesh-bench/1';
+  readonly startedAt: string;
+  readonly tookSeconds: number;
+  readonly model: string;
+  readonly options: BenchOptions;
+  readonly environment: Environment;
+  readonly loadavgAfter: string;
+  readonly signing: readonly SigningPhase[];
+  readonly dkg: readonly DkgPhase[];
+  readonly wallet: readonly WalletPhase[];
+  readonly events: readonly EventPhase[];
+  /** Deliveries of what had piled up, and what they are compared with; undefined when they were not measured. */
+  readonly deliveries: { readonly drain: DrainRate; readonly bullmq: BullmqRate } | undefined;
+  /** What the wallet API is compared with; undefined when it was not measured. */
+  readonly bare: BareRates | undefined;
+  readonly references: References | undefined;
+  /** Empty when it was not measured. */
+  readonly simulation: readonly SimulationRate[];
+  /** undefined: not measured. */
+  readonly start: StartRates | undefined;
+  readonly memoryIdle: Readonly<Record<string, Memory>>;
+  readonly memory: Readonly<Record<string, Memory>>;
+  readonly correctness: Correctness;
+  readonly targets: readonly Target[];
+}

@@ -1,0 +1,66 @@
+/**
+ * The format of everything that a cluster stores: its data directory, its Redis, the stores of its nodes, its snapshots.
+ * One number for all, written into cluster.json and into each snapshot, and checked by every role before it reads
+ * anything else. There are no migrations yet: what another version stored is refused, in one line that says what to do.
+ */
+import { join } from 'node:path';
+import { Failure } from '../common/failure.ts';
+import { readIfThere } from '../common/files.ts';
+
+/** Oldest first. A change of the layout or the meaning of anything that is stored adds a row. */
+export const dataFormats: readonly { readonly format: number; readonly what: string }[] = [
+  { format: 1, what: 'the first; `cluster.json` does not name it' },
+  {
+    format: 2,
+    what: 'keys are bound to a scheme and name their participants; orders, sessions and keys in Redis are authenticated; nodes remember what they signed for an intent',
+  },
+  {
+    format: 3,
+    what: 'one registry in Redis says which tenants have something due; key generations keep their chain code',
+  },
+];
+
+/** What this version writes and reads. */
+export const dataFormat = dataFormats.at(-1)!.format;
+
+/** Where the roster and the number stand. */
+export const rosterFile = 'cluster.json';
+
+export function withDataFormat(roster: string): string {
+  return `${JSON.stringify({ data_format: dataFormat, ...(JSON.parse(roster) as object) }, null, 2)}\n`;
+}
+
+/** Throws a Failure when the directory is another version's. One without a cluster has no version yet. */
+export function checkDataFormat(dataDir: string): void {
+  const text = readIfThere(join(dataDir, rosterFile));
+  if (text === undefined) return;
+  const found = formatIn(text);
+  if (found === undefined || found === dataFormat) return;
+  const what = `${dataDir} was made by ${versionOf(found)}.`;
+  throw new Failure(
+    found > dataFormat
+      ? `${what} Start it with that version, or choose another --data-dir.`
+      : `${what} It cannot be carried over: remove it (rm -r ${quoted(dataDir)}) and start again, or choose another --data-dir.`,
+  );
+}
+
+/** "an earlier version (data format 1; this version has 2)" */
+export function versionOf(format: number): string {
+  const age = format > dataFormat ? 'a later' : 'an earlier';
+  return `${age} version (data format ${format}; this version has ${dataFormat})`;
+}
+
+/** Format 1 did not name itself. undefined: it is no roster at all, which its parser reports. */
+function formatIn(text: string): number | undefined {
+  try {
+    const { data_format: format = 1, cluster_id: clusterId } = JSON.parse(text) as Record<string, unknown>;
+    return typeof format === 'number' && typeof clusterId === 'string' ? format : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** For a POSIX shell. */
+function quoted(path: string): string {
+  return /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}

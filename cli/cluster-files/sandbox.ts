@@ -1,0 +1,114 @@
+/**
+ * The sandbox's ready-made things: one tenant, its two tokens, a key for each scheme. They come from a seed, so that every fresh start
+ * shows the same keys, as local chains do. The default seed is public: every reader of this file can compute those keys. That
+ * is the point of them, and the reason why nothing of value may ever be sent there.
+ */
+import { createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { newToken } from '../../gateway/auth/token-format.ts';
+import type { KeyScheme } from '../../proto/key-schemes.ts';
+import { exitCodes, Failure } from '../common/failure.ts';
+import { readIfThere, writeOnce } from '../common/files.ts';
+
+export const sandboxTenant = 'tn_sandbox';
+/** DKG sessions whose polynomials come from the seed. */
+export const sandboxSessions = {
+  secp256k1: 'sandbox-secp256k1',
+  ed25519: 'sandbox-ed25519',
+  bip340: 'sandbox-bip340',
+} as const;
+/** The one scheme that each of their keys signs with. */
+export const sandboxSchemes: Readonly<Record<string, KeyScheme>> = {
+  [sandboxSessions.secp256k1]: 'mock_ecdsa',
+  [sandboxSessions.ed25519]: 'frost_ed25519',
+  [sandboxSessions.bip340]: 'frost_bip340',
+};
+
+const publicSeedText = 'signmesh sandbox, public seed 1: never send anything of value here';
+const publicToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
+const publicApproverToken = 'svc_sk_test_approverTokenForEveryoneToUse015dpyB';
+
+export interface Sandbox {
+  readonly kind: 'public' | 'text' | 'random';
+  /** 32 bytes. Secret unless `kind` is public. */
+  readonly seed: Uint8Array;
+  /** The bearer token of the banner. */
+  readonly token: string;
+  /** Of the same tenant: approves what the other has initiated. */
+  readonly approverToken: string;
+}
+
+/**
+ * Reads the sandbox of a data directory; makes it from the choice if there is none. `choice` undefined: whatever is
+ * there, else the public seed. Throws a Failure when the directory was made from another seed.
+ */
+export function ensureSandbox(dataDir: string, choice: string | undefined): Sandbox {
+  const path = join(dataDir, 'sandbox.json');
+  const before = readIfThere(path);
+  const sandbox = parse(before ?? writeOnce(path, serialize(make(choice))));
+  if (choice === undefined || matches(sandbox, choice)) return sandbox;
+  const was = { public: 'the public seed', text: 'another seed text', random: 'a random seed' }[sandbox.kind];
+  throw new Failure(
+    `${dataDir} was made with ${was}. Leave --seed out to keep it, or choose another --data-dir (or remove this one).`,
+    exitCodes.failed,
+  );
+}
+
+/** undefined: this data directory has no sandbox. */
+export function readSandbox(dataDir: string): Sandbox | undefined {
+  const content = readIfThere(join(dataDir, 'sandbox.json'));
+  return content === undefined ? undefined : parse(content);
+}
+
+function make(choice: string | undefined): Sandbox {
+  if (choice === undefined) return complete({ kind: 'public', seed: seedOf(publicSeedText), token: publicToken });
+  if (choice === 'random') {
+    return complete({ kind: 'random', seed: randomBytes(32), token: newToken('sandbox', randomBytes) });
+  }
+  const seed = seedOf(choice);
+  return complete({ kind: 'text', seed, token: newToken('sandbox', seededBytes(seed, 'signmesh/sandbox/token/v1')) });
+}
+
+/** The seed gives the approver's token, also where the file is older than it; what stands in the file is for people. */
+function complete(sandbox: Omit<Sandbox, 'approverToken'>): Sandbox {
+  const { kind, seed } = sandbox;
+  const random = seededBytes(seed, 'signmesh/sandbox/approver/v1');
+  return { ...sandbox, approverToken: kind === 'public' ? publicApproverToken : newToken('sandbox', random) };
+}
+
+function matches(sandbox: Sandbox, choice: string): boolean {
+  if (choice === 'random') return sandbox.kind === 'random';
+  return sandbox.kind !== 'random' && Buffer.compare(sandbox.seed, seedOf(choice)) === 0;
+}
+
+function seedOf(text: string): Uint8Array {
+  return createHash('sha256').update('signmesh/sandbox/seed/v1\0').update(text).digest();
+}
+
+/** The same bytes for the same seed: HKDF-Expand, cut in order into what the token's making asks for. */
+function seededBytes(seed: Uint8Array, purpose: string): (length: number) => Uint8Array {
+  const stream = new Uint8Array(hkdfSync('sha256', seed, new Uint8Array(0), purpose, 1024));
+  let used = 0;
+  return (length) => {
+    used += length;
+    return stream.subarray(used - length, used);
+  };
+}
+
+function serialize(sandbox: Sandbox): string {
+  const { kind, seed, token, approverToken } = sandbox;
+  const document = { kind, seed: Buffer.from(seed).toString('hex'), token, approver_token: approverToken };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function parse(content: string): Sandbox {
+  try {
+    const { kind, seed, token } = JSON.parse(content) as Record<string, unknown>;
+    if (kind !== 'public' && kind !== 'text' && kind !== 'random') throw new Error('kind');
+    if (typeof seed !== 'string' || !/^[0-9a-f]{64}$/.test(seed)) throw new Error('seed');
+    if (typeof token !== 'string' || !/^svc_sk_test_[0-9A-Za-z]{12,}$/.test(token)) throw new Error('token');
+    return complete({ kind, seed: Buffer.from(seed, 'hex'), token });
+  } catch {
+    throw new Failure('sandbox.json in the data directory is damaged. Remove the data directory to start afresh.');
+  }
+}

@@ -1,0 +1,26 @@
+/** Records of processes: files that say which process is meant (actors/live/process-identity.ts). */
+import { rmSync } from 'node:fs';
+import { type ProcessIdentity, parseRecord } from '../../actors/live/process-identity.ts';
+import { readIfThere, replaceFile } from './files.ts';
+
+export {
+  identify,
+  isRunning,
+  isStopped,
+  parseRecord,
+  processorMs,
+  signal,
+} from '../../actors/live/process-identity.ts';
+
+export function writeRecord(path: string, identity: ProcessIdentity): void {
+  replaceFile(path, `${JSON.stringify(identity)}\n`);
+}
+
+export function removeRecord(path: string): void {
+  rmSync(path, { force: true });
+}
+
+/** undefined: no record, or a damaged one that names no process. */
+export function readRecord(path: string): ProcessIdentity | undefined {
+  return parseRecord(readIfThere(path) ?? '');
+}

@@ -1,0 +1,94 @@
+/** Which Redis holds the state, for commands that look into it while a cluster runs. */
+import { join } from 'node:path';
+import { closedRefusal, type RedisRefusal, redisName, redisRefusal } from '../../actors/live/redis-refusal.ts';
+import { firstWords } from '../../actors/live/redis-watch.ts';
+import { Failure } from '../common/failure.ts';
+import { readIfThere } from '../common/files.ts';
+import { isRunning, readRecord } from '../common/process-identity.ts';
+import type { Settings } from '../settings/config.ts';
+
+const connectWithinMs = 6_000;
+
+/**
+ * REDIS_URL if it is set, else the private Redis of the `signmesh up` that runs in the data directory. With its password:
+ * secret. Throws a Failure when nothing runs there.
+ */
+export function redisUrlFor(settings: Pick<Settings, 'REDIS_URL' | 'SIGNMESH_DATA_DIR'>): string {
+  if (settings.REDIS_URL !== undefined) return settings.REDIS_URL;
+  const dataDir = settings.SIGNMESH_DATA_DIR;
+  const process = readRecord(join(dataDir, 'run', 'redis.pid'));
+  const config = readIfThere(join(dataDir, 'redis', 'redis.conf'));
+  if (process === undefined || config === undefined || !isRunning(process)) {
+    throw new Failure(
+      `No Redis runs in ${dataDir}: start the cluster there with "signmesh up", name another --data-dir, or set REDIS_URL.`,
+    );
+  }
+  const port = /^port (\d+)$/m.exec(config)?.[1];
+  const password = /^requirepass (\S+)$/m.exec(config)?.[1];
+  if (port === undefined || password === undefined) {
+    throw new Failure(
+      `${join(dataDir, 'redis', 'redis.conf')} is damaged: "signmesh up" writes it anew when it starts.`,
+    );
+  }
+  return `redis://:${password}@127.0.0.1:${port}`;
+}
+
+/** A Redis that cannot be used, in one line without its password. */
+export class RedisUnusable extends Failure {
+  readonly refusal: RedisRefusal;
+
+  constructor(url: string, refusal: RedisRefusal) {
+    super(`${redisName(url)} ${refusal.text}.`);
+    this.refusal = refusal;
+  }
+}
+
+/** Runs `work` with a connection, and closes it. Throws RedisUnusable when Redis refuses the connection or a command. */
+export async function withRedis<T>(url: string, work: (redis: import('ioredis').Redis) => Promise<T>): Promise<T> {
+  const { Redis } = await import('./redis-client.ts');
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    connectTimeout: 5_000,
+    commandTimeout: 5_000,
+    maxRetriesPerRequest: 0,
+  });
+  // The client says why here, and to its caller only that the connection is closed.
+  let cause: unknown;
+  redis.on('error', (error) => {
+    cause = error;
+  });
+  try {
+    await connected(redis, url, () => cause);
+    return await work(redis).catch((error: unknown) => {
+      const refusal = isOfRedis(error) ? redisRefusal(error) : undefined;
+      throw refusal === undefined ? error : new RedisUnusable(url, refusal);
+    });
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** The client waits for ever for a Redis that takes connections and says nothing, or that is still loading. */
+async function connected(redis: import('ioredis').Redis, url: string, cause: () => unknown): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('it timed out')), connectWithinMs);
+  });
+  const connecting = redis.connect();
+  connecting.catch(() => undefined);
+  try {
+    await Promise.race([connecting, late]);
+  } catch (error) {
+    const refusal = redisRefusal(cause()) ?? (await firstWords(url)) ?? redisRefusal(error) ?? closedRefusal;
+    throw new RedisUnusable(url, refusal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What Redis answered, or that it did not; everything else that `work` throws is its own. */
+function isOfRedis(error: unknown): boolean {
+  const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
+  return name === 'ReplyError' || message === 'Command timed out' || message === 'Connection is closed.';
+}

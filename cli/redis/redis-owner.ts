@@ -1,0 +1,61 @@
+/**
+ * One Redis database, one cluster: its key shares lie with its own nodes, so another cluster would find sessions and
+ * keys there that its nodes cannot serve. The first cluster writes its id down; any other is refused by name.
+ */
+import type { Redis as RedisClient } from 'ioredis';
+import type { RedisRefusal } from '../../actors/live/redis-refusal.ts';
+import { exitCodes, Failure } from '../common/failure.ts';
+import { RedisUnusable, withRedis } from './redis-address.ts';
+
+const ownerKey = 'sm:cluster';
+const redisMajorNeeded = 7;
+const retryMs = 250;
+
+/**
+ * Throws a Failure, one line without the password: exit 2 for a Redis of another cluster or of an older version, exit 1
+ * (RedisUnusable) for one that cannot be used. Resolves when the database is this cluster's.
+ */
+export async function claimRedis(url: string, clusterId: string): Promise<void> {
+  const owner = await withRedis(url, async (redis) => {
+    await checkVersion(redis, url);
+    await redis.set(ownerKey, clusterId, 'NX');
+    return redis.get(ownerKey);
+  });
+  if (owner === clusterId) return;
+  throw new Failure(
+    `REDIS_URL: the Redis at ${new URL(url).host} holds the state of another cluster (${owner}; this one is ${clusterId}). Name another Redis, another database of it, or empty this one (FLUSHDB).`,
+    exitCodes.usage,
+  );
+}
+
+export interface ClaimPatience {
+  /** Whether to ask again after such a refusal. */
+  readonly mayWait: (refusal: RedisRefusal) => boolean;
+  /** Called with every change of why it is asked again. */
+  readonly onWaiting: (why: string) => void;
+}
+
+/** As `claimRedis`, again and again while the refusal is one to wait for. */
+export async function claimRedisPatiently(url: string, clusterId: string, patience: ClaimPatience): Promise<void> {
+  for (let said = ''; ; ) {
+    try {
+      await claimRedis(url, clusterId);
+      return;
+    } catch (error) {
+      if (!(error instanceof RedisUnusable) || !patience.mayWait(error.refusal)) throw error;
+      if (error.message !== said) patience.onWaiting(error.message);
+      said = error.message;
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
+}
+
+async function checkVersion(redis: RedisClient, url: string): Promise<void> {
+  const version = /redis_version:((\d+)\.\S+)/.exec(await redis.info('server'));
+  if (version && Number(version[2]) < redisMajorNeeded) {
+    throw new Failure(
+      `REDIS_URL: the Redis at ${new URL(url).host} is version ${version[1]}, and ${redisMajorNeeded} or newer is needed.`,
+      exitCodes.usage,
+    );
+  }
+}

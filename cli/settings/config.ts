@@ -1,0 +1,318 @@
+/**
+ * Every environment variable that signmesh reads, in one table: docs/configuration.md is made from it, a test compares
+ * docker-compose.yml with it, and the start of every command checks the whole environment against it.
+ *
+ * An empty value counts as unset, as compose files pass unset variables on as empty ones.
+ */
+import {
+  defaultTotalNodes,
+  dkgLifetimeMs,
+  nodesMax,
+  nodesWaitMs,
+  pendingLifetimeMs,
+  signingLifetimeMs,
+} from '../../proto/limits.ts';
+import { exitCodes, Failure } from '../common/failure.ts';
+import {
+  choice,
+  hexKey,
+  host,
+  integer,
+  integers,
+  type Kind,
+  onOff,
+  path,
+  port,
+  portOrFree,
+  text,
+  url,
+} from './config-kinds.ts';
+
+export const roles = ['up', 'init', 'coordinator', 'node', 'gateway', 'worker'] as const;
+export type Role = (typeof roles)[number];
+
+export interface Variable<T> {
+  readonly kind: Kind<T>;
+  /** undefined: unset means absent. */
+  readonly fallback: T | undefined;
+  /** Who reads it. */
+  readonly roles: readonly Role[];
+  /** Its value is never shown. */
+  readonly secret: boolean;
+  readonly description: string;
+}
+
+function variable<T>(kind: Kind<T>, fallback: T, forRoles: readonly Role[], description: string): Variable<T> {
+  return { kind, fallback, roles: forRoles, secret: false, description };
+}
+
+/** A variable without a default. */
+function optional<T>(
+  kind: Kind<T>,
+  forRoles: readonly Role[],
+  description: string,
+  secret = false,
+): Variable<T | undefined> {
+  return { kind: kind as Kind<T | undefined>, fallback: undefined, roles: forRoles, secret, description };
+}
+
+const everyone = roles;
+const dayMs = 24 * 3_600_000;
+const duration = (maxMs: number) => integer(1, maxMs, 'milliseconds');
+
+export const variables = {
+  SIGNMESH_HTTP_HOST: variable(
+    host(),
+    '127.0.0.1',
+    ['up', 'gateway'],
+    'Address the REST API listens on. Anything but loopback opens a sandbox to the network: any well-formed test token is accepted there.',
+  ),
+  SIGNMESH_HTTP_PORT: variable(port(), 8080, ['up', 'gateway'], 'Port of the REST API.'),
+  SIGNMESH_GRPC_HOST: variable(host(), '127.0.0.1', ['up', 'gateway'], 'Address the gRPC API listens on.'),
+  SIGNMESH_GRPC_PORT: variable(port(), 50051, ['up', 'gateway'], 'Port of the gRPC API.'),
+  SIGNMESH_DATA_DIR: variable(
+    path(),
+    '.signmesh',
+    everyone,
+    'Where the cluster keeps its keys, stores, logs and private Redis. Relative to the current directory.',
+  ),
+  REDIS_URL: optional(
+    url('redis:', 'rediss:'),
+    ['up', 'coordinator', 'gateway', 'worker'],
+    'The Redis (7 or newer) that holds the state. Unset: `signmesh up` starts a private one; the role processes need it.',
+    true,
+  ),
+  SIGNMESH_REDIS_SERVER: optional(path(), ['up'], 'The redis-server to start, when it is not on the PATH.'),
+  SIGNMESH_REDIS_FSYNC: variable(
+    choice('no', 'always'),
+    'no',
+    ['up'],
+    'Whether the private Redis waits for the disk with every write. `no` survives the death of any process, of Redis too; `always` also a loss of power, at about half the write speed. (Redis’s own `everysec` is not offered: it may lose acknowledged writes when Redis is killed.)',
+  ),
+  SIGNMESH_NODES: variable(
+    integer(2, nodesMax),
+    defaultTotalNodes,
+    ['up', 'init'],
+    'Signer nodes of a new cluster. An existing one keeps its number.',
+  ),
+  SIGNMESH_SEED: optional(
+    text(1024),
+    ['up', 'init'],
+    'Seed of the ready-made keys of a new sandbox: a text, or `random` for a secret one. Unset: a fixed, public seed.',
+    true,
+  ),
+  SIGNMESH_ENVIRONMENT: variable(
+    choice('sandbox', 'production'),
+    'sandbox',
+    everyone,
+    'What the service calls itself. It must be what the data directory was set up for: a role refuses to start otherwise. Production makes no ready-made keys and accepts no test tokens. M0 is a mock in both and must never guard real funds.',
+  ),
+  SIGNMESH_STORAGE_KEY: optional(
+    hexKey(),
+    ['node'],
+    'The key that encrypts this node’s store, in place of `node-N/storage.key` beside it.',
+    true,
+  ),
+  SIGNMESH_STORAGE_KEY_FILE: optional(
+    path(),
+    ['node'],
+    'A file that holds that key: 64 hex digits and at most a newline, for example a mounted secret. Once it is set, the file beside the store is not read and may be removed.',
+  ),
+  SIGNMESH_ACCEPT_ANY_TEST_TOKEN: variable(
+    onOff(),
+    true,
+    ['up', 'gateway'],
+    'Whether a sandbox accepts any well-formed `svc_sk_test_…` token at first sight.',
+  ),
+  SIGNMESH_RATE_LIMIT: variable(onOff(), true, ['up', 'gateway'], 'Rate limits per tenant. Off for load tests.'),
+  SIGNMESH_RATE_LIMIT_READS: variable(
+    integer(1, 1_000_000, 'calls'),
+    300,
+    ['up', 'gateway'],
+    'Reads of one tenant in 10 s, over all gateways and both doors.',
+  ),
+  SIGNMESH_RATE_LIMIT_WRITES: variable(
+    integer(1, 1_000_000, 'calls'),
+    100,
+    ['up', 'gateway'],
+    'Writes of one tenant in 10 s, over all gateways and both doors.',
+  ),
+  SIGNMESH_RATE_LIMIT_SIGNING: variable(
+    integer(1, 1_000_000, 'calls'),
+    2000,
+    ['up', 'gateway'],
+    'Signing calls of one tenant in 10 s, over all gateways and both doors.',
+  ),
+  SIGNMESH_CHAIN_BLOCK_MS: variable(
+    integer(10, 600_000, 'milliseconds'),
+    1000,
+    ['up', 'gateway'],
+    'Time between two blocks of the simulated chains, in milliseconds: how long a transfer takes to be confirmed.',
+  ),
+  SIGNMESH_WORKERS: variable(
+    integer(1, 16, 'workers'),
+    1,
+    ['up'],
+    'Worker processes that `signmesh up` starts. They deliver webhooks.',
+  ),
+  SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: optional(
+    integers(1, 7 * dayMs, 20, 'pauses in milliseconds'),
+    ['up', 'worker'],
+    'Pauses between the tries of a webhook delivery, in milliseconds, e.g. `100,200,400`: four tries at most. For a sandbox alone. Unset: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.',
+  ),
+  SIGNMESH_COORDINATOR_HOST: variable(
+    host(),
+    '127.0.0.1',
+    ['coordinator'],
+    'Address the coordinator listens on for nodes and gateways.',
+  ),
+  SIGNMESH_COORDINATOR_PORT: variable(portOrFree(), 0, ['up', 'coordinator'], 'Port the coordinator listens on.'),
+  SIGNMESH_COORDINATOR_URL: optional(
+    url('ws:', 'wss:'),
+    ['node', 'gateway'],
+    'Where nodes and gateways find the coordinator. `signmesh up` sets it for its children.',
+  ),
+  SIGNMESH_SIGNING_LIFETIME_MS: variable(
+    duration(30 * dayMs),
+    signingLifetimeMs,
+    ['up', 'coordinator'],
+    'Life of a signing session, in milliseconds.',
+  ),
+  SIGNMESH_PENDING_LIFETIME_MS: variable(
+    duration(30 * dayMs),
+    pendingLifetimeMs,
+    ['up', 'coordinator'],
+    'Life of a session that waits for a human, in milliseconds.',
+  ),
+  SIGNMESH_DKG_LIFETIME_MS: variable(
+    duration(30 * dayMs),
+    dkgLifetimeMs,
+    ['up', 'coordinator'],
+    'Life of a DKG session, in milliseconds.',
+  ),
+  SIGNMESH_NODES_WAIT_MS: variable(
+    duration(600_000),
+    nodesWaitMs,
+    ['up', 'coordinator'],
+    'How long a call waits for unreachable nodes, in milliseconds.',
+  ),
+  SIGNMESH_PARTIAL_TIMEOUT_MS: variable(
+    duration(600_000),
+    2000,
+    ['up', 'coordinator'],
+    'How long the coordinator waits for one node’s answer before it asks another, in milliseconds.',
+  ),
+  SIGNMESH_FAULTS: optional(
+    onOff(),
+    ['up', 'gateway'],
+    'Whether faults can be put into a sandbox that `signmesh up` runs, and its state be taken and restored (`/v1/sandbox/…`). Unset: on in a sandbox. Off saves the hop that every message between the processes takes for it: for load tests. Production has none of it.',
+  ),
+  SIGNMESH_ALLOW_CLIENT_DEALERS: optional(
+    onOff(),
+    ['up', 'node'],
+    'Whether a node takes dealers whose commitments and shares a client supplies in key generation; never for a wallet’s key. For a sandbox alone. Unset: on in a sandbox that `signmesh up` runs, off in a node started by itself.',
+  ),
+  SIGNMESH_LOG_LEVEL: variable(
+    choice('debug', 'info', 'warn', 'error', 'silent'),
+    'info',
+    everyone,
+    'Least level that is logged.',
+  ),
+  SIGNMESH_ACCESS_LOG: variable(
+    onOff(),
+    true,
+    ['up', 'gateway'],
+    'Whether a gateway logs a line for every request, at level `info`. Off saves its cost: for load tests.',
+  ),
+  NO_COLOR: optional(text(64), ['up'], 'Set to anything: no colours on the terminal (see no-color.org).'),
+} as const;
+
+export type VariableName = keyof typeof variables;
+export type Settings = {
+  readonly [K in VariableName]: (typeof variables)[K] extends Variable<infer T> ? T : never;
+};
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Throws a Failure (exit 2) that names every bad variable, one line each. Warnings are for a person, never fatal. */
+export function loadSettings(environment: Environment): { settings: Settings; warnings: readonly string[] } {
+  const settings: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [name, entry] of Object.entries(variables) as [VariableName, Variable<unknown>][]) {
+    const given = environment[name];
+    const parsed = given === undefined || given === '' ? fallbackOf(entry) : entry.kind.parse(given);
+    if (given !== undefined && given !== '' && parsed === undefined) {
+      const shown = entry.secret ? 'its value (not shown)' : JSON.stringify(given);
+      problems.push(`${name}: ${shown} must be ${entry.kind.allowed.replaceAll('`', '')}.`);
+    }
+    settings[name] = parsed;
+  }
+  if (problems.length > 0) throw new Failure(problems.join('\n'), exitCodes.usage);
+  return { settings: settings as Settings, warnings: unknownVariables(environment) };
+}
+
+/** Paths are the one kind whose default means something only in the current directory. */
+function fallbackOf(entry: Variable<unknown>): unknown {
+  return typeof entry.fallback === 'string' ? entry.kind.parse(entry.fallback) : entry.fallback;
+}
+
+/** The value of a variable that this role cannot do without. */
+export function required<K extends VariableName>(settings: Settings, name: K): NonNullable<Settings[K]> {
+  const value = settings[name];
+  if (value !== undefined) return value as NonNullable<Settings[K]>;
+  throw new Failure(
+    `${name} is not set; it must be ${variables[name].kind.allowed.replaceAll('`', '')}.`,
+    exitCodes.usage,
+  );
+}
+
+/** Whether faults can be put into this cluster. Throws a Failure (exit 2) when production asks for them. */
+export function faultsOn({ SIGNMESH_FAULTS: asked, SIGNMESH_ENVIRONMENT: environment }: Settings): boolean {
+  if (environment === 'sandbox') return asked ?? true;
+  if (asked !== true) return false;
+  throw new Failure('SIGNMESH_FAULTS is for a sandbox alone: unset it in production.', exitCodes.usage);
+}
+
+/**
+ * Whether a node takes client-supplied dealers; `unset`: what an unset variable means to the role that asks. Throws a
+ * Failure (exit 2) when production asks for them.
+ */
+export function clientDealersAllowed(settings: Settings, unset: boolean): boolean {
+  const { SIGNMESH_ALLOW_CLIENT_DEALERS: asked, SIGNMESH_ENVIRONMENT: environment } = settings;
+  if (environment === 'sandbox') return asked ?? unset;
+  if (asked !== true) return false;
+  throw new Failure('SIGNMESH_ALLOW_CLIENT_DEALERS is for a sandbox alone: unset it in production.', exitCodes.usage);
+}
+
+function unknownVariables(environment: Environment): string[] {
+  const known = Object.keys(variables);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('SIGNMESH_') && !known.includes(name))
+    .sort()
+    .map((name) => {
+      const candidate = nearest(name, known);
+      const hint = candidate === undefined ? '' : ` Did you mean ${candidate}?`;
+      return `${name} is not a variable of signmesh and is ignored.${hint}`;
+    });
+}
+
+/** The word that was meant, perhaps. */
+export function nearest(text: string, words: readonly string[]): string | undefined {
+  const [first] = words
+    .map((word) => ({ word, distance: editDistance(text, word) }))
+    .sort((a, b) => a.distance - b.distance);
+  return first !== undefined && first.distance <= 8 ? first.word : undefined;
+}
+
+/** Levenshtein's, one row at a time. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}

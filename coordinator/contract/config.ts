@@ -1,0 +1,44 @@
+/** What a coordinator process is told at start. The command line reads it from the environment and the data directory. */
+import type { Roster } from '../../proto/roster.ts';
+
+export interface Lifetimes {
+  /** Milliseconds, by the Clock port. */
+  readonly signingMs: number;
+  readonly pendingMs: number;
+  readonly dkgMs: number;
+}
+
+/** What the pure actors need to know. */
+export interface SessionConfig {
+  /** Secret, 32 bytes: the key of resume tokens. */
+  readonly resumeKey: Uint8Array;
+  readonly roster: Roster;
+  readonly lifetimes: Lifetimes;
+  /** How long a call waits for unreachable nodes. */
+  readonly nodesWaitMs: number;
+  /** After this a node that was asked and is silent is replaced. */
+  readonly partialTimeoutMs: number;
+  /** A fresh id for every start of the process. */
+  readonly coordinatorBoot: string;
+  /** Whether gateways may inspect sessions and preview partials. */
+  readonly sandbox: boolean;
+  /** The ready-made keys of a sandbox: nodes 1 to n deal them, and no others. */
+  readonly readyMade?: { readonly tenant: string; readonly sessions: readonly string[] } | undefined;
+  /**
+   * Where the size of a pool's batches of nonces begins (default 32; it doubles while a pool runs low). A world that
+   * starts a thousand clusters a second has fewer dealt ahead.
+   */
+  readonly nonceBatchFirst?: number;
+}
+
+export interface CoordinatorConfig extends Omit<SessionConfig, 'coordinatorBoot'> {
+  /** Secret, the coordinator's Ed25519 seed, 32 bytes. */
+  readonly identitySeed: Uint8Array;
+  /** Secret, shared by the members of the cluster. */
+  readonly joinSecret: Uint8Array;
+  readonly listenHost: string;
+  /** 0: a free one. */
+  readonly listenPort: number;
+  readonly redisUrl: string;
+  readonly logLevel: string;
+}

@@ -1,0 +1,285 @@
+/**
+ * Everything the coordinator's actors say: to each other (local messages) and to nodes and gateways (wire messages).
+ */
+import type { Address, Effect, Input } from '../../actors/contract.ts';
+import type { SigningOrder, WalletTerms } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { KeyBinding } from '../../proto/key-schemes.ts';
+import type { CallCase, RequestOf, WireBody, WireBodyInit, WireMessage } from '../../proto/wire.ts';
+import type { LoggedEvent } from '../../redis/event-log.ts';
+import type { Answer } from './answers.ts';
+import type { KeyRecord, SessionRecord } from './record.ts';
+
+/** Calls that a session answers, by the case of the wire's oneof. */
+export type SessionMethod =
+  | 'initiateDkg'
+  | 'exchangeDkgShares'
+  | 'initiateSigning'
+  | 'submitSignatureShare'
+  | 'resumeSession'
+  | 'makeKey'
+  | 'sign';
+
+export type ClientRequest = {
+  [M in SessionMethod]: { readonly method: M; readonly request: RequestOf<M> };
+}[SessionMethod];
+
+/** One authenticated call of a client, decoded, on its way to a session; answered straight to its gateway. */
+export interface CallFacts {
+  readonly callId: bigint;
+  /** What was asked for, and so the kind of its answer. */
+  readonly asked: CallCase;
+  readonly gateway: Address;
+  readonly tenant: string;
+  readonly clientName: string;
+  readonly clientVersion: string;
+  /** Empty: the client gave none. */
+  readonly correlationId: string;
+  /** W3C traceparent of the call, from its body or else its transport; empty: none. */
+  readonly traceparent: string;
+  /** Of the one receipt that answers the call, and of the event of the change that it answers. */
+  readonly receiptId: string;
+  /** The wallet control plane makes the call, not a client. */
+  readonly walletService: boolean;
+  /** A client's call about a wallet: what the wallet asks for. */
+  readonly walletTerms: WalletTerms | undefined;
+  /** InitiateSigning and Sign: what its gateway orders of the nodes. */
+  readonly order: SigningOrder | undefined;
+  /** Of a call with a witness: its gateway's order for that; else empty. */
+  readonly witnessMacs: Uint8Array;
+  /** A key's making: the only scheme that it will sign with; empty: its first session will say. */
+  readonly keyScheme: KeyBinding;
+  /** What the door found wrong with the call: its session changes nothing, and adds its checkpoint to the answer. */
+  readonly fault: Answer | undefined;
+}
+
+/** The wallet service's order that a key shall sign nothing any more; it has no session. */
+export interface CloseCall extends CallFacts {
+  readonly keyId: string;
+  /** Only clients' sessions end, and the key stays open. */
+  readonly revokeOnly: boolean;
+  /** The gateway's orders to the nodes, to delete their shares: 16 bytes each, ascending by node id. */
+  readonly deletionMacs: Uint8Array;
+}
+
+export type ClientCall = CallFacts & ClientRequest;
+
+/** A sandbox's gateway asks what is known of a session. */
+export interface InspectCall extends CallFacts {
+  readonly sessionId: string;
+}
+
+/** A sandbox's gateway asks what a node would submit to a signing session now. */
+export interface PreviewCall extends CallFacts {
+  readonly sessionId: string;
+  readonly nodeId: number;
+}
+
+/** One nonce that a node dealt ahead. */
+export interface DrawnNonce {
+  readonly nodeId: number;
+  readonly nodeBoot: string;
+  readonly number: bigint;
+  readonly hiding: Uint8Array;
+  readonly binding: Uint8Array;
+  /** Mock ECDSA only: secret, in memory only. */
+  readonly mockNonce: Uint8Array;
+}
+
+export type LocalMessage =
+  | { readonly kind: 'clientCall'; readonly call: ClientCall }
+  | { readonly kind: 'closeCall'; readonly call: CloseCall }
+  | { readonly kind: 'inspectCall'; readonly call: InspectCall }
+  | { readonly kind: 'previewCall'; readonly call: PreviewCall }
+  /** A closed key to a session of it: end. With `clientsOnly`, a wallet that became stricter: end if a client began you. */
+  | { readonly kind: 'revoke'; readonly clientsOnly: boolean }
+  /** Starts a scan for expired sessions. */
+  | { readonly kind: 'sweep' }
+  /** To a session past its lifetime: end. */
+  | { readonly kind: 'expire' }
+  /** A session to its key: it has ended, and that is durable. */
+  | { readonly kind: 'ended'; readonly sessionId: string }
+  /** Session to cluster: one nonce each of `count` ready nodes, the preferred ones first. Answered when possible. */
+  | {
+      readonly kind: 'draw';
+      readonly ticket: number;
+      readonly scheme: Scheme;
+      readonly count: number;
+      readonly candidates: readonly number[];
+      readonly preferred: readonly number[];
+    }
+  | { readonly kind: 'drawn'; readonly ticket: number; readonly nonces: readonly DrawnNonce[] }
+  | { readonly kind: 'withdraw' }
+  /** Session to cluster: this node does not know a nonce that it dealt. */
+  | {
+      readonly kind: 'nonceForgotten';
+      readonly scheme: Scheme;
+      readonly nodeId: number;
+      readonly nodeBoot: string;
+      readonly number: bigint;
+    }
+  /** Session to cluster: this node was silent for a whole timeout, or its partial is wrong. */
+  | { readonly kind: 'nodeFault'; readonly nodeId: number; readonly reason: 'silent' | 'bad_partial' }
+  /** Session to cluster: tell me who is ready, now and at every change. */
+  | { readonly kind: 'watch' }
+  | { readonly kind: 'unwatch' }
+  /** `suspects`: nodes that draws take last at this time. */
+  | {
+      readonly kind: 'nodesChanged';
+      readonly ready: readonly number[];
+      readonly suspects: readonly number[];
+    }
+  /** A session to itself: go on after a write. */
+  | { readonly kind: 'continue' }
+  /** The runtime to the cluster. */
+  | {
+      readonly kind: 'peerUp';
+      readonly address: Address;
+      readonly role: 'node' | 'gateway';
+      readonly nodeId: number;
+      readonly boot: string;
+    }
+  | {
+      readonly kind: 'peerDown';
+      readonly address: Address;
+      readonly role: 'node' | 'gateway';
+      readonly nodeId: number;
+      readonly boot: string;
+    }
+  | { readonly kind: 'storeStatus'; readonly ready: boolean };
+
+export type CoordinatorMessage = WireMessage | LocalMessage;
+
+/** What the store holds. */
+export type CoordinatorRecord =
+  | { readonly kind: 'session'; readonly session: SessionRecord }
+  | { readonly kind: 'key'; readonly key: KeyRecord }
+  /** In the place of a session or a key: something that no coordinator of this cluster wrote. */
+  | { readonly kind: 'tampered' }
+  /** Sessions of a wallet's key that had not ended at their last change. Some may have since, by their lifetime. */
+  | { readonly kind: 'openSessions'; readonly sessionIds: readonly string[] }
+  /** Sessions past their lifetime that do not say so yet: some of them, if there are many. */
+  | { readonly kind: 'overdue'; readonly sessions: readonly SessionName[] };
+
+export interface SessionName {
+  readonly tenant: string;
+  readonly sessionId: string;
+}
+
+export type CoordinatorWrite =
+  /**
+   * A new session and its event. With `guardIntent` it takes the intent's place: refused INTENT_TAKEN while that place is
+   * held by a live or completed session. One that could still be resumed, or whose lifetime is over, ends in the same
+   * step: INTENT_HELD names it, unless `ends` is its next epoch, which is then written with its own event. A closed key
+   * opens no session: KEY_CLOSED (mock directives come before any key, and open one). `binds`: the session's key as this
+   * session binds it; when the stored one is bound to another scheme by now, nothing is written: KEY_BOUND, with that key.
+   */
+  | {
+      readonly kind: 'create';
+      readonly session: SessionRecord;
+      readonly event: LoggedEvent;
+      readonly guardIntent: string;
+      readonly nowMs: number;
+      readonly ends?: { readonly session: SessionRecord; readonly event: LoggedEvent };
+      readonly binds?: KeyRecord;
+    }
+  /**
+   * The next epoch of a session, the event of its new state, and the key it made, if any. Refused unless the stored epoch
+   * is one lower. A session of a closed key neither goes on (RESUMED) nor completes: KEY_CLOSED. `binds` as above.
+   */
+  | {
+      readonly kind: 'update';
+      readonly session: SessionRecord;
+      /** With every new state; none of a step within a state. */
+      readonly event?: LoggedEvent;
+      readonly key?: KeyRecord;
+      readonly binds?: KeyRecord;
+    }
+  /** From now on the key of this wallet opens no session. For good. */
+  | { readonly kind: 'closeKey'; readonly tenant: string; readonly keyId: string };
+
+/** Why a write was refused: codes of a `conflict`. */
+export type ConflictCode =
+  | 'SESSION_EXISTS'
+  | 'INTENT_TAKEN'
+  | 'INTENT_HELD'
+  | 'KEY_CLOSED'
+  | 'KEY_BOUND'
+  | 'EPOCH'
+  | 'FENCED';
+
+export type CoordinatorInput = Input<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
+export type CoordinatorEffect = Effect<CoordinatorMessage, CoordinatorWrite>;
+
+export function isLocal(message: CoordinatorMessage): message is LocalMessage {
+  return 'kind' in message;
+}
+
+/** The body of a message that came off the wire: complete, because it was decoded, not written here. */
+export function receivedBody(message: WireMessage): WireBody {
+  return message.body as WireBody;
+}
+
+export function wire(
+  about: { readonly tenant?: string; readonly session?: string; readonly attempt?: number },
+  body: WireBodyInit,
+): WireMessage {
+  return { tenant: about.tenant ?? '', session: about.session ?? '', attempt: about.attempt ?? 0, body };
+}
+
+export const clusterAddress: Address = 'cluster';
+export const frontAddress: Address = 'coordinator';
+export const expiryAddress: Address = 'expiry';
+
+export function signingAddress(tenant: string, sessionId: string): Address {
+  return `signing/${tenant}/${sessionId}`;
+}
+
+export function dkgAddress(tenant: string, sessionId: string): Address {
+  return `dkg/${tenant}/${sessionId}`;
+}
+
+/** The actor of a session, whatever its kind: ids of DKG sessions never begin so. */
+export function sessionAddress(tenant: string, sessionId: string): Address {
+  return sessionId.startsWith('sig_') ? signingAddress(tenant, sessionId) : dkgAddress(tenant, sessionId);
+}
+
+/** Who closes a key; or, with `revokeOnly`, ends its clients' sessions. */
+export function finalizingAddress(tenant: string, keyId: string, revokeOnly: boolean): Address {
+  return `${revokeOnly ? 'revoking' : 'closing'}/${tenant}/${keyId}`;
+}
+
+export function nodeAddress(nodeId: number): Address {
+  return `node/${nodeId}`;
+}
+
+export function nodeDkgAddress(nodeId: number, tenant: string, sessionId: string): Address {
+  return `node/${nodeId}/dkg/${tenant}/${sessionId}`;
+}
+
+/** To the cluster: see `nodeFault` above. */
+export function nodeFault(
+  nodeId: number,
+  reason: 'silent' | 'bad_partial',
+): Effect<CoordinatorMessage, CoordinatorWrite> {
+  return { kind: 'send', to: clusterAddress, message: { kind: 'nodeFault', nodeId, reason } };
+}
+
+/** Store keys as the Store port takes them. */
+export function sessionKey(tenant: string, sessionId: string): string {
+  return `session/${tenant}/${sessionId}`;
+}
+
+/** The index of a wallet key's sessions that have not ended. */
+export function openSessionsKey(tenant: string, keyId: string): string {
+  return `open/${tenant}/${keyId}`;
+}
+
+/** What is past its lifetime at that time. */
+export function overdueKey(nowMs: number): string {
+  return `overdue/${nowMs}`;
+}
+
+export function keyKey(tenant: string, keyId: string): string {
+  return `key/${tenant}/${keyId}`;
+}

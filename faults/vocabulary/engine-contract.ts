@@ -1,0 +1,135 @@
+/**
+ * The contract of the fault engine, which decides the fate of frames, writes and processes in both worlds. The simulator
+ * asks it at every frame and performs its orders in virtual time; the live fault plane does the same with sockets and
+ * signals. Pure: callers hand in time and randomness, and the engine performs nothing.
+ */
+import type { WireEnvelope } from '../../proto/wire.ts';
+import type { Fault, FaultKind } from './fault.ts';
+import type { Point } from './points.ts';
+
+/** "node/3", "coordinator", "gateway", "worker", "redis", "receiver". */
+export type ProcessName = string;
+
+/** A frame between the coordinator and `peer`, about to leave its sender. */
+export interface FrameInTransit {
+  /** "node/<id>" or "gateway". */
+  readonly peer: ProcessName;
+  /** From the peer's side: `out` leaves it, `in` goes to it. */
+  readonly direction: 'in' | 'out';
+  readonly point: Point;
+  readonly envelope: WireEnvelope;
+}
+
+export interface Arrival {
+  readonly envelope: WireEnvelope;
+  /** On top of what the link takes anyway. */
+  readonly afterMs: number;
+  /** It arrives so that it does not decode: the receiver closes the link. */
+  readonly damage?: 'corrupt' | 'truncate';
+  /** It may overtake frames that were sent before it. */
+  readonly unordered?: boolean;
+}
+
+/** What becomes of a frame. Without arrivals it is lost, or held for a later `deliver`. */
+export interface FrameVerdict {
+  readonly arrivals: readonly Arrival[];
+  /** To be performed in this order, after the arrivals were put on their way. */
+  readonly orders: readonly Order[];
+  /** Ids of the faults that touched it. */
+  readonly faults: readonly string[];
+}
+
+/** What the world shall do. */
+export type Order =
+  /** `restartAfterMs` null: it stays down. */
+  | {
+      readonly kind: 'crash';
+      readonly process: ProcessName;
+      readonly loseState: boolean;
+      readonly restartAfterMs: number | null;
+    }
+  /** Copies the process's store under this name, or deletes that copy. */
+  | { readonly kind: 'copyStore' | 'dropCopy'; readonly process: ProcessName; readonly copy: string }
+  /** The process ends, and restarts with the copy as its store. */
+  | {
+      readonly kind: 'rollBack';
+      readonly process: ProcessName;
+      readonly copy: string;
+      readonly restartAfterMs: number;
+    }
+  | { readonly kind: 'pause' | 'resume'; readonly process: ProcessName }
+  /** `on`: the link of a peer carries nothing, not even heartbeats. The engine holds or drops its frames. */
+  | { readonly kind: 'silence'; readonly process: ProcessName; readonly on: boolean }
+  /** `on`: another process connects with this one's identity, and keeps the link when it gets it. */
+  | { readonly kind: 'secondProcess'; readonly process: ProcessName; readonly on: boolean }
+  /** Frames that were held. */
+  | {
+      readonly kind: 'deliver';
+      readonly peer: ProcessName;
+      readonly direction: 'in' | 'out';
+      readonly envelopes: readonly WireEnvelope[];
+    }
+  /** The clock of a process is now off by this much in all. */
+  | { readonly kind: 'clock'; readonly process: ProcessName; readonly offsetMs: number }
+  | { readonly kind: 'redis'; readonly up: boolean }
+  | { readonly kind: 'worker'; readonly stalled: boolean }
+  | { readonly kind: 'queue'; readonly what: 'double_delivery' | 'poison_job' }
+  /** How the webhook receiver behaves from now on; undefined: well. */
+  | { readonly kind: 'receiver'; readonly behaviour: ReceiverBehaviour | undefined }
+  /** For reports. `victims`: the processes that a `fired` fault hit. */
+  | {
+      readonly kind: 'fired' | 'ended';
+      readonly id: string;
+      readonly fault: FaultKind;
+      readonly victims?: readonly ProcessName[];
+    };
+
+export interface ReceiverBehaviour {
+  readonly status?: number;
+  readonly slowMs?: number;
+  readonly reset?: boolean;
+}
+
+/** What becomes of a write: `lost` before it took hold, `unanswered` after it did. */
+export interface WriteVerdict {
+  readonly fate: 'answered' | 'lost' | 'unanswered';
+  readonly delayMs: number;
+}
+
+export interface FaultStatus {
+  readonly id: string;
+  readonly fault: Fault;
+  readonly state: 'armed' | 'holding' | 'over';
+  /** How often it triggered. */
+  readonly triggerCount: number;
+  readonly armedMs: number;
+  /** null: no end of its own. */
+  readonly endsMs: number | null;
+}
+
+export interface FaultEngine {
+  /** Nothing is armed: frames and writes need not be shown to it. */
+  readonly idle: boolean;
+  /** Returns its id and the orders to perform now. Throws FaultError when this cluster cannot have such a fault. */
+  arm(fault: Fault, nowMs: number): { readonly id: string; readonly orders: readonly Order[] };
+  /** Removes a fault and ends its effects. Undefined: no fault has that id. */
+  disarm(id: string, nowMs: number): readonly Order[] | undefined;
+  /** Removes all faults: held frames are delivered, paused processes continue. Clocks that jumped stay as they are. */
+  clear(nowMs: number): readonly Order[];
+  /** Lists all faults; one that is over stays listed for 10 minutes. */
+  list(nowMs: number): readonly FaultStatus[];
+  /** Reports that a step of the scenario begins: it starts the faults whose trigger names it. */
+  step(name: string, nowMs: number): readonly Order[];
+  frame(frame: FrameInTransit, nowMs: number): FrameVerdict;
+  /** A process is about to write to its store; `write` of the coordinator and of nodes. */
+  write(process: ProcessName, nowMs: number): WriteVerdict;
+  /** Whether reads of this process fail now. */
+  readsFail(process: ProcessName, nowMs: number): boolean;
+  /** When to call `wake` next, in ms of the caller's clock. Infinity: no wake is due. */
+  nextWakeMs(): number;
+  wake(nowMs: number): readonly Order[];
+  /** Forgets clock jumps: the caller has set the clocks right. */
+  rightClocks(): void;
+  /** Reports that a link was replaced: held frames of the old link are lost. */
+  linkDown(peer: ProcessName): void;
+}

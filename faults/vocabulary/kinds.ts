@@ -1,0 +1,165 @@
+/**
+ * How each kind of fault behaves in time, and which processes it can target. Theory of operation:
+ *
+ * - *momentary*: it triggers and has no duration. Without a point once; at a point `count` times.
+ * - *spell*: each trigger holds for `for_ms`. Without a point once; at a point `count` times. Frames that pass while a
+ *   spell lasts are not counted.
+ * - *window*: it holds from its beginning to its end. With a point it begins at that frame.
+ * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches those frames alone.
+ */
+import { type byzantineKinds, coordinatorKinds, type Fault, type FaultKind, type FaultOf } from './fault.ts';
+import { type Point, points } from './points.ts';
+
+export type Nature = 'momentary' | 'spell' | 'window' | 'frames';
+
+export const natures: Readonly<Record<FaultKind, Nature>> = {
+  crash: 'momentary',
+  clock_jump: 'momentary',
+  rollback: 'momentary',
+  double_delivery: 'momentary',
+  poison_job: 'momentary',
+
+  pause: 'spell',
+  clock_skew: 'spell',
+  redis_gone: 'spell',
+  worker_stalled: 'spell',
+
+  partition: 'window',
+  half_open: 'window',
+  second_process: 'window',
+  store_lost: 'window',
+  store_unanswered: 'window',
+  store_slow: 'window',
+  store_failing: 'window',
+  receiver_status: 'window',
+  receiver_slow: 'window',
+  receiver_reset: 'window',
+
+  slow: 'frames',
+  delay: 'frames',
+  drop: 'frames',
+  duplicate: 'frames',
+  reorder: 'frames',
+  hold: 'frames',
+  corrupt: 'frames',
+  truncate: 'frames',
+  bad_share: 'frames',
+  bad_commitment: 'frames',
+  bad_proof: 'frames',
+  bad_partial: 'frames',
+  equivocate: 'frames',
+  withhold: 'frames',
+  stale_replay: 'frames',
+  false_report: 'frames',
+  false_refusal: 'frames',
+  early_confirm: 'frames',
+  bad_nonces: 'frames',
+  other_message: 'frames',
+  false_order: 'frames',
+  other_scheme: 'frames',
+  other_signers: 'frames',
+  reuse_nonce: 'frames',
+  substitute_opening: 'frames',
+  supply_dealers: 'frames',
+  split_confirm: 'frames',
+  force_receipt: 'frames',
+};
+
+/** Points whose frames leave a node. Frames of the other points go to a node, except those of calls. */
+export const nodeOutPoints: readonly Point[] = [
+  'nonces_dealt',
+  'partial_reply',
+  'dkg_opened',
+  'dkg_sealed',
+  'dkg_verified',
+  'dkg_confirmed',
+  'dkg_refused',
+];
+
+/** Points whose frames pass between gateway and coordinator. */
+export const gatewayPoints: readonly Point[] = ['call', 'call_reply', 'cluster_status'];
+
+/** Points whose frames belong to no session. */
+export const sessionlessPoints: readonly Point[] = ['cluster_status', 'deal_nonces', 'nonces_dealt'];
+
+export type NodeLieKind = (typeof byzantineKinds)[number];
+export type CoordinatorLieKind = (typeof coordinatorKinds)[number];
+export type LieKind = NodeLieKind | CoordinatorLieKind;
+export type Lie = FaultOf<LieKind>;
+export type CoordinatorLie = FaultOf<CoordinatorLieKind>;
+
+/** Answers of a DKG. */
+const dkgAnswers: readonly Point[] = ['dkg_opened', 'dkg_sealed', 'dkg_verified', 'dkg_confirmed'];
+
+/** What each byzantine kind rewrites. */
+export const liePoints: Readonly<Record<LieKind, readonly Point[]>> = {
+  bad_share: ['dkg_sealed'],
+  bad_commitment: ['dkg_opened'],
+  bad_proof: ['dkg_opened'],
+  bad_partial: ['partial_reply'],
+  equivocate: ['dkg_opened', 'dkg_verified'],
+  withhold: nodeOutPoints,
+  stale_replay: nodeOutPoints,
+  false_report: ['dkg_verified'],
+  false_refusal: ['partial_reply', ...dkgAnswers],
+  early_confirm: ['dkg_opened', 'dkg_sealed', 'dkg_verified'],
+  bad_nonces: ['nonces_dealt'],
+  other_message: ['partial_request'],
+  false_order: ['partial_request'],
+  other_scheme: ['partial_request'],
+  other_signers: ['partial_request'],
+  reuse_nonce: ['partial_request'],
+  substitute_opening: ['dkg_seal', 'dkg_verify'],
+  supply_dealers: ['dkg_verify'],
+  split_confirm: ['dkg_confirm'],
+};
+
+export function isLie(fault: Fault): fault is Lie {
+  return fault.fault in liePoints;
+}
+
+export function isCoordinatorLie(fault: Lie): fault is CoordinatorLie {
+  return (coordinatorKinds as readonly string[]).includes(fault.fault);
+}
+
+const signed: readonly FaultKind[] = [
+  'second_process',
+  'bad_share',
+  'bad_commitment',
+  'bad_proof',
+  'equivocate',
+  'false_report',
+];
+
+/** Kinds that need the node's identity key. */
+export function needsIdentity(kind: FaultKind): boolean {
+  return signed.includes(kind);
+}
+
+/** Points at which this kind can trigger, for any target. */
+export function pointsOfKind(kind: FaultKind): readonly Point[] {
+  if (kind === 'force_receipt') return ['call'];
+  return kind in liePoints ? liePoints[kind as LieKind] : points;
+}
+
+const onLinks: readonly FaultKind[] = [
+  'slow',
+  'delay',
+  'drop',
+  'duplicate',
+  'reorder',
+  'partition',
+  'hold',
+  'half_open',
+  'corrupt',
+  'truncate',
+];
+
+/** Processes that a kind can target, `node` for every node. Undefined: it has no target, or its schema names them. */
+export function victimsOfKind(kind: FaultKind): readonly string[] | undefined {
+  if (kind === 'crash' || kind === 'pause') return ['node', 'coordinator', 'gateway', 'worker'];
+  if (onLinks.includes(kind)) return ['node', 'coordinator', 'gateway'];
+  if (kind === 'clock_skew' || kind === 'clock_jump') return ['node', 'coordinator', 'gateway', 'worker'];
+  if (kind.startsWith('store_') || kind === 'rollback') return ['node', 'coordinator'];
+  return undefined;
+}

@@ -1,0 +1,76 @@
+/** The targets of a fault: the names in its file, and the processes and links that they stand for. */
+import type { FrameInTransit, ProcessName } from './engine-contract.ts';
+import type { Fault } from './fault.ts';
+
+/** Each name once, as the fault has it: "node/2", "node/*", "coordinator". A kind without a target has one process. */
+export function targetsOf(fault: Fault): readonly ProcessName[] {
+  if ('target' in fault) return typeof fault.target === 'string' ? [fault.target] : [...new Set(fault.target)];
+  switch (fault.fault) {
+    case 'redis_gone':
+      return ['redis'];
+    case 'worker_stalled':
+    case 'double_delivery':
+    case 'poison_job':
+      return ['worker'];
+    case 'receiver_status':
+    case 'receiver_slow':
+    case 'receiver_reset':
+      return ['receiver'];
+    case 'force_receipt':
+      return ['gateway'];
+  }
+}
+
+export function nodeName(id: number): ProcessName {
+  return `node/${id}`;
+}
+
+/** The node's id; 0 for other processes, and for node/*. */
+export function nodeIdOf(name: ProcessName): number {
+  return name.startsWith('node/') ? Number(name.slice(5)) || 0 : 0;
+}
+
+/** The processes that the names stand for. node/* is the frame's node when the frame has one, and all
+ * nodes otherwise.
+ */
+export function processesOf(
+  targets: readonly ProcessName[],
+  nodesTotal: number,
+  frame?: FrameInTransit,
+): readonly ProcessName[] {
+  const found = new Set<ProcessName>();
+  for (const target of targets) {
+    if (target !== 'node/*') found.add(target);
+    else if (frame !== undefined && nodeIdOf(frame.peer) > 0) found.add(frame.peer);
+    else for (let id = 1; id <= nodesTotal; id += 1) found.add(nodeName(id));
+  }
+  return [...found];
+}
+
+/** The peers whose links connect these processes. Every link connects a peer with the coordinator. */
+export function peersOf(processes: readonly ProcessName[], nodesTotal: number): readonly ProcessName[] {
+  const peers = new Set<ProcessName>();
+  for (const one of processes) {
+    if (one !== 'coordinator') peers.add(one);
+    else for (const peer of [...processesOf(['node/*'], nodesTotal), 'gateway']) peers.add(peer);
+  }
+  return [...peers];
+}
+
+/** Whether a frame passes to or from this process; `direction` from its side. */
+export function passesBy(
+  name: ProcessName,
+  peer: ProcessName,
+  direction: 'in' | 'out',
+  wanted: 'in' | 'out' | 'both' = 'both',
+): boolean {
+  // What is out for a peer is in for the coordinator.
+  if (name === 'coordinator') return wanted === 'both' || wanted !== direction;
+  if (name !== peer && !(name === 'node/*' && peer.startsWith('node/'))) return false;
+  return wanted === 'both' || wanted === direction;
+}
+
+/** Who sends a frame. */
+export function senderOf({ peer, direction }: Pick<FrameInTransit, 'peer' | 'direction'>): ProcessName {
+  return direction === 'out' ? peer : 'coordinator';
+}

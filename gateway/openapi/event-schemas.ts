@@ -1,0 +1,153 @@
+/**
+ * Events in the document, typed: one schema for each family of types, discriminated by `type`. GET /v1/events, the stream
+ * and webhooks carry the same.
+ */
+import Type, { type TSchema } from 'typebox';
+import { Closed, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
+import { ComplianceList, Screening } from '../../controls/compliance/schemas.ts';
+import { Policy } from '../../controls/policies/schemas.ts';
+import { RiskRule } from '../../controls/risk/schemas.ts';
+import { Connection } from '../../custody/connections/schemas.ts';
+import { Intent } from '../../custody/intents/schemas.ts';
+import { Wallet } from '../../custody/wallets/schemas.ts';
+import { eventTypes } from '../../delivery/events/types.ts';
+import { WebhookSettings } from '../../delivery/webhooks/view.ts';
+
+/** What the coordinator writes of a session (coordinator/session/events.ts): more fields may come. */
+function session(own: Readonly<Record<string, TSchema>>, title: string) {
+  const fields = {
+    session_id: Type.String(),
+    kind: OneOf(['signing', 'dkg']),
+    state: Type.String({ description: 'the state of the checkpoint, e.g. `RECEIPT_STATE_ACCEPTED`' }),
+    reason_code: Type.String(),
+    message: Type.String(),
+    epoch: Type.Integer({ minimum: 1 }),
+    ...own,
+    keystore_type: Nullable(Type.String()),
+    approval_mode: Nullable(Type.String()),
+    attempt: Type.Integer({ minimum: 0 }),
+    culprits: Type.Array(Type.Integer({ minimum: 1 }), { description: 'ids of the nodes that proved to be false' }),
+    correlation_id: Type.String(),
+    created_at: Timestamp,
+    expires_at: Timestamp,
+  };
+  return Type.Object(fields, { title, additionalProperties: true });
+}
+
+const SigningSession = session(
+  {
+    transaction_intent_id: Type.String(),
+    wallet_id: Type.String({ description: 'the wallet or the DKG session whose key signs' }),
+    curve: Nullable(Type.String()),
+    network_id: Type.String(),
+  },
+  'SigningSession',
+);
+
+const DkgSession = session(
+  {
+    curve: Type.String(),
+    threshold: Type.Integer({ minimum: 2 }),
+    total_nodes: Type.Integer({ minimum: 2 }),
+    network_id: Type.String(),
+    public_key: Nullable(Type.String({ description: 'compressed, hex; null until the key is made' })),
+  },
+  'DkgSession',
+);
+
+const WalletDeposit = Closed(
+  {
+    ...Wallet.properties,
+    deposit: Closed({
+      asset: Type.String(),
+      amount: Type.String({ description: 'decimal' }),
+      tx_id: Type.String(),
+      from_address: Nullable(Type.String()),
+    }),
+  },
+  { title: 'WalletDeposit' },
+);
+
+interface Family {
+  readonly title: string;
+  /** The type of the resource that the events are about. */
+  readonly resource: string;
+  readonly has: (type: string) => boolean;
+  readonly object: TSchema;
+}
+
+const under = (beginning: string) => (type: string) => type.startsWith(beginning);
+
+const families: readonly Family[] = [
+  {
+    title: 'ProviderConnectionEvent',
+    resource: 'provider_connection',
+    has: under('provider_connection.'),
+    object: Connection,
+  },
+  {
+    title: 'WalletDepositEvent',
+    resource: 'wallet',
+    has: (type) => type === 'wallet.deposit_received',
+    object: WalletDeposit,
+  },
+  { title: 'WalletEvent', resource: 'wallet', has: under('wallet.'), object: Wallet },
+  { title: 'IntentEvent', resource: 'transaction_intent', has: under('transaction_intent.'), object: Intent },
+  { title: 'SigningSessionEvent', resource: 'signing_session', has: under('signing.session.'), object: SigningSession },
+  { title: 'DkgSessionEvent', resource: 'dkg_session', has: under('dkg.session.'), object: DkgSession },
+  { title: 'PolicyEvent', resource: 'policy', has: under('policy.'), object: Policy },
+  {
+    title: 'ComplianceScreeningEvent',
+    resource: 'compliance_screening',
+    has: under('compliance.screening.'),
+    object: Screening,
+  },
+  { title: 'ComplianceListEvent', resource: 'compliance_list', has: under('compliance.list.'), object: ComplianceList },
+  { title: 'RiskRuleEvent', resource: 'risk_rule', has: under('risk.rule.'), object: RiskRule },
+  { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
+];
+
+/** The family of a type: the first that has it. Throws for a type that no family has: then one is missing above. */
+function familyOf(type: string): Family {
+  const family = families.find(({ has }) => has(type));
+  if (family === undefined) throw new Error(`no schema for events of type ${type}`);
+  return family;
+}
+
+const byFamily = new Map<Family, string[]>();
+for (const type of Object.keys(eventTypes)) {
+  const family = familyOf(type);
+  byFamily.set(family, [...(byFamily.get(family) ?? []), type]);
+}
+
+function familySchema({ title, resource, object }: Family, types: readonly string[]): TSchema {
+  return Closed(
+    {
+      id: Type.String({ examples: ['evt_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e'] }),
+      type: OneOf(types),
+      timestamp: Timestamp,
+      api_version: Type.String({ examples: ['v1'] }),
+      environment: OneOf(['sandbox', 'production']),
+      sequence: Type.Integer({ minimum: 1, description: 'rises by one per tenant, from 1, without holes' }),
+      resource: Closed({ type: OneOf([resource]), id: Type.String(), version: Type.Integer({ minimum: 0 }) }),
+      correlation_id: Type.String(),
+      provider: Nullable(Type.String({ description: 'provider kind' })),
+      data: Closed({ object }),
+    },
+    { title },
+  );
+}
+
+export const Event = Type.Union(
+  [...byFamily].map(([family, types]) => familySchema(family, types)),
+  {
+    title: 'Event',
+    description: 'what happened, and the resource as it then was: `type` says which of these it is',
+    discriminator: {
+      propertyName: 'type',
+      mapping: Object.fromEntries(
+        Object.keys(eventTypes).map((type) => [type, `#/components/schemas/${familyOf(type).title}`]),
+      ),
+    },
+  },
+);

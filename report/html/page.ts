@@ -1,0 +1,132 @@
+/**
+ * One run as one self-contained HTML page: a message sequence diagram in the manner of Lamport, faults laid over it, a
+ * lane for each session, and the state of any actor at any moment. It works up to 100,000 events: only what is in sight
+ * is drawn.
+ *
+ * The page loads nothing. Its policy allows its own script and its own style, by their digests, and nothing else; what a
+ * run says is text in it, never markup or code.
+ */
+import { createHash } from 'node:crypto';
+import type { Run } from '../../runner/scenario/world.ts';
+import { plain } from '../plain.ts';
+import { verdictInWords } from '../verdict.ts';
+import { type Parts, startPage } from './browser/app.ts';
+import { makeDrawing } from './browser/draw.ts';
+import { encodeRun } from './browser/encode.ts';
+import { makeLayout } from './browser/layout.ts';
+import { makeMargins } from './browser/margins.ts';
+import { showMarks } from './browser/marks.ts';
+import { readModel } from './browser/model.ts';
+import { makePanels } from './browser/panels.ts';
+import { findSpans } from './browser/spans.ts';
+import { styles } from './styles.ts';
+
+const parts: Parts = { readModel, findSpans, makeLayout, makeMargins, makeDrawing, makePanels, showMarks };
+
+/** The whole document. The same run gives the same bytes. */
+export function htmlPage(run: Run): string {
+  const script = pageScript();
+  const policy = [
+    "default-src 'none'",
+    `script-src ${digest(script)}`,
+    `style-src ${digest(styles)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${html(`${run.scenario}: ${run.verdict.kind}`)}</title>
+<style>${styles}</style>
+</head>
+<body>
+${headerOf(run)}
+${tools}
+${workbench}
+<script type="application/json" id="run">${embedded(encodeRun(run))}</script>
+<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+/** Each part is a function that names nothing outside itself; so its text is all that the browser needs. */
+function pageScript(): string {
+  const members = Object.entries(parts).map(([name, part]) => `${name}: ${String(part)}`);
+  return `'use strict';\n(${String(startPage)})(globalThis, {\n${members.join(',\n')}\n});\n`;
+}
+
+function digest(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+/** JSON in which nothing can end the element or begin another. */
+function embedded(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u007f-\u009f\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function html(text: string): string {
+  return plain(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+function headerOf(run: Run): string {
+  const { kind, sentence, cause, also } = verdictInWords(run.verdict);
+  const facts = [
+    `${run.world} run`,
+    `seed ${run.seed}`,
+    run.nodes === 1 ? '1 node' : `${run.nodes} nodes`,
+    `${run.tookMs.toFixed(1)} ms of scenario time`,
+    `${run.events.length} events`,
+  ];
+  return `<header>
+<div>
+<p class="facts">${facts.map((fact) => `<span>${html(fact)}</span>`).join('')}</p>
+<h1>${html(run.scenario)}</h1>
+<p class="about">${html(run.about.replace(/\s+/g, ' ').trim())}</p>
+<div class="verdict ${kind}" id="verdict" role="status"><strong>${html(sentence)}</strong>${
+    cause === '' ? '' : `<p id="cause">${html(cause)}</p>`
+  }${also.map((what) => `<p class="also">${html(what)}</p>`).join('')}</div>
+<div class="replay"><code id="replay">${html(run.replay)}</code><button type="button" id="copy">Copy</button></div>
+</div>
+<div id="marks"></div>
+</header>`;
+}
+
+const tools = `<div class="tools" role="toolbar" aria-label="What is shown">
+<input type="search" id="words" placeholder="Search" aria-label="Search for words in any field">
+<input type="search" id="actor" list="actors" placeholder="Actor" aria-label="Actor or process">
+<datalist id="actors"></datalist>
+<input type="search" id="session" list="sessions" placeholder="Session" aria-label="Session">
+<datalist id="sessions"></datalist>
+<select id="fault" aria-label="Fault"><option value="">Any fault or none</option></select>
+<span id="kinds" role="group" aria-label="Kinds of events"></span>
+<button type="button" id="everything">Show all</button>
+<span class="set" role="group" aria-label="Way down"><button type="button" id="ordinal" aria-pressed="true">By order</button><button type="button" id="proportional" aria-pressed="false">By time</button></span>
+<span class="set" role="group" aria-label="Size"><button type="button" id="farther" aria-label="Farther">−</button><button type="button" id="closer" aria-label="Closer">+</button></span>
+<button type="button" id="apart" aria-pressed="false">Coordinator’s actors</button>
+<span class="set" role="group" aria-label="Faults"><button type="button" id="last-fault">Previous fault</button><button type="button" id="next-fault">Next fault</button></span>
+<output id="count"></output>
+</div>`;
+
+const workbench = `<main>
+<div id="scroller" tabindex="0" role="application" aria-label="Message sequence diagram. The arrow keys go from event to event." aria-describedby="keys">
+<div id="space"><canvas id="diagram"></canvas></div>
+</div>
+<aside aria-label="The event and the states">
+<section><h2>Event</h2><div id="details"></div></section>
+<section><h2>Every actor <span id="moment-words"></span></h2>
+<div class="moment"><input type="range" id="moment" min="0" max="0" step="1" aria-label="Moment">
+<input type="search" id="states-words" placeholder="Narrow by address" aria-label="Narrow by address"></div>
+<div id="states"></div></section>
+<section><details class="keys"><summary>Keys in the diagram</summary><p id="keys"><kbd>↑</kbd> <kbd>↓</kbd> event by event, <kbd>f</kbd> <kbd>F</kbd> next and previous fault, <kbd>v</kbd> <kbd>V</kbd> violation, <kbd>Home</kbd> <kbd>End</kbd>, <kbd>+</kbd> <kbd>−</kbd> size, <kbd>t</kbd> order or time, <kbd>/</kbd> search, <kbd>Esc</kbd> choose none</p></details></section>
+</aside>
+<output id="said" class="unseen" aria-live="polite"></output>
+</main>
+<noscript><p>The diagram needs scripts; the verdict above does not.</p></noscript>`;

@@ -1,0 +1,248 @@
+/**
+ * The scenario format: what clients do, what goes wrong, and what is expected, in one file that runs simulated and live.
+ * Scenario files are YAML; scenarios/schema.json is made from this schema. docs/scenarios.md explains it.
+ *
+ * A client does its steps in order; several clients act at the same time. `session` names are the scenario's own: the
+ * world gives every run real ids, so that a scenario may run again on the same cluster.
+ */
+import Type, { type Static } from 'typebox';
+import type { Fault } from '../../faults/vocabulary/fault.ts';
+import { faultSchemas } from '../../faults/vocabulary/fault.ts';
+import { Closed, OneOf } from '../../faults/vocabulary/schema-kit.ts';
+
+const Name = (description: string) => Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', description });
+const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 604_800_000, description });
+const NodeId = Type.Integer({ minimum: 1, maximum: 100 });
+
+export const curves = ['secp256k1', 'ed25519'] as const;
+export const keystores = ['MOCK_THRESHOLD', 'MPC_FROST'] as const;
+export const receiptStates = [
+  'ACCEPTED',
+  'DENIED',
+  'PENDING_HUMAN_APPROVAL',
+  'RESUMED',
+  'EXPIRED',
+  'REPLAY_REJECTED',
+  'REVOKED',
+  'BACKEND_COMPLETED',
+  'BACKEND_FAILED',
+  'UNSUPPORTED_CLIENT_CONTRACT_VERSION',
+] as const;
+
+/** What a step's answer must be; checked when the step ends. */
+export const StepExpectation = Closed({
+  state: Type.Optional(OneOf(receiptStates, 'the receipt’s state')),
+  reason_code: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())], { description: 'one of these' })),
+  message_names: Type.Optional(Type.String({ description: 'the receipt’s message contains this' })),
+  verified: Type.Optional(Type.Boolean({ description: 'of exchange_dkg_shares' })),
+  is_complete: Type.Optional(Type.Boolean({ description: 'of submit_signature_share' })),
+  resumable: Type.Optional(Type.Boolean()),
+  error: Type.Optional(
+    OneOf(
+      ['UNAVAILABLE', 'OVERLOADED', 'DEADLINE_EXCEEDED', 'INTERNAL', 'MALFORMED', 'any'] as const,
+      'the call has no answer',
+    ),
+  ),
+  at_least_ms: Type.Optional(Ms('the step takes this long, at least')),
+  within_ms: Type.Optional(Ms('the step takes this long, at most; live runs are given 2 s more')),
+});
+
+const step = {
+  step: Name('its name, unique in the scenario'),
+  expect: Type.Optional(StepExpectation),
+  /** What a patient client does: repeats a call without an answer, and resumes what can be resumed, until it is done. */
+  insist: Type.Optional(
+    Type.Boolean({ description: 'repeat while there is no answer; resume what pauses. false by default' }),
+  ),
+};
+const approval = Type.Optional(OneOf(['DIRECT_ALLOWED', 'HUMAN_REQUIRED'] as const, 'approval_mode'));
+const signing = {
+  key: Name('the session of the key that signs'),
+  session: Name('what this scenario calls the signing session'),
+  intent: Type.Optional(Name('the transaction intent; the step’s name by default')),
+  message: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1000,
+      description: 'what is signed, hashed for secp256k1; the intent by default',
+    }),
+  ),
+  path: Type.Optional(Type.String({ maxLength: 200, description: 'BIP-32 path below the key' })),
+  keystore: Type.Optional(OneOf(keystores, 'keystore_type')),
+  approval,
+  witness: Type.Optional(Type.Boolean({ description: 'a human_approval_witness comes with it' })),
+  directive: Type.Optional(
+    OneOf(['FORCE_DENIED', 'FORCE_REVOKED', 'FORCE_EXPIRED', 'FORCE_BACKEND_FAILED'] as const, 'mock_directive'),
+  ),
+  contract_version: Type.Optional(Type.String({ maxLength: 40 })),
+};
+const dkg = {
+  session: Name('what this scenario calls the key and its session'),
+  threshold: Type.Optional(Type.Integer()),
+  total_nodes: Type.Optional(Type.Integer()),
+  curve: Type.Optional(OneOf(curves, 'secp256k1 by default')),
+};
+
+export const stepSchemas = {
+  initiate_dkg: Closed({ ...step, call: Type.Literal('initiate_dkg'), ...dkg }),
+  exchange_dkg_shares: Closed({
+    ...step,
+    call: Type.Literal('exchange_dkg_shares'),
+    session: Name('the key’s session'),
+    sender: Type.Optional(Type.Integer({ description: 'sender_node_id; 0, every node, by default' })),
+    recipient: Type.Optional(Type.Integer({ description: 'recipient_node_id' })),
+    play: Type.Optional(
+      OneOf(['right', 'wrong'] as const, 'the caller plays the sender, with a right or a wrong share'),
+    ),
+  }),
+  make_key: Closed(
+    { ...step, call: Type.Literal('make_key'), ...dkg },
+    { description: 'initiate_dkg and exchange_dkg_shares' },
+  ),
+  initiate_signing: Closed({ ...step, call: Type.Literal('initiate_signing'), ...signing }),
+  submit_signature_share: Closed({
+    ...step,
+    call: Type.Literal('submit_signature_share'),
+    session: Name('the signing session'),
+    node: Type.Optional(Type.Integer({ description: 'node_id; 0, every node, by default' })),
+    play: Type.Optional(
+      OneOf(
+        ['right', 'wrong'] as const,
+        'the caller gives that node’s partial: as the node would make it, or with a byte changed',
+      ),
+    ),
+  }),
+  sign: Closed(
+    { ...step, call: Type.Literal('sign'), ...signing },
+    { description: 'initiate_signing and submit_signature_share' },
+  ),
+  resume_session: Closed({
+    ...step,
+    call: Type.Literal('resume_session'),
+    session: Name('the session'),
+    token: Type.Optional(OneOf(['latest', 'first', 'wrong'] as const, 'latest by default')),
+    witness: Type.Optional(Type.Boolean({ description: 'a human_approval_witness comes with it' })),
+  }),
+  wait: Closed({
+    step: step.step,
+    wait: Closed({
+      ms: Type.Optional(Ms('waits this long')),
+      session: Type.Optional(Name('until this session …')),
+      state: Type.Optional(OneOf(receiptStates, '… is in this state')),
+      nodes_ready: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 100, description: 'until this many nodes are linked' }),
+      ),
+      fired: Type.Optional(Name('until the fault of this id has triggered')),
+      delivered: Type.Optional(
+        Type.String({ description: 'until the receiver has acknowledged an event of this type' }),
+      ),
+      within_ms: Type.Optional(Ms('after how long it fails; 30,000 by default')),
+    }),
+  }),
+  inject: Closed({ step: step.step, inject: Type.Unsafe<Fault>({ description: 'a fault, armed now' }) }),
+  heal: Closed(
+    { step: step.step, heal: Type.Literal(true) },
+    { description: 'every fault ends, and every process is brought up' },
+  ),
+  advance: Closed({ step: step.step, advance_ms: Ms('every clock goes forward by this much') }),
+} as const;
+
+export type StepKind = keyof typeof stepSchemas;
+export type StepOf<K extends StepKind> = Static<(typeof stepSchemas)[K]>;
+export type Step = { [K in StepKind]: StepOf<K> }[StepKind];
+
+/** What must be true at the end. */
+export const Expectation = Closed({
+  session: Type.Optional(Name('of this session:')),
+  state: Type.Optional(OneOf(receiptStates, 'its state')),
+  reason_code: Type.Optional(Type.String({ description: 'its reason code' })),
+  culprits: Type.Optional(
+    Type.Array(NodeId, {
+      description: 'the nodes that it blames, exactly; without `session`: those that any session blames',
+    }),
+  ),
+  attempts: Type.Optional(Type.Integer({ minimum: 0, description: 'its attempt number' })),
+  signatures: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'how many signatures were released; each verifies' }),
+  ),
+  delivered: Type.Optional(
+    Type.Array(Type.String(), { description: 'the webhook receiver has acknowledged events of these types' }),
+  ),
+  fired: Type.Optional(Name('the fault of this id …')),
+  trigger_count: Type.Optional(
+    Type.Integer({ minimum: 0, description: '… triggered this often; at least once by default' }),
+  ),
+  strikes: Type.Optional(Type.Integer({ minimum: 0, description: 'the old name of `trigger_count`, until 0.2' })),
+});
+export type Expectation = Static<typeof Expectation>;
+
+export const Cluster = Closed({
+  nodes: Type.Optional(Type.Integer({ minimum: 2, maximum: 100, description: '5 by default' })),
+  seed: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'of the simulated world; the scenario’s name by default',
+    }),
+  ),
+  partial_timeout_ms: Type.Optional(
+    Type.Integer({ minimum: 10, maximum: 600_000, description: 'a silent node is replaced after it; 300 by default' }),
+  ),
+  nodes_wait_ms: Type.Optional(
+    Type.Integer({
+      minimum: 10,
+      maximum: 600_000,
+      description: 'how long a call waits for unreachable nodes; 2,000 by default',
+    }),
+  ),
+  client_dealers: Type.Optional(
+    Type.Boolean({
+      description: 'nodes take client-supplied dealers; true by default, as a sandbox; false in simulated worlds alone',
+    }),
+  ),
+});
+
+export const Scenario = Closed({
+  scenario: Type.String({
+    pattern: '^[a-z0-9][a-z0-9-]{0,79}$',
+    description: 'its name: lower case and dashes, as the file’s',
+  }),
+  about: Type.String({ minLength: 1, maxLength: 2000, description: 'what it shows, in one paragraph' }),
+  worlds: Type.Optional(
+    Type.Array(OneOf(['simulated', 'live'] as const, ''), {
+      minItems: 1,
+      maxItems: 2,
+      description: 'where it can run; both by default',
+    }),
+  ),
+  cluster: Type.Optional(Cluster),
+  faults: Type.Optional(Type.Array(Type.Union(Object.values(faultSchemas)), { maxItems: 200 })),
+  steps: Type.Optional(
+    Type.Array(Type.Union(Object.values(stepSchemas)), {
+      minItems: 1,
+      maxItems: 1000,
+      description: 'of the one client',
+    }),
+  ),
+  clients: Type.Optional(
+    Type.Record(
+      Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' }),
+      Type.Array(Type.Union(Object.values(stepSchemas)), { minItems: 1, maxItems: 1000 }),
+      {
+        description: 'instead of `steps`: several clients at the same time',
+      },
+    ),
+  ),
+  expect: Type.Optional(Type.Array(Expectation, { maxItems: 200 })),
+});
+
+/** A scenario that was checked: `clients` is always set, defaults are filled in. */
+export interface CheckedScenario {
+  readonly scenario: string;
+  readonly about: string;
+  readonly worlds: readonly ('simulated' | 'live')[];
+  readonly cluster: Required<Static<typeof Cluster>>;
+  readonly faults: readonly Fault[];
+  readonly clients: Readonly<Record<string, readonly Step[]>>;
+  readonly expect: readonly Expectation[];
+}

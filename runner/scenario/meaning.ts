@@ -1,0 +1,283 @@
+/**
+ * What a scenario of the right shape may still get wrong: names that nothing has, sessions that are used before they are
+ * made, faults that a world does not have.
+ */
+import { checkFault } from '../../faults/engine/checks.ts';
+import { type Fault as ClusterFault, simulatedOnly } from '../../faults/vocabulary/fault.ts';
+import { type FaultEngineOptions, FaultError } from '../../faults/vocabulary/options.ts';
+import { reasonCodes } from '../../proto/reason-codes.ts';
+import { type Fault, oneOf, type Path } from './explain.ts';
+import type { CheckedScenario, Step } from './format.ts';
+import type { ScenarioFile } from './shape.ts';
+
+type Report = (path: Path, message: string, remedy?: string) => void;
+type SessionKind = 'key' | 'signature';
+
+/** Every fault of what the file means; `scenario` is the same with its defaults. */
+export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fault[] {
+  const found: Fault[] = [];
+  const report: Report = (path, message, remedy = '') => {
+    found.push({ path, message, remedy });
+  };
+  if ((file.steps === undefined) === (file.clients === undefined)) {
+    report([], 'a scenario has either steps or clients', 'steps for one client, clients for several');
+    return found;
+  }
+  if (file.clients !== undefined && Object.keys(file.clients).length === 0) {
+    report(['clients'], 'there is no client', 'at least one, with its steps');
+  }
+  if (!scenario.cluster.client_dealers && scenario.worlds.includes('live')) {
+    report(
+      ['cluster', 'client_dealers'],
+      'the nodes of a sandbox take client-supplied dealers',
+      'say worlds: [simulated]',
+    );
+  }
+  const steps = placedSteps(file, scenario);
+  const made = madeSessions(steps, report);
+  checkNames(steps, report);
+  for (const placed of steps) checkStep(placed, made, report);
+  const faults = placedFaults(scenario, steps);
+  checkFaults(faults, steps, made, scenario, report);
+  checkExpectations(scenario, new Set(faults.map(({ fault }) => fault.id ?? '')), made, report);
+  for (const [index, { trigger_count: count, strikes }] of (file.expect ?? []).entries()) {
+    if (count === undefined || strikes === undefined) continue;
+    report(['expect', index, 'strikes'], 'strikes is the old name of trigger_count', 'give trigger_count alone');
+  }
+  return found;
+}
+
+interface PlacedStep {
+  readonly step: Step;
+  readonly path: Path;
+  readonly client: string;
+  readonly index: number;
+}
+
+interface Made {
+  readonly kind: SessionKind;
+  readonly client: string;
+  readonly index: number;
+}
+
+function placedSteps(file: ScenarioFile, scenario: CheckedScenario): PlacedStep[] {
+  return Object.entries(scenario.clients).flatMap(([client, list]) => {
+    const path: Path = file.steps !== undefined ? ['steps'] : ['clients', client];
+    return list.map((step, index) => ({ step, client, index, path: [...path, index] }));
+  });
+}
+
+function checkNames(steps: readonly PlacedStep[], report: Report): void {
+  const seen = new Set<string>();
+  for (const { step, path } of steps) {
+    if (seen.has(step.step)) report([...path, 'step'], `another step is named ${step.step}`, 'each has its own name');
+    seen.add(step.step);
+  }
+}
+
+/** Where each session of the scenario is first made. */
+function madeSessions(steps: readonly PlacedStep[], report: Report): ReadonlyMap<string, Made> {
+  const made = new Map<string, Made>();
+  for (const { step, path, client, index } of steps) {
+    if (!('call' in step)) continue;
+    const kind: SessionKind | undefined =
+      step.call === 'initiate_dkg' || step.call === 'make_key'
+        ? 'key'
+        : step.call === 'initiate_signing' || step.call === 'sign'
+          ? 'signature'
+          : undefined;
+    if (kind === undefined) continue;
+    const before = made.get(step.session);
+    if (before === undefined) made.set(step.session, { kind, client, index });
+    else if (before.kind !== kind) report([...path, 'session'], `${step.session} names a ${before.kind} already`);
+    else if (kind === 'signature') {
+      report([...path, 'session'], `${step.session} names another signing session`, 'each has its own name');
+    }
+  }
+  return made;
+}
+
+function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<string, Made>, report: Report): void {
+  const uses = (field: Path, name: string, kind?: SessionKind) => {
+    const session = made.get(name);
+    const known = [...made].filter(([, one]) => kind === undefined || one.kind === kind).map(([id]) => id);
+    if (session === undefined || (kind !== undefined && session.kind !== kind)) {
+      const what = kind === undefined ? 'session' : kind === 'key' ? 'key' : 'signing session';
+      report([...path, ...field], `no step makes the ${what} ${name}`, known.length > 0 ? oneOf(known, name) : '');
+    } else if (session.client === client && session.index >= index) {
+      report([...path, ...field], `${name} is used before it is made`, 'make it in an earlier step');
+    }
+  };
+  if ('wait' in step) {
+    checkWait(step, path, uses, report);
+    return;
+  }
+  if (!('call' in step)) return;
+  if ('key' in step) uses(['key'], step.key, 'key');
+  if (step.call === 'exchange_dkg_shares') {
+    uses(['session'], step.session, 'key');
+    if (step.play !== undefined && ((step.sender ?? 0) === 0 || (step.recipient ?? 0) === 0)) {
+      report(
+        [...path, 'play'],
+        'the client-supplied dealer and its recipient are missing',
+        'give sender and recipient',
+      );
+    }
+  }
+  if (step.call === 'submit_signature_share') {
+    uses(['session'], step.session, 'signature');
+    if (step.play !== undefined && (step.node ?? 0) === 0) {
+      report([...path, 'play'], 'the node of the client-supplied partial is missing', 'give node');
+    }
+  }
+  if (step.call === 'resume_session') uses(['session'], step.session);
+  checkStepExpectation(step, path, report);
+}
+
+const waits = ['ms', 'session', 'nodes_ready', 'fired', 'delivered'] as const;
+
+function checkWait(
+  { wait }: Extract<Step, { wait: unknown }>,
+  path: Path,
+  uses: (field: Path, name: string) => void,
+  report: Report,
+): void {
+  const given = waits.filter((name) => wait[name] !== undefined);
+  if (given.length !== 1) {
+    report(
+      [...path, 'wait'],
+      'a wait is for one thing',
+      'ms, or session and state, or nodes_ready, or fired, or delivered',
+    );
+  }
+  if (wait.session !== undefined) uses(['wait', 'session'], wait.session);
+  if ((wait.session === undefined) !== (wait.state === undefined)) {
+    report([...path, 'wait'], 'session and state come together', 'until this session is in this state');
+  }
+}
+
+function checkStepExpectation(step: Extract<Step, { call: unknown }>, path: Path, report: Report): void {
+  const { expect } = step;
+  if (expect === undefined) return;
+  const at = (field: string): Path => [...path, 'expect', field];
+  const { verified, is_complete: isComplete, error, at_least_ms: least = 0, within_ms: most } = expect;
+  if (verified !== undefined && step.call !== 'exchange_dkg_shares' && step.call !== 'make_key') {
+    report(at('verified'), `${step.call} does not answer it`, 'it is of exchange_dkg_shares and make_key');
+  }
+  if (isComplete !== undefined && step.call !== 'submit_signature_share' && step.call !== 'sign') {
+    report(at('is_complete'), `${step.call} does not answer it`, 'it is of submit_signature_share and sign');
+  }
+  const answered = ['state', 'reason_code', 'message_names', 'verified', 'is_complete', 'resumable'] as const;
+  if (error !== undefined && answered.some((field) => expect[field] !== undefined)) {
+    report(at('error'), 'a call without an answer has no receipt', 'expect an error, or what the receipt says');
+  }
+  if (most !== undefined && least > most) report(at('within_ms'), 'it is less than at_least_ms');
+  const codes = expect.reason_code === undefined ? [] : [expect.reason_code].flat();
+  for (const code of codes) checkReason(code, at('reason_code'), report);
+}
+
+function checkReason(code: string, path: Path, report: Report): void {
+  const known = Object.keys(reasonCodes);
+  if (!known.includes(code)) report(path, `there is no reason code ${code}`, oneOf(known, code));
+}
+
+interface PlacedFault {
+  readonly fault: ClusterFault;
+  readonly path: Path;
+}
+
+function placedFaults(scenario: CheckedScenario, steps: readonly PlacedStep[]): PlacedFault[] {
+  return [
+    ...scenario.faults.map((fault, index) => ({ fault, path: ['faults', index] })),
+    ...steps.flatMap(({ step, path }) => ('inject' in step ? [{ fault: step.inject, path: [...path, 'inject'] }] : [])),
+  ];
+}
+
+function checkFaults(
+  faults: readonly PlacedFault[],
+  steps: readonly PlacedStep[],
+  made: ReadonlyMap<string, Made>,
+  scenario: CheckedScenario,
+  report: Report,
+): void {
+  const ids = new Set<string>();
+  const names = steps.map(({ step }) => step.step);
+  for (const { fault, path } of faults) {
+    if (fault.id !== undefined && ids.has(fault.id)) report([...path, 'id'], `another fault has the id ${fault.id}`);
+    if (fault.id !== undefined) ids.add(fault.id);
+    const only = simulatedOnly[fault.fault];
+    if (only !== undefined && scenario.worlds.includes('live')) {
+      report([...path, 'fault'], `${fault.fault} is of the simulated world alone: ${only}`, 'say worlds: [simulated]');
+    }
+    const wrong = faultError(fault, scenario.cluster.nodes);
+    if (wrong !== undefined) report([...path, ...wrong.field.split('.')], wrong.message.slice(wrong.field.length + 2));
+    const { step, session } = fault.at ?? {};
+    if (step !== undefined && !names.includes(step)) {
+      report([...path, 'at', 'step'], `there is no step ${step}`, oneOf(names, step));
+    }
+    if (session !== undefined && !made.has(session)) {
+      report([...path, 'at', 'session'], `no step makes the session ${session}`, oneOf([...made.keys()], session));
+    }
+  }
+  for (const { step, path } of steps) {
+    const fired = 'wait' in step ? step.wait.fired : undefined;
+    if (fired !== undefined && !ids.has(fired)) {
+      report([...path, 'wait', 'fired'], `no fault has the id ${fired}`, oneOf([...ids], fired));
+    }
+  }
+}
+
+/** What the engine has against a fault; undefined: it would arm it. */
+function faultError(fault: ClusterFault, nodes: number): FaultError | undefined {
+  const bytes = (length: number) => new Uint8Array(length);
+  const roster = { clusterId: '', coordinator: bytes(32), gateway: bytes(32), nodes: [] };
+  const options: FaultEngineOptions = {
+    nodesTotal: nodes,
+    random: bytes,
+    roster,
+    identitySeed: () => bytes(32),
+    world: 'simulated',
+  };
+  try {
+    checkFault(fault, options);
+    return undefined;
+  } catch (error) {
+    if (error instanceof FaultError) return error;
+    throw error;
+  }
+}
+
+function checkExpectations(
+  scenario: CheckedScenario,
+  faultIds: ReadonlySet<string>,
+  made: ReadonlyMap<string, Made>,
+  report: Report,
+): void {
+  for (const [index, expectation] of scenario.expect.entries()) {
+    const path: Path = ['expect', index];
+    const { session, culprits = [], fired, trigger_count: triggerCount, reason_code: code } = expectation;
+    if (Object.keys(expectation).every((field) => field === 'session')) {
+      report(path, 'nothing is expected', 'state, reason_code, culprits, attempts, signatures, delivered or fired');
+    }
+    if (session !== undefined && !made.has(session)) {
+      report([...path, 'session'], `no step makes the session ${session}`, oneOf([...made.keys()], session));
+    }
+    for (const field of ['state', 'reason_code', 'attempts'] as const) {
+      if (expectation[field] !== undefined && session === undefined) {
+        report([...path, field], 'whose it is is missing', 'give session');
+      }
+    }
+    for (const [at, id] of culprits.entries()) {
+      if (id > scenario.cluster.nodes) {
+        report([...path, 'culprits', at], `there is no node ${id}`, `nodes are 1 to ${scenario.cluster.nodes}`);
+      }
+    }
+    if (code !== undefined) checkReason(code, [...path, 'reason_code'], report);
+    if (fired !== undefined && !faultIds.has(fired)) {
+      report([...path, 'fired'], `no fault has the id ${fired}`, oneOf([...faultIds], fired));
+    }
+    if (triggerCount !== undefined && fired === undefined) {
+      report(path, 'the fault that it counts is missing', 'give fired beside trigger_count');
+    }
+  }
+}

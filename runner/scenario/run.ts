@@ -1,0 +1,298 @@
+/**
+ * Runs a scenario in a world: arms its faults, lets its clients act at the same time, and says what became of it. It knows
+ * nothing of time and processes but what the world answers, so that one runner serves virtual and real time.
+ *
+ * Expectations that do not hold are collected, and the run goes on: the verdict names them all, the first with its cause. A
+ * step that cannot be done or is stuck ends the run. What contradicts an invariant (a signature that does not verify is
+ * one) decides over all expectations.
+ */
+import type { Fault } from '../../faults/vocabulary/fault.ts';
+import { releasedVerifier, type SignatureVerifier } from '../../sim/invariants/verifier.ts';
+import { Caller, type Ended, endedText } from './client.ts';
+import { type Mismatch, mismatchText, stepMismatches } from './expectations.ts';
+import { finalMismatches } from './final.ts';
+import type { CheckedScenario, Step } from './format.ts';
+import { outcomeText } from './outcome.ts';
+import { SessionBook } from './sessions.ts';
+import { awaitCondition } from './waiting.ts';
+import type { QuestionName, Questions, ScenarioWorld, Verdict } from './world.ts';
+
+export interface RunOptions {
+  /** How released signatures are verified; with noble-curves by default. */
+  readonly verify?: SignatureVerifier;
+  /** How long a step insists before the run is stuck: 60,000 by default. */
+  readonly insistMs?: number;
+  /** How long what is expected at the end may take to come true: 10,000 by default. */
+  readonly settleMs?: number;
+  /** A step that this run cannot do (a node has no partial to play) is passed over: for random scenarios. */
+  readonly passesOver?: boolean;
+}
+
+/** Runs `scenario`; `done` is called once, when the verdict is there. */
+export function runScenario(
+  scenario: CheckedScenario,
+  world: ScenarioWorld,
+  done: (verdict: Verdict) => void,
+  options: RunOptions = {},
+): void {
+  new ScenarioRun(scenario, world, done, options).start();
+}
+
+class ScenarioRun {
+  readonly #scenario: CheckedScenario;
+  readonly #world: ScenarioWorld;
+  readonly #done: (verdict: Verdict) => void;
+  readonly #options: Required<RunOptions>;
+  readonly #book: SessionBook;
+  readonly #caller: Caller;
+  /** What the world calls the faults that the scenario names. */
+  readonly #faultIds = new Map<string, string>();
+  /** What is not as expected so far, with its cause at that time. */
+  readonly #wrong: { readonly what: string; readonly cause: string }[] = [];
+  /** Faults on sessions that have no id yet. */
+  #waiting: Fault[] = [];
+  #active = 0;
+  #isOver = false;
+
+  constructor(scenario: CheckedScenario, world: ScenarioWorld, done: (verdict: Verdict) => void, options: RunOptions) {
+    this.#scenario = scenario;
+    this.#done = done;
+    this.#options = { verify: releasedVerifier, insistMs: 60_000, settleMs: 10_000, passesOver: false, ...options };
+    // After the verdict nothing that was asked for is listened to.
+    this.#world = {
+      kind: world.kind,
+      nowMs: () => world.nowMs(),
+      idOf: (name) => world.idOf(name),
+      recording: () => world.recording(),
+      violations: () => world.violations(),
+      ask: <Q extends QuestionName>(
+        question: Q,
+        asks: Questions[Q]['asks'],
+        gets: (answer: Questions[Q]['gets']) => void,
+      ) => {
+        if (this.#isOver) return;
+        world.ask(question, asks, (answer) => {
+          if (!this.#isOver) gets(answer);
+        });
+      },
+    };
+    this.#book = new SessionBook(scenario, (name) => world.idOf(name));
+    this.#caller = new Caller(this.#world, this.#book, this.#options.insistMs, (name, then) => this.#arm(name, then));
+  }
+
+  start(): void {
+    const { worlds, faults, clients } = this.#scenario;
+    if (!worlds.includes(this.#world.kind)) {
+      const cause = `the scenario is for the ${worlds.join(' and ')} world, and this is the ${this.#world.kind} one`;
+      this.#end({ kind: 'unsupported', cause });
+      return;
+    }
+    this.#injectAll(faults, () => {
+      const all = Object.entries(clients);
+      this.#active = all.length;
+      for (const [client, steps] of all) this.#step(client, steps, 0);
+    });
+  }
+
+  #step(client: string, steps: readonly Step[], index: number): void {
+    const step = steps[index];
+    if (step === undefined) {
+      this.#active -= 1;
+      if (this.#active === 0) this.#finish();
+      return;
+    }
+    const session = 'session' in step ? step.session : '';
+    const tell = (what: 'began' | 'ended', text: string, then: () => void) =>
+      this.#world.ask('step', { client, step: step.step, what, session, text }, then);
+    const went = (text: string) => tell('ended', text, () => this.#step(client, steps, index + 1));
+    const where = `step ${step.step}${Object.keys(this.#scenario.clients).length > 1 ? ` of ${client}` : ''}`;
+    tell('began', stepText(step), () => this.#perform(step, where, went));
+  }
+
+  #perform(step: Step, where: string, went: (text: string) => void): void {
+    if ('inject' in step) this.#inject(step.inject, () => went('armed'));
+    else if ('heal' in step) this.#world.ask('heal', {}, () => went('healed'));
+    else if ('advance_ms' in step) {
+      this.#world.ask('advance', { byMs: step.advance_ms }, () => went(`${step.advance_ms} ms later`));
+    } else if ('wait' in step) {
+      const names = {
+        session: (name: string) => this.#book.note(name).id,
+        fault: (id: string) => this.#faultIds.get(id),
+      };
+      awaitCondition(step.wait, this.#world, names, (failed) => {
+        if (failed === undefined) went('it is so');
+        else this.#fail('stuck', `${where}: ${failed}`, step.wait.session);
+      });
+    } else {
+      const beganMs = this.#world.nowMs();
+      this.#caller.perform(step, (ended) => this.#evaluate(step, where, ended, this.#world.nowMs() - beganMs, went));
+    }
+  }
+
+  #evaluate(
+    step: Extract<Step, { call: unknown }>,
+    where: string,
+    ended: Ended,
+    tookMs: number,
+    went: (text: string) => void,
+  ): void {
+    if (ended.kind === 'impossible' && this.#options.passesOver) went(ended.why);
+    else if (ended.kind === 'impossible') this.#fail('failed', `${where} cannot be done: ${ended.why}`, step.session);
+    else if (ended.kind === 'stuck') {
+      this.#fail('stuck', `${where} waits for ${ended.waitsFor}; last: ${outcomeText(ended.outcome)}`, step.session);
+    } else {
+      const { expect } = step;
+      const wrong = expect === undefined ? [] : stepMismatches(expect, ended.outcome, tookMs, this.#world.kind);
+      const goOn = () => went(endedText(ended));
+      if (wrong.length === 0) goOn();
+      else this.#note(where, wrong, step.session, outcomeText(ended.outcome), goOn);
+    }
+  }
+
+  /** All clients are done: what is expected at the end comes true, at once or soon. */
+  #finish(): void {
+    const beganMs = this.#world.nowMs();
+    const names = { book: this.#book, faultId: (id: string) => this.#faultIds.get(id) };
+    const check = (index: number) => {
+      const expectation = this.#scenario.expect[index];
+      if (expectation === undefined) return this.#end({ kind: 'passed' });
+      finalMismatches(expectation, this.#world, names, (wrong) => {
+        if (wrong.length === 0) check(index + 1);
+        else if (this.#world.nowMs() - beganMs < this.#options.settleMs) {
+          this.#world.ask('wait', { ms: 50 }, () => check(index));
+        } else this.#note(`expect[${index}]`, wrong, expectation.session, '', () => check(index + 1));
+      });
+    };
+    check(0);
+  }
+
+  #injectAll(faults: readonly Fault[], then: () => void): void {
+    const [first, ...rest] = faults;
+    if (first === undefined) then();
+    else this.#inject(first, () => this.#injectAll(rest, then));
+  }
+
+  /** A fault on a session waits until the session has its real id. */
+  #inject(fault: Fault, then: () => void): void {
+    const name = fault.at?.session;
+    const session = name === undefined ? undefined : this.#book.note(name).id;
+    if (name !== undefined && session === undefined) {
+      this.#waiting.push(fault);
+      then();
+      return;
+    }
+    const real: Fault = session === undefined ? fault : ({ ...fault, at: { ...fault.at, session } } as Fault);
+    this.#world.ask('inject', { fault: real }, (answer) => {
+      if ('failure' in answer) {
+        this.#end({ kind: 'unsupported', cause: `the fault ${fault.id ?? fault.fault}: ${answer.failure}` });
+        return;
+      }
+      if (fault.id !== undefined) this.#faultIds.set(fault.id, answer.id);
+      then();
+    });
+  }
+
+  #arm(name: string, then: () => void): void {
+    const isKnown = this.#book.note(name).id !== undefined;
+    const due = isKnown ? this.#waiting.filter(({ at }) => at?.session === name) : [];
+    this.#waiting = this.#waiting.filter((fault) => !due.includes(fault));
+    this.#injectAll(due, then);
+  }
+
+  /** Expectations do not hold; the run goes on. `known`: what the last answer said. */
+  #note(
+    where: string,
+    mismatches: readonly Mismatch[],
+    session: string | undefined,
+    known: string,
+    then: () => void,
+  ): void {
+    this.#explain(session, known, (cause) => {
+      for (const mismatch of mismatches) this.#wrong.push({ what: `${where}: ${mismatchText(mismatch)}`, cause });
+      then();
+    });
+  }
+
+  #fail(kind: 'failed' | 'stuck', what: string, session: string | undefined): void {
+    this.#explain(session, '', (cause) => this.#end({ kind, what, cause }));
+  }
+
+  /** Why it is so: what is known, the session's own record, and which faults have triggered. */
+  #explain(session: string | undefined, known: string, see: (cause: string) => void): void {
+    const triggered = triggeredText(this.#world);
+    const finish = (record: string) => {
+      const cause = [known, record, triggered].filter((part) => part !== '').join('; ');
+      see(cause === '' ? 'nothing is known of it' : cause);
+    };
+    const id = session === undefined ? undefined : this.#book.note(session).id;
+    if (id === undefined) {
+      finish('');
+      return;
+    }
+    this.#world.ask('session', { sessionId: id }, (facts) => {
+      if (facts === undefined) return finish(`session ${session} has no record`);
+      const { state, reasonCode, attempt, culprits } = facts;
+      const blame = culprits.length === 0 ? 'blames no node' : `blames node ${culprits.join(', ')}`;
+      finish(`session ${session} is ${state} ${reasonCode}, attempt ${attempt}, and ${blame}`);
+    });
+  }
+
+  #end(verdict: Verdict): void {
+    if (this.#isOver) return;
+    this.#learnKeys(this.#book.usedKeys(), () => {
+      this.#isOver = true;
+      const wrong = this.#book.wrongSignature(this.#options.verify);
+      const [first] = this.#world.violations();
+      if (first !== undefined) this.#done({ kind: 'violated', invariant: first.invariant, cause: first.text });
+      else if (wrong !== undefined) {
+        this.#done({ kind: 'violated', invariant: 'signature-verifies', cause: wrong });
+      } else this.#done(this.#withWrong(verdict));
+    });
+  }
+
+  /** The first expectation that did not hold decides; what ended the run early comes after it. */
+  #withWrong(verdict: Verdict): Verdict {
+    const [first, ...others] = this.#wrong;
+    if (first === undefined || verdict.kind === 'unsupported' || verdict.kind === 'violated') return verdict;
+    const ending = verdict.kind === 'passed' ? [] : [verdict.what];
+    const also = [...others.map(({ what }) => what), ...ending];
+    return { kind: 'failed', ...first, ...(also.length > 0 && { also }) };
+  }
+
+  /** The public keys and chain codes that signatures are checked under, of the sessions' records. */
+  #learnKeys(names: readonly string[], then: () => void): void {
+    const [first, ...rest] = names;
+    if (first === undefined) {
+      then();
+      return;
+    }
+    this.#world.ask('session', { sessionId: this.#book.note(first).id ?? '' }, (facts) => {
+      if (facts !== undefined) this.#book.learnKey(first, facts);
+      this.#learnKeys(rest, then);
+    });
+  }
+}
+
+/** The faults that have triggered, in words; each once. */
+function triggeredText(world: ScenarioWorld): string {
+  const triggered = new Map<string, string>();
+  for (const event of world.recording()) {
+    if (event.kind !== 'fault' || event.what !== 'fired' || triggered.has(event.id)) continue;
+    triggered.set(
+      event.id,
+      `${event.fault}${event.targets.length > 0 ? ` of ${event.targets.join(', ')}` : ''} at ${event.atMs} ms`,
+    );
+  }
+  return triggered.size === 0 ? '' : `triggered: ${[...triggered.values()].slice(0, 8).join(', ')}`;
+}
+
+function stepText(step: Step): string {
+  if ('inject' in step) return `inject ${step.inject.fault}`;
+  if ('heal' in step) return 'heal';
+  if ('advance_ms' in step) return `advance ${step.advance_ms} ms`;
+  if (!('wait' in step)) return step.call;
+  const { wait } = step;
+  return `wait ${Object.entries(wait)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ')}`;
+}

@@ -1,0 +1,259 @@
+/**
+ * The simulated world of a scenario: a whole cluster in virtual time. The same scenario, seed and cryptography give the
+ * same run, byte for byte.
+ */
+import { withCryptography } from '../../crypto/model/switch.ts';
+import type { RunEvent } from '../../faults/recording.ts';
+import { FaultError } from '../../faults/vocabulary/options.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { SimCall } from '../../sim/calls.ts';
+import { SimCluster } from '../../sim/cluster.ts';
+import { allCheckers } from '../../sim/invariants/checkers.ts';
+import { releasedVerifier } from '../../sim/invariants/verifier.ts';
+import type { Checker, Observation, Violation } from '../../sim/observation.ts';
+import type { CheckedScenario } from './format.ts';
+import { type RunOptions, runScenario } from './run.ts';
+import type { CallFailure, QuestionName, Questions, Run, ScenarioWorld, SessionFacts, Verdict } from './world.ts';
+
+const tenant = 'tn_sim';
+/** As the gateway's: no caller waits longer for an answer. */
+const callTimeoutMs = 30_000;
+/** When a run has passed, what must come about in the end is given so long. */
+const settleMs = 60_000;
+const tasksMax = 20_000_000;
+/** A run signs a few times: nodes deal few nonces ahead, and more when few are left. */
+const nonceBatchFirst = 4;
+
+export interface SimulatedOptions extends RunOptions {
+  /** Instead of the scenario's. */
+  readonly seed?: string;
+  /** For the command that runs it again: where the scenario stands, and how signmesh is called. */
+  readonly file?: string;
+  readonly command?: string;
+  /** Real curves by default. */
+  readonly crypto?: 'real' | 'model';
+  /** Whether what is seen is kept for reports; true by default. */
+  readonly record?: boolean;
+  /** New ones, for this run alone. Every invariant is checked by default. */
+  readonly checkers?: readonly Checker[];
+}
+
+/** Runs a scenario in virtual time, at once. */
+export function runSimulated(scenario: CheckedScenario, options: SimulatedOptions = {}): Run {
+  const { crypto = 'real' } = options;
+  return withCryptography(crypto, () => new SimulatedRun(scenario, options).run());
+}
+
+class SimulatedRun {
+  readonly #scenario: CheckedScenario;
+  readonly #options: SimulatedOptions;
+  readonly #seed: string;
+  readonly #verify;
+  readonly #checkers: readonly Checker[];
+  readonly #events: RunEvent[] = [];
+  readonly #violations: Violation[] = [];
+  readonly #cluster: SimCluster;
+
+  constructor(scenario: CheckedScenario, options: SimulatedOptions) {
+    this.#scenario = scenario;
+    this.#options = options;
+    this.#seed = options.seed ?? scenario.cluster.seed;
+    this.#verify = options.verify ?? releasedVerifier;
+    const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = scenario.cluster;
+    const consents = () => scenario.cluster.client_dealers;
+    this.#checkers = options.checkers ?? allCheckers({ verify: this.#verify, delivers: true, consents });
+    this.#cluster = new SimCluster({
+      seed: this.#seed,
+      nodes,
+      config: { partialTimeoutMs, nodesWaitMs, nonceBatchFirst },
+      clientDealers: consents,
+      callTimeoutMs,
+      sweeping: true,
+      receiver: true,
+      onBug: 'record',
+      keepTrace: false,
+      observe: (observation) => this.#observe(observation),
+      ...(options.record === false ? {} : { record: (event: RunEvent) => void this.#events.push(event) }),
+    });
+  }
+
+  run(): Run {
+    const { scenario, about, cluster } = this.#scenario;
+    const evaluated = this.#evaluate();
+    const tookMs = this.#cluster.scenarioMs;
+    const verdict = evaluated.kind === 'passed' ? this.#settle() : evaluated;
+    const crypto = this.#options.crypto === 'model' ? ' --crypto model' : '';
+    const { file = `scenarios/${scenario}.yaml`, command = 'signmesh' } = this.#options;
+    return {
+      scenario,
+      about,
+      world: 'simulated',
+      seed: this.#seed,
+      nodes: cluster.nodes,
+      verdict,
+      tookMs,
+      replay: `${command} scenario run ${shellWord(file)} --seed ${shellWord(this.#seed)}${crypto}`,
+      events: this.#events,
+    };
+  }
+
+  #evaluate(): Verdict {
+    let verdict: Verdict | undefined;
+    const world = simulatedWorld(this.#cluster, {
+      events: this.#events,
+      violations: this.#violations,
+      recordsSteps: this.#options.record !== false,
+    });
+    const done = (found: Verdict) => {
+      verdict = found;
+    };
+    runScenario(this.#scenario, world, done, { ...this.#options, verify: this.#verify });
+    this.#cluster.time.runUntil(() => verdict !== undefined, tasksMax);
+    return (
+      verdict ?? { kind: 'stuck', what: 'nothing is left to happen', cause: 'a client waits for what never comes' }
+    );
+  }
+
+  /** The run has passed: faults end, and what should come about in the end does, or a checker says that it does not. */
+  #settle(): Verdict {
+    if (this.#checkers.every(({ finish }) => finish === undefined)) return { kind: 'passed' };
+    const { time } = this.#cluster;
+    this.#cluster.heal();
+    const untilMs = time.nowMs() + settleMs;
+    let isOver = false;
+    time.after(settleMs, () => {
+      isOver = true;
+    });
+    time.runUntil(() => isOver || time.nowMs() >= untilMs, tasksMax);
+    for (const checker of this.#checkers) {
+      const text = checker.finish?.();
+      if (text !== undefined) this.#violate(checker.invariant, text, this.#cluster.scenarioMs);
+    }
+    const [first] = this.#violations;
+    return first === undefined
+      ? { kind: 'passed' }
+      : { kind: 'violated', invariant: first.invariant, cause: first.text };
+  }
+
+  #observe(observation: Observation): void {
+    for (const checker of this.#checkers) {
+      const text = checker.observe(observation);
+      if (text !== undefined) this.#violate(checker.invariant, text, observation.atMs);
+    }
+  }
+
+  #violate(invariant: string, text: string, atMs: number): void {
+    this.#violations.push({ invariant, text, atMs });
+    if (this.#options.record !== false) this.#events.push({ kind: 'violation', atMs, invariant, text });
+  }
+}
+
+type Handlers = {
+  readonly [Q in QuestionName]: (asks: Questions[Q]['asks'], gets: (answer: Questions[Q]['gets']) => void) => void;
+};
+
+/** What is seen of a run. Steps are added to the events, whose others the cluster records. */
+interface Seen {
+  readonly events: RunEvent[];
+  readonly violations: readonly Violation[];
+  readonly recordsSteps: boolean;
+}
+
+/** A cluster as the runner sees it. */
+export function simulatedWorld(
+  cluster: SimCluster,
+  { events, violations, recordsSteps }: Seen = { events: [], violations: [], recordsSteps: false },
+): ScenarioWorld {
+  const handlers: Handlers = {
+    call: (asks, gets) => call(cluster, asks, gets),
+    previewPartial: (asks, gets) =>
+      cluster.previewPartial(asks, tenant).onDone((done) => {
+        if ('error' in done) gets({ failure: done.error.message });
+        else if (done.answer.partial.length === 0) gets({ failure: done.answer.message });
+        else gets({ partial: done.answer.partial });
+      }),
+    session: ({ sessionId }, gets) => gets(factsOf(cluster, sessionId)),
+    nodesReady: (_, gets) => gets(cluster.nodesReady()),
+    inject: ({ fault }, gets) => {
+      try {
+        gets({ id: cluster.arm(fault) });
+      } catch (error) {
+        if (!(error instanceof FaultError)) throw error;
+        gets({ failure: error.message });
+      }
+    },
+    triggerCount: ({ id }, gets) => gets(cluster.faultStatuses().find((status) => status.id === id)?.triggerCount ?? 0),
+    heal: (_, gets) => {
+      cluster.heal();
+      gets(undefined);
+    },
+    advance: ({ byMs }, gets) => {
+      cluster.advance(byMs);
+      gets(undefined);
+    },
+    step: (step, gets) => {
+      if (recordsSteps) events.push({ kind: 'step', atMs: cluster.scenarioMs, ...step });
+      if (step.what === 'began') cluster.step(step.step);
+      gets(undefined);
+    },
+    wait: ({ ms }, gets) => {
+      cluster.time.after(ms, () => gets(undefined));
+    },
+    events: (_, gets) => gets(cluster.eventLog(tenant)),
+    delivered: (_, gets) => gets(cluster.delivered()),
+  };
+  return {
+    kind: 'simulated',
+    nowMs: () => cluster.scenarioMs,
+    idOf: (name) => name,
+    ask: (question, asks, gets) => handlers[question](asks, gets),
+    recording: () => events,
+    violations: () => violations,
+  };
+}
+
+const failures: Readonly<Record<CallErrorCode, CallFailure>> = {
+  [CallErrorCode.UNSPECIFIED]: 'INTERNAL',
+  [CallErrorCode.OVERLOADED]: 'OVERLOADED',
+  [CallErrorCode.UNAVAILABLE]: 'UNAVAILABLE',
+  [CallErrorCode.DEADLINE_EXCEEDED]: 'DEADLINE_EXCEEDED',
+  [CallErrorCode.INTERNAL]: 'INTERNAL',
+  [CallErrorCode.MALFORMED]: 'MALFORMED',
+};
+
+type Response = Extract<Questions['call']['gets'], { readonly response: unknown }>['response'];
+
+function call(
+  cluster: SimCluster,
+  { name, request }: Questions['call']['asks'],
+  gets: (answer: Questions['call']['gets']) => void,
+): void {
+  // Name and request belong together, which the type of a lookup cannot say.
+  const ask = cluster[name] as (request: unknown, tenant: string) => SimCall<Response>;
+  ask(request, tenant).onDone((done) => {
+    if ('answer' in done) gets({ response: done.answer });
+    else gets({ failure: failures[done.error.code], message: done.error.message });
+  });
+}
+
+function factsOf(cluster: SimCluster, sessionId: string): SessionFacts | undefined {
+  const record = cluster.storedSession(tenant, sessionId);
+  if (record === undefined) return undefined;
+  const { state, reasonCode, epoch, ceremony } = record;
+  return {
+    sessionId,
+    state: ReceiptState[state],
+    reasonCode,
+    epoch,
+    attempt: ceremony.attempt,
+    culprits: ceremony.kind === 'dkg' ? (ceremony.culprits ?? []) : ceremony.excluded,
+    publicKey: ceremony.kind === 'dkg' ? ceremony.publicKey : '',
+    chainCode: ceremony.kind === 'dkg' ? (ceremony.chainCode ?? '') : '',
+  };
+}
+
+/** Quoted where a shell would take it apart. */
+function shellWord(text: string): string {
+  return /^[A-Za-z0-9._:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,134 @@
+/**
+ * The world that a scenario runs in, as its runner sees it: simulated or live. The runner asks, the world answers later,
+ * in virtual time or in real time; so one runner serves both. A callback, not a promise: virtual time runs synchronously.
+ */
+
+import type { RunEvent } from '../../faults/recording.ts';
+import type { Fault } from '../../faults/vocabulary/fault.ts';
+import type {
+  DkgShareExchangeRequest,
+  DkgShareExchangeResponse,
+  InitiateDkgRequest,
+  InitiateDkgResponse,
+  InitiateSigningRequest,
+  InitiateSigningResponse,
+  ResumeSessionRequest,
+  ResumeSessionResponse,
+  SignatureShareRequest,
+  SignatureShareResponse,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { LoggedEvent } from '../../redis/event-log.ts';
+import type { Violation } from '../../sim/observation.ts';
+
+export interface CallTypes {
+  initiateDkg: readonly [InitiateDkgRequest, InitiateDkgResponse];
+  exchangeDkgShares: readonly [DkgShareExchangeRequest, DkgShareExchangeResponse];
+  initiateSigning: readonly [InitiateSigningRequest, InitiateSigningResponse];
+  submitSignatureShare: readonly [SignatureShareRequest, SignatureShareResponse];
+  resumeSession: readonly [ResumeSessionRequest, ResumeSessionResponse];
+}
+export type CallName = keyof CallTypes;
+
+/** Why a call has no answer. `lost`: the caller's timeout is over. */
+export type CallFailure = 'UNAVAILABLE' | 'OVERLOADED' | 'DEADLINE_EXCEEDED' | 'INTERNAL' | 'MALFORMED' | 'LOST';
+
+/** What is known of a session by its own record. */
+export interface SessionFacts {
+  readonly sessionId: string;
+  /** Without the prefix RECEIPT_STATE_. */
+  readonly state: string;
+  readonly reasonCode: string;
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly culprits: readonly number[];
+  /** Of a key: its compressed public key in hex; else empty. */
+  readonly publicKey: string;
+  /** Of a key: its chain code in hex; else empty. */
+  readonly chainCode: string;
+}
+
+/** What the runner asks for, and what it gets. */
+export interface Questions {
+  call: {
+    readonly asks: { [N in CallName]: { readonly name: N; readonly request: CallTypes[N][0] } }[CallName];
+    readonly gets:
+      | { readonly response: CallTypes[CallName][1] }
+      | { readonly failure: CallFailure; readonly message: string };
+  };
+  /** What that node would submit now; a failure: there is nothing to preview. 32 bytes. */
+  previewPartial: {
+    readonly asks: { readonly sessionId: string; readonly nodeId: number };
+    readonly gets: { readonly partial: Uint8Array } | { readonly failure: string };
+  };
+  session: { readonly asks: { readonly sessionId: string }; readonly gets: SessionFacts | undefined };
+  nodesReady: { readonly asks: Record<string, never>; readonly gets: number };
+  inject: {
+    readonly asks: { readonly fault: Fault };
+    readonly gets: { readonly id: string } | { readonly failure: string };
+  };
+  triggerCount: { readonly asks: { readonly id: string }; readonly gets: number };
+  heal: { readonly asks: Record<string, never>; readonly gets: undefined };
+  advance: { readonly asks: { readonly byMs: number }; readonly gets: undefined };
+  /** A step begins: for triggers that name it, and for the record. */
+  step: { readonly asks: Omit<Extract<RunEvent, { kind: 'step' }>, 'kind' | 'atMs'>; readonly gets: undefined };
+  wait: { readonly asks: { readonly ms: number }; readonly gets: undefined };
+  /** The tenant's event log so far, oldest first. */
+  events: { readonly asks: Record<string, never>; readonly gets: readonly LoggedEvent[] };
+  /** Types of events that the webhook receiver has acknowledged. */
+  delivered: { readonly asks: Record<string, never>; readonly gets: readonly string[] };
+}
+export type QuestionName = keyof Questions;
+
+export interface ScenarioWorld {
+  readonly kind: 'simulated' | 'live';
+  /** Milliseconds since the scenario began. */
+  nowMs(): number;
+  /** An id of this run for a name of the scenario; the same for the same name. */
+  idOf(name: string): string;
+  ask<Q extends QuestionName>(
+    question: Q,
+    asks: Questions[Q]['asks'],
+    gets: (answer: Questions[Q]['gets']) => void,
+    /** Live: the sandbox refuses the question, or does not answer. Without it the whole run has failed. */
+    fails?: (error: Error) => void,
+  ): void;
+  /** What is seen of the run, so far. */
+  recording(): readonly RunEvent[];
+  /** What contradicted an invariant, so far; a live world sees less. */
+  violations(): readonly Violation[];
+}
+
+/** What became of a run. */
+export type Verdict =
+  | { readonly kind: 'passed' }
+  /** An expectation does not hold: which, and what was there instead. `also`: the others that do not, in order. */
+  | { readonly kind: 'failed'; readonly what: string; readonly cause: string; readonly also?: readonly string[] }
+  | { readonly kind: 'violated'; readonly invariant: string; readonly cause: string }
+  /** Something that must happen did not, in its time. */
+  | { readonly kind: 'stuck'; readonly what: string; readonly cause: string }
+  /** This world cannot run it, and why. */
+  | { readonly kind: 'unsupported'; readonly cause: string };
+
+/** Exit codes of `scenario run` and `sim`, by verdict; 0 passed, 2 is a wrong command line, 1 anything else. */
+export const verdictExitCodes: Readonly<Record<Verdict['kind'], number>> = {
+  passed: 0,
+  failed: 10,
+  violated: 11,
+  stuck: 12,
+  unsupported: 13,
+};
+
+/** One run of one scenario, for reports. */
+export interface Run {
+  readonly scenario: string;
+  readonly about: string;
+  readonly world: 'simulated' | 'live';
+  readonly seed: string;
+  readonly nodes: number;
+  readonly verdict: Verdict;
+  /** Scenario time. */
+  readonly tookMs: number;
+  /** The command that runs it again. */
+  readonly replay: string;
+  readonly events: readonly RunEvent[];
+}

@@ -1,0 +1,80 @@
+/**
+ * Runs random scenarios, one a seed, with every checker; and makes of one that fails the smallest that fails alike.
+ *
+ * The same seed, profile and cryptography give the same run, byte for byte, whatever ran before it.
+ */
+import { withCryptography } from '../../crypto/model/switch.ts';
+import { allCheckers } from '../../sim/invariants/checkers.ts';
+import type { CheckedScenario } from '../scenario/format.ts';
+import { runSimulated } from '../scenario/simulated-world.ts';
+import type { Run, Verdict } from '../scenario/world.ts';
+import { randomScenario } from './generate.ts';
+import type { Profile } from './profiles.ts';
+import { type Shrunk, shrink } from './shrink.ts';
+
+export interface SearchOptions {
+  readonly crypto: 'model' | 'real';
+  /** Whether the run's events are kept. */
+  readonly record: boolean;
+}
+
+/** One run of a scenario with every invariant checked at every event. */
+export function runChecked(scenario: CheckedScenario, { crypto, record }: SearchOptions): Run {
+  return withCryptography(crypto, () => {
+    return runSimulated(scenario, {
+      crypto,
+      record,
+      checkers: allCheckers({ delivers: true }),
+      passesOver: true,
+    });
+  });
+}
+
+export function runSeed(seed: number, profile: Profile, options: SearchOptions): Run {
+  return runChecked(randomScenario(seed, profile), options);
+}
+
+/** Whether two runs failed in the same way: by the same invariant, or at the same thing that should have come about. */
+export function failsAlike(one: Verdict, other: Verdict): boolean {
+  return one.kind !== 'passed' && failureOf(one) === failureOf(other);
+}
+
+/** What kind of failure it is: equal for those that fail alike. */
+export function failureOf(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case 'passed':
+      return 'passed';
+    case 'violated':
+      return `violated ${verdict.invariant}`;
+    case 'failed':
+      return `failed ${withoutClient(verdict.what)}`;
+    case 'stuck':
+      return `stuck ${stepIn(withoutClient(verdict.what))}`;
+    case 'unsupported':
+      return `unsupported ${verdict.cause}`;
+  }
+}
+
+/** Of one client alone it is not said whose step it is. */
+function withoutClient(what: string): string {
+  return what.replace(/^(step \S+) of [^\s:]+/, '$1');
+}
+
+/** Of a step that is stuck, what it heard last may differ. */
+function stepIn(what: string): string {
+  return /^step \S+/.exec(what)?.[0].replace(/:$/, '') ?? what;
+}
+
+/** The smallest scenario found that fails as `verdict` says. */
+export function shrinkFailure(
+  scenario: CheckedScenario,
+  verdict: Verdict,
+  options: Pick<SearchOptions, 'crypto'> & { readonly runsMax: number; readonly isOver?: () => boolean },
+): Shrunk {
+  const { crypto, runsMax, isOver } = options;
+  return shrink(scenario, {
+    fails: (candidate) => failsAlike(verdict, runChecked(candidate, { crypto, record: false }).verdict),
+    runsMax,
+    ...(isOver && { isOver }),
+  });
+}

@@ -1,0 +1,52 @@
+/** Choices from a seed: the same seed and label give the same ones, in the order in which they are asked for. */
+import { randomStream } from '../../sim/random.ts';
+
+const blockBytes = 1024;
+
+export class Draw {
+  readonly #bytes: (length: number) => Uint8Array;
+  #block: Buffer = Buffer.alloc(0);
+  #at = 0;
+
+  constructor(seed: string, label: string) {
+    this.#bytes = randomStream(seed, label);
+  }
+
+  /** In [0, 1). */
+  fraction(): number {
+    if (this.#at + 4 > this.#block.length) {
+      this.#block = Buffer.from(this.#bytes(blockBytes));
+      this.#at = 0;
+    }
+    const word = this.#block.readUInt32LE(this.#at);
+    this.#at += 4;
+    return word / 2 ** 32;
+  }
+
+  /** Both ends included. */
+  int(min: number, max: number): number {
+    return min + Math.floor(this.fraction() * (max - min + 1));
+  }
+
+  chance(probability: number): boolean {
+    return this.fraction() < probability;
+  }
+
+  pick<T>(list: readonly T[]): T {
+    if (list.length === 0) throw new Error('nothing to choose from');
+    return list[this.int(0, list.length - 1)]!;
+  }
+
+  /** `count` of the list at most, in its order. */
+  some<T>(list: readonly T[], count: number): T[] {
+    const left = list.map((_, index) => index);
+    while (left.length > count) left.splice(this.int(0, left.length - 1), 1);
+    return left.map((index) => list[index]!);
+  }
+
+  /** Each with this probability, and at least one of them. */
+  swarm<T>(list: readonly T[], probability: number): T[] {
+    const chosen = list.filter(() => this.chance(probability));
+    return chosen.length > 0 ? chosen : [this.pick(list)];
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Profiles of random runs, and what one run of a profile draws: which kinds of faults and steps are in play at all, and
+ * how often (swarm testing: Groce et al. 2012). A run in which everything may happen finds less than many runs in each of
+ * which some things happen often.
+ *
+ * - calm: no byzantine node, few faults, those of a bad day on a network.
+ * - stormy: processes crash and pause, links break, the store fails; every node is honest.
+ * - hostile: all of that, up to n − t byzantine nodes, or a coordinator that lies to as many, nodes that lose their store,
+ *   clocks that jump.
+ */
+import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/vocabulary/fault.ts';
+import type { Draw } from './draw.ts';
+
+export const profiles = ['calm', 'stormy', 'hostile'] as const;
+export type Profile = (typeof profiles)[number];
+
+const network = ['delay', 'drop', 'duplicate', 'reorder', 'slow'] as const;
+const storm = [
+  ...network,
+  'crash',
+  'pause',
+  'partition',
+  'hold',
+  'half_open',
+  'corrupt',
+  'truncate',
+  'store_lost',
+  'store_unanswered',
+  'store_slow',
+  'store_failing',
+  'redis_gone',
+  'worker_stalled',
+  'double_delivery',
+  'poison_job',
+  'receiver_status',
+  'receiver_slow',
+  'receiver_reset',
+  'clock_skew',
+] as const;
+
+const kindsOf: Readonly<Record<Profile, readonly FaultKind[]>> = {
+  calm: [...network, 'crash', 'pause', 'partition', 'store_slow'],
+  stormy: storm,
+  hostile: [...storm, 'clock_jump', 'force_receipt', 'rollback'],
+};
+const faultsMax: Readonly<Record<Profile, number>> = { calm: 3, stormy: 10, hostile: 8 };
+
+/** What a client does with a key, each a few steps. */
+export const stories = [
+  'sign',
+  'steps',
+  'approval',
+  'sameIntent',
+  'forced',
+  'played',
+  'failedAndResumed',
+  'wrongCalls',
+  'repeats',
+] as const;
+export type Story = (typeof stories)[number];
+
+/** What is in play in one run. */
+export interface Swarm {
+  readonly profile: Profile;
+  /** Signer nodes of the cluster. */
+  readonly nodes: number;
+  /** Byzantine ones: so many at most as every key of the run can do without. */
+  readonly liars: readonly number[];
+  readonly lies: readonly (typeof byzantineKinds)[number][];
+  /** Nodes to which the coordinator lies, if it lies: no others than the byzantine ones. */
+  readonly liedTo: readonly number[];
+  readonly coordinatorLies: readonly (typeof coordinatorKinds)[number][];
+  readonly kinds: readonly FaultKind[];
+  readonly faults: number;
+  readonly clients: number;
+  readonly stories: readonly Story[];
+  /** The part of the run in which faults begin; then everything is healed. */
+  readonly phaseMs: number;
+  /** Of how many triggers are points of the protocol, the others times. */
+  readonly byPoint: number;
+  /** Nodes may lose their store. */
+  readonly losesState: boolean;
+  /** Clocks may jump or be advanced, far enough for sessions to expire. */
+  readonly clocksJump: boolean;
+}
+
+export function drawSwarm(profile: Profile, draw: Draw): Swarm {
+  const nodes = draw.pick([3, 3, 3, 4, 4, 5, 5, 6, 7]);
+  const hostile = profile === 'hostile';
+  const ids = Array.from({ length: nodes }, (_, index) => index + 1);
+  // A key of n nodes has a threshold of 2 at least.
+  const liars = hostile && draw.chance(0.85) ? draw.some(ids, draw.int(1, Math.min(2, nodes - 2))) : [];
+  const coordinatorLies = liars.length > 0 && draw.chance(0.4) ? draw.swarm(coordinatorKinds, 0.35) : [];
+  // Where nodes lie too, they are drawn last and seldom asked.
+  const nodesLie = liars.length > 0 && (coordinatorLies.length === 0 || draw.chance(0.3));
+  return {
+    profile,
+    nodes,
+    liars,
+    lies: nodesLie ? draw.swarm(byzantineKinds, 0.35) : [],
+    liedTo: liars,
+    coordinatorLies,
+    kinds: draw.swarm(kindsOf[profile], 0.35),
+    faults: draw.int(profile === 'stormy' ? 2 : 0, faultsMax[profile]),
+    clients: draw.pick([1, 1, 2]),
+    stories: draw.swarm(stories, 0.5),
+    phaseMs: draw.pick([60, 200, 1_000, 4_000]),
+    byPoint: draw.pick([0.2, 0.5, 0.9]),
+    losesState: hostile && draw.chance(0.15),
+    clocksJump: hostile && draw.chance(0.3),
+  };
+}
