@@ -4,10 +4,10 @@
 import { readIfThere } from '../../cli/common/files.ts';
 
 /**
- * What `npm test` and the tiers may take, in CPU seconds of every process together: about one and a half times what they
- * took on the machine of docs/performance.md.
+ * What `npm test` and the tiers may take, in CPU seconds of every process together: half as much again as they took with
+ * two cores that many programs shared.
  */
-export const cpuLimitsS = { fast: 120, redis: 240, system: 600, all: 960 } as const;
+export const cpuLimitsS = { fast: 200, redis: 160, system: 900, all: 1200 } as const;
 export type CpuLimited = keyof typeof cpuLimitsS;
 
 export function isCpuLimited(name: string): name is CpuLimited {
