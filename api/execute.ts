@@ -3,7 +3,8 @@
  * holds no more. Requests of this process that meet over the same thing take turns (turns.ts). Under an idempotency key
  * the answer is committed in the same step as its effect.
  */
-import { setTimeout as pauseFor } from 'node:timers/promises';
+import type { Ports } from '../actors/contract.ts';
+import { pause } from '../actors/waiting.ts';
 import type { Change, CommitRefusal, IdempotencyMark } from '../store/contract.ts';
 import { isKept, type Outcome, showing } from './answers.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';
@@ -34,8 +35,7 @@ interface Conflict {
 export interface Execution {
   readonly base: ContextBase;
   readonly attempt: Attempt;
-  /** The clock of the runs. */
-  readonly nowMs: () => number;
+  readonly ports: Ports;
   readonly handle: (context: RequestContext) => Promise<Answer>;
   /** The mark under which an answer that is kept is committed; undefined without an idempotency key. */
   readonly markOf: ((outcome: Outcome) => IdempotencyMark) | undefined;
@@ -45,18 +45,19 @@ export interface Execution {
 
 /** Never rejects: every failure is an outcome. */
 export async function execute(execution: Execution): Promise<Executed> {
-  const { base, attempt, turns, nowMs } = execution;
-  const deadlineMs = performance.now() + turnWaitMs;
+  const { base, attempt, turns } = execution;
+  const { clock, timers, random } = execution.ports;
+  const deadlineMs = timers.elapsedMs() + turnWaitMs;
   let turn: Turn | undefined;
   const takeTurn = async (key: string): Promise<void> => {
     turn?.end();
     turn = undefined;
-    turn = await turns.take(key, Math.max(0, deadlineMs - performance.now()));
+    turn = await turns.take(key, Math.max(0, deadlineMs - timers.elapsedMs()));
     if (turn === undefined) throw keepsChanging();
   };
   try {
     for (let run = 0; run <= conflictRetriesMax; run += 1) {
-      const answer = await execution.handle(contextOf(base, attempt, nowMs()));
+      const answer = await execution.handle(contextOf(base, attempt, clock.nowMs()));
       const taken = turn === undefined ? takenBy(turns, base.tenant, answer.change) : undefined;
       if (taken !== undefined) {
         // Others wait their turn for what this one is about to change: it comes after them, and reads anew.
@@ -67,7 +68,7 @@ export async function execute(execution: Execution): Promise<Executed> {
       if (result.kind !== 'conflict') return result;
       const key = turnKey(base.tenant, result.id);
       if (turn?.key !== key) await takeTurn(key);
-      else await pauseFor(Math.ceil(Math.random() * giveWayMs * (run + 1)));
+      else await pause(timers, Math.ceil(((random(1)[0]! + 0.5) / 256) * giveWayMs * (run + 1)));
     }
     throw keepsChanging();
   } catch (error) {

@@ -4,6 +4,7 @@
  * instead of once for every other one that wins. Turns are of this process: against other gateways the store's
  * compare-and-set decides, as ever.
  */
+import type { Timers } from '../actors/contract.ts';
 
 interface Waiting {
   readonly admit: () => void;
@@ -18,6 +19,11 @@ export interface Turn {
 export class Turns {
   /** Those who wait for a key, first come first; the one whose turn it is does not stand there. */
   readonly #queues = new Map<string, Waiting[]>();
+  readonly #timers: Timers;
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
 
   /** Whether a request has a turn of any key: asked before keys are put together. */
   get isIdle(): boolean {
@@ -37,14 +43,14 @@ export class Turns {
       return Promise.resolve(turn);
     }
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
+      const cancel = this.#timers.start(waitMs, () => {
         const index = queue.indexOf(waiting);
         if (index >= 0) queue.splice(index, 1);
         resolve(undefined);
-      }, waitMs);
+      });
       const waiting: Waiting = {
         admit: () => {
-          clearTimeout(timer);
+          cancel();
           resolve(turn);
         },
       };

@@ -8,7 +8,8 @@ import { ServerCredentials, setLogger } from '@grpc/grpc-js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { type Log, systemClock, systemRandom } from '../actors/live/ports.ts';
+import type { Timers } from '../actors/contract.ts';
+import { type Log, systemPorts } from '../actors/live/ports.ts';
 import { RedisWatch } from '../actors/live/redis-watch.ts';
 import { packageVersion } from '../api/version.ts';
 import { uuidV7 } from '../proto/ids.ts';
@@ -52,6 +53,7 @@ const drainMs = 5_000;
 /** Throws GatewayStartError when a port cannot be had; then nothing is left running. */
 export async function runGateway(config: GatewayConfig): Promise<RunningGateway> {
   assertGatewayConfig(config);
+  const { clock, timers, random } = systemPorts;
   const log = pino({ level: config.logLevel, base: { role: 'gateway' } });
   setLogger(grpcLogger(log));
   const redis = openRedis(config.redisUrl, log);
@@ -61,20 +63,20 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
     roster: config.roster,
     identitySeed: config.identitySeed,
     joinSecret: config.joinSecret,
-    boot: uuidV7(systemClock.nowMs(), systemRandom),
+    boot: uuidV7(clock.nowMs(), random),
     log,
   });
-  const orders = orderOffice({ roster: config.roster, identitySeed: config.identitySeed, random: systemRandom });
-  const { calls, cluster } = connectSigning({ link, orders, log });
+  const orders = orderOffice({ roster: config.roster, identitySeed: config.identitySeed, random });
+  const { calls, cluster } = connectSigning({ link, orders, clock, timers, log });
   const watch = watchRedis(redis, config.redisUrl, cluster, log);
   const { environment, acceptAnyTestToken, tokenKey } = config;
-  const sandboxTokens = registerSandboxTokens(redis, store, config, cluster, log);
+  const sandboxTokens = registerSandboxTokens(redis, store, config, cluster, timers, log);
   const authenticator = new Authenticator({
-    ...{ environment, acceptAnyTestToken, tokenKey, store, log },
+    ...{ environment, acceptAnyTestToken, tokenKey, store, clock, log },
     ...(sandboxTokens && { reserved: sandboxTokens }),
   });
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, log);
-  const admission = new Admission(authenticator, limits);
+  const admission = new Admission(authenticator, limits, timers);
   const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }) };
   const wallets = buildWalletApi({
     config,
@@ -198,12 +200,13 @@ function registerSandboxTokens(
   store: TokenStore,
   { bannerToken: banner, approverToken, tokenKey }: GatewayConfig,
   cluster: ClusterView,
+  timers: Timers,
   log: Log,
 ): SandboxTokens | undefined {
   if (banner === undefined) return undefined;
   cluster.hinder('start', { health: 'unavailable', reason: 'the sandbox’s own tokens are not registered yet' });
   const onRegistered = () => cluster.hinder('start', undefined);
-  const tokens = new SandboxTokens({ store, tokenKey, banner, approverToken, log, onRegistered });
+  const tokens = new SandboxTokens({ store, tokenKey, banner, approverToken, timers, log, onRegistered });
   redis.on('ready', () => tokens.register());
   return tokens;
 }

@@ -5,6 +5,7 @@
 import type { Redis } from 'ioredis';
 import type { Ports } from '../actors/contract.ts';
 import { type Log, systemPorts } from '../actors/live/ports.ts';
+import { pause } from '../actors/waiting.ts';
 import type { Route } from '../api/route.ts';
 import { evictLists } from '../controls/compliance/load.ts';
 import { complianceRoutes } from '../controls/compliance/routes.ts';
@@ -28,6 +29,7 @@ import {
 } from '../custody/wallets/close-key.ts';
 import { walletRoutes } from '../custody/wallets/routes.ts';
 import { testWalletMaker } from '../custody/wallets/test-wallets.ts';
+import { HookStore } from '../delivery/deliveries/hook-store.ts';
 import { deliveryRoutes } from '../delivery/deliveries/routes.ts';
 import { WebhookService } from '../delivery/deliveries/webhook-service.ts';
 import type { StreamTimes } from '../delivery/events/event-stream.ts';
@@ -42,6 +44,7 @@ import { openChains } from '../providers/chains/chains.ts';
 import type { CallMeta } from '../providers/port/port.ts';
 import { makeSelfHosted } from '../providers/self-hosted/adapter.ts';
 import type { ClusterSigner } from '../providers/self-hosted/cluster-signer.ts';
+import { CustodianRecords } from '../providers/simulated/custodian-records.ts';
 import type { TenantStore } from '../store/contract.ts';
 import { RedisAddressBook } from '../store/redis-address-book.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
@@ -68,7 +71,7 @@ export interface WalletApiOptions extends Partial<Ports> {
   readonly signer: ClusterSigner;
   readonly log: Log;
   /** In a sandbox alone: its routes are there. */
-  readonly sandbox?: SandboxDeps;
+  readonly sandbox?: Omit<SandboxDeps, 'timers'>;
   /** For tests: answers that do not match their schemas are errors. */
   readonly checkResponses?: boolean;
   /** For tests: shorter times and fewer places for event streams. */
@@ -91,17 +94,21 @@ export interface WalletApi {
 export function buildWalletApi(options: WalletApiOptions): WalletApi {
   const { config, redis, admission, signer, log } = options;
   const { checkResponses = false } = options;
-  const { clock, timers, random }: Ports = { ...systemPorts, ...options };
+  const { clock = systemPorts.clock, timers = systemPorts.timers, random = systemPorts.random } = options;
   const { environment, chainBlockMs: blockMs, intentConcurrency } = config;
   const store = new RedisTenantStore(redis, clock, random);
   const addressBook = new RedisAddressBook(redis);
-  const webhookService = new WebhookService(redis, store, clock);
+  const webhookService = new WebhookService(new HookStore(redis), store, clock);
   const ring = fileKeyRing(config.credentialKeysDir, clock);
   const seal = answerSeal(ring);
   const receipts = receiptSigner(config.receiptSeed);
   const chains = openChains({ redis, blockMs });
   const selfHosted = makeSelfHosted({ signer, chains });
-  const adapters = providerAdapters({ selfHosted, redis });
+  const adapters = providerAdapters({
+    selfHosted,
+    records: (kind) => new CustodianRecords(redis, kind),
+    sleep: (ms) => pause(timers, ms),
+  });
   const intents = {
     store,
     adapters,
@@ -148,11 +155,11 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     ...riskRoutes(),
     ...policyRoutes(receipts),
     ...receiptRoutes(receipts),
-    ...(options.sandbox === undefined ? [] : sandboxRoutes(options.sandbox)),
+    ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers })),
   ];
   return {
     routes,
-    deps: { admission, store, environment, log, seal, hashKey: config.tokenKey, clock, random, checkResponses },
+    deps: { admission, store, environment, log, seal, hashKey: config.tokenKey, clock, timers, random, checkResponses },
     store,
     start: () => driver.start(),
     restored: async () => {

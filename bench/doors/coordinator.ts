@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import { silentLog, systemRandom } from '../../actors/live/ports.ts';
+import { silentLog, systemPorts, systemRandom } from '../../actors/live/ports.ts';
 import { readRoster, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 import { sandboxTenant } from '../../cli/cluster-files/sandbox.ts';
 import { connectSigning } from '../../gateway/signing/connect.ts';
@@ -30,6 +30,7 @@ export async function coordinatorDoor(url: string, dataDir: string): Promise<Doo
   const { calls, cluster } = connectSigning({
     link,
     orders: orderOffice({ roster, identitySeed, random: systemRandom }),
+    ...systemPorts,
     log: silentLog,
   });
   link.start();

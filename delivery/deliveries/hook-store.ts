@@ -5,7 +5,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { DueLook, DueWork } from '../../redis/due-work.ts';
-import { tenantPrefix } from '../../redis/event-log.ts';
+import { tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
 import { RedisDueWork } from '../../redis/redis-due-work.ts';
 import { asking } from '../../store/asking-redis.ts';
 import type { StoredEvent } from '../../store/contract.ts';
@@ -93,6 +93,7 @@ const trimmedAtOnce = 200;
 export const overdueAfterMs = 20_000;
 
 export class HookStore {
+  readonly #redis: Redis;
   readonly #scripts: HookScripts;
   readonly #due: DueWork;
   readonly #overdueMs: number;
@@ -102,6 +103,7 @@ export class HookStore {
    * this time outstanding deliveries are taken as overdue.
    */
   constructor(redis: Redis, overdueMs = overdueAfterMs) {
+    this.#redis = redis;
     this.#scripts = hookScripts(redis);
     this.#due = new RedisDueWork(redis, 'webhooks', { asking });
     this.#overdueMs = overdueMs;
@@ -129,6 +131,11 @@ export class HookStore {
       })),
       removed,
     };
+  }
+
+  /** Tells the workers that something waits for this tenant. For speed alone: the sweep finds it too. */
+  async wake(tenant: string): Promise<void> {
+    await asking(this.#redis.publish(`${wakePrefix}${tenant}`, '0'));
   }
 
   /** Where a webhook begins, unless it has begun already. */

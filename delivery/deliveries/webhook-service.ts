@@ -2,17 +2,14 @@
  * What the API's routes ask of deliveries: that workers look after a tenant, how much waits for a webhook, and that
  * something is delivered again. A ping is an event like any other; the relay gives it to the pinged webhook alone.
  */
-import type { Redis } from 'ioredis';
 import type { Clock } from '../../actors/contract.ts';
 import { eventOf } from '../../api/event.ts';
 import type { RequestContext } from '../../api/route.ts';
-import { wakePrefix } from '../../redis/event-log.ts';
-import { asking } from '../../store/asking-redis.ts';
 import type { NewEvent, TenantStore } from '../../store/contract.ts';
 import { type WebhookRecord, webhookType } from '../webhooks/record.ts';
 import { webhookView } from '../webhooks/view.ts';
 import { requeued } from './attempt.ts';
-import { type Depth, HookStore } from './hook-store.ts';
+import type { Depth, HookStore } from './hook-store.ts';
 import { type DeliveryRecord, type DeliveryStatus, deliveryIndex, deliveryType } from './record.ts';
 import { relayDefaults } from './relay.ts';
 
@@ -59,16 +56,14 @@ const pageSize = 100;
 const conflictRetriesMax = 10;
 
 export class WebhookService {
-  readonly #redis: Redis;
   readonly #store: TenantStore;
   readonly #hooks: HookStore;
   readonly #clock: Clock;
 
-  /** `redis`: a connection that fails at once while Redis is unreachable. Every method throws StoreUnavailable. */
-  constructor(redis: Redis, store: TenantStore, clock: Clock) {
-    this.#redis = redis;
+  /** Every method throws StoreUnavailable. */
+  constructor(hooks: HookStore, store: TenantStore, clock: Clock) {
     this.#store = store;
-    this.#hooks = new HookStore(redis);
+    this.#hooks = hooks;
     this.#clock = clock;
   }
 
@@ -88,7 +83,7 @@ export class WebhookService {
     if (delivery.sequence < (await this.#floor(tenant))) return { kind: 'eventNotKept' };
     const onItsWay = await this.#putOnItsWay(tenant, delivery);
     if (onItsWay === undefined) return { kind: 'noSuchDelivery' };
-    await this.#wake(tenant);
+    await this.#hooks.wake(tenant);
     return { kind: 'onItsWay', delivery: onItsWay };
   }
 
@@ -110,7 +105,7 @@ export class WebhookService {
       notKept += meant.length - kept.length;
       room -= kept.length;
       looked += pageSize;
-      if (kept.length > 0) await this.#wake(tenant);
+      if (kept.length > 0) await this.#hooks.wake(tenant);
       more = page.hasMore;
       afterId = page.nextId ?? afterId;
     }
@@ -148,11 +143,6 @@ export class WebhookService {
 
   async #floor(tenant: string): Promise<number> {
     return (await this.#store.events(tenant, { afterSequence: 0, limit: 1, types: [] })).floorSequence;
-  }
-
-  /** For speed alone: the sweep finds it too. */
-  async #wake(tenant: string): Promise<void> {
-    await asking(this.#redis.publish(`${wakePrefix}${tenant}`, '0'));
   }
 }
 

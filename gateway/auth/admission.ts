@@ -2,6 +2,7 @@
  * The one way in, for both doors: token, scope, allowance, in this order. What passes has a principal; everything else
  * has a ServiceError. Nothing of a request's body is read before.
  */
+import type { Timers } from '../../actors/contract.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { Principal } from '../../api/principal.ts';
 import type { Scope } from '../../api/scopes.ts';
@@ -37,11 +38,13 @@ export const refusalAfterMs = 10;
 export class Admission {
   readonly #authenticator: Authenticator;
   readonly #limits: RateLimits | undefined;
+  readonly #timers: Timers;
 
   /** Without `limits`, calls are not counted. */
-  constructor(authenticator: Authenticator, limits: RateLimits | undefined) {
+  constructor(authenticator: Authenticator, limits: RateLimits | undefined, timers: Timers) {
     this.#authenticator = authenticator;
     this.#limits = limits;
+    this.#timers = timers;
   }
 
   /**
@@ -51,7 +54,7 @@ export class Admission {
   admit(authorization: string | undefined, requirement: Requirement, done: (result: Admitted) => void): void {
     const identified = this.#authenticator.authenticate(authorization);
     if (!(identified instanceof Promise)) {
-      if (isRefusal(identified)) setTimeout(() => this.#allow(identified, requirement, done), refusalAfterMs);
+      if (isRefusal(identified)) this.#timers.start(refusalAfterMs, () => this.#allow(identified, requirement, done));
       else this.#allow(identified, requirement, done);
       return;
     }
@@ -60,13 +63,13 @@ export class Admission {
     const timeIsUp = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const timer = setTimeout(release, refusalAfterMs);
+    const cancel = this.#timers.start(refusalAfterMs, release);
     identified.then((result) => {
       if (isRefusal(result)) {
         timeIsUp.then(() => this.#allow(result, requirement, done));
         return;
       }
-      clearTimeout(timer);
+      cancel();
       this.#allow(result, requirement, done);
     });
   }

@@ -7,7 +7,7 @@
  * tokens that this gateway has not seen get 503.
  */
 import type { Clock } from '../../actors/contract.ts';
-import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
+import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { Principal } from '../../api/principal.ts';
 import { type Scope, sandboxScopes, withinProviders } from '../../api/scopes.ts';
@@ -23,7 +23,7 @@ export interface AuthenticatorOptions {
   readonly acceptAnyTestToken: boolean;
   readonly tokenKey: Uint8Array;
   readonly store: TokenLookup;
-  readonly clock?: Clock;
+  readonly clock: Clock;
   readonly log?: Log;
   /** Tokens remembered, the least recently used go first. 10,000. */
   readonly cachedTokensMax?: number;
@@ -60,7 +60,7 @@ export class Authenticator {
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock;
     this.#log = options.log ?? silentLog;
     this.#cachedTokensMax = options.cachedTokensMax ?? 10_000;
   }

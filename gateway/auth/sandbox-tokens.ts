@@ -3,6 +3,7 @@
  * back empty gets them again), as often as it takes. Until they are, a call that shows one gets 503: it never opens an
  * empty tenant as any other test token would.
  */
+import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { hashToken } from './token-format.ts';
 import type { TokenStore } from './token-store.ts';
@@ -12,6 +13,7 @@ export interface SandboxTokensOptions {
   readonly tokenKey: Uint8Array;
   readonly banner: { readonly token: string; readonly tenant: string };
   readonly approverToken: string | undefined;
+  readonly timers: Timers;
   readonly log: Log;
   /** Called once, when they are registered for the first time. */
   readonly onRegistered: () => void;
@@ -77,9 +79,9 @@ export class SandboxTokens {
 
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      const cancel = this.#options.timers.start(ms, resolve);
       this.#endPause = () => {
-        clearTimeout(timer);
+        cancel();
         resolve();
       };
     });

@@ -2,10 +2,10 @@
  * Puts routes on the HTTP door: admission before a byte of the body is read, strict validation, one run of the handler,
  * one commit, one answer. Encapsulated: nothing here changes how other routes of the app read bodies.
  */
-import { setTimeout as pauseFor } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock, RandomBytes } from '../../actors/contract.ts';
-import { type Log, systemClock, systemRandom } from '../../actors/live/ports.ts';
+import type { Ports } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
+import { pause } from '../../actors/waiting.ts';
 import type { Outcome, SealPort } from '../../api/answers.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import { type Attempt, type ContextBase, freshAttempt } from '../../api/context.ts';
@@ -26,7 +26,7 @@ import { onlyAuthorization } from '../auth/bearer.ts';
 import { jsonContentType, sendError } from './errors.ts';
 import { guard } from './guard.ts';
 
-export interface RestDeps {
+export interface RestDeps extends Ports {
   readonly admission: Admission;
   readonly store: TenantStore;
   readonly environment: ClusterEnvironment;
@@ -35,10 +35,6 @@ export interface RestDeps {
   readonly seal: SealPort;
   /** 32 secret bytes, the same for all gateways: key the hashes that tell idempotent requests apart, and the cursors. */
   readonly hashKey: Uint8Array;
-  readonly clock?: Clock;
-  readonly random?: RandomBytes;
-  /** Resolves after about this time. */
-  readonly pause?: (ms: number) => Promise<void>;
   /** For tests: an answer that does not match its response schema is a 500 that says so in the log. */
   readonly checkResponses?: boolean;
 }
@@ -56,9 +52,10 @@ const anonymous: Principal = Object.freeze({
 /** Throws an Error when a route contradicts itself. Resolves when the routes stand. */
 export async function mountRoutes(app: FastifyInstance, routes: readonly Route[], deps: RestDeps): Promise<void> {
   assertRoutes(routes);
-  const { clock = systemClock, pause = (ms) => pauseFor(ms) } = deps;
-  const idempotency = new Idempotency({ store: deps.store, seal: deps.seal, nowMs: () => clock.nowMs(), pause });
-  const turns = new Turns();
+  const { store, seal, clock, timers } = deps;
+  const waiting = { nowMs: () => clock.nowMs(), pause: (ms: number) => pause(timers, ms) };
+  const idempotency = new Idempotency({ store, seal, ...waiting });
+  const turns = new Turns(timers);
   await app.register(async (scope) => {
     scope.removeContentTypeParser('application/json');
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
@@ -116,7 +113,7 @@ interface Served {
 type Serve = (request: FastifyRequest, input: Input) => Promise<Served>;
 
 function server(route: Route, deps: RestDeps, idempotency: Idempotency, turns: Turns): Serve {
-  const { clock = systemClock, random = systemRandom, store, log, hashKey } = deps;
+  const { clock, random, store, log, hashKey } = deps;
   const takesKey = isIdempotent(route);
   return async (request, input) => {
     const principal = request.principal ?? anonymous;
@@ -137,7 +134,7 @@ function server(route: Route, deps: RestDeps, idempotency: Idempotency, turns: T
         base,
         attempt,
         turns,
-        nowMs: () => clock.nowMs(),
+        ports: deps,
         markOf,
         handle: (context) => route.handle(context, full),
       });

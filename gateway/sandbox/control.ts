@@ -2,7 +2,8 @@
  * How a route asks the process supervisor: one request, one answer, and every refusal as an error of the
  * API. What changes the sandbox is logged with who did it.
  */
-
+import type { Timers } from '../../actors/contract.ts';
+import { withinLimit } from '../../actors/waiting.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
 import type { RequestContext } from '../../api/route.ts';
@@ -21,6 +22,17 @@ const absent =
   'the process supervisor of this sandbox is not connected: start the cluster with `signmesh up`, ' +
   'without SIGNMESH_FAULTS=off';
 
+/** The supervisor, with a limit on the time of its answers: beyond that it throws ServiceError. */
+export function answersInTime(control: SandboxControl, timers: Timers): SandboxControl {
+  const text = 'the process supervisor of this sandbox does not answer; whether it performed the request is unknown';
+  return {
+    ask: (method, takes) =>
+      withinLimit(timers, answerMaxMs, control.ask(method, takes), () => {
+        throw new ServiceError('unavailable', text);
+      }),
+  };
+}
+
 /** Only reads. Throws ServiceError. */
 export async function ask<M extends ControlMethod>(
   control: SandboxControl | undefined,
@@ -28,17 +40,10 @@ export async function ask<M extends ControlMethod>(
   takes: ControlTakes<M>,
 ): Promise<ControlGives<M>> {
   if (control === undefined) throw new ServiceError('unavailable', absent);
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_, reject) => {
-    const text = 'the process supervisor of this sandbox does not answer; whether it performed the request is unknown';
-    timer = setTimeout(() => reject(new ServiceError('unavailable', text)), answerMaxMs);
-  });
   try {
-    return await Promise.race([control.ask(method, takes), silence]);
+    return await control.ask(method, takes);
   } catch (error) {
     throw error instanceof ControlError ? refusal(error) : error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

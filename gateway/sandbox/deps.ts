@@ -1,4 +1,5 @@
 /** What the sandbox's routes stand on. */
+import type { Timers } from '../../actors/contract.ts';
 import type { SandboxControl } from '../../faults/control.ts';
 import type { SandboxSessions } from './sessions.ts';
 
@@ -6,4 +7,5 @@ export interface SandboxDeps {
   /** undefined: no process supervisor is connected. */
   readonly control: SandboxControl | undefined;
   readonly sessions: SandboxSessions;
+  readonly timers: Timers;
 }

@@ -1,6 +1,7 @@
 /** /v1/sandbox/nodes: the processes of the cluster, and what can be done to one of them. */
-import { setTimeout as pauseFor } from 'node:timers/promises';
 import Type from 'typebox';
+import type { Timers } from '../../actors/contract.ts';
+import { pause } from '../../actors/waiting.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
 import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
@@ -58,14 +59,14 @@ const texts: Readonly<Record<Action, { readonly summary: string; readonly done: 
   resume: { summary: 'Let a process go on', done: 'It goes on' },
 };
 
-export function nodeRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly Route[] {
+export function nodeRoutes({ control, timers }: Pick<SandboxDeps, 'control' | 'timers'>): readonly Route[] {
   const perform = async (
     context: RequestContext,
     node: string,
     more: Omit<ControlTakes<'processes.act'>, 'process'>,
   ) => {
     const takes = { process: processOf(node), ...more };
-    if (node === 'gateway') return toThisGateway(context, control, takes);
+    if (node === 'gateway') return toThisGateway(context, control, timers, takes);
     const { process } = await act(context, control, 'processes.act', takes);
     const { realMs } = await processes(context, control);
     return { status: 200, body: nodeView(process, realMs) };
@@ -147,6 +148,7 @@ const ofGateway = {
 async function toThisGateway(
   context: RequestContext,
   control: SandboxDeps['control'],
+  timers: Timers,
   takes: ControlTakes<'processes.act'>,
 ): Promise<Answer> {
   if (takes.action === 'pause') {
@@ -167,7 +169,7 @@ async function toThisGateway(
   // It runs: it answers.
   if (takes.action === 'resume') return { status: 200, body: nodeView(now, realMs) };
   // `act` has logged the error; no caller is left to answer.
-  pauseFor(farewellMs, undefined, { ref: false })
+  pause(timers, farewellMs)
     .then(() => act(context, control, 'processes.act', takes))
     .catch(() => {});
   return { status: 202, body: nodeView(now, realMs) };

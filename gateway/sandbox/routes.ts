@@ -7,6 +7,7 @@
  * kept in the very Redis that these routes stop, restore and empty.
  */
 import type { Route } from '../../api/route.ts';
+import { answersInTime } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { faultRoutes } from './fault-routes.ts';
 import { nodeRoutes } from './node-routes.ts';
@@ -14,7 +15,9 @@ import { recordingRoutes } from './recording-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { timeRoutes } from './time-routes.ts';
 
-export function sandboxRoutes(deps: SandboxDeps): readonly Route[] {
+export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
+  const { control, timers } = options;
+  const deps = { ...options, control: control && answersInTime(control, timers) };
   return [
     ...faultRoutes(deps),
     ...nodeRoutes(deps),

@@ -7,8 +7,8 @@
  * - At most `inFlightMax` calls wait. A call beyond that is refused and nothing is sent.
  * - The gateway never repeats a call by itself: whether a call took effect is the caller's question to ask.
  */
-import type { Clock } from '../../actors/contract.ts';
-import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
+import type { Cancel, Clock, Ports, Timers } from '../../actors/contract.ts';
+import { type Log, silentLog } from '../../actors/live/ports.ts';
 import type { ErrorKind } from '../../api/errors/kinds.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -64,14 +64,13 @@ type Done = (outcome: CallOutcome) => void;
 interface Waiting {
   readonly asked: CallRequest['case'];
   readonly done: Done;
-  readonly timer: NodeJS.Timeout;
+  readonly cancelTimer: Cancel;
 }
 
-export interface SigningCallsOptions {
+export interface SigningCallsOptions extends Pick<Ports, 'clock' | 'timers'> {
   readonly link: CoordinatorLink;
   readonly orders: OrderOffice;
   readonly inFlightMax?: number;
-  readonly clock?: Clock;
   readonly log?: Log;
 }
 
@@ -82,6 +81,7 @@ export class SigningCalls {
   readonly #orders: OrderOffice;
   readonly #inFlightMax: number;
   readonly #clock: Clock;
+  readonly #timers: Timers;
   readonly #log: Log;
   readonly #waiting = new Map<bigint, Waiting>();
   #lastCallId = 0n;
@@ -92,7 +92,8 @@ export class SigningCalls {
     this.#link = options.link;
     this.#orders = options.orders;
     this.#inFlightMax = options.inFlightMax ?? inFlightDefaultMax;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock;
+    this.#timers = options.timers;
     this.#log = options.log ?? silentLog;
   }
 
@@ -129,8 +130,8 @@ export class SigningCalls {
     this.#lastCallId += 1n;
     const callId = this.#lastCallId;
     // Waits before it is sent: a link may answer within `send`.
-    const timer = setTimeout(() => this.#expire(callId), deadlineMs - nowMs);
-    this.#waiting.set(callId, { asked: call.request.case, done, timer });
+    const cancelTimer = this.#timers.start(deadlineMs - nowMs, () => this.#expire(callId));
+    this.#waiting.set(callId, { asked: call.request.case, done, cancelTimer });
     const undelivered = this.#link.send(
       {
         tenant: call.tenant,
@@ -167,9 +168,9 @@ export class SigningCalls {
   async stop(graceMs: number): Promise<void> {
     if (this.#waiting.size > 0) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, graceMs);
+        const cancel = this.#timers.start(graceMs, resolve);
         this.#onIdle.push(() => {
-          clearTimeout(timer);
+          cancel();
           resolve();
         });
       });
@@ -214,7 +215,7 @@ export class SigningCalls {
     const waiting = this.#waiting.get(callId);
     if (waiting === undefined) return undefined;
     this.#waiting.delete(callId);
-    clearTimeout(waiting.timer);
+    waiting.cancelTimer();
     if (this.#waiting.size === 0 && this.#onIdle.length > 0) {
       for (const idle of this.#onIdle.splice(0)) idle();
     }

@@ -1,11 +1,8 @@
 /** How long a simulated custodian takes to answer: between 5 and 60 ms, always the same for the same call. */
-import { setTimeout as pauseFor } from 'node:timers/promises';
 import { simulatedHash } from './simulated-keys.ts';
 
 /** Resolves after about this time. */
 export type Sleep = (ms: number) => Promise<void>;
-
-export const realSleep: Sleep = (ms) => pauseFor(ms);
 
 const latencyMsMin = 5;
 const latencyMsMax = 60;

@@ -1,6 +1,8 @@
 /** One key, one effect, one answer: beside each other, across gateways, and across crashes. On a real Redis. */
+
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Timers } from '../../actors/contract.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { canonicalJson, duplicatePollMs, duplicateWaitMs, hashRequest } from '../../api/idempotency.ts';
 import { eventRoutes } from '../../delivery/events/routes.ts';
@@ -372,12 +374,16 @@ describe('while the first request runs', () => {
       const room = notes();
       const token = ownTenant();
       let pausedMs = 0;
-      const pause = async (ms: number): Promise<void> => {
-        pausedMs += ms;
-        await new Promise((resolve) => setImmediate(resolve));
+      const timers: Timers = {
+        elapsedMs: () => pausedMs,
+        start: (afterMs, run) => {
+          pausedMs += afterMs;
+          const soon = setImmediate(run);
+          return () => clearImmediate(soon);
+        },
       };
-      const one = await gateway(room, token, { pause });
-      const two = where === 'in the same gateway' ? one : await gateway(room, token, { pause });
+      const one = await gateway(room, token, { timers });
+      const two = where === 'in the same gateway' ? one : await gateway(room, token, { timers });
       const hold = gate();
       room.before.push(() => hold.enter());
       const first = one.post('k');

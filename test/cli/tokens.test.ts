@@ -1,8 +1,10 @@
 /** `signmesh tokens`, on a real Redis, and where it finds one. */
+
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../actors/live/ports.ts';
 import type { Principal } from '../../api/principal.ts';
 import { allScopes } from '../../api/scopes.ts';
 import { ensureClusterMaterial, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
@@ -68,7 +70,13 @@ async function issued(...args: string[]): Promise<Record<string, unknown> & { to
 async function principal(token: string): Promise<Principal | undefined> {
   const environment = tokenEnvironment(token)!;
   const store = new TokenStore(redis, tokenKey);
-  const authenticator = new Authenticator({ environment, acceptAnyTestToken: false, tokenKey, store });
+  const authenticator = new Authenticator({
+    environment,
+    acceptAnyTestToken: false,
+    tokenKey,
+    store,
+    clock: systemClock,
+  });
   const found = await authenticator.authenticate(`Bearer ${token}`);
   return found instanceof Error ? undefined : found;
 }

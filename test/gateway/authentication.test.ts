@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemRandom } from '../../actors/live/ports.ts';
+import { systemClock, systemRandom, systemTimers } from '../../actors/live/ports.ts';
 import { allScopes, sandboxScopes } from '../../api/scopes.ts';
 import { Admission, refusalAfterMs } from '../../gateway/auth/admission.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
@@ -224,10 +224,11 @@ describe('who is let in', () => {
       acceptAnyTestToken: false,
       tokenKey,
       store: gateway.tokens,
+      clock: systemClock,
     });
     gateway.tokens.put('svc_sk_test_valid00000000', {});
     gateway.tokens.put('svc_sk_test_revoked000000', { revokedAtMs: 1 });
-    const admission = new Admission(authenticator, undefined);
+    const admission = new Admission(authenticator, undefined, systemTimers);
     const admit = (token: string) =>
       new Promise<number>((resolve) => {
         const beganMs = performance.now();

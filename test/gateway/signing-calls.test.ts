@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemPorts } from '../../actors/live/ports.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
 import {
   type CallOutcome,
@@ -21,7 +22,7 @@ beforeEach(() => {
   coordinator = new FakeCoordinator();
   const collected = collectLog();
   lines = collected.lines;
-  room = connectSigning({ link: coordinator, orders: unheededOrders(), log: collected.log });
+  room = connectSigning({ link: coordinator, orders: unheededOrders(), ...systemPorts, log: collected.log });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -154,7 +155,7 @@ describe('calls to the coordinator', () => {
       witnessMacs: macs(2),
       deletionMacs: macs(3),
     };
-    const ordering = connectSigning({ link: coordinator, orders: () => made });
+    const ordering = connectSigning({ link: coordinator, orders: () => made, ...systemPorts });
     ordering.calls.start(aCall(), () => {});
     const { order, witnessMacs, deletionMacs } = coordinator.last.call;
     expect({ order, witnessMacs, deletionMacs }).toEqual(made);

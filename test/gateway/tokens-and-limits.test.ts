@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
 import { allScopes } from '../../api/scopes.ts';
@@ -107,7 +108,13 @@ describe('the token store', () => {
     const second = await store.rotateToken('acme', first.record.id);
     const third = await store.rotateToken('acme', second!.record.id);
     expect(new Set([first, second!, third!].map(({ record }) => record.id)).size).toBe(3);
-    const door = new Authenticator({ environment: 'sandbox', acceptAnyTestToken: false, tokenKey, store });
+    const door = new Authenticator({
+      environment: 'sandbox',
+      acceptAnyTestToken: false,
+      tokenKey,
+      store,
+      clock: systemClock,
+    });
     const shown = await door.authenticate(`Bearer ${third!.token}`);
     if (shown instanceof ServiceError) throw shown;
     expect(shown.tokenId).toBe(third!.record.id);

@@ -6,6 +6,7 @@ import { openChains } from '../../providers/chains/chains.ts';
 import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from '../../providers/port/port.ts';
 import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
+import { CustodianRecords } from '../../providers/simulated/custodian-records.ts';
 import { latencyMs } from '../../providers/simulated/latency.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   await redis.flushall();
   slept.length = 0;
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
-  adapters = providerAdapters({ selfHosted, redis, sleep });
+  adapters = providerAdapters({ selfHosted, records: (kind) => new CustodianRecords(redis, kind), sleep });
 });
 
 for (const kind of providerKinds) {
@@ -93,7 +94,11 @@ describe.each(hosted)('the simulated %s', (kind) => {
       retryStrategy: null,
     });
     gone.on('error', () => {});
-    const away = providerAdapters({ selfHosted: adapters.get('self_hosted')!, redis: gone, sleep }).get(kind)!;
+    const away = providerAdapters({
+      selfHosted: adapters.get('self_hosted')!,
+      records: (of) => new CustodianRecords(gone, of),
+      sleep,
+    }).get(kind)!;
     const order = { walletId: 'wal_1', name: 'One', network: 'eip155:11155111' } as const;
     await expect(away.createWallet(metaAt(startMs), connection(), order)).rejects.toBeInstanceOf(ProviderUnavailable);
     gone.disconnect();

@@ -2,12 +2,14 @@
  * A gateway in the test's own process around a fake coordinator: both doors, an in-memory token store, and the REST routes
  * that a test brings. It needs no Redis; wallet-service.ts adds the whole wallet API on one.
  */
+
 import { fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, type ServiceError as GrpcError, Metadata, ServerCredentials } from '@grpc/grpc-js';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
+import { systemClock, systemTimers } from '../../actors/live/ports.ts';
 import { allScopes, type Scope } from '../../api/scopes.ts';
 import { Admission } from '../../gateway/auth/admission.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
@@ -125,12 +127,14 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const room = connectSigning({
     link: coordinator,
     orders: unheededOrders(),
+    clock: systemClock,
+    timers: systemTimers,
     log,
     ...(inFlightMax !== undefined && { inFlightMax }),
   });
   coordinator.status(healthyCluster);
   const identity = { environment, acceptAnyTestToken, tokenKey, store: tokens, log, clock: time };
-  const admission = new Admission(new Authenticator(identity), limits);
+  const admission = new Admission(new Authenticator(identity), limits, systemTimers);
   const rest = options.rest?.({ environment, admission, log, clock: time });
   const wallets = options.wallets ?? rest?.wallets;
   const doors = { admission, log, accessLog, ...room, ...(wallets !== undefined && { wallets }) };

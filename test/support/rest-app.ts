@@ -1,5 +1,7 @@
 /** A gateway with routes of a test's own, over a store that the test brings. */
+
 import type { FastifyInstance } from 'fastify';
+import { systemPorts } from '../../actors/live/ports.ts';
 import type { Route } from '../../api/route.ts';
 import type { RestDeps } from '../../gateway/http/mount.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
@@ -42,6 +44,7 @@ export async function restApp(options: RestAppOptions): Promise<RestApp> {
         hashKey: new Uint8Array(32).fill(3),
         checkResponses: true,
         log,
+        ...systemPorts,
         ...deps,
         environment,
         admission,

@@ -40,14 +40,14 @@ export function restRoutes(): readonly Route[] {
 
 /** Those of a sandbox alone, which have a page of their own. */
 export function sandboxRoutes(): readonly Route[] {
-  return allSandboxRoutes({ control: undefined, sessions: absent() });
+  return allSandboxRoutes({ control: undefined, sessions: absent(), timers: absent() });
 }
 
 export function providerInfos(): readonly ProviderInfo[] {
   // Scripts are named when an adapter is made; they are never run.
   const redis = { defineCommand: () => undefined } as unknown as Redis;
   const selfHosted = makeSelfHosted({ signer: absent(), chains: openChains({ redis }) });
-  return [...providerAdapters({ selfHosted, redis }).values()].map(({ info }) => info);
+  return [...providerAdapters({ selfHosted, records: absent, sleep: absent() }).values()].map(({ info }) => info);
 }
 
 function absent<T>(): T {

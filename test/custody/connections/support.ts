@@ -14,6 +14,7 @@ import { openChains } from '../../../providers/chains/chains.ts';
 import type { ProviderKind } from '../../../providers/port/kinds.ts';
 import type { ProviderAdapter } from '../../../providers/port/port.ts';
 import { makeSelfHosted } from '../../../providers/self-hosted/adapter.ts';
+import { CustodianRecords } from '../../../providers/simulated/custodian-records.ts';
 import { RedisAddressBook } from '../../../store/redis-address-book.ts';
 import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
 import { answerSeal } from '../../../store/secrets/answer-seal.ts';
@@ -61,7 +62,9 @@ export async function startWorld(environment: ClusterEnvironment = 'sandbox'): P
   const store = new RedisTenantStore(redis);
   const addressBook = new RedisAddressBook(redis);
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
-  const adapters = new Map(providerAdapters({ selfHosted, redis, sleep: async () => {} }));
+  const adapters = new Map(
+    providerAdapters({ selfHosted, records: (kind) => new CustodianRecords(redis, kind), sleep: async () => {} }),
+  );
   const routes = connectionRoutes({
     adapters,
     ring,

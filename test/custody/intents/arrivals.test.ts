@@ -19,6 +19,7 @@ import { type Chains, openChains } from '../../../providers/chains/chains.ts';
 import { type ProviderKind, providerKinds } from '../../../providers/port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from '../../../providers/port/port.ts';
 import { makeSelfHosted } from '../../../providers/self-hosted/adapter.ts';
+import { CustodianRecords } from '../../../providers/simulated/custodian-records.ts';
 import { create } from '../../../store/changes.ts';
 import { StoreUnavailable } from '../../../store/contract.ts';
 import { devnet, fakeSigner, makeWallet, sepolia, testnet } from '../../providers/self-hosted/support.ts';
@@ -46,7 +47,11 @@ beforeEach(async () => {
   world = await startWorld();
   chains = openChains({ redis: world.redis.redis, blockMs: 20 });
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains });
-  adapters = providerAdapters({ selfHosted, redis: world.redis.redis, sleep: async () => {} });
+  adapters = providerAdapters({
+    selfHosted,
+    records: (kind) => new CustodianRecords(world.redis.redis, kind),
+    sleep: async () => {},
+  });
   deps = { adapters, fillGap: selfHosted.fillGap, arrive: arrivals(chains) };
 });
 afterEach(() => world.stop());

@@ -69,7 +69,7 @@ test('events are delivered, tried again, asked for again, and a removed webhook 
   expect(sequencesOf(target)).toEqual(sequences);
 
   target.answer = () => 200;
-  const webhookService = new WebhookService(service.redis, service.store, systemClock);
+  const webhookService = new WebhookService(service.hooks, service.store, systemClock);
   const before = target.received.length;
   const outcome = await webhookService.redeliverRange(tenant, hook.id, {
     statuses: ['delivered', 'failed'],

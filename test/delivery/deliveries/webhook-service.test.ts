@@ -20,7 +20,7 @@ const receiver = async (answer?: Receiver['answer']) => {
 
 beforeAll(async () => {
   service = await startService();
-  webhookService = new WebhookService(service.redis, service.store, systemClock);
+  webhookService = new WebhookService(service.hooks, service.store, systemClock);
   await service.work({}, { retryScheduleMs: [50] });
 });
 afterEach(async () => {

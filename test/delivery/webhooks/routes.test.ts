@@ -23,8 +23,8 @@ const clock = new SetClock();
 
 beforeAll(async () => {
   service = await startService();
-  const { store, redis, seal } = service;
-  const webhookService = new WebhookService(redis, store, systemClock);
+  const { store, hooks, seal } = service;
+  const webhookService = new WebhookService(hooks, store, systemClock);
   const routes = [
     ...webhookRoutes({ environment: 'sandbox', seal, random: systemRandom, webhookService }),
     ...deliveryRoutes({ webhookService }),

@@ -1,5 +1,7 @@
 /** A state that is put back: nothing that a gateway remembers of the other one counts any more. */
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../../actors/live/ports.ts';
 import { Authenticator } from '../../../gateway/auth/authenticator.ts';
 import { MemoryTokens, tokenKey } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
@@ -90,7 +92,13 @@ it('event streams end, and begin anew where the log is now', async () => {
 
 it('a token is looked up again', async () => {
   const store = new MemoryTokens();
-  const authenticator = new Authenticator({ environment: 'sandbox', acceptAnyTestToken: true, tokenKey, store });
+  const authenticator = new Authenticator({
+    environment: 'sandbox',
+    acceptAnyTestToken: true,
+    tokenKey,
+    store,
+    clock: systemClock,
+  });
   const tenant = async () => ((await authenticator.authenticate(`Bearer ${walletToken}`)) as { tenant: string }).tenant;
   store.put(walletToken, { tenant: 'tn_before' });
   expect(await tenant()).toBe('tn_before');

@@ -1,10 +1,12 @@
 /** The sandbox's sessions on a whole simulated cluster: a caller plays nodes through the two APIs, as its users do. */
+
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemPorts, systemTimers } from '../../../actors/live/ports.ts';
 import { Admission } from '../../../gateway/auth/admission.ts';
 import { Authenticator } from '../../../gateway/auth/authenticator.ts';
 import { buildHttp } from '../../../gateway/http/app.ts';
@@ -29,17 +31,33 @@ let http: FastifyInstance;
 beforeEach(async () => {
   cluster = new SimCluster({ seed: 'sandbox sessions', nodes: 3 });
   const { log } = collectLog();
-  const room = connectSigning({ link: new SimLink(cluster), orders: unheededOrders(), log });
+  const room = connectSigning({ link: new SimLink(cluster), orders: unheededOrders(), ...systemPorts, log });
   const tokens = new MemoryTokens();
   tokens.put(token, { tenant });
   const environment = 'sandbox';
-  const authenticator = new Authenticator({ environment, acceptAnyTestToken: true, tokenKey, store: tokens, log });
-  const admission = new Admission(authenticator, undefined);
+  const authenticator = new Authenticator({
+    environment,
+    acceptAnyTestToken: true,
+    tokenKey,
+    store: tokens,
+    ...systemPorts,
+    log,
+  });
+  const admission = new Admission(authenticator, undefined, systemTimers);
   const seal = { seal: (plain: string) => plain, open: (sealed: string) => sealed };
   // These routes write nothing.
   const store = {} as TenantStore;
-  const deps = { admission, store, environment, log, seal, hashKey: tokenKey, checkResponses: true } as const;
-  const routes = sandboxRoutes({ control: new FakeControl(), sessions: sandboxSessions(room) });
+  const deps = {
+    admission,
+    store,
+    environment,
+    log,
+    seal,
+    hashKey: tokenKey,
+    ...systemPorts,
+    checkResponses: true,
+  } as const;
+  const routes = sandboxRoutes({ control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers });
   http = await buildHttp({ environment, version: '0.0.0-test', admission, log, ...room, rest: { routes, deps } });
 });
 afterEach(() => http.close());

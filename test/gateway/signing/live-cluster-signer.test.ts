@@ -1,7 +1,9 @@
 /** The cluster as the wallet control plane uses it, over a whole simulated cluster, and over answers made by hand. */
+
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { systemPorts } from '../../../actors/live/ports.ts';
 import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { makeClusterSigner } from '../../../gateway/signing/live-cluster-signer.ts';
 import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
@@ -39,7 +41,7 @@ describe('on a cluster', () => {
   beforeEach(() => {
     cluster = new SimCluster({ seed: 'signer', nodes: 3 });
     link = new SimLink(cluster);
-    signer = makeClusterSigner({ calls: connectSigning({ link, orders: unheededOrders() }).calls });
+    signer = makeClusterSigner({ calls: connectSigning({ link, orders: unheededOrders(), ...systemPorts }).calls });
   });
 
   /** A session that signs nothing yet, as one stands whose coordinator died right after its first write. */
@@ -179,7 +181,9 @@ describe('on answers made by hand', () => {
   let signer: ClusterSigner;
   beforeEach(() => {
     coordinator = new FakeCoordinator();
-    signer = makeClusterSigner({ calls: connectSigning({ link: coordinator, orders: unheededOrders() }).calls });
+    signer = makeClusterSigner({
+      calls: connectSigning({ link: coordinator, orders: unheededOrders(), ...systemPorts }).calls,
+    });
   });
 
   const told = (state: ReceiptState, reasonCode: string, more: object = {}): Answer => ({
