@@ -2,10 +2,12 @@
  * `signmesh credentials`: the keys that seal what tenants entrust to us. A rotation makes the next key and wraps every
  * sealed field under it, while gateways go on; they see the new key within ten seconds.
  */
+
 import { randomBytes } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { systemPorts } from '../actors/live/ports.ts';
 import { type RewrapReport, rewrapAll } from '../gateway/credential-rotation.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { fileKeyRing, keyIds } from '../store/secrets/key-ring.ts';
@@ -108,7 +110,7 @@ export function pruneKeys(directory: string, inUse: readonly string[], nowMs: nu
 
 async function rewrapWith(redis: import('ioredis').Redis, directory: string): Promise<RewrapReport> {
   try {
-    return await rewrapAll(redis, new RedisTenantStore(redis), fileKeyRing(directory));
+    return await rewrapAll(redis, new RedisTenantStore(redis, systemPorts), fileKeyRing(directory, systemPorts));
   } catch (error) {
     throw new Failure(`Not everything is wrapped yet: ${errorText(error)}. Run "signmesh credentials rewrap" again.`);
   }

@@ -2,7 +2,9 @@
  * `signmesh tokens`: who may call the service. A token is shown once, when it is issued; afterwards there is nothing but
  * its keyed hash, and its record goes by its id.
  */
+
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { systemPorts } from '../actors/live/ports.ts';
 import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import type { TokenRecord } from '../gateway/auth/token-record.ts';
 import { type IssuedToken, TokenStore, tenantPattern } from '../gateway/auth/token-store.ts';
@@ -185,7 +187,7 @@ async function withStore<T>(flags: CommonFlags, work: (store: TokenStore) => Pro
   const tokenKey = readSecret(settings.SIGNMESH_DATA_DIR, secretFiles.gatewayToken);
   return withRedis(redisUrlFor(settings), async (redis) => {
     try {
-      return await work(new TokenStore(redis, tokenKey));
+      return await work(new TokenStore(redis, tokenKey, systemPorts));
     } catch (error) {
       throw error instanceof RangeError ? new Failure(`${error.message}.`, exitCodes.usage) : error;
     }

@@ -57,7 +57,7 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const log = pino({ level: config.logLevel, base: { role: 'gateway' } });
   setLogger(grpcLogger(log));
   const redis = openRedis(config.redisUrl, log);
-  const store = new TokenStore(redis, config.tokenKey);
+  const store = new TokenStore(redis, config.tokenKey, systemPorts);
   const link = new LiveCoordinatorLink({
     url: config.coordinatorUrl,
     roster: config.roster,
@@ -75,7 +75,7 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
     ...{ environment, acceptAnyTestToken, tokenKey, store, clock, log },
     ...(sandboxTokens && { reserved: sandboxTokens }),
   });
-  const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, log);
+  const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, clock, log);
   const admission = new Admission(authenticator, limits, timers);
   const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }) };
   const wallets = buildWalletApi({

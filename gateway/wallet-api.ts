@@ -96,10 +96,10 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
   const { checkResponses = false } = options;
   const { clock = systemPorts.clock, timers = systemPorts.timers, random = systemPorts.random } = options;
   const { environment, chainBlockMs: blockMs, intentConcurrency } = config;
-  const store = new RedisTenantStore(redis, clock, random);
+  const store = new RedisTenantStore(redis, { clock, random });
   const addressBook = new RedisAddressBook(redis);
   const webhookService = new WebhookService(new HookStore(redis), store, clock);
-  const ring = fileKeyRing(config.credentialKeysDir, clock);
+  const ring = fileKeyRing(config.credentialKeysDir, { clock, random });
   const seal = answerSeal(ring);
   const receipts = receiptSigner(config.receiptSeed);
   const chains = openChains({ redis, blockMs });

@@ -6,8 +6,7 @@
  * has its answer, and `beginIdempotent` gives it.
  */
 import type { Redis } from 'ioredis';
-import type { Clock, RandomBytes } from '../actors/contract.ts';
-import { systemClock, systemRandom } from '../actors/live/ports.ts';
+import type { Clock, Ports, RandomBytes } from '../actors/contract.ts';
 import type { DueLook, DueWork } from '../redis/due-work.ts';
 import { RedisDueWork } from '../redis/redis-due-work.ts';
 import { asking } from './asking-redis.ts';
@@ -46,7 +45,7 @@ export class RedisTenantStore implements TenantStore {
   readonly #webhooks: DueWork;
 
   /** Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable. */
-  constructor(redis: Redis, clock: Clock = systemClock, random: RandomBytes = systemRandom) {
+  constructor(redis: Redis, { clock, random }: Pick<Ports, 'clock' | 'random'>) {
     this.#redis = redis;
     this.#scripts = tenantScripts(redis);
     this.#clock = clock;

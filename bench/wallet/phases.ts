@@ -5,8 +5,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { systemClock, systemRandom } from '../../actors/live/ports.ts';
+
+import { systemPorts } from '../../actors/live/ports.ts';
 import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
+
 import { hashToken, newToken, tenantOfHash } from '../../gateway/auth/token-format.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
@@ -95,7 +97,7 @@ async function tenantWith(cluster: BenchCluster, wallets: number, callers: numbe
   const tenant = tenantOfHash(hashToken(token, tokenKey));
   const redis = new Redis(cluster.redisUrl, { enableAutoPipelining: true });
   try {
-    const store = new RedisTenantStore(redis, systemClock, systemRandom);
+    const store = new RedisTenantStore(redis, systemPorts);
     const walletId = await seedWallets(store, tenant, wallets);
     return { client: httpClient(cluster.httpUrl, token, callers), walletId };
   } finally {

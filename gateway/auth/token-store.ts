@@ -6,8 +6,7 @@
  * token that works and that no listing shows, never a listed one that does not work.
  */
 import type { Redis } from 'ioredis';
-import type { Clock, RandomBytes } from '../../actors/contract.ts';
-import { systemClock, systemRandom } from '../../actors/live/ports.ts';
+import type { Clock, Ports, RandomBytes } from '../../actors/contract.ts';
 import { allScopes, type Scope, sandboxScopes, withinProviders } from '../../api/scopes.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
@@ -50,7 +49,7 @@ export class TokenStore implements TokenLookup {
   readonly #random: RandomBytes;
 
   /** `tokenKey`: 32 secret bytes, the same for every gateway and command of an installation. */
-  constructor(redis: Redis, tokenKey: Uint8Array, clock: Clock = systemClock, random: RandomBytes = systemRandom) {
+  constructor(redis: Redis, tokenKey: Uint8Array, { clock, random }: Pick<Ports, 'clock' | 'random'>) {
     this.#redis = redis;
     this.#tokenKey = tokenKey;
     this.#clock = clock;

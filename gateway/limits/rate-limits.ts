@@ -7,7 +7,7 @@
 import type { Redis } from 'ioredis';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Clock } from '../../actors/contract.ts';
-import { type Log, silentLog, systemClock } from '../../actors/live/ports.ts';
+import { type Log, silentLog } from '../../actors/live/ports.ts';
 
 export type LimitClass = 'reads' | 'writes' | 'signing';
 
@@ -51,7 +51,7 @@ export class RedisRateLimits implements RateLimits {
   #redisAway = false;
   #retryAtMs = 0;
 
-  constructor(redis: Redis, config: RateLimitConfig, log: Log = silentLog, clock: Clock = systemClock) {
+  constructor(redis: Redis, config: RateLimitConfig, clock: Clock, log: Log = silentLog) {
     this.#log = log;
     this.#clock = clock;
     const of = (limitClass: LimitClass): ClassLimiter => ({

@@ -9,7 +9,6 @@
  * One key of the ring wraps no more than 2^32 data keys (NIST SP 800-38D §8.3); every sealed answer of an idempotent
  * request is one. At a thousand a second that is 49 days: rotate more often than that.
  */
-import { systemRandom } from '../../actors/live/ports.ts';
 import { decryptRecord, encryptRecord } from '../../crypto/at-rest.ts';
 import { encodeParts, type RandomBytes, utf8 } from '../../crypto/bytes.ts';
 import type { KeyRing, WrappingKey } from './key-ring.ts';
@@ -34,8 +33,9 @@ const pattern = /^e1\.([1-9]\d{0,8})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 const domain = utf8('signmesh/envelope/v1');
 const wrapDomain = utf8('signmesh/envelope/wrap/v1');
 
-/** Seals a text. `random`: the operating system's generator. */
-export function seal(ring: KeyRing, about: SealAbout, plaintext: string, random: RandomBytes = systemRandom): string {
+/** Seals a text. */
+export function seal(ring: KeyRing, about: SealAbout, plaintext: string): string {
+  const { random } = ring;
   const dataKey = random(32);
   const ciphertext = encryptRecord(dataKey, associatedData(about), utf8(plaintext), random);
   const envelope = write(wrap(ring.current(), dataKey, random), ciphertext);
@@ -57,12 +57,12 @@ export function open(ring: KeyRing, about: SealAbout, envelope: string): string 
 }
 
 /** The same secret under the ring's current key; the very same text when it is already. Throws EnvelopeBroken. */
-export function rewrap(envelope: string, ring: KeyRing, random: RandomBytes = systemRandom): string {
+export function rewrap(envelope: string, ring: KeyRing): string {
   const { keyId, wrapped, ciphertext } = read(envelope);
   const current = ring.current();
   if (keyId === current.id) return envelope;
   const dataKey = unwrap(ring, keyId, wrapped);
-  const rewrapped = write(wrap(current, dataKey, random), ciphertext);
+  const rewrapped = write(wrap(current, dataKey, ring.random), ciphertext);
   dataKey.fill(0);
   return rewrapped;
 }

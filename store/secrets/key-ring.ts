@@ -7,8 +7,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../actors/contract.ts';
-import { systemClock } from '../../actors/live/ports.ts';
+import type { Ports, RandomBytes } from '../../actors/contract.ts';
 
 export interface WrappingKey {
   /** A positive whole number in decimal. */
@@ -18,6 +17,8 @@ export interface WrappingKey {
 }
 
 export interface KeyRing {
+  /** Keys of single secrets, and what wraps them, are drawn from it. */
+  readonly random: RandomBytes;
   current(): WrappingKey;
   /** undefined: no such key (any more). */
   find(id: string): WrappingKey | undefined;
@@ -35,7 +36,7 @@ const missRecheckMs = 250;
  * Reads the directory at once. Throws an Error that names what is missing or damaged, never a key. Later it only looks for
  * newer keys, and never throws.
  */
-export function fileKeyRing(directory: string, clock: Clock = systemClock): KeyRing {
+export function fileKeyRing(directory: string, { clock, random }: Pick<Ports, 'clock' | 'random'>): KeyRing {
   let ring = readKeys(directory);
   let readAtMs = clock.nowMs();
   const reread = (): void => {
@@ -47,6 +48,7 @@ export function fileKeyRing(directory: string, clock: Clock = systemClock): KeyR
     }
   };
   return {
+    random,
     current() {
       if (clock.nowMs() - readAtMs >= recheckMs) reread();
       return ring.current;

@@ -3,6 +3,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Timers } from '../../actors/contract.ts';
+import { systemRandom } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { canonicalJson, duplicatePollMs, duplicateWaitMs, hashRequest } from '../../api/idempotency.ts';
 import { eventRoutes } from '../../delivery/events/routes.ts';
@@ -323,7 +324,11 @@ describe('kept and not kept', () => {
   });
 
   it('an answer lies sealed in Redis', async () => {
-    const ring = { current: () => ({ id: '1', key: new Uint8Array(32).fill(3) }), find: () => ring.current() };
+    const ring = {
+      current: () => ({ id: '1', key: new Uint8Array(32).fill(3) }),
+      find: () => ring.current(),
+      random: systemRandom,
+    };
     const one = await gateway(notes(), ownTenant(), { seal: answerSeal(ring) });
     const secret = 'whsec_very-secret-words';
     await one.post('sealed', { text: secret });

@@ -15,7 +15,7 @@ import { idleWebhookService } from './support/webhook-service.ts';
 let redis: StoreUnderTest;
 const apps: RestApp[] = [];
 const key = { id: '1', key: new Uint8Array(32).fill(5) };
-const seal = answerSeal({ current: () => key, find: () => key });
+const seal = answerSeal({ current: () => key, find: () => key, random: systemRandom });
 
 beforeAll(async () => {
   redis = await startStore();

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../actors/live/ports.ts';
+import { systemClock, systemPorts } from '../../actors/live/ports.ts';
 import type { Principal } from '../../api/principal.ts';
 import { allScopes } from '../../api/scopes.ts';
 import { ensureClusterMaterial, readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
@@ -69,7 +69,7 @@ async function issued(...args: string[]): Promise<Record<string, unknown> & { to
 /** As a gateway of that environment would see the token. */
 async function principal(token: string): Promise<Principal | undefined> {
   const environment = tokenEnvironment(token)!;
-  const store = new TokenStore(redis, tokenKey);
+  const store = new TokenStore(redis, tokenKey, systemPorts);
   const authenticator = new Authenticator({
     environment,
     acceptAnyTestToken: false,

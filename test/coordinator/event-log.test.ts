@@ -1,6 +1,8 @@
 /** The coordinator's part of a tenant's event log, on a real Redis, with a gateway that writes there at the same time. */
+
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemPorts } from '../../actors/live/ports.ts';
 import { answer } from '../../coordinator/contract/answers.ts';
 import { type CoordinatorWrite, overdueKey } from '../../coordinator/contract/messages.ts';
 import { advance, openRecord } from '../../coordinator/contract/record.ts';
@@ -41,7 +43,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url);
   sessions = await openStore();
-  records = new RedisTenantStore(redis);
+  records = new RedisTenantStore(redis, systemPorts);
 });
 afterAll(async () => {
   await Promise.all(opened.map((store) => store.close()));
@@ -120,7 +122,7 @@ test('two writers at once leave no hole and lose nothing', async () => {
   const tenant = 'tn_both';
   const count = 150;
   const own = new Redis(server.url);
-  const other = new RedisTenantStore(own);
+  const other = new RedisTenantStore(own, systemPorts);
   const ids = Array.from({ length: count }, (_, index) => index);
   await Promise.all([
     ...ids.map(async (index) => {

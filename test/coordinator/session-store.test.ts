@@ -1,7 +1,9 @@
 /** One suite for the store of sessions, run on the memory store of the simulator and on a real Redis. */
+
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../actors/contract.ts';
+import { systemPorts } from '../../actors/live/ports.ts';
 import {
   type CoordinatorRecord,
   type CoordinatorWrite,
@@ -154,7 +156,7 @@ async function redisPair(): Promise<Opened> {
   const stores = [await openRedisStore(options), await openRedisStore(options)];
   opened.push(...stores);
   // Read as the gateway reads it, whose scripts write there too.
-  const log = new RedisTenantStore(client);
+  const log = new RedisTenantStore(client, systemPorts);
   const events = async (of: string) => {
     const page = await log.events(of, { afterSequence: 0, limit: 1000, types: [] });
     expect(page.events.map(({ sequence }) => sequence)).toEqual(page.events.map((_, index) => index + 1));

@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../actors/live/ports.ts';
+import { systemClock, systemRandom } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
 import { allScopes } from '../../api/scopes.ts';
@@ -32,7 +32,7 @@ describe('the token store', () => {
   let nowMs = 1_790_000_000_000;
   let store: TokenStore;
   beforeEach(() => {
-    store = new TokenStore(redis, tokenKey, { nowMs: () => nowMs });
+    store = new TokenStore(redis, tokenKey, { clock: { nowMs: () => nowMs }, random: systemRandom });
   });
 
   it('issues tokens that it finds by their hash, and keeps no token', async () => {
@@ -199,8 +199,8 @@ describe('rate limits', () => {
   const share = '/svc.mesh.v1.MpcWalletService/SubmitSignatureShare';
 
   it('count a tenant’s calls on both doors and of all gateways together', async () => {
-    const one = await openGateway({ limits: new RedisRateLimits(redis, config) });
-    const two = await openGateway({ limits: new RedisRateLimits(redis, config) });
+    const one = await openGateway({ limits: new RedisRateLimits(redis, config, systemClock) });
+    const two = await openGateway({ limits: new RedisRateLimits(redis, config, systemClock) });
     const client = await two.grpcClient();
     const post = (headers: Record<string, string> = auth) =>
       one.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers });
@@ -238,7 +238,7 @@ describe('rate limits', () => {
   });
 
   it('do not count refused tokens, health, or anything when they are off', async () => {
-    const gateway = await openGateway({ limits: new RedisRateLimits(redis, config) });
+    const gateway = await openGateway({ limits: new RedisRateLimits(redis, config, systemClock) });
     for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
       const answer = await gateway.http.inject({ method: 'POST', url: '/v1/signing/share', payload: {}, headers });
       expect(answer.statusCode).toBe(401);
@@ -261,7 +261,7 @@ describe('rate limits', () => {
     await expect.poll(() => connection.status).toBe('ready');
     const clock = { nowMs: () => now };
     let now = 0;
-    const limits = new RedisRateLimits(connection, { ...config, signing: 1 }, log, clock);
+    const limits = new RedisRateLimits(connection, { ...config, signing: 1 }, clock, log);
     expect((await limits.consume('t', 'signing')).allowed).toBe(true);
     await own.stop();
     await expect.poll(() => connection.status).not.toBe('ready');

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemPorts } from '../../actors/live/ports.ts';
 import { create, merge } from '../../store/changes.ts';
 import { type RecordType, StoreUnavailable } from '../../store/contract.ts';
 import { storeKeys, tenantPrefix } from '../../store/layout.ts';
@@ -28,7 +29,7 @@ afterEach(() => under.stop());
 
 it('says that Redis is away, whatever is asked, and goes on when a Redis is back that knows no script', async () => {
   const connection = await under.connect();
-  const store = new RedisTenantStore(connection);
+  const store = new RedisTenantStore(connection, systemPorts);
   const book = new RedisAddressBook(connection);
   const tenant = newTenant();
   const made = thing(thingId(1_000));

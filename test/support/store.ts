@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import type { Clock } from '../../actors/contract.ts';
-import { silentLog } from '../../actors/live/ports.ts';
+import { silentLog, systemPorts } from '../../actors/live/ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import type {
@@ -57,7 +57,7 @@ export async function startStore(database?: RedisDatabase): Promise<StoreUnderTe
   return {
     redis,
     connect,
-    open: async (clock) => new RedisTenantStore(await connect(), clock),
+    open: async (clock) => new RedisTenantStore(await connect(), { ...systemPorts, ...(clock && { clock }) }),
     contents: async (tenant) => {
       const keys = (await redis.keys(`sm:{t:${tenant}}:*`)).sort();
       const values = await Promise.all(keys.map((key) => stored(redis, key)));

@@ -6,7 +6,7 @@
 import type { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLog } from '../../actors/live/ports.ts';
+import { silentLog, systemPorts } from '../../actors/live/ports.ts';
 import { HookStore } from '../../delivery/deliveries/hook-store.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryIndex, deliveryType } from '../../delivery/deliveries/record.ts';
 import { openRedis } from '../../gateway/redis.ts';
@@ -94,7 +94,7 @@ beforeAll(async () => {
   redis = openRedis(cluster.redisUrl(), silentLog);
   await until(() => redis.status === 'ready', 'a connection to Redis');
   const tenant = await tenantOf(redis, funded.id);
-  const [store, hooks] = [new RedisTenantStore(redis), new HookStore(redis)];
+  const [store, hooks] = [new RedisTenantStore(redis, systemPorts), new HookStore(redis)];
   for (const endpoint of endpoints) {
     await until(
       async () => {

@@ -56,11 +56,6 @@ export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
 export const notYetPorted: ReadonlyMap<string, Exemption> = new Map([
   ['api/request-id.ts', { reaches: liveByDefault, why: 'the doors make request ids where no port reaches' }],
   ['gateway/access/access-log.ts', { reaches: /^performance/, why: 'the doors measure requests' }],
-  ['gateway/auth/token-store.ts', { reaches: liveByDefault, why: 'live ports are a default' }],
-  ['gateway/limits/rate-limits.ts', { reaches: liveByDefault, why: 'live ports are a default' }],
-  ['store/redis-tenant-store.ts', { reaches: liveByDefault, why: 'live ports are a default' }],
-  ['store/secrets/envelope.ts', { reaches: liveByDefault, why: 'live ports are a default' }],
-  ['store/secrets/key-ring.ts', { reaches: liveByDefault, why: 'live ports are a default' }],
 ]);
 
 const forbiddenGlobals = new Map<string, string>([

@@ -1,7 +1,9 @@
 /** Rotation of the key that seals credentials and webhook secrets, over a real Redis. */
+
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemPorts } from '../../../actors/live/ports.ts';
 import { openCredentials } from '../../../custody/connections/credentials.ts';
 import { connectionType } from '../../../custody/connections/record.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../delivery/webhooks/record.ts';
@@ -65,12 +67,12 @@ describe('re-wrapping', () => {
     const webhookId = await putWebhook('tn_hooks');
     const before = await world.dump();
     addKey(world.keyDirectory, 2);
-    const ring = fileKeyRing(world.keyDirectory);
+    const ring = fileKeyRing(world.keyDirectory, systemPorts);
     const report = await rewrapAll(world.redis, world.store, ring);
     expect(report).toEqual({ tenants: 3, records: 6, rewrapped: 6, keysInUse: ['2'], broken: [] });
     expect(await world.dump()).not.toBe(before);
 
-    const left = fileKeyRing(world.keyDirectory);
+    const left = fileKeyRing(world.keyDirectory, systemPorts);
     rmSync(join(world.keyDirectory, '1.key'));
     for (const [index, caller] of callers.entries()) {
       for (const [number, id] of ids[index]!.entries()) {
@@ -90,7 +92,7 @@ describe('re-wrapping', () => {
   it('changes nothing the second time', async () => {
     await connectMany(world.caller(), 2);
     addKey(world.keyDirectory, 2);
-    const ring = fileKeyRing(world.keyDirectory);
+    const ring = fileKeyRing(world.keyDirectory, systemPorts);
     await rewrapAll(world.redis, world.store, ring);
     const before = await world.dump();
     expect(await rewrapAll(world.redis, world.store, ring)).toMatchObject({ records: 2, rewrapped: 0 });
@@ -101,7 +103,7 @@ describe('re-wrapping', () => {
     const caller = world.caller();
     const ids = await connectMany(caller, 5);
     addKey(world.keyDirectory, 2);
-    const ring = fileKeyRing(world.keyDirectory);
+    const ring = fileKeyRing(world.keyDirectory, systemPorts);
     await expect(rewrapAll(world.redis, failingAfter(2), ring)).rejects.toThrow('cut');
     const keys = await Promise.all(ids.map((id) => keyIdOf(caller, id)));
     expect(keys.filter((key) => key === '2')).toHaveLength(2);
@@ -113,7 +115,7 @@ describe('re-wrapping', () => {
     const caller = world.caller();
     const [id] = await connectMany(caller, 1);
     addKey(world.keyDirectory, 2);
-    const ring = fileKeyRing(world.keyDirectory);
+    const ring = fileKeyRing(world.keyDirectory, systemPorts);
     let interfered = false;
     const store = wrapStore(async () => {
       if (interfered) return;
@@ -135,7 +137,7 @@ describe('re-wrapping', () => {
     const broken = { ...read!, credentials: read!.credentials.replace('e1.1.', 'e1.7.'), version: 2 };
     await world.store.commit(caller.tenant, { puts: [update(connectionType, read!, broken)] });
     addKey(world.keyDirectory, 2);
-    const report = await rewrapAll(world.redis, world.store, fileKeyRing(world.keyDirectory));
+    const report = await rewrapAll(world.redis, world.store, fileKeyRing(world.keyDirectory, systemPorts));
     expect(report).toMatchObject({ rewrapped: 2, broken: [`${caller.tenant} ${ids[1]}`] });
   });
 
@@ -143,7 +145,7 @@ describe('re-wrapping', () => {
     const caller = world.caller();
     await connectMany(caller, 105);
     addKey(world.keyDirectory, 2);
-    expect(await rewrapAll(world.redis, world.store, fileKeyRing(world.keyDirectory))).toMatchObject({
+    expect(await rewrapAll(world.redis, world.store, fileKeyRing(world.keyDirectory, systemPorts))).toMatchObject({
       rewrapped: 105,
     });
   });

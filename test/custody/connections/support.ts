@@ -1,9 +1,11 @@
 /** Connection routes behind the HTTP door: every provider, a real Redis, a real key ring on disk. */
+
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { systemPorts } from '../../../actors/live/ports.ts';
 import { allScopes, type Scope } from '../../../api/scopes.ts';
 import { connectionRoutes } from '../../../custody/connections/routes.ts';
 import { testWalletMaker } from '../../../custody/wallets/test-wallets.ts';
@@ -58,8 +60,8 @@ export async function startWorld(environment: ClusterEnvironment = 'sandbox'): P
   const redis = new Redis(server.url);
   const keyDirectory = mkdtempSync(join(tmpdir(), 'signmesh-keys-'));
   addKey(keyDirectory, 1);
-  const ring = fileKeyRing(keyDirectory);
-  const store = new RedisTenantStore(redis);
+  const ring = fileKeyRing(keyDirectory, systemPorts);
+  const store = new RedisTenantStore(redis, systemPorts);
   const addressBook = new RedisAddressBook(redis);
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
   const adapters = new Map(

@@ -1,7 +1,7 @@
 /** Gateways that listen on a real port with the events' routes, over one Redis. */
 import type { AddressInfo } from 'node:net';
 import type { Redis } from 'ioredis';
-import { systemRandom, systemTimers } from '../../../actors/live/ports.ts';
+import { systemPorts, systemRandom, systemTimers } from '../../../actors/live/ports.ts';
 import type { StreamTimes } from '../../../delivery/events/event-stream.ts';
 import { type FeedLimits, LiveFeed } from '../../../delivery/events/live-feed.ts';
 import { RedisWakes } from '../../../delivery/events/redis-wakes.ts';
@@ -36,7 +36,7 @@ export async function openDoor(redisUrl: string, { times, limits, wrap, wakeUrl 
   const { log } = collectLog();
   const redis = openRedis(redisUrl, log);
   await until(() => redis.status === 'ready', 'Redis');
-  const store = new RedisTenantStore(redis);
+  const store = new RedisTenantStore(redis, systemPorts);
   const seen = wrap?.(store) ?? store;
   const ears = wakeUrl === undefined ? redis : openRedis(wakeUrl, log);
   const feed = new LiveFeed({ wakes: new RedisWakes(ears), store: seen, timers: systemTimers, log }, limits);

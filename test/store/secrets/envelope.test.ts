@@ -1,10 +1,12 @@
 /** Envelopes open for what they were sealed for, and for nothing else; keys are read from files and never shown. */
+
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemPorts, systemRandom } from '../../../actors/live/ports.ts';
 import { answerSeal } from '../../../store/secrets/answer-seal.ts';
 import { EnvelopeBroken, open, rewrap, type SealAbout, seal, wrappingKeyId } from '../../../store/secrets/envelope.ts';
 import { fileKeyRing, type KeyRing } from '../../../store/secrets/key-ring.ts';
@@ -15,7 +17,7 @@ const clock = { nowMs: () => nowMs };
 const hex = () => randomBytes(32).toString('hex');
 const put = (number: number | string, text = `${hex()}\n`): void =>
   writeFileSync(join(directory, `${number}.key`), text);
-const openRing = (): KeyRing => fileKeyRing(directory, clock);
+const openRing = (): KeyRing => fileKeyRing(directory, { clock, random: systemRandom });
 
 beforeEach(() => {
   nowMs = 1_790_000_000_000;
@@ -187,7 +189,7 @@ describe('the key ring', () => {
   it('refuses a directory without keys, and one that is not there', () => {
     rmSync(join(directory, '1.key'));
     expect(() => openRing()).toThrow(`there is no credential key in ${directory}`);
-    expect(() => fileKeyRing(join(directory, 'none'))).toThrow('ENOENT');
+    expect(() => fileKeyRing(join(directory, 'none'), systemPorts)).toThrow('ENOENT');
   });
 });
 

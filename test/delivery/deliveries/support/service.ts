@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../../../actors/contract.ts';
-import { silentLog } from '../../../../actors/live/ports.ts';
+import { silentLog, systemPorts } from '../../../../actors/live/ports.ts';
 import { HookStore } from '../../../../delivery/deliveries/hook-store.ts';
 import { type DeliveryRecord, deliveryIndex, deliveryType } from '../../../../delivery/deliveries/record.ts';
 import { relayDefaults } from '../../../../delivery/deliveries/relay.ts';
@@ -47,7 +47,7 @@ export class HookService {
     this.#server = server;
     this.#directory = directory;
     this.redis = openRedis(server.url, silentLog);
-    this.store = new RedisTenantStore(this.redis);
+    this.store = new RedisTenantStore(this.redis, systemPorts);
     this.hooks = new HookStore(this.redis);
     this.config = {
       environment: 'sandbox',
@@ -59,7 +59,7 @@ export class HookService {
   }
 
   get seal() {
-    return answerSeal(fileKeyRing(this.#directory));
+    return answerSeal(fileKeyRing(this.#directory, systemPorts));
   }
 
   async work(parts: WorkerParts = {}, config: Partial<WorkerConfig> = {}): Promise<RunningWorker> {
