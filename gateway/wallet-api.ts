@@ -29,7 +29,7 @@ import {
 } from '../custody/wallets/close-key.ts';
 import { walletRoutes } from '../custody/wallets/routes.ts';
 import { testWalletMaker } from '../custody/wallets/test-wallets.ts';
-import { HookStore } from '../delivery/deliveries/hook-store.ts';
+import { RedisHookStore } from '../delivery/deliveries/hook-store.ts';
 import { deliveryRoutes } from '../delivery/deliveries/routes.ts';
 import { WebhookService } from '../delivery/deliveries/webhook-service.ts';
 import type { StreamTimes } from '../delivery/events/event-stream.ts';
@@ -98,7 +98,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
   const { environment, chainBlockMs: blockMs, intentConcurrency } = config;
   const store = new RedisTenantStore(redis, { clock, random });
   const addressBook = new RedisAddressBook(redis);
-  const webhookService = new WebhookService(new HookStore(redis), store, clock);
+  const webhookService = new WebhookService(new RedisHookStore(redis), store, clock);
   const ring = fileKeyRing(config.credentialKeysDir, { clock, random });
   const seal = answerSeal(ring);
   const receipts = receiptSigner(config.receiptSeed);

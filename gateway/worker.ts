@@ -12,7 +12,7 @@ import { RedisWatch } from '../actors/live/redis-watch.ts';
 import { repeat, withinLimit } from '../actors/waiting.ts';
 import { EventBodies } from '../delivery/deliveries/bodies.ts';
 import { Deliverer } from '../delivery/deliveries/deliver.ts';
-import { HookStore } from '../delivery/deliveries/hook-store.ts';
+import { RedisHookStore } from '../delivery/deliveries/hook-store.ts';
 import { heartbeatKey } from '../delivery/deliveries/keys.ts';
 import {
   type ConsumerOptions,
@@ -62,7 +62,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const wakeRedis = openQueueRedis(redisUrl);
   const store = new RedisTenantStore(redis, { clock, random });
   const relayOptions = { ...relayDefaults, ...parts.relay };
-  const hooks = new HookStore(redis, relayOptions.overdueMs);
+  const hooks = new RedisHookStore(redis, relayOptions.overdueMs);
   const bodies = new EventBodies(store, environment);
   const queue = new WebhookQueue(queueRedis);
   const relay = new Relay({ store, hooks, bodies, queue, clock, timers, log }, relayOptions);

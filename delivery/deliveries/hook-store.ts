@@ -92,7 +92,10 @@ const trimmedAtOnce = 200;
 /** A delivery that is outstanding for so long may have lost its job. */
 export const overdueAfterMs = 20_000;
 
-export class HookStore {
+/** The port: what relay, deliverer and routes are given. */
+export type HookStore = Pick<RedisHookStore, keyof RedisHookStore>;
+
+export class RedisHookStore {
   readonly #redis: Redis;
   readonly #scripts: HookScripts;
   readonly #due: DueWork;

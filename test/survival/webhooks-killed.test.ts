@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog, systemPorts } from '../../actors/live/ports.ts';
-import { HookStore } from '../../delivery/deliveries/hook-store.ts';
+import { RedisHookStore } from '../../delivery/deliveries/hook-store.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryIndex, deliveryType } from '../../delivery/deliveries/record.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
@@ -94,7 +94,7 @@ beforeAll(async () => {
   redis = openRedis(cluster.redisUrl(), silentLog);
   await until(() => redis.status === 'ready', 'a connection to Redis');
   const tenant = await tenantOf(redis, funded.id);
-  const [store, hooks] = [new RedisTenantStore(redis, systemPorts), new HookStore(redis)];
+  const [store, hooks] = [new RedisTenantStore(redis, systemPorts), new RedisHookStore(redis)];
   for (const endpoint of endpoints) {
     await until(
       async () => {

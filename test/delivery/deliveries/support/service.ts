@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../../../actors/contract.ts';
 import { silentLog, systemPorts } from '../../../../actors/live/ports.ts';
-import { HookStore } from '../../../../delivery/deliveries/hook-store.ts';
+import { RedisHookStore } from '../../../../delivery/deliveries/hook-store.ts';
 import { type DeliveryRecord, deliveryIndex, deliveryType } from '../../../../delivery/deliveries/record.ts';
 import { relayDefaults } from '../../../../delivery/deliveries/relay.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../../delivery/webhooks/record.ts';
@@ -37,7 +37,7 @@ export interface Hook {
 export class HookService {
   readonly redis: Redis;
   readonly store: RedisTenantStore;
-  readonly hooks: HookStore;
+  readonly hooks: RedisHookStore;
   readonly config: WorkerConfig;
   readonly #server: RedisDatabase;
   readonly #directory: string;
@@ -48,7 +48,7 @@ export class HookService {
     this.#directory = directory;
     this.redis = openRedis(server.url, silentLog);
     this.store = new RedisTenantStore(this.redis, systemPorts);
-    this.hooks = new HookStore(this.redis);
+    this.hooks = new RedisHookStore(this.redis);
     this.config = {
       environment: 'sandbox',
       redisUrl: server.url,
