@@ -90,7 +90,7 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const page = { version: packageVersion(), ...(publicToken !== undefined && { publicToken }) };
   const accessLog = config.accessLog ? log : undefined;
   const keys = readyMadeKeys && { readyMadeKeys };
-  const doors = { admission, calls, cluster, log, accessLog, wallets: wallets.store, ...keys };
+  const doors = { admission, calls, cluster, timers, log, accessLog, wallets: wallets.store, ...keys };
   const http = await buildHttp({ ...doors, ...page, environment, rest: wallets });
   const grpc = buildGrpc(doors);
   const onRestored = async () => {

@@ -18,15 +18,17 @@ const idCharsMax = 256;
 /** What is known of a request: doors and rooms fill it in while it is served. */
 export class AccessEntry {
   readonly requestId: string;
-  readonly startedMs = performance.now();
+  readonly startedMs: number;
   principal: Principal | undefined = undefined;
   trace: CallTrace | undefined = undefined;
   /** Of a signing call that was answered in band. */
   receipt: ReceiptFacts | undefined = undefined;
   error: ServiceError | undefined = undefined;
 
-  constructor(requestId: string) {
+  /** `startedMs`: of the timers port. */
+  constructor(requestId: string, startedMs: number) {
     this.requestId = requestId;
+    this.startedMs = startedMs;
   }
 }
 
@@ -36,6 +38,8 @@ export interface Ending {
   readonly method?: string | undefined;
   /** The pattern that served it, or the gRPC method; undefined: there is none. */
   readonly route?: string | undefined;
+  /** Of the timers port. */
+  readonly endedMs: number;
   /** As the caller wrote it, without the query. */
   readonly path?: string | undefined;
   /** HTTP status; undefined: none was sent. */
@@ -61,7 +65,7 @@ export function writeAccess(log: Log, entry: AccessEntry, ending: Ending): void 
     status: ending.status,
     grpc_status: grpcStatus,
     aborted: ending.aborted ? true : undefined,
-    duration_ms: Math.round((performance.now() - entry.startedMs) * 100) / 100,
+    duration_ms: Math.round((ending.endedMs - entry.startedMs) * 100) / 100,
     tenant: principal?.tenant,
     token_id: principal?.tokenId || undefined,
     error_code: error?.entry.code,

@@ -9,6 +9,7 @@
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type Metadata, type Server, status as statuses } from '@grpc/grpc-js';
+import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import { requestIdFrom, requestIdHeader } from '../../api/request-id.ts';
@@ -28,12 +29,14 @@ interface WithStreams {
 
 export class GrpcAccess {
   readonly #log: Log | undefined;
+  readonly #timers: Timers;
   readonly #open = new Map<string, AccessEntry>();
   #calls = 0;
 
   /** `log`: undefined for no lines; request ids there are all the same. */
-  constructor(log: Log | undefined) {
+  constructor(log: Log | undefined, timers: Timers) {
     this.#log = log;
+    this.#timers = timers;
   }
 
   /** Before the server is bound. */
@@ -57,7 +60,7 @@ export class GrpcAccess {
     headers[requestIdHeader] = requestId;
     answerWith(stream, requestId);
     if (this.#log === undefined) return;
-    const entry = new AccessEntry(requestId);
+    const entry = new AccessEntry(requestId, this.#timers.elapsedMs());
     this.#calls += 1;
     const call = String(this.#calls);
     headers[callHeader] = call;
@@ -76,6 +79,7 @@ export class GrpcAccess {
     entry.trace ??= callTrace({}, typeof traceparent === 'string' ? traceparent : undefined, entry.requestId);
     writeAccess(this.#log!, entry, {
       door: 'grpc',
+      endedMs: this.#timers.elapsedMs(),
       // The path of a method that does not exist is the caller's text.
       ...(grpcStatus === 'UNIMPLEMENTED' ? { path: route } : { route }),
       status: status === undefined ? undefined : Number(status),

@@ -5,6 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import type { ServiceError } from '../../api/errors/service-error.ts';
@@ -19,15 +20,17 @@ declare module 'fastify' {
 
 export class HttpAccess {
   readonly #log: Log;
+  readonly #timers: Timers;
   /** The request that a connection is at. */
   readonly #current = new WeakMap<Socket, AccessEntry>();
 
-  constructor(log: Log) {
+  constructor(log: Log, timers: Timers) {
     this.#log = log;
+    this.#timers = timers;
   }
 
   begin(request: FastifyRequest, reply: FastifyReply): void {
-    const entry = new AccessEntry(request.id);
+    const entry = new AccessEntry(request.id, this.#timers.elapsedMs());
     request.access = entry;
     const { socket } = request.raw;
     if (socket !== undefined) this.#current.set(socket, entry);
@@ -54,9 +57,10 @@ export class HttpAccess {
 
   /** An answer without a request. */
   refused(requestId: string, error: ServiceError): void {
-    const entry = new AccessEntry(requestId);
+    const endedMs = this.#timers.elapsedMs();
+    const entry = new AccessEntry(requestId, endedMs);
     entry.error = error;
-    writeAccess(this.#log, entry, { door: 'http', status: error.entry.http, aborted: false, isProbe: false });
+    writeAccess(this.#log, entry, { door: 'http', status: error.entry.http, endedMs, aborted: false, isProbe: false });
   }
 
   #end(entry: AccessEntry, request: FastifyRequest, { raw }: FastifyReply, isOut: boolean): void {
@@ -67,6 +71,7 @@ export class HttpAccess {
     const status = raw.headersSent ? raw.statusCode : entry.error?.entry.http;
     writeAccess(this.#log, entry, {
       door: 'http',
+      endedMs: this.#timers.elapsedMs(),
       method: request.method,
       route,
       path: request.url.split('?', 1)[0],

@@ -1,6 +1,7 @@
 /** The gRPC door, built and not listening: the signing service, health (grpc.health.v1) and reflection. */
 import { Server } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
+import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { grpcMessageBytesMax } from '../../proto/limits.ts';
@@ -11,6 +12,7 @@ import { addSigningService, type SigningServiceDeps } from './signing-service.ts
 
 export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
   readonly cluster: ClusterView;
+  readonly timers: Timers;
   /** Where a line a call goes; undefined: nowhere. */
   readonly accessLog?: Log | undefined;
 }
@@ -34,7 +36,7 @@ export interface GrpcDoor {
 
 export function buildGrpc(deps: GrpcDeps): GrpcDoor {
   const server = new Server(options);
-  const access = new GrpcAccess(deps.accessLog);
+  const access = new GrpcAccess(deps.accessLog, deps.timers);
   access.watch(server);
   addSigningService(server, { ...deps, access });
   const health = new HealthImplementation();

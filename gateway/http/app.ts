@@ -5,6 +5,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { toServiceError } from '../../api/failures.ts';
@@ -32,6 +33,7 @@ export interface HttpDeps {
   readonly admission: Admission;
   readonly calls: SigningCalls;
   readonly cluster: ClusterView;
+  readonly timers: Timers;
   readonly log: Log;
   /** Where a line a request goes; undefined: nowhere. */
   readonly accessLog?: Log | undefined;
@@ -50,7 +52,7 @@ const requestCheckEveryMs = 1_000;
 
 /** Ready for `listen` or `inject`. */
 export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
-  const access = deps.accessLog && new HttpAccess(deps.accessLog);
+  const access = deps.accessLog && new HttpAccess(deps.accessLog, deps.timers);
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
     sendError(reply, toServiceError(error), request.id, deps.log);
   const { requestTimeoutMs = requestTimeoutDefaultMs } = deps;

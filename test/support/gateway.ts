@@ -137,7 +137,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const admission = new Admission(new Authenticator(identity), limits, systemTimers);
   const rest = options.rest?.({ environment, admission, log, clock: time });
   const wallets = options.wallets ?? rest?.wallets;
-  const doors = { admission, log, accessLog, ...room, ...(wallets !== undefined && { wallets }) };
+  const doors = { admission, timers: systemTimers, log, accessLog, ...room, ...(wallets !== undefined && { wallets }) };
   const http = await buildHttp({
     ...doors,
     environment,

@@ -58,7 +58,15 @@ beforeEach(async () => {
     checkResponses: true,
   } as const;
   const routes = sandboxRoutes({ control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers });
-  http = await buildHttp({ environment, version: '0.0.0-test', admission, log, ...room, rest: { routes, deps } });
+  http = await buildHttp({
+    environment,
+    version: '0.0.0-test',
+    admission,
+    timers: systemTimers,
+    log,
+    ...room,
+    rest: { routes, deps },
+  });
 });
 afterEach(() => http.close());
 
