@@ -71,7 +71,8 @@ export class ByzantineBehaviours {
         return saidInstead(undefined);
       case 'stale_replay': {
         const stale = memory.earlier(frame);
-        return stale && saidBefore(stale, envelope);
+        // A frame of its own: the one that it repeats may still be held.
+        return stale && saidBefore({ ...stale }, envelope);
       }
       case 'early_confirm':
         return saidBefore(
