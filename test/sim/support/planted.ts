@@ -92,7 +92,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
         to: '{ ...resumed, state: ReceiptState.ACCEPTED }',
       },
       {
-        file: 'coordinator/session/record.js',
+        file: 'coordinator/contract/record.js',
         from: 'if (!mayFollow(record.state, outcome.state)) {',
         to: 'if (outcome.state === undefined) {',
       },
@@ -154,7 +154,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     flaw: 'a step within a state does not raise the epoch, and the store lets it pass',
     edits: [
       {
-        file: 'coordinator/session/record.js',
+        file: 'coordinator/contract/record.js',
         from: 'return next(record, moment, changes, {});',
         to: 'return { ...next(record, moment, changes, {}), epoch: record.epoch };',
       },
