@@ -1,6 +1,6 @@
 /**
- * What a sandbox's gateway asks about a session of its tenant, whoever began it: what is known of it (InspectSession), and
- * what a node would submit to it now (PreviewPartial). Neither changes the session. Other coordinators refuse both.
+ * Two calls of a sandbox's gateway about any session of its tenant: InspectSession shows the session's state, PreviewPartial shows
+ * what a node would submit to it now. Neither changes the session. Coordinators outside a sandbox refuse both.
  */
 import { CallErrorCode } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { sessionIdPattern } from '../proto/limits.ts';
