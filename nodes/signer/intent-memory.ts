@@ -10,11 +10,11 @@
  *
  * Mutable, and owned by one actor state.
  */
-import { LRUCache } from 'lru-cache';
 import { fromHex, toHex, transcriptHash, u32be, utf8 } from '../../crypto/bytes.ts';
 import type { NodeOrder } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { parseRecord } from '../records/key-record.ts';
 import { intentBucketKey, type NodeRecord } from '../records/records.ts';
+import { recentlyUsed } from './recent.ts';
 
 /** Intents of one bucket, at most. */
 export const bucketEntriesMax = 32;
@@ -58,7 +58,7 @@ export function signedDigest(scheme: number, publicKey: Uint8Array, message: Uin
 }
 
 export class IntentMemory {
-  readonly #buckets = new LRUCache<string, readonly Entry[]>({ max: bucketsCachedMax });
+  readonly #buckets = recentlyUsed<readonly Entry[]>(bucketsCachedMax);
 
   /** Whether the intent's bucket is at hand. */
   has({ recordKey }: NamedIntent): boolean {

@@ -4,12 +4,12 @@
  * A child costs one HMAC and one point addition an index, so that the children that are asked for again and again are
  * kept: the derived share and public key, ready to sign with. Secret, in memory only.
  */
-import { LRUCache } from 'lru-cache';
 import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';
 import type { Curve } from '../../crypto/group.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
 import type { KeyBinding, KeyScheme } from '../../proto/key-schemes.ts';
 import type { StoredKey } from '../records/key-record.ts';
+import { recentlyUsed } from './recent.ts';
 
 export const keysMax = 1_024;
 export const childrenMax = 4_096;
@@ -35,8 +35,8 @@ interface ParentKey extends SigningKey {
 
 /** Mutable, and owned by one actor state. `key` is the record key of the parent. */
 export class SigningKeys {
-  readonly #parents = new LRUCache<string, ParentKey>({ max: keysMax });
-  readonly #children = new LRUCache<string, SigningKey>({ max: childrenMax });
+  readonly #parents = recentlyUsed<ParentKey>(keysMax);
+  readonly #children = recentlyUsed<SigningKey>(childrenMax);
 
   add(key: string, { keyPackage, scheme }: StoredKey): void {
     const { curve, threshold, participants, publicKey, signingShare, chainCode } = keyPackage;
