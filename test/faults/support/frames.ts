@@ -5,6 +5,7 @@ import type { Fault, FaultKind, FaultOf } from '../../../faults/vocabulary/fault
 import type { Point } from '../../../faults/vocabulary/points.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../../proto/wire.ts';
+import { passed } from '../../../sim/frame-passage.ts';
 import { randomStream } from '../../../sim/random.ts';
 
 const nodesTotal = 5;
@@ -134,7 +135,10 @@ const outPoints: readonly Point[] = [
   'dkg_refused',
 ];
 
-/** A frame of this kind on a peer's link, in the direction that it has. A call names its session in its bytes. */
+/**
+ * A frame of this kind on a peer's link, in the direction that it has. A call names its session in its bytes. Complete, as both
+ * worlds give it to the engine: a field that the body leaves out has its zero value.
+ */
 export function frameAt(point: Point, peer: string, session = 's'): FrameInTransit {
   const direction = outPoints.includes(point) ? 'out' : 'in';
   const isCall = point === 'call' || point === 'call_reply';
@@ -145,7 +149,8 @@ export function frameAt(point: Point, peer: string, session = 's'): FrameInTrans
     peer,
     direction,
     point,
-    envelope: { from, to, message, trace: { correlationId: '', traceparent: '', deadlineMs: 0 } },
+    envelope: passed({ from, to, message, trace: { correlationId: '', traceparent: '', deadlineMs: 0 } }, 'none')
+      .envelope,
   };
 }
 
