@@ -25,7 +25,7 @@ async function place() {
   const store = (node: number) => join(dataDir, `node-${node}`, 'store');
   const snapshot = join(dataDir, 'snapshots', 'snp_1');
   const says = async (word: string) => {
-    await redis.flushall();
+    await redis.flushdb();
     await redis.set('word', word);
     for (const node of [1, 2]) {
       mkdirSync(store(node), { recursive: true });

@@ -189,7 +189,7 @@ test('an answer of Redis that is lost does not write an event twice', async () =
 
 /** An empty Redis, and a coordinator that has just started. */
 async function startOver(): Promise<void> {
-  await redis.flushall();
+  await redis.flushdb();
   sessions = await openStore();
 }
 

@@ -58,7 +58,7 @@ afterAll(async () => {
 
 /** A Redis as the simulated coordinator would have left it, and a coordinator that has just started. */
 async function freshRedis(): Promise<void> {
-  await redis.flushall();
+  await redis.flushdb();
   store = await open();
   for (const write of writes) expect(await store.write(write)).toEqual({ kind: 'written' });
   store = await open();

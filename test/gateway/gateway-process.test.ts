@@ -186,7 +186,7 @@ describe('a gateway process', () => {
     await expect.poll(async () => (await post(gateway)).statusCode, { timeout: 5_000 }).toBe(200);
     const client = new Redis(redis.url);
     cleanUps.push(async () => client.disconnect());
-    await client.flushall();
+    await client.flushdb();
     await gateway.onRestored();
     expect((await post(gateway)).statusCode).toBe(200);
     expect(await client.keys('*')).not.toEqual([]);

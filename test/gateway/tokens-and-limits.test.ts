@@ -25,7 +25,7 @@ afterAll(async () => {
   await server.stop();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.flushdb();
 });
 
 describe('the token store', () => {

@@ -30,7 +30,7 @@ afterAll(async () => {
   await server.stop();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.flushdb();
   slept.length = 0;
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
   adapters = providerAdapters({ selfHosted, records: (kind) => new CustodianRecords(redis, kind), sleep });

@@ -27,7 +27,7 @@ afterAll(async () => {
   await server.stop();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.flushdb();
 });
 
 function connect(): Redis {

@@ -2,14 +2,17 @@
 import type { TestProject } from 'vitest/node';
 import { startRedis, type TestRedis } from './redis.ts';
 
-/** More than a run has tests that open one (redis-database.ts). */
-const databases = ['--databases', '10000'];
+/**
+ * More databases than a run has tests that open one (redis-database.ts), and no FLUSHALL: it would take the keys of the test
+ * that runs beside.
+ */
+const settings = ['--databases', '10000', '--rename-command', 'FLUSHALL', ''];
 
 let servers: readonly TestRedis[] = [];
 
 export async function setup(project: TestProject): Promise<void> {
   const workers = Number(project.config.maxWorkers);
-  servers = await Promise.all(Array.from({ length: workers }, () => startRedis(undefined, databases)));
+  servers = await Promise.all(Array.from({ length: workers }, () => startRedis(undefined, settings)));
   project.provide(
     'redisUrls',
     servers.map(({ url }) => url),

@@ -38,7 +38,7 @@ async function snapshot(): Promise<() => Promise<void>> {
   const keys = await redis.keys('*');
   const dumps = await Promise.all(keys.map(async (key) => [key, await redis.dumpBuffer(key)] as const));
   return async () => {
-    await redis.flushall();
+    await redis.flushdb();
     for (const [key, dump] of dumps) if (dump !== null) await redis.restore(key, 0, dump);
     await service.api.restored();
   };

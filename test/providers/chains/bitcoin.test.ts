@@ -28,7 +28,7 @@ afterAll(async () => {
   await server.stop();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.flushdb();
   chain = new BitcoinChain(testnet, { redis });
 });
 
@@ -253,7 +253,7 @@ it('conserves all money when payments go at once', async () => {
   const payment = fc.record({ from: fc.nat(1), to: fc.nat(2), sats: fc.bigInt({ min: dustSats, max: 400_000n }) });
   await fc.assert(
     fc.asyncProperty(fc.array(payment, { minLength: 1, maxLength: 8 }), async (list) => {
-      await redis.flushall();
+      await redis.flushdb();
       for (const index of [0, 1]) await chain.fund(`f${index}`, address(index), 'BTC', 1_000_000n);
       const fees = await Promise.all(
         list.map(async ({ from, to, sats }, index) => {

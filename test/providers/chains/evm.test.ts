@@ -22,7 +22,7 @@ afterAll(async () => {
   await server.stop();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.flushdb();
   chain = new EvmChain(sepolia, { redis });
 });
 
@@ -246,7 +246,7 @@ it('conserves all money, and leaves no gap and no double spend', async () => {
       fc.array(transfer, { minLength: 1, maxLength: 12 }),
       fc.infiniteStream(fc.nat()),
       async (list, order) => {
-        await redis.flushall();
+        await redis.flushdb();
         const keys = [0, 1, 2].map(evmKey);
         for (const { address } of keys) {
           await chain.fund(address, address, 'ETH', 3n * ether);

@@ -21,7 +21,7 @@ afterAll(async () => {
   await server.stop();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.flushdb();
   chain = new SolanaChain(devnet, { redis });
 });
 
@@ -114,7 +114,7 @@ it('conserves all money, whatever comes twice or at once', async () => {
   const transfer = fc.record({ from: fc.nat(2), to: fc.nat(2), lamports: fc.bigInt({ min: 0n, max: 40_000n }) });
   await fc.assert(
     fc.asyncProperty(fc.array(transfer, { minLength: 1, maxLength: 15 }), async (list) => {
-      await redis.flushall();
+      await redis.flushdb();
       for (const index of [0, 1, 2]) await chain.fund(`f${index}`, address(index), 'SOL', 50_000n);
       const outcomes = await Promise.allSettled(
         list.flatMap(({ from, to, lamports }, index) => {

@@ -40,7 +40,7 @@ afterAll(async () => {
   await server.stop();
 });
 beforeEach(async () => {
-  await redis.flushall();
+  await redis.flushdb();
   chains = openChains({ redis });
   signer = fakeSigner();
   adapter = makeSelfHosted({ signer, chains });
