@@ -1,8 +1,9 @@
 /** The routes as a table, for documents and tests. */
 
+import { type PreviewModule, previewOfTag } from './modules.ts';
 import type { Method, Route } from './route.ts';
 import type { JsonSchema } from './schema-words.ts';
-import type { PreviewModule, Scope } from './scopes.ts';
+import type { Scope } from './scopes.ts';
 
 export interface RouteRow {
   readonly method: Method;
@@ -21,8 +22,17 @@ export interface RouteRow {
 
 export function routeTable(routes: readonly Route[]): readonly RouteRow[] {
   return routes.map((route) => {
-    const { method, path, operationId, tag, scope, limitClass, preview } = route;
-    return { method, path, operationId, tag, scope, limitClass, idempotent: isIdempotent(route), preview };
+    const { method, path, operationId, tag, scope, limitClass } = route;
+    return {
+      method,
+      path,
+      operationId,
+      tag,
+      scope,
+      limitClass,
+      idempotent: isIdempotent(route),
+      preview: previewOfTag(tag),
+    };
   });
 }
 

@@ -12,7 +12,7 @@ import type { Log } from '../actors/live/ports.ts';
 import type { IdPrefix } from '../proto/ids.ts';
 import type { Change, CommitRefusal, TenantStore } from '../store/contract.ts';
 import type { Principal } from './principal.ts';
-import type { PreviewModule, Scope } from './scopes.ts';
+import type { Scope } from './scopes.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -78,7 +78,7 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   /** With ":name" parameters, e.g. "/v1/wallets/:id". */
   readonly path: string;
   readonly operationId: string;
-  /** The module, as the docs group them, e.g. "Wallets". */
+  /** The module, as the docs group them, e.g. "Wallets": its maturity says who has access (modules.ts). */
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
@@ -86,8 +86,6 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly scope: Scope | undefined;
   /** Which of the tenant's allowances it takes from; `none`: from no one's. */
   readonly limitClass: 'reads' | 'writes' | 'none';
-  /** In production the caller also needs `preview:<module>`. */
-  readonly preview?: PreviewModule;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;

@@ -1,29 +1,9 @@
 /** The registry of scopes: what a token may be allowed to do. docs/http-and-grpc.md quotes it. */
-
-const resources = [
-  'providers',
-  'wallets',
-  'intents',
-  'events',
-  'webhooks',
-  'policies',
-  'risk',
-  'compliance',
-  'recon',
-  'vaults',
-  'treasury',
-  'tokens',
-] as const;
-
-/** Modules that are PREVIEW or PLANNED: in production they ask for `preview:<module>` besides their own scope. */
-const previewModules = ['policies', 'risk', 'compliance', 'recon', 'vaults', 'treasury', 'tokens'] as const;
-
-type Resource = (typeof resources)[number];
-export type PreviewModule = (typeof previewModules)[number];
+import { type PreviewModule, previewModules, type ScopedModule, scopedModules } from './modules.ts';
 
 export type Scope =
-  | `${Resource}:read`
-  | `${Resource}:write`
+  | `${ScopedModule}:read`
+  | `${ScopedModule}:write`
   | `preview:${PreviewModule}`
   | 'intents:approve'
   | 'signing:dkg'
@@ -34,7 +14,7 @@ export type Scope =
 
 /** Every scope there is, in the order that listings show. */
 export const allScopes: readonly Scope[] = [
-  ...resources.flatMap((resource): Scope[] => [`${resource}:read`, `${resource}:write`]),
+  ...scopedModules.flatMap((module): Scope[] => [`${module}:read`, `${module}:write`]),
   'intents:approve',
   'signing:dkg',
   'signing:initiate',
@@ -55,6 +35,7 @@ const beyondProviders: ReadonlySet<Scope> = new Set<Scope>([
   'providers:write',
   'webhooks:write',
   'policies:write',
+  'modules:write',
   'intents:approve',
   'signing:dkg',
   'signing:initiate',

@@ -105,6 +105,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
   // Those with options have words of their own for --help.
   for (const [name, description, ownHelp] of [
     ['tokens', 'issue, list, rotate and revoke the tokens that callers show', true],
+    ['modules', 'list, grant and deny requests for access to modules', true],
     ['credentials', 'rotate the keys that seal provider credentials', true],
     ['listen', 'print a tenant’s events as they happen, and forward them to a local URL', true],
     ['trigger', 'make an event happen for real', true],

@@ -112,6 +112,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
       signing: settings.SIGNMESH_RATE_LIMIT_SIGNING,
     },
     acceptAnyTestToken: environment === 'sandbox' && settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
+    modulesByOperator: settings.SIGNMESH_MODULE_ACCESS === 'operator',
     ...(sandbox && {
       bannerToken: { token: sandbox.token, tenant: sandboxTenant },
       approverToken: sandbox.approverToken,

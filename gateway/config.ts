@@ -38,6 +38,8 @@ export interface GatewayConfig {
   readonly rateLimit: RateLimitConfig | false;
   /** Sandbox only: test tokens that were never issued open a tenant of their own. */
   readonly acceptAnyTestToken: boolean;
+  /** Sandbox only: the operator decides by hand who may use modules that are PLANNED. */
+  readonly modulesByOperator?: boolean;
   /** Sandbox only: a fixed token of a fixed tenant, with every scope. Secret. */
   readonly bannerToken?: { readonly token: string; readonly tenant: string };
   /** Sandbox only: the banner's token if everybody knows it, so that the page of the API offers it. Never a secret one. */

@@ -11,9 +11,9 @@ import { type ConnectionRecord, connectionType } from '../custody/connections/re
 import { type WebhookRecord, webhookType } from '../delivery/webhooks/record.ts';
 import { update } from '../store/changes.ts';
 import type { RecordType, TenantStore, Versioned } from '../store/contract.ts';
-import { storeKeys } from '../store/layout.ts';
 import { EnvelopeBroken, rewrap, wrappingKeyId } from '../store/secrets/envelope.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
+import { tenantsWith } from '../store/tenants-with.ts';
 
 export interface RewrapReport {
   readonly tenants: number;
@@ -59,7 +59,7 @@ const conflictRetriesMax = 10;
 /** Throws StoreUnavailable; then it may be run again. */
 export async function rewrapAll(redis: Redis, store: TenantStore, ring: KeyRing): Promise<RewrapReport> {
   const run = new Rewrapping(store, ring);
-  const tenants = await tenantsWithSecrets(redis);
+  const tenants = await tenantsWith(redis, connections.index, webhooks.index);
   for (const tenant of tenants) {
     await run.all(tenant, connections);
     await run.all(tenant, webhooks);
@@ -138,20 +138,4 @@ class Rewrapping {
       broken: this.#broken,
     };
   }
-}
-
-/** Nothing lists the tenants: they are found by the indices that hold their connections and webhooks. */
-async function tenantsWithSecrets(redis: Redis): Promise<readonly string[]> {
-  const tenants = new Set<string>();
-  for (const { index } of [connections, webhooks]) {
-    const pattern = storeKeys.index('*', index);
-    const [head, tail] = pattern.split('*') as [string, string];
-    let cursor = '0';
-    do {
-      const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000);
-      for (const key of keys) tenants.add(key.slice(head.length, key.length - tail.length));
-      cursor = next;
-    } while (cursor !== '0');
-  }
-  return [...tenants].sort();
 }

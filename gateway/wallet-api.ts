@@ -38,6 +38,7 @@ import { RedisWakes } from '../delivery/events/redis-wakes.ts';
 import { eventRoutes } from '../delivery/events/routes.ts';
 import { eventStreamRoutes } from '../delivery/events/stream-routes.ts';
 import { webhookRoutes } from '../delivery/webhooks/routes.ts';
+import { accessRoutes } from '../modules/access/routes.ts';
 import { providerAdapters } from '../providers/adapters.ts';
 import { arrivals } from '../providers/chains/arrivals.ts';
 import { openChains } from '../providers/chains/chains.ts';
@@ -58,7 +59,14 @@ import { sandboxRoutes } from './sandbox/routes.ts';
 
 export type WalletApiConfig = Pick<
   GatewayConfig,
-  'environment' | 'tokenKey' | 'receiptSeed' | 'credentialKeysDir' | 'chainBlockMs' | 'intentConcurrency'
+  | 'environment'
+  | 'tokenKey'
+  | 'receiptSeed'
+  | 'credentialKeysDir'
+  | 'chainBlockMs'
+  | 'intentConcurrency'
+  | 'bannerToken'
+  | 'modulesByOperator'
 >;
 
 type WalletJob = (deps: { store: TenantStore; signer: ClusterSigner }, meta: CallMeta, member: string) => Promise<void>;
@@ -133,7 +141,8 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     ]),
   });
   const feed = new LiveFeed({ wakes: new RedisWakes(redis), store, timers, log }, options.streams?.limits);
-  const routes = [
+  const access = { isAutomatic: !config.modulesByOperator, openTenant: config.bannerToken?.tenant };
+  const routes: Route[] = [
     ...connectionRoutes({
       adapters,
       ring,
@@ -155,11 +164,24 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     ...riskRoutes(),
     ...policyRoutes(receipts),
     ...receiptRoutes(receipts),
+    ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
     ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers })),
   ];
   return {
     routes,
-    deps: { admission, store, environment, log, seal, hashKey: config.tokenKey, clock, timers, random, checkResponses },
+    deps: {
+      admission,
+      store,
+      environment,
+      log,
+      seal,
+      hashKey: config.tokenKey,
+      clock,
+      timers,
+      random,
+      checkResponses,
+      access,
+    },
     store,
     start: () => driver.start(),
     restored: async () => {

@@ -24,7 +24,9 @@ export type IdPrefix =
   | 'rep'
   | 'lst'
   | 'rul'
-  | 'rsk';
+  | 'rsk'
+  /** Request for access to a module. */
+  | 'acr';
 
 export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) => Uint8Array): string {
   return `${prefix}_${uuidV7(nowMs, random)}`;

@@ -93,6 +93,11 @@ const controls: Readonly<Record<string, Recipe>> = {
   'risk.rule.deleted': async (api) => api.call('DELETE', `/v1/risk/rules/${(await riskRule(api)).id}`),
 };
 
+const moduleAccess: Readonly<Record<string, Recipe>> = {
+  requested: (api) => api.post('/v1/modules/vaults/access-requests', { reason: 'signmesh trigger' }),
+  granted: (api) => api.post('/v1/modules/vaults/access-requests', { reason: 'signmesh trigger' }),
+};
+
 /** One that is called by nothing but a ping, while `use` runs. */
 async function withWebhook(api: RecipeApi, use: (path: string) => Promise<unknown>): Promise<void> {
   const { id } = await api.post('/v1/webhooks', { url: nowhere, events: ['webhook.ping'], description: 'trigger' });
@@ -143,11 +148,13 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('signing.session', signing),
   ...under('dkg.session', dkg),
   ...Object.entries(controls),
+  ...under('module_access', moduleAccess),
   ...under('webhook', webhooks),
 ]);
 
 /** Types that no call brings about, with the reason. */
 export const untriggered: ReadonlyMap<string, string> = new Map([
+  ['module_access.denied', 'The operator denies: `signmesh modules deny`.'],
   ['webhook.suspended', 'It takes five days of failed deliveries.'],
   ['dkg.session.resumed', 'A node has to fail in the middle of a key’s making.'],
   ['dkg.session.failed', 'A node has to fail in the middle of a key’s making.'],

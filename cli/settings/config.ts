@@ -124,6 +124,12 @@ export const variables = {
     ['up', 'gateway'],
     'Whether a sandbox accepts any well-formed `svc_sk_test_…` token at first sight.',
   ),
+  SIGNMESH_MODULE_ACCESS: variable(
+    choice('automatic', 'operator'),
+    'automatic',
+    ['up', 'gateway'],
+    'Who grants access to modules that are PLANNED, in a sandbox: the gateway at once, or the operator with `signmesh modules`.',
+  ),
   SIGNMESH_RATE_LIMIT: variable(onOff(), true, ['up', 'gateway'], 'Rate limits per tenant. Off for load tests.'),
   SIGNMESH_RATE_LIMIT_READS: variable(
     integer(1, 1_000_000, 'calls'),

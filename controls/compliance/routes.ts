@@ -30,7 +30,7 @@ import { screeningEvent } from './screening.ts';
 import { listVersionView, listView, reportView, screeningView } from './view.ts';
 import { nextListVersion } from './write-list.ts';
 
-const shared = { tag: 'Compliance', preview: 'compliance' } as const;
+const shared = { tag: 'Compliance' } as const;
 
 export function complianceRoutes(): readonly Route[] {
   return [screen, getReport, listLists, createList, getList];

@@ -18,7 +18,7 @@ import { Decision, EvaluateBody, Evaluation, Policy, PolicyBody } from './schema
 import { decisionView, isDecided, policyView } from './view.ts';
 import { nextPolicyVersion } from './write-policy.ts';
 
-const shared = { tag: 'Policy', preview: 'policies' } as const;
+const shared = { tag: 'Policy' } as const;
 const params = Closed({ id: PathId('id of the policy') });
 
 export function policyRoutes(signer: ReceiptSigner): readonly Route[] {

@@ -24,7 +24,7 @@ import { factsOfRequest } from './transaction.ts';
 import { riskRuleView, riskView } from './view.ts';
 import { patchRule, removeRule, writeRule } from './write-rule.ts';
 
-const shared = { tag: 'Risk', preview: 'risk' } as const;
+const shared = { tag: 'Risk' } as const;
 
 export function riskRoutes(): readonly Route[] {
   return [evaluate, getScore, createRule, listRules, changeRule, deleteRule];

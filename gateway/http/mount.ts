@@ -2,7 +2,7 @@
  * Puts routes on the HTTP door: admission before a byte of the body is read, strict validation, one run of the handler,
  * one commit, one answer. Encapsulated: nothing here changes how other routes of the app read bodies.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { pause } from '../../actors/waiting.ts';
@@ -14,17 +14,19 @@ import { toServiceError } from '../../api/failures.ts';
 import { type HashedRequest, hashRequest, Idempotency, readIdempotencyKey } from '../../api/idempotency.ts';
 import { type Input, inputReader } from '../../api/input.ts';
 import { parseJsonRequest } from '../../api/json-body.ts';
+import { plannedOfTag, previewOfTag } from '../../api/modules.ts';
 import { actorOf, type Principal } from '../../api/principal.ts';
 import { responseCheck } from '../../api/response-check.ts';
 import type { Route, StreamCaller } from '../../api/route.ts';
 import { assertRoutes, isIdempotent, isStreaming } from '../../api/route-table.ts';
 import { Turns } from '../../api/turns.ts';
+import { type ModuleAccess, moduleRefusal } from '../../modules/access/gate.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import type { Admission } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
 import { jsonContentType, sendError } from './errors.ts';
-import { guard } from './guard.ts';
+import { guard, principalOf } from './guard.ts';
 
 export interface RestDeps extends Ports {
   readonly admission: Admission;
@@ -35,6 +37,8 @@ export interface RestDeps extends Ports {
   readonly seal: SealPort;
   /** 32 secret bytes, the same for all gateways: key the hashes that tell idempotent requests apart, and the cursors. */
   readonly hashKey: Uint8Array;
+  /** Who has access to modules that are PLANNED, in a sandbox. */
+  readonly access: ModuleAccess;
   /** For tests: an answer that does not match its response schema is a 500 that says so in the log. */
   readonly checkResponses?: boolean;
 }
@@ -77,7 +81,7 @@ function mountRoute(
   turns: Turns,
 ): void {
   const { admission, environment } = deps;
-  const preview = route.preview !== undefined && environment === 'production' ? route.preview : undefined;
+  const preview = environment === 'production' ? previewOfTag(route.tag) : undefined;
   const requirement =
     route.scope === undefined
       ? undefined
@@ -94,7 +98,7 @@ function mountRoute(
     url: route.path,
     // A HEAD would read a stream that never ends.
     exposeHeadRoute: route.method === 'GET' && !isStreaming(route),
-    ...(requirement === undefined ? {} : { onRequest: guard(admission, requirement) }),
+    ...(requirement === undefined ? {} : { onRequest: [guard(admission, requirement), ...moduleGuard(route, deps)] }),
     handler: async (request, reply) => {
       const served = await serve(request, read(request));
       check?.(served.outcome);
@@ -103,6 +107,18 @@ function mountRoute(
       return answer(reply, served, { stillAdmitted }, request.id, deps.log);
     },
   });
+}
+
+/** Refuses a tenant of a sandbox without access to the route's module; nothing of the body is read before. */
+function moduleGuard({ tag }: Route, { environment, access, store }: RestDeps): onRequestAsyncHookHandler[] {
+  const planned = environment === 'sandbox' ? plannedOfTag(tag) : undefined;
+  if (planned === undefined) return [];
+  return [
+    async (request) => {
+      const refusal = await moduleRefusal(access, store, principalOf(request).tenant, planned);
+      if (refusal !== undefined) throw refusal;
+    },
+  ];
 }
 
 interface Served {

@@ -26,6 +26,7 @@ export const bodyExamples: Readonly<Record<string, JsonObject>> = {
   updateProviderConnection: { name: 'renamed', metadata: { team: 'treasury' } },
   createWallet: { name: 'treasury', provider_connection_id: exampleIds.connection, network: sepolia },
   updateWallet: { name: 'cold treasury', metadata: { desk: 'emea' } },
+  requestModuleAccess: { reason: 'keys for the settlement service' },
   archiveWallet: { reason: 'no longer used' },
   createTransactionIntent: { ...transfer, metadata: { invoice: 'INV-2026-0117' } },
   approveTransactionIntent: { decision: 'approve', comment: 'matches the invoice' },

@@ -3,6 +3,7 @@
  * else than the code does.
  */
 
+import { plannedOfTag, previewOfTag } from '../../api/modules.ts';
 import type { Route } from '../../api/route.ts';
 import { isIdempotent } from '../../api/route-table.ts';
 import type { JsonSchema } from '../../api/schema-words.ts';
@@ -70,7 +71,8 @@ export function openapiDocument(routes: readonly Route[], version: string, publi
 }
 
 function operation(route: Route, schemas: NamedSchemas): JsonObject {
-  const { operationId, tag, summary, scope, preview, limitClass } = route;
+  const { operationId, tag, summary, scope, limitClass } = route;
+  const preview = previewOfTag(tag);
   const parameters = [
     ...parametersIn('path', route.params as JsonSchema | undefined, schemas),
     ...parametersIn('query', route.query as JsonSchema | undefined, schemas),
@@ -92,11 +94,14 @@ function operation(route: Route, schemas: NamedSchemas): JsonObject {
   };
 }
 
-function describe({ description, scope, preview, idempotencyField }: Route): string {
+function describe({ description, scope, tag, idempotencyField }: Route): string {
+  const preview = previewOfTag(tag);
+  const planned = plannedOfTag(tag);
   return [
     description ?? '',
     scope === undefined ? 'Public: no token.' : `Scope: \`${scope}\`.`,
     preview === undefined ? '' : `In production also \`preview:${preview}\`.`,
+    planned === undefined ? '' : `In a sandbox access is by request: \`POST /v1/modules/${planned}/access-requests\`.`,
     idempotencyField === undefined ? '' : `The idempotency key may also stand in the body, as \`${idempotencyField}\`.`,
   ]
     .filter((part) => part !== '')

@@ -12,6 +12,7 @@ import { Intent } from '../../custody/intents/schemas.ts';
 import { Wallet } from '../../custody/wallets/schemas.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
 import { WebhookSettings } from '../../delivery/webhooks/view.ts';
+import { ModuleAccessRequest } from '../../modules/access/schemas.ts';
 
 /** What the coordinator writes of a session (coordinator/session/events.ts): more fields may come. */
 function session(own: Readonly<Record<string, TSchema>>, title: string) {
@@ -104,6 +105,12 @@ const families: readonly Family[] = [
   },
   { title: 'ComplianceListEvent', resource: 'compliance_list', has: under('compliance.list.'), object: ComplianceList },
   { title: 'RiskRuleEvent', resource: 'risk_rule', has: under('risk.rule.'), object: RiskRule },
+  {
+    title: 'ModuleAccessEvent',
+    resource: 'module_access_request',
+    has: under('module_access.'),
+    object: ModuleAccessRequest,
+  },
   { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
 ];
 

@@ -91,6 +91,7 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   createTransactionIntent: () => inPath(wallet()),
   approveTransactionIntent: async () => ({ ...(await waitingIntent()), token: ready.approver_token }),
   cancelTransactionIntent: waitingIntent,
+  requestModuleAccess: async () => ({ path: { module: 'vaults' } }),
   updateWebhook: webhook,
   rotateWebhookSecret: webhook,
   redeliverRange: webhook,

@@ -23,7 +23,7 @@ const things: readonly Route[] = [
     method: 'POST',
     path: '/v1/things',
     operationId: 'createThing',
-    preview: 'policies',
+    tag: 'Policy',
     query: Closed({ dry: Type.Optional(Type.String()) }),
     body: Closed({ name: Type.String(), n: Type.Optional(Type.Integer()) }),
     responses: { 201: echo },

@@ -122,17 +122,20 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
   return id === undefined ? undefined : { id };
 }
 
-/** Without what belongs to the whole sandbox. */
+/** Without what belongs to the whole sandbox, and the names of modules, which are the same for all. */
 function ofTenants(whole: Document): Document {
   const paths = Object.entries(whole.paths as Document);
   return {
     ...whole,
-    paths: Object.fromEntries(paths.filter(([path]) => !/^\/v1\/sandbox\/(faults|nodes|snapshots)\//.test(path))),
+    paths: Object.fromEntries(
+      paths.filter(([path]) => !/^\/v1\/(modules|sandbox\/(faults|nodes|snapshots))\//.test(path)),
+    ),
   };
 }
 
-/** Ids of the sandbox's own things, which no tenant owns. */
-function sandboxIds({ path }: Operation): Record<string, string> | undefined {
+/** Ids of what no tenant owns. */
+function sharedIds({ path }: Operation): Record<string, string> | undefined {
+  if (path.startsWith('/v1/modules/')) return { module: 'vaults' };
   const [, kind = ''] = /^\/v1\/sandbox\/(\w+)\//.exec(path) ?? [];
   return { faults: { id: 'known' }, nodes: { node: '2' }, snapshots: { id: 'snp-1' } }[kind];
 }
@@ -216,7 +219,7 @@ describe('the whole wallet API', () => {
     const faults: string[] = [];
     const unreached: string[] = [];
     for (const operation of operations) {
-      const named: Record<string, string> = idsOf(operation) ?? sandboxIds(operation) ?? {};
+      const named: Record<string, string> = idsOf(operation) ?? sharedIds(operation) ?? {};
       const known = (_: Operation, name: string) => (named[name] === undefined ? [] : [named[name]]);
       const options = { app: service.http, headers: owner, runs: 200, hints, idsOf: known };
       const walk = fuzzOperation(operation, options);

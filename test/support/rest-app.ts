@@ -43,6 +43,7 @@ export async function restApp(options: RestAppOptions): Promise<RestApp> {
         seal: testSeal,
         hashKey: new Uint8Array(32).fill(3),
         checkResponses: true,
+        access: { isAutomatic: true, openTenant: undefined },
         log,
         ...systemPorts,
         ...deps,

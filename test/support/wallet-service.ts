@@ -100,6 +100,8 @@ export interface WalletServiceOptions {
   /** Who runs the processes; false: nobody. */
   readonly control?: SandboxControl | false;
   readonly sessions?: SandboxSessions;
+  /** Access to modules that are PLANNED: by hand, not automatic. */
+  readonly modulesByOperator?: boolean;
 }
 
 export const walletToken = 'svc_sk_test_walletServiceToken';
@@ -134,6 +136,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     receiptSeed: new Uint8Array(32).fill(9),
     credentialKeysDir: join(folder, 'keys'),
     chainBlockMs,
+    modulesByOperator: options.modulesByOperator ?? false,
   };
   const sandbox = { control: control === false ? undefined : control, sessions };
   let built: WalletApi | undefined;

@@ -5,6 +5,7 @@
 
 import { errorKinds } from '../../api/errors/kinds.ts';
 import { metadataLimits } from '../../api/metadata.ts';
+import { modules, plannedModules, previewOfTag } from '../../api/modules.ts';
 import type { Route } from '../../api/route.ts';
 import { isIdempotent } from '../../api/route-table.ts';
 import { allScopes } from '../../api/scopes.ts';
@@ -43,6 +44,7 @@ export function walletApiPage(page: string): string {
     new Map([
       ['endpoints', endpointTables(routes)],
       ['scopes', scopesTable(routes)],
+      ['modules', modulesTable()],
       ['providers', providersTable()],
       ['networks', networksTable()],
       ['fields of a wallet', answerTable(walletSchemas.Wallet)],
@@ -89,6 +91,24 @@ function endpointTables(routes: readonly Route[]): string {
       return `**${tag}**\n\n${table(['Endpoint', 'What it does', 'Scope', 'Answers', 'Idempotency-Key'], rows)}`;
     })
     .join('\n\n');
+}
+
+function modulesTable(): string {
+  const rows = modules.map(({ name, tag, description, maturity, hasScopes }) => {
+    const preview = previewOfTag(tag);
+    const scopes = hasScopes ? `\`${name}:read\`, \`${name}:write\`` : '';
+    const sandbox = plannedModules.some((each) => each === name) ? 'by request' : 'open';
+    return [
+      code(name),
+      tag,
+      maturity,
+      description,
+      scopes,
+      preview === undefined ? '' : code(`preview:${preview}`),
+      sandbox,
+    ];
+  });
+  return table(['Module', 'Tag', 'Maturity', 'What it is', 'Scopes', 'In production also', 'In a sandbox'], rows);
 }
 
 function scopesTable(routes: readonly Route[]): string {

@@ -56,6 +56,7 @@ beforeEach(async () => {
     hashKey: tokenKey,
     ...systemPorts,
     checkResponses: true,
+    access: { isAutomatic: true, openTenant: undefined },
   } as const;
   const routes = sandboxRoutes({ control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers });
   http = await buildHttp({

@@ -1,0 +1,36 @@
+/** How the operator decides who may use a module: for the command line, past the doors. */
+import type { Ports } from '../../actors/contract.ts';
+import type { PlannedModule } from '../../api/modules.ts';
+import { newId } from '../../proto/ids.ts';
+import type { TenantStore } from '../../store/contract.ts';
+import { decide } from './decide.ts';
+import { type AccessRequest, readAccess, requestFor } from './record.ts';
+
+export interface Decision {
+  readonly tenant: string;
+  readonly module: PlannedModule;
+  readonly status: 'granted' | 'denied';
+  /** Words for the tenant. */
+  readonly note: string | null;
+}
+
+/** How often a decision is made again because the tenant asked at the same time. */
+const conflictRetriesMax = 10;
+
+/** The module's request as it stands then; undefined: there is nothing to deny. Rejects with StoreUnavailable. */
+export async function decideAccess(
+  store: TenantStore,
+  { tenant, module, status, note }: Decision,
+  { clock, random }: Pick<Ports, 'clock' | 'random'>,
+): Promise<AccessRequest | undefined> {
+  for (let attempt = 0; attempt <= conflictRetriesMax; attempt += 1) {
+    const record = await readAccess(store, tenant);
+    const nowMs = clock.nowMs();
+    const requestId = newId('req', nowMs, random);
+    const reporter = { nowMs, requestId, newId: (prefix: 'acr' | 'evt') => newId(prefix, nowMs, random) };
+    const decided = decide(record, module, status, note, reporter);
+    if (decided === undefined) return requestFor(record, module);
+    if ((await store.commit(tenant, decided.change)).committed) return decided.request;
+  }
+  throw new Error(`the access of ${tenant} to ${module} keeps changing`);
+}

@@ -1,0 +1,104 @@
+/** GET /v1/modules, and how a tenant of a sandbox asks for a module that is PLANNED. */
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { type Module, modules, plannedModules, previewOfTag } from '../../api/modules.ts';
+import { type RequestContext, type Route, route } from '../../api/route.ts';
+import { Closed, PathId } from '../../api/schema-kit.ts';
+import { noSuch } from '../../api/visibility.ts';
+import { ask } from './decide.ts';
+import { isGranted, type ModuleAccess } from './gate.ts';
+import { type AccessRecord, readAccess, requestFor } from './record.ts';
+import { AccessRequestBody, ModuleAccessRequest, ModuleList } from './schemas.ts';
+import { accessRequestView } from './view.ts';
+
+export interface AccessDeps extends ModuleAccess {
+  /** The tags that the gateway serves. */
+  readonly servedTags: () => ReadonlySet<string>;
+}
+
+const shared = { tag: 'Modules' } as const;
+
+export function accessRoutes(deps: AccessDeps): readonly Route[] {
+  return [listModules(deps), requestAccess(deps)];
+}
+
+const listModules = (deps: AccessDeps) =>
+  route({
+    ...shared,
+    method: 'GET',
+    path: '/v1/modules',
+    operationId: 'listModules',
+    summary: 'List the modules, their maturity, and this tenant’s access',
+    scope: 'modules:read',
+    limitClass: 'reads',
+    responses: { 200: { schema: ModuleList, description: 'all of them, in the order of this document' } },
+    handle: async (context) => {
+      const record = await readAccess(context.store, context.tenant);
+      const used = deps.servedTags();
+      const shown = modules.filter(({ tag, maturity }) => maturity !== 'LIVE' || used.has(tag));
+      return { status: 200, body: { modules: shown.map((each) => moduleView(each, deps, context, record, used)) } };
+    },
+  });
+
+const requestAccess = (deps: AccessDeps) =>
+  route({
+    ...shared,
+    method: 'POST',
+    path: '/v1/modules/:module/access-requests',
+    operationId: 'requestModuleAccess',
+    summary: 'Ask for access to a module that is PLANNED, in a sandbox',
+    description:
+      'Granted at once, unless the operator decides by hand. A request that is still pending is given back; one that was decided is replaced.',
+    scope: 'modules:write',
+    limitClass: 'writes',
+    params: Closed({ module: PathId('name of the module, e.g. `vaults`') }),
+    body: AccessRequestBody,
+    bodyOptional: true,
+    responses: {
+      200: { schema: ModuleAccessRequest, description: 'the request that is pending already' },
+      201: { schema: ModuleAccessRequest, description: 'the request, decided or pending' },
+    },
+    errors: [404, 409],
+    handle: async (context, { params, body }) => {
+      const { tenant, principal, store } = context;
+      if (!modules.some(({ name }) => name === params.module)) throw noSuch('module');
+      const module = plannedModules.find((name) => name === params.module);
+      if (module === undefined) throw notByRequest(`the module ${params.module} is open to every tenant`);
+      if (principal.environment === 'production') {
+        throw notByRequest(`in production the scope preview:${module} of a token gives access`);
+      }
+      const isAutomatic = deps.isAutomatic || tenant === deps.openTenant;
+      const record = await readAccess(store, tenant);
+      const { request, change } = ask(record, module, body.reason ?? null, isAutomatic, context);
+      const answer = { status: change === undefined ? 200 : 201, body: accessRequestView(request) };
+      return change === undefined ? answer : { ...answer, change };
+    },
+  });
+
+function notByRequest(message: string): ServiceError {
+  return new ServiceError('conflict', message, { details: [{ field: 'module', issue: 'not_by_request' }] });
+}
+
+function moduleView(
+  { name, tag, description, maturity }: Module,
+  deps: AccessDeps,
+  { tenant, principal }: RequestContext,
+  record: AccessRecord,
+  used: ReadonlySet<string>,
+): object {
+  const preview = previewOfTag(tag);
+  const planned = plannedModules.find((each) => each === name);
+  const isProduction = principal.environment === 'production';
+  const lacksScope = isProduction && preview !== undefined && !principal.scopes.has(`preview:${preview}`);
+  const lacksGrant = !isProduction && planned !== undefined && !isGranted(deps, tenant, planned, record);
+  const request = planned === undefined ? undefined : requestFor(record, planned);
+  return {
+    module: name,
+    name: tag,
+    description,
+    maturity,
+    served: used.has(tag),
+    access: lacksScope ? 'scope_needed' : lacksGrant ? 'by_request' : 'open',
+    preview_scope: preview === undefined ? null : `preview:${preview}`,
+    access_request: request === undefined ? null : accessRequestView(request),
+  };
+}
