@@ -10,7 +10,7 @@ import { Command, CommanderError } from 'commander';
 import { systemPorts } from '../actors/live/ports.ts';
 import { type RewrapReport, rewrapAll } from '../gateway/credential-rotation.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
-import { fileKeyRing, keyIds } from '../store/secrets/key-ring.ts';
+import { fileKeyRing, keyIds } from '../store/secrets/file-key-ring.ts';
 import { credentialKeysDir, readRoster } from './cluster-files/cluster-material.ts';
 import { errorText, exitCodes, Failure } from './common/failure.ts';
 import { writeOnce } from './common/files.ts';

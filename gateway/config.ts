@@ -28,7 +28,7 @@ export interface GatewayConfig {
   readonly tokenKey: Uint8Array;
   /** 32 bytes, secret: the Ed25519 seed that signs policy receipts. The same for all gateways. */
   readonly receiptSeed: Uint8Array;
-  /** The directory of the keys that seal credentials (secrets/key-ring.ts). */
+  /** The directory of the keys that seal credentials (store/secrets/file-key-ring.ts). */
   readonly credentialKeysDir: string;
   /** Milliseconds between two blocks of the simulated chains. */
   readonly chainBlockMs: number;

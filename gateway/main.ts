@@ -11,6 +11,7 @@ import { pino } from 'pino';
 import type { Timers } from '../actors/contract.ts';
 import { type Log, systemPorts } from '../actors/live/ports.ts';
 import { RedisWatch } from '../actors/live/redis-watch.ts';
+import { RequestIds } from '../api/request-id.ts';
 import { packageVersion } from '../api/version.ts';
 import { uuidV7 } from '../proto/ids.ts';
 import { Admission } from './auth/admission.ts';
@@ -21,6 +22,7 @@ import { assertGatewayConfig, type GatewayConfig } from './config.ts';
 import { buildGrpc, type GrpcDoor } from './grpc/server.ts';
 import { buildHttp } from './http/app.ts';
 import { RedisRateLimits } from './limits/rate-limits.ts';
+import { liveWalletPorts } from './live-wallet-ports.ts';
 import { openRedis } from './redis.ts';
 import { sandboxSessions } from './sandbox/sessions.ts';
 import type { ClusterView } from './signing/cluster-view.ts';
@@ -28,7 +30,7 @@ import { connectSigning } from './signing/connect.ts';
 import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { orderOffice } from './signing/orders.ts';
-import { buildWalletApi } from './wallet-api.ts';
+import { composeWalletApi } from './wallet-api.ts';
 
 export interface RunningGateway {
   /** e.g. "127.0.0.1:8080". */
@@ -78,19 +80,15 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, clock, log);
   const admission = new Admission(authenticator, limits, timers);
   const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }) };
-  const wallets = buildWalletApi({
-    config,
-    redis,
-    admission,
-    signer: makeClusterSigner({ calls }),
-    log,
-    ...(environment === 'sandbox' && { sandbox }),
-  });
+  const { credentialKeysDir } = config;
+  const walletPorts = liveWalletPorts({ redis, credentialKeysDir, signer: makeClusterSigner({ calls }), log });
+  const wallets = composeWalletApi(walletPorts, { config, admission, ...(environment === 'sandbox' && { sandbox }) });
   const { publicToken, readyMadeKeys } = config;
   const page = { version: packageVersion(), ...(publicToken !== undefined && { publicToken }) };
   const accessLog = config.accessLog ? log : undefined;
   const keys = readyMadeKeys && { readyMadeKeys };
-  const doors = { admission, calls, cluster, timers, log, accessLog, wallets: wallets.store, ...keys };
+  const requestIds = new RequestIds(systemPorts);
+  const doors = { admission, calls, cluster, timers, requestIds, log, accessLog, wallets: wallets.store, ...keys };
   const http = await buildHttp({ ...doors, ...page, environment, rest: wallets });
   const grpc = buildGrpc(doors);
   const onRestored = async () => {

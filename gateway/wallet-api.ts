@@ -1,10 +1,10 @@
 /**
  * The wallet control plane, put together: every module's routes, what they stand on, and the work that goes on behind
- * them. Any number of gateways run it over one Redis.
+ * them. All that it reaches of the world is handed in (live-wallet-ports.ts has what a process hands in), so that any
+ * world can run it. Any number of gateways run it over one store.
  */
-import type { Redis } from 'ioredis';
 import type { Ports } from '../actors/contract.ts';
-import { type Log, systemPorts } from '../actors/live/ports.ts';
+import type { Log } from '../actors/live/ports.ts';
 import { pause } from '../actors/waiting.ts';
 import type { Route } from '../api/route.ts';
 import { evictLists } from '../controls/compliance/load.ts';
@@ -29,28 +29,28 @@ import {
 } from '../custody/wallets/close-key.ts';
 import { walletRoutes } from '../custody/wallets/routes.ts';
 import { testWalletMaker } from '../custody/wallets/test-wallets.ts';
-import { RedisHookStore } from '../delivery/deliveries/hook-store.ts';
+import type { HookStore } from '../delivery/deliveries/hook-store.ts';
 import { deliveryRoutes } from '../delivery/deliveries/routes.ts';
 import { WebhookService } from '../delivery/deliveries/webhook-service.ts';
 import type { StreamTimes } from '../delivery/events/event-stream.ts';
 import { type FeedLimits, LiveFeed } from '../delivery/events/live-feed.ts';
-import { RedisWakes } from '../delivery/events/redis-wakes.ts';
 import { eventRoutes } from '../delivery/events/routes.ts';
 import { eventStreamRoutes } from '../delivery/events/stream-routes.ts';
+import type { Wakes } from '../delivery/events/wakes.ts';
 import { webhookRoutes } from '../delivery/webhooks/routes.ts';
 import { accessRoutes } from '../modules/access/routes.ts';
 import { providerAdapters } from '../providers/adapters.ts';
 import { arrivals } from '../providers/chains/arrivals.ts';
 import { openChains } from '../providers/chains/chains.ts';
+import type { ChainLedgers } from '../providers/chains/ledger.ts';
+import type { ProviderKind } from '../providers/port/kinds.ts';
 import type { CallMeta } from '../providers/port/port.ts';
 import { makeSelfHosted } from '../providers/self-hosted/adapter.ts';
 import type { ClusterSigner } from '../providers/self-hosted/cluster-signer.ts';
-import { CustodianRecords } from '../providers/simulated/custodian-records.ts';
-import type { TenantStore } from '../store/contract.ts';
-import { RedisAddressBook } from '../store/redis-address-book.ts';
-import { RedisTenantStore } from '../store/redis-tenant-store.ts';
+import type { CustodianRecords } from '../providers/simulated/custodian-records.ts';
+import type { AddressBook, TenantStore } from '../store/contract.ts';
 import { answerSeal } from '../store/secrets/answer-seal.ts';
-import { fileKeyRing } from '../store/secrets/key-ring.ts';
+import type { KeyRing } from '../store/secrets/key-ring.ts';
 import type { Admission } from './auth/admission.ts';
 import type { GatewayConfig } from './config.ts';
 import type { RestDeps } from './http/mount.ts';
@@ -62,7 +62,6 @@ export type WalletApiConfig = Pick<
   | 'environment'
   | 'tokenKey'
   | 'receiptSeed'
-  | 'credentialKeysDir'
   | 'chainBlockMs'
   | 'intentConcurrency'
   | 'bannerToken'
@@ -71,13 +70,26 @@ export type WalletApiConfig = Pick<
 
 type WalletJob = (deps: { store: TenantStore; signer: ClusterSigner }, meta: CallMeta, member: string) => Promise<void>;
 
-export interface WalletApiOptions extends Partial<Ports> {
-  readonly config: WalletApiConfig;
-  readonly redis: Redis;
-  readonly admission: Admission;
+/** All that the wallet control plane reaches of the world. */
+export interface WalletPorts extends Ports {
+  readonly store: TenantStore;
+  readonly addressBook: AddressBook;
+  readonly hooks: HookStore;
+  /** Seals credentials, and the answers that idempotency keys get. */
+  readonly ring: KeyRing;
+  readonly wakes: Wakes;
+  readonly ledgers: ChainLedgers;
+  readonly custodianRecords: (kind: ProviderKind) => CustodianRecords;
   /** The cluster that makes and uses the keys of self_hosted wallets. */
   readonly signer: ClusterSigner;
   readonly log: Log;
+  /** What is stored was put back to an earlier state: the adapters forget what they remember of it. */
+  restored(): void;
+}
+
+export interface WalletApiOptions {
+  readonly config: WalletApiConfig;
+  readonly admission: Admission;
   /** In a sandbox alone: its routes are there. */
   readonly sandbox?: Omit<SandboxDeps, 'timers'>;
   /** For tests: answers that do not match their schemas are errors. */
@@ -98,23 +110,18 @@ export interface WalletApi {
   stop(): Promise<void>;
 }
 
-/** Throws an Error when the credential keys cannot be read. */
-export function buildWalletApi(options: WalletApiOptions): WalletApi {
-  const { config, redis, admission, signer, log } = options;
-  const { checkResponses = false } = options;
-  const { clock = systemPorts.clock, timers = systemPorts.timers, random = systemPorts.random } = options;
+export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions): WalletApi {
+  const { clock, timers, random, store, addressBook, hooks, ring, ledgers, signer, log } = ports;
+  const { config, admission, checkResponses = false } = options;
   const { environment, chainBlockMs: blockMs, intentConcurrency } = config;
-  const store = new RedisTenantStore(redis, { clock, random });
-  const addressBook = new RedisAddressBook(redis);
-  const webhookService = new WebhookService(new RedisHookStore(redis), store, clock);
-  const ring = fileKeyRing(config.credentialKeysDir, { clock, random });
+  const webhookService = new WebhookService(hooks, store, clock);
   const seal = answerSeal(ring);
   const receipts = receiptSigner(config.receiptSeed);
-  const chains = openChains({ redis, blockMs });
+  const chains = openChains({ ledgers, blockMs });
   const selfHosted = makeSelfHosted({ signer, chains });
   const adapters = providerAdapters({
     selfHosted,
-    records: (kind) => new CustodianRecords(redis, kind),
+    records: ports.custodianRecords,
     sleep: (ms) => pause(timers, ms),
   });
   const intents = {
@@ -140,7 +147,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
       [revokeConnectionPrefix, jobOf(revokeOfConnection)],
     ]),
   });
-  const feed = new LiveFeed({ wakes: new RedisWakes(redis), store, timers, log }, options.streams?.limits);
+  const feed = new LiveFeed({ wakes: ports.wakes, store, timers, log }, options.streams?.limits);
   const access = { isAutomatic: !config.modulesByOperator, openTenant: config.bannerToken?.tenant };
   const routes: Route[] = [
     ...connectionRoutes({
@@ -185,7 +192,7 @@ export function buildWalletApi(options: WalletApiOptions): WalletApi {
     store,
     start: () => driver.start(),
     restored: async () => {
-      store.restored();
+      ports.restored();
       evictPolicies(store);
       evictRiskRules(store);
       evictLists(store);

@@ -10,26 +10,19 @@ import type { Cancel, Ports, Timers } from '../actors/contract.ts';
 import { type Log, systemPorts } from '../actors/live/ports.ts';
 import { RedisWatch } from '../actors/live/redis-watch.ts';
 import { repeat, withinLimit } from '../actors/waiting.ts';
-import { EventBodies } from '../delivery/deliveries/bodies.ts';
-import { Deliverer } from '../delivery/deliveries/deliver.ts';
-import { RedisHookStore } from '../delivery/deliveries/hook-store.ts';
+import { packageVersion } from '../api/version.ts';
+import { BullQueue, type ConsumerOptions, openQueueRedis } from '../delivery/deliveries/bull-queue.ts';
 import { heartbeatKey } from '../delivery/deliveries/keys.ts';
-import {
-  type ConsumerOptions,
-  consumerDefaults,
-  openQueueRedis,
-  startConsumer,
-  WebhookQueue,
-} from '../delivery/deliveries/queue.ts';
-import { Relay, type RelayOptions, relayDefaults } from '../delivery/deliveries/relay.ts';
+import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
+import type { RelayOptions } from '../delivery/deliveries/relay.ts';
 import { Connections } from '../delivery/egress/connections.ts';
 import { sendTo } from '../delivery/egress/send.ts';
 import { followAllWakes } from '../delivery/events/redis-wakes.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
-import { answerSeal } from '../store/secrets/answer-seal.ts';
-import { fileKeyRing } from '../store/secrets/key-ring.ts';
+import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
 import { assertWorkerConfig, type WorkerConfig } from './config.ts';
 import { openRedis } from './redis.ts';
+import { composeWebhookWorker } from './webhook-worker.ts';
 
 export interface RunningWorker {
   /** Takes on nothing more and gives tries under way a moment; what is cut is made again by another. Repeatable. */
@@ -43,8 +36,6 @@ export interface WorkerParts extends Partial<Ports> {
   readonly log?: Log;
 }
 
-const drainMs = 3_500;
-const cutMs = 250;
 const reachableMs = 2_000;
 const heartbeatEveryMs = 2_000;
 const heartbeatKeptMs = 10_000;
@@ -55,48 +46,36 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const { clock, timers, random }: Ports = { ...systemPorts, ...parts };
   const log: Log = parts.log ?? pino({ level: config.logLevel, base: { role: 'worker' } });
   const { environment, redisUrl, retryScheduleMs: scheduleMs } = config;
-  const seal = answerSeal(fileKeyRing(config.credentialKeysDir, { clock, random }));
   const redis = openRedis(redisUrl, log);
   const watch = new RedisWatch({ redis, url: redisUrl, log, probeKey: 'sm:probe:worker' });
   const queueRedis = openQueueRedis(redisUrl);
   const wakeRedis = openQueueRedis(redisUrl);
-  const store = new RedisTenantStore(redis, { clock, random });
-  const relayOptions = { ...relayDefaults, ...parts.relay };
-  const hooks = new RedisHookStore(redis, relayOptions.overdueMs);
-  const bodies = new EventBodies(store, environment);
-  const queue = new WebhookQueue(queueRedis);
-  const relay = new Relay({ store, hooks, bodies, queue, clock, timers, log }, relayOptions);
   const connections = new Connections();
-  const deliverer = new Deliverer({
-    ...{ store, hooks, bodies, seal, clock, timers, random, log },
-    send: (request) => sendTo(request, { environment, connections }),
-    ...(scheduleMs !== undefined && { scheduleMs }),
-    ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
-  });
-  const consumer = startConsumer(
-    queueRedis,
-    async (job) => {
-      const { behind, retryAtMs } = await deliverer.deliver(job);
-      if (behind) relay.freed(job.tenant, job.webhookId);
-      if (retryAtMs !== undefined) relay.retryAt(job.tenant, job.webhookId, retryAtMs);
+  const worker = composeWebhookWorker(
+    {
+      ...{ clock, timers, random, log },
+      store: new RedisTenantStore(redis, { clock, random }),
+      hooks: new RedisHookStore(redis, parts.relay?.overdueMs),
+      ring: fileKeyRing(config.credentialKeysDir, { clock, random }),
+      queue: new BullQueue({ redis: queueRedis, log, ...(parts.consumer && { consumer: parts.consumer }) }),
+      send: (request) => sendTo(request, { environment, connections }),
+      followAllWakes: (onWake) => followAllWakes(wakeRedis, onWake),
     },
-    { ...consumerDefaults, ...parts.consumer },
-    log,
+    {
+      ...{ environment, version: packageVersion(), scheduleMs },
+      ...(parts.relay && { relay: parts.relay }),
+      ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
+    },
   );
-  const endWakes = followAllWakes(wakeRedis, (tenant) => relay.wake(tenant));
   const endBeats = beatHeart(redis, timers);
   await reachable(redis, timers);
-  relay.start();
+  worker.start();
   log.info({ environment }, 'worker started');
   return {
     stop: once(async () => {
       watch.stop();
       endBeats();
-      endWakes();
-      await withinLimit(timers, drainMs, Promise.all([relay.stop(), consumer.close()]), () => undefined);
-      // What is left of it is another worker's when its lock ends.
-      const cut = consumer.close(true).catch(() => undefined);
-      await withinLimit(timers, cutMs, cut, () => undefined);
+      await worker.stop();
       await connections.stop();
       for (const connection of [redis, queueRedis, wakeRedis]) connection.disconnect();
       log.info({}, 'worker stopped');

@@ -10,6 +10,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitCodes, Failure } from '../cli/common/failure.ts';
 import { duration } from '../cli/up/screen.ts';
+import { findWorldly } from './check/compositions.ts';
 import { type CpuLimited, cpuLimitsS, cpuOfChildrenS, isCpuLimited } from './check/cpu.ts';
 import { generatedCodeDrift } from './check/generated-code.ts';
 import { houseFaults } from './check/house.ts';
@@ -32,7 +33,7 @@ const checks: readonly (readonly [name: string, check: Check])[] = [
   ['generated code', generatedCodeDrift],
   ['generated docs', docs],
   ['purity', rule(findImpurities)],
-  ['ports', rule(findAmbient)],
+  ['ports', rule((root) => [...findAmbient(root), ...findWorldly(root)])],
   ['protocol lint', tool('buf', ['lint'])],
 ];
 

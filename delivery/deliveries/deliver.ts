@@ -7,12 +7,11 @@ import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { pause } from '../../actors/waiting.ts';
 import { eventOf } from '../../api/event.ts';
-import { packageVersion } from '../../api/version.ts';
 import { newId } from '../../proto/ids.ts';
 import { update } from '../../store/changes.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import type { AnswerSeal } from '../../store/secrets/answer-seal.ts';
-import type { Send, SendOutcome } from '../egress/send.ts';
+import type { Send, SendOutcome } from '../egress/contract.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../webhooks/record.ts';
 import { webhookView } from '../webhooks/view.ts';
 import { evaluateTry, signingSecrets, suspends } from './attempt.ts';
@@ -30,6 +29,8 @@ export interface DelivererDeps extends Ports {
   /** Opens webhooks' secrets. */
   readonly seal: Pick<AnswerSeal, 'open'>;
   readonly send: Send;
+  /** Of this package: receivers read it in `user-agent`. */
+  readonly version: string;
   readonly log: Log;
   readonly scheduleMs?: readonly number[];
   readonly timeoutMs?: number;
@@ -50,7 +51,6 @@ const changesMax = 10;
 const openedMax = 1_000;
 
 const idle: Delivered = { behind: false, retryAtMs: undefined };
-const userAgent = `signmesh-webhooks/${packageVersion()}`;
 
 export class Deliverer {
   readonly #deps: DelivererDeps;
@@ -85,12 +85,12 @@ export class Deliverer {
   }
 
   #send(tenant: string, webhook: WebhookRecord, { eventId }: DeliveryRecord, body: Buffer): Promise<SendOutcome> {
-    const { send, clock, timeoutMs = deliveryTimeoutMs } = this.#deps;
+    const { send, clock, timeoutMs = deliveryTimeoutMs, version } = this.#deps;
     const nowMs = clock.nowMs();
     const secrets = signingSecrets(webhook, nowMs).map((sealed) => this.#open(tenant, webhook.id, sealed));
     const headers = {
       'content-type': 'application/json',
-      'user-agent': userAgent,
+      'user-agent': `signmesh-webhooks/${version}`,
       ...signDelivery(secrets, eventId, nowMs, body),
     };
     return send({ url: webhook.url, headers, body, timeoutMs });

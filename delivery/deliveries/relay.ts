@@ -21,13 +21,13 @@ import {
   type WebhookLook,
 } from './hook-store.ts';
 import { Keyed } from './keyed.ts';
-import type { WebhookJob } from './queue.ts';
+import type { WebhookQueue } from './queue.ts';
 
 export interface RelayDeps extends Pick<Ports, 'clock' | 'timers'> {
   readonly store: TenantStore;
   readonly hooks: HookStore;
   readonly bodies: EventBodies;
-  readonly queue: { add(jobs: readonly WebhookJob[]): Promise<void> };
+  readonly queue: Pick<WebhookQueue, 'add'>;
   readonly log: Log;
 }
 

@@ -9,6 +9,7 @@ import { Client } from 'undici';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { evaluateAddress } from './addresses.ts';
 import { type Connections, pinned } from './connections.ts';
+import type { SendOutcome, SendRequest } from './contract.ts';
 import { checkTarget, hostOf } from './target.ts';
 
 /** All addresses of a name. Tests bring their own. */
@@ -17,33 +18,12 @@ export type Resolver = (host: string) => Promise<readonly string[]>;
 export const systemResolver: Resolver = async (host) =>
   (await systemLookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
-export interface SendRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Sent exactly as it is. */
-  readonly body: Buffer;
-  readonly timeoutMs: number;
-}
-
-export type SendOutcome =
-  | {
-      readonly kind: 'answered';
-      readonly status: number;
-      readonly retryAfter: string | undefined;
-      readonly tookMs: number;
-    }
-  /** `code`: lower_snake, e.g. "timeout", "connection_refused", "address_not_allowed". */
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly tookMs: number };
-
 export interface EgressOptions {
   readonly environment: ClusterEnvironment;
   readonly resolver?: Resolver;
   /** Connections that are kept for the next delivery; absent: each has its own, closed when it is done. */
   readonly connections?: Connections;
 }
-
-/** The egress port: one POST. Never rejects. */
-export type Send = (request: SendRequest) => Promise<SendOutcome>;
 
 /** What of an answer's body is read before the connection is cut. */
 const answerBytesMax = 64 * 1024;

@@ -12,7 +12,7 @@ import { type Metadata, type Server, status as statuses } from '@grpc/grpc-js';
 import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { callTrace } from '../../api/call-trace.ts';
-import { requestIdFrom, requestIdHeader } from '../../api/request-id.ts';
+import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import { AccessEntry, writeAccess } from './access-log.ts';
 
 const callHeader = 'signmesh-call';
@@ -30,13 +30,15 @@ interface WithStreams {
 export class GrpcAccess {
   readonly #log: Log | undefined;
   readonly #timers: Timers;
+  readonly #requestIds: RequestIds;
   readonly #open = new Map<string, AccessEntry>();
   #calls = 0;
 
   /** `log`: undefined for no lines; request ids there are all the same. */
-  constructor(log: Log | undefined, timers: Timers) {
+  constructor(log: Log | undefined, timers: Timers, requestIds: RequestIds) {
     this.#log = log;
     this.#timers = timers;
+    this.#requestIds = requestIds;
   }
 
   /** Before the server is bound. */
@@ -56,7 +58,7 @@ export class GrpcAccess {
   }
 
   #begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-    const requestId = requestIdFrom(headers[requestIdHeader]);
+    const requestId = this.#requestIds.of(headers[requestIdHeader]);
     headers[requestIdHeader] = requestId;
     answerWith(stream, requestId);
     if (this.#log === undefined) return;

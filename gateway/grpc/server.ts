@@ -36,7 +36,7 @@ export interface GrpcDoor {
 
 export function buildGrpc(deps: GrpcDeps): GrpcDoor {
   const server = new Server(options);
-  const access = new GrpcAccess(deps.accessLog, deps.timers);
+  const access = new GrpcAccess(deps.accessLog, deps.timers, deps.requestIds);
   access.watch(server);
   addSigningService(server, { ...deps, access });
   const health = new HealthImplementation();

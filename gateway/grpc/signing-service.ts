@@ -5,7 +5,7 @@
 import { Metadata, type MethodDefinition, type Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { callTrace } from '../../api/call-trace.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
-import { requestIdFrom, requestIdHeader } from '../../api/request-id.ts';
+import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
 import { decodeMessage } from '../../proto/message-decoding.ts';
 import { encodeMessage } from '../../proto/message-encoding.ts';
@@ -22,6 +22,7 @@ import { toStatus } from './status.ts';
 export interface SigningServiceDeps extends ClientCallDeps {
   readonly admission: Admission;
   readonly access: GrpcAccess;
+  readonly requestIds: RequestIds;
 }
 
 type RawDefinition = MethodDefinition<Buffer, Buffer>;
@@ -55,7 +56,7 @@ export function addSigningService(server: Server, deps: SigningServiceDeps): voi
 }
 
 function serve(method: SigningMethod, call: RawCall, callback: sendUnaryData<Buffer>, deps: SigningServiceDeps): void {
-  const requestId = requestIdFrom(onlyText(call.metadata, requestIdHeader));
+  const requestId = deps.requestIds.of(onlyText(call.metadata, requestIdHeader));
   const entry = deps.access.entryOf(call.metadata);
   const fail = (error: ServiceError): void => {
     if (error.kind === 'internalError') {

@@ -10,7 +10,7 @@ import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { toServiceError } from '../../api/failures.ts';
 import { parseJsonBody, refuseEncoding } from '../../api/json-body.ts';
-import { requestIdFrom, requestIdHeader } from '../../api/request-id.ts';
+import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import type { Route } from '../../api/route.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
@@ -34,6 +34,7 @@ export interface HttpDeps {
   readonly calls: SigningCalls;
   readonly cluster: ClusterView;
   readonly timers: Timers;
+  readonly requestIds: RequestIds;
   readonly log: Log;
   /** Where a line a request goes; undefined: nowhere. */
   readonly accessLog?: Log | undefined;
@@ -68,17 +69,17 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
       headersTimeout: requestTimeoutMs,
     },
     requestIdHeader: false,
-    genReqId: (raw) => requestIdFrom(raw.headers[requestIdHeader]),
+    genReqId: (raw) => deps.requestIds.of(raw.headers[requestIdHeader]),
     frameworkErrors: (error, request, reply) => {
       // No hook runs for these.
       access?.begin(request, reply);
       fail(error, request, reply);
     },
-    clientErrorHandler: (error, socket) => answerUnparsable(error, socket, access),
+    clientErrorHandler: (error, socket) => answerUnparsable(error, socket, deps.requestIds, access),
     // While the gateway drains, requests that still arrive are served like any other: Fastify's own 503 has no request id.
     return503OnClosing: false,
   });
-  answerWhatNodeWouldNot(app.server, access);
+  answerWhatNodeWouldNot(app.server, deps.requestIds, access);
   app.decorateRequest('principal', undefined);
   app.decorateRequest('access', undefined);
   app.addHook('onRequest', (request, reply, done) => {
@@ -105,14 +106,14 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
 }
 
 /** What Node's HTTP server by itself drops, or answers without a request id and a body. */
-function answerWhatNodeWouldNot(server: Server, access: HttpAccess | undefined): void {
+function answerWhatNodeWouldNot(server: Server, requestIds: RequestIds, access: HttpAccess | undefined): void {
   // It would drop the headers beyond its 2,000th silently, a second authorization among them. Their bytes are limited.
   server.maxHeadersCount = 0;
   // An expectation that is not known may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_request, socket) => {
     const error = new ServiceError('invalidRequest', 'CONNECT is not served: this is no proxy');
-    answerRaw(socket as Socket, error, access);
+    answerRaw(socket as Socket, error, requestIds, access);
   });
 }
 

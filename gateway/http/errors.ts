@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
-import { freshRequestId, requestIdHeader } from '../../api/request-id.ts';
+import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import type { HttpAccess } from '../access/http-access.ts';
 
 export const jsonContentType = 'application/json; charset=utf-8';
@@ -40,17 +40,23 @@ export function errorBody(error: ServiceError, requestId: string): string {
 export function answerUnparsable(
   error: Error & { code?: string },
   socket: Socket,
+  requestIds: RequestIds,
   access: HttpAccess | undefined,
 ): void {
   if (error.code === 'ECONNRESET') return;
-  answerRaw(socket, unparsable(error.code), access);
+  answerRaw(socket, unparsable(error.code), requestIds, access);
 }
 
 /** The last answer of a connection, where there is no response to write it with. */
-export function answerRaw(socket: Socket, error: ServiceError, access: HttpAccess | undefined): void {
+export function answerRaw(
+  socket: Socket,
+  error: ServiceError,
+  requestIds: RequestIds,
+  access: HttpAccess | undefined,
+): void {
   if (socket.destroyed) return;
   const known = access?.interrupt(socket, error);
-  const requestId = known ?? freshRequestId();
+  const requestId = known ?? requestIds.fresh();
   if (known === undefined) access?.refused(requestId, error);
   if (socket.writable) socket.write(rawAnswer(error, requestId));
   socket.destroySoon();

@@ -1,5 +1,5 @@
 /**
- * What Bitcoin's chain keeps in Redis beside chain-store.ts, and the scripts that change it:
+ * What Bitcoin's chain keeps in Redis beside redis-chain.ts, and the scripts that change it:
  *
  *   utxo:<txid>:<index>   "<sats>:<address>", an unspent output
  *   free:<address>        sorted set, the address's unspent outputs that no payment holds, by sats
@@ -8,7 +8,7 @@
  *   acct:<address>        its balance
  */
 import { keptMs } from './chain.ts';
-import { script } from './chain-store.ts';
+import { script } from './redis-chain.ts';
 
 /** An output appears. */
 const create = `

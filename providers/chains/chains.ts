@@ -1,9 +1,9 @@
-/** All simulated chains over one Redis. */
+/** All simulated chains, each over its ledger. */
 import type { NetworkId } from '../../networks/networks.ts';
 import { BitcoinChain } from './bitcoin.ts';
 import type { Chain } from './chain.ts';
-import type { ChainOptions } from './chain-store.ts';
 import { EvmChain } from './evm.ts';
+import type { ChainLedgers } from './ledger.ts';
 import { SolanaChain } from './solana.ts';
 
 export interface Chains {
@@ -13,10 +13,20 @@ export interface Chains {
   of(network: NetworkId): Chain;
 }
 
-export function openChains(options: ChainOptions): Chains {
-  const evm = new EvmChain('eip155:11155111', options);
-  const bitcoin = new BitcoinChain('bip122:000000000933ea01ad0ee984209779ba', options);
-  const solana = new SolanaChain('solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1', options);
+export interface ChainOptions {
+  readonly ledgers: ChainLedgers;
+  /** Time between blocks; 1 s by default. */
+  readonly blockMs?: number;
+}
+
+const evmNetwork = 'eip155:11155111';
+const bitcoinNetwork = 'bip122:000000000933ea01ad0ee984209779ba';
+const solanaNetwork = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
+
+export function openChains({ ledgers, blockMs }: ChainOptions): Chains {
+  const evm = new EvmChain(evmNetwork, ledgers.evm(evmNetwork), blockMs);
+  const bitcoin = new BitcoinChain(bitcoinNetwork, ledgers.bitcoin(bitcoinNetwork), blockMs);
+  const solana = new SolanaChain(solanaNetwork, ledgers.solana(solanaNetwork), blockMs);
   return {
     evm,
     bitcoin,

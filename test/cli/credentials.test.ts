@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { credentialKeysDir, ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
 import { pruneKeys, run } from '../../cli/credentials.ts';
-import { keyIds } from '../../store/secrets/key-ring.ts';
+import { keyIds } from '../../store/secrets/file-key-ring.ts';
 import { addKey } from '../custody/connections/support.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ambientOf, findAmbient, notYetPorted, portedSources, worldlyFiles } from '../../tools/check/ports.ts';
+import { ambientOf, findAmbient, portedSources, worldlyFiles } from '../../tools/check/ports.ts';
 import { root } from '../cli/support/up-process.ts';
 
 const bad: readonly (readonly [sample: string, named: string])[] = [
@@ -57,7 +57,7 @@ describe('ports', () => {
     },
   );
 
-  test.each([...worldlyFiles, ...notYetPorted])('%s needs its exception', (file, { reaches }) => {
+  test.each([...worldlyFiles])('%s needs its exception', (file, { reaches }) => {
     const found = ambientOf(file, readFileSync(join(root, file), 'utf8'));
     expect(found.some(({ what }) => reaches.test(what))).toBe(true);
   });

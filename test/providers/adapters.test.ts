@@ -3,11 +3,12 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { providerAdapters } from '../../providers/adapters.ts';
 import { openChains } from '../../providers/chains/chains.ts';
+import { redisLedgers } from '../../providers/chains/redis-ledgers.ts';
 import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from '../../providers/port/port.ts';
 import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
-import { CustodianRecords } from '../../providers/simulated/custodian-records.ts';
 import { latencyMs } from '../../providers/simulated/latency.ts';
+import { RedisCustodianRecords } from '../../providers/simulated/redis-custodian-records.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
 import { providerConformance } from './conformance.ts';
@@ -32,8 +33,8 @@ afterAll(async () => {
 beforeEach(async () => {
   await redis.flushdb();
   slept.length = 0;
-  const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
-  adapters = providerAdapters({ selfHosted, records: (kind) => new CustodianRecords(redis, kind), sleep });
+  const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ ledgers: redisLedgers(redis) }) });
+  adapters = providerAdapters({ selfHosted, records: (kind) => new RedisCustodianRecords(redis, kind), sleep });
 });
 
 for (const kind of providerKinds) {
@@ -96,7 +97,7 @@ describe.each(hosted)('the simulated %s', (kind) => {
     gone.on('error', () => {});
     const away = providerAdapters({
       selfHosted: adapters.get('self_hosted')!,
-      records: (of) => new CustodianRecords(gone, of),
+      records: (of) => new RedisCustodianRecords(gone, of),
       sleep,
     }).get(kind)!;
     const order = { walletId: 'wal_1', name: 'One', network: 'eip155:11155111' } as const;

@@ -9,7 +9,8 @@ import { Client, credentials, type ServiceError as GrpcError, Metadata, ServerCr
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
-import { systemClock, systemTimers } from '../../actors/live/ports.ts';
+import { systemClock, systemPorts, systemTimers } from '../../actors/live/ports.ts';
+import { RequestIds } from '../../api/request-id.ts';
 import { allScopes, type Scope } from '../../api/scopes.ts';
 import { Admission } from '../../gateway/auth/admission.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
@@ -137,7 +138,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const admission = new Admission(new Authenticator(identity), limits, systemTimers);
   const rest = options.rest?.({ environment, admission, log, clock: time });
   const wallets = options.wallets ?? rest?.wallets;
-  const doors = { admission, timers: systemTimers, log, accessLog, ...room, ...(wallets !== undefined && { wallets }) };
+  const common = { admission, timers: systemTimers, requestIds: new RequestIds(systemPorts), log, accessLog };
+  const doors = { ...common, ...room, ...(wallets !== undefined && { wallets }) };
   const http = await buildHttp({
     ...doors,
     environment,

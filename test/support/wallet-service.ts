@@ -12,9 +12,10 @@ import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { silentLog } from '../../actors/live/ports.ts';
 import type { SandboxControl } from '../../faults/control.ts';
+import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
-import { buildWalletApi, type WalletApi } from '../../gateway/wallet-api.ts';
+import { composeWalletApi, type WalletApi } from '../../gateway/wallet-api.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { ProviderUnavailable } from '../../providers/port/port.ts';
 import type { ClusterSigner, Curve } from '../../providers/self-hosted/cluster-signer.ts';
@@ -134,7 +135,6 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     environment,
     tokenKey,
     receiptSeed: new Uint8Array(32).fill(9),
-    credentialKeysDir: join(folder, 'keys'),
     chainBlockMs,
     modulesByOperator: options.modulesByOperator ?? false,
   };
@@ -145,13 +145,10 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     tokens,
     clock,
     rest: ({ admission, log, clock: time }) => {
-      built = buildWalletApi({
+      const ports = liveWalletPorts({ redis, credentialKeysDir: join(folder, 'keys'), signer, log, clock: time });
+      built = composeWalletApi(ports, {
         config,
-        redis,
         admission,
-        signer,
-        log,
-        clock: time,
         checkResponses: true,
         ...(environment === 'sandbox' && { sandbox }),
       });

@@ -55,9 +55,13 @@ export function findImpurities(root: string): Impurity[] {
 }
 
 export function pureFiles(root: string): string[] {
-  return sourceFiles(root, pureRooms).filter(
-    (file) => !worldly.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)),
-  );
+  return sourceFiles(root, pureRooms).filter(isPure);
+}
+
+/** Whether a module, by its path from the root, stands under the rule. */
+export function isPure(file: string): boolean {
+  const isWorldly = worldly.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
+  return pureRooms.some((room) => file.startsWith(`${room}/`)) && !isWorldly;
 }
 
 export function sourceFiles(root: string, rooms: readonly string[]): string[] {

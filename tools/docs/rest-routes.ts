@@ -2,7 +2,6 @@
  * The routes of the wallet API as data, for the pages. Nothing is called here: what the routes would work with is not
  * there, and asking for it is an error.
  */
-import type { Redis } from 'ioredis';
 import type { Route } from '../../api/route.ts';
 import { complianceRoutes } from '../../controls/compliance/routes.ts';
 import { policyRoutes } from '../../controls/policies/routes.ts';
@@ -46,9 +45,8 @@ export function sandboxRoutes(): readonly Route[] {
 }
 
 export function providerInfos(): readonly ProviderInfo[] {
-  // Scripts are named when an adapter is made; they are never run.
-  const redis = { defineCommand: () => undefined } as unknown as Redis;
-  const selfHosted = makeSelfHosted({ signer: absent(), chains: openChains({ redis }) });
+  const ledgers = { evm: absent, bitcoin: absent, solana: absent };
+  const selfHosted = makeSelfHosted({ signer: absent(), chains: openChains({ ledgers }) });
   return [...providerAdapters({ selfHosted, records: absent, sleep: absent() }).values()].map(({ info }) => info);
 }
 

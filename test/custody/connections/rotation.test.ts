@@ -12,7 +12,7 @@ import { create, update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 import { answerSeal } from '../../../store/secrets/answer-seal.ts';
 import { wrappingKeyId } from '../../../store/secrets/envelope.ts';
-import { fileKeyRing } from '../../../store/secrets/key-ring.ts';
+import { fileKeyRing } from '../../../store/secrets/file-key-ring.ts';
 import { addKey, type Caller, goodCredentials, startWorld, type World } from './support.ts';
 
 let world: World;

@@ -13,14 +13,16 @@ import { newToken } from '../../../gateway/auth/token-format.ts';
 import type { ClusterEnvironment } from '../../../proto/roster.ts';
 import { providerAdapters } from '../../../providers/adapters.ts';
 import { openChains } from '../../../providers/chains/chains.ts';
+import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
 import type { ProviderKind } from '../../../providers/port/kinds.ts';
 import type { ProviderAdapter } from '../../../providers/port/port.ts';
 import { makeSelfHosted } from '../../../providers/self-hosted/adapter.ts';
-import { CustodianRecords } from '../../../providers/simulated/custodian-records.ts';
+import { RedisCustodianRecords } from '../../../providers/simulated/redis-custodian-records.ts';
 import { RedisAddressBook } from '../../../store/redis-address-book.ts';
 import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
 import { answerSeal } from '../../../store/secrets/answer-seal.ts';
-import { fileKeyRing, type KeyRing } from '../../../store/secrets/key-ring.ts';
+import { fileKeyRing } from '../../../store/secrets/file-key-ring.ts';
+import type { KeyRing } from '../../../store/secrets/key-ring.ts';
 import { fakeSigner } from '../../providers/self-hosted/support.ts';
 import { callJson, type JsonAnswer, type LogLine } from '../../support/gateway.ts';
 import { openDatabase } from '../../support/redis-database.ts';
@@ -63,9 +65,9 @@ export async function startWorld(environment: ClusterEnvironment = 'sandbox'): P
   const ring = fileKeyRing(keyDirectory, systemPorts);
   const store = new RedisTenantStore(redis, systemPorts);
   const addressBook = new RedisAddressBook(redis);
-  const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ redis }) });
+  const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ ledgers: redisLedgers(redis) }) });
   const adapters = new Map(
-    providerAdapters({ selfHosted, records: (kind) => new CustodianRecords(redis, kind), sleep: async () => {} }),
+    providerAdapters({ selfHosted, records: (kind) => new RedisCustodianRecords(redis, kind), sleep: async () => {} }),
   );
   const routes = connectionRoutes({
     adapters,

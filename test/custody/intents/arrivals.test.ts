@@ -16,10 +16,11 @@ import { providerAdapters } from '../../../providers/adapters.ts';
 import type { Arrival } from '../../../providers/chains/arrivals.ts';
 import { arrivals } from '../../../providers/chains/arrivals.ts';
 import { type Chains, openChains } from '../../../providers/chains/chains.ts';
+import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
 import { type ProviderKind, providerKinds } from '../../../providers/port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from '../../../providers/port/port.ts';
 import { makeSelfHosted } from '../../../providers/self-hosted/adapter.ts';
-import { CustodianRecords } from '../../../providers/simulated/custodian-records.ts';
+import { RedisCustodianRecords } from '../../../providers/simulated/redis-custodian-records.ts';
 import { create } from '../../../store/changes.ts';
 import { StoreUnavailable } from '../../../store/contract.ts';
 import { devnet, fakeSigner, makeWallet, sepolia, testnet } from '../../providers/self-hosted/support.ts';
@@ -45,11 +46,11 @@ let deps: Partial<IntentDependencies>;
 
 beforeEach(async () => {
   world = await startWorld();
-  chains = openChains({ redis: world.redis.redis, blockMs: 20 });
+  chains = openChains({ ledgers: redisLedgers(world.redis.redis), blockMs: 20 });
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains });
   adapters = providerAdapters({
     selfHosted,
-    records: (kind) => new CustodianRecords(world.redis.redis, kind),
+    records: (kind) => new RedisCustodianRecords(world.redis.redis, kind),
     sleep: async () => {},
   });
   deps = { adapters, fillGap: selfHosted.fillGap, arrive: arrivals(chains) };

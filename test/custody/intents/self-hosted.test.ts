@@ -15,6 +15,7 @@ import { type WalletRecord, walletType } from '../../../custody/wallets/record.t
 import { newId } from '../../../proto/ids.ts';
 import { arrivals } from '../../../providers/chains/arrivals.ts';
 import { type Chains, openChains } from '../../../providers/chains/chains.ts';
+import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
 import { ProviderRejected } from '../../../providers/port/port.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
 import { create } from '../../../store/changes.ts';
@@ -36,7 +37,7 @@ let wallets: WalletRecord[];
 
 beforeEach(async () => {
   world = await startWorld();
-  chains = openChains({ redis: world.redis.redis, blockMs: 20 });
+  chains = openChains({ ledgers: redisLedgers(world.redis.redis), blockMs: 20 });
   signer = fakeSigner();
   adapter = makeSelfHosted({ signer, chains });
   deps = {

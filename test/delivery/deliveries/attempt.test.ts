@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { evaluateTry, requeued, signingSecrets, suspends } from '../../../delivery/deliveries/attempt.ts';
 import { attemptsKept, type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../delivery/deliveries/record.ts';
 import { suspendAfterMs } from '../../../delivery/deliveries/schedule.ts';
-import type { SendOutcome } from '../../../delivery/egress/send.ts';
+import type { SendOutcome } from '../../../delivery/egress/contract.ts';
 import type { WebhookRecord } from '../../../delivery/webhooks/record.ts';
 
 const nowMs = 1_790_000_000_000;

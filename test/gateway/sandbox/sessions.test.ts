@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemPorts, systemTimers } from '../../../actors/live/ports.ts';
+import { RequestIds } from '../../../api/request-id.ts';
 import { Admission } from '../../../gateway/auth/admission.ts';
 import { Authenticator } from '../../../gateway/auth/authenticator.ts';
 import { buildHttp } from '../../../gateway/http/app.ts';
@@ -64,6 +65,7 @@ beforeEach(async () => {
     version: '0.0.0-test',
     admission,
     timers: systemTimers,
+    requestIds: new RequestIds(systemPorts),
     log,
     ...room,
     rest: { routes, deps },

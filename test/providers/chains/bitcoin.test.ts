@@ -13,6 +13,7 @@ import {
   signedBitcoin,
   unsignedBitcoin,
 } from '../../../providers/chains/bitcoin-transaction.ts';
+import { RedisBitcoinLedger } from '../../../providers/chains/redis-bitcoin-ledger.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { startMs, testnet } from './support.ts';
 
@@ -29,7 +30,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await redis.flushdb();
-  chain = new BitcoinChain(testnet, { redis });
+  chain = new BitcoinChain(testnet, new RedisBitcoinLedger(redis, testnet));
 });
 
 const secret = (index: number) => new Uint8Array(32).fill(index + 1);

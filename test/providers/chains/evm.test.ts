@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ChainUnavailable } from '../../../providers/chains/chain.ts';
-import { EvmChain, queuedMaxMs } from '../../../providers/chains/evm.ts';
+import { EvmChain } from '../../../providers/chains/evm.ts';
 import { maxFeePerGas } from '../../../providers/chains/evm-transaction.ts';
+import { queuedMaxMs } from '../../../providers/chains/ledger.ts';
 import { toDigits } from '../../../providers/chains/lua-units.ts';
+import { RedisEvmLedger } from '../../../providers/chains/redis-evm-ledger.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import { coinFee, evmKey, evmRaw, sepolia, startMs, tokenFee, usdc, usdcCall } from './support.ts';
 
@@ -23,7 +25,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await redis.flushdb();
-  chain = new EvmChain(sepolia, { redis });
+  chain = new EvmChain(sepolia, new RedisEvmLedger(redis, sepolia));
 });
 
 const alice = evmKey(0);
@@ -228,7 +230,9 @@ it('funds once a key and asset', async () => {
 it('says that it is unavailable when Redis is', async () => {
   const away = new Redis(1, '127.0.0.1', { enableOfflineQueue: false, lazyConnect: true, retryStrategy: () => null });
   away.on('error', () => undefined);
-  await expect(new EvmChain(sepolia, { redis: away }).balances(alice.address)).rejects.toBeInstanceOf(ChainUnavailable);
+  await expect(new EvmChain(sepolia, new RedisEvmLedger(away, sepolia)).balances(alice.address)).rejects.toBeInstanceOf(
+    ChainUnavailable,
+  );
   away.disconnect();
 });
 

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sha512 } from '../../../crypto/hashing.ts';
 import { solanaAddress } from '../../../networks/addresses.ts';
+import { RedisSolanaLedger } from '../../../providers/chains/redis-solana-ledger.ts';
 import { SolanaChain } from '../../../providers/chains/solana.ts';
 import { signatureFee, signedSolana, solanaMessage } from '../../../providers/chains/solana-transaction.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
@@ -22,7 +23,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await redis.flushdb();
-  chain = new SolanaChain(devnet, { redis });
+  chain = new SolanaChain(devnet, new RedisSolanaLedger(redis, devnet));
 });
 
 const secret = (index: number) => new Uint8Array(32).fill(index + 1);

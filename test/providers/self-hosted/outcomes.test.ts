@@ -9,6 +9,7 @@ import type { WalletRecord } from '../../../custody/wallets/record.ts';
 import { networkOf, networks } from '../../../networks/networks.ts';
 import { ChainRejected, ChainUnavailable } from '../../../providers/chains/chain.ts';
 import { type Chains, openChains } from '../../../providers/chains/chains.ts';
+import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
 import { type Progress, ProviderRejected, ProviderUnavailable } from '../../../providers/port/port.ts';
 import { testAmounts } from '../../../providers/port/test-triggers.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
@@ -41,7 +42,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await redis.flushdb();
-  chains = openChains({ redis });
+  chains = openChains({ ledgers: redisLedgers(redis) });
   signer = fakeSigner();
   adapter = makeSelfHosted({ signer, chains });
 });

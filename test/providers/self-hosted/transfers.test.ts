@@ -16,6 +16,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NetworkId } from '../../../networks/networks.ts';
 import { type Chains, openChains } from '../../../providers/chains/chains.ts';
+import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
 import { openDatabase, type RedisDatabase } from '../../support/redis-database.ts';
 import {
@@ -46,7 +47,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await redis.flushdb();
-  chains = openChains({ redis });
+  chains = openChains({ ledgers: redisLedgers(redis) });
   signer = fakeSigner();
   adapter = makeSelfHosted({ signer, chains });
 });

@@ -9,7 +9,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemPorts, systemRandom } from '../../../actors/live/ports.ts';
 import { answerSeal } from '../../../store/secrets/answer-seal.ts';
 import { EnvelopeBroken, open, rewrap, type SealAbout, seal, wrappingKeyId } from '../../../store/secrets/envelope.ts';
-import { fileKeyRing, type KeyRing } from '../../../store/secrets/key-ring.ts';
+import { fileKeyRing } from '../../../store/secrets/file-key-ring.ts';
+import type { KeyRing } from '../../../store/secrets/key-ring.ts';
 
 let directory: string;
 let nowMs: number;

@@ -1,6 +1,6 @@
 /**
  * What stands in the end, read three ways that share nothing: the API's word, the simulated chains as they lie in Redis
- * (providers/chains/chain-store.ts), and the coordinator's sessions (coordinator/store/layout.ts).
+ * (providers/chains/redis-chain.ts), and the coordinator's sessions (coordinator/store/layout.ts).
  */
 import { parseUnits } from 'ethers';
 import type { Redis } from 'ioredis';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../../../actors/contract.ts';
 import { silentLog, systemPorts } from '../../../../actors/live/ports.ts';
-import { RedisHookStore } from '../../../../delivery/deliveries/hook-store.ts';
 import { type DeliveryRecord, deliveryIndex, deliveryType } from '../../../../delivery/deliveries/record.ts';
+import { RedisHookStore } from '../../../../delivery/deliveries/redis-hook-store.ts';
 import { relayDefaults } from '../../../../delivery/deliveries/relay.ts';
 import { aboutSecret, type WebhookRecord, webhookType } from '../../../../delivery/webhooks/record.ts';
 import type { WorkerConfig } from '../../../../gateway/config.ts';
@@ -18,7 +18,7 @@ import { create, update } from '../../../../store/changes.ts';
 import type { NewEvent } from '../../../../store/contract.ts';
 import { RedisTenantStore } from '../../../../store/redis-tenant-store.ts';
 import { answerSeal } from '../../../../store/secrets/answer-seal.ts';
-import { fileKeyRing } from '../../../../store/secrets/key-ring.ts';
+import { fileKeyRing } from '../../../../store/secrets/file-key-ring.ts';
 import { openDatabase, type RedisDatabase } from '../../../support/redis-database.ts';
 import { until } from '../../../support/until.ts';
 

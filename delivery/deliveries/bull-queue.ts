@@ -1,0 +1,84 @@
+/** The queue of tries in BullMQ: short jobs, forgotten when they end. */
+import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { Log } from '../../actors/live/ports.ts';
+import { bullPrefix, bullQueueName } from './keys.ts';
+import type { JobConsumer, WebhookJob, WebhookQueue } from './queue.ts';
+
+export interface ConsumerOptions {
+  /** Tries that one worker makes at a time. Far above the window of one webhook. */
+  readonly concurrency: number;
+  /** A job whose worker has not been heard of for so long may be done by another. */
+  readonly lockMs: number;
+  readonly stalledEveryMs: number;
+}
+
+const consumerDefaults: ConsumerOptions = { concurrency: 1_024, lockMs: 10_000, stalledEveryMs: 5_000 };
+
+const jobName = 'deliver';
+/** BullMQ keeps a stream of its events; no code reads it. */
+const eventsKept = 1_000;
+
+/** A connection as BullMQ needs it: commands wait while Redis is unreachable. */
+export function openQueueRedis(url: string): Redis {
+  const redis = new Redis(url, {
+    maxRetriesPerRequest: null,
+    connectTimeout: 5_000,
+    retryStrategy: (attempt) => Math.min(1_000, 50 * 2 ** Math.min(attempt, 10)),
+  });
+  // The process's other connection logs that Redis is unreachable.
+  redis.on('error', () => undefined);
+  return redis;
+}
+
+export interface BullQueueOptions {
+  /** From `openQueueRedis`. */
+  readonly redis: Redis;
+  readonly consumer?: Partial<ConsumerOptions>;
+  readonly log: Log;
+}
+
+export class BullQueue implements WebhookQueue {
+  readonly #queue: Queue<WebhookJob>;
+  readonly #options: BullQueueOptions;
+
+  constructor(options: BullQueueOptions) {
+    this.#options = options;
+    this.#queue = new Queue<WebhookJob>(bullQueueName, {
+      connection: options.redis,
+      prefix: bullPrefix,
+      defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
+      streams: { events: { maxLen: eventsKept } },
+    });
+    this.#queue.on('error', () => undefined);
+  }
+
+  async add(jobs: readonly WebhookJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await this.#queue.addBulk(
+      jobs.map((data) => ({ name: jobName, data, opts: { jobId: `${data.deliveryId}-${data.tries}` } })),
+    );
+  }
+
+  consume(work: (job: WebhookJob) => Promise<void>): JobConsumer {
+    const { redis, consumer, log } = this.#options;
+    const { concurrency, lockMs, stalledEveryMs } = { ...consumerDefaults, ...consumer };
+    const worker = new Worker<WebhookJob>(bullQueueName, async (job) => work(job.data), {
+      connection: redis,
+      prefix: bullPrefix,
+      concurrency,
+      lockDuration: lockMs,
+      stalledInterval: stalledEveryMs,
+      // However often its workers die, a delivery is not given up for that.
+      maxStalledCount: 1_000_000,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    });
+    worker.on('error', (error) => log.debug({ reason: error.message }, 'BullMQ has trouble'));
+    worker.on('failed', (job, error) => {
+      log.warn({ delivery: job?.data.deliveryId, reason: error.message }, 'a try could not be made; it is made later');
+    });
+    worker.on('stalled', (jobId) => log.info({ job: jobId }, 'a worker has gone; its delivery is made again'));
+    return worker;
+  }
+}

@@ -1,0 +1,38 @@
+/** What a gateway process hands to the wallet control plane: Redis, the directory of credential keys, the system's ports. */
+import type { Redis } from 'ioredis';
+import type { Ports } from '../actors/contract.ts';
+import { type Log, systemPorts } from '../actors/live/ports.ts';
+import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
+import { RedisWakes } from '../delivery/events/redis-wakes.ts';
+import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
+import type { ClusterSigner } from '../providers/self-hosted/cluster-signer.ts';
+import { RedisCustodianRecords } from '../providers/simulated/redis-custodian-records.ts';
+import { RedisAddressBook } from '../store/redis-address-book.ts';
+import { RedisTenantStore } from '../store/redis-tenant-store.ts';
+import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
+import type { WalletPorts } from './wallet-api.ts';
+
+export interface LiveWalletOptions extends Partial<Ports> {
+  /** A connection that fails at once while Redis is unreachable. */
+  readonly redis: Redis;
+  readonly credentialKeysDir: string;
+  readonly signer: ClusterSigner;
+  readonly log: Log;
+}
+
+/** Throws an Error when the credential keys cannot be read. */
+export function liveWalletPorts(options: LiveWalletOptions): WalletPorts {
+  const { redis, credentialKeysDir, signer, log } = options;
+  const { clock, timers, random }: Ports = { ...systemPorts, ...options };
+  const store = new RedisTenantStore(redis, { clock, random });
+  return {
+    ...{ clock, timers, random, store, signer, log },
+    addressBook: new RedisAddressBook(redis),
+    hooks: new RedisHookStore(redis),
+    ring: fileKeyRing(credentialKeysDir, { clock, random }),
+    wakes: new RedisWakes(redis),
+    ledgers: redisLedgers(redis),
+    custodianRecords: (kind) => new RedisCustodianRecords(redis, kind),
+    restored: () => store.restored(),
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * The delivery of webhooks, put together: the relay that brings what waits into the queue, and what does the queue's jobs.
+ * All that it reaches of the world is handed in, so that any world can run it. Any number of them run over one store.
+ */
+import type { Ports } from '../actors/contract.ts';
+import type { Log } from '../actors/live/ports.ts';
+import { withinLimit } from '../actors/waiting.ts';
+import { EventBodies } from '../delivery/deliveries/bodies.ts';
+import { Deliverer } from '../delivery/deliveries/deliver.ts';
+import type { HookStore } from '../delivery/deliveries/hook-store.ts';
+import type { WebhookQueue } from '../delivery/deliveries/queue.ts';
+import { Relay, type RelayOptions, relayDefaults } from '../delivery/deliveries/relay.ts';
+import type { Send } from '../delivery/egress/contract.ts';
+import type { ClusterEnvironment } from '../proto/roster.ts';
+import type { TenantStore } from '../store/contract.ts';
+import { answerSeal } from '../store/secrets/answer-seal.ts';
+import type { KeyRing } from '../store/secrets/key-ring.ts';
+
+/** All that the delivery of webhooks reaches of the world. */
+export interface WebhookWorkerPorts extends Ports {
+  readonly store: TenantStore;
+  readonly hooks: HookStore;
+  /** Opens webhooks' secrets. */
+  readonly ring: KeyRing;
+  readonly queue: WebhookQueue;
+  readonly send: Send;
+  /** Wake-ups of all tenants; the returned function ends them. */
+  readonly followAllWakes: (onWake: (tenant: string) => void) => () => void;
+  readonly log: Log;
+}
+
+export interface WebhookWorkerOptions {
+  readonly environment: ClusterEnvironment;
+  /** Of this package. */
+  readonly version: string;
+  readonly scheduleMs?: readonly number[] | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly relay?: Partial<RelayOptions>;
+}
+
+export interface WebhookWorker {
+  /** Begins to look for what waits. Jobs that are in the queue are done from the beginning. */
+  start(): void;
+  /** Takes on nothing more and gives tries under way a moment; what is cut is made again by another. */
+  stop(): Promise<void>;
+}
+
+const drainMs = 3_500;
+const cutMs = 250;
+
+export function composeWebhookWorker(ports: WebhookWorkerPorts, options: WebhookWorkerOptions): WebhookWorker {
+  const { store, hooks, ring, queue, send, clock, timers, random, log } = ports;
+  const { environment, version, scheduleMs, timeoutMs } = options;
+  const bodies = new EventBodies(store, environment);
+  const relay = new Relay({ store, hooks, bodies, queue, clock, timers, log }, { ...relayDefaults, ...options.relay });
+  const deliverer = new Deliverer({
+    ...{ store, hooks, bodies, send, version, clock, timers, random, log },
+    seal: answerSeal(ring),
+    ...(scheduleMs !== undefined && { scheduleMs }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
+  const consumer = queue.consume(async (job) => {
+    const { behind, retryAtMs } = await deliverer.deliver(job);
+    if (behind) relay.freed(job.tenant, job.webhookId);
+    if (retryAtMs !== undefined) relay.retryAt(job.tenant, job.webhookId, retryAtMs);
+  });
+  const endWakes = ports.followAllWakes((tenant) => relay.wake(tenant));
+  return {
+    start: () => relay.start(),
+    stop: async () => {
+      endWakes();
+      await withinLimit(timers, drainMs, Promise.all([relay.stop(), consumer.close()]), () => undefined);
+      // What is left of it is another worker's when its lock ends.
+      const cut = consumer.close(true).catch(() => undefined);
+      await withinLimit(timers, cutMs, cut, () => undefined);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * Records of simulated custodians in Redis, under the tenant's tag, at `sm:{t:<tenant>}:cust:<kind>:<family>:<id>`. The
+ * only mutation is one script, and to repeat it changes nothing.
+ */
+import type { Redis } from 'ioredis';
+import { type LuaCommand, luaCommand, luaScript } from '../../redis/lua.ts';
+import { asking } from '../../store/asking-redis.ts';
+import { StoreUnavailable } from '../../store/contract.ts';
+import type { ProviderKind } from '../port/kinds.ts';
+import { ProviderUnavailable } from '../port/port.ts';
+import type { CustodianRecords, Kept } from './custodian-records.ts';
+
+interface PutOnce {
+  readonly keys: { readonly [name: string]: string; readonly recordKey: string; readonly counterKey: string };
+  readonly args: { readonly json: string; readonly keepMs: number };
+}
+type PutReply = readonly [json: string, number: string];
+
+const putOnce = luaScript<PutOnce, PutReply>('providers/simulated/put-once.lua');
+
+export class RedisCustodianRecords implements CustodianRecords {
+  readonly #redis: Redis;
+  readonly #putOnce: LuaCommand<PutOnce, PutReply>;
+  readonly #kind: ProviderKind;
+
+  constructor(redis: Redis, kind: ProviderKind) {
+    this.#redis = redis;
+    this.#putOnce = luaCommand(redis, putOnce);
+    this.#kind = kind;
+  }
+
+  async putOnce<T>(tenant: string, family: string, id: string, value: T, keepMs = 0): Promise<Kept<T>> {
+    const [json, number] = await reachable(
+      this.#putOnce(
+        {
+          recordKey: this.#key(tenant, family, id),
+          counterKey: `sm:{t:${tenant}}:cust:${this.#kind}:count:${family}`,
+        },
+        { json: JSON.stringify(value), keepMs },
+      ),
+    );
+    return { value: JSON.parse(json) as T, number: Number(number) };
+  }
+
+  async find<T>(tenant: string, family: string, id: string): Promise<Kept<T> | undefined> {
+    const [json, number] = await reachable(this.#redis.hmget(this.#key(tenant, family, id), 'd', 'n'));
+    return json == null ? undefined : { value: JSON.parse(json) as T, number: Number(number) };
+  }
+
+  #key(tenant: string, family: string, id: string): string {
+    return `sm:{t:${tenant}}:cust:${this.#kind}:${family}:${id}`;
+  }
+}
+
+/** Without its Redis a simulated custodian is unreachable. */
+async function reachable<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await asking(call);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw new ProviderUnavailable('the custodian does not answer');
+    throw error;
+  }
+}

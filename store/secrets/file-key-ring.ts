@@ -1,0 +1,89 @@
+/**
+ * The key ring in a directory of the data directory, one file a key: `1.key`, `2.key` and so on, 64 hex digits each. The
+ * highest number is current. All gateways of an installation see the same directory. A key is never shown: errors name
+ * files and ids alone.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Ports } from '../../actors/contract.ts';
+import type { KeyRing, WrappingKey } from './key-ring.ts';
+
+/** The name of a key's file. */
+const keyFilePattern = /^([1-9]\d{0,8})\.key$/;
+
+/** How long a gateway may use its current key before it checks for a newer one. */
+const recheckMs = 10_000;
+/** An id that is not there is looked for on the disk this often at most. */
+const missRecheckMs = 250;
+
+/**
+ * Reads the directory at once. Throws an Error that names what is missing or damaged, never a key. Later it only looks for
+ * newer keys, and never throws.
+ */
+export function fileKeyRing(directory: string, { clock, random }: Pick<Ports, 'clock' | 'random'>): KeyRing {
+  let ring = readKeys(directory);
+  let readAtMs = clock.nowMs();
+  const reread = (): void => {
+    readAtMs = clock.nowMs();
+    try {
+      ring = readKeys(directory);
+    } catch {
+      // What is in memory goes on serving while the directory cannot be read.
+    }
+  };
+  return {
+    random,
+    current() {
+      if (clock.nowMs() - readAtMs >= recheckMs) reread();
+      return ring.current;
+    },
+    find(id) {
+      const known = ring.keys.get(id);
+      // Another process may have made a key since.
+      if (known !== undefined || clock.nowMs() - readAtMs < missRecheckMs) return known;
+      reread();
+      return ring.keys.get(id);
+    },
+  };
+}
+
+/** Ids of the keys in a directory, ascending. */
+export function keyIds(directory: string): number[] {
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch (error) {
+    throw new Error(`the credential keys in ${directory} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+  return names
+    .flatMap((name) => keyFilePattern.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => a - b);
+}
+
+interface Keys {
+  readonly keys: ReadonlyMap<string, WrappingKey>;
+  readonly current: WrappingKey;
+}
+
+function readKeys(directory: string): Keys {
+  const keys = new Map<string, WrappingKey>();
+  let current: WrappingKey | undefined;
+  for (const number of keyIds(directory)) {
+    current = { id: String(number), key: readKey(join(directory, `${number}.key`)) };
+    keys.set(current.id, current);
+  }
+  if (current === undefined) throw new Error(`there is no credential key in ${directory}`);
+  return { keys, current };
+}
+
+function readKey(path: string): Uint8Array {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+  if (!/^[0-9a-f]{64}\n?$/.test(text)) throw new Error(`${path} is damaged: it must hold 64 hex digits`);
+  return Buffer.from(text.trim(), 'hex');
+}

@@ -1,0 +1,67 @@
+/** The rule of compositions: this repository keeps it, and planted imports that break it are found. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { compositions, findWorldly } from '../../tools/check/compositions.ts';
+import { temporaryFolder } from '../cli/support/temporary.ts';
+import { root } from '../cli/support/up-process.ts';
+
+/** A wallet API that loads `store/part.ts`, with these modules. */
+function composed(modules: Readonly<Record<string, string>>): string {
+  const folder = temporaryFolder();
+  const all = {
+    'gateway/wallet-api.ts': `import { part } from '../store/part.ts';\nexport const x = part;\n`,
+    ...modules,
+  };
+  for (const [path, content] of Object.entries(all)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  return folder;
+}
+const worldly = (modules: Readonly<Record<string, string>>) =>
+  findWorldly(composed(modules)).map(({ file, line, what }) => `${file}:${line} ${what}`);
+const viaPart = `(loaded by store/part.ts, which is loaded by gateway/wallet-api.ts)`;
+
+describe('compositions', () => {
+  test('those of this repository exist and load nothing that reaches the world', () => {
+    for (const file of compositions) expect(existsSync(join(root, file)), file).toBe(true);
+    expect(findWorldly(root)).toEqual([]);
+  });
+
+  test.each(['ioredis', 'bullmq', 'undici', 'node:timers', 'node:timers/promises', 'node:fs'])(
+    'an import of %s is found, however far away, also in an adapter that ports.ts allows',
+    (name) => {
+      const adapter = 'store/redis-tenant-store.ts';
+      const found = worldly({
+        'store/part.ts': `export { part } from './redis-tenant-store.ts';\n`,
+        [adapter]: `import thing from '${name}';\nexport const part = thing;\n`,
+      });
+      expect(found.some((text) => text.startsWith(`${adapter}:1 import of ${name}`))).toBe(true);
+      expect(found[0]).toContain(viaPart);
+    },
+  );
+
+  test('an import at run time, a clock, and the live ports are found', () => {
+    expect(
+      worldly({
+        'store/part.ts': `export const part = () => import('./clock.ts');\n`,
+        'store/clock.ts': `/** A head. */\nexport const now = Date.now();\n`,
+      }),
+    ).toEqual([`store/clock.ts:2 Date.now: take a clock ${viaPart}`]);
+    const live = worldly({
+      'store/part.ts': `import { clock } from '../actors/live/ports.ts';\nexport const part = clock;\n`,
+      'actors/live/ports.ts': 'export const clock = () => performance.now();\n',
+    });
+    expect(live).toEqual([`actors/live/ports.ts:1 performance: take elapsedMs from the timers port ${viaPart}`]);
+  });
+
+  test('a type of an adapter is no load', () => {
+    expect(
+      worldly({
+        'store/part.ts': `import type { A } from './adapter.ts';\nexport const part: A | 1 = 1;\n`,
+        'store/adapter.ts': `import { Redis } from 'ioredis';\nexport type A = Redis;\n`,
+      }),
+    ).toEqual([]);
+  });
+});
