@@ -31,7 +31,7 @@ async function answersOk(url: string): Promise<number> {
 }
 
 async function leavesWord(redisUrl: string): Promise<number> {
-  const { heartbeatKey } = await import('../delivery/deliveries/keys.ts');
+  const { heartbeatKey } = await import('../gateway/heartbeat.ts');
   const { withRedis } = await import('./redis/redis-address.ts');
   const word = await withRedis(redisUrl, (redis) => redis.get(heartbeatKey(hostname()))).catch(() => null);
   return word === null ? exitCodes.failed : exitCodes.ok;

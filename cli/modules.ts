@@ -6,9 +6,13 @@ import { Argument, Command, CommanderError, InvalidArgumentError } from 'command
 import { systemPorts } from '../actors/live/ports.ts';
 import { type PlannedModule, plannedModules } from '../api/modules.ts';
 import { tenantPattern } from '../gateway/auth/token-store.ts';
-import { decideAccess } from '../modules/access/operator.ts';
-import { type AccessRequest, accessIndex, readAccess } from '../modules/access/record.ts';
-import { accessRequestView } from '../modules/access/view.ts';
+import {
+  type AccessRequest,
+  accessIndex,
+  accessRequestView,
+  decideAccess,
+  readAccess,
+} from '../modules/access/public.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { tenantsWith } from '../store/tenants-with.ts';
 import { readRoster } from './cluster-files/cluster-material.ts';

@@ -3,7 +3,7 @@
  * shows it. Nothing is made up: what it shows is what every listener and webhook of the tenant gets.
  */
 import { Command, CommanderError } from 'commander';
-import { eventTypes } from '../delivery/events/types.ts';
+import { eventTypes } from '../delivery/events/public.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { RecipeApi } from './events/api.ts';
 import { type FollowedEvent, follow } from './events/follow.ts';

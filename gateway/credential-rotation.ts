@@ -7,8 +7,8 @@
  * stay.
  */
 import type { Redis } from 'ioredis';
-import { type ConnectionRecord, connectionType } from '../custody/connections/record.ts';
-import { type WebhookRecord, webhookType } from '../delivery/webhooks/record.ts';
+import { type ConnectionRecord, connectionType } from '../custody/connections/public.ts';
+import { type WebhookRecord, webhookType } from '../delivery/webhooks/public.ts';
 import { update } from '../store/changes.ts';
 import type { RecordType, TenantStore, Versioned } from '../store/contract.ts';
 import { EnvelopeBroken, rewrap, wrappingKeyId } from '../store/secrets/envelope.ts';

@@ -5,7 +5,7 @@ import { type Log, systemPorts } from '../actors/live/ports.ts';
 import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
 import { RedisWakes } from '../delivery/events/redis-wakes.ts';
 import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
-import type { ClusterSigner } from '../providers/self-hosted/cluster-signer.ts';
+import type { ClusterSigner } from '../providers/self-hosted/public.ts';
 import { RedisCustodianRecords } from '../providers/simulated/redis-custodian-records.ts';
 import { RedisAddressBook } from '../store/redis-address-book.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';

@@ -7,46 +7,37 @@ import type { Ports } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
 import { pause } from '../actors/waiting.ts';
 import type { Route } from '../api/route.ts';
-import { evictLists } from '../controls/compliance/load.ts';
-import { complianceRoutes } from '../controls/compliance/routes.ts';
-import { makeEvaluators } from '../controls/policies/evaluators.ts';
-import { evictPolicies, findPolicy } from '../controls/policies/load.ts';
-import { policyRoutes } from '../controls/policies/routes.ts';
-import { receiptRoutes } from '../controls/receipts/routes.ts';
-import { receiptSigner } from '../controls/receipts/signer.ts';
-import { evictRiskRules } from '../controls/risk/load.ts';
-import { riskRoutes } from '../controls/risk/routes.ts';
-import { revokeConnectionPrefix } from '../custody/connections/revoking.ts';
-import { connectionRoutes } from '../custody/connections/routes.ts';
-import { IntentDriver } from '../custody/intents/driver.ts';
-import { intentRoutes } from '../custody/intents/routes.ts';
+import { complianceRoutes, evictLists } from '../controls/compliance/public.ts';
+import { evictPolicies, findPolicy, makeEvaluators, policyRoutes } from '../controls/policies/public.ts';
+import { receiptRoutes, receiptSigner } from '../controls/receipts/public.ts';
+import { evictRiskRules, riskRoutes } from '../controls/risk/public.ts';
+import { connectionRoutes, revokeConnectionPrefix } from '../custody/connections/public.ts';
+import { IntentDriver, intentRoutes } from '../custody/intents/public.ts';
 import {
   closeKey,
   closeKeyPrefix,
   revokeOfConnection,
   revokeSessions,
   revokeSessionsPrefix,
-} from '../custody/wallets/close-key.ts';
-import { walletRoutes } from '../custody/wallets/routes.ts';
-import { testWalletMaker } from '../custody/wallets/test-wallets.ts';
-import type { HookStore } from '../delivery/deliveries/hook-store.ts';
-import { deliveryRoutes } from '../delivery/deliveries/routes.ts';
-import { WebhookService } from '../delivery/deliveries/webhook-service.ts';
-import type { StreamTimes } from '../delivery/events/event-stream.ts';
-import { type FeedLimits, LiveFeed } from '../delivery/events/live-feed.ts';
-import { eventRoutes } from '../delivery/events/routes.ts';
-import { eventStreamRoutes } from '../delivery/events/stream-routes.ts';
-import type { Wakes } from '../delivery/events/wakes.ts';
-import { webhookRoutes } from '../delivery/webhooks/routes.ts';
-import { accessRoutes } from '../modules/access/routes.ts';
+  testWalletMaker,
+  walletRoutes,
+} from '../custody/wallets/public.ts';
+import { deliveryRoutes, type HookStore, WebhookService } from '../delivery/deliveries/public.ts';
+import {
+  eventRoutes,
+  eventStreamRoutes,
+  type FeedLimits,
+  LiveFeed,
+  type StreamTimes,
+  type Wakes,
+} from '../delivery/events/public.ts';
+import { webhookRoutes } from '../delivery/webhooks/public.ts';
+import { accessRoutes } from '../modules/access/public.ts';
 import { providerAdapters } from '../providers/adapters.ts';
-import { arrivals } from '../providers/chains/arrivals.ts';
-import { openChains } from '../providers/chains/chains.ts';
-import type { ChainLedgers } from '../providers/chains/ledger.ts';
+import { arrivals, type ChainLedgers, openChains } from '../providers/chains/public.ts';
 import type { ProviderKind } from '../providers/port/kinds.ts';
 import type { CallMeta } from '../providers/port/port.ts';
-import { makeSelfHosted } from '../providers/self-hosted/adapter.ts';
-import type { ClusterSigner } from '../providers/self-hosted/cluster-signer.ts';
+import { type ClusterSigner, makeSelfHosted } from '../providers/self-hosted/public.ts';
 import type { CustodianRecords } from '../providers/simulated/custodian-records.ts';
 import type { AddressBook, TenantStore } from '../store/contract.ts';
 import { answerSeal } from '../store/secrets/answer-seal.ts';

@@ -5,12 +5,16 @@
 import type { Ports } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
 import { withinLimit } from '../actors/waiting.ts';
-import { EventBodies } from '../delivery/deliveries/bodies.ts';
-import { Deliverer } from '../delivery/deliveries/deliver.ts';
-import type { HookStore } from '../delivery/deliveries/hook-store.ts';
-import type { WebhookQueue } from '../delivery/deliveries/queue.ts';
-import { Relay, type RelayOptions, relayDefaults } from '../delivery/deliveries/relay.ts';
-import type { Send } from '../delivery/egress/contract.ts';
+import {
+  Deliverer,
+  EventBodies,
+  type HookStore,
+  Relay,
+  type RelayOptions,
+  relayDefaults,
+  type WebhookQueue,
+} from '../delivery/deliveries/public.ts';
+import type { Send } from '../delivery/egress/public.ts';
 import type { ClusterEnvironment } from '../proto/roster.ts';
 import type { TenantStore } from '../store/contract.ts';
 import { answerSeal } from '../store/secrets/answer-seal.ts';

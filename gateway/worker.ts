@@ -12,15 +12,15 @@ import { RedisWatch } from '../actors/live/redis-watch.ts';
 import { repeat, withinLimit } from '../actors/waiting.ts';
 import { packageVersion } from '../api/version.ts';
 import { BullQueue, type ConsumerOptions, openQueueRedis } from '../delivery/deliveries/bull-queue.ts';
-import { heartbeatKey } from '../delivery/deliveries/keys.ts';
+import type { RelayOptions } from '../delivery/deliveries/public.ts';
 import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
-import type { RelayOptions } from '../delivery/deliveries/relay.ts';
 import { Connections } from '../delivery/egress/connections.ts';
 import { sendTo } from '../delivery/egress/send.ts';
 import { followAllWakes } from '../delivery/events/redis-wakes.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
 import { assertWorkerConfig, type WorkerConfig } from './config.ts';
+import { heartbeatKey } from './heartbeat.ts';
 import { openRedis } from './redis.ts';
 import { composeWebhookWorker } from './webhook-worker.ts';
 

@@ -1,13 +1,10 @@
 /** Every provider adapter, by kind. */
-import { bitgoAdapter } from './bitgo/adapter.ts';
-import { SimulatedBitgo } from './bitgo/custodian.ts';
-import { copperAdapter } from './copper/adapter.ts';
-import { SimulatedCopper } from './copper/custodian.ts';
-import { fireblocksAdapter } from './fireblocks/adapter.ts';
-import { SimulatedFireblocks } from './fireblocks/custodian.ts';
+import { bitgoAdapter, SimulatedBitgo } from './bitgo/public.ts';
+import { copperAdapter, SimulatedCopper } from './copper/public.ts';
+import { fireblocksAdapter, SimulatedFireblocks } from './fireblocks/public.ts';
 import type { ProviderKind } from './port/kinds.ts';
 import type { ProviderAdapter } from './port/port.ts';
-import { sandboxAdapter } from './sandbox/adapter.ts';
+import { sandboxAdapter } from './sandbox/public.ts';
 import type { CustodianRecords } from './simulated/custodian-records.ts';
 import type { Sleep } from './simulated/latency.ts';
 

@@ -11,7 +11,7 @@ import {
   sessionKey,
 } from '../coordinator/contract/messages.ts';
 import type { KeyRecord, SessionRecord } from '../coordinator/contract/record.ts';
-import { changeOf, endingOf, openingOf } from '../coordinator/store/layout.ts';
+import { changeOf, endingOf, openingOf } from '../coordinator/store/public.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';

@@ -6,9 +6,8 @@
  * of them changes.
  */
 import type { Address } from '../actors/contract.ts';
-import type { DkgState as DkgSessionState } from '../coordinator/dkg/state.ts';
-import { askedOf, attemptOf as signingAttemptOf } from '../coordinator/signing/round.ts';
-import type { SigningState } from '../coordinator/signing/state.ts';
+import type { DkgState as DkgSessionState } from '../coordinator/dkg/public.ts';
+import { askedOf, type SigningState, attemptOf as signingAttemptOf } from '../coordinator/signing/public.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import { attemptOf, type DkgState } from '../nodes/dkg/state.ts';
 import type { SignerState } from '../nodes/signer/signer-actor.ts';

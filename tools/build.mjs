@@ -68,7 +68,7 @@ async function main(out) {
     banner: {
       js: "import{createRequire as __createRequire}from'node:module';const __chunk=import.meta.url,require=__createRequire(__chunk),__packages=require;",
     },
-    plugins: [packages],
+    plugins: [packages, publicNames],
   });
   const scripts = luaFiles();
   for (const path of scripts) copy(join(root, path), join(out, path));
@@ -76,7 +76,14 @@ async function main(out) {
     for (const file of files) copy(join(root, 'node_modules', name, file), join(out, 'assets', name, file));
   }
   const read = Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/'));
-  const inputs = [...read, ...scripts, 'package.json', 'package-lock.json', 'tsconfig.json', 'tools/build.mjs'];
+  const inputs = [
+    ...new Set([...read, ...publicFiles]),
+    ...scripts,
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'tools/build.mjs',
+  ];
   writeFileSync(
     join(out, '.stamp'),
     JSON.stringify(Object.fromEntries(inputs.sort().map((path) => [path, digest(path)]))),
@@ -124,6 +131,41 @@ const packages = {
   },
 };
 
+const publicFiles = ownFiles().filter((path) => path.endsWith('/public.ts'));
+
+/**
+ * A module's public file names what others may use (tools/check/public-files.ts). Here an import from it becomes an import
+ * from the files that it names: esbuild puts all that a shared file imports into every process that uses any of it.
+ */
+const publicNames = {
+  name: 'public names',
+  setup({ onLoad }) {
+    const named = new Map(publicFiles.map((path) => [join(root, path), namesOf(path)]));
+    onLoad({ filter: /[.]ts$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      if (!source.includes("/public.ts'")) return undefined;
+      const contents = source.replace(/^import \{([^}]*)\} from '(\.[^']*\/public\.ts)';$/gm, (text, list, from) => {
+        const files = named.get(join(dirname(path), from));
+        const values = list.split(',').map((name) => name.trim());
+        const imports = values
+          .filter((name) => name !== '' && !name.startsWith('type '))
+          .map((name) => `import{${name}}from'${from.replace('public.ts', files.get(name.split(' ')[0]))}';`);
+        // As many lines as before, for stack traces.
+        return imports.join('') + '\n'.repeat(text.split('\n').length - 1);
+      });
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
+/** The file of the folder that each name comes from. */
+function namesOf(path) {
+  const exported = readFileSync(join(root, path), 'utf8').matchAll(/^export \{([^}]*)\} from '\.\/([^']+)';$/gm);
+  return new Map(
+    [...exported].flatMap(([, list, file]) => list.split(',').map((name) => [name.replace('type ', '').trim(), file])),
+  );
+}
+
 /** A map that names the file of a package and no lines: full maps of all packages would be larger than our own. */
 function wholeFileMap(file) {
   const map = JSON.stringify({ version: 3, sources: [file], mappings: 'AAAA' });
@@ -131,12 +173,15 @@ function wholeFileMap(file) {
 }
 
 function luaFiles() {
+  return ownFiles().filter((path) => path.endsWith('.lua'));
+}
+
+function ownFiles() {
   return readdirSync(root, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !/^(node_modules|dist|test)$|^\./.test(entry.name))
     .flatMap(({ name }) =>
       readdirSync(join(root, name), { recursive: true, encoding: 'utf8' }).map((path) => `${name}/${path}`),
-    )
-    .filter((path) => path.endsWith('.lua'));
+    );
 }
 
 function copy(from, to) {

@@ -1,5 +1,5 @@
 /** Hands an event on to a local URL, with the headers and the body of a webhook's delivery. One try each. */
-import { signDelivery } from '../../delivery/deliveries/signatures.ts';
+import { signDelivery } from '../../delivery/deliveries/public.ts';
 import { errorText } from '../common/failure.ts';
 
 const timeoutMs = 15_000;

@@ -2,7 +2,7 @@
  * How to cause each type of event: by calls of the public API, in order. What is made for it
  * stays, but for webhooks, which would be called.
  */
-import { eventTypes } from '../../delivery/events/types.ts';
+import { eventTypes } from '../../delivery/events/public.ts';
 import { type TestOutcome, testAmounts } from '../../providers/port/test-triggers.ts';
 import { sandboxSessions } from '../cluster-files/sandbox.ts';
 import { evmNetwork, type Made, type RecipeApi } from './api.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { bullPrefix, bullQueueName } from '../../delivery/deliveries/keys.ts';
+import { bullPrefix, bullQueueName } from '../../delivery/deliveries/public.ts';
 import type { QueueControl } from '../../plane/ports.ts';
 
 const options = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;

@@ -4,7 +4,7 @@
  * A match on a sanctions list or a deny list blocks, and nothing takes that back. A match on a watch list asks for a
  * review, unless an allow list knows the subject: an allow list clears what is merely watched, and never what is denied.
  */
-import type { ScreeningDecision, ScreeningMatch } from '../../custody/intents/facts.ts';
+import type { ScreeningDecision, ScreeningMatch } from '../../custody/intents/public.ts';
 import { networkIds } from '../../networks/networks.ts';
 import type { ScreeningSubject } from '../rules/evaluation-record.ts';
 import { addressIndexKey, anyNetwork, type IndexedList, type ListKind } from './list.ts';

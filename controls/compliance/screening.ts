@@ -1,8 +1,7 @@
 /** Screening an intent's destination: the first of the three judges. */
 import { eventOf } from '../../api/event.ts';
 import type { RequestContext } from '../../api/route.ts';
-import type { EvaluatorResult } from '../../custody/intents/evaluators.ts';
-import type { ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
+import type { EvaluatorResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { NewEvent } from '../../store/contract.ts';
 import { destinationOf, type EvaluationRecord, evaluationOf, sibling } from '../rules/evaluation-record.ts';
 import { currentLists } from './load.ts';

@@ -1,5 +1,5 @@
 /** Screenings, reports and lists as the API shows them. */
-import type { ScreeningMatch } from '../../custody/intents/facts.ts';
+import type { ScreeningMatch } from '../../custody/intents/public.ts';
 import type { ListEntry } from '../rules/catalog.ts';
 import type { EvaluationRecord } from '../rules/evaluation-record.ts';
 import type { ListVersionRecord } from './list.ts';

@@ -1,5 +1,5 @@
 /** What several policies say together, and what no token could approve. Pure. */
-import type { PolicyDecision, TransactionFacts } from '../../custody/intents/facts.ts';
+import type { PolicyDecision, TransactionFacts } from '../../custody/intents/public.ts';
 import { strictest } from './evaluate.ts';
 
 const strength = { allow: 0, require_approval: 1, deny: 2 } as const;

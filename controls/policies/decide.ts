@@ -13,16 +13,15 @@
  */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
-import type { EvaluatorResult } from '../../custody/intents/evaluators.ts';
 import type {
   DryRunDecision,
+  EvaluatorResult,
   PolicyDecision,
   RiskResult,
   ScreeningResult,
   TransactionFacts,
-} from '../../custody/intents/facts.ts';
-import { ruleInputOf } from '../risk/assess.ts';
-import { decisiveHabits } from '../risk/habits.ts';
+} from '../../custody/intents/public.ts';
+import { decisiveHabits, ruleInputOf } from '../risk/public.ts';
 import { catalogGuard } from '../rules/catalog.ts';
 import { evaluationOf, evaluationPut, sibling } from '../rules/evaluation-record.ts';
 import { mergeReads, type StateReads } from '../rules/reads.ts';

@@ -5,7 +5,7 @@
  * the answer is deny. A rule that cannot be evaluated matches if it denies or asks for approval, and never if it allows.
  * What compliance blocks is denied whatever the rules say: a policy decides within what compliance leaves open.
  */
-import type { PolicyDecision, PolicyTraceLine, ScreeningDecision } from '../../custody/intents/facts.ts';
+import type { PolicyDecision, PolicyTraceLine, ScreeningDecision } from '../../custody/intents/public.ts';
 import type { RuleInput } from '../rules/language.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { ApprovalTerms, PolicyEffect, PolicyRule, PolicyVersionRecord } from './record.ts';

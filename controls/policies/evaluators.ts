@@ -1,10 +1,9 @@
 /** The three judges and the receipt, as the intents room calls them. */
 
-import type { Evaluators } from '../../custody/intents/evaluators.ts';
-import { screenTransaction } from '../compliance/screening.ts';
-import { receiptClaims } from '../receipts/claims.ts';
-import type { ReceiptSigner } from '../receipts/signer.ts';
-import { assessTransaction } from '../risk/assess.ts';
+import type { Evaluators } from '../../custody/intents/public.ts';
+import { screenTransaction } from '../compliance/public.ts';
+import { type ReceiptSigner, receiptClaims } from '../receipts/public.ts';
+import { assessTransaction } from '../risk/public.ts';
 import { decideTransaction } from './decide.ts';
 
 export function makeEvaluators({ signer }: { readonly signer: ReceiptSigner }): Evaluators {

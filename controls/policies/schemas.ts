@@ -1,8 +1,7 @@
 /** What the policy routes take and give. docs/wallet-api.md shows the same. */
 import Type from 'typebox';
 import { Closed, Id, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
-import { Expression, Warning } from '../risk/schemas.ts';
-import { subjectOfEvaluation } from '../risk/transaction.ts';
+import { Expression, subjectOfEvaluation, Warning } from '../risk/public.ts';
 import { ControlName } from '../rules/control-name.ts';
 import { approvalTimeoutDefaultS } from './default-policy.ts';
 import { policyEffects, policyModes } from './record.ts';

@@ -1,5 +1,5 @@
 /** Policies and decisions as the API shows them. */
-import type { PolicyDecision, PolicyTraceLine, RiskResult } from '../../custody/intents/facts.ts';
+import type { PolicyDecision, PolicyTraceLine, RiskResult } from '../../custody/intents/public.ts';
 import type { PolicyEntry } from '../rules/catalog.ts';
 import type { EvaluationRecord } from '../rules/evaluation-record.ts';
 import type { ApprovalTerms, PolicyVersionRecord } from './record.ts';

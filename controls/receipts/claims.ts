@@ -1,5 +1,5 @@
 /** What a policy receipt says. docs/wallet-api.md explains how to verify one. */
-import type { PolicyDecision, RiskResult, TransactionFacts } from '../../custody/intents/facts.ts';
+import type { PolicyDecision, RiskResult, TransactionFacts } from '../../custody/intents/public.ts';
 
 export const receiptIssuer = 'signmesh';
 

@@ -1,8 +1,7 @@
 /** Scoring a transaction: the second of the three judges. */
 
 import type { RequestContext } from '../../api/route.ts';
-import type { EvaluatorResult } from '../../custody/intents/evaluators.ts';
-import type { RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
+import type { EvaluatorResult, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import { testOutcome } from '../../providers/port/test-triggers.ts';
 import { makeRuleInput, type RuleInput } from '../rules/language.ts';
 import { mergeReads } from '../rules/reads.ts';

@@ -4,7 +4,7 @@
  * What a wallet does by itself (its balance, its habits) adds up to less than 70, the score from which the default policy
  * asks for an approval: that takes a compliance match, a test amount or a rule of the tenant's own.
  */
-import type { RiskFactor, ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
+import type { RiskFactor, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { TestOutcome } from '../../providers/port/test-triggers.ts';
 import type { StateField } from '../rules/reads.ts';
 

@@ -5,7 +5,7 @@
  * lower the score across a number that a policy asks for, the decision does not depend on them, and the transfers need
  * not wait for each other.
  */
-import type { RiskResult, TransactionFacts } from '../../custody/intents/facts.ts';
+import type { RiskResult, TransactionFacts } from '../../custody/intents/public.ts';
 import { type FieldRead, mergeReads, type StateReads } from '../rules/reads.ts';
 import { builtInFactors } from './factors.ts';
 import { riskLevels, scoreMax } from './score.ts';

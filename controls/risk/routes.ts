@@ -4,8 +4,8 @@ import { listBody, readPage } from '../../api/pages.ts';
 import { type RequestContext, type Route, route } from '../../api/route.ts';
 import { Closed, ListOf, PathId, pageQuery } from '../../api/schema-kit.ts';
 import { noSuch } from '../../api/visibility.ts';
-import type { RiskResult } from '../../custody/intents/facts.ts';
-import { screenTransaction } from '../compliance/screening.ts';
+import type { RiskResult } from '../../custody/intents/public.ts';
+import { screenTransaction } from '../compliance/public.ts';
 import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';
 import {
   type EvaluationRecord,

@@ -1,5 +1,5 @@
 /** The risk score: built-in factors and the tenant's rules, added up. Pure. */
-import type { RiskFactor, RiskResult } from '../../custody/intents/facts.ts';
+import type { RiskFactor, RiskResult } from '../../custody/intents/public.ts';
 import type { RuleInput } from '../rules/language.ts';
 import type { Rule } from '../rules/rule.ts';
 import { builtInFactorsOf, type FactorInput } from './factors.ts';

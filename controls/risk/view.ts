@@ -1,5 +1,5 @@
 /** Scores and risk rules as the API shows them. */
-import type { RiskResult } from '../../custody/intents/facts.ts';
+import type { RiskResult } from '../../custody/intents/public.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { RiskRuleRecord } from './rule-record.ts';
 import type { CompiledRiskRule } from './score.ts';

@@ -5,7 +5,7 @@
  */
 import { actorOf, type Principal } from '../../api/principal.ts';
 import type { RequestContext } from '../../api/route.ts';
-import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/facts.ts';
+import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from '../../custody/intents/public.ts';
 import type { Put, RecordType, Versioned } from '../../store/contract.ts';
 
 /** Days that evaluations are kept. */

@@ -2,8 +2,7 @@
  * The guards that keep a decision true: what its rules read must still hold, as far as they could say something else
  * otherwise, when the decided intent is committed.
  */
-import type { TransactionFacts } from '../../custody/intents/facts.ts';
-import { ofWalletIndex, toDestinationIndex } from '../../custody/intents/record.ts';
+import { ofWalletIndex, type TransactionFacts, toDestinationIndex } from '../../custody/intents/public.ts';
 import type { Guard } from '../../store/contract.ts';
 import { type FieldRead, rangeAround, type StateReads } from './reads.ts';
 

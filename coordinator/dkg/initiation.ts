@@ -17,7 +17,7 @@ import { proofOf } from '../session/receipts.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { idleMs, tampered } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
-import { readPath } from '../signing/validation.ts';
+import { readPath } from '../signing/public.ts';
 import {
   type DkgSession,
   type DkgState,

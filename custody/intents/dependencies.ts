@@ -2,11 +2,11 @@
 import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import type { Arrival } from '../../providers/chains/arrivals.ts';
+import type { Arrival } from '../../providers/chains/public.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CallMeta, FilledGap, ProviderAdapter } from '../../providers/port/port.ts';
 import type { AddressBook, TenantStore } from '../../store/contract.ts';
-import type { WalletRecord } from '../wallets/record.ts';
+import type { WalletRecord } from '../wallets/public.ts';
 import type { Evaluators } from './evaluators.ts';
 import type { IntentRecord } from './record.ts';
 

@@ -10,7 +10,7 @@ import { withinLimit } from '../../actors/waiting.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import { StoreUnavailable } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
-import type { WalletRecord } from '../wallets/record.ts';
+import type { WalletRecord } from '../wallets/public.ts';
 import { retryDelayMs } from './backoff.ts';
 import type { IntentDependencies, IntentKick } from './dependencies.ts';
 import { duePrefix } from './effects.ts';

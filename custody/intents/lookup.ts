@@ -2,7 +2,7 @@
 import type { RequestContext } from '../../api/route.ts';
 import { mayUseConnection, noSuch } from '../../api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';
-import { type WalletRecord, walletType } from '../wallets/record.ts';
+import { type WalletRecord, walletType } from '../wallets/public.ts';
 import { type IntentRecord, intentType } from './record.ts';
 
 export interface FoundWallet {

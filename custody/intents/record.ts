@@ -5,8 +5,8 @@ import type { NetworkId } from '../../networks/networks.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { FillerTransaction } from '../../providers/port/port.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
-import { openIntentsOfConnectionIndex } from '../connections/record.ts';
-import { openIntentsIndex } from '../wallets/record.ts';
+import { openIntentsOfConnectionIndex } from '../connections/public.ts';
+import { openIntentsIndex } from '../wallets/public.ts';
 import { type IntentStatus, isFinal, isSubmitted } from './states.ts';
 
 export interface Vote {

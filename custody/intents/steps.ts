@@ -21,8 +21,7 @@ import {
 import { merge } from '../../store/changes.ts';
 import type { Change } from '../../store/contract.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
-import { creditDeposit } from '../wallets/deposits.ts';
-import { type WalletRecord, walletType } from '../wallets/record.ts';
+import { creditDeposit, type WalletRecord, walletType } from '../wallets/public.ts';
 import { retryDelayMs } from './backoff.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import { changeOf, dueOf, handoverMs } from './effects.ts';

@@ -10,7 +10,7 @@ import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { NewBalance, ProviderWallet } from '../../providers/port/port.ts';
 import { create } from '../../store/changes.ts';
 import type { Balances, Change, LedgerEntry } from '../../store/contract.ts';
-import type { ConnectionRecord } from '../connections/record.ts';
+import type { ConnectionRecord } from '../connections/public.ts';
 import { walletEvent } from './change.ts';
 import { type SigningApiMode, type WalletApprovalMode, type WalletRecord, walletType } from './record.ts';
 import { walletView } from './view.ts';

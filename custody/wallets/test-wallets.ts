@@ -1,8 +1,7 @@
 /** The wallets that come with a connection of a sandbox, funded, one on each network. */
 import type { RequestContext } from '../../api/route.ts';
 import type { WalletOrder } from '../../providers/port/port.ts';
-import type { MakeTestWallets, TestWallet } from '../connections/connect.ts';
-import type { ConnectionRecord } from '../connections/record.ts';
+import type { ConnectionRecord, MakeTestWallets, TestWallet } from '../connections/public.ts';
 import { metaOf } from '../provider-calls/calling.ts';
 import { askingProvider } from '../provider-calls/refusals.ts';
 import type { WalletDeps } from './create.ts';

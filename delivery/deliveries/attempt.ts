@@ -1,6 +1,6 @@
 /** What one try makes of a delivery, and of its endpoint: pure. */
-import type { SendOutcome } from '../egress/contract.ts';
-import type { WebhookRecord } from '../webhooks/record.ts';
+import type { SendOutcome } from '../egress/public.ts';
+import type { WebhookRecord } from '../webhooks/public.ts';
 import { attemptsKept, type DeliveryAttempt, type DeliveryRecord } from './record.ts';
 import { afterTry, mustSuspend } from './schedule.ts';
 

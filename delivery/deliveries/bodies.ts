@@ -5,7 +5,7 @@
  */
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { StoredEvent, TenantStore } from '../../store/contract.ts';
-import { eventView } from '../events/view.ts';
+import { eventView } from '../events/public.ts';
 
 const keptBytesMax = 16 * 1024 * 1024;
 

@@ -4,7 +4,7 @@
  */
 import type { DueLook } from '../../redis/due-work.ts';
 import type { StoredEvent } from '../../store/contract.ts';
-import type { WebhookStatus } from '../webhooks/record.ts';
+import type { WebhookStatus } from '../webhooks/public.ts';
 import type { DeliveryRecord } from './record.ts';
 
 /** A try that is to be made: the `tries` + 1st of this delivery. */

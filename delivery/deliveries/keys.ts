@@ -17,8 +17,3 @@
 /** Shared by all of BullMQ's keys, which must lie in one slot. */
 export const bullPrefix = '{sm-hooks}';
 export const bullQueueName = 'webhooks';
-
-/** Whether a worker of this host is alive: set again and again, and gone soon after it is not. */
-export function heartbeatKey(host: string): string {
-  return `sm:worker:${host}`;
-}

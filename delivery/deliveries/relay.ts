@@ -10,7 +10,7 @@ import type { Cancel, Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
-import { type WebhookRecord, webhookType } from '../webhooks/record.ts';
+import { type WebhookRecord, webhookType } from '../webhooks/public.ts';
 import type { EventBodies } from './bodies.ts';
 import {
   type DeliveryJob,

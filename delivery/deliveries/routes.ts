@@ -8,10 +8,8 @@ import { createdQuery, listBody, readCreated, readPage } from '../../api/pages.t
 import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
 import { Closed, ListOf, Nullable, OneOf, PathId, pageQuery, Timestamp } from '../../api/schema-kit.ts';
 import { noSuch } from '../../api/visibility.ts';
-import { isEventFilter } from '../events/types.ts';
-import { findWebhook } from '../webhooks/find.ts';
-import type { WebhookRecord } from '../webhooks/record.ts';
-import { EventList } from '../webhooks/view.ts';
+import { isEventFilter } from '../events/public.ts';
+import { EventList, findWebhook, type WebhookRecord } from '../webhooks/public.ts';
 import { listDeliveries } from './listing.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryStatuses, deliveryType } from './record.ts';
 import { Delivery, deliveryView } from './view.ts';

@@ -6,7 +6,7 @@
 import type { Redis } from 'ioredis';
 import { luaCommand, luaScript } from '../../redis/lua.ts';
 import type { StreamEntry } from '../../store/replies.ts';
-import type { WebhookStatus } from '../webhooks/record.ts';
+import type { WebhookStatus } from '../webhooks/public.ts';
 
 export type JobReply = readonly [id: string, tries: number, sequence: string];
 type LookReply = readonly [

@@ -2,24 +2,6 @@
  * The registry of event types: what can be read at GET /v1/events and sent to webhooks. The documents' table is made
  * from it. A type is `<resource>.<what happened>`.
  */
-import { type IntentStatus, intentStatuses } from '../../custody/intents/states.ts';
-
-const intentTexts: Readonly<Record<IntentStatus, string>> = {
-  created: 'An intent was submitted.',
-  screening: 'Compliance, risk and policy look at it.',
-  pending_approval: 'The policy asks for approvals.',
-  approved: 'It may be signed: by policy, or by its approvers.',
-  signing: 'The provider is signing it.',
-  broadcasting: 'It is signed and on its way to the network.',
-  confirming: 'The network has it.',
-  completed: 'It is final, and the balances have moved.',
-  denied: 'Policy or compliance said no.',
-  rejected: 'An approver said no.',
-  expired: 'No decision came in time.',
-  cancelled: 'It was called off.',
-  failed: 'The provider or the network refused it for good.',
-};
-
 /** Every event type, with one sentence, in the order that the documents show. */
 export const eventTypes: Readonly<Record<string, string>> = {
   'provider_connection.created': 'A provider was connected.',
@@ -32,7 +14,19 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'wallet.unfrozen': 'A frozen wallet takes intents again.',
   'wallet.archived': 'A wallet was put away for good.',
   'wallet.deposit_received': 'A wallet received funds.',
-  ...Object.fromEntries(intentStatuses.map((status) => [`transaction_intent.${status}`, intentTexts[status]])),
+  'transaction_intent.created': 'An intent was submitted.',
+  'transaction_intent.screening': 'Compliance, risk and policy look at it.',
+  'transaction_intent.pending_approval': 'The policy asks for approvals.',
+  'transaction_intent.approved': 'It may be signed: by policy, or by its approvers.',
+  'transaction_intent.signing': 'The provider is signing it.',
+  'transaction_intent.broadcasting': 'It is signed and on its way to the network.',
+  'transaction_intent.confirming': 'The network has it.',
+  'transaction_intent.completed': 'It is final, and the balances have moved.',
+  'transaction_intent.denied': 'Policy or compliance said no.',
+  'transaction_intent.rejected': 'An approver said no.',
+  'transaction_intent.expired': 'No decision came in time.',
+  'transaction_intent.cancelled': 'It was called off.',
+  'transaction_intent.failed': 'The provider or the network refused it for good.',
   'transaction_intent.approval_recorded': 'An approver voted.',
   'transaction_intent.updated': 'Its status stayed, and `sub_status` or what the provider says of it changed.',
   'signing.session.accepted': 'A signature was asked for, and its session is open.',

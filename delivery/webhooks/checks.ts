@@ -2,8 +2,8 @@
 
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { checkTarget } from '../egress/target.ts';
-import { isEventFilter } from '../events/types.ts';
+import { checkTarget } from '../egress/public.ts';
+import { isEventFilter } from '../events/public.ts';
 
 /**
  * The input with its URL as the parser reads it, which is the one that is called: what is shown hides no other host behind

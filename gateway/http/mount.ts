@@ -20,7 +20,7 @@ import { responseCheck } from '../../api/response-check.ts';
 import type { Route, StreamCaller } from '../../api/route.ts';
 import { assertRoutes, isIdempotent, isStreaming } from '../../api/route-table.ts';
 import { Turns } from '../../api/turns.ts';
-import { type ModuleAccess, moduleRefusal } from '../../modules/access/gate.ts';
+import { type ModuleAccess, moduleRefusal } from '../../modules/access/public.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import type { Admission } from '../auth/admission.ts';

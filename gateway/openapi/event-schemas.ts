@@ -4,15 +4,15 @@
  */
 import Type, { type TSchema } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
-import { ComplianceList, Screening } from '../../controls/compliance/schemas.ts';
-import { Policy } from '../../controls/policies/schemas.ts';
-import { RiskRule } from '../../controls/risk/schemas.ts';
-import { Connection } from '../../custody/connections/schemas.ts';
-import { Intent } from '../../custody/intents/schemas.ts';
-import { Wallet } from '../../custody/wallets/schemas.ts';
-import { eventTypes } from '../../delivery/events/types.ts';
-import { WebhookSettings } from '../../delivery/webhooks/view.ts';
-import { ModuleAccessRequest } from '../../modules/access/schemas.ts';
+import { ComplianceList, Screening } from '../../controls/compliance/public.ts';
+import { Policy } from '../../controls/policies/public.ts';
+import { RiskRule } from '../../controls/risk/public.ts';
+import { Connection } from '../../custody/connections/public.ts';
+import { Intent } from '../../custody/intents/public.ts';
+import { Wallet } from '../../custody/wallets/public.ts';
+import { eventTypes } from '../../delivery/events/public.ts';
+import { WebhookSettings } from '../../delivery/webhooks/public.ts';
+import { ModuleAccessRequest } from '../../modules/access/public.ts';
 
 /** What the coordinator writes of a session (coordinator/session/events.ts): more fields may come. */
 function session(own: Readonly<Record<string, TSchema>>, title: string) {

@@ -20,12 +20,7 @@ import {
 import { walletKeySchemes, wireScheme } from '../../proto/key-schemes.ts';
 import type { RequestOf, ResponseOf } from '../../proto/wire.ts';
 import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
-import type {
-  ClusterSignature,
-  ClusterSigner,
-  Curve,
-  SigningOrder,
-} from '../../providers/self-hosted/cluster-signer.ts';
+import type { ClusterSignature, ClusterSigner, Curve, SigningOrder } from '../../providers/self-hosted/public.ts';
 import type { SigningCalls } from './signing-calls.ts';
 
 /** A key generation that failed is resumed this often within one call. */

@@ -6,8 +6,8 @@
  */
 import type { Log } from '../../actors/live/ports.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
-import { connectionType } from '../../custody/connections/record.ts';
-import { type WalletApprovalMode, type WalletRecord, walletType } from '../../custody/wallets/record.ts';
+import { connectionType } from '../../custody/connections/public.ts';
+import { type WalletApprovalMode, type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';

@@ -9,8 +9,7 @@
 import { addressOfKey } from '../../networks/addresses.ts';
 import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkIds, networkOf } from '../../networks/networks.ts';
-import { ChainRejected, ChainUnavailable } from '../chains/chain.ts';
-import type { Chains } from '../chains/chains.ts';
+import { ChainRejected, type Chains, ChainUnavailable } from '../chains/public.ts';
 import {
   type CallMeta,
   type FilledGap,

@@ -2,15 +2,15 @@
  * Bitcoin: coins are held for the transfer before anything is signed, so that two transfers never spend the same one;
  * then every input is signed in a session of its own, with the purpose `<intent id>:<input>`.
  */
-import type { BitcoinChain } from '../chains/bitcoin.ts';
 import {
+  type BitcoinChain,
   dustSats,
   inputsMax,
   largestFee,
   paymentFee,
   signedBitcoin,
   unsignedBitcoin,
-} from '../chains/bitcoin-transaction.ts';
+} from '../chains/public.ts';
 import { ProviderRejected } from '../port/port.ts';
 import { addressOf, type Line, publicKeyOf } from './line.ts';
 

@@ -2,16 +2,16 @@
 
 import { assetOf, assetsOn } from '../../networks/assets.ts';
 import { networkOf } from '../../networks/networks.ts';
-import type { SubmitOptions } from '../chains/chain.ts';
-import type { EvmChain } from '../chains/evm.ts';
 import {
   coinGas,
+  type EvmChain,
   type EvmTransfer,
   maxFeePerGas,
+  type SubmitOptions,
   signedEvm,
   tokenGas,
   unsignedEvm,
-} from '../chains/evm-transaction.ts';
+} from '../chains/public.ts';
 import { type CallMeta, type FillerTransaction, type HeldWallet, ProviderRejected } from '../port/port.ts';
 import type { ClusterSignature, ClusterSigner } from './cluster-signer.ts';
 import { addressOf, type Line } from './line.ts';

@@ -5,7 +5,7 @@
  * transaction once.
  */
 
-import type { Chain, ChainTransaction } from '../chains/chain.ts';
+import type { Chain, ChainTransaction } from '../chains/public.ts';
 import type { CallMeta, HeldWallet, Transfer, TransferDraft } from '../port/port.ts';
 import type { ClusterSigner } from './cluster-signer.ts';
 

@@ -1,7 +1,7 @@
 /** From what a chain says of a transaction to what the port says of a transfer. Pure. */
 
 import { networkOf } from '../../networks/networks.ts';
-import type { ChainTransaction } from '../chains/chain.ts';
+import type { ChainTransaction } from '../chains/public.ts';
 import type { NewBalance, Progress } from '../port/port.ts';
 
 /** What the adapter leaves in the intent. */

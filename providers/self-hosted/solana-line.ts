@@ -1,7 +1,6 @@
 /** Solana: one legacy transaction a transfer. The intent's id makes its message unlike every other one. */
 
-import type { SolanaChain } from '../chains/solana.ts';
-import { signatureFee, signedSolana, solanaMessage } from '../chains/solana-transaction.ts';
+import { type SolanaChain, signatureFee, signedSolana, solanaMessage } from '../chains/public.ts';
 import { ProviderRejected } from '../port/port.ts';
 import { addressOf, type Line } from './line.ts';
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../actors/live/ports.ts';
 import { readPage } from '../../api/pages.ts';
+import { intentStatuses } from '../../custody/intents/states.ts';
 import { eventRoutes } from '../../delivery/events/routes.ts';
 import { eventTypes, isEventFilter } from '../../delivery/events/types.ts';
 import { uuidV7 } from '../../proto/ids.ts';
@@ -192,6 +193,11 @@ describe('what is no longer kept', () => {
 });
 
 describe('the registry of types', () => {
+  it('has one for every status of an intent', () => {
+    const types = Object.keys(eventTypes).map((type) => type.replace('transaction_intent.', ''));
+    expect(types).toEqual(expect.arrayContaining([...intentStatuses]));
+  });
+
   it('names each as resource and happening, with a sentence', () => {
     for (const [type, text] of Object.entries(eventTypes)) {
       expect(type).toMatch(/^[a-z_]+(\.[a-z_]+)+$/);

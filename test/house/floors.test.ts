@@ -28,7 +28,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   api: [...withRedis, 'store', 'providers'],
   custody: [...withRedis, ...underModules],
   controls: [...withRedis, ...underModules, 'custody'],
-  delivery: [...withRedis, ...underModules, 'custody'],
+  delivery: [...withRedis, ...underModules],
   modules: [...withRedis, ...underModules, 'custody', 'controls', 'delivery'],
   gateway: [...withRedis, 'faults', ...underModules, 'custody', 'controls', 'delivery', 'modules'],
   sim: [...withRedis, 'faults', 'nodes', 'coordinator'],
@@ -60,8 +60,9 @@ function house(modules: Readonly<Record<string, string>>): string {
 
 describe('floors', { timeout: 120_000 }, () => {
   test('the check reads every module of this repository', async () => {
-    const { modules } = await readHouse(root);
+    const { modules, trespasses, tooLarge } = await readHouse(root);
     expect(modules).toBeGreaterThan(100);
+    expect([trespasses, tooLarge]).toEqual([[], []]);
   });
 
   test('every planted import that breaks a floor is found, type imports too', async () => {
@@ -136,6 +137,66 @@ describe('floors', { timeout: 120_000 }, () => {
       ['nodes', 'nodes/signer'],
     ]);
     expect(await houseFaults(ring)).toContain('folders that import each other: custody/intents, custody/wallets');
+  });
+
+  test('a module is imported through its public file alone', async () => {
+    const importing = (path: string) => `import { x } from '${path}';\nexport const y = x;\n`;
+    const typesOf = (path: string) => `import type { x } from '${path}';\nexport type Y = typeof x;\n`;
+    const inside = (path: string) => `${path}/inside.ts`;
+    const x = 'export const x = 1;\n';
+    const bad = {
+      'custody/wallets/bad.ts': importing('../connections/inside.ts'),
+      'custody/bad.ts': importing('./connections/inside.ts'),
+      'gateway/doors/bad.ts': typesOf('../../custody/connections/inside.ts'),
+      'gateway/bad.ts': `export const load = () => import('../modules/tokens/inside.ts');\n`,
+      'providers/self-hosted/bad.ts': importing('../chains/inside.ts'),
+      'coordinator/dkg/bad.ts': importing('../signing/inside.ts'),
+      // No adapter, or no composition.
+      'gateway/main.ts': importing('../custody/connections/inside.ts'),
+      'gateway/adapters.ts': importing('../delivery/events/redis-wakes.ts'),
+    };
+    const good = {
+      ...Object.fromEntries(
+        ['custody/connections', 'modules/tokens', 'providers/chains', 'coordinator/signing'].map((module) => [
+          `${module}/public.ts`,
+          `export { x } from './inside.ts';\n`,
+        ]),
+      ),
+      'custody/wallets/good.ts': importing('../connections/public.ts'),
+      'custody/connections/good.ts': importing('./inside.ts'),
+      'custody/intents/good.ts': importing('../provider-calls/inside.ts'),
+      'sim/good.ts': importing('../delivery/deliveries/schedule.ts'),
+      'gateway/worker.ts': importing('../delivery/events/redis-wakes.ts'),
+      'test/good.ts': importing('../custody/connections/inside.ts'),
+    };
+    const insides = [
+      ...['custody/connections', 'custody/provider-calls', 'modules/tokens', 'providers/chains'].map(inside),
+      ...['coordinator/signing/inside.ts', 'delivery/deliveries/schedule.ts', 'delivery/events/redis-wakes.ts'],
+    ];
+    const planted = house({ ...bad, ...good, ...Object.fromEntries(insides.map((path) => [path, x])) });
+    const { trespasses } = await readHouse(planted);
+    expect(trespasses.map(({ from }) => from).sort()).toEqual(Object.keys(bad).sort());
+    expect(await houseFaults(planted)).toContain(
+      'custody/bad.ts imports custody/connections/inside.ts: import custody/connections/public.ts',
+    );
+  });
+
+  test('a room of more than 8,000 lines is found; of a room of modules, a module', async () => {
+    const lines = (count: number) => `${'//\n'.repeat(count - 1)}export const x = 1;\n`;
+    const large = house({
+      'store/a.ts': lines(4_000),
+      'store/deep/b.ts': lines(4_000),
+      'faults/a.ts': lines(7_999),
+      'custody/wallets/a.ts': lines(8_001),
+      'custody/intents/a.ts': lines(8_000),
+      'test/a.ts': lines(9_000),
+    });
+    const { tooLarge } = await readHouse(large);
+    expect([...tooLarge].sort((a, b) => (a.room < b.room ? -1 : 1))).toEqual([
+      { room: 'custody/wallets', lines: 8_001 },
+      { room: 'store', lines: 8_001 },
+    ]);
+    expect(await houseFaults(large)).toContain('custody/wallets has 8001 lines');
   });
 
   test('the allowed imports are allowed', async () => {

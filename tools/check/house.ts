@@ -1,12 +1,15 @@
 /**
  * How the house stands: the floors and the circles between modules, which dependency-cruiser knows from
- * .dependency-cruiser.json, and the circles between folders, found in the modules of the same run. Imports of types count.
+ * .dependency-cruiser.json, and, found in the files of the same run, the circles between folders, imports past a module's
+ * public file (public-files.ts), and rooms that are too large. Imports of types count.
  *
  * A folder is the modules that lie in it, without those of the folders below: a folder and one below it may import each
  * other as little as any two folders. So what composes a room lies above its parts, and what its parts share lies in a
  * folder of its own.
  */
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { moduleOf, passesPublicFile } from './public-files.ts';
 import { runTool } from './tool.ts';
 
 export interface House {
@@ -15,6 +18,14 @@ export interface House {
   readonly violations: readonly Violation[];
   /** Each a list of folders of which every one leads to every other, sorted. */
   readonly rings: readonly (readonly string[])[];
+  /** Imports into a module past its public file. */
+  readonly trespasses: readonly Import[];
+  readonly tooLarge: readonly { readonly room: string; readonly lines: number }[];
+}
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
 }
 
 export interface Violation {
@@ -33,6 +44,11 @@ interface Module {
   readonly dependencies: readonly { readonly resolved: string }[];
 }
 
+/** Lines of a room, or of a module in a room of modules. */
+const roomLinesMax = 8_000;
+/** No rooms of the product, and code that is made. */
+const unmeasured = /^(test|bench|examples|tools|proto\/gen)\//;
+
 /** Throws an Error with what dependency-cruiser said when it did not come to an end. */
 export async function readHouse(root: string): Promise<House> {
   const args = ['--config', '.dependency-cruiser.json', '--output-type', 'json', '.'];
@@ -40,16 +56,39 @@ export async function readHouse(root: string): Promise<House> {
   const begin = output.indexOf('{');
   if (begin === -1) throw new Error(output);
   const { modules, summary } = JSON.parse(output.slice(begin, output.lastIndexOf('}') + 1)) as Cruise;
-  return { modules: summary.totalCruised, violations: summary.violations, rings: ringsOf(foldersOf(modules)) };
+  return {
+    modules: summary.totalCruised,
+    violations: summary.violations,
+    rings: ringsOf(foldersOf(modules)),
+    trespasses: modules.flatMap(({ source: from, dependencies }) =>
+      dependencies.map(({ resolved: to }) => ({ from, to })).filter(({ from, to }) => passesPublicFile(from, to)),
+    ),
+    tooLarge: tooLarge(root, modules),
+  };
 }
 
 /** Says what is wrong with the house; an empty text: nothing. */
 export async function houseFaults(root: string): Promise<string> {
-  const { violations, rings } = await readHouse(root);
+  const { violations, rings, trespasses, tooLarge } = await readHouse(root);
   return [
     ...violations.map(({ rule, from, to }) => `${rule.name}: ${from} imports ${to}`),
     ...rings.map((ring) => `folders that import each other: ${ring.join(', ')}`),
+    ...trespasses.map(
+      ({ from, to }) => `${from} imports ${to}: import ${moduleOf(to)}/public.ts, and add what it lacks`,
+    ),
+    ...tooLarge.map(({ room, lines }) => `${room} has ${lines} lines, more than ${roomLinesMax}: divide it`),
   ].join('\n');
+}
+
+function tooLarge(root: string, modules: readonly Module[]): House['tooLarge'] {
+  const linesOf = new Map<string, number>();
+  for (const { source } of modules) {
+    if (unmeasured.test(source)) continue;
+    const room = moduleOf(source) ?? source.split('/')[0]!;
+    const lines = readFileSync(join(root, source), 'utf8').split('\n').length - 1;
+    linesOf.set(room, (linesOf.get(room) ?? 0) + lines);
+  }
+  return [...linesOf].map(([room, lines]) => ({ room, lines })).filter(({ lines }) => lines > roomLinesMax);
 }
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;

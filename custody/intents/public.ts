@@ -1,0 +1,18 @@
+/** What other modules use of intents: the record and its facts, the port to those who decide, the driver. */
+export { IntentDriver } from './driver.ts';
+export type { EvaluatorResult, Evaluators } from './evaluators.ts';
+export type {
+  DryRunDecision,
+  PolicyDecision,
+  PolicyTraceLine,
+  RiskFactor,
+  RiskResult,
+  ScreeningDecision,
+  ScreeningMatch,
+  ScreeningResult,
+  TransactionFacts,
+} from './facts.ts';
+export { historyOf, withoutOwn } from './history.ts';
+export { intentType, ofWalletIndex, toDestinationIndex } from './record.ts';
+export { intentRoutes } from './routes.ts';
+export { Intent } from './schemas.ts';

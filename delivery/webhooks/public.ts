@@ -1,0 +1,5 @@
+/** What other modules use of webhooks. */
+export { findWebhook } from './find.ts';
+export { aboutSecret, type WebhookRecord, type WebhookStatus, webhookType } from './record.ts';
+export { webhookRoutes } from './routes.ts';
+export { EventList, WebhookSettings, webhookView } from './view.ts';

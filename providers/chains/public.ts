@@ -1,0 +1,11 @@
+/** What other modules use of the simulated chains: the chains, their transactions, and the port to their ledgers. */
+export { type Arrival, arrivals } from './arrivals.ts';
+export type { BitcoinChain } from './bitcoin.ts';
+export { dustSats, inputsMax, largestFee, paymentFee, signedBitcoin, unsignedBitcoin } from './bitcoin-transaction.ts';
+export { type Chain, ChainRejected, type ChainTransaction, ChainUnavailable, type SubmitOptions } from './chain.ts';
+export { type Chains, openChains } from './chains.ts';
+export type { EvmChain } from './evm.ts';
+export { coinGas, type EvmTransfer, maxFeePerGas, signedEvm, tokenGas, unsignedEvm } from './evm-transaction.ts';
+export type { ChainLedgers } from './ledger.ts';
+export type { SolanaChain } from './solana.ts';
+export { signatureFee, signedSolana, solanaMessage } from './solana-transaction.ts';

@@ -1,0 +1,50 @@
+/**
+ * The rule of public files: others import a module only through its file `public.ts`, which names what is public. A module
+ * is a folder of a room that consists of modules; its own files import each other directly.
+ *
+ * Rooms that are not listed are small enough to be one thing. Tests, tools, benchmarks and examples may look inside.
+ */
+import { worldlyFiles } from './ports.ts';
+import { worldly } from './purity.ts';
+
+const moduleRooms = /^(coordinator|controls|custody|delivery|modules|providers)\//;
+const lookInside = /^(test|tools|bench|examples)\//;
+
+/** Folders that hold what the modules of a room share, and nothing else: every file of them is public. */
+const sharedFolders: ReadonlySet<string> = new Set([
+  'coordinator/contract',
+  'coordinator/session',
+  'controls/rules',
+  'custody/provider-calls',
+  'providers/port',
+  'providers/simulated',
+]);
+
+/** They hand live adapters in, which no public file names: who loads a module does not load its adapters. */
+const liveCompositions: ReadonlySet<string> = new Set([
+  'coordinator/main.ts',
+  'gateway/main.ts',
+  'gateway/live-wallet-ports.ts',
+  'gateway/worker.ts',
+]);
+
+/** A table of pauses, all that the simulator may know of deliveries (rule room-sim). */
+const retrySchedule = 'delivery/deliveries/schedule.ts';
+
+/** The module that a file belongs to, e.g. "custody/wallets"; undefined: none. */
+export function moduleOf(file: string): string | undefined {
+  const [room, folder, rest] = file.split('/');
+  return moduleRooms.test(file) && rest !== undefined ? `${room}/${folder}` : undefined;
+}
+
+/** Whether this import goes into a module past its public file. */
+export function passesPublicFile(from: string, to: string): boolean {
+  const module = moduleOf(to);
+  if (module === undefined || module === moduleOf(from) || lookInside.test(from)) return false;
+  if (to === `${module}/public.ts` || sharedFolders.has(module) || to === retrySchedule) return false;
+  return !(liveCompositions.has(from) && isAdapter(to));
+}
+
+function isAdapter(file: string): boolean {
+  return worldlyFiles.has(file) || worldly.some((place) => place.endsWith('/') && file.startsWith(place));
+}
