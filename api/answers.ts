@@ -36,13 +36,13 @@ interface WalletShown {
   readonly assets: readonly AssetView[];
 }
 
-export function isKept(outcome: Outcome): boolean {
-  if (outcome.kind === 'answer') return isKeptStatus(outcome.answer.status);
+export function isStored(outcome: Outcome): boolean {
+  if (outcome.kind === 'answer') return isStoredStatus(outcome.answer.status);
   const { error } = outcome;
-  return isKeptStatus(error.entry.http) && !error.details?.some(({ issue }) => passing.has(issue));
+  return isStoredStatus(error.entry.http) && !error.details?.some(({ issue }) => passing.has(issue));
 }
 
-function isKeptStatus(status: number): boolean {
+function isStoredStatus(status: number): boolean {
   return (status >= 200 && status < 300) || status === 404 || status === 409 || status === 422;
 }
 
@@ -61,19 +61,19 @@ export function writeOutcome(outcome: Outcome): string {
 
 /** Throws an Error when the text is not one of `writeOutcome`. */
 export function readOutcome(text: string): Outcome {
-  const kept = JSON.parse(text) as {
+  const stored = JSON.parse(text) as {
     status?: number;
     headers?: Record<string, string>;
     body?: unknown;
     error?: { kind: ErrorKind; message: string } & Pick<ServiceError, 'details' | 'headers'>;
   };
-  if (kept.error !== undefined) {
-    const { kind, message, details, headers } = kept.error;
-    if (errorKinds[kind] === undefined) throw new Error('a kept answer has an unknown kind of error');
+  if (stored.error !== undefined) {
+    const { kind, message, details, headers } = stored.error;
+    if (errorKinds[kind] === undefined) throw new Error('a stored answer has an unknown kind of error');
     const options = { ...(details === undefined ? {} : { details }), ...(headers === undefined ? {} : { headers }) };
     return { kind: 'error', error: new ServiceError(kind, message, options) };
   }
-  const { status, headers, body } = kept;
-  if (status === undefined) throw new Error('a kept answer has no status');
+  const { status, headers, body } = stored;
+  if (status === undefined) throw new Error('a stored answer has no status');
   return { kind: 'answer', answer: { status, body, ...(headers === undefined ? {} : { headers }) } };
 }

@@ -6,7 +6,7 @@
 import type { Ports } from '../actors/contract.ts';
 import { pause } from '../actors/waiting.ts';
 import type { Change, CommitRefusal, IdempotencyMark } from '../store/contract.ts';
-import { isKept, type Outcome, showing } from './answers.ts';
+import { isStored, type Outcome, showing } from './answers.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
 import { toServiceError } from './failures.ts';
@@ -119,7 +119,7 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
     const outcome: Outcome = { kind: 'answer', answer: plain };
     if (answer.change === undefined) return { kind: 'done', outcome, settled: false };
     if (stream !== undefined) throw new Error('a stream is no answer to a change');
-    const mark = isKept(outcome) ? execution.markOf?.(outcome) : undefined;
+    const mark = isStored(outcome) ? execution.markOf?.(outcome) : undefined;
     const { store, tenant } = execution.base;
     const result = await store.commit(tenant, answer.change, mark);
     if (result.committed) {

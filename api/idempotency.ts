@@ -9,7 +9,7 @@
  */
 import { createHmac } from 'node:crypto';
 import type { IdempotencyMark, TenantStore } from '../store/contract.ts';
-import { isKept, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
+import { isStored, type Outcome, readOutcome, type SealPort, showing, writeOutcome } from './answers.ts';
 import type { Attempt } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
 import type { Executed } from './execute.ts';
@@ -110,8 +110,8 @@ export interface OnceResult {
 
 interface Running {
   readonly bodyHash: string;
-  /** Settles with what was kept; undefined: nothing. Never rejects. */
-  readonly kept: Promise<Outcome | undefined>;
+  /** Resolves to the stored outcome; undefined: none was stored. Never rejects. */
+  readonly outcome: Promise<Outcome | undefined>;
 }
 
 type Begun = OnceResult | 'running' | 'overtaken';
@@ -131,9 +131,12 @@ export class Idempotency {
     for (let waitedMs = 0; waitedMs < duplicateWaitMs; ) {
       const local = this.#running.get(keyHash);
       if (local?.bodyHash === bodyHash) {
-        const kept = await Promise.race([local.kept, this.#deps.pause(duplicatePollMs).then(() => 'waiting' as const)]);
-        if (kept === 'waiting') waitedMs += duplicatePollMs;
-        else if (kept !== undefined) return { outcome: kept, replayed: true };
+        const shared = await Promise.race([
+          local.outcome,
+          this.#deps.pause(duplicatePollMs).then(() => 'waiting' as const),
+        ]);
+        if (shared === 'waiting') waitedMs += duplicatePollMs;
+        else if (shared !== undefined) return { outcome: shared, replayed: true };
         continue;
       }
       const begun = await this.#lead(tenant, hashes, run);
@@ -147,27 +150,27 @@ export class Idempotency {
     });
   }
 
-  /** Goes to the store for everybody in this process who waits for the same request. */
+  /** Asks the store once for all requests of this process that wait for the same answer. */
   async #lead(tenant: string, hashes: RequestHashes, run: Run): Promise<Begun> {
     const { keyHash, bodyHash } = hashes;
-    let announce: (kept: Outcome | undefined) => void = () => {};
+    let announce: (outcome: Outcome | undefined) => void = () => {};
     const running: Running = {
       bodyHash,
-      kept: new Promise((resolve) => {
+      outcome: new Promise((resolve) => {
         announce = resolve;
       }),
     };
     // A request with another body or of another caller may run under this key: it keeps its place.
     const isLeader = !this.#running.has(keyHash);
     if (isLeader) this.#running.set(keyHash, running);
-    let kept: Outcome | undefined;
+    let stored: Outcome | undefined;
     try {
       const begun = await this.#begin(tenant, hashes, run);
-      if (typeof begun === 'object' && isKept(begun.outcome)) kept = begun.outcome;
+      if (typeof begun === 'object' && isStored(begun.outcome)) stored = begun.outcome;
       return begun;
     } finally {
       if (isLeader) this.#running.delete(keyHash);
-      announce(kept);
+      announce(stored);
     }
   }
 
@@ -193,7 +196,7 @@ export class Idempotency {
     if (executed.kind === 'overtaken') return 'overtaken';
     const { outcome, settled } = executed;
     if (settled) return { outcome, replayed: false };
-    if (!isKept(outcome)) {
+    if (!isStored(outcome)) {
       // Best effort: a key that stays taken is free again when its lease ends. The fate of a change may be unknown here:
       // if it took place its answer stands and is not dropped; if not, it is refused from now on, for the key is gone.
       await settle(undefined).catch(() => false);

@@ -34,7 +34,7 @@ import {
   sessionAddress,
   signingAddress,
 } from './contract/messages.ts';
-import { sandboxLook } from './sandbox-looks.ts';
+import { routeSandboxCall } from './sandbox-calls.ts';
 import { proofOf } from './session/receipts.ts';
 import { errorEffect, replyEffect } from './session/replies.ts';
 import { quote } from './session/wording.ts';
@@ -107,7 +107,7 @@ function route(
       return closeKey(facts, request.value, frame.deletionMacs);
     case 'inspectSession':
     case 'previewPartial':
-      return sandboxLook(facts, request, config.sandbox);
+      return routeSandboxCall(facts, request, config.sandbox);
     case 'makeKey':
     case 'sign':
       if (frame.walletService) break;

@@ -92,7 +92,7 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const http = await buildHttp({ ...doors, ...page, environment, rest: wallets });
   const grpc = buildGrpc(doors);
   const onRestored = async () => {
-    authenticator.forget();
+    authenticator.clearCache();
     await wallets.restored();
     await sandboxTokens?.register();
     log.info({ event: 'gateway.restored' }, 'what is stored is another: nothing that was remembered of it counts');

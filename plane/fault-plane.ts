@@ -128,7 +128,7 @@ export class FaultPlane {
     this.#refuseUnsupported(fault);
     const { id, orders } = this.#engine.arm(fault, nowMs());
     // One of that id may be over and still listed.
-    this.#forget(id);
+    this.#cancelExpiry(id);
     const expiresMs = nowMs() + expiresInMs;
     const timer = setTimeout(() => this.disarm(id), expiresInMs);
     timer.unref();
@@ -151,7 +151,7 @@ export class FaultPlane {
   disarm(id: string): ArmedFault | undefined {
     const before = this.list().find((armed) => armed.id === id);
     const orders = this.#engine.disarm(id, nowMs());
-    this.#forget(id);
+    this.#cancelExpiry(id);
     if (orders !== undefined) this.#perform(orders);
     if (before !== undefined && before.state !== 'over' && lateKinds.includes(before.fault.fault)) this.#proxy.hurry();
     return before && (this.list().find((armed) => armed.id === id) ?? { ...before, state: 'over' });
@@ -160,7 +160,7 @@ export class FaultPlane {
   /** All faults end. Returns how many there were. */
   clear(): number {
     const removed = this.list().filter(({ state }) => state !== 'over').length;
-    for (const id of [...this.#expiries.keys()]) this.#forget(id);
+    for (const id of [...this.#expiries.keys()]) this.#cancelExpiry(id);
     // What is late was sent before what is held.
     this.#proxy.hurry();
     this.#perform(this.#engine.clear(nowMs()));
@@ -196,7 +196,7 @@ export class FaultPlane {
     const listed = new Set(this.list().map(({ id }) => id));
     for (const id of [...this.#expiries.keys()]) {
       if (listed.has(id)) continue;
-      this.#forget(id);
+      this.#cancelExpiry(id);
       this.#expiries.delete(id);
       this.#targets.delete(id);
     }
@@ -228,8 +228,8 @@ export class FaultPlane {
     }
   }
 
-  /** It will not expire by itself any more. */
-  #forget(id: string): void {
+  /** Stops the timer that would end the fault. */
+  #cancelExpiry(id: string): void {
     clearTimeout(this.#expiries.get(id)?.timer);
   }
 

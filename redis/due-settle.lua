@@ -1,14 +1,14 @@
 -- Settles a claimed tenant: its next time, or none (due-work.ts). Answers 1, or 0 when the claim does not hold any more.
--- claimedAtMs: as the claim has answered. nextAtMs: empty when no entry is left. lookAgainAtMs: the latest time of the
--- next look while writes may be under way.
+-- claimedAtMs: as the claim has answered. nextAtMs: empty when no entry is left. recheckAtMs: the latest time of the
+-- next claim while writes may be under way.
 -- @keys tenantsKey, registeredKey
--- @args tenant, heldUntilMs, claimedAtMs, unsettledMs, nextAtMs, lookAgainAtMs
+-- @args tenant, heldUntilMs, claimedAtMs, unsettledMs, nextAtMs, recheckAtMs
 
 local standing = redis.call('ZSCORE', tenantsKey, tenant)
 if not standing or tonumber(standing) ~= tonumber(heldUntilMs) then return 0 end
 local registered = redis.call('HGET', registeredKey, tenant)
 if registered and tonumber(claimedAtMs) - tonumber(registered) < tonumber(unsettledMs) then
-  if nextAtMs == '' or tonumber(nextAtMs) > tonumber(lookAgainAtMs) then nextAtMs = lookAgainAtMs end
+  if nextAtMs == '' or tonumber(nextAtMs) > tonumber(recheckAtMs) then nextAtMs = recheckAtMs end
 end
 if nextAtMs == '' then
   redis.call('ZREM', tenantsKey, tenant)

@@ -12,20 +12,20 @@
  *   that did so less than `registeredForMs` ago need not do it again.
  * - **Claim.** A sweep takes tenants whose time has come, by the claimer's clock, and moves each to the end of a hold. So
  *   others leave it alone, and when the claimer dies it is claimed again after the hold.
- * - **Look.** The claimer does what is due in the tenant's entries and reads when the next one is due.
+ * - **Handle.** The claimer takes the tenant's entries that are due and reads when the next one is due.
  * - **Settle.** It moves the tenant to that time, or drops it when no entry is left, but only if the tenant was not
- *   registered in the `unsettledMs` before the claim or at any time since. Otherwise a write may be under way that the look
- *   did not see, and the tenant is looked at again after `lookAgainMs`. A tenant that another process has claimed or
+ *   registered in the `unsettledMs` before the claim or at any time since. Otherwise a write may be under way that the
+ *   handler did not see, and the tenant is claimed again after `recheckMs`. A tenant that another process has claimed or
  *   registered with an earlier time since the claim stays as it is.
  *
  * Why no entry is lost. Take an entry that is written at the moment W, due at t. All moments are Redis's own, so clocks of
  * processes do not come into it. Its writer registered the tenant at R with a time n ≤ t, and W − R < unsettledMs: at most
  * registeredForMs pass until the write is sent, and a command ends within seconds. From R on the tenant stands in the
  * registry, and only claims and settlements move it to a later time. A claim ends: by its settlement, or by its hold, after
- * which the tenant is claimed again. So take the last settlement that moved it; its claim was at C, its look at L > C.
- *   - L > W: the look saw the entry. It was taken, or the tenant was moved to t or earlier.
- *   - L < W, so C < W < R + unsettledMs: the tenant was registered in the window before the claim, or since. It was moved
- *     to a look soon after, so this was not the last settlement.
+ * which the tenant is claimed again. So take the last settlement that moved it; its claim was at C, its handler read at L > C.
+ *   - L > W: the handler read the entry. It was taken, or the tenant was moved to t or earlier.
+ *   - L < W, so C < W < R + unsettledMs: the tenant was registered in the window before the claim, or since. It was
+ *     moved to a recheck soon after, so this was not the last settlement.
  * What is assumed: a write is not under way for longer than unsettledMs − registeredForMs, 20 s, and Redis's clock makes
  * no such jump meanwhile. A writer that finds that it took longer (its process stood still, say) registers once more.
  *
@@ -38,10 +38,10 @@
 export type DueKind = 'work' | 'webhooks' | 'sessions';
 
 /**
- * Does what is due for a tenant. Answers when the next entry is due, undefined: no entry is left. `claimed`: how many
- * tenants this sweep looks at.
+ * Handles what is due for a tenant. Resolves to when the next entry is due; undefined: no entry is left. `claimed`: how many
+ * tenants this sweep handles.
  */
-export type DueLook = (tenant: string, claimed: number) => Promise<number | undefined>;
+export type DueHandler = (tenant: string, claimed: number) => Promise<number | undefined>;
 
 export interface DueWork {
   /**
@@ -50,12 +50,12 @@ export interface DueWork {
    */
   registered<T>(tenant: string, atMs: number, write: () => Promise<T>): Promise<T>;
   /**
-   * Claims up to `tenantsMax` tenants with something due by `nowMs`, looks at each and settles it. A look that throws is
-   * repeated after `lookAgainMs`; the first error is thrown when all others are done. Resolves to whether more may be due.
+   * Claims up to `tenantsMax` tenants with something due by `nowMs`, handles each and settles it. A handler that throws is
+   * called again after `recheckMs`; the first error is thrown when all others are done. Resolves to whether more may be due.
    */
-  sweep(nowMs: number, look: DueLook, tenantsMax?: number): Promise<boolean>;
-  /** The store was put back to an earlier state: what this process has registered may not be there. */
-  forget(): void;
+  sweep(nowMs: number, handle: DueHandler, tenantsMax?: number): Promise<boolean>;
+  /** The store was restored to an earlier state, which may lack what this process has registered: clears the cache of registrations. */
+  clear(): void;
 }
 
 /** A registration holds for its process this long. */
@@ -64,7 +64,7 @@ export const registeredForMs = 10_000;
 export const unsettledMs = 30_000;
 /** A writer that took this long since its registration registers again: half of what is left. */
 export const lateWriteMs = registeredForMs + (unsettledMs - registeredForMs) / 2;
-export const lookAgainMs = 1_000;
+export const recheckMs = 1_000;
 /** A claimed tenant is claimed again after this long, unless it is settled. */
 export const holdMs = 10_000;
 export const claimedMax = 64;

@@ -2,12 +2,12 @@
 import type { Redis } from 'ioredis';
 import {
   claimedMax,
+  type DueHandler,
   type DueKind,
-  type DueLook,
   type DueWork,
   holdMs,
   lateWriteMs,
-  lookAgainMs,
+  recheckMs,
   registeredForMs,
   unsettledMs,
 } from './due-work.ts';
@@ -39,7 +39,7 @@ interface Settle {
     readonly claimedAtMs: string;
     readonly unsettledMs: number;
     readonly nextAtMs: number | '';
-    readonly lookAgainAtMs: number;
+    readonly recheckAtMs: number;
   };
 }
 
@@ -107,18 +107,18 @@ export class RedisDueWork implements DueWork {
     return registration;
   }
 
-  async sweep(nowMs: number, look: DueLook, tenantsMax = claimedMax): Promise<boolean> {
+  async sweep(nowMs: number, handle: DueHandler, tenantsMax = claimedMax): Promise<boolean> {
     const heldUntilMs = nowMs + holdMs;
     const claim = { nowMs, heldUntilMs, limit: tenantsMax };
     const [claimedAtMs, tenants] = await this.#asking(this.#claim(this.#keys, claim));
-    const lookAgainAtMs = nowMs + lookAgainMs;
+    const recheckAtMs = nowMs + recheckMs;
     const settle = async (tenant: string): Promise<void> => {
-      const held = { tenant, heldUntilMs, claimedAtMs, unsettledMs, lookAgainAtMs };
+      const held = { tenant, heldUntilMs, claimedAtMs, unsettledMs, recheckAtMs };
       let nextAtMs: number | undefined;
       try {
-        nextAtMs = await look(tenant, tenants.length);
+        nextAtMs = await handle(tenant, tenants.length);
       } catch (error) {
-        await this.#asking(this.#settle(this.#keys, { ...held, nextAtMs: lookAgainAtMs }));
+        await this.#asking(this.#settle(this.#keys, { ...held, nextAtMs: recheckAtMs }));
         throw error;
       }
       // What is due still has its turn after the others that are due.
@@ -130,7 +130,7 @@ export class RedisDueWork implements DueWork {
     return tenants.length === tenantsMax;
   }
 
-  forget(): void {
+  clear(): void {
     this.#registrations.clear();
   }
 }

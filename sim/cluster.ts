@@ -247,7 +247,7 @@ export class SimCluster {
     return { outstanding: deliveries?.outstanding ?? 0, putAside: deliveries?.putAside ?? 0 };
   }
 
-  /** The coordinator looks for sessions past their lifetime. A live one does so by itself, and this one with `sweeping`. */
+  /** Starts one scan for expired sessions. A live coordinator scans by itself, a simulated one with `sweeping`. */
   sweep(): void {
     const message = { kind: 'sweep' } as const;
     this.#world.coordinator?.deliver({ from: 'runtime', to: expiryAddress, message, trace: noTrace });
@@ -257,7 +257,7 @@ export class SimCluster {
   #sweepForEver(): void {
     const { coordinatorStore, processes } = this.#world;
     const again = () => {
-      // A look that would find nothing changes nothing, and a world may be at rest for days.
+      // A sweep that would find nothing changes nothing, and a world may be at rest for days.
       if (coordinatorStore.nextEndMs() <= processes.nowMs('coordinator')) this.sweep();
       this.time.after(sweepEveryMs, again, true);
     };

@@ -177,13 +177,13 @@ export class Deliveries {
     const life = this.#life;
     if (job.key !== 'poison') this.#latest = job;
     this.#ports.time.after(delayMs, () => {
-      if (this.#life === life) this.#look(job);
+      if (this.#life === life) this.#take(job);
     });
   }
 
-  #look(job: Job): void {
+  #take(job: Job): void {
     if (!this.#canWork()) {
-      this.#waiting.push(() => this.#look(job));
+      this.#waiting.push(() => this.#take(job));
       return;
     }
     const delivery = this.#outstanding.get(job.key);

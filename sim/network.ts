@@ -12,21 +12,21 @@
 import type { Envelope, RandomBytes, UndeliveredReason } from '../actors/contract.ts';
 import type { Arrival, ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { WireMessage } from '../proto/wire.ts';
-import { type Codec, passed, type ReceivedEnvelope } from './frame-passage.ts';
+import { type Codec, type ReceivedEnvelope, throughCodec } from './frame-codec.ts';
 import type { Runnable, Task, VirtualTime } from './virtual-time.ts';
 
 /** From the peer's side: `out` leaves it, `in` goes to it. */
 export type Direction = 'in' | 'out';
 
-/** A frame that is about to leave: what becomes of it. */
-export interface Passage {
+/** How a sent frame arrives: changed, delayed, several times, or not at all. */
+export interface FrameOutcome {
   readonly arrivals: readonly (Arrival & {
     /** Instead of what the link takes. */
     readonly exactly?: boolean;
   })[];
   /** Ids of the faults that touched it. */
   readonly faults: readonly string[];
-  /** To be done once the arrivals are on their way. */
+  /** Called once the arrivals are scheduled. */
   readonly afterwards: (() => void) | undefined;
 }
 
@@ -40,20 +40,20 @@ export interface NetworkPorts {
   readonly backOff: { readonly minMs: number; readonly maxMs: number };
   /** Labelled chance. */
   readonly random: (label: string) => RandomBytes;
-  /** undefined: it simply arrives. `envelope` as it was sent, `received` as it would arrive. */
-  readonly passage: (
+  /** undefined: no fault touches the frame. `envelope` as it was sent, `received` as it would arrive. */
+  readonly filter: (
     peer: ProcessName,
     direction: Direction,
     envelope: Envelope<WireMessage>,
     received: ReceivedEnvelope,
-  ) => Passage | undefined;
+  ) => FrameOutcome | undefined;
   /** A frame has left: when it arrives, once a copy. `bytes` only with the codec. */
   readonly left:
     | ((
         received: ReceivedEnvelope,
         bytes: Uint8Array | undefined,
         arrivesMs: number[],
-        passage: Passage | undefined,
+        outcome: FrameOutcome | undefined,
       ) => void)
     | undefined;
   /** A frame arrives at a process that takes it. */
@@ -145,23 +145,23 @@ export class Network {
     if (link === undefined || !link.up || (link.bySecond && direction === 'out')) return 'noRoute';
     const line = link.lines[direction];
     const { life } = line;
-    const { envelope: received, bytes } = passed(envelope, this.#ports.codec);
+    const { envelope: received, bytes } = throughCodec(envelope, this.#ports.codec);
     // From now on it counts as sent, even if its sender dies while sending.
     line.flying += 1;
-    const passage = this.#ports.passage(peer, direction, envelope, received);
-    if (passage === undefined) {
+    const outcome = this.#ports.filter(peer, direction, envelope, received);
+    if (outcome === undefined) {
       const arrivesMs = this.#fly(link, direction, life, received);
       this.#ports.left?.(received, bytes, [arrivesMs], undefined);
     } else {
       const arrivesMs: number[] = [];
-      for (const arrival of passage.arrivals) {
+      for (const arrival of outcome.arrivals) {
         // What a fault or a hook put in its place is encoded too.
         const { envelope: sent } =
-          arrival.envelope === received ? { envelope: received } : passed(arrival.envelope, this.#ports.codec);
+          arrival.envelope === received ? { envelope: received } : throughCodec(arrival.envelope, this.#ports.codec);
         arrivesMs.push(this.#fly(link, direction, life, sent, arrival));
       }
-      this.#ports.left?.(received, bytes, arrivesMs, passage);
-      passage.afterwards?.();
+      this.#ports.left?.(received, bytes, arrivesMs, outcome);
+      outcome.afterwards?.();
     }
     if (line.life === life) line.flying -= 1;
     this.#finishClosing(link);
@@ -173,7 +173,9 @@ export class Network {
     const link = this.#links.get(peer);
     if (link === undefined || !link.up) return [];
     const { life } = link.lines[direction];
-    return envelopes.map((envelope) => this.#fly(link, direction, life, passed(envelope, this.#ports.codec).envelope));
+    return envelopes.map((envelope) =>
+      this.#fly(link, direction, life, throughCodec(envelope, this.#ports.codec).envelope),
+    );
   }
 
   /** A frame arrives; called by its task alone. */
@@ -296,7 +298,7 @@ export class Network {
     direction: Direction,
     life: number,
     envelope: ReceivedEnvelope,
-    arrival?: Passage['arrivals'][number],
+    arrival?: FrameOutcome['arrivals'][number],
   ) {
     const { time } = this.#ports;
     const line = link.lines[direction];

@@ -7,7 +7,7 @@ import type { FaultEngine } from '../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../faults/vocabulary/fault.ts';
 import type { NodeWrite } from '../nodes/records/records.ts';
 import type { WireMessage } from '../proto/wire.ts';
-import type { Codec } from './frame-passage.ts';
+import type { Codec } from './frame-codec.ts';
 import type { WriteFate } from './memory-stores.ts';
 import type { Observation } from './observation.ts';
 

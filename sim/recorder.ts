@@ -10,8 +10,8 @@ import type { FaultKind } from '../faults/vocabulary/fault.ts';
 import { pointOf } from '../faults/vocabulary/points.ts';
 import { encodeFrame, type WireEnvelope } from '../proto/wire.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
-import type { ReceivedEnvelope } from './frame-passage.ts';
-import type { Passage } from './network.ts';
+import type { ReceivedEnvelope } from './frame-codec.ts';
+import type { FrameOutcome } from './network.ts';
 import type { Observation } from './observation.ts';
 import { publicState } from './public-state.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -54,11 +54,11 @@ export class Recorder {
     received: ReceivedEnvelope,
     bytes: Uint8Array | undefined,
     arrivesMs: readonly number[],
-    passage: Passage | undefined,
+    outcome: FrameOutcome | undefined,
   ): void {
     const { trace, time } = this.#options;
-    const arrivals = passage?.arrivals;
-    if (trace !== undefined) this.#traceFrame(trace, received, bytes, arrivesMs, passage);
+    const arrivals = outcome?.arrivals;
+    if (trace !== undefined) this.#traceFrame(trace, received, bytes, arrivesMs, outcome);
     if (this.observe !== undefined) {
       const { atMs } = this;
       if (arrivals === undefined || arrivals.length === 0) {
@@ -72,7 +72,7 @@ export class Recorder {
     if (this.record === undefined) return;
     const { from, to, message } = received;
     const arrives = arrivesMs.map((ms) => ms - time.beganMs);
-    if (arrives.length === 0 && passage !== undefined && passage.faults.length > 0) this.#held.set(received, arrives);
+    if (arrives.length === 0 && outcome !== undefined && outcome.faults.length > 0) this.#held.set(received, arrives);
     this.record({
       kind: 'frame',
       atMs: this.atMs,
@@ -85,7 +85,7 @@ export class Recorder {
       attempt: message.attempt,
       bytes: (bytes ?? encodeFrame(received)).length,
       text: this.#options.frameText(arrivals?.[0]?.envelope ?? received),
-      faults: passage?.faults ?? [],
+      faults: outcome?.faults ?? [],
     });
   }
 
@@ -181,16 +181,16 @@ export class Recorder {
     received: ReceivedEnvelope,
     bytes: Uint8Array | undefined,
     arrivesMs: readonly number[],
-    passage: Passage | undefined,
+    outcome: FrameOutcome | undefined,
   ): void {
     const nowMs = this.#options.time.nowMs();
     const { from, to, message } = received;
     const after = arrivesMs.map((ms) => `+${ms - nowMs}`).join(',') || 'lost';
-    const why = passage === undefined || passage.faults.length === 0 ? '' : ` {${passage.faults.join(',')}}`;
+    const why = outcome === undefined || outcome.faults.length === 0 ? '' : ` {${outcome.faults.join(',')}}`;
     const line = `${nowMs} ${from} > ${to} ${message.body.case} ${after}${why}`;
     trace.push(`${line} ${base64(bytes ?? encodeFrame(received))}`);
-    if (passage === undefined) return;
-    for (const { envelope, damage } of passage.arrivals) {
+    if (outcome === undefined) return;
+    for (const { envelope, damage } of outcome.arrivals) {
       if (damage !== undefined) trace.push(`${line} ${damage}`);
       else if (envelope !== received) trace.push(`${line} instead ${base64(encodeFrame(envelope))}`);
     }

@@ -106,13 +106,13 @@ export class Starts {
     own: Pick<MemberPorts<W, R>, 'store' | 'send' | 'wrote'>,
   ): MemberPorts<W, R> {
     const { recorder, faultService, processes, events } = this.#parts;
-    const keeps = this.#options.keepTrace !== false;
+    const hasTrace = this.#options.keepTrace !== false;
     return {
       time: this.#parts.time,
       nowMs: () => processes.nowMs(process),
       random: this.#random(boot),
       emit: (address: Address, event: ActorEvent) => {
-        if (keeps) events.push({ address, event });
+        if (hasTrace) events.push({ address, event });
         recorder.emitted(process, address, event);
       },
       stepped: recorder.record && ((address: Address, state: unknown) => recorder.stepped(address, state)),

@@ -18,7 +18,8 @@ import type { WireMessage } from '../proto/wire.ts';
 import { Calls, type CallUnderWay } from './calls.ts';
 import { Deliveries } from './deliveries.ts';
 import { FaultService } from './fault-service.ts';
-import type { ReceivedEnvelope } from './frame-passage.ts';
+import type { ReceivedEnvelope } from './frame-codec.ts';
+import { frameFilter } from './frame-filter.ts';
 import type { CoordinatorMachine, NodeMachine } from './members.ts';
 import {
   emptyCoordinatorSnapshot,
@@ -30,7 +31,6 @@ import {
 import { type Direction, Network } from './network.ts';
 import type { Bug, SimOptions } from './options.ts';
 import { performOrder } from './orders.ts';
-import { passages } from './passages.ts';
 import { type Life, Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import { Recorder } from './recorder.ts';
@@ -215,7 +215,7 @@ export class SimWorld {
         linkTimeoutMs,
         backOff,
         random: (label) => this.#random(label),
-        passage: passages(this.faultService, this.#options.onFrame),
+        filter: frameFilter(this.faultService, this.#options.onFrame),
         left: recorder.seesFrames
           ? (received, ...rest) => {
               recorder.frame(received, ...rest);

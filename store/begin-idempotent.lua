@@ -2,7 +2,7 @@
 -- Answers {'run', owner, seed, started}, {'answered', answer, balances shown as JSON or ''}, {'running', end of lease} or
 -- {'otherBody'}. Times are the caller's; leases only have to be longer than clocks differ.
 -- @keys markKey
--- @args bodyHash, nowMs, leaseMs, owner, seed, keepMs
+-- @args bodyHash, nowMs, leaseMs, owner, seed, ttlMs
 
 local known = redis.call('HMGET', markKey, 'b', 's', 't', 'l', 'a', 'f', 'w')
 local ends = string.format('%.0f', nowMs + leaseMs)
@@ -10,7 +10,7 @@ if known[6] then redis.call('HDEL', markKey, 'f') end
 -- A key that was set free takes any body; with the same one the attempt goes on with its seed.
 if not known[1] or (known[6] and known[1] ~= bodyHash) then
   redis.call('HSET', markKey, 'b', bodyHash, 'o', owner, 's', seed, 't', nowMs, 'l', ends)
-  redis.call('PEXPIRE', markKey, keepMs)
+  redis.call('PEXPIRE', markKey, ttlMs)
   return {'run', owner, seed, nowMs}
 end
 if known[1] ~= bodyHash then return {'otherBody'} end

@@ -8,14 +8,14 @@ import type { Change, Put, RecordType, Versioned } from './contract.ts';
 
 type Removal = NonNullable<Change['removals']>[number];
 
-/** A new record, at version 1. `keepMs`: it leaves the store that long after this change. */
-export function create<T extends Versioned>(type: RecordType<T>, after: T, keepMs?: number): Put {
-  return { type: anyType(type), before: undefined, after, ...(keepMs === undefined ? {} : { keepMs }) };
+/** A new record, at version 1. `ttlMs`: it leaves the store that long after this change. */
+export function create<T extends Versioned>(type: RecordType<T>, after: T, ttlMs?: number): Put {
+  return { type: anyType(type), before: undefined, after, ...(ttlMs === undefined ? {} : { ttlMs }) };
 }
 
 /** A record as it was read and as it shall be, one version higher. */
-export function update<T extends Versioned>(type: RecordType<T>, before: T, after: T, keepMs?: number): Put {
-  return { type: anyType(type), before, after, ...(keepMs === undefined ? {} : { keepMs }) };
+export function update<T extends Versioned>(type: RecordType<T>, before: T, after: T, ttlMs?: number): Put {
+  return { type: anyType(type), before, after, ...(ttlMs === undefined ? {} : { ttlMs }) };
 }
 
 /** A record, as it was read, leaves the store. */

@@ -11,7 +11,7 @@
 -- @include redis/append-event.lua
 -- @include store/count-ids.lua
 -- @keys prefixKey
--- @args keyHash, owner, answer, answerKeptMs, change: json
+-- @args keyHash, owner, answer, answerTtlMs, change: json
 
 -- Of expired records, so many more leave their indices with each change than it adds.
 local swept_more = 8
@@ -109,7 +109,7 @@ end
 
 -- Writes.
 for _, claim in ipairs(change.claims or none) do
-  if claim.keepMs then redis.call('SET', p .. 'claim:' .. claim.name, '1', 'PX', claim.keepMs)
+  if claim.ttlMs then redis.call('SET', p .. 'claim:' .. claim.name, '1', 'PX', claim.ttlMs)
   else redis.call('SET', p .. 'claim:' .. claim.name, '1') end
 end
 for _, balance in ipairs(balances) do redis.call('HSET', unpack(balance)) end
@@ -117,11 +117,11 @@ local now, expiring = nil, 0
 for _, record in ipairs(change.records or none) do
   local key = p .. 'r:' .. record.id
   redis.call('HSET', key, 'v', record.version, 's', record.status, 'k', record.kind, 'd', record.document)
-  if record.keepMs then
+  if record.ttlMs then
     expiring = expiring + 1
     now = now or clock_ms()
-    redis.call('PEXPIRE', key, record.keepMs)
-    redis.call('ZADD', p .. 'old', now + record.keepMs + sweep_slack_ms, record.sweep)
+    redis.call('PEXPIRE', key, record.ttlMs)
+    redis.call('ZADD', p .. 'old', now + record.ttlMs + sweep_slack_ms, record.sweep)
   elseif record.version ~= '1' then
     redis.call('PERSIST', key)
   end
@@ -155,7 +155,7 @@ end
 if keyHash ~= '' then
   redis.call('HSET', mark, 'a', answer)
   if shown then redis.call('HSET', mark, 'w', snapshot) end
-  redis.call('PEXPIRE', mark, answerKeptMs)
+  redis.call('PEXPIRE', mark, answerTtlMs)
 end
 if now then
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', p .. 'old', '-inf', now, 'LIMIT', 0, expiring + swept_more)) do

@@ -7,7 +7,7 @@
  * two gateways cannot both win. All keys of a tenant carry its hash tag (see layout.ts).
  */
 
-import type { DueLook } from '../redis/due-work.ts';
+import type { DueHandler } from '../redis/due-work.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 
 /** What every record has. `version` starts at 1 and rises by one with every change. */
@@ -36,7 +36,7 @@ export interface Put {
   /** Its version is `before`'s plus one, or 1. JSON values only. */
   readonly after: Versioned;
   /** The record leaves the store this long after this change; undefined: never. */
-  readonly keepMs?: number;
+  readonly ttlMs?: number;
 }
 
 /** Something that must hold for the change to happen. */
@@ -65,8 +65,8 @@ export type Guard =
       readonly min: bigint;
       readonly max: bigint | undefined;
     }
-  /** The name is not claimed yet; the change claims it (for `keepMs`, or for ever). */
-  | { readonly kind: 'claim'; readonly name: string; readonly keepMs?: number };
+  /** The name is not claimed yet; the change claims it (for `ttlMs`, or for ever). */
+  | { readonly kind: 'claim'; readonly name: string; readonly ttlMs?: number };
 
 /**
  * Deltas of a wallet's balance of one asset, in the asset's smallest units. The balance is available + reserved. A delta
@@ -265,8 +265,8 @@ export interface TenantStore {
    */
   settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean>;
 
-  /** Looks at tenants that have due work; others have no part in it. See DueWork.sweep. */
-  sweepDue(nowMs: number, look: DueLook): Promise<boolean>;
+  /** Handles tenants that have due work; the number of other tenants does not matter. See DueWork.sweep. */
+  sweepDue(nowMs: number, handle: DueHandler): Promise<boolean>;
   /** Entries due by now, earliest first; each is due again after `leaseMs`, unless its change says otherwise. */
   takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<DueTaken>;
 }

@@ -1,17 +1,17 @@
--- A page of events in one round trip. It looks at a bounded number of entries and says where to go on.
+-- A page of events in one round trip. It scans a bounded number of entries and says where the next page begins.
 -- Answers {more (1/0), sequence to go on after, oldest kept sequence, last sequence, entries}.
 --
--- looksMax: entries to look at. resourceId: or empty. fromMs, beforeMs: the first ms and the one after the last, or empty.
+-- scannedMax: entries to scan. resourceId: or empty. fromMs, beforeMs: the first ms and the one after the last, or empty.
 -- types: exact, or beginnings that end in ".*"; none: all. connections: ids; left out: all.
 -- @keys prefixKey
--- @args after, pageMax, looksMax, resourceId, fromMs, beforeMs, types: json, connections: json?
+-- @args after, pageMax, scannedMax, resourceId, fromMs, beforeMs, types: json, connections: json?
 
 local event_batch = 100
 -- An event that an earlier version has written may be stamped earlier than its neighbours: by no more than an unanswered
 -- request is remembered (24 h), and an hour.
 local event_late_ms = 25 * 3600000
 
-local limit, room, stream = tonumber(pageMax), tonumber(looksMax), prefixKey .. 'evt'
+local limit, room, stream = tonumber(pageMax), tonumber(scannedMax), prefixKey .. 'evt'
 local last = tonumber(redis.call('HGET', prefixKey .. 'seq', 'n') or '0')
 local function whole(n) return string.format('%.0f', n) end
 local function at(sequence)
@@ -46,11 +46,11 @@ if from then
     if tonumber(at(middle)[2][8]) >= from then high = middle else position = middle + 1 end
   end
 end
-local out, looked, done = {}, 0, math.max(after, position - 1)
+local out, scanned, done = {}, 0, math.max(after, position - 1)
 local filtered = #types > 0 or connections or from or before or resourceId ~= ''
 local batch = filtered and event_batch or limit + 1
 while true do
-  local size = math.min(batch, room - looked)
+  local size = math.min(batch, room - scanned)
   local entries = redis.call('XRANGE', stream, whole(done + 1) .. '-0', '+', 'COUNT', size)
   for _, entry in ipairs(entries) do
     if before and tonumber(entry[2][8]) >= before + event_late_ms then return {0, whole(last), floor, last, out} end
@@ -60,7 +60,7 @@ while true do
     end
     done = sequence_of(entry)
   end
-  looked = looked + #entries
+  scanned = scanned + #entries
   if #entries < size then return {0, done, floor, last, out} end
-  if looked >= room then return {done < last and 1 or 0, done, floor, last, out} end
+  if scanned >= room then return {done < last and 1 or 0, done, floor, last, out} end
 end

@@ -1,19 +1,19 @@
--- A page of records in one round trip. It looks at a bounded number of ids and says where to go on, so it costs no more
+-- A page of records in one round trip. It scans a bounded number of ids and says where the next page begins, so it costs no more
 -- because a tenant has much, or because a filter matches little.
--- Answers {more (1/0), id to go on after, ids looked at, {{id, document, balances}, …}}.
+-- Answers {more (1/0), id to go on after, ids scanned, {{id, document, balances}, …}}.
 --
 -- order: newest or oldest. afterId: id to go on after, or empty. fromTime, toTime: UUIDv7 time of the first id and of the
--- one after the last, or empty. withBalances: 1 or 0. looksMax: ids to look at. all, any: names of indices.
+-- one after the last, or empty. withBalances: 1 or 0. scannedMax: ids to scan. all, any: names of indices.
 --
 -- It walks the smallest index and keeps the ids that stand in the others too. Ids whose record has expired are dropped
 -- from the indices. Bounds are compared by Redis, by bytes; Lua would compare by locale.
 -- @keys prefixKey
--- @args order, pageMax, afterId, fromTime, toTime, withBalances, looksMax, all: json, any: json
+-- @args order, pageMax, afterId, fromTime, toTime, withBalances, scannedMax, all: json, any: json
 
 -- Ids in a batch when some will not match.
 local id_batch = 200
 
-local p, limit, room, newest = prefixKey, tonumber(pageMax), tonumber(looksMax), order == 'newest'
+local p, limit, room, newest = prefixKey, tonumber(pageMax), tonumber(scannedMax), order == 'newest'
 for _, names in ipairs({all, any}) do
   for k, name in ipairs(names) do names[k] = p .. 'ix:' .. name end
 end
@@ -36,14 +36,14 @@ local function go_on_after(id)
 end
 if afterId ~= '' then go_on_after(afterId) end
 
-local items, dead, looked, last_id = {}, {}, 0, ''
+local items, dead, scanned, last_id = {}, {}, 0, ''
 local function page(more, next_id)
   for _, id in ipairs(dead) do
     redis.call('ZREM', walked, id)
     for _, key in ipairs(all) do redis.call('ZREM', key, id) end
     for _, key in ipairs(any) do redis.call('ZREM', key, id) end
   end
-  return {more, next_id, looked, items}
+  return {more, next_id, scanned, items}
 end
 local function filter(ids)
   local out = {}
@@ -65,13 +65,13 @@ local function filter(ids)
 end
 local batch = (#all == 0 and #any == 0) and limit + 1 or id_batch
 while true do
-  local size = math.min(batch, room - looked)
+  local size = math.min(batch, room - scanned)
   local ids
   if newest then ids = redis.call('ZRANGE', walked, high, low, 'BYLEX', 'REV', 'LIMIT', 0, size)
   else ids = redis.call('ZRANGE', walked, low, high, 'BYLEX', 'LIMIT', 0, size) end
   local out = #ids > 0 and filter(ids) or {}
   for k, id in ipairs(ids) do
-    looked = looked + 1
+    scanned = scanned + 1
     last_id = id
     if not out[k] then
       local document = redis.call('HGET', p .. 'r:' .. id, 'd')
@@ -85,6 +85,6 @@ while true do
     end
   end
   if #ids < size then return page(0, '') end
-  if looked >= room then return page(1, last_id) end
+  if scanned >= room then return page(1, last_id) end
   go_on_after(last_id)
 end

@@ -7,10 +7,10 @@
  */
 import type { Redis } from 'ioredis';
 import type { Clock, Ports, RandomBytes } from '../actors/contract.ts';
-import type { DueLook, DueWork } from '../redis/due-work.ts';
+import type { DueHandler, DueWork } from '../redis/due-work.ts';
 import { RedisDueWork } from '../redis/redis-due-work.ts';
 import { asking } from './asking-redis.ts';
-import { answerKeptMs, changeArgument } from './change-tokens.ts';
+import { answerTtlMs, changeArgument } from './commit-argument.ts';
 import type {
   Balances,
   Change,
@@ -27,7 +27,7 @@ import type {
   Versioned,
 } from './contract.ts';
 import { storeKeys, tenantPrefix } from './layout.ts';
-import { eventQueryArguments, listArguments, timeToken } from './query-tokens.ts';
+import { eventQueryArguments, listArguments, timeToken } from './query-arguments.ts';
 import { balancesOf, commitOutcome, documentOf, eventPage, idempotencyStart } from './replies.ts';
 import { type TenantScripts, tenantScripts } from './scripts.ts';
 
@@ -103,7 +103,7 @@ export class RedisTenantStore implements TenantStore {
 
   async commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome> {
     const { keyHash, owner, answer } = mark ?? { keyHash: '', owner: '', answer: '' };
-    const args = { keyHash, owner, answer, answerKeptMs, change: changeArgument(change) };
+    const args = { keyHash, owner, answer, answerTtlMs, change: changeArgument(change) };
     return commitOutcome(await this.#registered(tenant, change, () => asking(this.#scripts.commit(of(tenant), args))));
   }
 
@@ -121,7 +121,7 @@ export class RedisTenantStore implements TenantStore {
   async beginIdempotent(tenant: string, keyHash: string, bodyHash: string, nowMs: number): Promise<IdempotencyStart> {
     const draw = (): string => Buffer.from(this.#random(16)).toString('hex');
     const keys = { markKey: storeKeys.idempotency(tenant, keyHash) };
-    const args = { bodyHash, nowMs, leaseMs, owner: draw(), seed: draw(), keepMs: answerKeptMs };
+    const args = { bodyHash, nowMs, leaseMs, owner: draw(), seed: draw(), ttlMs: answerTtlMs };
     return idempotencyStart(await asking(this.#scripts.begin(keys, args)));
   }
 
@@ -129,18 +129,18 @@ export class RedisTenantStore implements TenantStore {
   async settleIdempotent(tenant: string, keyHash: string, owner: string, answer: string | undefined): Promise<boolean> {
     const keys = { markKey: storeKeys.idempotency(tenant, keyHash) };
     const answered = answer === undefined ? 0 : 1;
-    const args = { owner, answered, answer: answer ?? '', keepMs: answerKeptMs } as const;
+    const args = { owner, answered, answer: answer ?? '', ttlMs: answerTtlMs } as const;
     return (await asking(this.#scripts.settle(keys, args))) === 1;
   }
 
   /** What is stored was put back to an earlier state. */
   restored(): void {
-    this.#work.forget();
-    this.#webhooks.forget();
+    this.#work.clear();
+    this.#webhooks.clear();
   }
 
-  sweepDue(nowMs: number, look: DueLook): Promise<boolean> {
-    return this.#work.sweep(nowMs, look);
+  sweepDue(nowMs: number, handle: DueHandler): Promise<boolean> {
+    return this.#work.sweep(nowMs, handle);
   }
 
   async takeDue(tenant: string, nowMs: number, leaseMs: number, limit: number): Promise<DueTaken> {

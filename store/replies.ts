@@ -8,7 +8,7 @@ export type CommitReply = readonly [kind: string, first: string | number, second
 export type ListReply = readonly [
   more: number,
   nextId: string,
-  looked: number,
+  scanned: number,
   items: readonly (readonly [id: string, document: string, balances: readonly string[]])[],
 ];
 export type StreamEntry = readonly [id: string, fields: readonly string[]];

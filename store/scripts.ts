@@ -1,7 +1,7 @@
 /** The scripts of the tenant store: what each is called with, and what it answers. */
 import type { Redis } from 'ioredis';
 import { luaCommand, luaScript } from '../redis/lua.ts';
-import type { eventQueryArguments, listArguments } from './query-tokens.ts';
+import type { eventQueryArguments, listArguments } from './query-arguments.ts';
 import type { BeginReply, CommitReply, EventsReply, ListReply } from './replies.ts';
 
 interface OfTenant<Args extends object> {
@@ -19,7 +19,7 @@ interface Commit {
   readonly keyHash: string;
   readonly owner: string;
   readonly answer: string;
-  readonly answerKeptMs: number;
+  readonly answerTtlMs: number;
   readonly change: object;
 }
 
@@ -29,14 +29,14 @@ interface Begin {
   readonly leaseMs: number;
   readonly owner: string;
   readonly seed: string;
-  readonly keepMs: number;
+  readonly ttlMs: number;
 }
 
 interface Settle {
   readonly owner: string;
   readonly answered: 0 | 1;
   readonly answer: string;
-  readonly keepMs: number;
+  readonly ttlMs: number;
 }
 
 interface TakeDue {

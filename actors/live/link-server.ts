@@ -208,7 +208,7 @@ export class LinkServer<M> implements Transport<M> {
     if (holder === undefined) {
       answer(true);
     } else if (holder.peer.boot === peer.boot) {
-      // The same process: it would not knock again if it still held the other end.
+      // The same process: it would not connect again if it still held the other end.
       holder.link.close('TAKEN_OVER');
       answer(true);
     } else if (this.#contested.has(peer.address)) {

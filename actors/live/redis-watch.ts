@@ -29,7 +29,7 @@ export interface RedisWatchOptions {
 
 const healthyEveryMs = 2_000;
 const troubledEveryMs = 250;
-const probeKeptMs = 5_000;
+const probeTtlMs = 5_000;
 const wordsWithinMs = 1_000;
 const wordsCharsMax = 1_000;
 const slow = 'TIMEOUT';
@@ -43,7 +43,7 @@ export class RedisWatch {
   /** Why the connection is not there; undefined: it did not say. */
   #lastError: RedisRefusal | undefined;
   #timeouts = 0;
-  #looking = false;
+  #checking = false;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -58,8 +58,8 @@ export class RedisWatch {
     redis.on('connect', () => {
       this.#lastError = undefined;
     });
-    for (const event of ['ready', 'close'] as const) redis.on(event, () => this.#look());
-    this.#look();
+    for (const event of ['ready', 'close'] as const) redis.on(event, () => this.#check());
+    this.#check();
   }
 
   /** One line; undefined while it takes writes. */
@@ -72,15 +72,15 @@ export class RedisWatch {
     clearTimeout(this.#timer);
   }
 
-  async #look(): Promise<void> {
-    if (this.#looking || this.#stopped) return;
-    this.#looking = true;
+  async #check(): Promise<void> {
+    if (this.#checking || this.#stopped) return;
+    this.#checking = true;
     clearTimeout(this.#timer);
     const found = await this.#probe();
-    this.#looking = false;
+    this.#checking = false;
     if (this.#stopped) return;
     this.#found(found);
-    this.#timer = setTimeout(() => this.#look(), this.#trouble === undefined ? healthyEveryMs : troubledEveryMs);
+    this.#timer = setTimeout(() => this.#check(), this.#trouble === undefined ? healthyEveryMs : troubledEveryMs);
     this.#timer.unref();
   }
 
@@ -89,7 +89,7 @@ export class RedisWatch {
     const { redis, url, probeKey } = this.#options;
     if (redis.status === 'ready') {
       try {
-        await redis.set(probeKey, '1', 'PX', probeKeptMs);
+        await redis.set(probeKey, '1', 'PX', probeTtlMs);
         return 'takes writes';
       } catch (error) {
         const refusal = redisRefusal(error);

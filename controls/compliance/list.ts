@@ -6,7 +6,7 @@ import type { NetworkId } from '../../networks/networks.ts';
 import type { RecordType } from '../../store/contract.ts';
 import { addressKey } from '../rules/address-key.ts';
 import { versionKey } from '../rules/catalog.ts';
-import { type ReplaceableVersion, replacedIndices } from '../rules/kept-versions.ts';
+import { type ReplaceableVersion, replacedIndices } from '../rules/retained-versions.ts';
 import { nameKey } from './name-key.ts';
 
 export const listKinds = ['sanctions', 'deny', 'allow', 'watch'] as const;

@@ -7,7 +7,7 @@ import type { RequestContext } from '../../api/route.ts';
 import { canonicalAddress } from '../../networks/addresses.ts';
 import type { Change, RecordType, Versioned } from '../../store/contract.ts';
 import { catalogLimits, catalogOf, catalogPut, type ListEntry, withEntry } from '../rules/catalog.ts';
-import { needRoomForVersion, replaced } from '../rules/kept-versions.ts';
+import { needRoomForVersion, replaced } from '../rules/retained-versions.ts';
 import { type ListedEntry, type ListVersionRecord, listVersionId, listVersionType } from './list.ts';
 import { listedAddressProblem } from './listed-address.ts';
 import { listEntries, listVersion } from './load.ts';

@@ -1,7 +1,7 @@
 /** A policy as the store keeps it: one record a version, which never changes. Which versions hold, the catalog says. */
 
 import type { RecordType } from '../../store/contract.ts';
-import { type ReplaceableVersion, replacedIndices } from '../rules/kept-versions.ts';
+import { type ReplaceableVersion, replacedIndices } from '../rules/retained-versions.ts';
 
 export const policyEffects = ['allow', 'deny', 'require_approval'] as const;
 export type PolicyEffect = (typeof policyEffects)[number];

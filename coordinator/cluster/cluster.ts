@@ -31,11 +31,11 @@ import {
   awaited,
   depth,
   drop,
-  forgetAwaited,
   forgotten,
   type NoncePools,
   noNoncePools,
   put,
+  resetAwaited,
   shortage,
   take,
 } from './nonce-pools.ts';
@@ -258,7 +258,7 @@ function serveDraws(state: ClusterState, nowMs: number, config: ClusterConfig, a
 /** Draws still wait: an answer may have been lost, so ask again. */
 function recheck(state: ClusterState, nowMs: number, config: ClusterConfig): CoordinatorEffect[] {
   state.rechecking = false;
-  forgetAwaited(state.pools);
+  resetAwaited(state.pools);
   return serveDraws(state, nowMs, config, true);
 }
 

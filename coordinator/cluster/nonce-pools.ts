@@ -97,12 +97,12 @@ export function shortage(state: NoncePools, scheme: Scheme, nodeId: number): num
   return pool.batch;
 }
 
-/** What was asked for may be asked for again. */
-export function forgetAwaited(state: NoncePools): void {
+/** Allows another request to every node, also to one whose answer is outstanding. */
+export function resetAwaited(state: NoncePools): void {
   for (const pool of state.pools.values()) pool.awaited = 0;
 }
 
-/** Forgets all that a node dealt. */
+/** Drops all nonces of a node. */
 export function drop(state: NoncePools, nodeId: number): void {
   for (const key of [...state.pools.keys()]) if (key.endsWith(`/${nodeId}`)) state.pools.delete(key);
 }

@@ -74,7 +74,12 @@ function supplied(record: DkgSession, work: DkgWork, dealer: number) {
   });
 }
 
-/** Keeps a verified share that a client gave, until the session leaves memory. */
-export function keepSupplied({ state: { work } }: DkgTurn, dealer: number, recipient: number, share: Uint8Array): void {
+/** Stores a verified client-supplied share in memory, until the session leaves memory. */
+export function storeSupplied(
+  { state: { work } }: DkgTurn,
+  dealer: number,
+  recipient: number,
+  share: Uint8Array,
+): void {
   work.supplied.set(pair(dealer, recipient), Uint8Array.from(share));
 }

@@ -17,7 +17,7 @@ import { commit, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import { failAttempt, falseResults } from './blame.ts';
 import { expireDkg, finalizeDkg } from './finalize.ts';
-import { isComplete, keepSupplied, ownShare, pairsText } from './own-shares.ts';
+import { isComplete, ownShare, pairsText, storeSupplied } from './own-shares.ts';
 import { ask } from './requests.ts';
 import {
   type DkgTurn,
@@ -226,7 +226,7 @@ function replyVerified(turn: DkgTurn, job: Job): void {
 export function takeOffer(turn: DkgTurn, job: Job): void {
   const { record, work } = turn.state;
   const { dealer, recipient } = job.offer!;
-  if (recipient !== dealer) keepSupplied(turn, dealer, recipient, job.call.request.encryptedShare);
+  if (recipient !== dealer) storeSupplied(turn, dealer, recipient, job.call.request.encryptedShare);
   const jobs = work.jobs.filter((other) => other !== job);
   const settled: Job = { ...job, offer: undefined, pairs: [] };
   const verified = sortedPairs(work.verified);

@@ -210,9 +210,9 @@ function timer(turn: DkgTurn, name: string): void {
       return;
     case 'idle': {
       // Shares that a client gave are nowhere else: the session stays in memory with them for its lifetime.
-      const keeps = work.supplied.size > 0 && isOpen(turn.state.record.state);
-      if (keeps && expireDkg(turn)) return;
-      if (keeps || work.jobs.length > 0 || work.inbox.length > 0) {
+      const holdsShares = work.supplied.size > 0 && isOpen(turn.state.record.state);
+      if (holdsShares && expireDkg(turn)) return;
+      if (holdsShares || work.jobs.length > 0 || work.inbox.length > 0) {
         turn.effects.push({ kind: 'startTimer', name: 'idle', afterMs: idleMs });
       } else {
         turn.effects.push({ kind: 'stop' });

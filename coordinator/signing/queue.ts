@@ -58,9 +58,9 @@ export function withoutSteps(queue: Queue, nodeIds: readonly number[]): Queue {
 }
 
 /** The calls in the round of which this holds. */
-export function roundFiltered(queue: Queue, keeps: (call: SubmitCall) => boolean): Queue {
-  const gathers = queue.gathers.filter(keeps);
-  const offers = queue.offers.filter(({ call }) => keeps(call));
-  const steps = [...queue.steps].map(([id, calls]) => [id, calls.filter(keeps)] as const);
+export function roundFiltered(queue: Queue, isRetained: (call: SubmitCall) => boolean): Queue {
+  const gathers = queue.gathers.filter(isRetained);
+  const offers = queue.offers.filter(({ call }) => isRetained(call));
+  const steps = [...queue.steps].map(([id, calls]) => [id, calls.filter(isRetained)] as const);
   return { ...queue, gathers, offers, steps: new Map(steps.filter(([, calls]) => calls.length > 0)) };
 }

@@ -26,7 +26,7 @@ import { RecordMacs } from './record-macs.ts';
 import { closeKey, createSession, overdueSessions, updateSession, type WriteReply } from './scripts.ts';
 
 const keyCacheMax = 10_000;
-const keepMs = retentionMs + pendingLifetimeMs;
+const sessionTtlMs = retentionMs + pendingLifetimeMs;
 /** Overdue sessions that one look names, over all tenants; each gets its part. */
 const overdueMax = 512;
 
@@ -209,7 +209,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       // One literal: properties behind a spread cost microseconds.
       {
         fence,
-        retentionMs: keepMs,
+        retentionMs: sessionTtlMs,
         nowMs,
         sessionId,
         prefix: tenantPrefix(tenant),
@@ -245,7 +245,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       },
       {
         fence,
-        retentionMs: keepMs,
+        retentionMs: sessionTtlMs,
         keyRecord: key ? keyText(key, macs) : '',
         sessionId,
         change,

@@ -8,7 +8,7 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { merge } from '../../store/changes.ts';
-import type { IntentKick } from './dependencies.ts';
+import type { IntentQueue } from './dependencies.ts';
 import { changeOf } from './effects.ts';
 import { walletNotActive } from './evaluation.ts';
 import { findIntent, findWallet } from './lookup.ts';
@@ -29,7 +29,7 @@ export interface VoteRequest {
 }
 
 export async function approveIntent(
-  driver: IntentKick,
+  driver: IntentQueue,
   context: RequestContext,
   params: Params,
   request: VoteRequest,
@@ -59,7 +59,7 @@ export async function approveIntent(
       if (refusal.kind === 'status') throw walletNotActive(refusal.status);
       throw new Error(`a vote was refused: ${refusal.kind}`);
     },
-    ...(after.status === 'approved' ? { afterCommit: () => driver.kick(context.tenant, after, wallet) } : {}),
+    ...(after.status === 'approved' ? { afterCommit: () => driver.enqueue(context.tenant, after, wallet) } : {}),
   };
 }
 

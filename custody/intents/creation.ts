@@ -3,7 +3,7 @@ import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { merge } from '../../store/changes.ts';
 import type { CommitRefusal } from '../../store/contract.ts';
-import type { IntentDependencies, IntentKick } from './dependencies.ts';
+import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { changeOf } from './effects.ts';
 import { evaluateTransfer, type TransferEvaluation, type TransferRequest } from './evaluation.ts';
 import type { DryRunDecision } from './facts.ts';
@@ -13,7 +13,7 @@ import { intentView, unitsText } from './view.ts';
 
 export async function createIntent(
   deps: IntentDependencies,
-  driver: IntentKick,
+  driver: IntentQueue,
   context: RequestContext,
   walletId: string,
   request: TransferRequest,
@@ -38,7 +38,7 @@ export async function createIntent(
     body: intentView(intent),
     change,
     onRefusal: refuse,
-    ...(decision.decision === 'allow' ? { afterCommit: () => driver.kick(context.tenant, intent, wallet) } : {}),
+    ...(decision.decision === 'allow' ? { afterCommit: () => driver.enqueue(context.tenant, intent, wallet) } : {}),
   };
 }
 

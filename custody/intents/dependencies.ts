@@ -30,7 +30,7 @@ export interface IntentDependencies extends Ports {
 }
 
 /** What the routes need of the driver. */
-export interface IntentKick {
+export interface IntentQueue {
   /** There is work: the intent as it was just committed. Returns at once. */
-  kick(tenant: string, intent: IntentRecord, wallet: WalletRecord): void;
+  enqueue(tenant: string, intent: IntentRecord, wallet: WalletRecord): void;
 }

@@ -1,5 +1,5 @@
 /**
- * The background part of the intents room, in every gateway process. It continues what this process commits at once (`kick`); abandoned intents, whose gateway died or stopped, fall due in the store, and any gateway resumes them.
+ * The background part of the intents room, in every gateway process. It continues what this process commits at once (`enqueue`); abandoned intents, whose gateway died or stopped, fall due in the store, and any gateway resumes them.
  *
  * Work is bounded per provider kind, so that a slow provider holds up its own transfers only, and tenants take turns.
  * Nothing in memory matters: whatever is dropped here falls due.
@@ -12,7 +12,7 @@ import { StoreUnavailable } from '../../store/contract.ts';
 import { TimeHeap } from '../../store/time-heap.ts';
 import type { WalletRecord } from '../wallets/public.ts';
 import { retryDelayMs } from './backoff.ts';
-import type { IntentDependencies, IntentKick } from './dependencies.ts';
+import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { duePrefix } from './effects.ts';
 import { FairQueue } from './fair-queue.ts';
 import { type IntentRecord, intentType } from './record.ts';
@@ -60,7 +60,7 @@ interface Lane {
   running: number;
 }
 
-export class IntentDriver implements IntentKick {
+export class IntentDriver implements IntentQueue {
   readonly #deps: IntentDependencies;
   readonly #steps: IntentSteps;
   readonly #log: Log;
@@ -95,7 +95,7 @@ export class IntentDriver implements IntentKick {
     this.#jobs = options.jobs ?? new Map();
   }
 
-  kick(tenant: string, intent: IntentRecord, wallet: WalletRecord): void {
+  enqueue(tenant: string, intent: IntentRecord, wallet: WalletRecord): void {
     this.#offer({ tenant, id: intent.id, record: intent, wallet, number: null, dueAtMs: 0 });
   }
 
@@ -318,7 +318,7 @@ export class IntentDriver implements IntentKick {
     this.#cancelWait = undefined;
     const nowMs = this.#deps.clock.nowMs();
     for (let held = this.#waits.popDue(nowMs); held !== undefined; held = this.#waits.popDue(nowMs)) {
-      // A kick may have taken it up earlier, and it may wait for another time by now.
+      // `enqueue` may have queued it earlier, and it may wait for another time by now.
       if (held.state === 'waiting' && held.atMs <= nowMs && held.dropped !== true) this.#queue(held);
     }
     const { nextAtMs } = this.#waits;

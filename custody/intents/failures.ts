@@ -12,14 +12,14 @@ export function rejection(error: ProviderRejected): Failure {
   };
 }
 
-export function stayedAway(subStatus: string): Failure {
+export function providerUnreachable(subStatus: string): Failure {
   return {
     providerTxId: null,
     providerStatus: null,
     subStatus,
     error: {
       code: 'provider_unavailable',
-      message: 'the provider was away until long after the transfer had expired',
+      message: 'the provider was unreachable until long after the transfer had expired',
     },
   };
 }

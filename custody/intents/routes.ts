@@ -3,7 +3,7 @@ import { listBody, readCreated, readPage } from '../../api/pages.ts';
 import { type Route, route } from '../../api/route.ts';
 import { approveIntent, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
-import type { IntentDependencies, IntentKick } from './dependencies.ts';
+import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { findIntent, findWallet } from './lookup.ts';
 import { intentType, ofWalletIndex } from './record.ts';
 import {
@@ -22,7 +22,7 @@ import { intentView } from './view.ts';
 
 const tag = 'Transaction intents';
 
-export function intentRoutes(deps: IntentDependencies, driver: IntentKick): Route[] {
+export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Route[] {
   return [
     route({
       method: 'POST',

@@ -25,7 +25,7 @@ import { creditDeposit, type WalletRecord, walletType } from '../wallets/public.
 import { retryDelayMs } from './backoff.ts';
 import type { IntentDependencies } from './dependencies.ts';
 import { changeOf, dueOf, handoverMs } from './effects.ts';
-import { mayBeSubmitted, noFee, rejection, stayedAway } from './failures.ts';
+import { mayBeSubmitted, noFee, providerUnreachable, rejection } from './failures.ts';
 import {
   advanceIntent,
   beginSigning,
@@ -72,13 +72,13 @@ export interface StepTimes {
   /** How long a step has an intent for itself. A call of the provider is given up before it ends. */
   readonly leaseMs: number;
   /**
-   * An intent that was never submitted fails this long after its expiry, when its provider stayed away. A provider that
+   * An intent that was never submitted fails this long after its expiry, when its provider stayed unreachable. A provider that
    * took it and never said so in all that time is what reconciliation is for.
    */
-  readonly giveUpMs: number;
+  readonly abandonAfterMs: number;
 }
 
-export const stepTimes: StepTimes = { leaseMs: 30_000, giveUpMs: 6 * 3_600_000 };
+export const stepTimes: StepTimes = { leaseMs: 30_000, abandonAfterMs: 6 * 3_600_000 };
 
 const leaseSlackMs = 5_000;
 const frozenRetryMs = 5_000;
@@ -125,7 +125,7 @@ export class IntentSteps {
     const expired = this.#now() >= record.expiresAtMs;
     switch (record.status) {
       case 'pending_approval':
-        return expired ? this.#expire(task) : this.#lookAgain(task, record.expiresAtMs);
+        return expired ? this.#expire(task) : this.#reschedule(task, record.expiresAtMs);
       case 'approved':
         return expired ? this.#expire(task) : this.#claim(task);
       case 'signing':
@@ -134,7 +134,7 @@ export class IntentSteps {
         return record.gap === undefined ? this.#advance(task) : this.#settleGap(task);
       default:
         if (!isFinal(record.status)) throw new Error(`${record.id} was stored as ${record.status}`);
-        return this.#lookAgain(task, undefined);
+        return this.#reschedule(task, undefined);
     }
   }
 
@@ -143,7 +143,7 @@ export class IntentSteps {
   }
 
   /** Changes only the time of the next scan. */
-  async #lookAgain({ tenant, record }: Loaded, atMs: number | undefined): Promise<undefined> {
+  async #reschedule({ tenant, record }: Loaded, atMs: number | undefined): Promise<undefined> {
     await this.#deps.store.commit(tenant, { guards: [versionGuard(record)], due: [dueOf(record, atMs)] });
     return undefined;
   }
@@ -165,7 +165,7 @@ export class IntentSteps {
     }
     if (outcome.refusal.kind !== 'status') return undefined;
     // Said once: a wallet may be frozen for days.
-    if (record.subStatus === walletNotActive) return this.#lookAgain(task, nowMs + frozenRetryMs);
+    if (record.subStatus === walletNotActive) return this.#reschedule(task, nowMs + frozenRetryMs);
     return this.#hold(task, walletNotActive, frozenRetryMs);
   }
 
@@ -237,20 +237,20 @@ export class IntentSteps {
   async #afterError(task: Loaded, adapter: ProviderAdapter, error: unknown): Promise<Next | undefined> {
     const { record } = task;
     if (error instanceof ProviderRejected) return this.#fail(task, rejection(error), noFee(record), false);
-    const away = error instanceof ProviderUnavailable;
-    if (!away) {
+    const unreachable = error instanceof ProviderUnavailable;
+    if (!unreachable) {
       const reason = error instanceof Error ? error.stack : String(error);
       this.#deps.log.error({ intent: record.id, provider: record.provider, reason }, 'a provider adapter failed');
     }
     const subStatus = adapter.info.hosting === 'self_hosted' ? 'AWAITING_QUORUM' : 'PROVIDER_UNAVAILABLE';
-    if (!mayBeSubmitted(record) && this.#isGivenUp(record) && (await this.#isAbandoned(task, adapter))) {
-      return this.#fail(task, stayedAway(subStatus), noFee(record), false);
+    if (!mayBeSubmitted(record) && this.#mayAbandon(record) && (await this.#isAbandoned(task, adapter))) {
+      return this.#fail(task, providerUnreachable(subStatus), noFee(record), false);
     }
-    const delayMs = retryDelayMs(record.attempts, this.#deps.random, away ? error.retryAfterMs : 0);
-    return this.#hold(task, away ? subStatus : 'RETRYING', delayMs);
+    const delayMs = retryDelayMs(record.attempts, this.#deps.random, unreachable ? error.retryAfterMs : 0);
+    return this.#hold(task, unreachable ? subStatus : 'RETRYING', delayMs);
   }
 
-  /** Whether the provider has let go of what it holds for a transfer that it will not get any more. */
+  /** Whether the provider has released what it reserved for a transfer that will not be sent again. */
   async #isAbandoned(task: Loaded, adapter: ProviderAdapter): Promise<boolean> {
     if (adapter.abandon === undefined) return true;
     const { record, wallet, number } = task;
@@ -264,8 +264,8 @@ export class IntentSteps {
     }
   }
 
-  #isGivenUp({ expiresAtMs }: IntentRecord): boolean {
-    return this.#now() >= expiresAtMs + this.#times.giveUpMs;
+  #mayAbandon({ expiresAtMs }: IntentRecord): boolean {
+    return this.#now() >= expiresAtMs + this.#times.abandonAfterMs;
   }
 
   async #hold(task: Loaded, subStatus: string, delayMs: number): Promise<Next | undefined> {
@@ -315,7 +315,7 @@ export class IntentSteps {
     } catch (error) {
       // Refused until long after it expired: the number goes back all the same, and the next transfer takes it. Those that
       // wait for it on the chain are dropped there after a while, if none comes.
-      if (error instanceof ProviderRejected && this.#isGivenUp(record)) return this.#releaseUnfilled(task, number);
+      if (error instanceof ProviderRejected && this.#mayAbandon(record)) return this.#releaseUnfilled(task, number);
       const reason = error instanceof Error ? error.message : String(error);
       this.#deps.log.warn({ intent: record.id, wallet: wallet.id, number, reason }, 'a gap could not be filled yet');
       const delayMs = retryDelayMs(record.attempts, this.#deps.random, 0);

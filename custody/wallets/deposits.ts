@@ -29,7 +29,7 @@ export interface Deposit {
 export type DepositOutcome = 'credited' | 'credited_before' | 'no_such_wallet';
 
 /** As long as a report of the same transaction may be repeated: well beyond the life of whatever repeats it. */
-const claimKeepMs = 30 * 24 * 3_600_000;
+const claimTtlMs = 30 * 24 * 3_600_000;
 /** The record changes at most once for a new asset; everything else that changes it is rare. */
 const conflictRetriesMax = 50;
 
@@ -58,7 +58,7 @@ function depositChange(deposit: Deposit, { record, balances }: WalletRead): Chan
   const object = { ...walletView(wallet, balances), deposit: depositView(deposit) };
   return {
     guards: [
-      { kind: 'claim', name: `deposit:${txId}:${walletId}`, keepMs: claimKeepMs },
+      { kind: 'claim', name: `deposit:${txId}:${walletId}`, ttlMs: claimTtlMs },
       // The event shows the wallet as it is: one that was frozen meanwhile is read again.
       ...(isListed ? [{ kind: 'version', id: record.id, version: record.version } as const] : []),
     ],

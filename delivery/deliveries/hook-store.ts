@@ -2,7 +2,7 @@
  * The port to what webhooks have stored beside their records: outboxes, and which tenants have something to do. Used by the
  * worker that delivers and by the gateway's routes. Every method is one atomic step; all throw StoreUnavailable.
  */
-import type { DueLook } from '../../redis/due-work.ts';
+import type { DueHandler } from '../../redis/due-work.ts';
 import type { StoredEvent } from '../../store/contract.ts';
 import type { WebhookStatus } from '../webhooks/public.ts';
 import type { DeliveryRecord } from './record.ts';
@@ -15,11 +15,11 @@ export interface DeliveryJob {
   readonly sequence: number;
 }
 
-export interface WebhookLook {
+export interface Outbox {
   readonly id: string;
   readonly version: number;
   readonly status: WebhookStatus;
-  /** Sequence of the last event that was looked at for it; undefined: none yet. */
+  /** Sequence of the last event that was read for it; undefined: none yet. */
   readonly cursor: number | undefined;
   readonly outstanding: number;
   readonly retrying: number;
@@ -30,14 +30,14 @@ export interface WebhookLook {
   readonly trimAtMs: number | undefined;
 }
 
-export interface TenantLook {
+export interface TenantOutboxes {
   readonly lastSequence: number;
-  readonly webhooks: readonly WebhookLook[];
+  readonly webhooks: readonly Outbox[];
   /** Ids of removed webhooks that still have deliveries. */
   readonly removed: readonly string[];
 }
 
-export interface PumpLimits {
+export interface DispatchLimits {
   /** Deliveries of one webhook that are outstanding at a time. */
   readonly windowMax: number;
   /** The same while the webhook fails: a receiver that hangs holds fewer places. */
@@ -45,15 +45,15 @@ export interface PumpLimits {
   /** With so many waiting for a retry, no new ones are taken on: events wait in the log. */
   readonly retryingMax: number;
   /** Deliveries that the log of one webhook keeps. */
-  readonly keptMax: number;
-  readonly keptMs: number;
+  readonly retainedMax: number;
+  readonly retentionMs: number;
 }
 
-export interface Pumped {
+export interface Dispatched {
   readonly jobs: readonly DeliveryJob[];
   /** The events of the new deliveries among them. */
   readonly events: readonly StoredEvent[];
-  /** There is room and more to look at. */
+  /** There is room, and there are more events to read. */
   readonly more: boolean;
   /** Events that were no longer kept when their turn came. */
   readonly skipped: number;
@@ -84,9 +84,9 @@ export interface Depth {
 export const overdueAfterMs = 20_000;
 
 export interface HookStore {
-  /** Looks at tenants whose webhooks have something due; others have no part in it. See DueWork.sweep. */
-  sweepDue(nowMs: number, look: DueLook, tenantsMax: number): Promise<boolean>;
-  look(tenant: string, limits: PumpLimits, nowMs: number): Promise<TenantLook>;
+  /** Handles tenants whose webhooks have something due; the number of other tenants does not matter. See DueWork.sweep. */
+  sweepDue(nowMs: number, handle: DueHandler, tenantsMax: number): Promise<boolean>;
+  outboxes(tenant: string, limits: DispatchLimits, nowMs: number): Promise<TenantOutboxes>;
   /** Tells the workers that something waits for this tenant. For speed alone: the sweep finds it too. */
   wake(tenant: string): Promise<void>;
   /** Where a webhook begins, unless it has begun already. */
@@ -95,12 +95,12 @@ export interface HookStore {
    * Takes on as much as there is room for. `types`: exact, or beginnings that end in ".*"; empty: all. undefined: the
    * webhook is not enabled, not at this version, or has not begun.
    */
-  pump(
+  dispatch(
     tenant: string,
     webhook: { readonly id: string; readonly version: number; readonly types: readonly string[] },
-    limits: PumpLimits,
+    limits: DispatchLimits,
     nowMs: number,
-  ): Promise<Pumped | undefined>;
+  ): Promise<Dispatched | undefined>;
   /** undefined: the delivery is not as it was read any more. */
   move(
     tenant: string,
@@ -120,6 +120,6 @@ export interface HookStore {
   /** Takes a portion of what a removed webhook left. True when nothing is left. */
   clear(tenant: string, webhookId: string): Promise<boolean>;
   /** Takes old deliveries out of the log of a webhook to which nothing happens. */
-  trim(tenant: string, webhookId: string, limits: PumpLimits, nowMs: number): Promise<void>;
+  trim(tenant: string, webhookId: string, limits: DispatchLimits, nowMs: number): Promise<void>;
   depth(tenant: string, webhookId: string): Promise<Depth>;
 }

@@ -4,7 +4,7 @@
  * | Under `sm:{t:<tenant>}:` | Kind | What |
  * |---|---|---|
  * | `hk` | set | ids of the webhooks that have any of the following |
- * | `hk:<webhookId>` | hash | `c` cursor: sequence of the last event that was looked at; `f` failing since, ms, or absent |
+ * | `hk:<webhookId>` | hash | `c` cursor: sequence of the last event that was read; `f` failing since, ms, or absent |
  * | `hko:<webhookId>` | sorted set | deliveries that are outstanding: on their way in BullMQ; by the time of their putting there |
  * | `hkr:<webhookId>` | sorted set | deliveries that wait to be tried again, by the time that they fall due |
  *

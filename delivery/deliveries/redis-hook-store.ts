@@ -3,7 +3,7 @@
  * something due (redis/due-work.ts).
  */
 import type { Redis } from 'ioredis';
-import type { DueLook, DueWork } from '../../redis/due-work.ts';
+import type { DueHandler, DueWork } from '../../redis/due-work.ts';
 import { tenantPrefix, wakePrefix } from '../../redis/event-log.ts';
 import { RedisDueWork } from '../../redis/redis-due-work.ts';
 import { asking } from '../../store/asking-redis.ts';
@@ -11,12 +11,12 @@ import { eventOf } from '../../store/replies.ts';
 import {
   type DeliveryJob,
   type Depth,
+  type Dispatched,
+  type DispatchLimits,
   type HookStore,
   type Move,
   overdueAfterMs,
-  type Pumped,
-  type PumpLimits,
-  type TenantLook,
+  type TenantOutboxes,
 } from './hook-store.ts';
 import { type HookScripts, hookScripts, type JobReply } from './scripts.ts';
 
@@ -40,12 +40,14 @@ export class RedisHookStore implements HookStore {
     this.#overdueMs = overdueMs;
   }
 
-  sweepDue(nowMs: number, look: DueLook, tenantsMax: number): Promise<boolean> {
-    return this.#due.sweep(nowMs, look, tenantsMax);
+  sweepDue(nowMs: number, handle: DueHandler, tenantsMax: number): Promise<boolean> {
+    return this.#due.sweep(nowMs, handle, tenantsMax);
   }
 
-  async look(tenant: string, { keptMax, keptMs }: PumpLimits, nowMs: number): Promise<TenantLook> {
-    const [last, webhooks, removed] = await asking(this.#scripts.look(of(tenant), { nowMs, keptMax, keptMs }));
+  async outboxes(tenant: string, { retainedMax, retentionMs }: DispatchLimits, nowMs: number): Promise<TenantOutboxes> {
+    const [last, webhooks, removed] = await asking(
+      this.#scripts.outboxes(of(tenant), { nowMs, retainedMax, retentionMs }),
+    );
     return {
       lastSequence: Number(last),
       webhooks: webhooks.map(([id, version, status, cursor, outstanding, retrying, nextRetry, since, trimAt]) => ({
@@ -71,17 +73,17 @@ export class RedisHookStore implements HookStore {
     await asking(this.#scripts.begin(of(tenant), { webhookId, cursor }));
   }
 
-  async pump(
+  async dispatch(
     tenant: string,
     webhook: { readonly id: string; readonly version: number; readonly types: readonly string[] },
-    limits: PumpLimits,
+    limits: DispatchLimits,
     nowMs: number,
-  ): Promise<Pumped | undefined> {
-    const { windowMax: window, failingWindowMax: failingWindow, retryingMax, keptMax, keptMs } = limits;
+  ): Promise<Dispatched | undefined> {
+    const { windowMax: window, failingWindowMax: failingWindow, retryingMax, retainedMax, retentionMs } = limits;
     const { id: webhookId, version, types } = webhook;
-    const args = { webhookId, version, nowMs, window, failingWindow, retryingMax, keptMax, keptMs, types };
+    const args = { webhookId, version, nowMs, window, failingWindow, retryingMax, retainedMax, retentionMs, types };
     const reply = await this.#due.registered(tenant, nowMs + this.#overdueMs, () =>
-      asking(this.#scripts.pump(of(tenant), args)),
+      asking(this.#scripts.dispatch(of(tenant), args)),
     );
     if (reply[0] !== 'ok') return undefined;
     const [, more, skipped, jobs, entries] = reply;
@@ -139,8 +141,13 @@ export class RedisHookStore implements HookStore {
     return (await asking(this.#scripts.clear(of(tenant), { webhookId, limit: clearedAtOnce }))) === 1;
   }
 
-  async trim(tenant: string, webhookId: string, { keptMax, keptMs }: PumpLimits, nowMs: number): Promise<void> {
-    const args = { webhookId, nowMs, keptMax, keptMs, limit: trimmedAtOnce };
+  async trim(
+    tenant: string,
+    webhookId: string,
+    { retainedMax, retentionMs }: DispatchLimits,
+    nowMs: number,
+  ): Promise<void> {
+    const args = { webhookId, nowMs, retainedMax, retentionMs, limit: trimmedAtOnce };
     while ((await asking(this.#scripts.trim(of(tenant), args))) >= trimmedAtOnce);
   }
 

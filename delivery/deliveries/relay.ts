@@ -14,11 +14,11 @@ import { type WebhookRecord, webhookType } from '../webhooks/public.ts';
 import type { EventBodies } from './bodies.ts';
 import {
   type DeliveryJob,
+  type DispatchLimits,
   type HookStore,
+  type Outbox,
   overdueAfterMs,
-  type PumpLimits,
-  type TenantLook,
-  type WebhookLook,
+  type TenantOutboxes,
 } from './hook-store.ts';
 import { Keyed } from './keyed.ts';
 import type { WebhookQueue } from './queue.ts';
@@ -31,7 +31,7 @@ export interface RelayDeps extends Pick<Ports, 'clock' | 'timers'> {
   readonly log: Log;
 }
 
-export interface RelayOptions extends PumpLimits {
+export interface RelayOptions extends DispatchLimits {
   readonly sweepEveryMs: number;
   /** A delivery that is outstanding for so long may have lost its job. */
   readonly overdueMs: number;
@@ -41,8 +41,8 @@ export const relayDefaults: RelayOptions = {
   windowMax: 16,
   failingWindowMax: 4,
   retryingMax: 10_000,
-  keptMax: 100_000,
-  keptMs: 30 * 24 * 3_600_000,
+  retainedMax: 100_000,
+  retentionMs: 30 * 24 * 3_600_000,
   sweepEveryMs: 1_000,
   overdueMs: overdueAfterMs,
 };
@@ -67,10 +67,10 @@ export class Relay {
   readonly #known = new Map<string, Known>();
   /** A run resolves to when the tenant has something due next. */
   readonly #tenantRuns: Keyed<string, { readonly nextAtMs: number | undefined }>;
-  readonly #pumps: Keyed<{ readonly tenant: string; readonly webhookId: string }>;
+  readonly #dispatches: Keyed<{ readonly tenant: string; readonly webhookId: string }>;
   readonly #retries = new TimeHeap<{ readonly tenant: string; readonly webhookId: string }>();
   #retryCount = 0;
-  /** Tenants known to have webhooks, and those without that were looked at since the last sweep. */
+  /** Tenants known to have webhooks, and those without that were read since the last sweep. */
   readonly #tenants = new Set<string>();
   readonly #without = new Set<string>();
   #cancelRetry: Cancel | undefined;
@@ -83,7 +83,7 @@ export class Relay {
     this.#options = options;
     const failed = (error: unknown) => this.#warn(error);
     this.#tenantRuns = new Keyed((tenant) => this.#runTenant(tenant), failed);
-    this.#pumps = new Keyed(({ tenant, webhookId }) => this.#pump(tenant, webhookId), failed);
+    this.#dispatches = new Keyed(({ tenant, webhookId }) => this.#dispatch(tenant, webhookId), failed);
   }
 
   start(): void {
@@ -95,7 +95,7 @@ export class Relay {
     this.#stopping = true;
     this.#cancelSweep?.();
     this.#cancelRetry?.();
-    await Promise.all([this.#tenantRuns.idle(), this.#pumps.idle()]);
+    await Promise.all([this.#tenantRuns.idle(), this.#dispatches.idle()]);
   }
 
   /** An event of this tenant was written. */
@@ -111,7 +111,7 @@ export class Relay {
 
   /** A delivery of this webhook has ended, and more waits. */
   freed(tenant: string, webhookId: string): void {
-    if (!this.#stopping) this.#pumps.run(`${tenant} ${webhookId}`, { tenant, webhookId });
+    if (!this.#stopping) this.#dispatches.run(`${tenant} ${webhookId}`, { tenant, webhookId });
   }
 
   /** A delivery of this webhook is to be tried again at that time. */
@@ -123,17 +123,17 @@ export class Relay {
     this.#wakeForRetry();
   }
 
-  /** Looks at every tenant with something due. Resolves when all were looked at. */
+  /** Handles every tenant with something due. Resolves when all are handled. */
   async sweep(): Promise<void> {
     this.#without.clear();
     const { hooks, clock } = this.#deps;
     for (let more = true; more && !this.#stopping; ) {
       const nowMs = clock.nowMs();
-      const look = async (tenant: string): Promise<number | undefined> => {
+      const handle = async (tenant: string): Promise<number | undefined> => {
         const run = await this.#tenantRuns.run(tenant, tenant);
         return run === undefined ? nowMs + this.#options.sweepEveryMs : run.nextAtMs;
       };
-      more = await hooks.sweepDue(nowMs, look, tenantsAtOnce);
+      more = await hooks.sweepDue(nowMs, handle, tenantsAtOnce);
     }
   }
 
@@ -148,26 +148,26 @@ export class Relay {
   async #runTenant(tenant: string): Promise<{ readonly nextAtMs: number | undefined }> {
     const { hooks, clock } = this.#deps;
     const nowMs = clock.nowMs();
-    const look = await hooks.look(tenant, this.#options, nowMs);
-    if (look.webhooks.length === 0) this.#tenants.delete(tenant);
+    const outboxes = await hooks.outboxes(tenant, this.#options, nowMs);
+    if (outboxes.webhooks.length === 0) this.#tenants.delete(tenant);
     else {
       if (this.#tenants.size >= knownMax) this.#tenants.clear();
       this.#tenants.add(tenant);
     }
     await Promise.all([
-      ...look.removed.map((webhookId) => this.#clear(tenant, webhookId)),
-      ...look.webhooks
+      ...outboxes.removed.map((webhookId) => this.#clear(tenant, webhookId)),
+      ...outboxes.webhooks
         .filter(({ trimAtMs }) => trimAtMs !== undefined && trimAtMs <= nowMs)
         .map(({ id }) => hooks.trim(tenant, id, this.#options, nowMs)),
-      ...look.webhooks
+      ...outboxes.webhooks
         .filter(({ status }) => status === 'enabled')
-        .map((webhook) => this.#runWebhook(tenant, webhook, look, nowMs)),
+        .map((webhook) => this.#runWebhook(tenant, webhook, outboxes, nowMs)),
     ]);
-    return { nextAtMs: this.#nextAtMs(look, nowMs) };
+    return { nextAtMs: this.#nextAtMs(outboxes, nowMs) };
   }
 
-  /** By what was seen: what was done since is looked at again. */
-  #nextAtMs({ webhooks, removed, lastSequence }: TenantLook, nowMs: number): number | undefined {
+  /** By what was read: a later change causes another run. */
+  #nextAtMs({ webhooks, removed, lastSequence }: TenantOutboxes, nowMs: number): number | undefined {
     const { overdueMs, sweepEveryMs } = this.#options;
     const times = webhooks.flatMap(({ status, cursor, nextRetryAtMs, outstandingSinceMs, trimAtMs }) => {
       if (status !== 'enabled') return [trimAtMs ?? []];
@@ -183,7 +183,7 @@ export class Relay {
     return Number.isFinite(next) ? next : undefined;
   }
 
-  async #runWebhook(tenant: string, webhook: WebhookLook, look: TenantLook, nowMs: number): Promise<void> {
+  async #runWebhook(tenant: string, webhook: Outbox, outboxes: TenantOutboxes, nowMs: number): Promise<void> {
     const { id, cursor, outstanding, outstandingSinceMs, nextRetryAtMs } = webhook;
     const { overdueMs, windowMax } = this.#options;
     const key = `${tenant} ${id}`;
@@ -193,29 +193,29 @@ export class Relay {
       const jobs = await this.#deps.hooks.takeOverdue(tenant, id, nowMs - overdueMs, nowMs, windowMax);
       await this.#enqueue(tenant, id, jobs);
     }
-    const behind = cursor === undefined || cursor < look.lastSequence;
+    const behind = cursor === undefined || cursor < outboxes.lastSequence;
     const retryIsDue = nextRetryAtMs !== undefined && nextRetryAtMs <= nowMs;
     if (nextRetryAtMs !== undefined && !retryIsDue) this.retryAt(tenant, id, nextRetryAtMs);
-    if ((behind || retryIsDue) && outstanding < windowMax) await this.#pumps.run(key, { tenant, webhookId: id });
+    if ((behind || retryIsDue) && outstanding < windowMax) await this.#dispatches.run(key, { tenant, webhookId: id });
   }
 
-  async #pump(tenant: string, webhookId: string): Promise<void> {
+  async #dispatch(tenant: string, webhookId: string): Promise<void> {
     const { hooks, bodies, clock, log } = this.#deps;
     for (let more = true; more && !this.#stopping; ) {
       const known = this.#known.get(`${tenant} ${webhookId}`) ?? (await this.#learn(tenant, webhookId));
       if (known === undefined) return;
-      const pumped = await hooks.pump(tenant, known, this.#options, clock.nowMs());
-      if (pumped === undefined) {
-        // It was changed since: a look finds out how.
+      const dispatched = await hooks.dispatch(tenant, known, this.#options, clock.nowMs());
+      if (dispatched === undefined) {
+        // It was changed since: the next run finds out how.
         this.#known.delete(`${tenant} ${webhookId}`);
         return;
       }
-      if (pumped.skipped > 0) {
-        log.warn({ tenant, webhook: webhookId, events: pumped.skipped }, 'events were gone before their turn came');
+      if (dispatched.skipped > 0) {
+        log.warn({ tenant, webhook: webhookId, events: dispatched.skipped }, 'events were gone before their turn came');
       }
-      for (const event of pumped.events) bodies.keep(tenant, event);
-      await this.#enqueue(tenant, webhookId, pumped.jobs);
-      more = pumped.more;
+      for (const event of dispatched.events) bodies.cache(tenant, event);
+      await this.#enqueue(tenant, webhookId, dispatched.jobs);
+      more = dispatched.more;
     }
   }
 

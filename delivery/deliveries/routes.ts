@@ -197,12 +197,12 @@ async function redeliverRange(
     ...readCreated(body),
     ...(request.query.afterId === undefined ? {} : { afterId: request.query.afterId }),
   });
-  const { redelivered: queued, notKept, nextId, full } = outcome;
+  const { redelivered: queued, notRetained, nextId, full } = outcome;
   return {
     status: 202,
     body: {
       queued,
-      not_kept: notKept,
+      not_kept: notRetained,
       queue_full: full,
       has_more: nextId !== undefined,
       next_cursor: nextId === undefined ? null : request.cursorOf(nextId),

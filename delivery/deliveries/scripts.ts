@@ -9,12 +9,12 @@ import type { StreamEntry } from '../../store/replies.ts';
 import type { WebhookStatus } from '../webhooks/public.ts';
 
 export type JobReply = readonly [id: string, tries: number, sequence: string];
-type LookReply = readonly [
+type OutboxesReply = readonly [
   last: string,
   webhooks: readonly (readonly [string, string, WebhookStatus, string, number, number, string, string, string])[],
   removed: readonly string[],
 ];
-type PumpReply =
+type DispatchReply =
   | readonly ['ok', more: number, skipped: number, jobs: readonly JobReply[], entries: readonly StreamEntry[]]
   | readonly ['changed'];
 type MoveReply = readonly ['ok', failing: string, behind: number] | readonly ['conflict'];
@@ -25,13 +25,13 @@ interface OfTenant<Args extends object> {
   readonly args: Readonly<Args>;
 }
 
-interface Kept {
+interface Retention {
   nowMs: number;
-  keptMax: number;
-  keptMs: number;
+  retainedMax: number;
+  retentionMs: number;
 }
 
-interface Pump extends Kept {
+interface Dispatch extends Retention {
   webhookId: string;
   version: number;
   window: number;
@@ -56,9 +56,9 @@ interface Move {
 
 type OfWebhook<Args extends object = object> = OfTenant<Args & { webhookId: string }>;
 
-const look = luaScript<OfTenant<Kept>, LookReply>('delivery/deliveries/look.lua');
+const outboxes = luaScript<OfTenant<Retention>, OutboxesReply>('delivery/deliveries/outboxes.lua');
 const begin = luaScript<OfWebhook<{ cursor: number }>, number>('delivery/deliveries/begin.lua');
-const pump = luaScript<OfTenant<Pump>, PumpReply>('delivery/deliveries/pump.lua');
+const dispatch = luaScript<OfTenant<Dispatch>, DispatchReply>('delivery/deliveries/dispatch.lua');
 const move = luaScript<OfTenant<Move>, MoveReply>('delivery/deliveries/move.lua');
 const release = luaScript<OfWebhook<{ id: string; how: 'drop' | 'hold'; nowMs: number }>, number>(
   'delivery/deliveries/release.lua',
@@ -68,15 +68,15 @@ const takeOverdue = luaScript<OfWebhook<{ beforeMs: number; nowMs: number; limit
 );
 const clear = luaScript<OfWebhook<{ limit: number }>, number>('delivery/deliveries/clear.lua');
 const depth = luaScript<OfWebhook, DepthReply>('delivery/deliveries/depth.lua');
-const trim = luaScript<OfWebhook<Kept & { limit: number }>, number>('delivery/deliveries/trim.lua');
+const trim = luaScript<OfWebhook<Retention & { limit: number }>, number>('delivery/deliveries/trim.lua');
 
 export type HookScripts = ReturnType<typeof hookScripts>;
 
 export function hookScripts(redis: Redis) {
   return {
-    look: luaCommand(redis, look),
+    outboxes: luaCommand(redis, outboxes),
     begin: luaCommand(redis, begin),
-    pump: luaCommand(redis, pump),
+    dispatch: luaCommand(redis, dispatch),
     move: luaCommand(redis, move),
     release: luaCommand(redis, release),
     takeOverdue: luaCommand(redis, takeOverdue),

@@ -1,6 +1,6 @@
 -- Takes old final deliveries out of the log of a webhook. Answers how many went.
 -- @include delivery/deliveries/trim-deliveries.lua
 -- @keys prefixKey
--- @args webhookId, nowMs, keptMax, keptMs, limit
+-- @args webhookId, nowMs, retainedMax, retentionMs, limit
 
-return trim_deliveries(prefixKey, webhookId, nowMs, keptMax, keptMs, tonumber(limit))
+return trim_deliveries(prefixKey, webhookId, nowMs, retainedMax, retentionMs, tonumber(limit))

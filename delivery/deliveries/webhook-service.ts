@@ -42,15 +42,15 @@ export interface RangeOutcome {
   /** Deliveries that are on their way now. */
   readonly redelivered: number;
   /** Deliveries in the range whose events are no longer kept. */
-  readonly notKept: number;
+  readonly notRetained: number;
   /** Call again with it; undefined: the range is done. */
   readonly nextId: string | undefined;
   /** True: so many wait that the call ended early. */
   readonly full: boolean;
 }
 
-/** Deliveries that one call looks at. */
-const rangeLooksMax = 1_000;
+/** Deliveries that one call reads, at most. */
+const rangeScannedMax = 1_000;
 const pageSize = 100;
 const conflictRetriesMax = 10;
 
@@ -91,24 +91,24 @@ export class WebhookService {
     const { retrying } = await this.#hooks.depth(tenant, webhookId);
     const floor = await this.#floor(tenant);
     let room = relayDefaults.retryingMax - retrying;
-    let [redelivered, notKept, looked] = [0, 0, 0];
+    let [redelivered, notRetained, scanned] = [0, 0, 0];
     let afterId = query.afterId;
     for (let more = true; more; ) {
-      if (room < pageSize) return { redelivered, notKept, nextId: afterId ?? '', full: true };
-      if (looked >= rangeLooksMax) return { redelivered, notKept, nextId: afterId, full: false };
+      if (room < pageSize) return { redelivered, notRetained, nextId: afterId ?? '', full: true };
+      if (scanned >= rangeScannedMax) return { redelivered, notRetained, nextId: afterId, full: false };
       const page = await this.#page(tenant, webhookId, query, afterId);
       const meant = page.items.filter((delivery) => isMeant(delivery, query));
       const kept = meant.filter(({ sequence }) => sequence >= floor);
       await Promise.all(kept.map((delivery) => this.#putOnItsWay(tenant, delivery)));
       redelivered += kept.length;
-      notKept += meant.length - kept.length;
+      notRetained += meant.length - kept.length;
       room -= kept.length;
-      looked += pageSize;
+      scanned += pageSize;
       if (kept.length > 0) await this.#hooks.wake(tenant);
       more = page.hasMore;
       afterId = page.nextId ?? afterId;
     }
-    return { redelivered, notKept, nextId: undefined, full: false };
+    return { redelivered, notRetained, nextId: undefined, full: false };
   }
 
   #page(tenant: string, webhookId: string, query: RangeQuery, afterId: string | undefined) {

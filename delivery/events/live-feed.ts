@@ -87,7 +87,7 @@ export class LiveFeed {
     const { perTenantMax, perGatewayMax } = this.#limits;
     const isFull = followed.places >= perTenantMax;
     if (isFull || this.#places >= perGatewayMax) {
-      if (followed.places === 0) this.#forget(tenant);
+      if (followed.places === 0) this.#unfollow(tenant);
       const whose = isFull ? `${perTenantMax} of the tenant` : `${perGatewayMax} in all`;
       throw new ServiceError('rateLimited', `too many event streams: a gateway has ${whose}`, { retryAfterS });
     }
@@ -109,7 +109,7 @@ export class LiveFeed {
         if (joined !== undefined) followed.followers.delete(joined);
         followed.places -= 1;
         this.#places -= 1;
-        if (followed.places === 0) this.#forget(tenant);
+        if (followed.places === 0) this.#unfollow(tenant);
       },
     };
   }
@@ -140,7 +140,7 @@ export class LiveFeed {
     return followed;
   }
 
-  #forget(tenant: string): void {
+  #unfollow(tenant: string): void {
     this.#tenants.delete(tenant);
     if (this.#tenants.size === 0) {
       this.#cancelPolls?.();

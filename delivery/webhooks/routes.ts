@@ -140,9 +140,9 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       errors: [404, 409],
       handle: async (context, { params: { id }, body }) => {
         const before = await findWebhook(context, id);
-        const { plain, kept } = newSecret(context.tenant, id, deps);
+        const { plain, sealed } = newSecret(context.tenant, id, deps);
         const after = nextVersion(context, before, {
-          secrets: rotated(before.secrets, kept, context.nowMs, body.revoke_previous !== true),
+          secrets: rotated(before.secrets, sealed, context.nowMs, body.revoke_previous !== true),
         });
         const change = { puts: [update(webhookType, before, after)], events: [eventAbout(context, 'updated', after)] };
         return { status: 200, body: { ...(await shown(context, after, deps)), secret: plain }, change };
@@ -189,7 +189,7 @@ async function register(context: RequestContext, asked: Registration, deps: Webh
     });
   }
   const id = context.newId('whk');
-  const { plain: secret, kept } = newSecret(context.tenant, id, deps);
+  const { plain: secret, sealed } = newSecret(context.tenant, id, deps);
   const record: WebhookRecord = {
     id,
     version: 1,
@@ -197,7 +197,7 @@ async function register(context: RequestContext, asked: Registration, deps: Webh
     events: body.events,
     description: body.description ?? null,
     status: 'enabled',
-    secrets: [kept],
+    secrets: [sealed],
     createdAtMs: context.nowMs,
     updatedAtMs: context.nowMs,
   };

@@ -21,9 +21,9 @@ export function newSecret(
   tenant: string,
   webhookId: string,
   deps: SecretDeps,
-): { readonly plain: string; readonly kept: WebhookSecret } {
+): { readonly plain: string; readonly sealed: WebhookSecret } {
   const plain = `whsec_${Buffer.from(deps.random(32)).toString('base64')}`;
-  return { plain, kept: { sealed: deps.seal.seal(plain, aboutSecret(tenant, webhookId)), endsAtMs: null } };
+  return { plain, sealed: { sealed: deps.seal.seal(plain, aboutSecret(tenant, webhookId)), endsAtMs: null } };
 }
 
 /** The new one first, then those that are still valid. Throws ServiceError when they are too many. */
@@ -31,9 +31,9 @@ export function rotated(
   before: readonly WebhookSecret[],
   next: WebhookSecret,
   nowMs: number,
-  keepsPrevious: boolean,
+  retainPrevious: boolean,
 ): readonly WebhookSecret[] {
-  if (!keepsPrevious) return [next];
+  if (!retainPrevious) return [next];
   const valid = before.filter(({ endsAtMs }) => endsAtMs === null || endsAtMs > nowMs);
   if (valid.length >= secretsMax) {
     throw new ServiceError('conflict', `${secretsMax} secrets are valid: wait, or end them with revoke_previous`, {

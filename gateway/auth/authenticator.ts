@@ -55,8 +55,8 @@ export class Authenticator {
   readonly #cache = new Map<string, CacheEntry>();
   /** Lookups under way: requests that bring the same token at once share one. */
   readonly #lookups = new Map<string, Promise<Principal | ServiceError>>();
-  #storeAway = false;
-  #storesSeen = 0;
+  #storeUnreachable = false;
+  #storeGeneration = 0;
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
@@ -85,19 +85,19 @@ export class Authenticator {
       this.#lookups.set(hash, begun);
     }
     // A store that hangs must not slow down every call: the lookup goes on, the caller does not wait for it.
-    if (this.#storeAway && entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
+    if (this.#storeUnreachable && entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
     return lookup;
   }
 
-  /** The store is another: nothing that it said before counts. */
-  forget(): void {
+  /** The store was replaced: drops every cached answer of the old one. */
+  clearCache(): void {
     this.#cache.clear();
     this.#lookups.clear();
-    this.#storesSeen += 1;
+    this.#storeGeneration += 1;
   }
 
   async #read(hash: string): Promise<Principal | ServiceError> {
-    const seen = this.#storesSeen;
+    const seen = this.#storeGeneration;
     try {
       const record = await this.#options.store.lookup(hash);
       this.#storeIs('back');
@@ -107,7 +107,7 @@ export class Authenticator {
         return new ServiceError('unavailable', 'the sandbox’s own tokens are not registered yet');
       }
       const entry = this.#toEntry(hash, record);
-      if (seen === this.#storesSeen) this.#touch(hash, entry);
+      if (seen === this.#storeGeneration) this.#touch(hash, entry);
       return verdict(entry, this.#clock.nowMs());
     } catch (error) {
       this.#storeIs('away', error);
@@ -144,8 +144,8 @@ export class Authenticator {
 
   #storeIs(state: 'away' | 'back', error?: unknown): void {
     const away = state === 'away';
-    if (away === this.#storeAway) return;
-    this.#storeAway = away;
+    if (away === this.#storeUnreachable) return;
+    this.#storeUnreachable = away;
     const reason = error instanceof Error ? error.message : '';
     if (away) this.#log.warn({ reason }, 'the token store does not answer: only tokens seen lately are accepted');
     else this.#log.info({}, 'the token store answers again');

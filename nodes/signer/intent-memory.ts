@@ -95,7 +95,7 @@ export class IntentMemory {
   }
 
   /** It is read anew when it is asked for again. */
-  forget(recordKey: string): void {
+  evict(recordKey: string): void {
     this.#buckets.delete(recordKey);
   }
 }

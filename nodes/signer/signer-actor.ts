@@ -322,7 +322,7 @@ function deleteKey(
   }
   const begins = state.pending.isEmpty;
   const recordKey = keyRecordKey(tenant, keySession);
-  state.keys.forget(recordKey);
+  state.keys.evict(recordKey);
   state.pending.delete(recordKey);
   state.pending.delete(dkgRecordKey(tenant, keySession));
   const body: WireBodyInit = { case: 'keyDeleted', value: { nodeId, keySession } };
@@ -336,8 +336,8 @@ function deleteKey(
 function writeRefused(state: SignerState, write: NodeWrite, refusal: Refusal<NodeRecord>): NodeStep<SignerState> {
   const { puts } = write;
   for (const { key } of puts) {
-    if (isIntentBucket(key)) state.intents.forget(key);
-    else state.keys.forget(key);
+    if (isIntentBucket(key)) state.intents.evict(key);
+    else state.keys.evict(key);
   }
   const reason = refusal.kind === 'unavailable' ? refusal.message : refusal.code;
   const failed = event('signer.write.failed', 'error', { records: puts.length, reason });

@@ -59,7 +59,7 @@ export class SigningKeys {
   }
 
   /** It is loaded anew when it is asked for again. */
-  forget(key: string): void {
+  evict(key: string): void {
     this.#parents.delete(key);
   }
 

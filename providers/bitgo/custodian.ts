@@ -53,7 +53,7 @@ export interface BitgoTransfer {
   readonly standing: Standing<TransferState>;
 }
 
-interface KeptTransfer extends SendRequest {
+interface StoredTransfer extends SendRequest {
   readonly id: string;
   readonly environment: ClusterEnvironment;
   readonly createdMs: number;
@@ -68,7 +68,7 @@ const usual: Timeline<TransferState> = [
 ];
 
 /** Finished transfers are forgotten after this long. */
-const keepMs = 31 * 24 * 3_600_000;
+const ttlMs = 31 * 24 * 3_600_000;
 
 export class SimulatedBitgo {
   readonly #records: CustodianRecords;
@@ -125,19 +125,19 @@ export class SimulatedBitgo {
       throw new BitgoError(403, 'PendingApprovalRejected', 'an administrator of the enterprise rejected the transfer');
     }
     const id = toHex(simulatedHash('bitgo/transfer', tenant, sequenceId)).slice(0, 32);
-    const fresh: KeptTransfer = { ...request, id, environment, createdMs: nowMs };
-    const { value } = await this.#records.putOnce(tenant, 'transfer', sequenceId, fresh, keepMs);
+    const fresh: StoredTransfer = { ...request, id, environment, createdMs: nowMs };
+    const { value } = await this.#records.putOnce(tenant, 'transfer', sequenceId, fresh, ttlMs);
     return transferAt(value, nowMs);
   }
 
   async getTransferBySequenceId(tenant: string, sequenceId: string, nowMs: number): Promise<BitgoTransfer | undefined> {
     await this.#sleep(latencyMs('getTransferBySequenceId', sequenceId));
-    const kept = await this.#records.find<KeptTransfer>(tenant, 'transfer', sequenceId);
-    return kept === undefined ? undefined : transferAt(kept.value, nowMs);
+    const stored = await this.#records.find<StoredTransfer>(tenant, 'transfer', sequenceId);
+    return stored === undefined ? undefined : transferAt(stored.value, nowMs);
   }
 }
 
-function transferAt({ id, environment, decimalAmount, createdMs }: KeptTransfer, nowMs: number): BitgoTransfer {
+function transferAt({ id, environment, decimalAmount, createdMs }: StoredTransfer, nowMs: number): BitgoTransfer {
   const timeline = timelineFor(
     usual,
     { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' },

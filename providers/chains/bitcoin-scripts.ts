@@ -7,7 +7,7 @@
  *   lock:<payment id>     what the payment holds, "<address>|<txid>:<index>:<sats>,…"; kept a while after it is spent
  *   acct:<address>        its balance
  */
-import { keptMs } from './chain.ts';
+import { retentionMs } from './chain.ts';
 import { script } from './redis-chain.ts';
 
 /** An output appears. */
@@ -43,7 +43,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
     local held = redis.call('HGET', prefix .. 'held:' .. address, outpoint)
     if held then
       redis.call('HDEL', prefix .. 'held:' .. address, outpoint)
-      redis.call('PEXPIRE', prefix .. 'lock:' .. string.match(held, '^%d+:%d+:(.*)$'), ${keptMs})
+      redis.call('PEXPIRE', prefix .. 'lock:' .. string.match(held, '^%d+:%d+:(.*)$'), ${retentionMs})
     end
   end
   local index = 0
@@ -53,7 +53,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
   end
   redis.call('HSET', KEYS[1], 'from', ARGV[4], 'to', ARGV[5], 'asset', asset, 'units', ARGV[6], 'fee', ARGV[7],
     'failed', ARGV[8], 'minedAtMs', ARGV[9])
-  redis.call('PEXPIRE', KEYS[1], ${keptMs})
+  redis.call('PEXPIRE', KEYS[1], ${retentionMs})
 end
 return {'OK', unpack(redis.call('HGETALL', KEYS[1]))}
 `);

@@ -44,7 +44,7 @@ export interface Chain {
    * Takes a raw signed transaction. The same bytes again are the same answer. Throws ChainRejected or ChainUnavailable.
    */
   submit(raw: Uint8Array, nowMs: number, options?: SubmitOptions): Promise<ChainTransaction>;
-  /** undefined: unknown, or older than `keptMs`. Throws ChainUnavailable. */
+  /** undefined: unknown, or older than `retentionMs`. Throws ChainUnavailable. */
   transaction(id: string, nowMs: number): Promise<ChainTransaction | undefined>;
   /** What the address holds of every asset of the network, smallest units. Throws ChainUnavailable. */
   balances(address: string): Promise<ReadonlyMap<string, bigint>>;
@@ -53,7 +53,7 @@ export interface Chain {
 }
 
 /** How long the chains remember a transaction that was mined. Balances and nonces stay for ever. */
-export const keptMs = 31 * 24 * 3_600_000;
+export const retentionMs = 31 * 24 * 3_600_000;
 
 export type ChainRejection =
   | 'invalid_transaction'

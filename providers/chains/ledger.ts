@@ -3,7 +3,7 @@
  * chain has checked a transaction before it hands it over. Every method is one atomic step over the state of its chain,
  * and may be repeated: the same transaction or faucet key changes nothing twice. All throw ChainUnavailable.
  *
- * Amounts are smallest units. Transactions that were mined are kept for `keptMs` (chain.ts), everything else for ever.
+ * Amounts are smallest units. Transactions that were mined are kept for `retentionMs` (chain.ts), everything else for ever.
  */
 import type { NetworkId } from '../../networks/networks.ts';
 import type { Coin } from './bitcoin-transaction.ts';

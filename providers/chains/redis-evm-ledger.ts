@@ -1,5 +1,5 @@
 /** The ledger of the simulated EVM chain in Redis (see evm.ts for its rules). */
-import { keptMs } from './chain.ts';
+import { retentionMs } from './chain.ts';
 import {
   type EvmLedger,
   type EvmRefusal,
@@ -14,7 +14,7 @@ import { fromFlat, script } from './redis-chain.ts';
 
 /** Mines whatever's turn has come. */
 const mineLua = `
-local function mine_queued(prefix, account, native, minedAtMs, keptMs)
+local function mine_queued(prefix, account, native, minedAtMs, retentionMs)
   local nonce = tonumber(redis.call('HGET', account, 'nonce') or '0')
   while true do
     local next = redis.call('HGET', account, 'q:' .. nonce)
@@ -34,7 +34,7 @@ local function mine_queued(prefix, account, native, minedAtMs, keptMs)
     end
     redis.call('HSET', key, 'minedAtMs', minedAtMs, 'failed', failed and '1' or '0', 'fee', fee)
     if not covered then redis.call('HSET', key, 'uncovered', '1') end
-    redis.call('PEXPIRE', key, keptMs)
+    redis.call('PEXPIRE', key, retentionMs)
     redis.call('HDEL', account, 'q:' .. nonce)
     nonce = nonce + 1
     redis.call('HSET', account, 'nonce', nonce)
@@ -98,7 +98,7 @@ export class RedisEvmLedger extends RedisAccounts implements EvmLedger {
         tx.nonce,
         tx.fails ? 1 : 0,
         tx.minedAtMs,
-        keptMs,
+        retentionMs,
         this.nativeAsset,
         tx.nowMs,
       ],
@@ -110,7 +110,7 @@ export class RedisEvmLedger extends RedisAccounts implements EvmLedger {
     const fields = await this.run<string[]>(
       advanceScript,
       [`tx:${id}`, `acct:${from}`],
-      [minedAtMs, keptMs, this.nativeAsset, nowMs, queuedMaxMs],
+      [minedAtMs, retentionMs, this.nativeAsset, nowMs, queuedMaxMs],
     );
     return fromFlat(id, fields);
   }

@@ -1,5 +1,5 @@
 /** The ledger of the simulated Solana chain in Redis. */
-import { keptMs } from './chain.ts';
+import { retentionMs } from './chain.ts';
 import type { LedgerTransaction, NewSolanaTransaction, SolanaLedger } from './ledger.ts';
 import { luaUnits, toDigits } from './lua-units.ts';
 import { RedisAccounts } from './redis-accounts.ts';
@@ -43,7 +43,7 @@ export class RedisSolanaLedger extends RedisAccounts implements SolanaLedger {
         toDigits(tx.feeUnits),
         tx.fails ? 1 : 0,
         tx.minedAtMs,
-        keptMs,
+        retentionMs,
       ],
     );
     return verdict === 'OK' ? fromFlat(id, fields) : undefined;

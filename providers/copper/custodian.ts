@@ -58,7 +58,7 @@ export interface CopperOrder {
   readonly standing: Standing<OrderStatus>;
 }
 
-interface KeptOrder extends WithdrawRequest {
+interface StoredOrder extends WithdrawRequest {
   readonly environment: ClusterEnvironment;
   readonly createdAt: number;
 }
@@ -75,7 +75,7 @@ const usual: Timeline<OrderStatus> = [
 ];
 
 /** Finished orders are forgotten after this long. */
-const keepMs = 31 * 24 * 3_600_000;
+const ttlMs = 31 * 24 * 3_600_000;
 /** Order ids are numbers; the first of a tenant is the one after this. */
 const orderIdBase = 7_000_000;
 
@@ -132,19 +132,19 @@ export class SimulatedCopper {
     if (trigger === 'submit_rejected') {
       throw new CopperError(403, 'rejected-compliance', 'the order was rejected by the compliance checks');
     }
-    const fresh: KeptOrder = { ...request, environment, createdAt: nowMs };
-    const { value, number } = await this.#records.putOnce(tenant, 'order', externalOrderId, fresh, keepMs);
+    const fresh: StoredOrder = { ...request, environment, createdAt: nowMs };
+    const { value, number } = await this.#records.putOnce(tenant, 'order', externalOrderId, fresh, ttlMs);
     return orderAt(value, number, nowMs);
   }
 
   async getOrder(tenant: string, externalOrderId: string, nowMs: number): Promise<CopperOrder | undefined> {
     await this.#sleep(latencyMs('getOrder', externalOrderId));
-    const kept = await this.#records.find<KeptOrder>(tenant, 'order', externalOrderId);
-    return kept === undefined ? undefined : orderAt(kept.value, kept.number, nowMs);
+    const stored = await this.#records.find<StoredOrder>(tenant, 'order', externalOrderId);
+    return stored === undefined ? undefined : orderAt(stored.value, stored.number, nowMs);
   }
 }
 
-function orderAt({ environment, amount, createdAt }: KeptOrder, number: number, nowMs: number): CopperOrder {
+function orderAt({ environment, amount, createdAt }: StoredOrder, number: number, nowMs: number): CopperOrder {
   const timeline = timelineFor(
     usual,
     { queued: 'queued', confirming: 'processing', failed: 'error' },

@@ -61,7 +61,7 @@ export interface FireblocksTransaction {
   readonly subStatus: string | null;
 }
 
-interface KeptTransaction extends TransactionRequest {
+interface StoredTransaction extends TransactionRequest {
   readonly id: string;
   readonly environment: ClusterEnvironment;
   readonly createdAt: number;
@@ -84,7 +84,7 @@ const subStatuses: Partial<Record<FireblocksStatus, string>> = {
 };
 
 /** Finished transactions are forgotten after this long. */
-const keepMs = 31 * 24 * 3_600_000;
+const ttlMs = 31 * 24 * 3_600_000;
 
 export class SimulatedFireblocks {
   readonly #records: CustodianRecords;
@@ -114,8 +114,8 @@ export class SimulatedFireblocks {
     const { customerRefId, assetId, name, network } = request;
     await this.#sleep(latencyMs('createVaultAccount', customerRefId));
     const { publicKey, address } = simulatedWallet('fireblocks', customerRefId, network);
-    const kept = await this.#records.putOnce(tenant, 'vault', customerRefId, { name, assetId, address, publicKey });
-    return { id: String(kept.number), assetId: kept.value.assetId, address: kept.value.address, publicKey };
+    const stored = await this.#records.putOnce(tenant, 'vault', customerRefId, { name, assetId, address, publicKey });
+    return { id: String(stored.number), assetId: stored.value.assetId, address: stored.value.address, publicKey };
   }
 
   /** What `POST /transactions/estimate_fee` refuses would be refused as a transaction too. */
@@ -148,8 +148,8 @@ export class SimulatedFireblocks {
       throw new FireblocksError(400, 'REJECTED_AML_SCREENING', 'the transaction was rejected by the AML screening');
     }
     const id = uuidOf(simulatedHash('fireblocks/transaction', tenant, externalTxId));
-    const fresh: KeptTransaction = { ...request, id, environment, createdAt: nowMs };
-    const { value } = await this.#records.putOnce(tenant, 'tx', externalTxId, fresh, keepMs);
+    const fresh: StoredTransaction = { ...request, id, environment, createdAt: nowMs };
+    const { value } = await this.#records.putOnce(tenant, 'tx', externalTxId, fresh, ttlMs);
     return transactionAt(value, nowMs);
   }
 
@@ -159,12 +159,15 @@ export class SimulatedFireblocks {
     nowMs: number,
   ): Promise<FireblocksTransaction | undefined> {
     await this.#sleep(latencyMs('getTransaction', externalTxId));
-    const kept = await this.#records.find<KeptTransaction>(tenant, 'tx', externalTxId);
-    return kept === undefined ? undefined : transactionAt(kept.value, nowMs);
+    const stored = await this.#records.find<StoredTransaction>(tenant, 'tx', externalTxId);
+    return stored === undefined ? undefined : transactionAt(stored.value, nowMs);
   }
 }
 
-function transactionAt({ id, environment, amount, createdAt }: KeptTransaction, nowMs: number): FireblocksTransaction {
+function transactionAt(
+  { id, environment, amount, createdAt }: StoredTransaction,
+  nowMs: number,
+): FireblocksTransaction {
   const timeline = timelineFor(
     usual,
     { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' },

@@ -8,11 +8,11 @@ import { asking } from '../../store/asking-redis.ts';
 import { StoreUnavailable } from '../../store/contract.ts';
 import type { ProviderKind } from '../port/kinds.ts';
 import { ProviderUnavailable } from '../port/port.ts';
-import type { CustodianRecords, Kept } from './custodian-records.ts';
+import type { CustodianRecords, Stored } from './custodian-records.ts';
 
 interface PutOnce {
   readonly keys: { readonly [name: string]: string; readonly recordKey: string; readonly counterKey: string };
-  readonly args: { readonly json: string; readonly keepMs: number };
+  readonly args: { readonly json: string; readonly ttlMs: number };
 }
 type PutReply = readonly [json: string, number: string];
 
@@ -29,20 +29,20 @@ export class RedisCustodianRecords implements CustodianRecords {
     this.#kind = kind;
   }
 
-  async putOnce<T>(tenant: string, family: string, id: string, value: T, keepMs = 0): Promise<Kept<T>> {
+  async putOnce<T>(tenant: string, family: string, id: string, value: T, ttlMs = 0): Promise<Stored<T>> {
     const [json, number] = await reachable(
       this.#putOnce(
         {
           recordKey: this.#key(tenant, family, id),
           counterKey: `sm:{t:${tenant}}:cust:${this.#kind}:count:${family}`,
         },
-        { json: JSON.stringify(value), keepMs },
+        { json: JSON.stringify(value), ttlMs },
       ),
     );
     return { value: JSON.parse(json) as T, number: Number(number) };
   }
 
-  async find<T>(tenant: string, family: string, id: string): Promise<Kept<T> | undefined> {
+  async find<T>(tenant: string, family: string, id: string): Promise<Stored<T> | undefined> {
     const [json, number] = await reachable(this.#redis.hmget(this.#key(tenant, family, id), 'd', 'n'));
     return json == null ? undefined : { value: JSON.parse(json) as T, number: Number(number) };
   }

@@ -23,13 +23,13 @@ export function awaitCondition(
   }
   const { within_ms: withinMs = patienceMs } = wait;
   const beganMs = world.nowMs();
-  const look = () =>
+  const check = () =>
     observe(wait, world, names, ({ holds, wanted, found }) => {
       if (holds) end(undefined);
       else if (world.nowMs() - beganMs >= withinMs) end(`${wanted} is waited for since ${withinMs} ms, found ${found}`);
-      else world.ask('wait', { ms: world.kind === 'live' ? 50 : 5 }, look);
+      else world.ask('wait', { ms: world.kind === 'live' ? 50 : 5 }, check);
     });
-  look();
+  check();
 }
 
 interface Sight {

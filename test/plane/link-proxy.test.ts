@@ -19,7 +19,7 @@ type Fate = (frame: FrameInTransit) => Partial<FrameVerdict> | undefined;
 async function proxied(url: string) {
   const seen: FrameHead[] = [];
   const links: string[] = [];
-  const knocks: string[] = [];
+  const connects: string[] = [];
   const performed: Order[] = [];
   /** undefined: nothing is armed. */
   const fate: { of: Fate | undefined } = { of: undefined };
@@ -43,12 +43,12 @@ async function proxied(url: string) {
     watcher: {
       passed: (head) => seen.push(head),
       evaluated: (head) => seen.push(head),
-      connecting: (peer) => knocks.push(peer),
+      connecting: (peer) => connects.push(peer),
       link: (peer, up) => links.push(`${peer} ${up ? 'up' : 'down'}`),
     },
   });
   proxies.push(proxy);
-  return { proxy, url: await proxy.start(), seen, links, knocks, performed, fate };
+  return { proxy, url: await proxy.start(), seen, links, connects, performed, fate };
 }
 
 /** `againMs`: how long a node that lost its link waits before it comes back. */
@@ -235,7 +235,7 @@ describe('silence', () => {
     await until(() => node.events.length === 2 && server.events.length === 2, 'both notice');
     expect(node.events[1]).toBe('down no sign of life');
     expect(server.events[1]).toBe('down node/1 node-1-boot');
-    await until(() => plane.knocks.length >= 2, 'the node knocks again');
+    await until(() => plane.connects.length >= 2, 'the node connects again');
     expect(server.events).toHaveLength(2);
     plane.proxy.silence('node/1', false);
     await until(() => node.client.isUp, 'the link');

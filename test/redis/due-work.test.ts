@@ -6,7 +6,7 @@
  */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { holdMs, lateWriteMs, lookAgainMs, registeredForMs, unsettledMs } from '../../redis/due-work.ts';
+import { holdMs, lateWriteMs, recheckMs, registeredForMs, unsettledMs } from '../../redis/due-work.ts';
 import { dueKeys, RedisDueWork } from '../../redis/redis-due-work.ts';
 import { randomStream } from '../../sim/random.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -122,7 +122,7 @@ describe('a sweep', () => {
     await add(one, 'a', 'x', nowMs);
     await settleDown('a', unsettledMs - 5_000);
     expect(await sweep(one, nowMs)).toEqual(['a/x']);
-    expect(await standsAt('a')).toBe(nowMs + lookAgainMs);
+    expect(await standsAt('a')).toBe(nowMs + recheckMs);
   });
 
   test('whose look throws throws that, settles the others, and looks again', async () => {
@@ -136,7 +136,7 @@ describe('a sweep', () => {
       return undefined;
     });
     await expect(looking).rejects.toThrow('no look');
-    expect(await standsAt('a')).toBe(nowMs + lookAgainMs);
+    expect(await standsAt('a')).toBe(nowMs + recheckMs);
     expect(await standsAt('b')).toBeUndefined();
   });
 
@@ -185,7 +185,7 @@ describe('a registration', () => {
     expect(await again(nowMs + 9)).toBe(true);
     one.time.elapsedMs += registeredForMs;
     expect(await again(nowMs + 9)).toBe(true);
-    one.due.forget();
+    one.due.clear();
     expect(await again(nowMs + 9)).toBe(true);
   });
 
@@ -226,7 +226,7 @@ describe('an entry is not lost', () => {
       await add(writer, 'a', 'y', nowMs + holdMs + 7_000);
       return nextAtMs;
     });
-    expect(await standsAt('a')).toBe(nowMs + lookAgainMs);
+    expect(await standsAt('a')).toBe(nowMs + recheckMs);
     const found: string[] = [];
     for (let atMs = nowMs; atMs <= nowMs + holdMs + 8_000; atMs += 500) found.push(...(await sweep(sweeper, atMs)));
     expect(found).toEqual(['a/y']);
@@ -238,10 +238,10 @@ describe('an entry is not lost', () => {
     await writer.due.registered('a', nowMs, async () => {
       await settleDown('a', unsettledMs - 3_000);
       expect(await sweep(sweeper, nowMs)).toEqual([]);
-      expect(await standsAt('a')).toBe(nowMs + lookAgainMs);
+      expect(await standsAt('a')).toBe(nowMs + recheckMs);
       await writer.redis.zadd(entriesKey('a'), nowMs, 'x');
     });
-    expect(await sweep(sweeper, nowMs + lookAgainMs)).toEqual(['a/x']);
+    expect(await sweep(sweeper, nowMs + recheckMs)).toEqual(['a/x']);
   });
 
   test('when the claimer dies before it has looked', async () => {
@@ -288,11 +288,11 @@ describe('an entry is not lost', () => {
     expect(await sweep(ahead, nowMs + hourMs)).toEqual(['a/x']);
     await add(writer, 'a', 'y', nowMs + 90_000);
     expect(await sweep(behind, nowMs - hourMs)).toEqual([]);
-    expect(await sweep(ahead, nowMs + hourMs + lookAgainMs)).toEqual(['a/y']);
+    expect(await sweep(ahead, nowMs + hourMs + recheckMs)).toEqual(['a/y']);
     // It dies while it holds the tenant: found when others reach its time, at the latest.
     await add(writer, 'a', 'z', nowMs + 100_000);
-    ahead.due.sweep(nowMs + hourMs + 2 * lookAgainMs, () => new Promise(() => undefined)).catch(() => undefined);
-    const heldUntilMs = nowMs + hourMs + 2 * lookAgainMs + holdMs;
+    ahead.due.sweep(nowMs + hourMs + 2 * recheckMs, () => new Promise(() => undefined)).catch(() => undefined);
+    const heldUntilMs = nowMs + hourMs + 2 * recheckMs + holdMs;
     await expect.poll(() => standsAt('a')).toBe(heldUntilMs);
     expect(await sweep(writer, nowMs + 100_000)).toEqual([]);
     expect(await sweep(writer, heldUntilMs)).toEqual(['a/z']);
@@ -316,7 +316,7 @@ describe('an entry is not lost', () => {
       for (let k = 0; k < 80; k += 1) {
         // Now and then much time has passed since its last write: its registration holds no more, and it may be dropped.
         if (below(2) === 0) {
-          writer.due.forget();
+          writer.due.clear();
           await settleDown(tenant);
         }
         await add(writer, tenant, `${k}`, atMs + below(500));

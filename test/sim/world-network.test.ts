@@ -37,7 +37,7 @@ function world(options: { readonly latency?: { minMs: number; maxMs: number }; r
       linkTimeoutMs,
       backOff: { minMs: 50, maxMs: 100 },
       random: (label) => randomStream(options.seed ?? 'links', label),
-      passage: (_peer, _direction, _envelope, received) => {
+      filter: (_peer, _direction, _envelope, received) => {
         const { attempt } = received.message;
         doing.get(attempt)?.();
         const fate = fates.get(attempt);

@@ -159,8 +159,8 @@ describe('a change', () => {
 
   it('lets one of a hundred claim a name, and the name is free again when its time is over', async () => {
     const tenant = newTenant();
-    const claims = (name: string, keepMs?: number): Change => ({
-      guards: [{ kind: 'claim', name, ...(keepMs === undefined ? {} : { keepMs }) }],
+    const claims = (name: string, ttlMs?: number): Change => ({
+      guards: [{ kind: 'claim', name, ...(ttlMs === undefined ? {} : { ttlMs }) }],
     });
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => store.commit(tenant, claims('gold'))));
     expect(outcomes.filter(({ committed }) => committed)).toHaveLength(1);

@@ -28,9 +28,17 @@ import { FurtherGateway } from './support/further-gateway.ts';
 import { killAtRandom, type Moments, type Target } from './support/killing.ts';
 import { Needles } from './support/needles.ts';
 import { nonceUse } from './support/nonces.ts';
-import { drawOrder, endings, type Order, Payer, type Told } from './support/payers.ts';
+import { type Answered, drawOrder, endings, type Order, PaymentClient } from './support/payment-client.ts';
+import {
+  evm,
+  onChain,
+  openFixtures,
+  ownerOf,
+  type PayingWallet,
+  type PaymentFixtures,
+  testFunds,
+} from './support/payment-fixtures.ts';
 import { announcedSeed, Seeded } from './support/seeded.ts';
-import { evm, onChain, openStreets, ownerOf, type PayingWallet, type Streets, testFunds } from './support/streets.ts';
 
 const clients = 20;
 /**
@@ -51,10 +59,10 @@ const late: Moments = [['redis'], ['coordinator'], ['coordinator', 'redis'], ['a
 
 const seed = announcedSeed('intents');
 const apiKey = 'key-of-a-custodian-that-nobody-may-see';
-const told: Told[] = [];
+const answered: Answered[] = [];
 let repeats = 0;
 let killed: readonly Target[];
-let streets: Streets;
+let fixtures: PaymentFixtures;
 let cluster: TestCluster;
 let further: FurtherGateway;
 let redis: Redis;
@@ -77,7 +85,7 @@ beforeAll(async () => {
   });
   further = await FurtherGateway.start(cluster);
   api = new RestClient(cluster.httpUrl, cluster.token);
-  streets = await openStreets(api, new Seeded(`${seed}/streets`), apiKey);
+  fixtures = await openFixtures(api, new Seeded(`${seed}/fixtures`), apiKey);
   let isOver = false;
   const killing = killAtRandom(cluster, further, [early, late], new Seeded(`${seed}/killer`)).finally(() => {
     isOver = true;
@@ -87,7 +95,7 @@ beforeAll(async () => {
   await cluster.untilHealth('ok', 60_000);
   await further.untilOk();
   await Promise.all(ownWallets().map(payTogether));
-  const walletIds = streets.wallets.map(({ id }) => id);
+  const walletIds = fixtures.wallets.map(({ id }) => id);
   intents = await readWhenOver(api, walletIds, 90_000);
   booked = await readAll<BookedWallet>(api, '/v1/wallets', 'wallets');
   events = await readAll<BookedEvent>(api, '/v1/events', 'events');
@@ -103,22 +111,22 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-function payerOf(chance: Seeded): Payer {
+function clientOf(chance: Seeded): PaymentClient {
   const { token, approver_token: approverToken } = cluster.ready;
   const urls = [cluster.httpUrl, further.url];
-  return new Payer({ urls, token, approverToken, chance, withinMs: 90_000 });
+  return new PaymentClient({ urls, token, approverToken, chance, withinMs: 90_000 });
 }
 
 async function payUntil(isOver: () => boolean, name: string): Promise<void> {
   const chance = new Seeded(`${seed}/${name}`);
-  const payer = payerOf(chance);
+  const client = clientOf(chance);
   for (let count = 1; count <= ordersMin || !isOver(); count += 1) {
-    await payer.pay(drawOrder(`${name}-${count}`, chance, streets));
+    await client.pay(drawOrder(`${name}-${count}`, chance, fixtures));
     // The pace of the load, not a wait for anything.
     await new Promise((resolve) => setTimeout(resolve, chance.integer(50, 600)));
   }
-  told.push(...payer.told);
-  repeats += payer.repeats;
+  answered.push(...client.answered);
+  repeats += client.repeats;
 }
 
 /**
@@ -126,8 +134,8 @@ async function payUntil(isOver: () => boolean, name: string): Promise<void> {
  * was given back while others were on their way, nobody puts right any more.
  */
 async function payTogether({ id, network }: PayingWallet): Promise<void> {
-  const payer = payerOf(new Seeded(`${seed}/${id}`));
-  const [to = ''] = streets.foreign[network]!;
+  const client = clientOf(new Seeded(`${seed}/${id}`));
+  const [to = ''] = fixtures.foreign[network]!;
   const [asset = ''] = Object.keys(testFunds[network]!);
   const common = { walletId: id, asset, to };
   const orders = Array.from({ length: 12 }, (_, index): Order => {
@@ -135,12 +143,12 @@ async function payTogether({ id, network }: PayingWallet): Promise<void> {
     if (index % 3 === 0) return { ...common, key, amount: '0.004421', ending: 'refusedLate' };
     return { ...common, key, amount: `0.00${index}1`, ending: 'completed' };
   });
-  await Promise.all(orders.map((order) => payer.pay(order)));
-  told.push(...payer.told);
+  await Promise.all(orders.map((order) => client.pay(order)));
+  answered.push(...client.answered);
 }
 
-const walletOf = (id: string): PayingWallet => streets.wallets.find((wallet) => wallet.id === id)!;
-const ownWallets = (): PayingWallet[] => streets.wallets.filter(({ hosting }) => hosting === 'self_hosted');
+const walletOf = (id: string): PayingWallet => fixtures.wallets.find((wallet) => wallet.id === id)!;
+const ownWallets = (): PayingWallet[] => fixtures.wallets.filter(({ hosting }) => hosting === 'self_hosted');
 const statusEvents = (id: string): string[] =>
   events
     .filter(({ resource }) => resource.id === id)
@@ -157,16 +165,16 @@ describe('of what was acknowledged', () => {
   });
 
   test('every idempotency key made one intent, the one that its client was told', () => {
-    const ofKeys = new Map(told.map(({ order, intentId }) => [order.key, intentId]));
-    expect(new Set(told.map(({ intentId }) => intentId)).size).toBe(ofKeys.size);
+    const ofKeys = new Map(answered.map(({ order, intentId }) => [order.key, intentId]));
+    expect(new Set(answered.map(({ intentId }) => intentId)).size).toBe(ofKeys.size);
     const found = intents.map(({ id, metadata }) => [metadata.order, id]);
     expect(found.sort()).toEqual([...ofKeys].sort());
   });
 
   test('and answers with it for ever, at any gateway', async () => {
-    const payer = payerOf(new Seeded(`${seed}/again`));
-    const again = await Promise.all(told.map(async ({ order }) => [order.key, (await payer.create(order)).id]));
-    expect(again).toEqual(told.map(({ order, intentId }) => [order.key, intentId]));
+    const client = clientOf(new Seeded(`${seed}/again`));
+    const again = await Promise.all(answered.map(async ({ order }) => [order.key, (await client.create(order)).id]));
+    expect(again).toEqual(answered.map(({ order, intentId }) => [order.key, intentId]));
   });
 
   test('every intent ended as its order had to', () => {
@@ -177,7 +185,7 @@ describe('of what was acknowledged', () => {
       SANDBOX_REVERTED: 'reverted',
     };
     const byId = new Map(intents.map((intent) => [intent.id, intent]));
-    for (const { order, intentId } of told) {
+    for (const { order, intentId } of answered) {
       const {
         status,
         provider_error: error,
@@ -250,7 +258,7 @@ describe('on the chains', () => {
 describe('of the money', () => {
   test('each wallet holds what came in less what went out, and so says its chain', () => {
     const expected = new Sums();
-    for (const { id, network } of streets.wallets) {
+    for (const { id, network } of fixtures.wallets) {
       for (const [asset, amount] of Object.entries(testFunds[network]!)) {
         expected.add(`${id} ${asset}`, unitsOf(asset, amount));
       }
@@ -259,7 +267,7 @@ describe('of the money', () => {
       expected.add(`${id} ${fee.asset}`, -unitsOf(fee.asset, fee.paid ?? '0'));
       if (status !== 'completed') continue;
       expected.add(`${id} ${asset}`, -unitsOf(asset, amount));
-      const owner = ownerOf(streets, network, destination.address);
+      const owner = ownerOf(fixtures, network, destination.address);
       if (owner !== undefined) expected.add(`${owner.id} ${asset}`, unitsOf(asset, amount));
     }
     const shown = new Sums();
@@ -280,11 +288,11 @@ describe('of the money', () => {
   test('nothing is set aside any more, and no coin is held', async () => {
     expect(booked.flatMap(({ assets }) => assets).filter(({ pending }) => pending !== '0')).toEqual([]);
     const balances = await readHashes(redis, 'sm:{t:*}:bal:*');
-    expect(balances.length).toBeGreaterThanOrEqual(streets.wallets.length);
+    expect(balances.length).toBeGreaterThanOrEqual(fixtures.wallets.length);
     const reserved = balances.flatMap(([, fields]) => Object.entries(fields).filter(([name]) => name.endsWith('|r')));
     expect(reserved.filter(([, units]) => units !== '0')).toEqual([]);
     expect(chains.heldCoins).toEqual([]);
-    const due = await redis.zrange(`sm:{t:${await tenantOf(redis, streets.wallets[0]!.id)}}:due`, '0', '-1');
+    const due = await redis.zrange(`sm:{t:${await tenantOf(redis, fixtures.wallets[0]!.id)}}:due`, '0', '-1');
     expect(due.filter((member) => member.startsWith('intent/'))).toEqual([]);
   });
 
@@ -338,7 +346,7 @@ describe('of the events', () => {
   test('every payment to a wallet of ours was received once', () => {
     const received = events.filter(({ type }) => type === 'wallet.deposit_received');
     const expected = intents.flatMap(({ status, network, destination, provider_tx_id: id }) => {
-      const owner = status === 'completed' ? ownerOf(streets, network, destination.address) : undefined;
+      const owner = status === 'completed' ? ownerOf(fixtures, network, destination.address) : undefined;
       return owner === undefined ? [] : [`${owner.id} ${id}`];
     });
     const found = received.map(({ resource, data }) => `${resource.id} ${data.object.deposit!.tx_id}`);

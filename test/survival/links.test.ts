@@ -1,5 +1,5 @@
 /**
- * Whoever knocks at the coordinator and does not belong there is refused, named in its log, and harms nobody: while all
+ * A process that connects to the coordinator without being of the cluster is refused and named in the log, and disturbs no other link: while all
  * of it happens, signatures go on and the cluster stays whole.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -76,7 +76,7 @@ function member(changes: Partial<ClientHandshakeConfig> = {}): ClientHandshakeCo
 
 const nodeIdentity = (id: number) => identityFromSeed(readSecret(cluster.dataDir, secretFiles.nodeIdentity(id)));
 
-interface Knock {
+interface Attempt {
   readonly ws: WebSocket;
   /** How the handshake ended: "welcome", or the code of the refusal. */
   readonly outcome: string;
@@ -84,7 +84,7 @@ interface Knock {
 }
 
 /** Connects and shakes hands with what it has. */
-function knock(config: ClientHandshakeConfig): Promise<Knock> {
+function attempt(config: ClientHandshakeConfig): Promise<Attempt> {
   const handshake = clientHandshake(config, codec, systemRandom(32));
   const ws = open();
   const closed = closeOf(ws);
@@ -138,7 +138,7 @@ describe.sequential('is refused by name', () => {
       'UNKNOWN_PEER',
     ],
   ])('%s', async (_, changes, code) => {
-    const { outcome, closed } = await knock(member(changes()));
+    const { outcome, closed } = await attempt(member(changes()));
     expect(outcome).toBe(code);
     expect(await closed).toEqual({ code: 4000, reason: code });
     await named({ code });
@@ -204,7 +204,7 @@ describe.sequential('is refused by name', () => {
       ['spoof', 'SPOOFED_SENDER', call],
     ];
     for (const [boot, code, data] of faults) {
-      const { outcome, ws, closed } = await knock(member({ boot }));
+      const { outcome, ws, closed } = await attempt(member({ boot }));
       expect(outcome).toBe('welcome');
       ws.send(data);
       expect((await closed).code, boot).toBeGreaterThan(1000);

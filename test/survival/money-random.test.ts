@@ -135,7 +135,7 @@ async function transfer(book: Book, wallet: Wallet, key: string, chance: Seeded)
   const asset = wallet.assets[chance.integer(0, wallet.assets.length - 1)]!.symbol;
   const near = book.wallets.filter(({ network }) => network === wallet.network);
   const to = chance.pick(near).addresses[0]!.address;
-  // The last two are magic: refused by the provider after the approval; mined and failed.
+  // The last two are test triggers: refused by the provider after the approval; mined and failed.
   const amount = chance.pick([`0.${chance.integer(1, 9)}`, `${chance.integer(1, 4)}`, '0.01', '0.004421', '0.00441']);
   const body = { asset, amount, destination: { address: to }, metadata: { order: key } };
   const path = `/v1/wallets/${wallet.id}/transaction-intents`;

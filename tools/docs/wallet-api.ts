@@ -16,8 +16,8 @@ import * as policySchemas from '../../controls/policies/schemas.ts';
 import { builtInFactors } from '../../controls/risk/factors.ts';
 import * as riskSchemas from '../../controls/risk/schemas.ts';
 import { catalogLimits } from '../../controls/rules/catalog.ts';
-import { keptVersionsMax } from '../../controls/rules/kept-versions.ts';
 import { ruleLimits, variables } from '../../controls/rules/language.ts';
+import { retainedVersionsMax } from '../../controls/rules/retained-versions.ts';
 import { connectionsMax } from '../../custody/connections/connect.ts';
 import * as intentSchemas from '../../custody/intents/schemas.ts';
 import { type IntentStatus, intentStatuses, intentTransitions, isFinal } from '../../custody/intents/states.ts';
@@ -289,7 +289,7 @@ function limitsTable(): string {
       ],
       [
         'a policy',
-        `${policyLimits.rulesMax} rules, ${ruleLimits.policyCharsMax} characters and ${ruleLimits.policyCostMax} steps in all; ${keptVersionsMax} versions within 30 days`,
+        `${policyLimits.rulesMax} rules, ${ruleLimits.policyCharsMax} characters and ${ruleLimits.policyCostMax} steps in all; ${retainedVersionsMax} versions within 30 days`,
       ],
       [
         'approvals of a rule',

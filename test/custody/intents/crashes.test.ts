@@ -52,10 +52,10 @@ function dependenciesOf(process: Process, { provider }: Scene): Partial<IntentDe
   };
 }
 
-/** Kicks the intents in order, each when the one before is under way, and waits until the process is dead or all ended. */
+/** Enqueues the intents in order, each when the one before is under way, and waits until the process is dead or all ended. */
 async function runFirst(scene: Scene, process: Process): Promise<void> {
   const driver = world.driver(dependenciesOf(process, scene));
-  for (const intent of scene.intents) driver.kick(scene.tenant, intent, scene.wallet);
+  for (const intent of scene.intents) driver.enqueue(scene.tenant, intent, scene.wallet);
   await until(async () => process.isDead || (await allEnded(scene)), 'the end of the first process');
   await driver.stop(0);
 }
@@ -173,7 +173,7 @@ describe('a gateway that dies anywhere', () => {
         await checkEvents(scene);
         const next = await world.intent(scene.tenant, scene.wallet);
         const driver = world.driver(dependenciesOf(new Process(), scene));
-        driver.kick(scene.tenant, next, scene.wallet);
+        driver.enqueue(scene.tenant, next, scene.wallet);
         await world.reach(scene.tenant, next.id, 'completed');
         await driver.stop(0);
         expect([...scene.provider.usedBy(scene.wallet.id)]).toEqual([[0, next.id]]);

@@ -44,7 +44,7 @@ describe('a transfer that goes well', () => {
       available: 4n * oneEth - feeReserve,
       reserved: oneEth + feeReserve,
     });
-    driver.kick(tenant, intent, wallet);
+    driver.enqueue(tenant, intent, wallet);
     const done = await world.reach(tenant, intent.id, 'completed');
     expect(done.statusHistory.map(({ status }) => status)).toEqual([
       'created',
@@ -77,7 +77,7 @@ describe('many transfers', () => {
     const driver = world.driver();
     world.provider.confirmAfterMs = 5;
     const intents = await Promise.all(Array.from({ length: 20 }, () => world.intent(tenant, wallet)));
-    for (const intent of intents) driver.kick(tenant, intent, wallet);
+    for (const intent of intents) driver.enqueue(tenant, intent, wallet);
     for (const { id } of intents) await world.reach(tenant, id, 'completed');
     expect([...world.provider.usedBy(wallet.id).keys()].sort((a, b) => a - b)).toEqual([...Array(20).keys()]);
     expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({
@@ -101,7 +101,7 @@ describe('many transfers', () => {
     const wallet = await world.wallet(tenant, { ETH: 50n * oneEth });
     const intents = await Promise.all(Array.from({ length: 40 }, () => world.intent(tenant, wallet)));
     const drivers = [world.driver(), world.driver()];
-    for (const intent of intents) for (const driver of drivers) driver.kick(tenant, intent, wallet);
+    for (const intent of intents) for (const driver of drivers) driver.enqueue(tenant, intent, wallet);
     for (const { id } of intents) await world.reach(tenant, id, 'completed');
     expect([...world.provider.usedBy(wallet.id).keys()].sort((a, b) => a - b)).toEqual([...Array(40).keys()]);
     expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({
@@ -128,8 +128,8 @@ describe('many transfers', () => {
       return 'goes';
     };
     const driver = world.driver({}, { perProviderMax: 2 });
-    for (const intent of busy) driver.kick('tn_busy', intent, rich);
-    driver.kick('tn_quiet', quiet, other);
+    for (const intent of busy) driver.enqueue('tn_busy', intent, rich);
+    driver.enqueue('tn_quiet', quiet, other);
     for (const { id } of busy) await world.reach('tn_busy', id, 'completed');
     expect(world.provider.inHandMost).toBe(2);
     expect(order.indexOf(quiet.id)).toBeLessThan(5);
@@ -142,7 +142,7 @@ describe('a provider', () => {
     const intent = await world.intent(tenant, wallet);
     let open = false;
     world.provider.plan = () => (open ? 'goes' : 'away');
-    world.driver().kick(tenant, intent, wallet);
+    world.driver().enqueue(tenant, intent, wallet);
     await until(() => world.provider.advances >= 4, 'four attempts');
     // Said once, with an event: the attempts after the first make no version.
     expect(await world.read(tenant, intent.id)).toMatchObject({
@@ -167,7 +167,7 @@ describe('a provider', () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
     const intent = await world.intent(tenant, wallet);
     world.provider.plan = () => 'away';
-    world.driver().kick(tenant, intent, wallet);
+    world.driver().enqueue(tenant, intent, wallet);
     await world.reach(tenant, intent.id, 'signing');
     world.clock.offsetMs += 24 * 3_600_000 + 3_600_000;
     const { advances } = world.provider;
@@ -182,7 +182,7 @@ describe('a provider', () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
     const intent = await world.intent(tenant, wallet);
     world.provider.plan = ({ intent: { submission } }) => (submission === null ? 'goes' : 'away');
-    world.driver().kick(tenant, intent, wallet);
+    world.driver().enqueue(tenant, intent, wallet);
     await world.reach(tenant, intent.id, 'confirming');
     world.clock.offsetMs += 100 * 3_600_000;
     const { advances } = world.provider;
@@ -195,9 +195,9 @@ describe('a provider', () => {
     const [stuck, after] = [await world.intent(tenant, wallet), await world.intent(tenant, wallet)];
     world.provider.plan = ({ intent }) => (intent.id === stuck.id ? new Promise(() => {}) : 'goes');
     world.provider.numbered = false;
-    const driver = world.driver({}, { perProviderMax: 1, times: { leaseMs: 100, giveUpMs: 10 ** 9 } });
-    driver.kick(tenant, stuck, wallet);
-    driver.kick(tenant, after, wallet);
+    const driver = world.driver({}, { perProviderMax: 1, times: { leaseMs: 100, abandonAfterMs: 10 ** 9 } });
+    driver.enqueue(tenant, stuck, wallet);
+    driver.enqueue(tenant, after, wallet);
     await world.reach(tenant, after.id, 'completed');
     expect(await world.read(tenant, stuck.id)).toMatchObject({ status: 'signing', subStatus: 'AWAITING_QUORUM' });
   });
@@ -211,7 +211,7 @@ describe('a provider', () => {
       broken = false;
       throw new TypeError('undefined is not a function');
     };
-    world.driver().kick(tenant, intent, wallet);
+    world.driver().enqueue(tenant, intent, wallet);
     await world.reach(tenant, intent.id, 'completed');
     expect(world.lines.some(({ level }) => level === 'error')).toBe(true);
   });
@@ -222,7 +222,7 @@ describe('a transfer that fails', () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
     const intent = await world.intent(tenant, wallet);
     world.provider.plan = () => failedOnChain();
-    world.driver().kick(tenant, intent, wallet);
+    world.driver().enqueue(tenant, intent, wallet);
     const failed = await world.reach(tenant, intent.id, 'failed');
     expect(failed).toMatchObject({ subStatus: 'FAILED_ON_CHAIN', providerError: { code: 'REVERTED' } });
     expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({ available: 5n * oneEth - feePaid, reserved: 0n });
@@ -233,11 +233,11 @@ describe('a transfer that fails', () => {
     const first = await world.intent(tenant, wallet);
     world.provider.plan = ({ intent }) => (intent.id === first.id ? failedUnsent() : 'goes');
     const driver = world.driver();
-    driver.kick(tenant, first, wallet);
+    driver.enqueue(tenant, first, wallet);
     await world.reach(tenant, first.id, 'failed');
     expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({ available: 5n * oneEth, reserved: 0n });
     const second = await world.intent(tenant, wallet);
-    driver.kick(tenant, second, wallet);
+    driver.enqueue(tenant, second, wallet);
     await world.reach(tenant, second.id, 'completed');
     expect([...world.provider.usedBy(wallet.id)]).toEqual([[0, second.id]]);
   });
@@ -256,10 +256,10 @@ describe('a transfer that fails', () => {
       return failedUnsent();
     };
     const driver = world.driver();
-    driver.kick(tenant, first, wallet);
+    driver.enqueue(tenant, first, wallet);
     await world.reach(tenant, first.id, 'signing');
     const later = await Promise.all([world.intent(tenant, wallet), world.intent(tenant, wallet)]);
-    for (const intent of later) driver.kick(tenant, intent, wallet);
+    for (const intent of later) driver.enqueue(tenant, intent, wallet);
     for (const { id } of later) await world.reach(tenant, id, 'confirming');
     release();
     for (const { id } of later) await world.reach(tenant, id, 'completed');
@@ -288,7 +288,7 @@ describe('a provider that refuses', () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
     const intent = await world.intent(tenant, wallet);
     world.provider.plan = refuses;
-    world.driver().kick(tenant, intent, wallet);
+    world.driver().enqueue(tenant, intent, wallet);
     expect(await world.reach(tenant, intent.id, 'failed')).toMatchObject({
       subStatus: 'REJECTED_BY_PROVIDER',
       providerError: { code: 'E_17', message: 'not this one' },
@@ -312,9 +312,9 @@ describe('a provider that refuses', () => {
         return refuses();
       },
     });
-    driver.kick(tenant, first, wallet);
+    driver.enqueue(tenant, first, wallet);
     await world.reach(tenant, first.id, 'signing');
-    driver.kick(tenant, waits, wallet);
+    driver.enqueue(tenant, waits, wallet);
     await until(() => fillings > 1, 'two attempts to fill the gap');
     expect(await world.read(tenant, first.id)).toMatchObject({ status: 'signing', gap: 'filled' });
     world.clock.offsetMs += 31 * 3_600_000;
@@ -336,9 +336,9 @@ describe('a gap', () => {
     let lost = true;
     world.provider.loseFillers = () => lost;
     const driver = world.driver();
-    driver.kick(tenant, first, wallet);
+    driver.enqueue(tenant, first, wallet);
     await world.reach(tenant, first.id, 'signing');
-    driver.kick(tenant, later, wallet);
+    driver.enqueue(tenant, later, wallet);
     // The filler lets it through: nobody is on the way any more when the gap is looked at again.
     await world.reach(tenant, later.id, 'completed');
     const { fills } = world.provider;
@@ -346,7 +346,7 @@ describe('a gap', () => {
     lost = false;
     expect(await world.reach(tenant, first.id, 'failed')).toMatchObject({ feePaid: { units: String(fillFee) } });
     const next = await world.intent(tenant, wallet);
-    driver.kick(tenant, next, wallet);
+    driver.enqueue(tenant, next, wallet);
     await world.reach(tenant, next.id, 'completed');
     expect([...world.provider.usedBy(wallet.id)].sort(([a], [b]) => a - b)).toEqual([
       [0, 'filler'],
@@ -387,7 +387,7 @@ describe('an approved intent', () => {
   test('of a wallet that was frozen meanwhile waits, and goes on when it is active again', async () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth }, { status: 'frozen' });
     const intent = await world.intent(tenant, wallet);
-    world.driver().kick(tenant, intent, wallet);
+    world.driver().enqueue(tenant, intent, wallet);
     await until(async () => (await world.read(tenant, intent.id)).subStatus === 'WALLET_NOT_ACTIVE', 'the hold');
     expect((await world.read(tenant, intent.id)).status).toBe('approved');
     const active = { ...wallet, status: 'active' as const, version: 2 };
@@ -404,7 +404,7 @@ describe('a receiver that is a wallet of ours', () => {
     const theirs = await world.wallet('tn_other', {});
     const { address } = theirs.addresses[0]!;
     const intent = await world.intent(tenant, wallet, { destination: { address } });
-    world.driver().kick(tenant, intent, wallet);
+    world.driver().enqueue(tenant, intent, wallet);
     await world.reach(tenant, intent.id, 'completed');
     expect(await world.balance('tn_other', theirs.id, 'ETH')).toEqual({ available: oneEth, reserved: 0n });
   });
@@ -423,8 +423,8 @@ describe('a driver that stops', () => {
       return 'goes' as const;
     };
     const driver = world.driver({}, { perProviderMax: 1 });
-    driver.kick(tenant, first, wallet);
-    driver.kick(tenant, second, wallet);
+    driver.enqueue(tenant, first, wallet);
+    driver.enqueue(tenant, second, wallet);
     await until(() => world.provider.inHand === 1, 'the first step');
     let stopped = false;
     const stopping = driver.stop().then(() => {
@@ -436,7 +436,7 @@ describe('a driver that stops', () => {
     await stopping;
     expect((await world.read(tenant, first.id)).status).toBe('confirming');
     expect((await world.read(tenant, second.id)).status).toBe('approved');
-    driver.kick(tenant, second, wallet);
+    driver.enqueue(tenant, second, wallet);
     world.clock.offsetMs += 60_000;
     world.driver().start();
     for (const { id } of [first, second]) await world.reach(tenant, id, 'completed');
@@ -448,7 +448,7 @@ describe('a driver that stops', () => {
     const intent = await world.intent(tenant, wallet);
     world.provider.plan = () => new Promise(() => {});
     const driver = world.driver();
-    driver.kick(tenant, intent, wallet);
+    driver.enqueue(tenant, intent, wallet);
     await until(() => world.provider.inHand === 1, 'the step');
     await driver.stop(20);
     expect(world.provider.inHand).toBe(1);
@@ -473,7 +473,7 @@ describe('Redis away', () => {
         };
       },
     });
-    world.driver({ store: flaky }).kick(tenant, intent, wallet);
+    world.driver({ store: flaky }).enqueue(tenant, intent, wallet);
     await world.reach(tenant, intent.id, 'completed');
   });
 });
@@ -496,7 +496,7 @@ describe('a commit whose answer is lost', () => {
         };
       },
     });
-    world.driver({ store: lossy }).kick(tenant, intent, wallet);
+    world.driver({ store: lossy }).enqueue(tenant, intent, wallet);
     expect(await world.reach(tenant, intent.id, 'completed')).toMatchObject({ version: 4 });
     expect([...world.provider.usedBy(wallet.id)]).toEqual([[0, intent.id]]);
   });

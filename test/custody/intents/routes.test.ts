@@ -74,7 +74,7 @@ describe('creating an intent', () => {
       'screening',
       'approved',
     ]);
-    expect(door.kicked).toEqual([body.id]);
+    expect(door.enqueued).toEqual([body.id]);
     expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({
       available: 35n * 10n ** 17n - feeReserve,
       reserved: 15n * 10n ** 17n + feeReserve,
@@ -92,7 +92,7 @@ describe('creating an intent', () => {
       sub_status: 'SCREENING_BLOCKED',
       policy_receipt: expect.any(String),
     });
-    expect(door.kicked).toEqual([]);
+    expect(door.enqueued).toEqual([]);
     expect(await world.balance(tenant, wallet.id, 'ETH')).toEqual({ available: 5n * oneEth, reserved: 0n });
   });
 
@@ -106,7 +106,7 @@ describe('creating an intent', () => {
     });
     const lifetimeMs = Date.parse(asked.body.expires_at) - Date.parse(asked.body.created_at);
     expect(lifetimeMs).toBe(3_600_000);
-    expect(door.kicked).toEqual([]);
+    expect(door.enqueued).toEqual([]);
   });
 
   test('asks for the policies of the wallet and of the request, in this order', async () => {
@@ -369,10 +369,10 @@ describe('approving', () => {
     const first = await door.post(`${path}/${id}/approve`, { comment: 'fine' }, 'ann');
     expect(first).toMatchObject({ status: 200, body: { status: 'pending_approval', version: 2 } });
     expect(first.body.approvals).toMatchObject([{ by: 'tok_ann', decision: 'approve', comment: 'fine' }]);
-    expect(door.kicked).toEqual([]);
+    expect(door.enqueued).toEqual([]);
     const second = await door.post(`${path}/${id}/approve`, undefined, 'bob');
     expect(second).toMatchObject({ status: 200, body: { status: 'approved', version: 3 } });
-    expect(door.kicked).toEqual([id]);
+    expect(door.enqueued).toEqual([id]);
     expect((await world.balance(tenant, wallet.id, 'ETH')).reserved).toBe(oneEth + feeReserve);
     const { events } = await world.store.events(tenant, { afterSequence: 0, limit: 20, types: [] });
     expect(events.map(({ type }) => type.split('.')[1])).toEqual([
@@ -441,7 +441,7 @@ describe('approving', () => {
     ]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect((await door.get(`${path}/${id}`)).body).toMatchObject({ status: 'approved', version: 3 });
-    expect(door.kicked).toEqual([id]);
+    expect(door.enqueued).toEqual([id]);
   });
 
   test('and rejecting at once has one outcome', async () => {
@@ -454,7 +454,7 @@ describe('approving', () => {
     const { status } = (await door.get(`${path}/${id}`)).body;
     const won = answers.find((answer) => answer.status === 200)!;
     expect(won.body.status).toBe(status);
-    expect(door.kicked).toEqual(status === 'approved' ? [id] : []);
+    expect(door.enqueued).toEqual(status === 'approved' ? [id] : []);
   });
 
   test('after its time is 409, although nobody has noticed yet', async () => {
@@ -494,10 +494,10 @@ describe('cancelling', () => {
   test('just before it is signed keeps the provider from ever hearing of it', async () => {
     const { id } = (await door.post(path, transfer)).body;
     const late = overtaken(world.store, () => door.post(`${path}/${id}/cancel`));
-    world.driver({ store: late }).kick(tenant, await world.read(tenant, id), wallet);
+    world.driver({ store: late }).enqueue(tenant, await world.read(tenant, id), wallet);
     await world.reach(tenant, id, 'cancelled');
     const second = (await door.post(path, transfer)).body.id;
-    world.driver().kick(tenant, await world.read(tenant, second), wallet);
+    world.driver().enqueue(tenant, await world.read(tenant, second), wallet);
     await world.reach(tenant, second, 'completed');
     expect([...world.provider.usedBy(wallet.id)]).toEqual([[0, second]]);
     expect((await world.read(tenant, id)).status).toBe('cancelled');
@@ -508,7 +508,7 @@ describe('cancelling', () => {
     const intent = await world.read(tenant, id);
     const driver = world.driver();
     const late = overtaken(world.store, async () => {
-      driver.kick(tenant, intent, wallet);
+      driver.enqueue(tenant, intent, wallet);
       await world.reach(tenant, id, 'completed');
     });
     const slow = await openDoor({ ...world, store: late });
@@ -524,7 +524,7 @@ describe('cancelling', () => {
       const intent = await world.intent(tenant, account);
       const cancelled = door.post(`${account.id}/transaction-intents/${intent.id}/cancel`);
       for (let turn = 0; turn < run; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-      driver.kick(tenant, intent, account);
+      driver.enqueue(tenant, intent, account);
       const { status } = await cancelled;
       if (status === 200) {
         expect((await world.read(tenant, intent.id)).status).toBe('cancelled');

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const { adapters } = world.dependencies();
   const routes = [
     ...walletRoutes({ adapters, addressBook: world.addressBook, policyExists: async () => true }),
-    ...intentRoutes(world.dependencies(), { kick: () => undefined }),
+    ...intentRoutes(world.dependencies(), { enqueue: () => undefined }),
   ];
   door = await restApp({ routes, store: world.store });
   door.tokens.put(token, { tenant });

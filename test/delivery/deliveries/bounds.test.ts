@@ -109,7 +109,7 @@ describe('with a worker', () => {
 });
 
 describe('with small limits', () => {
-  const small = { windowMax: 4, failingWindowMax: 2, retryingMax: 10, keptMax: 50 };
+  const small = { windowMax: 4, failingWindowMax: 2, retryingMax: 10, retainedMax: 50 };
 
   test('a receiver that fails holds few places; with too many waiting, events wait in the log; none is lost', async () => {
     const target = await receiver(() => 500);
@@ -143,8 +143,8 @@ describe('with small limits', () => {
       await limited.settled(tenant, hook.id);
       expect(sequencesOf(target)).toEqual(sequences);
       const kept = await limited.deliveries(tenant, hook.id);
-      expect(kept.length).toBeLessThanOrEqual(small.keptMax + small.windowMax);
-      expect(kept.length).toBeGreaterThanOrEqual(small.keptMax - small.windowMax);
+      expect(kept.length).toBeLessThanOrEqual(small.retainedMax + small.windowMax);
+      expect(kept.length).toBeGreaterThanOrEqual(small.retainedMax - small.windowMax);
       const records = (await limited.redis.keys(`sm:{t:${tenant}}:r:dlv_*`)).length;
       expect(records).toBe(kept.length);
       expect(await limited.store.count(tenant, deliveryType.indices(kept[0]!)[1]!)).toBe(kept.length);

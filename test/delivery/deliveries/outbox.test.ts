@@ -1,12 +1,12 @@
 /**
- * The outbox's scripts against random lives: events, pumps, tries that end in any way, webhooks that are disabled and
+ * The outbox's scripts against random lives: events, dispatches, tries that end in any way, webhooks that are disabled and
  * enabled, redeliveries. After every step the books agree, and in the end every event that was meant for a webhook has
  * been taken on for it exactly once.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { evaluateTry, requeued } from '../../../delivery/deliveries/attempt.ts';
-import type { DeliveryJob, PumpLimits } from '../../../delivery/deliveries/hook-store.ts';
+import type { DeliveryJob, DispatchLimits } from '../../../delivery/deliveries/hook-store.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../../delivery/deliveries/record.ts';
 import { type HookService, newTenant, startService } from './support/service.ts';
 
@@ -16,12 +16,12 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const limits: PumpLimits = {
+const limits: DispatchLimits = {
   windowMax: 5,
   failingWindowMax: 2,
   retryingMax: 6,
-  keptMax: 1_000,
-  keptMs: 30 * 86_400_000,
+  retainedMax: 1_000,
+  retentionMs: 30 * 86_400_000,
 };
 const types = ['wallet.created', 'wallet.frozen', 'policy.created'];
 const filters = [[], ['wallet.*'], ['wallet.frozen'], ['policy.created', 'wallet.created']];
@@ -49,7 +49,7 @@ class Life {
   async begin(): Promise<void> {
     const events = this.#filter.length === 0 ? ['*'] : this.#filter;
     this.#id = (await service.register(this.tenant, { url: 'http://127.0.0.1:1', events }, this.nowMs)).id;
-    const { lastSequence } = await service.hooks.look(this.tenant, limits, this.nowMs);
+    const { lastSequence } = await service.hooks.outboxes(this.tenant, limits, this.nowMs);
     this.#begunAt = lastSequence;
     await service.hooks.begin(this.tenant, this.#id, lastSequence);
     await service.hooks.begin(this.tenant, this.#id, 0);
@@ -66,15 +66,15 @@ class Life {
     for (const { id, sequence } of events) this.meant.push({ id, sequence });
   }
 
-  async pump(): Promise<void> {
+  async dispatch(): Promise<void> {
     const webhook = { id: this.#id, version: this.#version, types: this.#filter };
-    const pumped = await service.hooks.pump(this.tenant, webhook, limits, this.nowMs);
-    expect(pumped === undefined).toBe(!this.#enabled);
-    for (const job of pumped?.jobs ?? []) {
+    const dispatched = await service.hooks.dispatch(this.tenant, webhook, limits, this.nowMs);
+    expect(dispatched === undefined).toBe(!this.#enabled);
+    for (const job of dispatched?.jobs ?? []) {
       if (job.tries === 0 && !this.taken.some(({ deliveryId }) => deliveryId === job.deliveryId)) this.taken.push(job);
       this.#jobs.push(job);
     }
-    expect(pumped?.skipped ?? 0).toBe(0);
+    expect(dispatched?.skipped ?? 0).toBe(0);
   }
 
   async end(pick: number, status: number): Promise<void> {
@@ -149,7 +149,7 @@ class Life {
   async finish(): Promise<void> {
     if (!this.#enabled) await this.toggle();
     for (let rounds = 0; rounds < 500; rounds += 1) {
-      await this.pump();
+      await this.dispatch();
       while (this.#jobs.length > 0) await this.end(0, 200);
       const { outstanding, retrying, behind } = await service.hooks.depth(this.tenant, this.#id);
       if (outstanding + retrying + behind === 0) break;
@@ -180,7 +180,7 @@ const step = fc.oneof(
       n: fc.integer({ min: 1, max: 8 }),
     }),
   },
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('pump' as const) }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('dispatch' as const) }) },
   {
     weight: 8,
     arbitrary: fc.record({
@@ -204,7 +204,7 @@ test('random lives of a webhook keep the books right and take on every event onc
         await life.begin();
         for (const one of steps) {
           if (one.do === 'happen') await life.happen(one.type, one.n);
-          else if (one.do === 'pump') await life.pump();
+          else if (one.do === 'dispatch') await life.dispatch();
           else if (one.do === 'end') await life.end(one.pick, one.status);
           else if (one.do === 'toggle') await life.toggle();
           else if (one.do === 'redeliver') await life.redeliver(one.pick);
@@ -224,9 +224,9 @@ test('events that are gone before their turn are counted, and the rest goes on',
   const sequences = await service.happen(tenant, 10);
   await service.hooks.begin(tenant, hook.id, sequences[0]! - 1);
   await service.redis.xtrim(`sm:{t:${tenant}}:evt`, 'MINID', `${sequences[7]}-0`);
-  const pumped = await service.hooks.pump(tenant, { id: hook.id, version: 1, types: [] }, limits, Date.now());
-  expect(pumped?.skipped).toBe(7);
-  expect(pumped?.jobs.map(({ sequence }) => sequence)).toEqual(sequences.slice(7));
+  const dispatched = await service.hooks.dispatch(tenant, { id: hook.id, version: 1, types: [] }, limits, Date.now());
+  expect(dispatched?.skipped).toBe(7);
+  expect(dispatched?.jobs.map(({ sequence }) => sequence)).toEqual(sequences.slice(7));
 });
 
 test('filters that match little are worked through in portions', async () => {
@@ -236,9 +236,9 @@ test('filters that match little are worked through in portions', async () => {
   const [last] = await service.happen(tenant, 1, 'wallet.frozen');
   await service.hooks.begin(tenant, hook.id, first[0]! - 1);
   const webhook = { id: hook.id, version: 1, types: ['wallet.frozen'] };
-  const one = await service.hooks.pump(tenant, webhook, limits, Date.now());
+  const one = await service.hooks.dispatch(tenant, webhook, limits, Date.now());
   expect(one).toMatchObject({ jobs: [], more: true });
-  const two = await service.hooks.pump(tenant, webhook, limits, Date.now());
+  const two = await service.hooks.dispatch(tenant, webhook, limits, Date.now());
   expect(two?.jobs.map(({ sequence }) => sequence)).toEqual([last]);
   expect(two?.more).toBe(false);
 });
@@ -249,7 +249,7 @@ test('what is older than it is kept leaves the log, unless it is still on its wa
   const hook = await service.register(tenant, { url: 'http://127.0.0.1:1' }, oldMs);
   const sequences = await service.happen(tenant, 3, 'wallet.created', oldMs);
   await service.hooks.begin(tenant, hook.id, sequences[0]! - 1);
-  await service.hooks.pump(tenant, { id: hook.id, version: 1, types: [] }, limits, oldMs);
+  await service.hooks.dispatch(tenant, { id: hook.id, version: 1, types: [] }, limits, oldMs);
   const [arrived, failed, moving] = await service.deliveries(tenant, hook.id);
   for (const [before, status] of [
     [arrived!, 200],

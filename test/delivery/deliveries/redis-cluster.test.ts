@@ -93,4 +93,4 @@ test('events are delivered, tried again, asked for again, and a removed webhook 
   await until(async () => (await service.redis.keys(`sm:{t:${tenant}}:hk*`)).length === 0, 'nothing to be left');
 });
 
-const limits = { windowMax: 16, failingWindowMax: 4, retryingMax: 100, keptMax: 100, keptMs: 1e9 };
+const limits = { windowMax: 16, failingWindowMax: 4, retryingMax: 100, retainedMax: 100, retentionMs: 1e9 };

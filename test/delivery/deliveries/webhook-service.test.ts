@@ -149,7 +149,7 @@ describe('a range is made again', () => {
       await webhookService.redeliverRange(tenant, hook.id, { statuses: ['failed'], types: ['wallet.frozen'] }),
     ).toEqual({
       redelivered: 20,
-      notKept: 0,
+      notRetained: 0,
       nextId: undefined,
       full: false,
     });
@@ -183,7 +183,7 @@ describe('a range is made again', () => {
     const first = await webhookService.redeliverRange(tenant, hook.id, query);
     expect(first).toMatchObject({ redelivered: 1_000, full: false });
     const second = await webhookService.redeliverRange(tenant, hook.id, { ...query, afterId: first.nextId! });
-    expect(second).toEqual({ redelivered: 150, notKept: 0, nextId: undefined, full: false });
+    expect(second).toEqual({ redelivered: 150, notRetained: 0, nextId: undefined, full: false });
     await service.settled(tenant, hook.id, 25_000);
     expect(target.received).toHaveLength(2_300);
     expect(sequencesOf(target)).toEqual(sequences);

@@ -104,8 +104,13 @@ test('jobs that BullMQ has lost are found and made again', async () => {
   const sequences = await service.happen(tenant, 10);
   // A relay dies between taking on and handing over: what it took on is outstanding, and has no job.
   await service.hooks.begin(tenant, hook.id, sequences[0]! - 1);
-  const limits = { windowMax: 6, failingWindowMax: 6, retryingMax: 100, keptMax: 100, keptMs: 1e9 };
-  const lost = await service.hooks.pump(tenant, { id: hook.id, version: 1, types: ['wallet.*'] }, limits, Date.now());
+  const limits = { windowMax: 6, failingWindowMax: 6, retryingMax: 100, retainedMax: 100, retentionMs: 1e9 };
+  const lost = await service.hooks.dispatch(
+    tenant,
+    { id: hook.id, version: 1, types: ['wallet.*'] },
+    limits,
+    Date.now(),
+  );
   expect(lost?.jobs).toHaveLength(6);
   await service.work({ relay: { overdueMs: 200 } });
   await service.settled(tenant, hook.id);

@@ -5,7 +5,7 @@ import type { Fault, FaultKind, FaultOf } from '../../../faults/vocabulary/fault
 import type { Point } from '../../../faults/vocabulary/points.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../../proto/wire.ts';
-import { passed } from '../../../sim/frame-passage.ts';
+import { throughCodec } from '../../../sim/frame-codec.ts';
 import { randomStream } from '../../../sim/random.ts';
 
 const nodesTotal = 5;
@@ -149,7 +149,7 @@ export function frameAt(point: Point, peer: string, session = 's'): FrameInTrans
     peer,
     direction,
     point,
-    envelope: passed({ from, to, message, trace: { correlationId: '', traceparent: '', deadlineMs: 0 } }, 'none')
+    envelope: throughCodec({ from, to, message, trace: { correlationId: '', traceparent: '', deadlineMs: 0 } }, 'none')
       .envelope,
   };
 }

@@ -104,12 +104,12 @@ it('a token is looked up again', async () => {
   expect(await tenant()).toBe('tn_before');
   store.put(walletToken, { tenant: 'tn_after' });
   expect(await tenant()).toBe('tn_before');
-  authenticator.forget();
+  authenticator.clearCache();
   expect(await tenant()).toBe('tn_after');
   // A lookup that was under way when the store was put back is not remembered.
-  authenticator.forget();
+  authenticator.clearCache();
   const underWay = tenant();
-  authenticator.forget();
+  authenticator.clearCache();
   await underWay;
   store.put(walletToken, { tenant: 'tn_last' });
   expect(await tenant()).toBe('tn_last');

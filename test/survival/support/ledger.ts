@@ -30,7 +30,7 @@ interface SessionStory {
   result: string;
 }
 
-interface Told extends Answer {
+interface Answered extends Answer {
   readonly isComplete?: boolean;
   readonly fullSignature?: Uint8Array;
 }
@@ -77,7 +77,7 @@ export class Ledger {
   }
 
   /** Makes a call about a session that was told of, and checks its answer. */
-  async ask<T extends Told>(sessionId: string, call: () => Promise<T>): Promise<T> {
+  async ask<T extends Answered>(sessionId: string, call: () => Promise<T>): Promise<T> {
     const before = this.#sessions.get(sessionId)?.latest ?? 0;
     const answer = await call();
     this.#take(sessionId, answer, before);
@@ -85,12 +85,12 @@ export class Ledger {
   }
 
   /** As `ask`, for the answer that told of the session. */
-  first<T extends Told>(sessionId: string, answer: T): T {
+  first<T extends Answered>(sessionId: string, answer: T): T {
     this.#take(sessionId, answer, 0);
     return answer;
   }
 
-  #take(sessionId: string, answer: Told, before: number): void {
+  #take(sessionId: string, answer: Answered, before: number): void {
     const story = this.#sessions.get(sessionId);
     const { receipt, checkpoint } = answer;
     if (!story || !receipt || !checkpoint) {
@@ -135,7 +135,7 @@ export class Ledger {
     }
   }
 
-  #takeSignature(sessionId: string, story: SessionStory, { isComplete, fullSignature, checkpoint }: Told): void {
+  #takeSignature(sessionId: string, story: SessionStory, { isComplete, fullSignature, checkpoint }: Answered): void {
     if (isComplete === undefined || fullSignature === undefined) return;
     const hex = Buffer.from(fullSignature).toString('hex');
     if (!isComplete) {

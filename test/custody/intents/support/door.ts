@@ -1,6 +1,6 @@
 /** The intent routes behind a real HTTP door, with tokens of one tenant and of another. */
 import type { FastifyInstance } from 'fastify';
-import type { IntentKick } from '../../../../custody/intents/dependencies.ts';
+import type { IntentQueue } from '../../../../custody/intents/dependencies.ts';
 import { intentRoutes } from '../../../../custody/intents/routes.ts';
 import { judgeRoutes } from '../../../controls/policies/support/door.ts';
 import { callJson, type JsonAnswer, type LogLine } from '../../../support/gateway.ts';
@@ -21,7 +21,7 @@ export const tokens = {
 
 export interface Door {
   readonly app: FastifyInstance;
-  readonly kicked: string[];
+  readonly enqueued: string[];
   readonly lines: readonly LogLine[];
   post(path: string, body?: object, who?: keyof typeof tokens, headers?: Record<string, string>): Promise<JsonAnswer>;
   get(path: string, who?: keyof typeof tokens): Promise<JsonAnswer>;
@@ -35,12 +35,12 @@ export interface Door {
 const wallets = (path: string): string => `/v1/wallets/${path}`;
 
 /** `driver`: by default one that only notes what it is told. */
-export async function openDoor(world: World, driver?: IntentKick): Promise<Door> {
-  const kicked: string[] = [];
-  const noted: IntentKick = {
-    kick: (tenantId, intent, wallet) => {
-      kicked.push(intent.id);
-      driver?.kick(tenantId, intent, wallet);
+export async function openDoor(world: World, driver?: IntentQueue): Promise<Door> {
+  const enqueued: string[] = [];
+  const noted: IntentQueue = {
+    enqueue: (tenantId, intent, wallet) => {
+      enqueued.push(intent.id);
+      driver?.enqueue(tenantId, intent, wallet);
     },
   };
   const {
@@ -60,7 +60,7 @@ export async function openDoor(world: World, driver?: IntentKick): Promise<Door>
     callJson(app, { method, url, token, body, headers });
   return {
     app,
-    kicked,
+    enqueued,
     lines,
     post: (path, body, who = 'maker', headers = {}) => call('POST', wallets(path), tokens[who], body, headers),
     get: (path, who = 'maker') => call('GET', wallets(path), tokens[who]),

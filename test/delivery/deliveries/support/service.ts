@@ -151,7 +151,7 @@ export class HookService {
   async begun(tenant: string, webhookId: string): Promise<void> {
     await until(
       async () =>
-        (await this.hooks.look(tenant, relayDefaults, Date.now())).webhooks.some(
+        (await this.hooks.outboxes(tenant, relayDefaults, Date.now())).webhooks.some(
           ({ id, cursor }) => id === webhookId && cursor !== undefined,
         ),
       'a cursor',

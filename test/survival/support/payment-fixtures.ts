@@ -1,4 +1,4 @@
-/** Where payments run: wallets of ours, on the signer cluster and at a sandbox custodian, and addresses of nobody here. */
+/** Fixtures of payments: our wallets, on the signer cluster and at a sandbox custodian, and foreign addresses. */
 import { base58 } from '@scure/base';
 import { networks, payments } from 'bitcoinjs-lib';
 import type { Made, RestClient } from '../../support/rest.ts';
@@ -22,14 +22,14 @@ export interface PayingWallet {
   readonly hosting: 'self_hosted' | 'sandbox';
 }
 
-export interface Streets {
+export interface PaymentFixtures {
   readonly wallets: readonly PayingWallet[];
-  /** Addresses by network that belong to nobody here. */
+  /** Addresses by network that belong to none of our wallets. */
   readonly foreign: Readonly<Record<string, readonly string[]>>;
 }
 
 /** `apiKey`: the credential of the sandbox custodian. */
-export async function openStreets(api: RestClient, chance: Seeded, apiKey: string): Promise<Streets> {
+export async function openFixtures(api: RestClient, chance: Seeded, apiKey: string): Promise<PaymentFixtures> {
   const ours = { provider: 'self_hosted', name: 'ours', credentials: {} };
   const connection = await api.made('/v1/provider-connections', ours);
   interface Opened extends Made {
@@ -65,8 +65,8 @@ export function onChain(network: string, address: string): string {
   return network === evm ? address.toLowerCase() : address;
 }
 
-/** undefined: the address is of nobody here. */
-export function ownerOf({ wallets }: Streets, network: string, address: string): PayingWallet | undefined {
+/** undefined: the address belongs to none of our wallets. */
+export function ownerOf({ wallets }: PaymentFixtures, network: string, address: string): PayingWallet | undefined {
   const wanted = onChain(network, address);
   return wallets.find((wallet) => wallet.network === network && onChain(network, wallet.address) === wanted);
 }

@@ -6,7 +6,7 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { update } from '../../store/changes.ts';
 import type { Put, RecordType, Versioned } from '../../store/contract.ts';
-import { evaluationKeepMs } from './evaluation-record.ts';
+import { evaluationTtlMs } from './evaluation-record.ts';
 
 /** A version as it is stored. Its contents never change; that it was replaced is written down once. */
 export interface ReplaceableVersion extends Versioned {
@@ -14,7 +14,7 @@ export interface ReplaceableVersion extends Versioned {
 }
 
 /** Versions of one policy or list that are kept at a time, with the newest. */
-export const keptVersionsMax = 100;
+export const retainedVersionsMax = 100;
 
 /** Where the replaced versions of a policy or list stand. */
 export function replacedIndices(ownerId: string, { replacedAtMs }: ReplaceableVersion): readonly string[] {
@@ -24,14 +24,14 @@ export function replacedIndices(ownerId: string, { replacedAtMs }: ReplaceableVe
 /** The version leaves the store in 30 days. Nothing for one that has been replaced before. */
 export function replaced<T extends ReplaceableVersion>(type: RecordType<T>, before: T, nowMs: number): readonly Put[] {
   if (before.replacedAtMs !== undefined) return [];
-  return [update(type, before, { ...before, version: before.version + 1, replacedAtMs: nowMs }, evaluationKeepMs)];
+  return [update(type, before, { ...before, version: before.version + 1, replacedAtMs: nowMs }, evaluationTtlMs)];
 }
 
 /** Throws ServiceError 409 when so many versions are kept that the next one must wait. */
 export async function needRoomForVersion({ store, tenant }: RequestContext, ownerId: string): Promise<void> {
   const [index = ''] = replacedIndices(ownerId, { id: '', version: 1, replacedAtMs: 0 });
   // The newest and the next one are not among the replaced ones.
-  if ((await store.count(tenant, index)) < keptVersionsMax - 1) return;
-  const message = `at most ${keptVersionsMax} versions within 30 days`;
+  if ((await store.count(tenant, index)) < retainedVersionsMax - 1) return;
+  const message = `at most ${retainedVersionsMax} versions within 30 days`;
   throw new ServiceError('conflict', message, { details: [{ field: 'name', issue: 'too_many', message }] });
 }

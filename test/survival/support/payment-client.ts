@@ -1,12 +1,12 @@
 /**
- * Clients of the wallet API that pay while everything dies: each order goes out under an idempotency key of its own and is
- * repeated under it, through any gateway, until it is answered. What they were told is kept for the reckoning.
+ * Clients of the wallet API that pay while processes die: each sends its order under an idempotency key of its own and
+ * repeats it under that key, through any gateway, until it is answered. The answers are stored for the checks that follow.
  */
 import { type RestAnswer, RestClient } from '../../support/rest.ts';
+import { type PaymentFixtures, testFunds } from './payment-fixtures.ts';
 import type { Seeded } from './seeded.ts';
-import { type Streets, testFunds } from './streets.ts';
 
-/** What becomes of an order; it follows from its amount and from what its client decides then. */
+/** How an order must end; it follows from its amount and its client's decision. */
 export const endings = {
   completed: { status: 'completed', error: null },
   approved: { status: 'completed', error: null },
@@ -26,29 +26,38 @@ export interface Order {
   readonly ending: Ending;
 }
 
-export interface Told {
+export interface Answered {
   readonly order: Order;
   readonly intentId: string;
 }
 
 /** Test amounts (providers/port/test-triggers.ts); all others are drawn below them. */
-const magic = { pending: '0.00477', refusedLate: '0.004421', awayThrice: '0.004403', reverted: '0.00441' } as const;
+const triggers = {
+  pending: '0.00477',
+  refusedLate: '0.004421',
+  unavailableThrice: '0.004403',
+  reverted: '0.00441',
+} as const;
 
-/** Some of the orders wait for a human, some fail, and some find their provider away at first. */
-export function drawOrder(key: string, chance: Seeded, { wallets, foreign }: Streets): Order {
+/** Some of the orders wait for a human, some fail, and some find their provider unreachable at first. */
+export function drawOrder(key: string, chance: Seeded, { wallets, foreign }: PaymentFixtures): Order {
   const from = chance.pick(wallets);
   const asset = chance.pick(Object.keys(testFunds[from.network]!));
   const ours = wallets.filter(({ network }) => network === from.network).map(({ address }) => address);
-  // Sandbox custodians only claim to move money: what they send reaches no chain, so no wallet that is on one.
+  // A sandbox custodian does not move money on a chain: it cannot pay a wallet that is on one.
   const staysHere = from.hosting === 'self_hosted' && chance.fraction() < 0.6;
   const to = chance.pick(staysHere ? ours : foreign[from.network]!);
   const order = { key, walletId: from.id, asset, to };
   const dice = chance.fraction();
-  if (dice < 0.08) return { ...order, amount: magic.refusedLate, ending: 'refusedLate' };
-  if (dice < 0.16) return { ...order, amount: magic.reverted, ending: 'reverted' };
-  if (dice < 0.2) return { ...order, amount: magic.awayThrice, ending: 'completed' };
+  if (dice < 0.08) return { ...order, amount: triggers.refusedLate, ending: 'refusedLate' };
+  if (dice < 0.16) return { ...order, amount: triggers.reverted, ending: 'reverted' };
+  if (dice < 0.2) return { ...order, amount: triggers.unavailableThrice, ending: 'completed' };
   if (dice < 0.35) {
-    return { ...order, amount: magic.pending, ending: chance.pick(['approved', 'approved', 'rejected', 'cancelled']) };
+    return {
+      ...order,
+      amount: triggers.pending,
+      ending: chance.pick(['approved', 'approved', 'rejected', 'cancelled']),
+    };
   }
   // Without a zero at the end: the API writes amounts as short as they are.
   return { ...order, amount: `0.00${chance.integer(100, 399)}${chance.integer(1, 9)}`, ending: 'completed' };
@@ -59,7 +68,7 @@ interface IntentAnswer {
   readonly status: string;
 }
 
-export interface PayerOptions {
+export interface PaymentClientOptions {
   /** Of the gateways: any of them takes any call. */
   readonly urls: readonly string[];
   readonly token: string;
@@ -68,14 +77,14 @@ export interface PayerOptions {
   readonly withinMs: number;
 }
 
-export class Payer {
-  readonly told: Told[] = [];
-  /** Calls that got no answer, or one that says: again. */
+export class PaymentClient {
+  readonly answered: Answered[] = [];
+  /** Calls that got no answer, or one that asks to repeat the request. */
   repeats = 0;
   readonly #doors: readonly RestClient[];
-  readonly #options: PayerOptions;
+  readonly #options: PaymentClientOptions;
 
-  constructor(options: PayerOptions) {
+  constructor(options: PaymentClientOptions) {
     this.#options = options;
     this.#doors = options.urls.map((url) => new RestClient(url, options.token));
   }
@@ -84,7 +93,7 @@ export class Payer {
   async pay(order: Order): Promise<void> {
     const copies = this.#options.chance.fraction() < 0.25 ? 2 : 1;
     const answers = await Promise.all(Array.from({ length: copies }, () => this.create(order)));
-    for (const { id } of answers) this.told.push({ order, intentId: id });
+    for (const { id } of answers) this.answered.push({ order, intentId: id });
     await this.#decide(order, answers[0]!.id);
   }
 
@@ -112,7 +121,7 @@ export class Payer {
       if (answer !== undefined && !mayBeRepeated(answer)) throw new Error(text);
       if (performance.now() > deadlineMs) throw new Error(`not answered in time, last ${text}`);
       this.repeats += 1;
-      // Nobody is there: no reason to ask as fast as a machine can.
+      // No gateway answers: a pause keeps the client from spinning.
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }

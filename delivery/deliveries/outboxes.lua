@@ -2,17 +2,17 @@
 -- Answers {last sequence, {{webhook id, version, status, cursor or '', outstanding, retrying, earliest retry or '',
 -- oldest outstanding since or '', when its log is to be trimmed or ''}, …}, ids of removed webhooks that have deliveries}.
 -- @keys prefixKey
--- @args nowMs, keptMax, keptMs
+-- @args nowMs, retainedMax, retentionMs
 
 -- The oldest final delivery leaves the log at once if there are too many, or when its time is over: its id begins with it.
 local function trim_at(log)
-  local excess = redis.call('ZCARD', log) > tonumber(keptMax)
+  local excess = redis.call('ZCARD', log) > tonumber(retainedMax)
   local earliest = ''
   for _, status in ipairs({'delivered', 'failed'}) do
     local oldest = redis.call('ZRANGE', log .. ':' .. status, 0, 0)[1]
     if oldest then
       if excess then return nowMs end
-      local at = tonumber(string.sub(oldest, 5, 12) .. string.sub(oldest, 14, 17), 16) + tonumber(keptMs) + 1
+      local at = tonumber(string.sub(oldest, 5, 12) .. string.sub(oldest, 14, 17), 16) + tonumber(retentionMs) + 1
       if earliest == '' or at < earliest then earliest = at end
     end
   end

@@ -1,4 +1,4 @@
--- Takes as much on for a webhook as its window has room for: retries that are due first, then events behind the cursor.
+-- Starts as many deliveries of a webhook as its window has room for: retries that are due first, then events behind the cursor.
 -- One step: cursor, records and the list of what is outstanding agree always, however many relays do this at once.
 -- Answers {'ok', more to do at once (1/0), events that are gone unseen, {{delivery id, tries so far, sequence}, …},
 -- stream entries of new deliveries} or {'changed'} when the webhook is not enabled or not at this version.
@@ -7,10 +7,10 @@
 -- beginnings that end in ".*"; none: every event. Events about pings are for the pinged webhook alone.
 -- @include delivery/deliveries/trim-deliveries.lua
 -- @keys prefixKey
--- @args webhookId, version, nowMs, window, failingWindow, retryingMax, keptMax, keptMs, types: json
+-- @args webhookId, version, nowMs, window, failingWindow, retryingMax, retainedMax, retentionMs, types: json
 
--- Entries of the event log that one call looks at.
-local looked_max = 1000
+-- Entries of the event log that one call reads, at most.
+local scanned_max = 1000
 -- Old deliveries that leave the log, at most, beyond as many as are made.
 local trimmed_more = 16
 
@@ -56,8 +56,8 @@ end
 if room > 0 and redis.call('ZCARD', retry) < tonumber(retryingMax) then
   local stream, cursor = p .. 'evt', tonumber(state[1])
   local last = tonumber(redis.call('HGET', p .. 'seq', 'n') or '0')
-  local looked = 0
-  while room > 0 and cursor < last and looked < looked_max do
+  local scanned = 0
+  while room > 0 and cursor < last and scanned < scanned_max do
     local batch = redis.call('XRANGE', stream, string.format('%.0f-0', cursor + 1), '+', 'COUNT', #types > 0 and 100 or room)
     if #batch == 0 then
       skipped, cursor = skipped + last - cursor, last
@@ -65,7 +65,7 @@ if room > 0 and redis.call('ZCARD', retry) < tonumber(retryingMax) then
     for _, entry in ipairs(batch) do
       if room == 0 then break end
       local sequence = tonumber(string.match(entry[1], '^%d+'))
-      skipped, cursor, looked = skipped + sequence - cursor - 1, sequence, looked + 1
+      skipped, cursor, scanned = skipped + sequence - cursor - 1, sequence, scanned + 1
       if matches(entry[2]) then
         local whole = string.format('%.0f', sequence)
         local id, document = new_delivery(whole, entry[2])
@@ -83,5 +83,5 @@ if room > 0 and redis.call('ZCARD', retry) < tonumber(retryingMax) then
   if room > 0 and cursor < last then more = 1 end
 end
 
-trim_deliveries(p, webhookId, nowMs, keptMax, keptMs, #entries + trimmed_more)
+trim_deliveries(p, webhookId, nowMs, retainedMax, retentionMs, #entries + trimmed_more)
 return {'ok', more, skipped, jobs, entries}

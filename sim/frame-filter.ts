@@ -1,15 +1,15 @@
-/** What becomes of a frame that leaves: the hook of a test decides first, then the fault engine. */
+/** Decides how a sent frame arrives: a test's hook first, then the fault engine. */
 import type { Envelope } from '../actors/contract.ts';
 import { pointOf } from '../faults/vocabulary/points.ts';
 import type { WireEnvelope, WireMessage } from '../proto/wire.ts';
 import type { FaultService } from './fault-service.ts';
-import { passed } from './frame-passage.ts';
-import type { NetworkPorts, Passage } from './network.ts';
+import { throughCodec } from './frame-codec.ts';
+import type { FrameOutcome, NetworkPorts } from './network.ts';
 import type { FrameFate, SimOptions } from './options.ts';
 
-type PartialArrival = Passage['arrivals'][number];
+type PartialArrival = FrameOutcome['arrivals'][number];
 
-export function passages(faultService: FaultService, onFrame: SimOptions['onFrame']): NetworkPorts['passage'] {
+export function frameFilter(faultService: FaultService, onFrame: SimOptions['onFrame']): NetworkPorts['filter'] {
   return (peer, direction, envelope, received) => {
     // A hook sees no calls.
     const fate = onFrame === undefined || envelope.message.body.case === 'call' ? true : onFrame(envelope);
@@ -21,7 +21,7 @@ export function passages(faultService: FaultService, onFrame: SimOptions['onFram
     const faults: string[] = [];
     const orders: Parameters<FaultService['perform']>[0][number][] = [];
     for (const part of parts) {
-      const whole: WireEnvelope = fate === true ? received : passed(part.envelope, 'bytes').envelope;
+      const whole: WireEnvelope = fate === true ? received : throughCodec(part.envelope, 'bytes').envelope;
       const verdict = faultService.frame({ peer, direction, point, envelope: whole });
       for (const arrival of verdict.arrivals) {
         const afterMs = arrival.afterMs + part.afterMs;

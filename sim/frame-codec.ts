@@ -1,6 +1,5 @@
 /**
- * What becomes of a frame between its two ends: it is encoded and decoded, so that what arrives is complete and shares
- * nothing with what was sent. Without the codec it is only made complete, which is cheaper: its bytes are then shared.
+ *  * nothing with what was sent. Without the codec it is only made complete, which is cheaper: its bytes are then shared.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { complete } from '../proto/complete.ts';
@@ -17,7 +16,7 @@ const schemas: ReadonlyMap<string, DescMessage> = new Map(
 );
 
 /** A frame as its receiver sees it; `bytes` only with the codec. Throws on what cannot be encoded. */
-export function passed(
+export function throughCodec(
   envelope: WireEnvelope,
   codec: Codec,
 ): { readonly envelope: ReceivedEnvelope; readonly bytes: Uint8Array | undefined } {

@@ -8,16 +8,16 @@
 import { closedKeyName } from '../proto/closed-keys.ts';
 import { eventArguments } from '../redis/event-log.ts';
 import type { Change, Guard, LedgerEntry, Put } from './contract.ts';
-import { timeToken } from './query-tokens.ts';
+import { timeToken } from './query-arguments.ts';
 
 /** Of one record or event as JSON. */
 const documentBytesMax = 1 << 20;
 const putsMax = 1_000;
 const eventsMax = 1_000;
-const keptMsMax = 10 * 366 * 24 * 3_600_000;
+const ttlMsMax = 10 * 366 * 24 * 3_600_000;
 
 /** An answer can be asked for again this long after it was given. */
-export const answerKeptMs = 24 * 3_600_000;
+export const answerTtlMs = 24 * 3_600_000;
 
 /** `change` of commit.lua. Parts that are empty are left out. */
 export function changeArgument(change: Change): object {
@@ -80,7 +80,7 @@ function guardsArgument(guards: readonly Guard[], versions: { id: string; versio
     else if (kind === 'emptyIndex') parts.emptyIndices.push(guard.index);
     else if (kind === 'count') parts.counts.push(countRange(guard));
     else if (kind === 'available') parts.available.push(availableRange(guard));
-    else parts.claims.push({ name: guard.name, keepMs: keptFor(guard.keepMs) });
+    else parts.claims.push({ name: guard.name, ttlMs: checkedTtl(guard.ttlMs) });
   }
   return parts;
 }
@@ -119,14 +119,14 @@ function ledgerSums(ledger: readonly LedgerEntry[]): object[] {
 }
 
 /** How long the record stays, and what has to be taken out of which indices after that. */
-function lifetime({ after, keepMs }: Put, standsIn: ReadonlySet<string>): object {
-  return keepMs === undefined ? {} : { keepMs: keptFor(keepMs), sweep: JSON.stringify([after.id, ...standsIn]) };
+function lifetime({ after, ttlMs }: Put, standsIn: ReadonlySet<string>): object {
+  return ttlMs === undefined ? {} : { ttlMs: checkedTtl(ttlMs), sweep: JSON.stringify([after.id, ...standsIn]) };
 }
 
-function keptFor(keepMs: number | undefined): number | undefined {
-  if (keepMs === undefined) return undefined;
-  if (!(keepMs > 0 && keepMs <= keptMsMax)) throw new RangeError('keepMs must be above 0 and at most ten years');
-  return Math.ceil(keepMs);
+function checkedTtl(ttlMs: number | undefined): number | undefined {
+  if (ttlMs === undefined) return undefined;
+  if (!(ttlMs > 0 && ttlMs <= ttlMsMax)) throw new RangeError('ttlMs must be above 0 and at most ten years');
+  return Math.ceil(ttlMs);
 }
 
 function checkRecords({ puts = [], removals = [], guards = [], allocate, release }: Change): void {

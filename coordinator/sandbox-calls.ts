@@ -10,10 +10,10 @@ import { type CallFacts, type CoordinatorEffect, sessionAddress, signingAddress 
 import { noPreviewReply, nothingToInspect } from './session/inspection.ts';
 import { errorEffect } from './session/replies.ts';
 
-type LookRequest = Extract<CallRequest, { case: 'inspectSession' | 'previewPartial' }>;
+type SandboxRequest = Extract<CallRequest, { case: 'inspectSession' | 'previewPartial' }>;
 
 /** To the session's actor. */
-export function sandboxLook(facts: CallFacts, request: LookRequest, isSandbox: boolean): CoordinatorEffect {
+export function routeSandboxCall(facts: CallFacts, request: SandboxRequest, isSandbox: boolean): CoordinatorEffect {
   if (!isSandbox) {
     const text = 'only the coordinator of a sandbox shows what is in a session';
     return errorEffect(facts, CallErrorCode.MALFORMED, text);

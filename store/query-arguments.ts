@@ -1,19 +1,19 @@
 /** Listings and event queries as the arguments that list.lua and events.lua take. Pure. */
 import type { EventQuery, ListQuery } from './contract.ts';
 
-/** Ids that one listing looks at. */
+/** Ids that one listing scans, at most. */
 const listedIdsMax = 2_000;
-/** Entries that one page of events looks at. */
+/** Entries that one page of events scans, at most. */
 const readEventsMax = 1_000;
 const pageMax = 100;
 const indicesMax = 200;
 const typesMax = 100;
 
 /**
- * `createdAfterMs` is the first millisecond of the range and `createdBeforeMs` the first one behind it. `looksMax`: ids
- * to look at.
+ * `createdAfterMs` is the first millisecond of the range and `createdBeforeMs` the first one behind it. `scannedMax`: ids
+ * to scan, at most.
  */
-export function listArguments(query: ListQuery, looksMax = listedIdsMax) {
+export function listArguments(query: ListQuery, scannedMax = listedIdsMax) {
   const { indices, anyOf, order, limit, afterId, createdAfterMs, createdBeforeMs, withBalances } = query;
   checkLimit(limit, pageMax);
   if (indices.length === 0) throw new RangeError('a listing names at least one index');
@@ -29,7 +29,7 @@ export function listArguments(query: ListQuery, looksMax = listedIdsMax) {
     fromTime: createdAfterMs === undefined ? '' : timeToken(createdAfterMs),
     toTime: createdBeforeMs === undefined ? '' : timeToken(createdBeforeMs),
     withBalances: withBalances === true ? 1 : 0,
-    looksMax,
+    scannedMax,
     all: [...all],
     any,
   };
@@ -58,7 +58,7 @@ export function eventQueryArguments(query: EventQuery) {
   return {
     after: afterSequence,
     pageMax: limit,
-    looksMax: readEventsMax,
+    scannedMax: readEventsMax,
     resourceId: resourceId ?? '',
     fromMs: createdAfterMs ?? '',
     beforeMs: createdBeforeMs ?? '',
