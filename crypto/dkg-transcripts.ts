@@ -6,7 +6,7 @@
  * - The *session context* names tenant, session, attempt, roster, curve, threshold, participants and, if given, the scheme.
  *   Every other transcript and every proof of possession begins with it, so that nothing said in one session, attempt or
  *   cluster holds in another.
- * - An *opening* is a dealer's public part; the dealer's identity signs its transcript. An opening that a client plays
+ * - An *opening* is a dealer's public part; the dealer's identity signs its transcript. An opening that a client supplies
  *   has commitments only: its possession, sealing key and signature count as empty, even if they are set.
  * - A *sealed share* is bound to (context, sender, recipient) as associated data, and signed by its dealer, so that a
  *   complaint about it is evidence against a node (`evaluateComplaint`).
@@ -51,7 +51,7 @@ export interface DealerOpening {
   readonly sealingKey: Uint8Array;
   /** Ed25519, 64 bytes, over `openingTranscript`. */
   readonly signature: Uint8Array;
-  readonly played: boolean;
+  readonly clientSupplied: boolean;
 }
 
 /** A sealed share; has the fields of the wire's SealedShare. */
@@ -124,9 +124,9 @@ export function openingTranscript(context: Uint8Array, opening: UnsignedOpening)
     'signmesh/dkg/opening/v1',
     context,
     u32be(opening.dealer),
-    Uint8Array.of(opening.played ? 1 : 0),
-    opening.played ? none : opening.possession,
-    opening.played ? none : opening.sealingKey,
+    Uint8Array.of(opening.clientSupplied ? 1 : 0),
+    opening.clientSupplied ? none : opening.possession,
+    opening.clientSupplied ? none : opening.sealingKey,
     u32be(opening.commitments.length),
     ...opening.commitments,
   );
@@ -188,7 +188,7 @@ export function finishTranscript(context: Uint8Array, result: Omit<FinishedDkg, 
 export type OpeningFault = 'OPENING_INVALID' | 'POSSESSION_INVALID';
 
 /**
- * Checks a dealer's opening: commitments, signature, proof of possession. A played opening is checked for well-formed
+ * Checks a dealer's opening: commitments, signature, proof of possession. A client-supplied opening is checked for well-formed
  * commitments only (mock mode asks no proof of a client).
  *
  * @param identityKey the dealer's Ed25519 public key from the roster
@@ -201,8 +201,8 @@ export function verifyOpening(
   identityKey: Uint8Array,
 ): OpeningFault | undefined {
   if (!participantsOf(terms).includes(opening.dealer)) return 'OPENING_INVALID';
-  if (!opening.played && !isSignedOpening(terms, opening, identityKey)) return 'OPENING_INVALID';
-  const name = opening.played ? '' : openingName(terms, opening, identityKey);
+  if (!opening.clientSupplied && !isSignedOpening(terms, opening, identityKey)) return 'OPENING_INVALID';
+  const name = opening.clientSupplied ? '' : openingName(terms, opening, identityKey);
   if (name !== '' && goodOpenings.current.get(name) === 'proven') return undefined;
   try {
     validateCommitments(terms.curve, opening.commitments, terms.threshold);
@@ -210,7 +210,7 @@ export function verifyOpening(
     if (error instanceof CryptoError) return 'OPENING_INVALID';
     throw error;
   }
-  if (opening.played) return undefined;
+  if (opening.clientSupplied) return undefined;
   const proven = verifyPossession({
     curve: terms.curve,
     context: sessionContext(terms),
@@ -238,7 +238,7 @@ function openingName(terms: DkgTerms, opening: DealerOpening, identityKey: Uint8
 
 /** Whether a real dealer's opening has a sealing key and its dealer's signature: all that a sealing dealer asks of it. */
 export function isSignedOpening(terms: DkgTerms, opening: DealerOpening, identityKey: Uint8Array): boolean {
-  if (opening.played || opening.sealingKey.length !== 32 || opening.signature.length !== 64) return false;
+  if (opening.clientSupplied || opening.sealingKey.length !== 32 || opening.signature.length !== 64) return false;
   const name = openingName(terms, opening, identityKey);
   if (goodOpenings.current.get(name) !== undefined) return true;
   const transcript = openingTranscript(sessionContext(terms), opening);

@@ -53,7 +53,7 @@ export interface DkgRecord {
   readonly fresh: boolean;
   /** Nodes may be asked to confirm this attempt: some may hold the final key. Then it is never given up for another. */
   readonly mayBeFinal?: boolean;
-  /** Played dealers' commitments; a dealer not named is still open or real. */
+  /** Commitments of client-supplied dealers; a dealer not named is still open or real. (The stored name.) */
   readonly played: Readonly<Record<number, readonly string[]>>;
   /** Verified ordered pairs as "dealer>recipient", sorted. */
   readonly verified: readonly string[];

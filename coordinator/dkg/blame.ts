@@ -27,7 +27,7 @@ import { isOpen } from '../contract/transitions.ts';
 import { nodeList } from '../session/wording.ts';
 import { discardAttempt, finalizeDkg } from './finalize.ts';
 import { nodesAfter } from './replacing.ts';
-import { type DkgTurn, isPlayed, nodeIds, pair, sortedPairs, suppliedOpening, termsOf } from './state.ts';
+import { type DkgTurn, isClientSupplied, nodeIds, pair, sortedPairs, suppliedOpening, termsOf } from './state.ts';
 
 /** Whether two openings of one dealer are the same bytes. */
 export function sameOpening(a: DkgOpening, b: DkgOpening): boolean {
@@ -104,7 +104,7 @@ export function evaluateVerdict(turn: DkgTurn, recipient: number, verdict: DkgVe
 /** Nodes whose result is not what the openings give that they were shown. Empty: none, or it is not known what that was. */
 export function falseResults(turn: DkgTurn): number[] {
   const { record, work } = turn.state;
-  if (!work.sawAll || [...work.offered].some((dealer) => !isPlayed(record, dealer))) return [];
+  if (!work.sawAll || [...work.offered].some((dealer) => !isClientSupplied(record, dealer))) return [];
   const { curve, threshold, totalNodes, participants, played } = record.ceremony;
   const terms = termsOf(record, turn.config);
   const openings = nodeIds(record).map((dealer) => {

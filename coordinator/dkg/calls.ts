@@ -2,7 +2,7 @@
  * ExchangeDkgShares, ResumeSession and MakeKey, at a DKG session that exists.
  *
  * The stepping rule: node id 0 means every node, and empty share bytes mean "let the node process deal". Calls without
- * bytes run side by side and join each other's round; a call that plays a dealer runs alone, because its outcome decides
+ * bytes run side by side and join each other's round; a call that supplies a dealer's share runs alone, because its outcome decides
  * what that dealer is.
  */
 import { create } from '@bufbuild/protobuf';
@@ -27,7 +27,7 @@ import {
   type DkgTurn,
   type ExchangeCall,
   type InitiateDkgCall,
-  isPlayed,
+  isClientSupplied,
   type Job,
   noDkgWork,
   nodeIds,
@@ -57,39 +57,39 @@ export function takeDkgCalls(turn: DkgTurn): void {
 function mustWait(turn: DkgTurn, call: ClientCall): boolean {
   const { jobs } = turn.state.work;
   if (call.fault || call.method !== 'exchangeDkgShares' || jobs.length === 0) return false;
-  return plays(call) || jobs.some((job) => job.offer !== undefined);
+  return suppliesShare(call) || jobs.some((job) => job.offer !== undefined);
 }
 
-function plays({ request }: ExchangeCall): boolean {
+function suppliesShare({ request }: ExchangeCall): boolean {
   return request.encryptedShare.length > 0 || request.commitments.length > 0;
 }
 
 function exchange(turn: DkgTurn, call: ExchangeCall): void {
   const { record, work } = turn.state;
-  const fault = shapeFault(turn, call) ?? (plays(call) ? offerFault(turn, call) : undefined);
+  const fault = shapeFault(turn, call) ?? (suppliesShare(call) ? offerFault(turn, call) : undefined);
   if (fault) {
     reply(turn, call, fault);
     return;
   }
   if (!isOpen(record.state)) {
     const completed = record.state === ReceiptState.BACKEND_COMPLETED;
-    const late = completed && plays(call) ? lateShareFault(turn, call) : undefined;
+    const late = completed && suppliesShare(call) ? lateShareFault(turn, call) : undefined;
     reply(turn, call, late ?? sessionAnswer(record), { verified: completed && !late });
     return;
   }
   const { senderNodeId: sender, recipientNodeId: recipient } = call.request;
-  if (plays(call)) {
+  if (suppliesShare(call)) {
     work.jobs.push({ call, pairs: [], single: true, offer: { dealer: sender, recipient } });
     return;
   }
   const single = sender !== 0 && recipient !== 0;
-  if (single && isPlayed(record, sender) && !work.verified.has(pair(sender, recipient))) {
+  if (single && isClientSupplied(record, sender) && !work.verified.has(pair(sender, recipient))) {
     const text = `encrypted_share and commitments are missing: the client supplies dealer ${sender}`;
     reply(turn, call, answer('INVALID_REQUEST', text));
     return;
   }
   const ids = nodeIds(record);
-  const dealers = (sender === 0 ? ids : [sender]).filter((id) => !isPlayed(record, id));
+  const dealers = (sender === 0 ? ids : [sender]).filter((id) => !isClientSupplied(record, id));
   const recipients = recipient === 0 ? ids : [recipient];
   const pairs: Job['pairs'] = dealers.flatMap((dealer) => recipients.map((to) => [dealer, to] as const));
   work.jobs.push({ call, pairs, single, offer: undefined });
@@ -133,7 +133,7 @@ function shapeFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefine
   return undefined;
 }
 
-/** A dealer is played or real from its first verified exchange, and always with the same commitments. */
+/** A dealer is client-supplied or real from its first verified exchange, and always with the same commitments. */
 function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefined {
   const { record, work } = turn.state;
   if (isWalletKey(record.sessionId)) {

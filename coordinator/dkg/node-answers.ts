@@ -22,7 +22,7 @@ import { takeDkgCalls } from './calls.ts';
 import { expireDkg } from './finalize.ts';
 import { takeAsked } from './requests.ts';
 import { takeOffer } from './round.ts';
-import { type Asked, type DkgTurn, type DkgWork, isPlayed, type Job, nodeIds, pair, termsOf } from './state.ts';
+import { type Asked, type DkgTurn, type DkgWork, isClientSupplied, type Job, nodeIds, pair, termsOf } from './state.ts';
 
 /** A node's word about this attempt. */
 export function takeNodeMessage(turn: DkgTurn, from: string, message: WireMessage): void {
@@ -93,7 +93,7 @@ const twoResults = 'two different results, both signed';
 
 function opened(turn: DkgTurn, nodeId: number, { opening }: DkgOpened): void {
   const { openings } = turn.state.work;
-  if (!opening || opening.dealer !== nodeId || opening.played) {
+  if (!opening || opening.dealer !== nodeId || opening.clientSupplied) {
     failAttempt(turn, [nodeId], 'its opening names another dealer');
     return;
   }
@@ -142,7 +142,11 @@ function verified(turn: DkgTurn, recipient: number, asked: Asked, said: DkgVerif
         const code = verdict.code === 'COMMITMENT_MISMATCH' ? 'COMMITMENT_MISMATCH' : 'SHARE_VERIFICATION_FAILED';
         reply(turn, job.call, answer(code, `encrypted_share: ${quotedText(verdict.message)}`));
       }
-    } else if (!verdict.verified && !isPlayed(record, verdict.dealer) && nodeIds(record).includes(verdict.dealer)) {
+    } else if (
+      !verdict.verified &&
+      !isClientSupplied(record, verdict.dealer) &&
+      nodeIds(record).includes(verdict.dealer)
+    ) {
       const culprit = evaluateVerdict(turn, recipient, verdict);
       const text = `node ${recipient} on ${quotedText(verdict.message)}`;
       if (culprit !== undefined) failAttempt(turn, [culprit], text);

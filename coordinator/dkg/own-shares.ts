@@ -10,7 +10,7 @@
 import { decodeShare } from '../../crypto/dkg-transcripts.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { interpolateAt } from '../../crypto/polynomial.ts';
-import { type DkgSession, type DkgTurn, type DkgWork, isPlayed, nodeIds, type Pair, pair } from './state.ts';
+import { type DkgSession, type DkgTurn, type DkgWork, isClientSupplied, nodeIds, type Pair, pair } from './state.ts';
 
 /** Every pair of two nodes has verified, and every dealer's own share is verified or can be had without a call. */
 export function isComplete(record: DkgSession, work: DkgWork): boolean {
@@ -25,7 +25,7 @@ export function missingPairs(record: DkgSession, work: DkgWork): Pair[] {
   return ids.flatMap((dealer) => {
     const missing = ids.filter((recipient) => recipient !== dealer && !work.verified.has(pair(dealer, recipient)));
     const names = missing.map((recipient) => pair(dealer, recipient));
-    if (isPlayed(record, dealer) && !work.verified.has(pair(dealer, dealer))) {
+    if (isClientSupplied(record, dealer) && !work.verified.has(pair(dealer, dealer))) {
       const coming = supplied(record, work, dealer).length + missing.length;
       const vanishes = missing.length === 0 && ownShare(record, work, dealer) === undefined;
       if (coming < record.ceremony.threshold || vanishes) names.push(pair(dealer, dealer));
@@ -45,7 +45,9 @@ export function pairsText(record: DkgSession, work: DkgWork): string {
   const count = `${others} of ${total} pairs have verified`;
   if (missing.length === 0) return count;
   const more = missing.length > namedMax ? ` and ${missing.length - namedMax} more` : '';
-  const dealers = [...new Set(missing.map((name) => Number(name.split('>')[0])))].filter((id) => isPlayed(record, id));
+  const dealers = [...new Set(missing.map((name) => Number(name.split('>')[0])))].filter((id) =>
+    isClientSupplied(record, id),
+  );
   const owed = dealers.length > 0 ? `; the client supplies dealer ${dealers.join(', ')}` : '';
   return `${count}, missing ${missing.slice(0, namedMax).join(', ')}${more}${owed}`;
 }

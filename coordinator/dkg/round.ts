@@ -97,7 +97,7 @@ function advanceJob(turn: DkgTurn, job: Job): void {
     const value = {
       dealers: from.map((dealer) => work.openings.get(dealer)!),
       sealed: boxes.map((box) => box!),
-      played: [],
+      clientSupplied: [],
     };
     ask(turn, recipient, { case: 'dkgVerify', value });
   }
@@ -116,7 +116,7 @@ function openNodes(turn: DkgTurn, ids: readonly number[]): boolean {
 
 function offerShare(turn: DkgTurn, job: Job, dealer: number, recipient: number): void {
   const { commitments, encryptedShare: share } = job.call.request;
-  const value = { dealers: [suppliedOpening(dealer, commitments)], sealed: [], played: [{ dealer, share }] };
+  const value = { dealers: [suppliedOpening(dealer, commitments)], sealed: [], clientSupplied: [{ dealer, share }] };
   ask(turn, recipient, { case: 'dkgVerify', value }, job);
 }
 
@@ -127,18 +127,25 @@ function askForOwnShares(turn: DkgTurn, ids: readonly number[]): void {
     const commitments = record.ceremony.played[id]?.map((point) => Buffer.from(point, 'hex'));
     if (commitments) {
       const share = ownShare(record, work, id)!;
-      const value = { dealers: [suppliedOpening(id, commitments)], sealed: [], played: [{ dealer: id, share }] };
+      const value = {
+        dealers: [suppliedOpening(id, commitments)],
+        sealed: [],
+        clientSupplied: [{ dealer: id, share }],
+      };
       ask(turn, id, { case: 'dkgVerify', value });
     } else if (openNodes(turn, [id])) {
       work.dealt.add(id);
-      ask(turn, id, { case: 'dkgVerify', value: { dealers: [work.openings.get(id)!], sealed: [], played: [] } });
+      ask(turn, id, {
+        case: 'dkgVerify',
+        value: { dealers: [work.openings.get(id)!], sealed: [], clientSupplied: [] },
+      });
     }
   }
 }
 
 /** Asks nodes for their result only. */
 function askForResults(turn: DkgTurn, ids: readonly number[]): void {
-  for (const id of ids) ask(turn, id, { case: 'dkgVerify', value: { dealers: [], sealed: [], played: [] } });
+  for (const id of ids) ask(turn, id, { case: 'dkgVerify', value: { dealers: [], sealed: [], clientSupplied: [] } });
 }
 
 function finishRound(turn: DkgTurn): void {
@@ -222,7 +229,7 @@ function replyVerified(turn: DkgTurn, job: Job): void {
   reply(turn, job.call, { ...given, state: record.state }, { verified: true });
 }
 
-/** A caller's share verified: from now on this dealer is played, with these commitments. */
+/** A caller's share verified: from now on this dealer is client-supplied, with these commitments. */
 export function takeOffer(turn: DkgTurn, job: Job): void {
   const { record, work } = turn.state;
   const { dealer, recipient } = job.offer!;

@@ -180,7 +180,7 @@ function serveInspections(turn: DkgTurn, key: KeyRecord | undefined): void {
     attempt,
     culprits: [...culprits],
     verifiedPairs: isOpen(record.state) ? sortedPairs(work.verified) : [...record.ceremony.verified],
-    playedDealers: nodeIds(record).filter((id) => played[id] !== undefined),
+    clientSuppliedDealers: nodeIds(record).filter((id) => played[id] !== undefined),
     publicKey: Buffer.from(publicKey, 'hex'),
     chainCode: Buffer.from(chainCode, 'hex'),
     threshold,

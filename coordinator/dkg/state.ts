@@ -45,11 +45,11 @@ export function pair(dealer: number, recipient: number): Pair {
 /** One call in hand. */
 export interface Job {
   readonly call: ExchangeCall;
-  /** What it asks for, without the pairs of played dealers. */
+  /** What it asks for, without the pairs of client-supplied dealers. */
   readonly pairs: readonly (readonly [dealer: number, recipient: number])[];
   /** One pair that the caller named: it does not fail the session when a node is unreachable. */
   readonly single: boolean;
-  /** The caller plays the dealer. */
+  /** The caller supplies the dealer's share. */
   readonly offer: { readonly dealer: number; readonly recipient: number } | undefined;
 }
 
@@ -167,14 +167,14 @@ export function nodeIds(record: DkgSession): readonly number[] {
   return participantsOf(record.ceremony);
 }
 
-export function isPlayed(record: DkgSession, dealer: number): boolean {
+export function isClientSupplied(record: DkgSession, dealer: number): boolean {
   return record.ceremony.played[dealer] !== undefined;
 }
 
 /** The opening of a dealer whose commitments a client gave. */
 export function suppliedOpening(dealer: number, commitments: Uint8Array[]) {
   const none = new Uint8Array();
-  return { dealer, commitments, possession: none, sealingKey: none, signature: none, played: true };
+  return { dealer, commitments, possession: none, sealingKey: none, signature: none, clientSupplied: true };
 }
 
 export function sortedPairs(pairs: ReadonlySet<Pair>): Pair[] {

@@ -14,7 +14,7 @@ export type InHand = Pick<
   | 'submitted'
   | 'given'
   | 'verifiedPairs'
-  | 'playedDealers'
+  | 'clientSuppliedDealers'
   | 'publicKey'
   | 'chainCode'
   | 'keySession'

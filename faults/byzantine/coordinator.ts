@@ -166,7 +166,7 @@ function otherCommitments(
   if (how !== 'commitments' || terms === undefined) return undefined;
   const group = groupOf(terms.curve);
   // The node knows its own.
-  const dealer = dealers.find((opening) => opening.dealer !== nodeId && !opening.played);
+  const dealer = dealers.find((opening) => opening.dealer !== nodeId && !opening.clientSupplied);
   if (dealer === undefined) return undefined;
   const last = Uint8Array.from(group.baseMultiply(group.randomScalar(random)));
   const commitments = [...dealer.commitments.slice(0, -1), last];
@@ -190,13 +190,13 @@ function suppliedDealers({ dealers }: DkgVerify, { nodeId, attempt, random }: As
   };
   const openings = dealers.map((opening): DkgOpening => {
     const commitments = commitTo(curve, polynomialOf(opening.dealer)).map((point) => Uint8Array.from(point));
-    return { ...opening, commitments, possession: none, sealingKey: none, signature: none, played: true };
+    return { ...opening, commitments, possession: none, sealingKey: none, signature: none, clientSupplied: true };
   });
-  const played = dealers.map(({ dealer }) => ({
+  const clientSupplied = dealers.map(({ dealer }) => ({
     dealer,
     share: Uint8Array.from(group.encodeScalar(shareFor(curve, polynomialOf(dealer), nodeId))),
   }));
-  return { case: 'dkgVerify', value: { dealers: openings, sealed: [], played } };
+  return { case: 'dkgVerify', value: { dealers: openings, sealed: [], clientSupplied } };
 }
 
 /** Another group key in one of the results that are to be compared. */

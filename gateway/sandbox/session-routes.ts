@@ -35,9 +35,10 @@ const SessionView = Closed(
     attempt: Type.Integer({ minimum: 0, description: 'of a signature: 0 before nonces were drawn' }),
     culprits: Ids('nodes that this session blames; of a signature all that were excluded'),
     submitted: Ids('of a signature: nodes whose partial is in'),
-    given: Ids('those of them whose partial a caller gave'),
+    given: Ids('those of them whose partial a client supplied'),
     verified_pairs: Type.Array(Type.String(), { description: 'of a key: `dealer>recipient`, as far as they verified' }),
-    played_dealers: Ids('of a key: dealers whose shares a caller gives'),
+    client_supplied_dealers: Ids('of a key: dealers whose shares a client supplies'),
+    played_dealers: Ids('the old name of `client_supplied_dealers`, until 0.2'),
     public_key: Nullable(Type.String({ description: 'of a key that was made: compressed, lowercase hex' })),
     chain_code: Nullable(
       Type.String({
@@ -119,7 +120,7 @@ export function sessionRoutes({ control, sessions }: SandboxDeps): readonly Rout
       operationId: 'previewSandboxPartial',
       summary: 'What a node would submit to a signing session now; nothing is submitted',
       description:
-        'For tests that play a node: change a byte, submit it, replay it. It draws nonces if there are none, which is ' +
+        'For tests that act as a node: change a byte, submit it, replay it. It draws nonces if there are none, which is ' +
         'why it is a POST; asked again in the same attempt it answers alike. Not there: 409, with the reason code as ' +
         '`issue` in lower case.',
       params: Closed({
@@ -172,7 +173,8 @@ function sessionView(sessionId: string, found: InspectSessionResponse, seen: See
     submitted: found.submitted,
     given: found.given,
     verified_pairs: found.verifiedPairs,
-    played_dealers: found.playedDealers,
+    client_supplied_dealers: found.clientSuppliedDealers,
+    played_dealers: found.clientSuppliedDealers,
     public_key: found.publicKey.length === 0 ? null : Buffer.from(found.publicKey).toString('hex'),
     chain_code: found.chainCode.length === 0 ? null : Buffer.from(found.chainCode).toString('hex'),
     key_session: found.keySession === '' ? null : found.keySession,

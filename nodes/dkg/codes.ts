@@ -27,12 +27,12 @@ export const dkgFaults = {
   /** Malformed commitments, or not signed by the dealer. */
   OPENING_INVALID: 'the opening is malformed or not signed by its dealer',
   POSSESSION_INVALID: 'the dealer does not prove possession of its constant term',
-  /** Another opening than the one that was verified here, or played where it was real, or the reverse. */
+  /** Another opening than the one that was verified here, or client-supplied where it was real, or the reverse. */
   COMMITMENT_MISMATCH: 'the dealer committed to something else before',
   SHARE_UNSIGNED: 'the sealed share is not signed by its dealer',
   /** With the revealed sealing key; the attempt is dead. */
   BOX_BROKEN: 'the sealed share does not open',
-  /** Sealed: with the revealed sealing key, the attempt is dead. Played: the right share can still follow. */
+  /** Sealed: with the revealed sealing key, the attempt is dead. Client-supplied: the right share can still follow. */
   SHARE_INVALID: 'the share does not verify against its dealer’s commitments',
 } as const;
 

@@ -106,8 +106,8 @@ function opened(opening: DealerOpening): Outcome {
 
 /** The wire's form, whose arrays are mutable. */
 export function wireOpening(opening: DealerOpening) {
-  const { dealer, commitments, possession, sealingKey, signature, played } = opening;
-  return { dealer, commitments: [...commitments], possession, sealingKey, signature, played };
+  const { dealer, commitments, possession, sealingKey, signature, clientSupplied } = opening;
+  return { dealer, commitments: [...commitments], possession, sealingKey, signature, clientSupplied };
 }
 
 function deal(terms: DkgTerms, world: DkgWorld): Outcome {
@@ -128,12 +128,12 @@ function dealingOf(terms: DkgTerms, { party, random }: DkgWorld): Dealing {
   const commitments = commitTo(curve, polynomial);
   const possession = provePossession({ curve, secret: polynomial[0]!, context, dealerId: dealer, random });
   const sealingKey = sealingKeyPair(sealingSeed).publicKey;
-  const played = false;
+  const clientSupplied = false;
   const signature = sign(
     party.secretKey,
-    openingTranscript(context, { dealer, commitments, possession, sealingKey, played }),
+    openingTranscript(context, { dealer, commitments, possession, sealingKey, clientSupplied }),
   );
-  const opening = { dealer, commitments, possession, sealingKey, signature, played };
+  const opening = { dealer, commitments, possession, sealingKey, signature, clientSupplied };
   return { polynomial, sealingSeed, boxSeed: takeRandom(random, 32), opening };
 }
 
@@ -161,8 +161,8 @@ export function sealShares(state: DealingState | Provisional, request: DkgSeal, 
     terms,
   );
   if (fault !== undefined) return refused('REQUEST_INVALID', fault);
-  if (recipients.some(({ played }) => played)) {
-    return refused('REQUEST_INVALID', 'a played opening has no sealing key: send the recipient’s own');
+  if (recipients.some(({ clientSupplied }) => clientSupplied)) {
+    return refused('REQUEST_INVALID', 'a client-supplied opening has no sealing key: send the recipient’s own');
   }
 
   const context = sessionContext(terms);

@@ -36,6 +36,7 @@ interface OpeningJson {
   readonly possession: string;
   readonly sealing_key: string;
   readonly signature: string;
+  /** Client-supplied. */
   readonly played: boolean;
 }
 
@@ -188,7 +189,7 @@ function openingToJson(opening: DealerOpening): OpeningJson {
     possession: toHex(opening.possession),
     sealing_key: toHex(opening.sealingKey),
     signature: toHex(opening.signature),
-    played: opening.played,
+    played: opening.clientSupplied,
   };
 }
 
@@ -199,7 +200,7 @@ function openingFromJson(json: OpeningJson): DealerOpening {
     possession: fromHex(json.possession),
     sealingKey: fromHex(json.sealing_key),
     signature: fromHex(json.signature),
-    played: json.played,
+    clientSupplied: json.played,
   };
 }
 
@@ -221,12 +222,12 @@ function dealingFromJson(curve: Curve, json: DealingJson): Dealing {
   };
 }
 
-function markToJson({ dealer, played, openingDigest }: DealerMark): DealerJson {
-  return { dealer, played, digest: toHex(openingDigest) };
+function markToJson({ dealer, clientSupplied, openingDigest }: DealerMark): DealerJson {
+  return { dealer, played: clientSupplied, digest: toHex(openingDigest) };
 }
 
 function markFromJson({ dealer, played, digest }: DealerJson): DealerMark {
-  return { dealer, played, openingDigest: fromHex(digest) };
+  return { dealer, clientSupplied: played, openingDigest: fromHex(digest) };
 }
 
 function verifiedFromJson(curve: Curve, json: DealerJson): VerifiedDealer {

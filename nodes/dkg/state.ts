@@ -30,7 +30,7 @@ export interface Dealing {
 /** What is remembered of a dealer whose share this node has verified, to answer repeated requests. */
 export interface DealerMark {
   readonly dealer: number;
-  readonly played: boolean;
+  readonly clientSupplied: boolean;
   /** 32 bytes: `openingTranscript`. */
   readonly openingDigest: Uint8Array;
 }
@@ -138,5 +138,5 @@ export function attemptOf(state: DkgState): number {
 
 /** Marks without the shares and openings that they may carry. */
 export function marksOf(dealers: readonly DealerMark[]): DealerMark[] {
-  return dealers.map(({ dealer, played, openingDigest }) => ({ dealer, played, openingDigest }));
+  return dealers.map(({ dealer, clientSupplied, openingDigest }) => ({ dealer, clientSupplied, openingDigest }));
 }

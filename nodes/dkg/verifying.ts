@@ -3,12 +3,12 @@
  *
  * Invariants
  * - A share is durable here before `verified` is said of it.
- * - A dealer is real or played from its first verified share on, always with the same opening.
+ * - A dealer is real or client-supplied from its first verified share on, always with the same opening.
  * - A complaint about a sealed share reveals this attempt's sealing key, so that the coordinator can judge it; the attempt
  *   is dead here before the key leaves, and holds no secret any more.
  * - A complaint is made only about a box that its dealer signed: a relay that changes boxes learns no sealing key. The
  *   signature is evidence and nothing else: a share that verifies needs none.
- * - A fault in a played share changes nothing: the right one can still follow.
+ * - A fault in a client-supplied share changes nothing: the right one can still follow.
  * - A client-supplied dealer proves nothing and signs nothing, so the node takes part in one only by its own configuration,
  *   and never for a wallet's key. All of them supplied by one party would give that party the key.
  *
@@ -45,7 +45,7 @@ interface Exchange {
   readonly opening: DealerOpening;
   readonly sealed: SealedShare | undefined;
   /** The bytes that a client gave. */
-  readonly played: Uint8Array | undefined;
+  readonly clientSupplied: Uint8Array | undefined;
 }
 
 /** What came of one exchange: a verdict, and what it adds to the state when it is new. */
@@ -56,7 +56,7 @@ interface Examined {
 
 /** DkgVerify in an attempt that goes on or is done. */
 export function verifyShares(state: DealingState | Provisional | Final, request: DkgVerify, party: DkgParty): Outcome {
-  const supplied = request.played.length > 0 || request.dealers.some(({ played }) => played);
+  const supplied = request.clientSupplied.length > 0 || request.dealers.some(({ clientSupplied }) => clientSupplied);
   if (supplied && !allowsClientDealers(party, state.terms.session)) {
     const why = party.allowClientDealers ? 'the key is a wallet’s' : 'its configuration does not allow it';
     return refused('CLIENT_DEALERS_NOT_ALLOWED', why);
@@ -107,12 +107,12 @@ export function wireResult(finished: FinishedDkg) {
 
 /** The request's exchanges, ascending by dealer, or what is wrong with it. A real dealer here needs no box of its own. */
 function exchangesOf(terms: DkgTerms, request: DkgVerify, nodeId: number): Exchange[] | string {
-  const { dealers, sealed, played } = request;
+  const { dealers, sealed, clientSupplied } = request;
   const ids = (list: readonly { readonly dealer: number }[]) => list.map(({ dealer }) => dealer);
   const fault =
     idFault('dealer', ids(dealers), terms) ??
     idFault('the dealer of a sealed share', ids(sealed), terms) ??
-    idFault('the dealer of a played share', ids(played), terms);
+    idFault('the dealer of a client-supplied share', ids(clientSupplied), terms);
   if (fault !== undefined) return fault;
   if (sealed.some(({ recipient }) => recipient !== nodeId)) return `a sealed share is not for node ${nodeId}`;
 
@@ -121,40 +121,42 @@ function exchangesOf(terms: DkgTerms, request: DkgVerify, nodeId: number): Excha
     .map((opening) => ({
       opening: copyOfOpening(opening),
       sealed: sealed.find(({ dealer }) => dealer === opening.dealer),
-      played: played.find(({ dealer }) => dealer === opening.dealer)?.share,
+      clientSupplied: clientSupplied.find(({ dealer }) => dealer === opening.dealer)?.share,
     }));
   if (exchanges.filter((one) => one.sealed).length !== sealed.length) return 'a sealed share lacks its opening';
-  if (exchanges.filter((one) => one.played).length !== played.length) return 'a played share lacks its opening';
-  for (const { opening, sealed: box, played: share } of exchanges) {
-    const complete = opening.played
+  if (exchanges.filter((one) => one.clientSupplied).length !== clientSupplied.length)
+    return 'a client-supplied share lacks its opening';
+  for (const { opening, sealed: box, clientSupplied: share } of exchanges) {
+    const complete = opening.clientSupplied
       ? box === undefined && share !== undefined
       : share === undefined && (box !== undefined || opening.dealer === nodeId);
-    if (!complete) return `dealer ${opening.dealer} lacks its one share, played or sealed as its opening is`;
+    if (!complete) return `dealer ${opening.dealer} lacks its one share, client-supplied or sealed as its opening is`;
   }
   return exchanges;
 }
 
 function copyOfOpening(opening: DkgOpening): DealerOpening {
-  const { dealer, played } = opening;
+  const { dealer, clientSupplied } = opening;
   return {
     dealer,
     commitments: opening.commitments.map(ownCopy),
     // A client-supplied opening has neither, even if the frame held one.
-    possession: played ? new Uint8Array(0) : ownCopy(opening.possession),
-    sealingKey: played ? new Uint8Array(0) : ownCopy(opening.sealingKey),
-    signature: played ? new Uint8Array(0) : ownCopy(opening.signature),
-    played,
+    possession: clientSupplied ? new Uint8Array(0) : ownCopy(opening.possession),
+    sealingKey: clientSupplied ? new Uint8Array(0) : ownCopy(opening.sealingKey),
+    signature: clientSupplied ? new Uint8Array(0) : ownCopy(opening.signature),
+    clientSupplied,
   };
 }
 
 function examine(state: DealingState | Provisional | Final, exchange: Exchange, party: DkgParty): Examined {
   const { terms } = state;
   const { opening } = exchange;
-  const { dealer, played } = opening;
+  const { dealer, clientSupplied } = opening;
   const openingDigest = openingTranscript(sessionContext(terms), opening);
   const mark: DealerMark | undefined = state.dealers.find((known) => known.dealer === dealer);
-  const known = mark !== undefined && mark.played === played && equalBytes(mark.openingDigest, openingDigest);
-  if (known && !played) return { verdict: verified(dealer) };
+  const known =
+    mark !== undefined && mark.clientSupplied === clientSupplied && equalBytes(mark.openingDigest, openingDigest);
+  if (known && !clientSupplied) return { verdict: verified(dealer) };
   if (!known) {
     // The signature comes first: an opening that is not the dealer's own says nothing of what the dealer did.
     const fault = verifyOpening(terms, opening, identityKeyOf(party, dealer));
@@ -162,14 +164,20 @@ function examine(state: DealingState | Provisional | Final, exchange: Exchange, 
     if (mark !== undefined) return { verdict: faulty(dealer, 'COMMITMENT_MISMATCH') };
   }
 
-  const found = played ? playedShare(terms, exchange, party) : realShare(state, exchange, openingDigest, party);
+  const found = clientSupplied
+    ? clientSuppliedShare(terms, exchange, party)
+    : realShare(state, exchange, openingDigest, party);
   if (typeof found !== 'bigint') return { verdict: found };
   if (known) return { verdict: verified(dealer) };
-  return { verdict: verified(dealer), added: { dealer, played, openingDigest, opening, share: found } };
+  return { verdict: verified(dealer), added: { dealer, clientSupplied, openingDigest, opening, share: found } };
 }
 
-function playedShare(terms: DkgTerms, { opening, played }: Exchange, party: DkgParty): bigint | Verdict {
-  const share = decodeShare(terms.curve, played!);
+function clientSuppliedShare(
+  terms: DkgTerms,
+  { opening, clientSupplied }: Exchange,
+  party: DkgParty,
+): bigint | Verdict {
+  const share = decodeShare(terms.curve, clientSupplied!);
   const right = share !== undefined && verifyShare(terms.curve, share, party.nodeId, opening.commitments);
   return right ? share : faulty(opening.dealer, 'SHARE_INVALID');
 }
@@ -233,7 +241,7 @@ function finish(
       commitmentsByDealer: dealers.map(({ opening }) => opening.commitments),
     });
   } catch (error) {
-    // Played dealers, who prove nothing, can choose polynomials that cancel out. The last shares are then not taken.
+    // Client-supplied dealers, which prove nothing, can choose polynomials that cancel out. The last shares are then not taken.
     if (error instanceof CryptoError) return refused('FINISH_FAILED', error.message, error.culprits);
     throw error;
   }

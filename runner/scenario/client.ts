@@ -100,7 +100,7 @@ export class Caller {
   #submit(step: StepOf<'submit_signature_share'>, end: (ended: Ended) => void): void {
     const sessionId = this.#book.note(step.session).id ?? '';
     const nodeId = step.node ?? 0;
-    if (step.play === undefined) {
+    if (step.client_supplied === undefined) {
       this.#insist(step, () => requests.submitSignatureShare(sessionId, nodeId), end);
       return;
     }
@@ -110,7 +110,8 @@ export class Caller {
         return;
       }
       const { curve } = this.#book.terms(this.#book.signing(step.session).key);
-      const given = step.play === 'right' ? preview.partial : requests.spoiledPartial(preview.partial, curve);
+      const given =
+        step.client_supplied === 'right' ? preview.partial : requests.spoiledPartial(preview.partial, curve);
       this.#insist(step, () => requests.submitSignatureShare(sessionId, nodeId, given), end);
     });
   }

@@ -83,6 +83,8 @@ const dkg = {
   curve: Type.Optional(OneOf(curves, 'secp256k1 by default')),
 };
 
+const oldPlay = Type.Optional(OneOf(['right', 'wrong'] as const, 'the old name of `client_supplied`, until 0.2'));
+
 export const stepSchemas = {
   initiate_dkg: Closed({ ...step, call: Type.Literal('initiate_dkg'), ...dkg }),
   exchange_dkg_shares: Closed({
@@ -91,9 +93,10 @@ export const stepSchemas = {
     session: Name('the key’s session'),
     sender: Type.Optional(Type.Integer({ description: 'sender_node_id; 0, every node, by default' })),
     recipient: Type.Optional(Type.Integer({ description: 'recipient_node_id' })),
-    play: Type.Optional(
-      OneOf(['right', 'wrong'] as const, 'the caller plays the sender, with a right or a wrong share'),
+    client_supplied: Type.Optional(
+      OneOf(['right', 'wrong'] as const, 'the caller supplies the sender’s share, a right or a wrong one'),
     ),
+    play: oldPlay,
   }),
   make_key: Closed(
     { ...step, call: Type.Literal('make_key'), ...dkg },
@@ -105,12 +108,13 @@ export const stepSchemas = {
     call: Type.Literal('submit_signature_share'),
     session: Name('the signing session'),
     node: Type.Optional(Type.Integer({ description: 'node_id; 0, every node, by default' })),
-    play: Type.Optional(
+    client_supplied: Type.Optional(
       OneOf(
         ['right', 'wrong'] as const,
-        'the caller gives that node’s partial: as the node would make it, or with a byte changed',
+        'the caller supplies that node’s partial: as the node would make it, or with a byte changed',
       ),
     ),
+    play: oldPlay,
   }),
   sign: Closed(
     { ...step, call: Type.Literal('sign'), ...signing },

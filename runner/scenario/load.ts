@@ -118,9 +118,21 @@ function withDefaults(file: ScenarioFile): CheckedScenario {
       client_dealers: cluster.client_dealers ?? true,
     },
     faults,
-    clients: (clients ?? { [oneClient]: steps ?? [] }) as Readonly<Record<string, readonly Step[]>>,
+    clients: Object.fromEntries(
+      Object.entries(clients ?? { [oneClient]: steps ?? [] }).map(([name, list]) => [
+        name,
+        (list as readonly Step[]).map(withPresentName),
+      ]),
+    ),
     expect: expect.map(withPresentNames),
   };
+}
+
+/** A step whose old field name (`play`) is replaced by the present one. */
+function withPresentName(step: Step): Step {
+  if (!('play' in step)) return step;
+  const { play, ...rest } = step;
+  return play === undefined ? rest : { client_supplied: play, ...rest };
 }
 
 /** An expectation whose old field name (`strikes`) is replaced by the present one. */

@@ -44,6 +44,11 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
     if (count === undefined || strikes === undefined) continue;
     report(['expect', index, 'strikes'], 'strikes is the old name of trigger_count', 'give trigger_count alone');
   }
+  const written = (file.clients ?? { '': file.steps ?? [] }) as CheckedScenario['clients'];
+  for (const { step, path } of placedSteps(file, { ...scenario, clients: written })) {
+    if (!('play' in step) || step.play === undefined || step.client_supplied === undefined) continue;
+    report([...path, 'play'], 'play is the old name of client_supplied', 'give client_supplied alone');
+  }
   return found;
 }
 
@@ -116,9 +121,9 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
   if ('key' in step) uses(['key'], step.key, 'key');
   if (step.call === 'exchange_dkg_shares') {
     uses(['session'], step.session, 'key');
-    if (step.play !== undefined && ((step.sender ?? 0) === 0 || (step.recipient ?? 0) === 0)) {
+    if (step.client_supplied !== undefined && ((step.sender ?? 0) === 0 || (step.recipient ?? 0) === 0)) {
       report(
-        [...path, 'play'],
+        [...path, 'client_supplied'],
         'the client-supplied dealer and its recipient are missing',
         'give sender and recipient',
       );
@@ -126,8 +131,8 @@ function checkStep({ step, path, client, index }: PlacedStep, made: ReadonlyMap<
   }
   if (step.call === 'submit_signature_share') {
     uses(['session'], step.session, 'signature');
-    if (step.play !== undefined && (step.node ?? 0) === 0) {
-      report([...path, 'play'], 'the node of the client-supplied partial is missing', 'give node');
+    if (step.client_supplied !== undefined && (step.node ?? 0) === 0) {
+      report([...path, 'client_supplied'], 'the node of the client-supplied partial is missing', 'give node');
     }
   }
   if (step.call === 'resume_session') uses(['session'], step.session);

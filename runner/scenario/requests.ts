@@ -34,16 +34,16 @@ export function initiateDkg(step: DkgStep, book: SessionBook, world: ScenarioWor
 }
 
 export function exchangeDkgShares(
-  step: Pick<StepOf<'exchange_dkg_shares'>, 'session' | 'sender' | 'recipient' | 'play'>,
+  step: Pick<StepOf<'exchange_dkg_shares'>, 'session' | 'sender' | 'recipient' | 'client_supplied'>,
   book: SessionBook,
   world: ScenarioWorld,
 ): Call {
-  const { session, sender = 0, recipient = 0, play } = step;
+  const { session, sender = 0, recipient = 0, client_supplied: supplied } = step;
   const request = create(DkgShareExchangeRequestSchema, {
     sessionId: world.idOf(session),
     senderNodeId: sender,
     recipientNodeId: recipient,
-    ...(play === undefined ? {} : playedShare(book, session, sender, recipient, play)),
+    ...(supplied === undefined ? {} : clientSuppliedShare(book, session, sender, recipient, supplied)),
   });
   return { name: 'exchangeDkgShares', request };
 }
@@ -63,7 +63,7 @@ export function initiateSigning(step: SigningStep, book: SessionBook, world: Sce
   return { name: 'initiateSigning', request };
 }
 
-/** `given`: the partial that the caller plays. */
+/** `given`: the client-supplied partial. */
 export function submitSignatureShare(sessionId: string, nodeId: number, given?: Uint8Array): Call {
   const request = create(SignatureShareRequestSchema, {
     signingSessionId: sessionId,
@@ -96,13 +96,13 @@ export function spoiledPartial(partial: Uint8Array, curve: 'secp256k1' | 'ed2551
   return spoiled;
 }
 
-function playedShare(book: SessionBook, session: string, dealer: number, to: number, play: 'right' | 'wrong') {
+function clientSuppliedShare(book: SessionBook, session: string, dealer: number, to: number, which: 'right' | 'wrong') {
   const { curve } = book.terms(session);
   const group = groupOf(curve);
   const polynomial = book.polynomial(session, dealer);
   const share = shareFor(curve, polynomial, to);
   return {
-    encryptedShare: group.encodeScalar(play === 'right' ? share : (share % (group.order - 1n)) + 1n),
+    encryptedShare: group.encodeScalar(which === 'right' ? share : (share % (group.order - 1n)) + 1n),
     commitments: commitTo(curve, polynomial),
   };
 }

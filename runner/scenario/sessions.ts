@@ -87,7 +87,7 @@ export class SessionBook {
     return messageBytes(this.terms(step.key).curve, step.message ?? intentOf(step));
   }
 
-  /** The polynomial of a dealer that the scenario plays: the same all through the run. */
+  /** The polynomial of a client-supplied dealer: the same all through the run. */
   polynomial(name: string, dealer: number): Polynomial {
     const label = `played/${name}/${dealer}`;
     const known = this.#polynomials.get(label);

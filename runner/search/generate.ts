@@ -48,7 +48,7 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
       partial_timeout_ms: draw.pick([60, 300]),
       nodes_wait_ms: draw.pick([500, 2_000]),
       // Where a client supplies a dealer, nodes must take it.
-      client_dealers: keys.some(({ played }) => played.length > 0) || draw.chance(0.5),
+      client_dealers: keys.some(({ supplied }) => supplied.length > 0) || draw.chance(0.5),
     },
     faults,
     clients,
@@ -69,9 +69,9 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
     { step: 'heal', heal: true },
     { step: 'all-are-back', wait: { nodes_ready: swarm.nodes } },
   ];
-  for (const { session, threshold, totalNodes, curve, played } of keys) {
+  for (const { session, threshold, totalNodes, curve, supplied } of keys) {
     // A client that supplies a dealer must give all its shares; otherwise no key is made.
-    if (played.length > 0) continue;
+    if (supplied.length > 0) continue;
     const terms = { session, threshold, total_nodes: totalNodes, curve };
     const expect = mayBeGone ? {} : { expect: { reason_code: 'DKG_COMPLETED' } };
     steps.push({ step: `${session}-stands`, call: 'make_key', ...terms, insist: true, ...expect });

@@ -52,7 +52,7 @@ export const stories = [
   'approval',
   'sameIntent',
   'forced',
-  'played',
+  'client_supplied',
   'failedAndResumed',
   'wrongCalls',
   'repeats',

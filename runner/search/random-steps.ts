@@ -16,8 +16,8 @@ export interface KeyPlan {
   readonly curve: 'secp256k1' | 'ed25519';
   /** What its clients sign with: a key has one scheme. */
   readonly keystore: 'MOCK_THRESHOLD' | 'MPC_FROST';
-  /** Dealers that the client plays; it gives every share that they owe, if it is let. */
-  readonly played: readonly number[];
+  /** Client-supplied dealers; the client gives every share that they owe, where the nodes allow it. */
+  readonly supplied: readonly number[];
 }
 
 /** What a client asks of a key. */
@@ -40,7 +40,7 @@ export function drawKeys(swarm: Swarm, draw: Draw): KeyPlan[] {
       totalNodes,
       curve: draw.pick(['secp256k1', 'secp256k1', 'ed25519'] as const),
       keystore: draw.chance(0.4) ? 'MPC_FROST' : 'MOCK_THRESHOLD',
-      played: swarm.stories.includes('played') && draw.chance(0.3) ? draw.some(ids, draw.int(1, 2)) : [],
+      supplied: swarm.stories.includes('client_supplied') && draw.chance(0.3) ? draw.some(ids, draw.int(1, 2)) : [],
     };
   });
 }
@@ -64,21 +64,22 @@ export class ClientPlan {
 
   makeKey(key: KeyPlan): void {
     const draw = this.#draw;
-    const { session, threshold, totalNodes, curve, played } = key;
+    const { session, threshold, totalNodes, curve, supplied } = key;
     const terms = { session, threshold, total_nodes: totalNodes, curve };
-    if (played.length === 0 && draw.chance(0.7)) {
+    if (supplied.length === 0 && draw.chance(0.7)) {
       this.#add({ call: 'make_key', ...terms, insist: draw.chance(0.7) });
       return;
     }
     this.#add({ call: 'initiate_dkg', ...terms, insist: true });
     this.#mayWait();
-    for (const sender of played) {
+    for (const sender of supplied) {
       for (let recipient = 1; recipient <= totalNodes; recipient += 1) {
-        if (draw.chance(0.2)) this.#add({ call: 'exchange_dkg_shares', session, sender, recipient, play: 'wrong' });
-        this.#add({ call: 'exchange_dkg_shares', session, sender, recipient, play: 'right', insist: true });
+        if (draw.chance(0.2))
+          this.#add({ call: 'exchange_dkg_shares', session, sender, recipient, client_supplied: 'wrong' });
+        this.#add({ call: 'exchange_dkg_shares', session, sender, recipient, client_supplied: 'right', insist: true });
       }
     }
-    for (let left = draw.int(0, 2); left > 0 && played.length === 0; left -= 1) {
+    for (let left = draw.int(0, 2); left > 0 && supplied.length === 0; left -= 1) {
       const [sender, recipient] = [draw.int(0, totalNodes), draw.int(0, totalNodes)];
       this.#add({ call: 'exchange_dkg_shares', session, sender, recipient });
     }
@@ -92,7 +93,7 @@ export class ClientPlan {
   tell(story: Story, key: KeyPlan, intents: SharedIntent[]): void {
     const draw = this.#draw;
     const terms: SigningTerms = this.#terms(key);
-    const session = this.#session(story === 'played' || draw.chance(0.8));
+    const session = this.#session(story === 'client_supplied' || draw.chance(0.8));
     const submit = (more: Partial<Wish<Extract<Step, { call: 'submit_signature_share' }>>> = {}) =>
       this.#add({ call: 'submit_signature_share', session, ...more });
     const resume = (token: 'latest' | 'first' | 'wrong', witness: boolean) =>
@@ -152,13 +153,13 @@ export class ClientPlan {
         submit();
         break;
       }
-      case 'played':
+      case 'client_supplied':
         this.#add({ call: 'initiate_signing', session, ...terms, insist: true });
         for (let left = draw.int(1, 3); left > 0; left -= 1) {
           const one = node();
-          const play = draw.pick(['right', 'right', 'wrong'] as const);
-          submit({ node: one, play });
-          if (draw.chance(0.3)) submit({ node: one, play: 'right' });
+          const clientSupplied = draw.pick(['right', 'right', 'wrong'] as const);
+          submit({ node: one, client_supplied: clientSupplied });
+          if (draw.chance(0.3)) submit({ node: one, client_supplied: 'right' });
         }
         if (draw.chance(0.3)) submit({ node: node() });
         submit();
@@ -187,8 +188,14 @@ export class ClientPlan {
         submit({ node: draw.pick([99, key.totalNodes + 1, 1]) });
         resume('wrong', false);
         if (draw.chance(0.5)) {
-          // A right one would make this dealer a played one, if the key is not made yet, and owe the others.
-          this.#add({ call: 'exchange_dkg_shares', session: key.session, sender: 1, recipient: 1, play: 'wrong' });
+          // A right one would make this dealer client-supplied, if the key is not made yet, and owe the others.
+          this.#add({
+            call: 'exchange_dkg_shares',
+            session: key.session,
+            sender: 1,
+            recipient: 1,
+            client_supplied: 'wrong',
+          });
         }
         break;
       case 'repeats':

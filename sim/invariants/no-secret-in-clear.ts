@@ -5,7 +5,7 @@
  *
  * Where what may be:
  * - Events of actors and of the log: none of them, in hex, in base64, or as text.
- * - Frames: none of the nodes' secrets. A revealed sealing seed stands in a complaint, by protocol; a played share is the
+ * - Frames: none of the nodes' secrets. A revealed sealing seed stands in a complaint, by protocol; a client-supplied share is the
  *   caller's own; mock nonces go to the coordinator and their inverses to the signers, which is the mock.
  * - Resume tokens and witnesses travel in calls and answers only.
  */
@@ -99,8 +99,8 @@ export function noSecretInClear(secrets: () => readonly Uint8Array[]): Checker {
       case 'dkgVerify':
       case 'dkgConfirm':
       case 'dkgSeal': {
-        // A played share in dkgVerify is its caller's own, and what a dealer stores of it is the same number.
-        const skip = body.case === 'dkgVerify' ? 'played' : '';
+        // A client-supplied share in dkgVerify is its caller's own, and what a dealer stores of it is the same number.
+        const skip = body.case === 'dkgVerify' ? 'clientSupplied' : '';
         return hasSecret(body.value, skip)
           ? `a secret of a node is in a frame from ${from} to ${to} (${body.case})`
           : undefined;

@@ -20,7 +20,7 @@ export function quorumSigned(): Checker {
   const keys = new Map<string, KeyRecord>();
   /** Nodes that answered, by session and by the tag of the attempt. */
   const answered = new Map<string, Map<bigint, Set<number>>>();
-  const played = new Map<string, Set<number>>();
+  const supplied = new Map<string, Set<number>>();
   /** Intents and sessions for which a client gave a witness. */
   const witnessed = new Set<string>();
 
@@ -40,7 +40,7 @@ export function quorumSigned(): Checker {
         const { signingSessionId, nodeId, partialSignature } = request as SignatureShareRequest;
         if (partialSignature.length === 0) return;
         const name = `${tenant}/${signingSessionId}`;
-        played.set(name, (played.get(name) ?? new Set()).add(nodeId));
+        supplied.set(name, (supplied.get(name) ?? new Set()).add(nodeId));
       }
     }
   }
@@ -60,7 +60,7 @@ export function quorumSigned(): Checker {
     const key = keys.get(`${tenant} ${ceremony.facts.keyId}`);
     if (!key) return `session ${sessionId} is complete, and its key was never made`;
     const name = `${tenant}/${sessionId}`;
-    const given = played.get(name) ?? new Set<number>();
+    const given = supplied.get(name) ?? new Set<number>();
     const counts = [...(answered.get(name)?.values() ?? [new Set<number>()])].map(
       (nodes) => new Set([...nodes, ...given]).size,
     );

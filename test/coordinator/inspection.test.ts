@@ -126,7 +126,7 @@ describe('a key', () => {
     world.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result();
     expect(inspect('k', world)).toMatchObject({ kind: 'dkg', state: ReceiptState.ACCEPTED, verifiedPairs: [] });
     world.exchangeDkgShares({ sessionId: 'k', senderNodeId: 1, recipientNodeId: 2 }).result();
-    expect(inspect('k', world)).toMatchObject({ verifiedPairs: ['1>2'], playedDealers: [], epoch: 2n });
+    expect(inspect('k', world)).toMatchObject({ verifiedPairs: ['1>2'], clientSuppliedDealers: [], epoch: 2n });
     const done = world.exchangeDkgShares({ sessionId: 'k' }).result();
     const seen = inspect('k', world);
     expect(seen).toMatchObject({ state: ReceiptState.BACKEND_COMPLETED, threshold: 2, totalNodes: 3, culprits: [] });

@@ -44,7 +44,7 @@ function nonceName(address: string, { fields }: ActorEvent): string {
 }
 
 describe.each(schemes)('%s', (_, curve, more) => {
-  test('a caller plays nodes with what they would have submitted, changes a byte, and replays', () => {
+  test('a client supplies the partials that nodes would have submitted, changes a byte, and replays', () => {
     const id = session(curve, more);
     const before = cluster.storedSession(tenant, id);
     const first = preview(id, 1);

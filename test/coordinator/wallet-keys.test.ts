@@ -63,12 +63,12 @@ describe('a key that is named by a wallet', () => {
     expect(groupKey(cluster, wallet)).toHaveLength(33);
   });
 
-  test('does not exist for clients while it is made: nobody plays one of its dealers', () => {
+  test('does not exist for clients while it is made: no client supplies shares of its dealers', () => {
     const cluster = new SimCluster({ seed: 'hidden', nodes: 3 });
     const begun = cluster.initiateDkg({ sessionId: wallet }, tenant, service).result();
-    const played = { senderNodeId: 1, recipientNodeId: 2, encryptedShare: new Uint8Array(32).fill(1) };
+    const supplied = { senderNodeId: 1, recipientNodeId: 2, encryptedShare: new Uint8Array(32).fill(1) };
     expect(codeOf(cluster.exchangeDkgShares({ sessionId: wallet }).result())).toBe('SESSION_NOT_FOUND');
-    expect(codeOf(cluster.exchangeDkgShares({ sessionId: wallet, ...played }).result())).toBe('SESSION_NOT_FOUND');
+    expect(codeOf(cluster.exchangeDkgShares({ sessionId: wallet, ...supplied }).result())).toBe('SESSION_NOT_FOUND');
     const resumed = cluster.resumeSession({ sessionId: wallet, resumeToken: tokenOf(begun) || 'x' }).result();
     expect(codeOf(resumed)).toBe('SESSION_NOT_FOUND');
     expect(cluster.storedSession(tenant, wallet)?.epoch).toBe(1);

@@ -166,7 +166,7 @@ describe.each(['HTTP', 'gRPC'] as const)('over %s', (door) => {
     expect(exchanges).toEqual(['SHARE_VERIFIED', 'DKG_COMPLETED', 'DKG_COMPLETED']);
   });
 
-  test('a dealer played by the caller: its wrong share is refused, its polynomial counts', async () => {
+  test('a client-supplied dealer: its wrong share is refused, its polynomial counts', async () => {
     const { Fn, BASE } = secp256k1.Point;
     const sessionId = `played-${door}`;
     await api.initiateDkg({ sessionId, threshold: 2, totalNodes: 3 });

@@ -4,10 +4,10 @@ import type { Curve } from '../../crypto/group.ts';
 import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { keyRecordKey } from '../../nodes/records/records.ts';
 import type {
+  ClientSuppliedShare,
   DkgFinished,
   DkgOpening,
   DkgVerified,
-  PlayedShare,
   SealedShare,
 } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
@@ -76,9 +76,9 @@ export class Ceremony {
     recipient: number,
     dealers: Plain<DkgOpening>[],
     sealed: Plain<SealedShare>[],
-    played: Plain<PlayedShare>[] = [],
+    clientSupplied: Plain<ClientSuppliedShare>[] = [],
   ): DkgVerified {
-    const body = { case: 'dkgVerify', value: { dealers, sealed, played } } as const;
+    const body = { case: 'dkgVerify', value: { dealers, sealed, clientSupplied } } as const;
     return only(this.node(recipient).dkg(this.names, body), 'dkgVerified');
   }
 

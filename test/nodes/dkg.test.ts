@@ -50,8 +50,8 @@ function secretOf(curve: Curve, packages: readonly KeyPackage[]): bigint {
   return packages.reduce((sum, one) => (sum + lambdas.get(one.nodeId)! * one.signingShare) % order, 0n);
 }
 
-/** A dealer that a client plays. */
-function playedDealer(curve: Curve, threshold: number, dealer: number, label: string) {
+/** A client-supplied dealer. */
+function suppliedDealer(curve: Curve, threshold: number, dealer: number, label: string) {
   const polynomial = randomPolynomial(curve, threshold, seededRandom(label));
   const opening: Plain<DkgOpening> = {
     dealer,
@@ -59,7 +59,7 @@ function playedDealer(curve: Curve, threshold: number, dealer: number, label: st
     possession: empty,
     sealingKey: empty,
     signature: empty,
-    played: true,
+    clientSupplied: true,
   };
   const share = (recipient: number) => ({
     dealer,
@@ -128,10 +128,10 @@ describe.each(curves)('a key generation on %s', (curve) => {
     }
   });
 
-  it('lets a client play a dealer, its node included, and uses its polynomial', () => {
+  it('accepts a client-supplied dealer, at its own node too, and uses its polynomial', () => {
     const ceremony = new Ceremony({ curve, threshold: 2, totalNodes: 3 });
     const { openings, sealedFor } = ceremony.dealAll();
-    const { opening, share } = playedDealer(curve, 2, 3, 'client');
+    const { opening, share } = suppliedDealer(curve, 2, 3, 'client');
     for (const nodeId of [1, 2, 3]) {
       const first = ceremony.verify(nodeId, [opening], [], [share(nodeId)]);
       expect(first.verdicts).toMatchObject([{ dealer: 3, verified: true, code: '' }]);
@@ -156,11 +156,11 @@ describe.each(curves)('a key generation on %s', (curve) => {
     const ceremony = new Ceremony({ curve, threshold: 3, totalNodes: 5, names, nodes });
     ceremony.openAll();
     const before = nodes.map((node) => text(node, dkgRecordKey('acme', session)));
-    const supplied = [1, 2, 3, 4, 5].map((dealer) => playedDealer(curve, 3, dealer, `client ${dealer}`));
+    const supplied = [1, 2, 3, 4, 5].map((dealer) => suppliedDealer(curve, 3, dealer, `client ${dealer}`));
     for (const node of nodes) {
       const dealers = supplied.map(({ opening }) => opening);
-      const played = supplied.map(({ share }) => share(node.nodeId));
-      const value = { dealers, sealed: [], played };
+      const clientSupplied = supplied.map(({ share }) => share(node.nodeId));
+      const value = { dealers, sealed: [], clientSupplied };
       const refused = only(node.dkg(names, { case: 'dkgVerify', value }), 'dkgRefused');
       expect(refused).toMatchObject({ code: 'CLIENT_DEALERS_NOT_ALLOWED', culprits: [] });
       expect(refused.message).toContain(why);
@@ -170,10 +170,10 @@ describe.each(curves)('a key generation on %s', (curve) => {
     expect(ceremony.run()).toHaveLength(5);
   });
 
-  it('keeps a wrong played share out, changes nothing, and takes the right one after', () => {
+  it('refuses a wrong client-supplied share, changes nothing, and accepts the right one after', () => {
     const ceremony = new Ceremony({ curve, threshold: 2, totalNodes: 3 });
     ceremony.openAll();
-    const { opening, share } = playedDealer(curve, 2, 1, 'client');
+    const { opening, share } = suppliedDealer(curve, 2, 1, 'client');
     const before = text(ceremony.nodes[1]!, dkgRecordKey('acme', 'key-1'));
     for (const wrong of [share(3).share, new Uint8Array(32), new Uint8Array(32).fill(255), empty]) {
       const { verdicts } = ceremony.verify(2, [opening], [], [{ dealer: 1, share: wrong }]);
@@ -183,23 +183,23 @@ describe.each(curves)('a key generation on %s', (curve) => {
     expect(ceremony.verify(2, [opening], [], [share(2)]).verdicts[0]!.verified).toBe(true);
   });
 
-  it('does not let a dealer change: other commitments, played after real, real after played', () => {
+  it('does not let a dealer change: other commitments, client-supplied after real, real after client-supplied', () => {
     const ceremony = new Ceremony({ curve, threshold: 2, totalNodes: 3 });
     const { openings, sealedFor } = ceremony.dealAll();
-    const played = playedDealer(curve, 2, 1, 'client');
-    const other = playedDealer(curve, 2, 1, 'another client');
+    const supplied = suppliedDealer(curve, 2, 1, 'client');
+    const other = suppliedDealer(curve, 2, 1, 'another client');
     const sealedOfOne = (nodeId: number) => sealedFor(nodeId).filter(({ dealer }) => dealer === 1);
     const code = (
       nodeId: number,
       ...request: [Plain<DkgOpening>[], Plain<SealedShare>[], { dealer: number; share: Uint8Array }[]]
     ) => ceremony.verify(nodeId, ...request).verdicts.map((verdict) => verdict.code);
 
-    expect(code(2, [played.opening], [], [played.share(2)])).toEqual(['']);
+    expect(code(2, [supplied.opening], [], [supplied.share(2)])).toEqual(['']);
     expect(code(2, [other.opening], [], [other.share(2)])).toEqual(['COMMITMENT_MISMATCH']);
     expect(code(2, [openings[0]!], sealedOfOne(2), [])).toEqual(['COMMITMENT_MISMATCH']);
     expect(code(3, [openings[0]!], sealedOfOne(3), [])).toEqual(['']);
-    expect(code(3, [played.opening], [], [played.share(3)])).toEqual(['COMMITMENT_MISMATCH']);
-    expect(code(2, [played.opening], [], [played.share(2)])).toEqual(['']);
+    expect(code(3, [supplied.opening], [], [supplied.share(3)])).toEqual(['COMMITMENT_MISMATCH']);
+    expect(code(2, [supplied.opening], [], [supplied.share(2)])).toEqual(['']);
   });
 
   it('complains about a box that does not open, with evidence that convicts the dealer, and gives the attempt up', () => {
@@ -406,17 +406,17 @@ describe('a request out of order', () => {
     const { openings, sealedFor } = ceremony.dealAll();
     const [one, , three] = openings as [DkgOpening, DkgOpening, DkgOpening];
     const sealedOne = sealedFor(2).filter(({ dealer }) => dealer === 1);
-    const { opening: played, share } = playedDealer('secp256k1', 2, 1, 'client');
+    const { opening: supplied, share } = suppliedDealer('secp256k1', 2, 1, 'client');
     const contradictions = [
       { dealers: [one, one], sealed: sealedOne },
       { dealers: [one] },
       { dealers: [], sealed: sealedOne },
       { dealers: [three], sealed: sealedOne },
       { dealers: [one], sealed: sealedFor(3).filter(({ dealer }) => dealer === 1) },
-      { dealers: [one], sealed: sealedOne, played: [share(2)] },
-      { dealers: [played], sealed: sealedOne },
+      { dealers: [one], sealed: sealedOne, clientSupplied: [share(2)] },
+      { dealers: [supplied], sealed: sealedOne },
       { dealers: [{ ...one, dealer: 4 }], sealed: [{ ...sealedOne[0]!, dealer: 4 }] },
-      { dealers: [], played: [share(2)] },
+      { dealers: [], clientSupplied: [share(2)] },
     ];
     for (const value of contradictions) {
       expect(refusal(ceremony.nodes[1]!.dkg(ceremony.names, { case: 'dkgVerify', value }))).toBe('REQUEST_INVALID');

@@ -225,7 +225,7 @@ describe('quorum-signed', () => {
     changed(signing({ epoch: 2, state: BACKEND_COMPLETED, ceremony: { submitted: [1, 2] }, ...more }));
   const opened = begun(signing());
 
-  test('lets a threshold of nodes sign, played ones among them', () => {
+  test('lets a threshold of nodes sign, among them one whose partial a client supplied', () => {
     expect(says('quorum-signed', [key, opened, partialReply(1), partialReply(2), complete()])).toBeUndefined();
     expect(says('quorum-signed', [key, opened, given(1), partialReply(2), complete()])).toBeUndefined();
   });
@@ -494,7 +494,7 @@ describe('promised-is-durable', () => {
       possession: secret,
       sealingKey: secret,
       signature: secret,
-      played: false,
+      clientSupplied: false,
     };
     const address = `node/1/dkg/${tenant}/k`;
     const opened = frame(address, `dkg/${tenant}/k`, { case: 'dkgOpened', value: { opening } }, 'k');
@@ -640,7 +640,7 @@ describe('no-secret-in-clear', () => {
       possession: secret,
       sealingKey: publicKey,
       signature: digest,
-      played: false,
+      clientSupplied: false,
     };
     const opened = frame('node/1', 'dkg/x', { case: 'dkgOpened', value: { opening } });
     expect(says('no-secret-in-clear', [dealt, opened])).toContain('in a frame from node/1');

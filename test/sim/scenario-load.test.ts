@@ -108,7 +108,12 @@ extra: 1
       [key, '{ step: s, call: sign, session: t, key: k }', '{ step: r, call: sign, session: t, key: k }'],
       /steps\[2\]\.session: t names another signing session/,
     ],
+    [[key, '{ step: s, call: exchange_dkg_shares, session: k, client_supplied: right }'], /give sender and recipient/],
     [[key, '{ step: s, call: exchange_dkg_shares, session: k, play: right }'], /give sender and recipient/],
+    [
+      [key, '{ step: s, call: exchange_dkg_shares, session: k, play: right, client_supplied: right }'],
+      /steps\[1\]\.play: play is the old name of client_supplied/,
+    ],
     [['{ step: w, wait: {} }'], /a wait is for one thing/],
     [[key, '{ step: w, wait: { session: k } }'], /session and state come together/],
     [['{ step: w, wait: { fired: f } }'], /no fault has the id f/],

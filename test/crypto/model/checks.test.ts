@@ -232,7 +232,7 @@ describe.each(CURVES)('who cheated in a DKG on the model of %s', (curve) => {
       commitments: commitTo(curve, polynomial),
       possession,
       sealingKey: sealing.publicKey,
-      played: false,
+      clientSupplied: false,
     };
     const opening: DealerOpening = {
       ...unsigned,
@@ -287,7 +287,7 @@ describe('the choice of a cryptography', () => {
     const identity = identityFromSeed(random(32));
     const terms = { tenant: 't', session: 's', attempt: 1, rosterDigest: digest, curve: 'ed25519' as const };
     const whole = { ...terms, threshold: 2, totalNodes: 3 };
-    const unsigned = { dealer: 1, commitments: [], possession: digest, sealingKey: digest, played: false };
+    const unsigned = { dealer: 1, commitments: [], possession: digest, sealingKey: digest, clientSupplied: false };
     const opening = {
       ...unsigned,
       signature: sign(identity.secretKey, openingTranscript(sessionContext(whole), unsigned)),

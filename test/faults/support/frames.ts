@@ -36,7 +36,7 @@ function bodyAt(point: Point, nodeId: number, session: string): WireBodyInit {
     possession: none,
     sealingKey: none,
     signature: none,
-    played: false,
+    clientSupplied: false,
   };
   switch (point) {
     case 'call':
@@ -101,7 +101,7 @@ function bodyAt(point: Point, nodeId: number, session: string): WireBodyInit {
     case 'dkg_verify':
       return {
         case: 'dkgVerify',
-        value: { dealers: [opening], sealed: [], played: [{ dealer: nodeId, share: secret('share') }] },
+        value: { dealers: [opening], sealed: [], clientSupplied: [{ dealer: nodeId, share: secret('share') }] },
       };
     case 'dkg_verified': {
       const verdict = {

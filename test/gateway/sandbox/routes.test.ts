@@ -1,4 +1,4 @@
-/** What the sandbox's routes take, what they make of it, and who may. Whoever runs the processes is played here. */
+/** The routes of the sandbox: bodies, answers and scopes, with a fake control of the processes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
 import { allScopes } from '../../../api/scopes.ts';

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/dkg.proto.
  */
 export const file_signmesh_wire_v1_dkg: GenFile = /*@__PURE__*/
-  fileDesc("ChpzaWdubWVzaC93aXJlL3YxL2RrZy5wcm90bxIQc2lnbm1lc2gud2lyZS52MSKRAQoHRGtnT3BlbhINCgVjdXJ2ZRgBIAEoCRIRCgl0aHJlc2hvbGQYAiABKA0SEwoLdG90YWxfbm9kZXMYAyABKA0SDwoHcmVxdWVzdBgEIAEoDRIoCgZzY2hlbWUYBSABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRIUCgxwYXJ0aWNpcGFudHMYBiADKA0ifQoKRGtnT3BlbmluZxIOCgZkZWFsZXIYASABKA0SEwoLY29tbWl0bWVudHMYAiADKAwSEgoKcG9zc2Vzc2lvbhgDIAEoDBITCgtzZWFsaW5nX2tleRgEIAEoDBIRCglzaWduYXR1cmUYBSABKAwSDgoGcGxheWVkGAYgASgIIksKCURrZ09wZW5lZBItCgdvcGVuaW5nGAEgASgLMhwuc2lnbm1lc2gud2lyZS52MS5Ea2dPcGVuaW5nEg8KB3JlcXVlc3QYAiABKA0iTAoHRGtnU2VhbBIwCgpyZWNpcGllbnRzGAEgAygLMhwuc2lnbm1lc2gud2lyZS52MS5Ea2dPcGVuaW5nEg8KB3JlcXVlc3QYAiABKA0iUAoLU2VhbGVkU2hhcmUSDgoGZGVhbGVyGAEgASgNEhEKCXJlY2lwaWVudBgCIAEoDRILCgNib3gYAyABKAwSEQoJc2lnbmF0dXJlGAQgASgMIksKCURrZ1NlYWxlZBItCgZzaGFyZXMYASADKAsyHS5zaWdubWVzaC53aXJlLnYxLlNlYWxlZFNoYXJlEg8KB3JlcXVlc3QYAiABKA0iLAoLUGxheWVkU2hhcmUSDgoGZGVhbGVyGAEgASgNEg0KBXNoYXJlGAIgASgMIqkBCglEa2dWZXJpZnkSLQoHZGVhbGVycxgBIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnT3BlbmluZxItCgZzZWFsZWQYAiADKAsyHS5zaWdubWVzaC53aXJlLnYxLlNlYWxlZFNoYXJlEi0KBnBsYXllZBgDIAMoCzIdLnNpZ25tZXNoLndpcmUudjEuUGxheWVkU2hhcmUSDwoHcmVxdWVzdBgEIAEoDSJrCgpEa2dWZXJkaWN0Eg4KBmRlYWxlchgBIAEoDRIQCgh2ZXJpZmllZBgCIAEoCBIMCgRjb2RlGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSHAoUcmV2ZWFsZWRfc2VhbGluZ19rZXkYBSABKAwikgEKC0RrZ1ZlcmlmaWVkEhEKCXJlY2lwaWVudBgBIAEoDRIuCgh2ZXJkaWN0cxgCIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnVmVyZGljdBIvCghmaW5pc2hlZBgDIAEoCzIdLnNpZ25tZXNoLndpcmUudjEuRGtnRmluaXNoZWQSDwoHcmVxdWVzdBgEIAEoDSKRAQoLRGtnRmluaXNoZWQSDwoHbm9kZV9pZBgBIAEoDRISCgpwdWJsaWNfa2V5GAIgASgMEhsKE3ZlcmlmaWNhdGlvbl9zaGFyZXMYAyADKAwSEgoKY2hhaW5fY29kZRgEIAEoDBIZChF0cmFuc2NyaXB0X2RpZ2VzdBgFIAEoDBIRCglzaWduYXR1cmUYBiABKAwiTQoKRGtnQ29uZmlybRIuCgdyZXN1bHRzGAEgAygLMh0uc2lnbm1lc2gud2lyZS52MS5Ea2dGaW5pc2hlZBIPCgdyZXF1ZXN0GAIgASgNIjAKDERrZ0NvbmZpcm1lZBIPCgdub2RlX2lkGAEgASgNEg8KB3JlcXVlc3QYAiABKA0iDAoKRGtnRGlzY2FyZCKPAQoKRGtnUmVmdXNlZBIPCgdub2RlX2lkGAEgASgNEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIQCghjdWxwcml0cxgEIAMoDRIPCgdyZXF1ZXN0GAUgASgNEi4KB3Jlc3VsdHMYBiADKAsyHS5zaWdubWVzaC53aXJlLnYxLkRrZ0ZpbmlzaGVkYgZwcm90bzM", [file_signmesh_wire_v1_signing]);
+  fileDesc("ChpzaWdubWVzaC93aXJlL3YxL2RrZy5wcm90bxIQc2lnbm1lc2gud2lyZS52MSKRAQoHRGtnT3BlbhINCgVjdXJ2ZRgBIAEoCRIRCgl0aHJlc2hvbGQYAiABKA0SEwoLdG90YWxfbm9kZXMYAyABKA0SDwoHcmVxdWVzdBgEIAEoDRIoCgZzY2hlbWUYBSABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRIUCgxwYXJ0aWNpcGFudHMYBiADKA0ihgEKCkRrZ09wZW5pbmcSDgoGZGVhbGVyGAEgASgNEhMKC2NvbW1pdG1lbnRzGAIgAygMEhIKCnBvc3Nlc3Npb24YAyABKAwSEwoLc2VhbGluZ19rZXkYBCABKAwSEQoJc2lnbmF0dXJlGAUgASgMEhcKD2NsaWVudF9zdXBwbGllZBgGIAEoCCJLCglEa2dPcGVuZWQSLQoHb3BlbmluZxgBIAEoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnT3BlbmluZxIPCgdyZXF1ZXN0GAIgASgNIkwKB0RrZ1NlYWwSMAoKcmVjaXBpZW50cxgBIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnT3BlbmluZxIPCgdyZXF1ZXN0GAIgASgNIlAKC1NlYWxlZFNoYXJlEg4KBmRlYWxlchgBIAEoDRIRCglyZWNpcGllbnQYAiABKA0SCwoDYm94GAMgASgMEhEKCXNpZ25hdHVyZRgEIAEoDCJLCglEa2dTZWFsZWQSLQoGc2hhcmVzGAEgAygLMh0uc2lnbm1lc2gud2lyZS52MS5TZWFsZWRTaGFyZRIPCgdyZXF1ZXN0GAIgASgNIjQKE0NsaWVudFN1cHBsaWVkU2hhcmUSDgoGZGVhbGVyGAEgASgNEg0KBXNoYXJlGAIgASgMIroBCglEa2dWZXJpZnkSLQoHZGVhbGVycxgBIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnT3BlbmluZxItCgZzZWFsZWQYAiADKAsyHS5zaWdubWVzaC53aXJlLnYxLlNlYWxlZFNoYXJlEj4KD2NsaWVudF9zdXBwbGllZBgDIAMoCzIlLnNpZ25tZXNoLndpcmUudjEuQ2xpZW50U3VwcGxpZWRTaGFyZRIPCgdyZXF1ZXN0GAQgASgNImsKCkRrZ1ZlcmRpY3QSDgoGZGVhbGVyGAEgASgNEhAKCHZlcmlmaWVkGAIgASgIEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIcChRyZXZlYWxlZF9zZWFsaW5nX2tleRgFIAEoDCKSAQoLRGtnVmVyaWZpZWQSEQoJcmVjaXBpZW50GAEgASgNEi4KCHZlcmRpY3RzGAIgAygLMhwuc2lnbm1lc2gud2lyZS52MS5Ea2dWZXJkaWN0Ei8KCGZpbmlzaGVkGAMgASgLMh0uc2lnbm1lc2gud2lyZS52MS5Ea2dGaW5pc2hlZBIPCgdyZXF1ZXN0GAQgASgNIpEBCgtEa2dGaW5pc2hlZBIPCgdub2RlX2lkGAEgASgNEhIKCnB1YmxpY19rZXkYAiABKAwSGwoTdmVyaWZpY2F0aW9uX3NoYXJlcxgDIAMoDBISCgpjaGFpbl9jb2RlGAQgASgMEhkKEXRyYW5zY3JpcHRfZGlnZXN0GAUgASgMEhEKCXNpZ25hdHVyZRgGIAEoDCJNCgpEa2dDb25maXJtEi4KB3Jlc3VsdHMYASADKAsyHS5zaWdubWVzaC53aXJlLnYxLkRrZ0ZpbmlzaGVkEg8KB3JlcXVlc3QYAiABKA0iMAoMRGtnQ29uZmlybWVkEg8KB25vZGVfaWQYASABKA0SDwoHcmVxdWVzdBgCIAEoDSIMCgpEa2dEaXNjYXJkIo8BCgpEa2dSZWZ1c2VkEg8KB25vZGVfaWQYASABKA0SDAoEY29kZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEhAKCGN1bHByaXRzGAQgAygNEg8KB3JlcXVlc3QYBSABKA0SLgoHcmVzdWx0cxgGIAMoCzIdLnNpZ25tZXNoLndpcmUudjEuRGtnRmluaXNoZWRiBnByb3RvMw", [file_signmesh_wire_v1_signing]);
 
 /**
  * Coordinator to node: open the session, deal a polynomial (kept, encrypted, before its commitments leave the node).
@@ -70,7 +70,7 @@ export const DkgOpenSchema: GenMessage<DkgOpen> = /*@__PURE__*/
 
 /**
  * A dealer's public part, signed by its identity over the opening transcript (docs/protocol.md). For a dealer that a
- * client plays, commitments are the client's, and possession and signature are empty.
+ * client supplies, commitments are the client's, and possession and signature are empty.
  *
  * @generated from message signmesh.wire.v1.DkgOpening
  */
@@ -107,9 +107,9 @@ export type DkgOpening = Message<"signmesh.wire.v1.DkgOpening"> & {
   signature: Uint8Array;
 
   /**
-   * @generated from field: bool played = 6;
+   * @generated from field: bool client_supplied = 6;
    */
-  played: boolean;
+  clientSupplied: boolean;
 };
 
 /**
@@ -227,9 +227,9 @@ export const DkgSealedSchema: GenMessage<DkgSealed> = /*@__PURE__*/
 /**
  * A share that a client gave in a dealer's place, in clear (mock mode).
  *
- * @generated from message signmesh.wire.v1.PlayedShare
+ * @generated from message signmesh.wire.v1.ClientSuppliedShare
  */
-export type PlayedShare = Message<"signmesh.wire.v1.PlayedShare"> & {
+export type ClientSuppliedShare = Message<"signmesh.wire.v1.ClientSuppliedShare"> & {
   /**
    * @generated from field: uint32 dealer = 1;
    */
@@ -244,10 +244,10 @@ export type PlayedShare = Message<"signmesh.wire.v1.PlayedShare"> & {
 };
 
 /**
- * Describes the message signmesh.wire.v1.PlayedShare.
- * Use `create(PlayedShareSchema)` to create a new message.
+ * Describes the message signmesh.wire.v1.ClientSuppliedShare.
+ * Use `create(ClientSuppliedShareSchema)` to create a new message.
  */
-export const PlayedShareSchema: GenMessage<PlayedShare> = /*@__PURE__*/
+export const ClientSuppliedShareSchema: GenMessage<ClientSuppliedShare> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_dkg, 6);
 
 /**
@@ -269,9 +269,9 @@ export type DkgVerify = Message<"signmesh.wire.v1.DkgVerify"> & {
   sealed: SealedShare[];
 
   /**
-   * @generated from field: repeated signmesh.wire.v1.PlayedShare played = 3;
+   * @generated from field: repeated signmesh.wire.v1.ClientSuppliedShare client_supplied = 3;
    */
-  played: PlayedShare[];
+  clientSupplied: ClientSuppliedShare[];
 
   /**
    * @generated from field: uint32 request = 4;

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/sandbox.proto.
  */
 export const file_signmesh_wire_v1_sandbox: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL3NhbmRib3gucHJvdG8SEHNpZ25tZXNoLndpcmUudjEiKwoVSW5zcGVjdFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAki9gMKFkluc3BlY3RTZXNzaW9uUmVzcG9uc2USDQoFZm91bmQYASABKAgSDAoEa2luZBgCIAEoCRIoCgVzdGF0ZRgDIAEoDjIZLnN2Yy5tZXNoLnYxLlJlY2VpcHRTdGF0ZRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg0KBWVwb2NoGAYgASgEEg8KB2F0dGVtcHQYByABKA0SEAoIY3VscHJpdHMYCCADKA0SEQoJc3VibWl0dGVkGAkgAygNEg0KBWdpdmVuGAogAygNEhYKDnZlcmlmaWVkX3BhaXJzGAsgAygJEhYKDnBsYXllZF9kZWFsZXJzGAwgAygNEhIKCnB1YmxpY19rZXkYDSABKAwSGwoTY3JlYXRlZF9hdF9lcG9jaF9tcxgOIAEoAxIbChNleHBpcmVzX2F0X2Vwb2NoX21zGA8gASgDEhMKC2tleV9zZXNzaW9uGBAgASgJEhEKCXRocmVzaG9sZBgRIAEoDRITCgt0b3RhbF9ub2RlcxgSIAEoDRINCgVjdXJ2ZRgTIAEoCRISCgprZXlfc2NoZW1lGBQgASgJEhMKC2tleV9leHBvc2VkGBUgASgIEhQKDHBhcnRpY2lwYW50cxgWIAMoDRISCgpjaGFpbl9jb2RlGBcgASgMIjwKFVByZXZpZXdQYXJ0aWFsUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB25vZGVfaWQYAiABKA0idQoWUHJldmlld1BhcnRpYWxSZXNwb25zZRIPCgdwYXJ0aWFsGAEgASgMEhMKC25vbmNlX3BvaW50GAIgASgMEg8KB2F0dGVtcHQYAyABKA0SEwoLcmVhc29uX2NvZGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCWIGcHJvdG8z", [file_svc_mesh_v1_mpc_wallet]);
+  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL3NhbmRib3gucHJvdG8SEHNpZ25tZXNoLndpcmUudjEiKwoVSW5zcGVjdFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAki/wMKFkluc3BlY3RTZXNzaW9uUmVzcG9uc2USDQoFZm91bmQYASABKAgSDAoEa2luZBgCIAEoCRIoCgVzdGF0ZRgDIAEoDjIZLnN2Yy5tZXNoLnYxLlJlY2VpcHRTdGF0ZRITCgtyZWFzb25fY29kZRgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg0KBWVwb2NoGAYgASgEEg8KB2F0dGVtcHQYByABKA0SEAoIY3VscHJpdHMYCCADKA0SEQoJc3VibWl0dGVkGAkgAygNEg0KBWdpdmVuGAogAygNEhYKDnZlcmlmaWVkX3BhaXJzGAsgAygJEh8KF2NsaWVudF9zdXBwbGllZF9kZWFsZXJzGAwgAygNEhIKCnB1YmxpY19rZXkYDSABKAwSGwoTY3JlYXRlZF9hdF9lcG9jaF9tcxgOIAEoAxIbChNleHBpcmVzX2F0X2Vwb2NoX21zGA8gASgDEhMKC2tleV9zZXNzaW9uGBAgASgJEhEKCXRocmVzaG9sZBgRIAEoDRITCgt0b3RhbF9ub2RlcxgSIAEoDRINCgVjdXJ2ZRgTIAEoCRISCgprZXlfc2NoZW1lGBQgASgJEhMKC2tleV9leHBvc2VkGBUgASgIEhQKDHBhcnRpY2lwYW50cxgWIAMoDRISCgpjaGFpbl9jb2RlGBcgASgMIjwKFVByZXZpZXdQYXJ0aWFsUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg8KB25vZGVfaWQYAiABKA0idQoWUHJldmlld1BhcnRpYWxSZXNwb25zZRIPCgdwYXJ0aWFsGAEgASgMEhMKC25vbmNlX3BvaW50GAIgASgMEg8KB2F0dGVtcHQYAyABKA0SEwoLcmVhc29uX2NvZGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCWIGcHJvdG8z", [file_svc_mesh_v1_mpc_wallet]);
 
 /**
  * What is known of a session.
@@ -86,7 +86,7 @@ export type InspectSessionResponse = Message<"signmesh.wire.v1.InspectSessionRes
   culprits: number[];
 
   /**
-   * A signature: nodes whose partial is in, and those of them that a caller played.
+   * A signature: nodes whose partial is in, and those of them that a caller supplied.
    *
    * @generated from field: repeated uint32 submitted = 9;
    */
@@ -98,16 +98,16 @@ export type InspectSessionResponse = Message<"signmesh.wire.v1.InspectSessionRes
   given: number[];
 
   /**
-   * A key: ordered pairs "dealer>recipient" that have verified; dealers that a caller plays.
+   * A key: ordered pairs "dealer>recipient" that have verified; client-supplied dealers.
    *
    * @generated from field: repeated string verified_pairs = 11;
    */
   verifiedPairs: string[];
 
   /**
-   * @generated from field: repeated uint32 played_dealers = 12;
+   * @generated from field: repeated uint32 client_supplied_dealers = 12;
    */
-  playedDealers: number[];
+  clientSuppliedDealers: number[];
 
   /**
    * A key, once made: its compressed public key.

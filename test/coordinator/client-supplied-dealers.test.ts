@@ -1,4 +1,4 @@
-/** A DKG in which a client plays a dealer, beside nodes that deal for themselves. */
+/** A DKG with client-supplied dealers beside nodes that deal themselves. */
 import { describe, expect, test } from 'vitest';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
@@ -21,17 +21,17 @@ function session(curve: Curve, label: string) {
     encryptedShare: group.encodeScalar(shareFor(curve, secret, recipient)),
     commitments: commitTo(curve, secret),
   });
-  const play = (secret: Polynomial, dealer: number, recipient: number) =>
+  const supply = (secret: Polynomial, dealer: number, recipient: number) =>
     exchange(dealer, recipient, dealt(secret, recipient));
   const stored = () => cluster.storedSession(tenant, sessionId)!;
-  return { cluster, group, polynomial, exchange, dealt, play, stored };
+  return { cluster, group, polynomial, exchange, dealt, supply, stored };
 }
 
 describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
-  test('a played dealer’s polynomial replaces the node’s own', () => {
-    const { cluster, group, polynomial, exchange, play } = session(curve, 'all played');
+  test('a client-supplied dealer’s polynomial replaces the node’s own', () => {
+    const { cluster, group, polynomial, exchange, supply } = session(curve, 'all supplied');
     const secrets = [polynomial('a'), polynomial('b'), polynomial('c')];
-    const answers = [1, 2, 3].flatMap((dealer) => [1, 2, 3].map((to) => play(secrets[dealer - 1]!, dealer, to)));
+    const answers = [1, 2, 3].flatMap((dealer) => [1, 2, 3].map((to) => supply(secrets[dealer - 1]!, dealer, to)));
     expect(answers.map((answer) => answer.verified)).toEqual(answers.map(() => true));
     // The pair of dealer 3 with itself comes after the end: its share was interpolated, and is the right one.
     const codes = [...Array.from({ length: 7 }, () => 'SHARE_VERIFIED'), 'DKG_COMPLETED', 'DKG_COMPLETED'];
@@ -40,7 +40,7 @@ describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
     expect(Buffer.from(groupKey(cluster, 'k'))).toEqual(Buffer.from(group.baseMultiply(secret)));
     expect(codeOf(exchange(0, 0))).toBe('DKG_COMPLETED');
 
-    const right = play(secrets[0]!, 1, 2);
+    const right = supply(secrets[0]!, 1, 2);
     expect([codeOf(right), right.verified]).toEqual(['DKG_COMPLETED', true]);
     const wrong = exchange(1, 2, {
       encryptedShare: new Uint8Array(32).fill(1),
@@ -52,7 +52,7 @@ describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
   });
 
   test('a wrong share changes nothing, and the right one can follow', () => {
-    const { polynomial, exchange, dealt, play, stored } = session(curve, 'wrong then right');
+    const { polynomial, exchange, dealt, supply, stored } = session(curve, 'wrong then right');
     const secret = polynomial('a');
     const wrong = exchange(1, 2, { ...dealt(secret, 2), encryptedShare: dealt(secret, 3).encryptedShare });
     expect([codeOf(wrong), wrong.verified, wrong.receipt!.state]).toEqual([
@@ -62,9 +62,9 @@ describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
     ]);
     expect(wrong.errorMessage).toContain('encrypted_share: dealer 1');
     expect(stored().epoch).toBe(1);
-    expect(codeOf(play(secret, 1, 2))).toBe('SHARE_VERIFIED');
+    expect(codeOf(supply(secret, 1, 2))).toBe('SHARE_VERIFIED');
     expect(stored().epoch).toBe(2);
-    const again = play(secret, 1, 2);
+    const again = supply(secret, 1, 2);
     expect([codeOf(again), again.verified, again.receipt!.epoch]).toEqual(['SHARE_VERIFIED', true, 2n]);
     expect(codeOf(exchange(1, 2, { ...dealt(secret, 2), encryptedShare: dealt(secret, 3).encryptedShare }))).toBe(
       'SHARE_VERIFICATION_FAILED',
@@ -73,33 +73,33 @@ describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
     expect(stored().epoch).toBe(2);
   });
 
-  test('a dealer is played or real from its first exchange, and always with the same commitments', () => {
-    const { polynomial, exchange, play, stored } = session(curve, 'conflicts');
+  test('a dealer is client-supplied or real from its first exchange, and always with the same commitments', () => {
+    const { polynomial, exchange, supply, stored } = session(curve, 'conflicts');
     const secret = polynomial('a');
-    play(secret, 1, 1);
-    expect(codeOf(play(polynomial('other'), 1, 2))).toBe('COMMITMENT_MISMATCH');
+    supply(secret, 1, 1);
+    expect(codeOf(supply(polynomial('other'), 1, 2))).toBe('COMMITMENT_MISMATCH');
     expect(exchange(2, 1).verified).toBe(true);
-    const late = play(polynomial('late'), 2, 3);
+    const late = supply(polynomial('late'), 2, 3);
     expect(codeOf(late)).toBe('COMMITMENT_MISMATCH');
     expect(late.errorMessage).toContain('dealer 2 is the node process');
-    const unplayed = exchange(1, 3);
-    expect(codeOf(unplayed)).toBe('INVALID_REQUEST');
-    expect(unplayed.errorMessage).toContain(
+    const notSupplied = exchange(1, 3);
+    expect(codeOf(notSupplied)).toBe('INVALID_REQUEST');
+    expect(notSupplied.errorMessage).toContain(
       'encrypted_share and commitments are missing: the client supplies dealer 1',
     );
     expect(stored().epoch).toBe(3);
   });
 
-  test('a whole round runs the real dealers and lists the pairs that played ones owe', () => {
-    const { polynomial, exchange, play } = session(curve, 'whole round');
+  test('a whole round runs the real dealers and lists the pairs that client-supplied ones owe', () => {
+    const { polynomial, exchange, supply } = session(curve, 'whole round');
     const secret = polynomial('a');
-    play(secret, 2, 3);
+    supply(secret, 2, 3);
     const round = exchange(0, 0);
     expect([codeOf(round), round.verified]).toEqual(['SHARE_VERIFIED', true]);
     expect(round.receipt!.message).toBe('5 of 6 pairs have verified, missing 2>1; the client supplies dealer 2');
     expect(exchange(0, 0).receipt!.message).toContain('missing 2>1; the client supplies dealer 2');
-    expect(codeOf(play(secret, 2, 1))).toBe('DKG_COMPLETED');
-    expect(codeOf(play(secret, 2, 2))).toBe('DKG_COMPLETED');
+    expect(codeOf(supply(secret, 2, 1))).toBe('DKG_COMPLETED');
+    expect(codeOf(supply(secret, 2, 2))).toBe('DKG_COMPLETED');
   });
 
   test('one id alone means a row or a column', () => {
@@ -117,9 +117,9 @@ describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
   });
 
   test('survives a restart of everything between two exchanges', () => {
-    const { cluster, polynomial, exchange, play } = session(curve, 'restart');
+    const { cluster, polynomial, exchange, supply } = session(curve, 'restart');
     const secret = polynomial('a');
-    play(secret, 1, 1);
+    supply(secret, 1, 1);
     exchange(2, 3);
     cluster.crashCoordinator();
     for (const id of [1, 2, 3]) {
@@ -127,17 +127,17 @@ describe.each(['secp256k1', 'ed25519'] as const)('on %s', (curve) => {
       cluster.startNode(id);
     }
     cluster.startCoordinator();
-    expect(codeOf(play(polynomial('other'), 1, 2))).toBe('COMMITMENT_MISMATCH');
-    expect(codeOf(play(secret, 1, 2))).toBe('SHARE_VERIFIED');
+    expect(codeOf(supply(polynomial('other'), 1, 2))).toBe('COMMITMENT_MISMATCH');
+    expect(codeOf(supply(secret, 1, 2))).toBe('SHARE_VERIFIED');
     expect(codeOf(exchange(0, 0))).toBe('SHARE_VERIFIED');
-    expect(codeOf(play(secret, 1, 3))).toBe('DKG_COMPLETED');
+    expect(codeOf(supply(secret, 1, 3))).toBe('DKG_COMPLETED');
   });
 
-  test('played dealers whose keys cancel out are refused at the last share', () => {
-    const { group, polynomial, play } = session(curve, 'cancel');
+  test('client-supplied dealers whose keys cancel out are refused at the last share', () => {
+    const { group, polynomial, supply } = session(curve, 'cancel');
     const [a, b] = [polynomial('a'), polynomial('b')];
     const c: Polynomial = [group.order - ((a[0]! + b[0]!) % group.order), b[1]!];
-    const answers = [a, b, c].flatMap((secret, index) => [1, 2, 3].map((to) => play(secret, index + 1, to)));
+    const answers = [a, b, c].flatMap((secret, index) => [1, 2, 3].map((to) => supply(secret, index + 1, to)));
     expect(answers.slice(0, 6).map(codeOf)).toEqual(Array.from({ length: 6 }, () => 'SHARE_VERIFIED'));
     expect(answers.slice(6).map(codeOf)).toEqual(Array.from({ length: 3 }, () => 'SHARE_VERIFICATION_FAILED'));
   });
@@ -150,7 +150,7 @@ describe('without a node’s consent', () => {
     const cluster = new SimCluster({ seed: 'no consent', nodes: 3, clientDealers: (nodeId) => nodeId !== 2 });
     cluster.initiateDkg({ sessionId: 'k', ...alone }).result();
     const secret = randomPolynomial('secp256k1', 2, randomStream('no consent', 'a'));
-    const play = (recipientNodeId: number) =>
+    const supply = (recipientNodeId: number) =>
       cluster
         .exchangeDkgShares({
           sessionId: 'k',
@@ -160,7 +160,7 @@ describe('without a node’s consent', () => {
           commitments: commitTo('secp256k1', secret),
         })
         .result();
-    const refused = play(2);
+    const refused = supply(2);
     expect([codeOf(refused), refused.verified, refused.receipt!.state]).toEqual([
       'CLIENT_DEALERS_NOT_ALLOWED',
       false,
@@ -193,9 +193,9 @@ describe('without a node’s consent', () => {
 });
 
 test('the key’s record and its events list the dealers that a client supplied', () => {
-  const { cluster, polynomial, exchange, play } = session('secp256k1', 'listed');
+  const { cluster, polynomial, exchange, supply } = session('secp256k1', 'listed');
   const secret = polynomial('a');
-  for (const recipient of [1, 2, 3]) play(secret, 3, recipient);
+  for (const recipient of [1, 2, 3]) supply(secret, 3, recipient);
   expect(codeOf(exchange(0, 0))).toBe('DKG_COMPLETED');
   expect(cluster.eventLog(tenant).at(-1)).toMatchObject({
     type: 'dkg.session.completed',
@@ -205,10 +205,10 @@ test('the key’s record and its events list the dealers that a client supplied'
   expect(cluster.storedKey(tenant, 'k')).toMatchObject({ clientSuppliedDealers: [3] });
 });
 
-test('a played share for a node that is away leaves the session as it was', () => {
-  const { cluster, polynomial, play, stored } = session('secp256k1', 'away');
+test('a client-supplied share for an unreachable node leaves the session as it was', () => {
+  const { cluster, polynomial, supply, stored } = session('secp256k1', 'away');
   cluster.crashNode(2);
-  const away = play(polynomial('a'), 1, 2);
+  const away = supply(polynomial('a'), 1, 2);
   expect([codeOf(away), away.checkpoint!.state, stored().epoch]).toEqual([
     'NODES_UNAVAILABLE',
     ReceiptState.ACCEPTED,
@@ -241,12 +241,12 @@ describe('the ordered pairs of two different nodes complete a key', () => {
   });
 
   test('after a crash that lost a client’s shares, the receipt asks for the pair of that dealer with itself', () => {
-    const { cluster, polynomial, exchange, play } = session('secp256k1', 'lost shares');
+    const { cluster, polynomial, exchange, supply } = session('secp256k1', 'lost shares');
     const secret = polynomial('a');
-    play(secret, 1, 2);
+    supply(secret, 1, 2);
     cluster.crashCoordinator();
     cluster.startCoordinator();
-    const last = play(secret, 1, 3);
+    const last = supply(secret, 1, 3);
     expect(last.receipt!.message).toBe(
       '2 of 6 pairs have verified, missing 1>1, 2>1, 2>3, 3>1, 3>2; the client supplies dealer 1',
     );
@@ -255,7 +255,7 @@ describe('the ordered pairs of two different nodes complete a key', () => {
       'SHARE_VERIFIED',
       '6 of 6 pairs have verified, missing 1>1; the client supplies dealer 1',
     ]);
-    expect(codeOf(play(secret, 1, 1))).toBe('DKG_COMPLETED');
+    expect(codeOf(supply(secret, 1, 1))).toBe('DKG_COMPLETED');
   });
 
   test('where every node must sign, a client-supplied dealer’s own share is asked for', () => {
@@ -263,7 +263,7 @@ describe('the ordered pairs of two different nodes complete a key', () => {
     const sessionId = 'k';
     cluster.initiateDkg({ sessionId, threshold: 2, totalNodes: 2 }).result();
     const secret = randomPolynomial('secp256k1', 2, randomStream('two of two', 'a'));
-    const play = (to: number) =>
+    const supply = (to: number) =>
       cluster
         .exchangeDkgShares({
           sessionId,
@@ -273,18 +273,18 @@ describe('the ordered pairs of two different nodes complete a key', () => {
           commitments: commitTo('secp256k1', secret),
         })
         .result();
-    expect(play(2).receipt!.message).toContain('1 of 2 pairs have verified, missing 1>1, 2>1');
+    expect(supply(2).receipt!.message).toContain('1 of 2 pairs have verified, missing 1>1, 2>1');
     expect(codeOf(cluster.exchangeDkgShares({ sessionId }).result())).toBe('SHARE_VERIFIED');
-    expect(codeOf(play(1))).toBe('DKG_COMPLETED');
+    expect(codeOf(supply(1))).toBe('DKG_COMPLETED');
   });
 
   test('the shares of a patient client stay in memory, and nowhere else', () => {
-    const { cluster, polynomial, exchange, dealt, play } = session('secp256k1', 'patient');
+    const { cluster, polynomial, exchange, dealt, supply } = session('secp256k1', 'patient');
     const secret = polynomial('a');
-    play(secret, 1, 2);
+    supply(secret, 1, 2);
     const later = cluster.time.nowMs() + 200_000;
     cluster.time.runUntil(() => cluster.time.nowMs() >= later);
-    play(secret, 1, 3);
+    supply(secret, 1, 3);
     const stored = JSON.stringify(cluster.snapshot().coordinator, (_, value) =>
       value instanceof Map ? [...value] : typeof value === 'bigint' ? `${value}` : value,
     );
