@@ -1,193 +1,32 @@
 /**
- * The signmesh command. Everything a person can do wrong here ends in one clear line: exit 2 for a wrong call or wrong
- * settings, exit 1 for a world that is not as it must be. Commands load what they need when they run, so that a role
- * process carries no other role's libraries.
+ * Where every process of signmesh begins. A role ("node 3", "gateway") runs at once: `up` starts eight of them, and none
+ * waits for the words and options that people use (command-line.ts).
  */
 import './source-maps.ts';
-import { existsSync, readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { nodesMax } from '../proto/limits.ts';
-import { builtFile, packageFile } from './common/built.ts';
-import { exitCodes, Failure } from './common/failure.ts';
-import type { RoleName } from './roles.ts';
-import { loadSettings, type Settings } from './settings/config.ts';
-
-interface ClusterFlags {
-  readonly seed?: string;
-  readonly nodes?: number;
-  readonly dataDir?: string;
-  readonly port?: string;
-  readonly grpcPort?: string;
-}
+import { Failure } from './common/failure.ts';
+import { type RoleCall, roleCall } from './role-call.ts';
+import { readEnvironment } from './settings/environment.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
-  let exitCode: number = exitCodes.ok;
-  const program = makeProgram((code) => {
-    exitCode = code;
-  });
+  const role = roleCall(argv.slice(2));
   try {
-    await program.parseAsync([...argv]);
-    return exitCode;
+    return role === undefined ? await runCommand(argv) : await runRoleCall(role);
   } catch (error) {
-    // Help and version end in an "error" too; commander has written what there is to say.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     if (!(error instanceof Failure)) throw error;
     for (const line of error.message.split('\n')) process.stderr.write(`signmesh: ${line}\n`);
     return error.exitCode;
   }
 }
 
-function makeProgram(end: (exitCode: number) => void): Command {
-  const program = new Command('signmesh')
-    .description(
-      'A simulator of a threshold-signing custody service: real processes, real signatures, a mock mode.\nNever guard real funds with it.',
-    )
-    .version(version())
-    .exitOverride()
-    .showSuggestionAfterError()
-    .configureOutput({
-      outputError: (text, write) => write(`signmesh: ${text.replace(/^error: /, '').replace('\n(', ' (')}`),
-    })
-    .addHelpText('after', '\nSettings come from environment variables: see docs/configuration.md.');
-
-  clusterCommand(program, 'up', 'start a whole cluster: Redis, coordinator, nodes, gateway, worker')
-    .option('--json', 'print one machine-readable line when ready')
-    .option('--verbose', 'show what is logged, a line for every request among it')
-    .option('--port <port>', 'of the REST API (SIGNMESH_HTTP_PORT)')
-    .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
-    .action(async (flags: ClusterFlags & { json?: boolean; verbose?: boolean }) => {
-      const { settings, environment } = readEnvironment(flags);
-      const { up } = await import('./up/up.ts');
-      const { seed, nodes, json = false, verbose = false } = flags;
-      end(await up({ settings, environment, seed, nodes, json, verbose }));
-    });
-  clusterCommand(program, 'init', 'make the keys and secrets of a cluster, and nothing else').action(
-    async (flags: ClusterFlags) => {
-      const { settings } = readEnvironment(flags);
-      const { initialise } = await import('./init.ts');
-      process.stdout.write(`${initialise(settings, flags.seed, flags.nodes)}\n`);
-    },
-  );
-
-  const role = async (name: RoleName, nodeId: number) => {
-    const { settings } = readEnvironment({});
-    const { runRole } = await import('./roles.ts');
-    end(await runRole(name, nodeId, settings));
-  };
-  program
-    .command('coordinator')
-    .description('run the coordinator of a cluster')
-    .action(() => role('coordinator', 0));
-  program
-    .command('node')
-    .description('run one signer node')
-    .argument('<id>', 'its id, from 1', nodeId)
-    .action((id: number) => role('node', id));
-  program
-    .command('gateway')
-    .description('run a gateway: REST and gRPC')
-    .action(() => role('gateway', 0));
-  program
-    .command('worker')
-    .description('run a worker: deliveries to webhooks')
-    .action(() => role('worker', 0));
-  program
-    .command('health')
-    .description('exit 0 if a role of this host is healthy (for containers)')
-    .argument('<role>', 'coordinator, node, gateway or worker')
-    .action(async (name: string) => {
-      const { settings } = readEnvironment({});
-      const { probe } = await import('./health.ts');
-      end(await probe(name, settings));
-    });
-
-  // Those with options have words of their own for --help.
-  for (const [name, description, ownHelp] of [
-    ['tokens', 'issue, list, rotate and revoke the tokens that callers show', true],
-    ['modules', 'list, grant and deny requests for access to modules', true],
-    ['credentials', 'rotate the keys that seal provider credentials', true],
-    ['listen', 'print a tenant’s events as they happen, and forward them to a local URL', true],
-    ['trigger', 'make an event happen for real', true],
-    ['demo', 'a guided tour: two keys and two signatures, drawn message by message', true],
-    ['scenario', 'run fault scenarios, simulated or against real processes', true],
-    ['sim', 'random clusters, work and faults in virtual time, every invariant checked', true],
-    ['bench', 'measure signatures, keys and the wallet API on this machine', true],
-    ['check', 'every check of this repository, then its tests', false],
-    ['mutate', 'plant small faults into a room, one at a time, and count which its tests notice', false],
-    ['docs', 'write the pages of docs/ that are made from code', false],
-  ] as const) {
-    const command = program
-      // A package leaves out what works on the repository alone.
-      .command(name, { hidden: !existsSync(moduleOf(name)) })
-      .description(description)
-      .argument('[args...]')
-      .allowUnknownOption()
-      .action(async (args: string[]) => end(await runModule(name, args)));
-    if (ownHelp) command.helpOption(false);
-  }
-  return program;
+async function runCommand(argv: readonly string[]): Promise<number> {
+  const { runCommandLine } = await import('./command-line.ts');
+  return runCommandLine(argv);
 }
 
-function clusterCommand(program: Command, name: string, description: string): Command {
-  return program
-    .command(name)
-    .description(description)
-    .option('--seed <text>', 'seed of the ready-made keys: a text, or "random" for a secret one', seedText)
-    .option('--nodes <count>', 'signer nodes of a new cluster', nodeCount)
-    .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)');
-}
-
-/** Commands for a checkout alone lie apart from the product: a package has no tools/. */
-const repositoryCommands = new Set(['bench', 'check', 'docs', 'mutate']);
-
-function moduleOf(name: string): string {
-  return builtFile(`${repositoryCommands.has(name) ? 'tools' : 'cli'}/${name}.js`);
-}
-
-/** Commands that live in a module of their own and take their own words: it exports `run(args)`, an exit code. */
-async function runModule(name: string, args: readonly string[]): Promise<number> {
-  const path = moduleOf(name);
-  if (!existsSync(path)) throw new Failure(`"signmesh ${name}" is for a checkout: this package has no ${name}.`);
-  const { run } = (await import(pathToFileURL(path).href)) as { run(args: readonly string[]): Promise<number> };
-  return run(args);
-}
-
-function readEnvironment(flags: ClusterFlags): { settings: Settings; environment: NodeJS.ProcessEnv } {
-  const { dataDir, port, grpcPort } = flags;
-  const environment = {
-    ...process.env,
-    ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }),
-    ...(port !== undefined && { SIGNMESH_HTTP_PORT: port }),
-    ...(grpcPort !== undefined && { SIGNMESH_GRPC_PORT: grpcPort }),
-  };
-  const { settings, warnings } = loadSettings(environment);
-  for (const warning of warnings) process.stderr.write(`signmesh: ${warning}\n`);
-  return { settings, environment };
-}
-
-function nodeId(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a number from 1.');
-}
-
-/** An empty seed is more likely an unset variable than a choice. */
-function seedText(text: string): string {
-  if (text !== '') return text;
-  throw new InvalidArgumentError('It must not be empty.');
-}
-
-function nodeCount(text: string): number {
-  const count = Number(text);
-  if (/^\d{1,4}$/.test(text) && count >= 2 && count <= nodesMax) return count;
-  throw new InvalidArgumentError(`It must be a number from 2 to ${nodesMax}.`);
-}
-
-function version(): string {
-  const manifest = packageFile('package.json');
-  return manifest === undefined
-    ? 'unknown'
-    : (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
+async function runRoleCall({ role, nodeId }: RoleCall): Promise<number> {
+  const { settings } = readEnvironment({});
+  const { runRole } = await import('./roles.ts');
+  return runRole(role, nodeId, settings);
 }
 
 // Keys, stores and logs are readable by their owner alone.

@@ -4,6 +4,8 @@
  *
  * It does not check types; `npm test` does. It is plain JavaScript because it runs before anything is built.
  *
+ * OUT/licenses.txt holds the licence of every package that the bundles contain.
+ *
  * OUT/.stamp maps every file of this repository that the build has read to the digest of its content. cli/signmesh.mjs
  * builds again when a digest has changed.
  */
@@ -75,6 +77,7 @@ async function main(out) {
   for (const [name, files] of Object.entries(assets)) {
     for (const file of files) copy(join(root, 'node_modules', name, file), join(out, 'assets', name, file));
   }
+  writeFileSync(join(out, 'licenses.txt'), licenses(Object.keys(metafile.inputs)));
   const read = Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/'));
   const inputs = [
     ...new Set([...read, ...publicFiles]),
@@ -92,10 +95,15 @@ async function main(out) {
 }
 
 /**
- * How a bundled package finds its binary: in its folder in node_modules, where the package's own loader looks too. That of
+ * Modules of packages that go into the bundles as another text.
+ *
+ * A bundled package finds its binary in its folder in node_modules, where the package's own loader looks too. That of
  * sodium-native reads a dozen files to find it, so the usual place is tried first.
+ *
+ * What the product does not use of a package is left out: it would be parsed at every start. An import of undici that is
+ * missing here fails the build; the others fail where they are called.
  */
-const bindings = {
+const replaced = {
   'sodium-native/binding.js': `
     const { join, dirname } = require('node:path');
     const folder = dirname(__packages.resolve('sodium-native/package.json'));
@@ -104,7 +112,29 @@ const bindings = {
   'classic-level/binding.js': `
     const { dirname } = require('node:path');
     module.exports = require('node-gyp-build')(dirname(__packages.resolve('classic-level/package.json')));`,
+  // Connections alone: no fetch, no cache, no mocks.
+  'undici/index.js': `
+    import Client from './lib/dispatcher/client.js';
+    import Dispatcher from './lib/dispatcher/dispatcher.js';
+    import Pool from './lib/dispatcher/pool.js';
+    import api from './lib/api/index.js';
+    Object.assign(Dispatcher.prototype, api);
+    export { Client, Pool };`,
+  // BullMQ reads times of repeated jobs with it; jobs here do not repeat.
+  'cron-parser/dist/index.js': unused('cron-parser', 'CronExpressionParser'),
+  // gateway/http gives Fastify its own compilers of schemas, which are never asked.
+  '@fastify/ajv-compiler/index.js': unused('@fastify/ajv-compiler'),
+  '@fastify/fast-json-stringify-compiler/index.js': unused('@fastify/fast-json-stringify-compiler'),
 };
+
+/** A module whose use throws. */
+function unused(name, property) {
+  const text = JSON.stringify(`the build leaves ${name} out: see tools/build.mjs`);
+  const fail = `() => { throw new Error(${text}); }`;
+  return property === undefined
+    ? `module.exports = ${fail};`
+    : `exports.${property} = new Proxy({}, { get: ${fail} });`;
+}
 
 /** How packages go into the bundles. */
 const packages = {
@@ -120,7 +150,7 @@ const packages = {
     });
     onLoad({ filter: /[/\\]node_modules[/\\].*\.[cm]?js$/ }, ({ path }) => {
       const [, name, file] = /.*[/\\]node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)[/\\](.*)$/.exec(path);
-      const contents = bindings[`${name}/${file}`] ?? readFileSync(path, 'utf8');
+      const contents = replaced[`${name}/${file}`] ?? readFileSync(path, 'utf8');
       const folder = JSON.stringify(`../assets/${name}/${dirname(file)}`);
       const here =
         assets[name] && contents.includes('__dirname')
@@ -170,6 +200,26 @@ function namesOf(path) {
 function wholeFileMap(file) {
   const map = JSON.stringify({ version: 3, sources: [file], mappings: 'AAAA' });
   return `//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString('base64')}`;
+}
+
+/**
+ * The licences of the packages that the bundles contain, each text once under the packages that it belongs to. Throws for
+ * a package that names no licence.
+ *
+ * @param {readonly string[]} inputs paths of bundled files
+ */
+function licenses(inputs) {
+  const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean));
+  const byText = new Map();
+  for (const folder of [...folders].sort()) {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+    if (typeof license !== 'string') throw new Error(`${folder}/package.json names no licence`);
+    const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file ? readFileSync(join(root, folder, file), 'utf8').trim() : `(The package holds no text of it.)`;
+    byText.set(text, [...(byText.get(text) ?? []), `${name} ${version} (${license})`]);
+  }
+  const parts = [...byText].map(([text, names]) => `${[...new Set(names)].join('\n')}\n\n${text}\n`);
+  return `The bundles of signmesh contain these packages.\n\n${parts.join(`\n${'-'.repeat(80)}\n\n`)}`;
 }
 
 function luaFiles() {

@@ -1,5 +1,6 @@
 /**
- * Files of the data directory: made at once or not at all, durable when the call returns, readable by their owner only.
+ * Files of the data directory: made at once or not at all, durable when the call returns (but for records of what runs),
+ * readable by their owner only.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -12,6 +13,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -57,6 +59,20 @@ export function replaceFile(path: string, content: string): void {
   syncDirectory(dirname(path));
 }
 
+/**
+ * For what is true while this machine runs and no longer: not forced to the disk, which takes a busy disk a tenth of a
+ * second. After a power loss the file may be the old one, or empty.
+ */
+export function replaceShortLived(path: string, content: string): void {
+  const temporary = temporaryPath(path);
+  try {
+    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw new Failure(`Cannot write ${path}: ${errorText(error)}`);
+  }
+  renameSync(temporary, path);
+}
+
 /** undefined: no such file. */
 export function readIfThere(path: string): string | undefined {
   try {
@@ -68,7 +84,7 @@ export function readIfThere(path: string): string | undefined {
 }
 
 function writeTemporary(path: string, content: string): string {
-  const temporary = `${path}.${randomUUID()}.tmp`;
+  const temporary = temporaryPath(path);
   let file: number;
   try {
     file = openSync(temporary, 'wx', 0o600);
@@ -82,6 +98,10 @@ function writeTemporary(path: string, content: string): string {
     closeSync(file);
   }
   return temporary;
+}
+
+function temporaryPath(path: string): string {
+  return `${path}.${randomUUID()}.tmp`;
 }
 
 function syncDirectory(path: string): void {

@@ -1,7 +1,7 @@
 /** Records of processes: files that say which process is meant (actors/live/process-identity.ts). */
 import { rmSync } from 'node:fs';
 import { type ProcessIdentity, parseRecord } from '../../actors/live/process-identity.ts';
-import { readIfThere, replaceFile } from './files.ts';
+import { readIfThere, replaceShortLived } from './files.ts';
 
 export {
   identify,
@@ -13,7 +13,7 @@ export {
 } from '../../actors/live/process-identity.ts';
 
 export function writeRecord(path: string, identity: ProcessIdentity): void {
-  replaceFile(path, `${JSON.stringify(identity)}\n`);
+  replaceShortLived(path, `${JSON.stringify(identity)}\n`);
 }
 
 export function removeRecord(path: string): void {

@@ -12,7 +12,7 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Failure } from '../common/failure.ts';
-import { makeDirectory, replaceFile } from '../common/files.ts';
+import { makeDirectory, replaceShortLived } from '../common/files.ts';
 import type { ChildSpec } from './supervisor.ts';
 
 export interface PrivateRedis {
@@ -37,7 +37,7 @@ export function privateRedis(options: PrivateRedisOptions): PrivateRedis {
   makeDirectory(folder);
   const password = randomBytes(24).toString('hex');
   const config = join(folder, 'redis.conf');
-  replaceFile(config, configText(folder, options.port, options.fsync, password));
+  replaceShortLived(config, configText(folder, options.port, options.fsync, password));
   const server = [options.program ?? 'redis-server', config];
   const [command, ...args] = [...deathSignalPrefix(), ...server];
   return {

@@ -7,7 +7,7 @@ import { ensureClusterMaterial } from '../cluster-files/cluster-material.ts';
 import { checkDataFormat } from '../cluster-files/data-format.ts';
 import { ensureSandbox, type Sandbox } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
-import { makeDirectory, replaceFile } from '../common/files.ts';
+import { makeDirectory, replaceShortLived } from '../common/files.ts';
 import { claimRedisPatiently } from '../redis/redis-owner.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
 import { bannerLines, jsonLine, type Ready } from './banner.ts';
@@ -308,7 +308,7 @@ class Run {
       tookMs,
     };
     const line = jsonLine(ready, { up: process.pid, ...this.#cluster?.pids });
-    replaceFile(join(settings.SIGNMESH_DATA_DIR, 'run', 'ready.json'), `${line}\n`);
+    replaceShortLived(join(settings.SIGNMESH_DATA_DIR, 'run', 'ready.json'), `${line}\n`);
     for (const each of bannerLines(ready, this.#screen)) this.#screen.line(each);
     if (json) process.stdout.write(`${line}\n`);
   }

@@ -23,6 +23,7 @@ import { documentRoutes } from './docs-page.ts';
 import { answerRaw, answerUnparsable, sendError } from './errors.ts';
 import { healthRoute } from './health.ts';
 import { mountRoutes, type RestDeps } from './mount.ts';
+import { noSchemas } from './no-schemas.ts';
 import { signingRoutes } from './signing-routes.ts';
 
 export interface HttpDeps {
@@ -59,6 +60,7 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
   const { requestTimeoutMs = requestTimeoutDefaultMs } = deps;
   const app = Fastify({
     logger: false,
+    schemaController: noSchemas,
     bodyLimit: httpBodyBytesMax,
     requestTimeout: requestTimeoutMs,
     // Node's own refusal of a missing Host has neither a request id nor a body: `needOneHost` refuses it instead.

@@ -9,6 +9,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Route } from '../../api/route.ts';
 import { openapiDocument, openapiPath } from '../openapi/document.ts';
 import { jsonContentType } from './errors.ts';
+import { noSchemas } from './no-schemas.ts';
 
 export const docsPath = '/v1/docs';
 
@@ -57,7 +58,7 @@ async function buildPage(document: object, { publicToken }: PageOptions): Promis
     import('@fastify/swagger'),
     import('@fastify/swagger-ui'),
   ]);
-  const page = Fastify({ logger: false });
+  const page = Fastify({ logger: false, schemaController: noSchemas });
   page.addHook('onSend', async (_request, reply) => {
     reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer');
   });

@@ -15,7 +15,7 @@ import { allGone, root } from '../cli/support/up-process.ts';
 import { install, listing, type Packed, pack, run, shellEnvironment } from './support/installed-package.ts';
 
 /** Bundles hold the packages that they use. */
-const packedBytesMax = 2.5 * 2 ** 20;
+const packedBytesMax = 2 * 2 ** 20;
 const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 
 const folder = keptFolder();

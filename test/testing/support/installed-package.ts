@@ -67,8 +67,10 @@ export async function install(folder: string, tarball: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'stranger', private: true, type: 'module' }));
   await npm(folder, ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball]);
-  // Tools are this repository's: what is tried is the package, not an install of vitest.
-  symlinkSync(join(root, 'node_modules', 'vitest'), join(folder, 'node_modules', 'vitest'));
+  // Tools are this repository's: what is tried is the package, not an install of what its example uses besides.
+  for (const tool of ['vitest', '@noble']) {
+    symlinkSync(join(root, 'node_modules', tool), join(folder, 'node_modules', tool));
+  }
   cpSync(join(dirname(dirname(fileURLToPath(import.meta.url))), 'installed'), folder, { recursive: true });
 }
 

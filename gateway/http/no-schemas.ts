@@ -1,0 +1,13 @@
+/**
+ * Routes are validated by `api/`, not by Fastify: no route gives it a schema to compile. Said so, it does not load its
+ * compilers (ajv, fast-json-stringify) at every start; the build leaves them out.
+ */
+import type { FastifyServerOptions } from 'fastify';
+
+function refuse(): never {
+  throw new Error('a route has a schema of Fastify: schemas of routes belong to api/');
+}
+
+export const noSchemas: NonNullable<FastifyServerOptions['schemaController']> = {
+  compilersFactory: { buildValidator: refuse, buildSerializer: refuse },
+};
