@@ -1,4 +1,4 @@
-/** What may be told of an error: a message may hold a secret, so that whatever looks like key material is taken out. */
+/** The text of an error that may be shown: a message may hold a secret, so everything that looks like key material is removed. */
 
 const errorCharsMax = 200;
 /** Long unbroken runs of hex, base64 or digits: never worth reading in a log, and possibly a secret. */

@@ -18,7 +18,7 @@ export function repeat(timers: Timers, everyMs: number, run: () => void): Cancel
 }
 
 /**
- * What `work` gives, or what `late` returns or throws when `limitMs` are over first. The work goes on then; if it fails,
+ * What `work` gives, or what `late` returns or throws when `limitMs` are over first. The work continues then; if it fails,
  * no caller learns of it.
  */
 export async function withinLimit<T, L>(

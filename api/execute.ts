@@ -143,7 +143,7 @@ function afterCommit(answer: Answer, { base }: Execution): void {
   }
 }
 
-/** What a caller is told of a refusal for which the handler has no words of its own. */
+/** The error for a refusal that the handler does not describe itself. */
 function refused(refusal: CommitRefusal): ServiceError {
   const issue = refusal.kind === 'insufficient' ? 'insufficient_funds' : 'state_conflict';
   return new ServiceError('conflict', 'the resource is not in a state that allows this', {

@@ -1,5 +1,5 @@
 /**
- * Pages of lists: limit and opaque cursors in, the list's body out. A cursor names the place where the next page goes on.
+ * Pages of lists: limit and opaque cursors in, the list's body out. A cursor names the place where the next page begins.
  * A keyed tag binds it to its tenant, list and filters: one that was made up, or belongs to another list, is refused, so
  * that lists are asked to go on at places alone that they named themselves. It is not secret.
  */

@@ -33,7 +33,7 @@ export interface RequestContext {
   newId(prefix: IdPrefix): string;
 }
 
-/** What an answer that goes on for long may ask about its caller. */
+/** What a long-running answer may ask about its caller. */
 export interface StreamCaller {
   /** Whether the caller's token would still be let in. Never rejects; true while that cannot be found out. */
   stillAdmitted(): Promise<boolean>;

@@ -1,6 +1,6 @@
 /**
  * `signmesh demo`: a key made by five nodes and a signature made by three of them, drawn as they happened, and verified
- * before the reader's eyes by a library that had no part in making it (@noble/curves).
+ * before the reader's eyes by an independent library (@noble/curves).
  *
  * It brings up a cluster of its own and takes it down again.
  */

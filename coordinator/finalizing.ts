@@ -1,8 +1,8 @@
 /**
  * The actor "closing/<tenant>/<key>": makes the key of an archived wallet sign nothing any more.
  *
- * First the store learns that the key is closed; from then on no session of it begins, goes on, or completes (the scripts
- * of store/ see to that). Then every session that is still open is ended through its own actor, which answers once its end
+ * First the store learns that the key is closed; from then on no session of it begins, resumes, or completes (the scripts
+ * of store/ refuse that). Then every session that is still open is ended through its own actor, which answers once its end
  * is durable. Last, every node is asked to delete its share and its record of the key's generation, by the order of the
  * gateway. The answer names the nodes that have not confirmed; the gateway repeats the call until there are none. A crash in
  * between leaves open sessions that cannot sign; the repeated call finishes the work.
@@ -37,7 +37,7 @@ const roundsMax = 5;
 const deletionRoundsMax = 3;
 
 interface FinalizingState {
-  /** Everybody who asked, answered together. */
+  /** All waiting callers; they are answered together. */
   readonly calls: readonly CloseCall[];
   /** Sessions that were told to end and have not answered. */
   readonly waiting: ReadonlySet<string>;

@@ -100,7 +100,7 @@ function linearCombination(base: bigint, terms: readonly Term[]): Uint8Array {
       try {
         both = doubleMultiply(pending, scalar, point, live.length === 1);
       } catch (error) {
-        // The two parts cancel each other: they add nothing, and the rest goes on.
+        // The two parts cancel each other: they add nothing, and the sum continues.
         if (!(error instanceof CryptoError) || error.code !== 'IDENTITY_POINT') throw error;
         pending = 0n;
         continue;

@@ -1,5 +1,5 @@
 /**
- * The outcome of a distributed key generation: what one node keeps, and what everybody may know.
+ * The outcome of a distributed key generation: what one node stores in secret, and what is public.
  *
  * Node i's signing share is x_i = Σ_j f_j(i) over all dealers j, a point of the group polynomial F = Σ f_j; the group
  * secret F(0) exists nowhere. The chain code is a hash of the public transcript and nothing else (no identities, session

@@ -1,6 +1,6 @@
 /**
  * The signing API over gRPC, with the messages that buf generates (proto/gen): an ed25519 key made by five nodes, a
- * FROST signature by three of them, and a check by a library that had no part in making it.
+ * FROST signature by three of them, and a check by an independent library.
  *
  *     npm start                                # in one terminal
  *     node dist/examples/grpc-client.js        # in another
@@ -22,7 +22,7 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { type DiagnosticReceipt, MpcWalletService, ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
-/** Everybody's token of a fresh sandbox. Any other `svc_sk_test_…` opens a tenant of its own. */
+/** The public token of a fresh sandbox. Any other `svc_sk_test_…` opens a tenant of its own. */
 const sandboxToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
 const callTimeoutMs = 30_000;
 const service = MpcWalletService.method;

@@ -1,6 +1,6 @@
 /**
  * The signing API over HTTP, with nothing but `fetch`: a key made by five nodes, an ECDSA signature by three of them,
- * and a check by a library that had no part in making it.
+ * and a check by an independent library.
  *
  *     npm start                                # in one terminal
  *     node dist/examples/http-client.js        # in another
@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 
-/** Everybody's token of a fresh sandbox. Any other `svc_sk_test_…` opens a tenant of its own. */
+/** The public token of a fresh sandbox. Any other `svc_sk_test_…` opens a tenant of its own. */
 const sandboxToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
 
 /** What every response carries. Fields that this program does not read are left out. */

@@ -1,7 +1,7 @@
 /**
  * The wallet API with nothing but `fetch`: a provider connection, a wallet whose key five nodes made, a transfer that a
  * policy allows and one that a person approves. It believes nothing: the policy receipt is checked against the published
- * keys, and the transaction with a library that had no part in making it.
+ * keys, and the transaction with an independent library.
  *
  *     npm start                                # in one terminal
  *     node dist/examples/wallet-client.js      # in another
@@ -14,7 +14,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Transaction } from 'ethers';
 
-/** Everybody's tokens of a fresh sandbox: one asks, the other approves. */
+/** The public tokens of a fresh sandbox: one requests, the other approves. */
 const sandboxToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
 const sandboxApprover = 'svc_sk_test_approverTokenForEveryoneToUse015dpyB';
 const destination = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';

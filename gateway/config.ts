@@ -42,7 +42,7 @@ export interface GatewayConfig {
   readonly modulesByOperator?: boolean;
   /** Sandbox only: a fixed token of a fixed tenant, with every scope. Secret. */
   readonly bannerToken?: { readonly token: string; readonly tenant: string };
-  /** Sandbox only: the banner's token if everybody knows it, so that the page of the API offers it. Never a secret one. */
+  /** Sandbox only: the banner's token if it is public, so that the page of the API offers it. Never a secret one. */
   readonly publicToken?: string;
   /** Sandbox only: a second fixed token of the banner's tenant, so that one person can try approvals. Secret. */
   readonly approverToken?: string;

@@ -1,5 +1,5 @@
 /**
- * The wallet control plane, put together: every module's routes, what they stand on, and the work that goes on behind
+ * The wallet control plane, put together: every module's routes, what they stand on, and the work that runs behind
  * them. All that it reaches of the world is handed in (live-wallet-ports.ts has what a process hands in), so that any
  * world can run it. Any number of gateways run it over one store.
  */

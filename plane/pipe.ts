@@ -4,7 +4,7 @@
  */
 import type { WebSocket } from 'ws';
 
-/** Bytes waiting in a socket: above the first its source is paused, below the second it goes on. */
+/** Bytes waiting in a socket: above the first its source is paused, below the second it resumes. */
 const bufferedHighBytes = 4 * 1024 * 1024;
 const bufferedLowBytes = 1024 * 1024;
 /** A timer that waits longer does not wait at all. */

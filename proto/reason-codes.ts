@@ -36,7 +36,7 @@ export const reasonCodes = {
     text: 'The signature is complete and verifies under the derived public key.',
     helps: 'nothingToDo',
   },
-  SESSION_RESUMED: { state: S.RESUMED, text: 'The session goes on.', helps: 'nothingToDo' },
+  SESSION_RESUMED: { state: S.RESUMED, text: 'The session continues.', helps: 'nothingToDo' },
   HUMAN_APPROVAL_REQUIRED: {
     state: S.PENDING_HUMAN_APPROVAL,
     text: 'A human must approve: resume the session with the token and a human_approval_witness.',
@@ -197,7 +197,7 @@ export const reasonCodes = {
   MOCK_FORCED_EXPIRED: { state: S.EXPIRED, text: 'mock_directive FORCE_EXPIRED.', helps: 'newSession' },
   MOCK_FORCED_BACKEND_FAILED: {
     state: S.BACKEND_FAILED,
-    text: 'mock_directive FORCE_BACKEND_FAILED; it applies once, a resume goes on.',
+    text: 'mock_directive FORCE_BACKEND_FAILED; it applies once, a resume continues the session.',
     helps: 'resume',
   },
 

@@ -25,7 +25,7 @@ export interface SimCaller extends Pick<MessageInitShape<typeof CallSchema>, 'wa
     readonly approvalMode?: ApprovalMode;
     readonly archived?: boolean;
   };
-  /** What becomes of the orders that the gateway made, on their way to the coordinator. */
+  /** Changes the orders that the gateway made, on their way to the coordinator. */
   readonly orders?: (made: CallOrders) => CallOrders;
 }
 

@@ -170,7 +170,7 @@ export class SimCluster {
     this.#world.faultService.step(name);
   }
 
-  /** Every fault ends, and every process is up and goes on. Clocks stay as they are. */
+  /** Every fault ends, and every process is up and runs. Clocks stay as they are. */
   heal(): void {
     const { faultService, processes } = this.#world;
     faultService.clear();

@@ -38,7 +38,7 @@ export function asStore<W, R>(store: SyncStore<W, R>): Store<W, R> {
   };
 }
 
-/** What becomes of one write: `lost` before it took hold, or `unanswered` after it did. */
+/** The fate of one write: `lost` before it took effect, or `unanswered` after it did. */
 export type WriteFate = 'answered' | 'lost' | 'unanswered';
 
 /** A store whose writes meet the fate that is drawn for each. */
@@ -109,7 +109,7 @@ export const emptyCoordinatorSnapshot: CoordinatorSnapshot = Object.freeze({
   events: new Map(),
 });
 
-/** `onEvent` is told of every event as it becomes durable. */
+/** `onEvent` gets every event as it becomes durable. */
 export function memoryCoordinatorStore(
   onEvent?: (tenant: string, event: LoggedEvent, sequence: number) => void,
 ): MemoryCoordinatorStore {

@@ -7,7 +7,7 @@
  * died had sent before still arrives: then the other end learns of it.
  *
  * A second process with a peer's identity gets the link when no other holds it, as at the live link server; it says
- * nothing, and the peer's own process stays away until it is gone.
+ * nothing, and the peer's own process stays without a link until the second one has ended.
  */
 import type { Envelope, RandomBytes, UndeliveredReason } from '../actors/contract.ts';
 import type { Arrival, ProcessName } from '../faults/vocabulary/engine-contract.ts';

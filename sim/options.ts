@@ -18,9 +18,9 @@ export interface SimOptions {
   /** Whether a node takes client-supplied dealers; all do by default, as the nodes of a sandbox. */
   readonly clientDealers?: (nodeId: number) => boolean;
   readonly config?: Partial<Omit<SessionConfig, 'roster' | 'coordinatorBoot'>>;
-  /** Sees every frame to and from nodes, and to the gateway, and decides what becomes of it; before any fault does. */
+  /** Sees every frame to and from nodes, and to the gateway, and decides its fate; before any fault does. */
   readonly onFrame?: (envelope: Envelope<WireMessage>) => FrameFate;
-  /** What becomes of the coordinator's writes, and of a node's. */
+  /** The fate of the coordinator's writes, and of a node's. */
   readonly onCoordinatorWrite?: (write: CoordinatorWrite) => WriteFate;
   readonly onNodeWrite?: (nodeId: number, write: NodeWrite) => WriteFate;
 

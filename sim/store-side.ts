@@ -1,6 +1,6 @@
 /**
  * The way from a simulated process to its store: how long it takes, and what goes wrong on it. Redis as a process of its
- * own, which may be away: commands wait for it as the live client keeps them waiting.
+ * own, which may be unreachable: commands then wait, as in the live client.
  */
 import type { WriteOutcome } from '../actors/contract.ts';
 import type { Found, Unavailable, Written } from '../actors/kernel/host.ts';
@@ -23,7 +23,7 @@ export interface StoreSideOptions<W, R> {
   readonly readsFail: () => boolean;
   /** undefined: a store of its own, on its own disk. */
   readonly redis: Redis | undefined;
-  /** Told of every write that took hold or was refused, when it was. */
+  /** Called for every write that took effect or was refused, at that moment. */
   readonly wrote: ((write: W, outcome: WriteOutcome<R>['kind']) => void) | undefined;
 }
 

@@ -1,9 +1,9 @@
 /**
  * Virtual time: tasks in order of their time, then of their making. Nothing here waits.
  *
- * A task may be `background`: something that goes on for ever by itself, as a clock that ticks. It runs in its turn, but
+ * A task may be `background`: something that repeats for ever, as a clock that ticks. It runs in its turn, but
  * does not count as something left to happen: when nothing else is left, time stops. So a world in which nothing
- * goes on comes to rest, whatever ticks in it.
+ * runs comes to rest, whatever ticks in it.
  */
 
 /** What is done when its time comes. */

@@ -7,7 +7,7 @@
 local known = redis.call('HMGET', markKey, 'b', 's', 't', 'l', 'a', 'f', 'w')
 local ends = string.format('%.0f', nowMs + leaseMs)
 if known[6] then redis.call('HDEL', markKey, 'f') end
--- A key that was set free takes any body; with the same one the attempt goes on with its seed.
+-- A key that was set free takes any body; with the same one the attempt continues with its seed.
 if not known[1] or (known[6] and known[1] ~= bodyHash) then
   redis.call('HSET', markKey, 'b', bodyHash, 'o', owner, 's', seed, 't', nowMs, 'l', ends)
   redis.call('PEXPIRE', markKey, ttlMs)

@@ -59,7 +59,7 @@ function atMostOne<T>(items: readonly T[], what: string): T | undefined {
   return items[0];
 }
 
-/** Sound as long as the type only ever gets records of its own kind, which the callers above see to. */
+/** Sound as long as the type only ever gets records of its own kind, which the callers above guarantee. */
 function anyType<T extends Versioned>(type: RecordType<T>): RecordType<Versioned> {
   return type as unknown as RecordType<Versioned>;
 }

@@ -218,7 +218,7 @@ export interface EventQuery {
 export interface EventPage {
   readonly events: readonly StoredEvent[];
   readonly hasMore: boolean;
-  /** Where the next page goes on, also when this one is empty. */
+  /** Where the next page begins, also when this one is empty. */
   readonly nextAfterSequence: number;
   /** The oldest sequence that is kept; 1 while nothing was dropped. */
   readonly floorSequence: number;

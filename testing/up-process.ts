@@ -2,7 +2,7 @@
  * `signmesh up` as a child process: the one way in which tests, benchmarks, the demo and live scenarios start a cluster. It
  * gets a private Redis, whatever this process was told about one, and ends with this process at the latest.
  *
- * A start has no time limit: on a busy machine it takes as long as it takes. `up` gives itself up, and says why, when it
+ * A start has no time limit: on a busy machine it takes as long as it takes. `up` ends, and says why, when it
  * makes no progress; here only its silence is too much.
  */
 import { type ChildProcess, spawn } from 'node:child_process';

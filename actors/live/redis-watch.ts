@@ -139,7 +139,7 @@ export function firstWords(url: string, withinMs = wordsWithinMs): Promise<Redis
     const heard = () => {
       const [line = ''] = words.split('\r\n', 1);
       if (line === '') return end(closedRefusal);
-      // Without its password everybody is asked for one.
+      // A Redis that restarted without its password asks every client for one.
       if (line.startsWith('+') || (line.startsWith('-NOAUTH') && password !== '')) return end(undefined);
       end(redisRefusal(new Error(line.startsWith('-') ? line.slice(1) : `Unknown RESP type "${line.slice(0, 20)}"`)));
     };

@@ -1,6 +1,6 @@
 /**
- * The verdict on what clients were given. Every signature is verified by OpenSSL (node:crypto), which had no part in
- * making it; a sample also by @noble/curves, and with the recovery id. One session, one signature; and no R twice under
+ * The verdict on what clients were given. Every signature is verified by OpenSSL (node:crypto), which did not
+ * make it; a sample also by @noble/curves, and with the recovery id. One session, one signature; and no R twice under
  * one key, since a repeated nonce would give that key away.
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';

@@ -4,7 +4,7 @@
  * service's rate would queue without end; this does not show that.)
  *
  * Every phase warms up, then counts for a fixed time. What ends within that time is counted; what is under way when it
- * is over is waited for and not counted. A phase in which nothing has ended by then goes on until something has: a short
+ * is over is waited for and not counted. A phase in which nothing has ended by then continues until something has: a short
  * one on a busy machine would measure nothing. Latencies are of whole ceremonies, in an HDR histogram of microseconds.
  */
 import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';

@@ -9,7 +9,7 @@ export const clockOffsetVariable = 'SM_CLOCK_OFFSET_MS';
 export type Order =
   /** The process's clock is off by this much from now on. */
   | { readonly kind: 'clock'; readonly offsetMs: number }
-  /** The role lets go of everything: links, stores, ports. The process stays. */
+  /** The role releases everything: links, stores, ports. The process stays. */
   | { readonly kind: 'quiesce' }
   /** The role starts again, as a process that was started anew would. */
   | { readonly kind: 'resume' }

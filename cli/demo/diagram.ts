@@ -24,7 +24,7 @@ const labels: Readonly<Record<string, string>> = {
   dkgSealed: 'shares, sealed for each recipient (X25519 + AEAD)',
   dkgVerify: 'verify the shares that came for you (Feldman)',
   dkgVerified: 'verified; my group key and transcript digest (signed)',
-  dkgConfirm: 'the echo: what everybody reported',
+  dkgConfirm: 'the echo: what every node reported',
   dkgConfirmed: 'equal: my key package is final',
   partialRequest: 'sign your part, with a nonce dealt ahead',
   partialReply: 'partial signature',

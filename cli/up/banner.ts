@@ -38,7 +38,7 @@ export function bannerLines(ready: Ready, screen: Screen): string[] {
     lines.push('', '  A signature, in three lines to copy:', '', ...signingLines(ready.httpUrl, ready.token));
     lines.push('', '  A wallet of the cluster and a transfer, in three more:', '', ...walletLines(ready.httpUrl));
   }
-  const seed = ready.secretSeed ? '' : ' The keys above come from a public seed: everybody has them.';
+  const seed = ready.secretSeed ? '' : ' The keys above come from a public seed: everyone can compute them.';
   lines.push('', screen.yellow(`  M0 is a mock. Never guard real funds with it.${seed}`));
   lines.push(row('data and logs', ready.dataDir), '');
   return lines;

@@ -56,7 +56,7 @@ export function privateRedis(options: PrivateRedisOptions): PrivateRedis {
   };
 }
 
-/** The password stands in the file, which only we can read, and not among the arguments, which everybody can. */
+/** The password is in the file, which only we can read, not in the arguments, which every user can read. */
 function configText(folder: string, port: number, fsync: string, password: string): string {
   const quoted = `"${folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
   return [

@@ -101,7 +101,7 @@ export class Processes implements ProcessControl {
   async #shift(child: SupervisedChild, offsetMs: number): Promise<void> {
     if (!child.isAlive) return;
     const told = this.order(child, { kind: 'clock', offsetMs });
-    // It hears of it when it goes on.
+    // It gets the message when it resumes.
     if (child.isPaused) told.catch(() => undefined);
     // One that dies meanwhile comes back with the right one.
     else await told.catch(() => undefined);
@@ -129,7 +129,7 @@ export function processName(childName: string): string {
   return childName.replace(/^node-/, 'node/').replace(/^worker-\d+$/, 'worker');
 }
 
-/** What a child that starts is told of its clock. */
+/** The clock settings that a child gets at its start. */
 export function clockEnvironment(clocks: ReadonlyMap<string, number>, childName: string): Record<string, string> {
   const offsetMs = clocks.get(processName(childName)) ?? 0;
   return offsetMs === 0 ? {} : { [clockOffsetVariable]: String(offsetMs) };

@@ -1,5 +1,5 @@
 /**
- * How long a start may take: as long as it goes on. On a busy machine everything takes many times as long, so no step has
+ * How long a start may take: as long as it makes progress. On a busy machine everything takes many times as long, so no step has
  * a limit of its own; what shows no sign of progress for a minute is given up.
  */
 import { processorMs } from '../common/process-identity.ts';

@@ -3,7 +3,7 @@
  *
  * A snapshot is taken while coordinator, nodes and workers are paused, for milliseconds: it is what their sudden death
  * would have left, which they are made for, and sessions under way go on afterwards. Before a state is put back the
- * roles let go of everything, and start again on it: with new boot ids, so that no nonce of before is worth anything.
+ * roles release everything, and start again on it: with new boot ids, so that no earlier nonce is valid.
  * The gateway stays up throughout.
  *
  * Invariants: a snapshot is whole or not there; what is restored is what was taken, or nothing changes
@@ -158,7 +158,7 @@ export class Snapshots implements SnapshotControl {
     }
   }
 
-  /** Makes every role let go, lets `change` change the state, and starts the roles on it, those too that were away. */
+  /** Makes every role release its resources, calls `change` on the state, and starts all roles on it, also those that were down. */
   async #startedAnew(change: () => Promise<void>): Promise<void> {
     const { processes, untilLinked } = this.#options;
     for (const process of processes.names) processes.resume(process);
@@ -175,7 +175,7 @@ export class Snapshots implements SnapshotControl {
   /** One that does not let go in time, or does not serve yet, is ended: it starts again as a new process. */
   async #quiesce(child: SupervisedChild): Promise<void> {
     try {
-      if (child.state !== 'running') throw new Error('it has nothing to let go of in order');
+      if (child.state !== 'running') throw new Error('it is not running and cannot release its resources in order');
       await this.#options.processes.order(child, { kind: 'quiesce' }, quiesceWithinMs);
     } catch {
       await child.crash(null, () => undefined);

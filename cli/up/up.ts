@@ -268,7 +268,7 @@ class Run {
       const signs = JSON.stringify(health);
       const lacksNodesAlone = health.status === 'degraded' && health.nodes_ready < health.nodes_total;
       if (patience.isStalled(signs) && lacksNodesAlone && health.reasons.length <= 1) {
-        this.#screen.notice('Not all nodes have joined; going on with those that have.');
+        this.#screen.notice('Not all nodes have joined; continuing with those that have.');
         return;
       }
       if (progress.isStalled(signs)) {

@@ -17,7 +17,7 @@ export function watchman(pid: number): ChildProcess {
   return shell;
 }
 
-/** What it watches goes on by other means, or is gone. */
+/** The watched process continues by other means, or has ended. */
 export function dismiss(shell: ChildProcess | undefined): void {
   shell?.kill('SIGKILL');
 }

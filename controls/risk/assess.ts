@@ -27,7 +27,7 @@ export async function assessTransaction(
   return { result, change: { guards: stateGuards(facts, reads) } };
 }
 
-/** What rules are told of a transaction; `risk` when there is a score. */
+/** The facts of a transaction that rules read; `risk` when there is a score. */
 export function ruleInputOf(
   facts: TransactionFacts,
   screening: ScreeningResult,

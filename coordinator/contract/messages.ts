@@ -185,7 +185,7 @@ export type CoordinatorWrite =
     }
   /**
    * The next epoch of a session, the event of its new state, and the key it made, if any. Refused unless the stored epoch
-   * is one lower. A session of a closed key neither goes on (RESUMED) nor completes: KEY_CLOSED. `binds` as above.
+   * is one lower. A session of a closed key neither resumes (RESUMED) nor completes: KEY_CLOSED. `binds` as above.
    */
   | {
       readonly kind: 'update';

@@ -8,7 +8,7 @@ import { nodeList } from '../session/wording.ts';
 import { isComplete } from './own-shares.ts';
 import { type DkgSession, type DkgTurn, leaveDkgRound, noDkgWork, nodeIds, sortedPairs } from './state.ts';
 
-/** The session goes on to another state. */
+/** Moves the session to another state. */
 export function finalizeDkg(
   turn: DkgTurn,
   record: DkgSession,
@@ -32,7 +32,7 @@ export function expireDkg(turn: DkgTurn): boolean {
 }
 
 /**
- * Nothing comes of this attempt any more: its nodes forget what they dealt and what they were dealt, and keep the number of
+ * This attempt is abandoned: its nodes delete what they dealt and what they were dealt, and store the number of
  * the attempt alone. A node that is unreachable keeps its record until a later attempt; one whose key is final refuses.
  */
 export function discardAttempt(turn: DkgTurn, record: DkgSession): void {

@@ -123,7 +123,7 @@ export function continueOpeningDkg(
   };
 }
 
-/** A MakeKey goes on in the session that stands now. */
+/** A MakeKey continues in the session that is stored now. */
 function waits(call: InitiateDkgCall, work: DkgWork, { self }: Context): CoordinatorEffect[] {
   work.inbox.push(call);
   return [{ kind: 'send', to: self, message: { kind: 'continue' } }];

@@ -30,7 +30,7 @@ export function replaceMissing(turn: DkgTurn): void {
   const { record, work } = turn.state;
   const { ceremony } = record;
   if (turn.persisted || work.ready === undefined || !mayReplace(turn, record)) return;
-  // What no client was told of yet may be done anew.
+  // No client knows the result yet: it may be computed again.
   if (ceremony.verified.length > 0 && (ceremony.stalledBy ?? []).length === 0) return;
   if (work.jobs.length === 0 || !work.jobs.every(namesNoNode)) return;
   const { ready } = work;

@@ -2,7 +2,7 @@
  * The round: open → seal → verify → finish → confirm, as far as the calls in hand ask for it.
  *
  * The session asks each node for the next message that another node or a call waits for, as soon as its inputs exist. Requests may be
- * repeated, so a lost frame or a node that was away costs one repetition.
+ * repeated, so a lost frame or an unreachable node costs one repetition.
  */
 import { sameResult } from '../../crypto/dkg-transcripts.ts';
 import { areFirstNodes } from '../../crypto/participants.ts';

@@ -214,7 +214,7 @@ export function leaveDkgRound(turn: DkgTurn): void {
   work.flights.clear();
 }
 
-/** The step of a turn: it goes on by itself when calls wait behind a write, and leaves memory when none waits and the
+/** The step of a turn: it continues without a new input when calls wait behind a write, and leaves memory when none waits and the
  * session is not open. */
 export function dkgStepOf(turn: DkgTurn): DkgStep {
   const { record, work } = turn.state;

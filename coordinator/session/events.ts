@@ -1,5 +1,5 @@
 /**
- * What is told of a session's changes. Never a secret: no share, nonce, token or witness (a hash of it alone); no signature either.
+ * The events of a session's changes. Never a secret: no share, nonce, token or witness (a hash of it alone); no signature either.
  *
  * - An observation of every change, also of a step within a state, for logs and checkers.
  * - An event of every change of state, for the tenant's event log, where clients read it. It is written in the same step
@@ -87,7 +87,8 @@ export function changeEvent(
 
 /**
  * The session as its event shows it. Small, since every signature writes two of them. Enums by their names in the
- * contract, as the signing API's JSON has them. It does not contain the signature: a reader of events must not be able to send the transaction, and the session gives the signature to every caller that may sign.
+ * contract, as the signing API's JSON has them. It does not contain the signature: a reader of events must not be able to
+ * send the transaction, and the session gives the signature to every caller that may sign.
  */
 function view(record: SessionRecord, cause: Cause | undefined, culprits: readonly number[]): object {
   const { ceremony } = record;

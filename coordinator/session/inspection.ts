@@ -1,4 +1,4 @@
-/** What a sandbox's gateway is told of a session, and of a partial that is not submitted. Nothing here changes anything. */
+/** What a sandbox's gateway can read of a session, and of a partial that is not submitted. Nothing here changes state. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { InspectSessionResponseSchema } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import type { Answer } from '../contract/answers.ts';

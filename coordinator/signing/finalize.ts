@@ -13,7 +13,7 @@ import { roundAnswered, roundCalls } from './queue.ts';
 import { askedOf, roundEnded } from './round.ts';
 import { isBusy, knownKey, leaveNodes, leaveRound, type SigningSession, signatureResult, type Turn } from './state.ts';
 
-/** The session goes on to another state, in which it is not open: the round ends. */
+/** Moves the session to a state in which it is not open: the round ends. */
 export function completeSession(turn: Turn, record: SigningSession): void {
   const { work } = turn.state;
   const { queue } = work;

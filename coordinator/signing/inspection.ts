@@ -1,4 +1,4 @@
-/** What a sandbox's gateway is told of a signing session. An inspection changes nothing, whatever state the session is in. */
+/** What a sandbox's gateway can read of a signing session. An inspection changes no session, whatever its state. */
 import { participantsOf } from '../../crypto/participants.ts';
 import type { InspectCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
@@ -18,7 +18,7 @@ export function serveInspections(turn: Turn): void {
   if (turn.persisted || work.sandbox.inspections.length === 0 || isLoading(work)) return;
   const { ceremony } = record;
   const key = work.key.kind === 'known' ? work.key.record : undefined;
-  // Partials of an attempt that a restart took away are asked for again, if the session goes on.
+  // The partials that a restart lost are requested again, if the session continues.
   const { submitted, given } = isOpen(record.state) ? partialsOf(work.round) : ceremony;
   const inHand = {
     attempt: Math.max(work.round.history.attempts, ceremony.attempt),

@@ -42,7 +42,7 @@
  * call wants a node outside of the set. Mock ECDSA binds no set: other nodes take the place of those, in the same attempt.
  * `drop` takes back partials that turned out wrong.
  *
- * A partial that was in when its attempt ended is not forgotten, since a client was told of it. A node's own is asked for
+ * A partial that was received when its attempt ended is still remembered, since a client was told so. A node's own is asked for
  * again (`History.askAgain`). A client's is void (`History.voided`): no node can make it again, and the client is told so.
  *
  * Invariants
@@ -124,7 +124,7 @@ export type RoundEvent =
   | 'leave'
   /** The session ended, or is paused. */
   | 'end'
-  /** A paused session goes on. */
+  /** A paused session continues. */
   | 'resume';
 
 /** The phases that may follow an event; what is not listed is a bug. docs/signing-round.md draws it. */
@@ -153,7 +153,7 @@ export function initialPhase(state: SessionState): 'idle' | 'done' {
 
 const none: ReadonlySet<number> = new Set();
 
-/** The round of a session that begins or was loaded: partials that clients were told of were lost with their attempt. */
+/** The round of a session that begins or was loaded: partials that were acknowledged to clients were lost with their attempt. */
 export function newRound(state: SessionState, { attempt, submitted, given }: SigningRecord): Round {
   const phase = initialPhase(state);
   const lost = phase === 'idle' && submitted.length > 0;

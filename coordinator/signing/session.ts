@@ -275,7 +275,7 @@ function prepare(turn: Turn): void {
 }
 
 /**
- * Goes on from another record of this session, or, its key being closed, ends it: every call that waits is handled anew.
+ * Continues from another record of this session, or ends it when its key is closed: every waiting call is handled again.
  */
 function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningStep {
   const { key, task, round, queue, sandbox } = turn.state.work;

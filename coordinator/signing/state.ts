@@ -147,7 +147,7 @@ export function leaveRound(turn: Turn): void {
 }
 
 /**
- * The step of a turn: it goes on by itself when calls wait behind a write or behind each other, and leaves memory when
+ * The step of a turn: it continues without a new input when calls wait behind a write or behind each other, and leaves memory when
  * nothing waits and the session is not open (a paused one may be revoked in the store by a newer one).
  */
 export function stepOf(turn: Turn): SigningStep {

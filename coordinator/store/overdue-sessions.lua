@@ -1,5 +1,5 @@
 -- Finds sessions of a tenant past their lifetime. Answers {their ids, end of the next lifetime or empty}.
--- Where the set and a session disagree, the session is right: it has left the store, or it goes on longer. So no session
+-- Where the set and a session disagree, the session is right: it has left the store, or its lifetime was extended. So no session
 -- is found for ever.
 -- @include coordinator/store/session-record.lua
 -- @keys endingKey

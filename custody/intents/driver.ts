@@ -1,5 +1,6 @@
 /**
- * The background part of the intents room, in every gateway process. It continues what this process commits at once (`enqueue`); abandoned intents, whose gateway died or stopped, fall due in the store, and any gateway resumes them.
+ * The background part of the intents room, in every gateway process. It continues at once what this process commits
+ * (`enqueue`). Abandoned intents, whose gateway died or stopped, fall due in the store, and any gateway resumes them.
  *
  * Work is bounded per provider kind, so that a slow provider holds up its own transfers only, and tenants take turns.
  * Nothing in memory matters: whatever is dropped here falls due.
@@ -35,9 +36,9 @@ export interface DriverOptions {
 /** A wait that is longer is left to the store. */
 const localWaitMaxMs = 10_000;
 const sweptPerTenantMax = 64;
-/** A job that goes on failing is tried this often at least. */
+/** The longest pause before a failing job is tried again. */
 const jobAgainMaxMs = 2_000;
-/** Jobs whose failures are counted; others are tried again as if for the first time. */
+/** Jobs whose failures are counted; others are tried again with the first pause. */
 const jobsNotedMax = 1_000;
 
 interface Held {
@@ -49,9 +50,9 @@ interface Held {
   atMs: number;
   /** News that came while it was being worked on. */
   again: Task | undefined;
-  /** Times in a row that the store was away. */
+  /** Times in a row that the store was unreachable. */
   storeFailures: number;
-  /** It is of a store that was put back to an earlier state: nothing follows from it. */
+  /** The store was restored to an earlier state: the result of this work is ignored. */
   dropped?: true;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What compliance, risk and policy are told of a transaction, and what each answers. They run in that order and see what
+ * The facts of a transaction that compliance, risk and policy get, and what each answers. They run in that order and see what
  * came before. All of it is plain data, so that the same functions serve intents, dry runs and the modules' own routes.
  */
 

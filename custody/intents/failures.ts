@@ -1,4 +1,4 @@
-/** How a transfer fails when its provider gave no outcome of its own: refused, or never there. */
+/** How a transfer fails when its provider gave no outcome of its own: refused, or never reachable. */
 import type { NewBalance, ProviderRejected } from '../../providers/port/port.ts';
 import type { Failure } from './machine.ts';
 import type { IntentRecord } from './record.ts';

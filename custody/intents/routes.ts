@@ -31,7 +31,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       tag,
       summary: 'Submits a transfer: it is screened, scored and decided at once',
       description:
-        'With an allowing policy the intent is `approved` already and goes on by itself. Amount and largest fee are set aside. A denied intent is created too, and says why.',
+        'With an allowing policy the intent is `approved` already and needs no further call. Amount and largest fee are set aside. A denied intent is created too, and says why.',
       scope: 'intents:write',
       limitClass: 'writes',
       params: WalletParams,

@@ -1,6 +1,6 @@
 /**
  * What happens to a wallet after its making: new settings, a freeze, the end. A frozen wallet takes no new intents
- * and no approvals, and what is approved waits; what the provider has already goes on. An archived one never comes back:
+ * and no approvals, and what is approved waits; transfers that the provider has already continue. An archived one never comes back:
  * of a `self_hosted` one the same change closes the key. Sessions that clients have opened with it before end by the jobs
  * that such changes leave behind (close-key.ts).
  */

@@ -115,7 +115,7 @@ function lifecycleRoutes(deps: WalletDeps): readonly Route[] {
         tag,
         summary: isFrozen ? 'Freeze a wallet: it takes no new intents' : 'Let a frozen wallet take intents again',
         description: isFrozen
-          ? 'Idempotent. It takes no approvals either, and approved intents wait; what the provider has already goes on.'
+          ? 'Idempotent. It takes no approvals either, and approved intents wait; transfers that the provider has already continue.'
           : 'Idempotent.',
         scope: 'wallets:write',
         limitClass: 'writes',

@@ -2,7 +2,7 @@
  * When a delivery is tried again, and when an endpoint has failed for too long: pure, time and chance handed in.
  *
  * At least once, unordered. A try succeeded with a 2xx answer. After a failure the next one follows the schedule, each
- * pause ±20 % so that receivers who come back are not met by everybody at once. An answer's Retry-After may lengthen a
+ * pause ±20 % so that receivers who come back do not get all retries at once. An answer's Retry-After may lengthen a
  * pause, never shorten it. 410 Gone ends it: the receiver asked not to be called any more.
  */
 

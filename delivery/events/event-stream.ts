@@ -77,7 +77,7 @@ export class EventStream extends Readable implements Follower {
     this.#readOn();
   }
 
-  /** The reader connects again, and goes on where it was. */
+  /** The reader connects again, and continues where it was. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -27,7 +27,7 @@ const query = Closed({
 });
 const headers = Closed({
   [lastEventId]: Type.Optional(
-    sequenceText('the last id that was seen: the stream goes on behind it. It goes before `after_sequence`'),
+    sequenceText('the last id that was seen: the stream continues after it. It takes precedence over `after_sequence`'),
   ),
 });
 

@@ -31,7 +31,7 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'transaction_intent.updated': 'Its status stayed, and `sub_status` or what the provider says of it changed.',
   'signing.session.accepted': 'A signature was asked for, and its session is open.',
   'signing.session.pending': 'A signature was asked for and waits for a human.',
-  'signing.session.resumed': 'A paused signing session goes on.',
+  'signing.session.resumed': 'A paused signing session continues.',
   'signing.session.completed': 'The signature is complete.',
   'signing.session.failed': 'No quorum signed in time; the session can be resumed.',
   'signing.session.denied': 'A mock directive denied the signature.',
@@ -39,7 +39,7 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'signing.session.revoked':
     'A signing session was ended: its wallet was archived, or another session took its intent.',
   'dkg.session.accepted': 'The making of a key has begun.',
-  'dkg.session.resumed': 'The paused making of a key goes on.',
+  'dkg.session.resumed': 'A paused key generation continues.',
   'dkg.session.completed': 'A key is made: every node holds its share.',
   'dkg.session.failed':
     'The making of a key has paused; `culprits` names the nodes to blame, if any, `stalled_by` those that stopped it without proof of a fault.',

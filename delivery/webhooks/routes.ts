@@ -1,4 +1,4 @@
-/** /v1/webhooks: who wants to be told of which events. What becomes of them: ../deliveries/routes.ts. */
+/** /v1/webhooks: endpoints and the events that each gets. Their deliveries: ../deliveries/routes.ts. */
 import Type from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { eventOf } from '../../api/event.ts';
@@ -96,7 +96,7 @@ export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
       tag,
       summary: 'Change a webhook',
       description:
-        'A suspended or disabled webhook is called again once its status is set to `enabled`. It goes on where it ' +
+        'A suspended or disabled webhook is called again once its status is set to `enabled`. It continues where it ' +
         'stopped: what happened meanwhile is delivered too, as far as the event log still has it.',
       scope: 'webhooks:write',
       limitClass: 'writes',

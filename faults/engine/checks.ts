@@ -37,7 +37,7 @@ function checkTargets(fault: Fault, { nodesTotal, identitySeed }: FaultEngineOpt
     checkMember('target', target, nodesTotal);
     const role = target.startsWith('node/') ? 'node' : target;
     if (possible !== undefined && !possible.includes(role)) {
-      const remedy = role === 'redis' ? '; redis_gone takes Redis away' : '';
+      const remedy = role === 'redis' ? '; redis_gone makes Redis unreachable' : '';
       throw new FaultError('target', `${fault.fault} cannot target ${target}, only ${possible.join(', ')}${remedy}`);
     }
     if (fault.fault === 'crash' && fault.lose_state === true && role !== 'node') {

@@ -30,7 +30,7 @@ export interface Arrival {
   readonly unordered?: boolean;
 }
 
-/** What becomes of a frame. Without arrivals it is lost, or held for a later `deliver`. */
+/** The fate of a frame. Without arrivals it is lost, or held for a later `deliver`. */
 export interface FrameVerdict {
   readonly arrivals: readonly Arrival[];
   /** To be performed in this order, after the arrivals were put on their way. */
@@ -90,7 +90,7 @@ export interface ReceiverBehaviour {
   readonly reset?: boolean;
 }
 
-/** What becomes of a write: `lost` before it took hold, `unanswered` after it did. */
+/** The fate of a write: `lost` before it took effect, `unanswered` after it did. */
 export interface WriteVerdict {
   readonly fate: 'answered' | 'lost' | 'unanswered';
   readonly delayMs: number;

@@ -84,7 +84,7 @@ export class Authenticator {
       lookup = begun;
       this.#lookups.set(hash, begun);
     }
-    // A store that hangs must not slow down every call: the lookup goes on, the caller does not wait for it.
+    // A store that hangs must not slow down every call: the lookup continues, the caller does not wait for it.
     if (this.#storeUnreachable && entry !== undefined && nowMs - entry.readAtMs < staleMs) return verdict(entry, nowMs);
     return lookup;
   }

@@ -29,7 +29,7 @@ import { signingRoutes } from './signing-routes.ts';
 export interface HttpDeps {
   readonly environment: ClusterEnvironment;
   readonly version: string;
-  /** A token that everybody knows: the page of the API offers it. */
+  /** A public token: the page of the API offers it. */
   readonly publicToken?: string;
   readonly admission: Admission;
   readonly calls: SigningCalls;

@@ -1,7 +1,7 @@
 /**
  * GET /v1/openapi.json, and the same to browse at /v1/docs, where `/` leads. All assets come from this process; the page
  * may load nothing from elsewhere and run no script of its own. It keeps the token that its reader gives it; in a sandbox
- * whose token everybody knows it begins with that one.
+ * whose token is public it begins with that one.
  *
  * The document and the page are made at their first request: no start of a gateway waits for them.
  */

@@ -28,7 +28,7 @@ import { eventWebhooks } from './webhooks.ts';
 
 export const openapiPath = '/v1/openapi.json';
 
-/** Plain JSON. `version`: this package's. `publicToken`: a token that everybody knows, for the document to offer. */
+/** Plain JSON. `version`: this package's. `publicToken`: a token that is no secret, for the document to offer. */
 export function openapiDocument(routes: readonly Route[], version: string, publicToken?: string): JsonObject {
   const schemas = new NamedSchemas();
   schemas.add('Error', errorSchema);

@@ -158,7 +158,7 @@ export function sharedResponses(): JsonObject {
 
 export const errorSchema = JSON.parse(JSON.stringify(ErrorBody)) as JsonObject;
 
-/** `token`: one that everybody knows, to be shown. */
+/** `token`: a public one, to be shown. */
 export function securitySchemes(token: string | undefined): JsonObject {
   const words =
     'An access token of one tenant: `svc_sk_live_…` in production, `svc_sk_test_…` in a sandbox. Each operation names ' +

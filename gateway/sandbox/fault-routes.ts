@@ -78,7 +78,7 @@ export function faultRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly
       method: 'POST',
       path: '/v1/sandbox/faults/reset',
       operationId: 'resetSandboxFaults',
-      summary: 'Remove every fault: what was held arrives, what was paused goes on',
+      summary: 'Remove every fault: held frames arrive, paused processes resume',
       responses: {
         200: {
           description: 'How many were removed',

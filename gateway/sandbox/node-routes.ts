@@ -56,7 +56,7 @@ const texts: Readonly<Record<Action, { readonly summary: string; readonly done: 
   crash: { summary: 'End a process at once, as by SIGKILL', done: 'It is down; unless told otherwise it comes back' },
   restart: { summary: 'Restart a process, or bring it up', done: 'It is up, and ready' },
   pause: { summary: 'Pause a process, as by SIGSTOP', done: 'It is paused' },
-  resume: { summary: 'Let a process go on', done: 'It goes on' },
+  resume: { summary: 'Resume a process', done: 'It runs again' },
 };
 
 export function nodeRoutes({ control, timers }: Pick<SandboxDeps, 'control' | 'timers'>): readonly Route[] {

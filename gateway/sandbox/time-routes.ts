@@ -61,7 +61,7 @@ export function timeRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly 
       path: '/v1/sandbox/clock',
       operationId: 'advanceSandboxClock',
       summary: 'Advance every process’s clock, so that expiry needs no waiting',
-      description: 'It never goes back, but by a reset. Repeated, it goes on again.',
+      description: 'It never goes back, except by a reset. A repeated call advances it again.',
       body: AdvanceBody,
       responses: { 200: { description: 'The clock afterwards', schema: Clock } },
       handle: async (context, { body }) => {

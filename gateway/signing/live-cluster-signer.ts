@@ -106,7 +106,7 @@ interface Signed extends Answered {
 async function signOnce(calls: SigningCalls, meta: CallMeta, request: RequestOf<'sign'>): Promise<Signed> {
   const begun = await ask(calls, meta, 'sign', request);
   if (begun.receipt?.reasonCode !== 'DUPLICATE_INTENT') return begun;
-  // Another call began before (of this gateway before it died, say): its session goes on.
+  // Another call began before (of this gateway before it died, say): its session continues.
   const { context } = request;
   const share = create(SignatureShareRequestSchema, { signingSessionId: begun.receipt.sessionId, context });
   const { receipt, fullSignature, recoveryId } = await ask(calls, meta, 'submitSignatureShare', share);

@@ -54,7 +54,7 @@ interface Examined {
   readonly added?: VerifiedDealer;
 }
 
-/** DkgVerify in an attempt that goes on or is done. */
+/** DkgVerify in an attempt that is open or done. */
 export function verifyShares(state: DealingState | Provisional | Final, request: DkgVerify, party: DkgParty): Outcome {
   const supplied = request.clientSupplied.length > 0 || request.dealers.some(({ clientSupplied }) => clientSupplied);
   if (supplied && !allowsClientDealers(party, state.terms.session)) {
@@ -204,8 +204,8 @@ function realShare(
     commitments: opening.commitments,
     recipientSealingKey: sealingSeed,
   });
-  // A share that verifies is the share that the dealer committed to, even if another process sealed it. Its signature counts as evidence
-  // only, and is looked at when there is something to complain of.
+  // A share that verifies is the share that the dealer committed to, even if another process sealed it. Its signature is
+  // evidence for a complaint alone, and is checked only then.
   if (opened.kind === 'share') return opened.share;
   if (!verifySealedShare(terms, sealed!, identityKeyOf(party, opening.dealer))) {
     return faulty(opening.dealer, 'SHARE_UNSIGNED');

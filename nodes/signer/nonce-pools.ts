@@ -33,7 +33,7 @@ export interface DealtNonce {
   /** FROST: compressed points; else empty. */
   readonly hiding: Uint8Array;
   readonly binding: Uint8Array;
-  /** Mock ECDSA: 32 bytes, big-endian, secret towards everybody but the coordinator; else empty. */
+  /** Mock ECDSA: 32 bytes, big-endian, secret from all but the coordinator; else empty. */
   readonly mockNonce: Uint8Array;
 }
 

@@ -18,7 +18,7 @@ export interface OrderStanding {
   readonly memory: Readonly<Record<string, unknown>>;
 }
 
-/** How often a transfer is looked at that nothing more will become of. */
+/** How often a final transfer is polled. */
 const idleWaitMs = 60_000;
 
 /** A simulated provider needs no numbers, so none is ever used up. */

@@ -2,7 +2,7 @@
  * Runs a scenario in a world: arms its faults, lets its clients act at the same time, and says what became of it. It knows
  * nothing of time and processes but what the world answers, so that one runner serves virtual and real time.
  *
- * Expectations that do not hold are collected, and the run goes on: the verdict names them all, the first with its cause. A
+ * Expectations that do not hold are collected, and the run continues: the verdict names them all, the first with its cause. A
  * step that cannot be done or is stuck ends the run. What contradicts an invariant (a signature that does not verify is
  * one) decides over all expectations.
  */
@@ -199,7 +199,7 @@ class ScenarioRun {
     this.#injectAll(due, then);
   }
 
-  /** Expectations do not hold; the run goes on. `known`: what the last answer said. */
+  /** Expectations do not hold; the run continues. `known`: what the last answer said. */
   #note(
     where: string,
     mismatches: readonly Mismatch[],

@@ -71,7 +71,7 @@ function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {
   if (lie === 'bad_share' && draw.chance(0.5))
     return { fault: lie, ...common, for: [draw.pick(others)], ...wayOf(lie, at?.point, draw) } as Fault;
   if (lie === 'false_report' && draw.chance(0.5)) {
-    // Of a node that has no part in the key nothing can be said: then it reports another key.
+    // A node without a share of the key has none to change: then it reports another key.
     return { fault: lie, ...common, about: draw.chance(0.5) ? draw.pick(others) : Math.max(...others) };
   }
   return { fault: lie, ...common, ...wayOf(lie, at?.point, draw) } as Fault;

@@ -37,7 +37,7 @@ function untilRolledBack(checker: Checker): Checker {
   };
 }
 
-/** What the checkers of one run are told of it. */
+/** What the checkers of one run get from it. */
 export interface CheckContext {
   /** Of the cryptography that the run uses; @noble/curves by default. */
   readonly verify?: SignatureVerifier | undefined;

@@ -1,6 +1,6 @@
 /**
  * Sessions move only along the table, and end once; every durable change raises the epoch by one and has a checkpoint of
- * its own; and what clients are told of a session never goes back.
+ * its own; and the epoch that clients see of a session never goes back.
  */
 import { initialStates, isOpen, mayFollow } from '../../coordinator/contract/transitions.ts';
 import type { Checker, Observation } from '../observation.ts';
@@ -11,7 +11,7 @@ export function transitionsOnTable(): Checker {
   const sessions = new DurableSessions();
   /** Checkpoint ids of all sessions. */
   const checkpoints = new Set<string>();
-  /** The highest epoch that a client was told of a session, with its checkpoint. */
+  /** The highest epoch of a session that a client has seen, with its checkpoint. */
   const told = new Map<string, { readonly epoch: bigint; readonly checkpointId: string }>();
 
   function changed({ record, before, begins }: SessionChange): string | undefined {

@@ -28,7 +28,7 @@ export function fileKeyRing(directory: string, { clock, random }: Pick<Ports, 'c
     try {
       ring = readKeys(directory);
     } catch {
-      // What is in memory goes on serving while the directory cannot be read.
+      // The keys in memory stay in use while the directory cannot be read.
     }
   };
   return {

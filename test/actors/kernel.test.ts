@@ -472,7 +472,7 @@ describe.each([
 
     it('is one whose step breaks the contract', async () => {
       const actor = scripted((input) => {
-        if (input.kind === 'timer') return [{ kind: 'reply', message: 'to whom' }];
+        if (input.kind === 'timer') return [{ kind: 'reply', message: 'reply without a caller' }];
         return input.kind === 'message' && input.message === 'twice'
           ? [persist, persist]
           : [{ kind: 'startTimer', name: 't', afterMs: 1 }];

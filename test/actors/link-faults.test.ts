@@ -164,7 +164,7 @@ describe('a taken id', () => {
   });
 });
 
-describe('a peer that breaks the protocol loses its link, and nobody else does', () => {
+describe('a peer that breaks the protocol loses its link, and no other peer does', () => {
   const offences: [string, number, (ws: WebSocket) => void, Record<string, unknown>][] = [
     ['an oversized message', 1009, (ws) => ws.send(new Uint8Array(5_000)), { code: 'TOO_LARGE' }],
     ['a malformed frame', 4001, (ws) => ws.send(new Uint8Array([3, 255, 255, 255])), { code: 'MALFORMED_FRAME' }],

@@ -36,7 +36,7 @@ describe('links', () => {
         world.client(first.url, 'gateway', 0, { handshake: clientConfig('gateway', 0, { boot }) }),
       ),
     ];
-    await until(() => peers.every((peer) => peer.log.lines.length > 0), 'nobody is there yet');
+    await until(() => peers.every((peer) => peer.log.lines.length > 0), 'no peer has logged yet');
     const hub = await world.server({ port: first.port });
     await until(() => peers.every((peer) => peer.client.isUp), 'all links are up');
     await until(() => hub.server.peers().length === 7, 'all peers are known');

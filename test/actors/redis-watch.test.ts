@@ -151,7 +151,7 @@ test('one that stands still', async () => {
   await saysAndHeals(watched(server.url), 'TIMEOUT', /does not answer/, () => server.signal('SIGCONT'));
 });
 
-test('one that comes to stand still, and goes on', async () => {
+test('one that comes to stand still, and continues', async () => {
   const server = await redisWith();
   const seen = watched(server.url);
   await expect.poll(() => seen.watch.trouble).toBe(undefined);

@@ -200,7 +200,7 @@ test('what happened is told in events as the document types them', async () => {
   );
 });
 
-test('the page begins with the token that everybody knows', async () => {
+test('the page begins with the public token', async () => {
   const page = await (await fetch(`${ready.http}/`)).text();
   const [script] = /[^"]*token\.js/.exec(page)!;
   const source = await (await fetch(new URL(script!, `${ready.http}/v1/docs`))).text();

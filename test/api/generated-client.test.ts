@@ -1,5 +1,5 @@
 /**
- * The OpenAPI document in the hands of tools that had no part in making it, installed in a project of their own: a linter
+ * The OpenAPI document in the hands of independent tools, installed in a project of their own: a linter
  * finds nothing, and a generated TypeScript client compiles strictly and makes a transfer at a real sandbox.
  */
 import { cpSync, rmSync, writeFileSync } from 'node:fs';

@@ -65,7 +65,7 @@ async function countNotes(gate: Gateway, token: { authorization: string }): Prom
   return (list.json() as { notes: unknown[] }).notes.length;
 }
 
-/** Holds whoever waits until it is opened. */
+/** Holds its callers until it is opened. */
 function gate(): {
   readonly held: Promise<void>;
   open(): void;
@@ -202,7 +202,7 @@ describe('a repeat', () => {
     ]);
   });
 
-  it('is answered to nobody who could not have asked', async () => {
+  it('is answered only to callers who could have made the request', async () => {
     const room = notes();
     const token = ownTenant();
     const one = await gateway(room, token);

@@ -203,7 +203,7 @@ describe('the page', () => {
     expect([root.statusCode, root.headers.location]).toEqual([302, docsPath]);
   });
 
-  it('shows no token unless everybody knows it', async () => {
+  it('shows no token unless it is public', async () => {
     expect((await rest.app.inject({ url: docsPath })).body).not.toContain('token.js');
     expect(JSON.stringify(document)).not.toContain('svc_sk_test_0');
     expect(JSON.stringify(openapiDocument(routes, '1', 'svc_sk_test_0'))).toContain('svc_sk_test_0');

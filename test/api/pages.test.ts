@@ -82,7 +82,7 @@ describe('a cursor', () => {
     }
   });
 
-  it('that somebody made without the key, or for another tenant or key, is refused', () => {
+  it('that was made without the key, or for another tenant or key, is refused', () => {
     const bound = JSON.stringify(['t', 'x', {}]);
     const tags = [
       createHash('sha256').update(`${bound}\nwal_1`).digest(),

@@ -112,7 +112,7 @@ describe('walking with a second tenant', () => {
     path: '/v1/leaky/:id',
     operationId: 'leaky',
     tag: 'Planted',
-    summary: 'Shows anybody anything',
+    summary: 'Shows any caller anything',
     scope: 'wallets:read',
     limitClass: 'reads',
     params: Closed({ id: PathId('any id') }),
@@ -159,7 +159,7 @@ describe('walking with a second tenant', () => {
     });
   });
 
-  it('finds a leak, and an operation that nobody gave ids for', async () => {
+  it('finds a leak, and an operation without ids', async () => {
     const broken = await appOf([leaky]);
     const walk = { app: broken.app, owner: headers, stranger: tokenOf('stranger') };
     const leakyDocument = openapiDocument([leaky], '1') as Document;

@@ -164,7 +164,7 @@ describe('registration', () => {
     expect((await call('POST', 'webhooks', { url: 'http://127.0.0.1:9/x', events: ['*'] })).statusCode).toBe(201);
   });
 
-  it('ends at the limit, also for many at once, and goes on after a removal', async () => {
+  it('ends at the limit, also for many at once, and continues after a removal', async () => {
     const { call } = await caller();
     const post = () => call('POST', 'webhooks', { url, events: ['*'] });
     for (let made = 0; made < webhooksMax - 2; made += 1) expect((await post()).statusCode).toBe(201);

@@ -138,7 +138,7 @@ test('damaged files are named, and a data directory without a cluster says what 
   expect(() => readRoster(folder, 'sandbox')).toThrow(/cluster_id/);
 });
 
-test('the public seed gives everybody the same token and keys; a text its own; random nobody’s', () => {
+test('the public seed gives every cluster the same token and keys; a text gives its own; random gives new ones', () => {
   const make = (choice: string | undefined) => ensureSandbox(temporaryFolder(), choice);
   expect(make(undefined)).toEqual(make(undefined));
   expect(make('ours')).toEqual(make('ours'));

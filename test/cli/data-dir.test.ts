@@ -48,7 +48,7 @@ test('what an earlier start left running is ended, also against its will', async
   expect(existsSync(join(folder, 'redis.pid'))).toBe(false);
 });
 
-test('a process id that now belongs to somebody else is left alone', async () => {
+test('a process id that now belongs to another program is left alone', async () => {
   const folder = temporaryFolder();
   const pid = await sleeper();
   writeRecord(join(folder, 'node-1.pid'), { pid, began: 'another time' });

@@ -154,7 +154,7 @@ describe('listen', () => {
       expect(headers['x-svc-signature']).toBe(createHmac('sha256', secret).update(raw).digest('hex'));
     });
 
-    test('says what the receiver answers, and goes on', async () => {
+    test('says what the receiver answers, and continues', async () => {
       let count = 0;
       receiver.answer = () => [500, { status: 302, headers: { location: '/' } }, 200][count++ % 3]!;
       const { lines } = await listening({
@@ -173,7 +173,7 @@ describe('listen', () => {
     });
   });
 
-  test('goes on where it was when the gateway dies', async () => {
+  test('continues where it was when the gateway dies', async () => {
     const { lines, notes } = await listening({ json: true });
     await connect('before');
     await until(() => lines.length > 0, 'the first');

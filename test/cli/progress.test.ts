@@ -32,7 +32,7 @@ test('names each process that is not ready, with what it waits for or what it di
   expect(missingOf([child({ name: 'node-1', state: 'running' })])).toBe('');
 });
 
-test('a start goes on while something changes, and is given up when nothing does', async () => {
+test('a start continues while something changes, and is given up when nothing does', async () => {
   const progress = new Progress(200);
   const beganMs = performance.now();
   let step = 0;

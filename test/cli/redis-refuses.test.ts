@@ -1,4 +1,4 @@
-/** Roles and commands over a Redis that refuses or is slow: one line names it, nothing dies of it, and what heals goes on. */
+/** Roles and commands over a Redis that refuses or is slow: one line names it, nothing dies of it, and what heals continues. */
 import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
@@ -60,7 +60,7 @@ async function start(dataDir: string, redisUrl: string, args: readonly string[])
 const warnings = ({ output }: Command) =>
   parseRecords(output).filter(({ event, level }) => event === 'redis.refuses' && level === 40);
 
-test('a role names a Redis that refuses it in one line, stays, and goes on when it is healed', async () => {
+test('a role names a Redis that refuses it in one line, stays, and continues when it is healed', async () => {
   const server = await redisWith('--maxmemory', '1');
   const dataDir = newCluster();
   const roles = ['coordinator', 'gateway', 'worker'];

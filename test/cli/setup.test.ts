@@ -123,7 +123,7 @@ test('an interrupted install is made again', async () => {
   expect(fixture.calls('npm')).toBe(2);
 });
 
-test('an install that somebody made by hand is taken as it is', async () => {
+test('an install that was made by hand is taken as it is', async () => {
   const fixture = new Fixture();
   await fixture.run(['x']);
   rmSync(fixture.path('node_modules/.signmesh-stamp'));

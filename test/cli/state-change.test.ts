@@ -14,8 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** A port at which nobody listens: what is done there fails, as it does for whoever is stopped in the middle. */
-const nobody = 'redis://127.0.0.1:9';
+/** A port without a listener: a change there fails, like one that is interrupted. */
+const unreachable = 'redis://127.0.0.1:9';
 
 /** Two nodes and a Redis that say "now", and a snapshot of them that says "then". */
 async function place() {
@@ -74,7 +74,7 @@ describe('the stored state', () => {
     ['an empty one', null],
   ] as const)('that was becoming %s when it was interrupted becomes it at the next start, once', async (_, word) => {
     const { at, target, stored, nextStart, said } = await place();
-    const change = await prepareChange(at(nobody), word === null ? null : target);
+    const change = await prepareChange(at(unreachable), word === null ? null : target);
     await expect(change.perform()).rejects.toThrow();
     expect(await stored()).toEqual(['now', 'now', 'now']);
     await nextStart();
@@ -94,7 +94,7 @@ describe('the stored state', () => {
 
   test('that cannot become what it was becoming is said, and the cluster starts', async () => {
     const { at, target, nextStart, said, snapshot } = await place();
-    await expect((await prepareChange(at(nobody), target)).perform()).rejects.toThrow();
+    await expect((await prepareChange(at(unreachable), target)).perform()).rejects.toThrow();
     writeFileSync(join(snapshot, redisFile), 'damaged');
     await nextStart();
     expect(said.at(-1)).toContain('reset the sandbox');

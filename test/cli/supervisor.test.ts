@@ -226,7 +226,7 @@ describe('a supervised child', () => {
     expect(child.restarts).toBe(2);
   });
 
-  test('that stands still when its supervisor dies goes on, to its own end', async () => {
+  test('that stands still when its supervisor dies continues, to its own end', async () => {
     const { child } = supervise(untilTold + ready);
     await child.whenReady;
     const { pid } = child;
@@ -234,7 +234,7 @@ describe('a supervised child', () => {
     await eventually('it stands still', () => isStopped(pid!));
     // What the death of a supervisor does to the watchman's input.
     watchman(pid!).stdin?.destroy();
-    await eventually('it goes on', () => !isStopped(pid!));
+    await eventually('it continues', () => !isStopped(pid!));
   });
 
   test('that does not come back is not waited for without end', async () => {
@@ -243,7 +243,7 @@ describe('a supervised child', () => {
     await eventually('another restart', () => child.restarts >= 1);
   });
 
-  test('that stands still is not forgotten when it is stopped, and goes on in between', async () => {
+  test('that stands still is not forgotten when it is stopped, and continues in between', async () => {
     const changes: string[] = [];
     const { child, lines } = supervise(`${untilTold}${ready} setInterval(() => process.send({ kind: 'beat' }), 1)`);
     let beats = 0;
@@ -262,7 +262,7 @@ describe('a supervised child', () => {
     expect(child.isStopped).toBe(true);
     child.thaw();
     const before = beats;
-    await eventually('it goes on', () => beats > before);
+    await eventually('it continues', () => beats > before);
     child.pause();
     child.expectStop();
     await child.stop(5000);

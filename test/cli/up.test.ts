@@ -166,7 +166,7 @@ describe.sequential('signmesh up', () => {
     await allGone(ready.pids);
   });
 
-  test('it stops by itself when whoever started it is gone', async () => {
+  test('it stops by itself when the process that started it is gone', async () => {
     const shell = ['sh', '-c', `"${process.execPath}" cli/signmesh.mjs up --json & wait`];
     up = new UpProcess(place, { command: shell });
     ready = await up.ready();

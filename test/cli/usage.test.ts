@@ -14,7 +14,7 @@ function signmesh(args: readonly string[], extra: NodeJS.ProcessEnv = {}) {
 }
 
 describe('the command line', () => {
-  // Whoever runs this file alone may have no build yet, and its making is said.
+  // When this file runs alone there may be no build yet, and the command prints that it builds.
   beforeAll(() => {
     signmesh(['--version']);
   });

@@ -323,7 +323,7 @@ describe('InitiateSigning', () => {
     ['an intent that is too long', { transactionIntentId: long }, 'INVALID_REQUEST', 'transaction_intent_id'],
     ['no wallet', { walletId: '' }, 'INVALID_REQUEST', 'wallet_id'],
     ['a wallet id that is too long', { walletId: long }, 'INVALID_REQUEST', 'wallet_id'],
-    ['an unknown wallet', { walletId: 'nobody' }, 'WALLET_KEY_NOT_FOUND', 'wallet_id "nobody"'],
+    ['an unknown wallet', { walletId: 'unknown' }, 'WALLET_KEY_NOT_FOUND', 'wallet_id "unknown"'],
     ['a wallet id that is no id', { walletId: '../k' }, 'WALLET_KEY_NOT_FOUND', 'wallet_id'],
     ['a key that is not made yet', { walletId: 'dkg-open' }, 'WALLET_KEY_NOT_FOUND', 'wallet_id'],
     ...[0, 1, 31, 33, 64, 65_537].map(

@@ -1,4 +1,4 @@
-/** Byzantine nodes in a DKG: the right one is named, never an honest one; and the session goes on without its trick. */
+/** Byzantine nodes in a DKG: the right one is named, never an honest one; and the session continues without its trick. */
 import { describe, expect, test } from 'vitest';
 import type { Envelope } from '../../actors/contract.ts';
 import {
@@ -92,7 +92,7 @@ class DkgFixture {
     return (object as { stalled_by: number[] }).stalled_by;
   }
 
-  /** Everybody is honest from here on: a resume makes the key. */
+  /** Every node is honest from here on: a resume makes the key. */
   recover(resumeToken: string): void {
     this.honest = true;
     expect(this.cluster.resumeSession({ sessionId: 's', resumeToken }).result().state).toBe(ReceiptState.RESUMED);
@@ -293,7 +293,7 @@ test('names a dealer that deals twice', () => {
   fixture.recover(tokenOf(failed));
 });
 
-test('blames nobody for silence, and names who did not answer', () => {
+test('blames no node for silence, and names those that did not answer', () => {
   const fixture = new DkgFixture('secp256k1', 'silent', 2, () => false);
   const failed = fixture.run();
   expect([codeOf(failed), failed.receipt!.resumable]).toEqual(['NODES_UNAVAILABLE', true]);
@@ -336,7 +336,7 @@ test('blames no honest node when a dealer dealt twice to two coordinators', () =
   fixture.recover(tokenOf(failed));
 });
 
-test('blames nobody when a node lost its store, and the next attempt works', () => {
+test('blames no node when one lost its store, and the next attempt works', () => {
   const fixture = new DkgFixture('secp256k1', 'lost store', 2, () => undefined);
   fixture.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3 }).result();
   expect(

@@ -43,7 +43,7 @@ test('the nodes keep the number of its attempt alone', () => {
 });
 
 test('it does not end before its time', () => {
-  const cluster = begun('goes on');
+  const cluster = begun('continues');
   cluster.time.advance(8_000);
   for (const record of recordsOf(cluster, 'k')) expect(record).toContain('polynomial');
   expect(codeOf(cluster.exchangeDkgShares({ sessionId: 'k' }).result())).toBe('DKG_COMPLETED');

@@ -150,7 +150,7 @@ test('two writers at once leave no hole and lose nothing', async () => {
   expect(await redis.exists('sm:{t:tn_both}:ending')).toBe(0);
 });
 
-test('whoever sees certain connections only sees no session', async () => {
+test('a token limited to some connections sees no session', async () => {
   const tenant = 'tn_limited';
   await written(create(open(tenant, 's')));
   await records.commit(tenant, { events: [walletEvent(tenant, 1)] });
@@ -160,7 +160,7 @@ test('whoever sees certain connections only sees no session', async () => {
   expect(filtered.events.map(({ resource }) => resource.id)).toEqual(['s']);
 });
 
-test('an event wakes whoever follows the tenant', async () => {
+test('an event wakes the followers of the tenant', async () => {
   const subscriber = new Redis(server.url);
   const heard: string[] = [];
   subscriber.on('message', (channel: string, sequence: string) => heard.push(`${channel} ${sequence}`));

@@ -57,7 +57,7 @@ describe('a coordinator whose store was rolled back', () => {
   });
 });
 
-test('a session that failed half-way goes on with the nodes that signed in it, and so does a new one of its intent', () => {
+test('a session that failed half-way continues with the nodes that signed in it, and so does a new one of its intent', () => {
   const cluster = world(2, 3);
   const { signingSessionId } = begin(cluster, 'pay');
   expect(codeOf(cluster.submitSignatureShare({ signingSessionId, nodeId: 1 }).result())).toBe('SHARE_ACCEPTED');
@@ -69,7 +69,7 @@ test('a session that failed half-way goes on with the nodes that signed in it, a
   expect(sign(cluster, again.signingSessionId).isComplete).toBe(true);
 });
 
-test('a step for a node that signed something else for the intent is told so, and the session goes on with others', () => {
+test('a step for a node that signed something else for the intent is told so, and the session continues with others', () => {
   const cluster = world(2, 3);
   const { signingSessionId } = begin(cluster, 'pay');
   cluster.submitSignatureShare({ signingSessionId, nodeId: 1 }).result();

@@ -92,7 +92,7 @@ describe('the first session binds the key', () => {
     expect(codeOf(initiate(cluster, `t${1 - won}`, UNSPECIFIED))).toBe('SESSION_ACCEPTED');
   });
 
-  test('a session that waits for a human binds the key, and exposes it when it goes on', () => {
+  test('a session that waits for a human binds the key, and exposes it when it continues', () => {
     const cluster = world();
     const pending = initiate(cluster, 'pending', MOCK_THRESHOLD, { approvalMode: 2 });
     expect(codeOf(pending)).toBe('HUMAN_APPROVAL_REQUIRED');

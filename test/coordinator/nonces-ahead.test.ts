@@ -1,4 +1,4 @@
-/** Nonces that were dealt ahead: whatever became of their frames, signing goes on. */
+/** Nonces that were dealt ahead: whatever became of their frames, signing continues. */
 import { describe, expect, test } from 'vitest';
 import { awaited, depth, forgotten, noNoncePools, put, shortage, take } from '../../coordinator/cluster/nonce-pools.ts';
 import type { DrawnNonce } from '../../coordinator/contract/messages.ts';
@@ -29,7 +29,7 @@ describe('a pool of nonces', () => {
     expect(depth(pools, scheme, 1)).toBe(asked);
   });
 
-  test('goes on behind the batch of a nonce that its node forgot', () => {
+  test('continues behind the batch of a nonce that its node forgot', () => {
     const pools = noNoncePools(4);
     const filled = (first: number) => {
       const asked = shortage(pools, scheme, 1);

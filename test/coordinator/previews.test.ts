@@ -94,7 +94,7 @@ describe.each(schemes)('%s', (_, curve, more) => {
     expect(submit(id).isComplete).toBe(true);
   });
 
-  test('seen while the signature is gathered, it holds up nobody', () => {
+  test('seen while the signature is gathered, it delays no call', () => {
     const id = session(curve, more);
     const gathering = cluster.submitSignatureShare({ signingSessionId: id });
     const seen = [1, 2, 3, 4, 5].map((nodeId) => cluster.previewPartial({ sessionId: id, nodeId }));
@@ -144,7 +144,7 @@ describe.each(schemes)('%s', (_, curve, more) => {
     expect(submit(id).isComplete).toBe(true);
   });
 
-  test('a silent node is told of within its time, and nothing is changed', () => {
+  test('a silent node is reported within its time, and nothing is changed', () => {
     let silent = true;
     const drop: NonNullable<SimOptions['onFrame']> = ({ from, message }) =>
       !(silent && from === 'node/5' && message.body.case === 'partialReply');

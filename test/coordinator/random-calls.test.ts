@@ -23,7 +23,7 @@ const event = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('initiate' as const),
       intent: fc.constantFrom('t1', 't2'),
-      walletId: fc.constantFrom('k', 'k', 'k', 'e', 'nobody'),
+      walletId: fc.constantFrom('k', 'k', 'k', 'e', 'unknown'),
       mode: fc.constantFrom(0, 1, 2) as fc.Arbitrary<ApprovalMode>,
       mockDirective: fc.constantFrom(0, 0, 0, 0, 4, 4, 1, 2, 3) as fc.Arbitrary<MockDirective>,
       keystoreType: fc.constantFrom(0, 0, 4, 2) as fc.Arbitrary<KeystoreType>,
@@ -304,7 +304,7 @@ describe('random calls', () => {
     );
   });
 
-  test('end in a signature once everybody is well', () => {
+  test('end in a signature once every node is well', () => {
     const world = new World('well');
     world.happen({
       kind: 'initiate',

@@ -1,4 +1,4 @@
-/** The events of sessions in the tenant's log: what they show, and that an end is told of that nobody came to see. */
+/** The events of sessions in the tenant's log: what they show, also of the end of a session that receives no calls. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
@@ -286,7 +286,7 @@ describe('the event of a session', () => {
 });
 
 describe('a session that another one ends', () => {
-  test('is told of before its successor: revoked when it could be resumed', () => {
+  test('is reported before its successor: revoked when it could be resumed', () => {
     const cluster = world();
     const request = { walletId: 'k', messageHash: digest, transactionIntentId: 't' };
     const mockDirective = MockDirective.FORCE_BACKEND_FAILED;
@@ -300,7 +300,7 @@ describe('a session that another one ends', () => {
     expect(cluster.submitSignatureShare({ signingSessionId: second }).result().isComplete).toBe(true);
   });
 
-  test('is told of as expired when its lifetime is over, also by a forced successor', () => {
+  test('is reported as expired when its lifetime is over, also by a forced successor', () => {
     const cluster = world({ config: { lifetimes } });
     const first = begin(cluster, 't').signingSessionId;
     cluster.time.advance(lifetimes.signingMs);
@@ -311,7 +311,7 @@ describe('a session that another one ends', () => {
     expect(codeOf(cluster.submitSignatureShare({ signingSessionId: first }).result())).toBe('SESSION_EXPIRED');
   });
 
-  test('is told of once, whatever becomes of the writes', () => {
+  test('is reported once, whatever the fate of the writes', () => {
     for (const fate of ['lost', 'unanswered'] as const) {
       // The store names who holds the place, then both are written.
       for (let nth = 1; nth <= 2; nth += 1) {
@@ -331,7 +331,7 @@ describe('a session that another one ends', () => {
     }
   });
 
-  test('with the end of its wallet is told of, each of them', () => {
+  test('with the end of its wallet is reported, each of them', () => {
     const service = { walletService: true };
     const cluster = world();
     cluster.initiateDkg({ sessionId: 'wal_1' }, tenant, service).result();
@@ -345,7 +345,7 @@ describe('a session that another one ends', () => {
   });
 });
 
-describe('a session that nobody calls any more', () => {
+describe('a session that receives no more calls', () => {
   test('expires by itself, once, and says so', () => {
     const cluster = world({ config: { lifetimes } });
     const { signingSessionId } = begin(cluster, 't');

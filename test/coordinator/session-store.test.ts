@@ -111,7 +111,7 @@ const completed = {
 } as const;
 const expired = { state: ReceiptState.EXPIRED, reasonCode: 'SESSION_EXPIRED', message: 'over' } as const;
 const revoked = { state: ReceiptState.REVOKED, reasonCode: 'SESSION_REVOKED', message: 'gave way' } as const;
-const resumed = { state: ReceiptState.RESUMED, reasonCode: 'SESSION_RESUMED', message: 'goes on' } as const;
+const resumed = { state: ReceiptState.RESUMED, reasonCode: 'SESSION_RESUMED', message: 'continues' } as const;
 const stored = (of: SigningSession) => ({ kind: 'session', session: of });
 const conflict = (code: string, current?: SigningSession) => ({
   kind: 'conflict',
@@ -360,7 +360,7 @@ describe.each([
       expect(await store.write({ ...create(ones[1 - won]!), binds: winner })).toEqual(written);
     });
 
-    test('is bound by a session that goes on, or not at all', async () => {
+    test('is bound by a session that continues, or not at all', async () => {
       const key = await unbound();
       const [mock, frost] = [asBound(key, 'mock_ecdsa'), asBound(key, 'frost_bip340')];
       const one = session();

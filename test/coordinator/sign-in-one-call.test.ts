@@ -33,7 +33,7 @@ class World {
     return this.cluster.sign(order(more), tenant, service).result();
   }
 
-  /** As the gateway goes on: again after an error, and with the session that the answer names. */
+  /** As the gateway continues: again after an error, and with the session that the answer names. */
   insist(): Signed {
     for (let times = 0; times < 5; times += 1) {
       try {

@@ -1,4 +1,4 @@
-/** Byzantine and unlucky nodes in a signing round: the culprit is named and nobody else, and the round goes on. */
+/** Byzantine and unlucky nodes in a signing round: the culprit alone is named, and the round continues. */
 import { describe, expect, test } from 'vitest';
 import type { Envelope } from '../../actors/contract.ts';
 import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
@@ -86,7 +86,7 @@ describe.each([
     expect(culprits().sort()).toEqual([1, 2, 3]);
   });
 
-  test('replaces a silent node, and calls nobody a culprit', () => {
+  test('replaces a silent node, and names no culprit', () => {
     const asked = new Set<number>();
     let silent = 0;
     const { cluster, signingSessionId, culprits } = ceremony('silent', (frame) => {
@@ -103,7 +103,7 @@ describe.each([
     expect(culprits()).toEqual([]);
   });
 
-  test('asks anew where a frame was lost and nobody else is left', () => {
+  test('asks again when a frame was lost and no other node is left', () => {
     let lost = 0;
     const { cluster, signingSessionId, culprits } = ceremony('lossy', (frame) => {
       if (!isReply(frame) || lost >= 2) return true;
@@ -127,7 +127,7 @@ describe.each([
     expect(culprits()).toEqual([]);
   });
 
-  test('goes on with a node that restarted, unseen, and forgot its nonces', () => {
+  test('continues with a node that restarted, unseen, and forgot its nonces', () => {
     const { cluster, signingSessionId } = ceremony('forgot', () => true);
     for (const id of [1, 2, 3, 4, 5]) {
       cluster.crashNode(id);

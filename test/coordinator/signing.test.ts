@@ -57,7 +57,7 @@ describe('a mock directive', () => {
     expect(codeOf(initiate('', { mockDirective: FORCE_DENIED, context }))).toBe('CONTRACT_VERSION_UNSUPPORTED');
     const wrong = {
       mockDirective: FORCE_DENIED,
-      walletId: 'nobody',
+      walletId: 'unknown',
       messageHash: new Uint8Array(3),
       approvalMode: 2,
     } as const;
@@ -73,7 +73,7 @@ describe('a mock directive', () => {
   });
 
   test.each([
-    ['WALLET_KEY_NOT_FOUND', { walletId: 'nobody' }],
+    ['WALLET_KEY_NOT_FOUND', { walletId: 'unknown' }],
     ['INVALID_MESSAGE_HASH', { messageHash: new Uint8Array(3) }],
     ['INVALID_DERIVATION_PATH', { derivation: { derivationPath: 'nonsense' } }],
     ['UNSUPPORTED_CURVE', { derivation: { curve: 'ed25519' } }],
@@ -186,7 +186,7 @@ describe('an intent', () => {
     expect(codeOf(initiate('at once'))).toBe('DUPLICATE_INTENT');
   });
 
-  test('gives the pending session’s own token to whoever begins again', () => {
+  test('gives the pending session’s own token to the caller that begins again', () => {
     const pending = initiate('pending twice', { approvalMode: 2 });
     const again = initiate('pending twice');
     expect([codeOf(again), tokenOf(again)]).toEqual(['DUPLICATE_INTENT', tokenOf(pending)]);

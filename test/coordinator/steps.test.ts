@@ -1,4 +1,4 @@
-/** One step a node: partials made by nodes, given by callers, and what becomes of them when the signers change. */
+/** One step a node: partials made by nodes, supplied by clients, and their fate when the signers change. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
 import { groupOf } from '../../crypto/group.ts';

@@ -130,7 +130,7 @@ describe('a key that is named by a wallet', () => {
   });
 });
 
-test('calls of anybody but a gateway are dropped', () => {
+test('calls that do not come from a gateway are dropped', () => {
   const front = frontBehaviour({ resumeKey: new Uint8Array(32), sandbox: true });
   const context = { self: 'coordinator', nowMs: 0, random: (length: number) => new Uint8Array(length) };
   const value = create(CallSchema, { callId: 1n, walletService: true, request: { case: 'initiateDkg', value: {} } });
@@ -171,7 +171,7 @@ describe('a closed key', () => {
     expect(codeOf(client(cluster, 'a', { walletId: 'wal_2' }))).toBe('SESSION_ACCEPTED');
   });
 
-  test('takes no place of an intent by a refused session, and revokes nobody by it', () => {
+  test('takes no place of an intent by a refused session, and revokes no session by it', () => {
     const cluster = world();
     closeKey(cluster);
     cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result();

@@ -110,7 +110,7 @@ describe('mock threshold ECDSA', () => {
     expect(verifyEcdsa({ signature, digest, publicKey })).toBe(false);
   });
 
-  it('discloses the group key to whoever knows the nonce, as the docs warn', () => {
+  it('discloses the group key to anyone who knows the nonce, as the docs warn', () => {
     const contributions = [1, 2, 3].map(() => dealMockNonce(random));
     const k = contributions.reduce((sum, contribution) => (sum + contribution) % order);
     const nonce = combineMockNonces(contributions);

@@ -57,7 +57,7 @@ describe('sealed boxes', () => {
     );
   });
 
-  it('open for anybody to whom the recipient reveals its sealing key, which can be checked', () => {
+  it('open for anyone who has the recipient’s revealed sealing key, which can be checked', () => {
     expect(sealingKeyMatches(recipient.secretKey, recipient.publicKey)).toBe(true);
     expect(sealingKeyMatches(random(32), recipient.publicKey)).toBe(false);
     expect(sealingKeyMatches(new Uint8Array(31), recipient.publicKey)).toBe(false);

@@ -84,10 +84,10 @@ describe('examples/http-client.ts', () => {
     expect(stderr).toMatch(/^http-client: .* answers 401: .*authentication_failed.*\n$/);
   });
 
-  test('ends with 1 where nobody listens, and with 2 when it is called wrongly', async () => {
-    const nobody = await example(examples.http, ['--url', `http://127.0.0.1:${await freePort()}`]);
-    expect(nobody.exitCode).toBe(1);
-    expect(nobody.stderr).toMatch(/^http-client: .*ECONNREFUSED/);
+  test('ends with 1 at a port without a listener, and with 2 when it is called wrongly', async () => {
+    const unreachable = await example(examples.http, ['--url', `http://127.0.0.1:${await freePort()}`]);
+    expect(unreachable.exitCode).toBe(1);
+    expect(unreachable.stderr).toMatch(/^http-client: .*ECONNREFUSED/);
     expect((await example(examples.http, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
@@ -108,7 +108,7 @@ describe('examples/grpc-client.ts', () => {
   });
 
   test('takes address and token from the environment, and says what the service says', async () => {
-    const settings = { GRPC_ADDRESS: cluster.ready.grpc, TOKEN: 'nobody' };
+    const settings = { GRPC_ADDRESS: cluster.ready.grpc, TOKEN: 'unknown' };
     const { exitCode, stdout, stderr } = await example(examples.grpc, [], settings);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(/^grpc-client: 16 UNAUTHENTICATED: .*\n$/);

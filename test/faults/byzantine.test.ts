@@ -22,7 +22,7 @@ function dkg(fixture: FaultFixture, curve: string) {
   return fixture.cluster.exchangeDkgShares({ sessionId: 's' }).result();
 }
 
-/** The fault ends, and the session goes on. */
+/** The fault ends, and the session continues. */
 function resumed(fixture: FaultFixture, id: string, { receipt, checkpoint }: ReturnType<typeof dkg>) {
   const { cluster, engine } = fixture;
   engine.disarm(id, cluster.time.nowMs());
@@ -48,7 +48,7 @@ const lies: [FaultOf<LieKind>, string][] = [
 ];
 
 describe.each(curves)('a DKG on %s', (curve) => {
-  test.each(lies)('names the node behind %j as long as it lies, and goes on after that', (fault, told) => {
+  test.each(lies)('names the node behind %j as long as it lies, and continues after that', (fault, told) => {
     const fixture = new FaultFixture(`${JSON.stringify(fault)} ${curve}`);
     const id = fixture.arm(fault);
     const failed = dkg(fixture, curve);
@@ -89,7 +89,7 @@ describe.each(curves)('a DKG on %s', (curve) => {
     const fixture = new FaultFixture(`false key ${curve}`);
     fixture.arm({ fault: 'false_report', target: 'node/2', at: { step: 'the last dealer' } });
     fixture.cluster.initiateDkg({ sessionId: 's', threshold: 2, totalNodes: 3, derivation: { curve } }).result();
-    // Its last verdict is about itself alone, so that nobody is left to complain of.
+    // Its last verdict is about itself alone, so that no dealer is left to complain of.
     for (const senderNodeId of [1, 3]) {
       for (const recipientNodeId of [1, 2, 3]) {
         fixture.cluster.exchangeDkgShares({ sessionId: 's', senderNodeId, recipientNodeId }).result();
@@ -125,7 +125,7 @@ describe.each(curves)('a DKG on %s', (curve) => {
     expect(codeOf(resumed(fixture, id, failed))).toBe('DKG_COMPLETED');
   });
 
-  test('blames nobody for silence', () => {
+  test('blames no node for silence', () => {
     const fixture = new FaultFixture(`withhold ${curve}`);
     const id = fixture.arm({ fault: 'withhold', target: 'node/2', at: { point: 'dkg_sealed' } });
     const failed = dkg(fixture, curve);
@@ -182,7 +182,7 @@ describe.each([
     expect(fixture.triggerCount(id)).toBe(1);
   });
 
-  test('is made by whoever is honest, when all are asked at once', () => {
+  test('is made by the honest nodes, when all are asked at once', () => {
     const fixture = ceremony('two bad partials');
     fixture.arm({ fault: 'bad_partial', target: ['node/1', 'node/2'] });
     const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });
@@ -201,7 +201,7 @@ describe.each([
     expect(blamed(fixture.cluster).sort()).toEqual([1, 2, 3]);
   });
 
-  test('is made without a node that withholds, which nobody blames', () => {
+  test('is made without a node that withholds, which is not blamed', () => {
     const fixture = ceremony('withheld');
     const id = fixture.arm({ fault: 'withhold', target: 'node/1', at: { point: 'partial_reply' } });
     const { signingSessionId } = begin(fixture.cluster, 't', { keystoreType });

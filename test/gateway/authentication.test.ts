@@ -218,7 +218,7 @@ describe('who is let in', () => {
     expect([...seen]).toHaveLength(1);
   });
 
-  it('no refusal is given before its time, and nobody who is let in waits for it', async () => {
+  it('no refusal is given before its time, and admitted callers do not wait for it', async () => {
     const authenticator = new Authenticator({
       environment: 'sandbox',
       acceptAnyTestToken: false,
@@ -273,7 +273,7 @@ describe('who is let in', () => {
     },
   );
 
-  it('nobody unknown when the operator turns made-up tokens off', async () => {
+  it('refuses unknown tokens when the operator turns made-up tokens off', async () => {
     await gateway.stop();
     await open({ acceptAnyTestToken: false });
     gateway.tokens.put(issuedTestToken);

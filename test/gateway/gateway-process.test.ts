@@ -260,7 +260,7 @@ describe('a gateway process', () => {
     await untilHealthy(gateway);
   });
 
-  it('has the sandbox’s routes without anybody who runs its processes, and says so', async () => {
+  it('has the sandbox’s routes without a control of its processes, and says so', async () => {
     const gateway = await start();
     await untilHealthy(gateway);
     const path = `http://${gateway.httpAddress}/v1/sandbox/nodes`;

@@ -56,7 +56,7 @@ describe('calls to the coordinator', () => {
     expect([first.answers.length, second.answers.length]).toEqual([1, 1]);
   });
 
-  it('are answered once: a repeated reply and a reply to nobody are dropped', () => {
+  it('are answered once: a repeated reply and a reply without a waiting call are dropped', () => {
     coordinator.answer = () => 'silence';
     const { answers } = started();
     coordinator.reply(coordinator.last, { response: proof });

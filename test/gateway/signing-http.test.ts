@@ -448,7 +448,7 @@ describe('the HTTP door of the signing API', () => {
       expect(gateway.room.calls.inFlight).toBe(1);
       socket.destroy();
       await expect.poll(() => gateway.room.calls.inFlight).toBe(0);
-      // A late answer finds nobody, and harms nobody.
+      // A late answer finds no waiting call and is dropped.
       gateway.coordinator.reply(gateway.coordinator.last, { response: proof });
     });
   });

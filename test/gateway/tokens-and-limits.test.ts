@@ -65,7 +65,7 @@ describe('the token store', () => {
     await issue('other', 'theirs');
     const second = await issue('acme', 'second');
     expect(await store.listTokens('acme')).toEqual([first, second]);
-    expect(await store.listTokens('nobody')).toEqual([]);
+    expect(await store.listTokens('unknown')).toEqual([]);
   });
 
   it('revokes once, and only what belongs to the tenant', async () => {

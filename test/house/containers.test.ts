@@ -49,7 +49,7 @@ describe('docker-compose.yml', () => {
     expect(loadSettings(environment).warnings).toEqual([]);
   });
 
-  test('everybody finds the coordinator where it listens', () => {
+  test('every process finds the coordinator where it listens', () => {
     const { SIGNMESH_COORDINATOR_PORT: port } = compose.services.coordinator?.environment ?? {};
     for (const [name, { environment = {} }] of ours) {
       if (environment.SIGNMESH_COORDINATOR_URL === undefined) continue;
@@ -57,7 +57,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('the gateway’s ports are published on loopback alone, and nobody else’s', () => {
+  test('the gateway’s ports are published on loopback alone, and no other ports', () => {
     const { SIGNMESH_HTTP_PORT: http, SIGNMESH_GRPC_PORT: grpc } = compose.services.gateway?.environment ?? {};
     expect(compose.services.gateway?.ports).toEqual([`127.0.0.1:${http}:${http}`, `127.0.0.1:${grpc}:${grpc}`]);
     for (const [name, { ports }] of Object.entries(compose.services))
@@ -82,7 +82,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('the redis asks for a password that has no default, and everybody who uses it has it', () => {
+  test('the redis asks for a password that has no default, and every process that uses it has it', () => {
     const words = compose.services.redis?.command ?? [];
     const asked = words[words.indexOf('--requirepass') + 1] ?? '';
     expect(asked).toMatch(/^\$\{SIGNMESH_REDIS_PASSWORD:\?[^}]+\}$/);

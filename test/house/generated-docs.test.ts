@@ -16,7 +16,7 @@ const signingApi = readFileSync(signingApiPath, 'utf8');
 const walletApi = readFileSync(join(root, 'docs/wallet-api.md'), 'utf8');
 
 describe('the generated pages', () => {
-  test('a made part that somebody edited is found', () => {
+  test('a generated part that was edited by hand is found', () => {
     for (const said of [
       '`DUPLICATE_INTENT`, `DUPLICATE_SHARE`',
       'ACCEPTED --> BACKEND_COMPLETED',
@@ -46,7 +46,7 @@ describe('the generated pages', () => {
 });
 
 describe('docs/wallet-api.md', () => {
-  test('a made part that somebody edited is found', () => {
+  test('a generated part that was edited by hand is found', () => {
     for (const said of [
       '| `POST /v1/wallets` |',
       'pending_approval --> approved',

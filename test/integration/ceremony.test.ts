@@ -1,4 +1,4 @@
-/** Whole ceremonies against a real cluster, through both doors, verified by libraries that have no part in them. */
+/** Whole ceremonies against a real cluster, through both doors, verified by independent libraries. */
 import { createPublicKey, verify as nodeVerify } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
@@ -228,14 +228,14 @@ describe.each(['HTTP', 'gRPC'] as const)('over %s', (door) => {
   });
 
   test('no token, no answer', async () => {
-    const nobody = door === 'HTTP' ? cluster.http('nonsense') : cluster.grpc('nonsense');
-    const refused = await nobody.initiateDkg({}).catch((error: unknown) => error);
+    const unknown = door === 'HTTP' ? cluster.http('nonsense') : cluster.grpc('nonsense');
+    const refused = await unknown.initiateDkg({}).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(CallFailed);
     expect(refused).toMatchObject({ status: door === 'HTTP' ? 401 : 16 });
   });
 });
 
-test('one door goes on where the other stopped', async () => {
+test('one door continues where the other stopped', async () => {
   const [http, grpc] = [cluster.http(), cluster.grpc()];
   const begun = await http.initiateSigning({ transactionIntentId: 'both', walletId: 'ed-HTTP', messageHash: digest });
   const { signingSessionId } = begun;

@@ -1,4 +1,4 @@
-/** Ctrl-C in a terminal, which reaches npm, us and nobody else's children: all stop, nothing is orphaned, nothing lost. */
+/** Ctrl-C in a terminal, which reaches npm and our processes: all stop, none is orphaned, and no data is lost. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

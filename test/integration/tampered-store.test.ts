@@ -21,7 +21,7 @@ async function begin(transactionIntentId: string) {
   return begun.signingSessionId;
 }
 
-/** So that it reads what stands in Redis: a coordinator that goes on knows better. */
+/** So that it reads what stands in Redis: a coordinator that continues knows better. */
 async function restartCoordinator(): Promise<void> {
   await cluster.back('coordinator', await cluster.kill('coordinator'));
   await cluster.untilHealth('ok');

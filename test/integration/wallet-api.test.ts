@@ -1,6 +1,6 @@
 /**
  * The wallet control plane over a real cluster: keys made by DKG, transactions signed by a quorum, and checked by
- * libraries that had no part in them.
+ * independent libraries.
  */
 
 import { networks, payments } from 'bitcoinjs-lib';

@@ -166,7 +166,7 @@ describe.each(curves)('a key generation on %s', (curve) => {
       expect(refused.message).toContain(why);
     }
     expect(nodes.map((node) => text(node, dkgRecordKey('acme', session)))).toEqual(before);
-    // The attempt goes on with the nodes' own dealers.
+    // The attempt continues with the nodes' own dealers.
     expect(ceremony.run()).toHaveLength(5);
   });
 
@@ -248,7 +248,7 @@ describe.each(curves)('a key generation on %s', (curve) => {
       dealerIdentityKey: identityKey(3),
     };
     expect(evaluateComplaint({ ...evidence, sealed: bad! })).toBe(3);
-    // The good box convicts whoever complains about it, and another key convicts whoever reveals it.
+    // The good box convicts a node that complains about it, and another key convicts the node that reveals it.
     const good = sealedFor(2).find(({ dealer }) => dealer === 3)!;
     expect(evaluateComplaint({ ...evidence, sealed: good })).toBe(2);
     expect(evaluateComplaint({ ...evidence, sealed: bad!, revealedSealingKey: new Uint8Array(32) })).toBe(2);

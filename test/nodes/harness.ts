@@ -147,7 +147,7 @@ export class TestNode {
     this.#behaviours = [dkg, signer];
   }
 
-  /** What a supervisor does after a bug: the actor starts anew, the process goes on. */
+  /** What a supervisor does after a bug: the actor starts anew, the process continues. */
   restartActor(address: Address): void {
     this.#actors.delete(address);
   }
@@ -204,7 +204,7 @@ export class TestNode {
     const running = this.#actors.get(address);
     if (running !== undefined) return this.#step(address, running.behaviour.receive, input);
     const behaviour = this.#behaviours.find(({ prefix }) => address.startsWith(prefix));
-    if (behaviour === undefined) throw new Error(`nobody serves ${address}`);
+    if (behaviour === undefined) throw new Error(`no behaviour serves ${address}`);
     const key = behaviour.durableKey(address);
     const start = behaviour.start(key === undefined ? undefined : this.records.get(key), this.#context(address));
     this.#actors.set(address, { behaviour, state: start.state });
@@ -244,7 +244,7 @@ export class TestNode {
     for (const effect of step.effects) {
       switch (effect.kind) {
         case 'reply':
-          if (input.kind !== 'message') throw new Error('there is nobody to reply to');
+          if (input.kind !== 'message') throw new Error('there is no caller to reply to');
           wire(input.from, effect.message as WireMessage);
           break;
         case 'send':

@@ -160,7 +160,7 @@ describe('the key store when its process is killed', () => {
     expect(acknowledged).toBeGreaterThanOrEqual(500);
 
     const store = await openStore();
-    // The last batch may be on the disk although nobody was told.
+    // The last batch may be on the disk although it was not acknowledged.
     const latest = Number(text(await store.load('key/t/latest'))!.split(' ')[1]);
     expect(latest - acknowledged).toBeGreaterThanOrEqual(0);
     expect(text(await store.load(`dkg/t/${latest}`))).toBe(`record ${latest}`);

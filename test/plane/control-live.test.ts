@@ -150,7 +150,7 @@ describe.sequential('faults by API', () => {
     expect(Date.parse(now)).toBeGreaterThan(Date.now() + 3_590_000);
     const answer = await share(session);
     expect(answer.receipt.state, JSON.stringify(answer)).toBe('RECEIPT_STATE_EXPIRED');
-    // Whoever starts again starts at that time.
+    // A process that restarts starts at that time.
     await sandbox('POST', '/nodes/4/restart');
     expect(await node('4')).toMatchObject({ clock_offset_ms: 3_600_000 });
     await sign();

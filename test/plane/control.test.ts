@@ -168,7 +168,7 @@ describe('faults', () => {
     expect(await create({ fault: 'drop', target: 'node/9' })).toMatchObject({ code: 'invalid' });
     await arm({ fault: 'drop', target: 'node/1', id: 'x' });
     expect(await create({ fault: 'drop', target: 'node/1', id: 'x' })).toMatchObject({ code: 'conflict', field: 'id' });
-    expect(await refusal('faults.delete', { id: 'nobody' })).toMatchObject({ code: 'not_found' });
+    expect(await refusal('faults.delete', { id: 'unknown' })).toMatchObject({ code: 'not_found' });
   });
 });
 
@@ -252,7 +252,7 @@ describe('the whole cluster', () => {
     }
   });
 
-  test('on a Redis of somebody else’s it is neither taken, restored nor emptied, and Redis is left alone', async () => {
+  test('on a foreign Redis it is neither taken, restored nor emptied, and Redis is left alone', async () => {
     const { refusal } = controlled({ ownsRedis: false });
     const unsupported = { code: 'unsupported', message: expect.stringContaining('REDIS_URL') };
     expect(await refusal('snapshots.take', { name: 'x' })).toMatchObject(unsupported);

@@ -102,7 +102,7 @@ describe('a link through an idle proxy', () => {
     expect(server.events).toEqual(['up node/1 node-1-boot']);
   });
 
-  test('ends with the code of whoever closes it', async () => {
+  test('ends with the code of the end that closes it', async () => {
     const { server, plane, node } = await linked();
     await server.server.stop();
     await until(() => node.events.length === 2, 'the end');
@@ -221,7 +221,7 @@ describe('a frame that is evaluated', () => {
     const { server, plane, node } = await linked();
     plane.proxy.deliver('node/1', 'in', [toNode('late')]);
     plane.proxy.deliver('node/1', 'out', [toCoordinator('late')]);
-    plane.proxy.deliver('node/2', 'out', [toCoordinator('nobody')]);
+    plane.proxy.deliver('node/2', 'out', [toCoordinator('unknown')]);
     await until(() => node.received.length === 1 && server.received.length === 1, 'both');
     expect(sessions(node.received)).toEqual(['late']);
     expect(sessions(server.received)).toEqual(['late']);
@@ -229,7 +229,7 @@ describe('a frame that is evaluated', () => {
 });
 
 describe('silence', () => {
-  test('lets both ends miss the heartbeats, lets nobody in, and ends', async () => {
+  test('makes both ends miss the heartbeats, accepts no connection, and ends', async () => {
     const { server, plane, node } = await linked();
     plane.proxy.silence('node/1', true);
     await until(() => node.events.length === 2 && server.events.length === 2, 'both notice');

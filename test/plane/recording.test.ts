@@ -29,7 +29,7 @@ describe('the recording', () => {
     expect(recording.read(1_000, 4)).toEqual({ events: [], next: 6, lost: false });
   });
 
-  test('forgets the oldest, and says so to whoever had not read them', () => {
+  test('drops the oldest, and says so to readers that had not read them', () => {
     const recording = new Recording(10);
     for (let at = 0; at < 25; at += 1) recording.add(frame(at, 's'));
     const read = recording.read(3, 100);

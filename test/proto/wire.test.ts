@@ -1,4 +1,4 @@
-/** The versions of the wire: what an older process is told, and what becomes of its frames. */
+/** The versions of the wire: the answer to an older process, and the fate of its frames. */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { describe, expect, test } from 'vitest';

@@ -73,7 +73,7 @@ describe.each(hosted)('the simulated %s', (kind) => {
     ]);
   });
 
-  it('keeps the first order of an id, whoever asks a second time', async () => {
+  it('stores the first order of an id, also when it is sent a second time', async () => {
     const adapter = adapters.get(kind)!;
     const wallet = await makeWallet(adapter, 'wal_1', 'eip155:11155111');
     const to = '0x000000000000000000000000000000000000dEaD';

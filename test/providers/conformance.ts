@@ -27,7 +27,7 @@ export interface Subject {
   dump(): Promise<string>;
 }
 
-const wellKnownSecret = 'extremely-secret-value-nobody-may-see';
+const wellKnownSecret = 'extremely-secret-value-never-to-show';
 
 export function providerConformance(name: string, subject: () => Subject): void {
   describe(`${name} as a provider`, () => {

@@ -340,7 +340,7 @@ describe('an entry is not lost', () => {
     await Promise.all(writers.map(write));
     writing = false;
     await Promise.all(claiming);
-    // What is left is found as time goes on.
+    // What is left is found as time continues.
     const last = startProcess();
     const endMs = atMs + 2_000 + holdMs + 5_000;
     for (; atMs <= endMs; atMs += 500) found.push(...(await sweep(last, atMs)));

@@ -71,7 +71,7 @@ class Client {
     throw new Error(`session ${sessionId} does not come to its end`);
   }
 
-  /** Repeats a call until it has an answer; a session that was told of is never lost. */
+  /** Repeats a call until it has an answer; a session that was reported is never lost. */
   #insist<T extends Answered>(call: () => SimCall<T>): T {
     for (let count = 0; count < 10; count += 1) {
       this.cluster.time.runUntil(() => this.cluster.isCoordinatorUp);

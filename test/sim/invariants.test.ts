@@ -243,7 +243,7 @@ describe('quorum-signed', () => {
       '0 ms after the end',
     );
   });
-  test('finds a signature that nobody approved', () => {
+  test('finds a signature without approval', () => {
     const approvalMode = ApprovalMode.HUMAN_REQUIRED;
     const seen = [key, opened, partialReply(1), partialReply(2), complete({ approvalMode })];
     expect(says('quorum-signed', seen)).toContain('approval');

@@ -16,7 +16,7 @@ test('the same seed and label give the same bytes; another of either gives other
   }
 });
 
-test('gives what is asked for, and goes on from there', () => {
+test('gives what is asked for, and continues from there', () => {
   const stream = randomStream('seed', 'lengths');
   const seen = new Set<string>();
   for (let length = 8; length < 100; length += 1) {

@@ -1,5 +1,5 @@
 /**
- * The page of a run in a real browser: it draws, tells, finds and filters, and asks nobody for anything. Needs a Chromium
+ * The page of a run in a real browser: it draws, explains, finds and filters, and makes no request. Needs a Chromium
  * (CHROMIUM_PATH says where); without one these tests are skipped.
  */
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
@@ -161,7 +161,7 @@ describe.skipIf(executablePath === undefined)('the page in a browser', () => {
     expect(await page.locator('#details .pairs').first().textContent()).toContain(frame.text);
     expect(await page.locator('#said').textContent()).toContain(`${frame.from} to ${frame.to}`);
 
-    // The keyboard goes on from there.
+    // The keyboard continues from there.
     await page.keyboard.press('ArrowDown');
     expect(await page.locator('#details .number').textContent()).toBe(`${index + 2} of ${run.events.length}`);
 

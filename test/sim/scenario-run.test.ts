@@ -102,7 +102,7 @@ describe('a verdict', () => {
     expect('what' in verdict && verdict.what).toContain(what);
   });
 
-  test('names everything that is not as expected, in its order, and goes on to the end', () => {
+  test('names everything that is not as expected, in its order, and continues to the end', () => {
     const wrong = sign.replace(' }', ', expect: { state: DENIED, is_complete: false } }');
     const verdict = verdictOf(
       [key, wrong],
@@ -180,7 +180,7 @@ describe('a verdict', () => {
   });
 });
 
-test('a key that failed says whom it blames', () => {
+test('a key that failed names the culprits', () => {
   const liar = 'faults: [{ fault: bad_share, target: node/2 }]';
   expect(verdictOf([key.replace(' }', ', expect: { state: BACKEND_COMPLETED } }')], [liar])).toMatchObject({
     kind: 'failed',

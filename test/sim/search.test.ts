@@ -100,7 +100,7 @@ describe('the program as it is', () => {
   });
 });
 
-/** What fails here: no signature of the fresh key, because nobody may sign. */
+/** What fails here: no signature of the fresh key, because no node may sign. */
 function hopeless(seed: number): CheckedScenario {
   const scenario = randomScenario(seed, 'calm');
   const clients = Object.fromEntries(

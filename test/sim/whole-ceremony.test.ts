@@ -82,7 +82,7 @@ describe('a simulated cluster', () => {
   });
 
   test.each(['secp256k1', 'ed25519'])(
-    'says who is missing below the threshold, and goes on after a resume, on %s',
+    'says who is missing below the threshold, and continues after a resume, on %s',
     (curve) => {
       const cluster = new SimCluster({ seed: `below ${curve}` });
       makeKey(cluster, 'k', curve);
@@ -160,7 +160,7 @@ describe('a simulated cluster', () => {
     expect(codes).toEqual(['SHARE_VERIFIED', 'DKG_COMPLETED']);
   });
 
-  test('names the nodes that a DKG waits for, and goes on after a resume', () => {
+  test('names the nodes that a DKG waits for, and continues after a resume', () => {
     const cluster = new SimCluster({ seed: 'away' });
     const sessionId = 'k';
     cluster.crashNode(4);

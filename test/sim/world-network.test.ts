@@ -156,7 +156,7 @@ describe('a link', () => {
     expect(seen).toEqual([]);
   });
 
-  test('hands what came to a paused end over when it goes on, in order', () => {
+  test('hands what came to a paused end over when it continues, in order', () => {
     const { time, network, seen, send, become } = world();
     become('node/1', 'paused', () => network.paused('node/1'));
     send('in');
@@ -188,7 +188,7 @@ describe('a link', () => {
     send('in', [{ afterMs: 40 }]);
     time.advance(5);
     become('node/1', 'down', () => network.crashed('node/1'));
-    // Until then nobody knows: what is sent to it is lost.
+    // Until then the other end does not know: frames to it are lost.
     expect(send('in')).toBeUndefined();
     time.advance(100);
     expect(seen).toEqual(['out 1', 'down: the other end is gone']);

@@ -9,7 +9,7 @@ withTheModel();
 const day = 24 * 3_600_000;
 
 describe('a node that stands still', () => {
-  test('is waited for, and answers when it goes on', () => {
+  test('is waited for, and answers when it continues', () => {
     const { cluster, told } = watched();
     cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result();
     cluster.pause('node/2');
@@ -62,7 +62,7 @@ describe('a node that dies', () => {
     expect(toldMore('node/1').slice(-2)).toEqual(['up node/1#2', 'linkUp node/1#2']);
   });
 
-  test('and loses its store has no part in the key any more', () => {
+  test('and loses its store holds no share of the key any more', () => {
     const { cluster, observations } = watched();
     makeKey(cluster);
     for (const id of [1, 2]) cluster.crash(`node/${id}`, { loseState: true, restartAfterMs: 10 });
@@ -91,7 +91,7 @@ describe('the coordinator', () => {
     makeKey(cluster);
     const call = cluster.initiateSigning({ walletId: 'k', transactionIntentId: 't' });
     cluster.crash('coordinator', { restartAfterMs: 200 });
-    // The call is still on its way, and nobody takes it.
+    // The call is still on its way, and no process receives it.
     expect(() => call.result()).toThrow('call failed: 2 the link to the coordinator was lost');
     expect(() => begin(cluster, 't2')).toThrow('call failed: 2 no coordinator is connected');
     cluster.time.advance(400);
@@ -115,7 +115,7 @@ describe('the coordinator', () => {
     expect(told).toBe('SESSION_ACCEPTED');
   });
 
-  test('that stands still answers when it goes on; after the heartbeats its callers are told that it is gone', () => {
+  test('that stands still answers when it continues; after the heartbeats its callers are told that it is gone', () => {
     const { cluster, told } = watched();
     makeKey(cluster);
     cluster.pause('coordinator');
@@ -133,7 +133,7 @@ describe('the coordinator', () => {
 });
 
 describe('the gateway', () => {
-  test('that dies breaks the calls under way; their answers find nobody', () => {
+  test('that dies breaks the calls under way; their answers find no caller', () => {
     const { cluster, observations } = watched();
     const call = cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 });
     cluster.time.runUntil(() => cluster.storedSession(tenant, 'k') !== undefined);
@@ -148,7 +148,7 @@ describe('the gateway', () => {
     expect(observations.filter(({ kind }) => kind === 'answered')).toHaveLength(1);
   });
 
-  test('that stands still reads its calls when it goes on', () => {
+  test('that stands still reads its calls when it continues', () => {
     const { cluster } = watched();
     cluster.pause('gateway');
     const call = cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 });
@@ -196,7 +196,7 @@ describe('clocks', () => {
 });
 
 describe('the end of everything', () => {
-  test('healing ends every fault, brings up what is down, and goes on with what stands still', () => {
+  test('healing ends every fault, brings up what is down, and continues with what stands still', () => {
     const { cluster } = watched({
       faults: [
         { fault: 'partition', target: 'node/1' },
@@ -221,7 +221,7 @@ describe('the end of everything', () => {
     expect(cluster.faultStatuses().every(({ state }) => state === 'over')).toBe(true);
   });
 
-  test('a world at rest comes to its end, though the coordinator goes on looking for what has expired', () => {
+  test('a world at rest comes to its end, though the coordinator continues looking for what has expired', () => {
     const { cluster } = watched({ sweeping: true, receiver: true });
     makeKey(cluster);
     expect(cluster.time.runUntil(() => false)).toBe(false);

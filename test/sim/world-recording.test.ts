@@ -137,7 +137,7 @@ describe('a call', () => {
   });
 });
 
-test('a frame that is held is told of when it leaves, and its event says when it arrives', () => {
+test('a frame that is held is reported when it leaves, and its event says when it arrives', () => {
   const { cluster, events } = watched({ faults: [{ id: 'held', fault: 'hold', target: 'node/2', for_ms: 1_000 }] });
   cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result();
   expect(codeOf(cluster.exchangeDkgShares({ sessionId: 'k' }).result())).toBe('DKG_COMPLETED');
@@ -175,7 +175,7 @@ describe('an actor that throws', () => {
     return world;
   }
 
-  test('is a violation, and the world goes on', () => {
+  test('is a violation, and the world continues', () => {
     const { cluster, events, observations } = spoiled({ onBug: 'record' });
     for (const intent of ['a', 'b', 'c']) expect(sign(cluster, intent)).toBe('SIGNATURE_COMPLETED');
     expect(cluster.bugs.length).toBeGreaterThan(0);

@@ -7,7 +7,7 @@ import { begin, makeKey, sign, type Watched, watched } from './support/watched.t
 
 withTheModel();
 
-/** What the gateway was told of the store, change by change. */
+/** What the gateway was reported the store, change by change. */
 function storeReady({ observations }: Watched): boolean[] {
   const all = observations.flatMap((one) => {
     const { body } = one.kind === 'frame' ? one.envelope.message : { body: undefined };
@@ -38,7 +38,7 @@ describe('Redis', () => {
     expect(codeOf(cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
   });
 
-  test('performs a command for which nobody waits any more', () => {
+  test('performs a command whose caller no longer waits', () => {
     const { cluster } = watched();
     cluster.arm({ fault: 'redis_gone', for_ms: 20_000 });
     expect(() => cluster.initiateDkg({ sessionId: 'k', threshold: 2, totalNodes: 3 }).result()).toThrow(
@@ -49,7 +49,7 @@ describe('Redis', () => {
     expect(cluster.storedSession(tenant, 'k')?.reasonCode).toBe('SESSION_ACCEPTED');
   });
 
-  test('that is away when the coordinator starts is told of', () => {
+  test('that is away when the coordinator starts is reported', () => {
     const world = watched();
     world.cluster.crash('redis');
     world.cluster.crash('coordinator', { restartAfterMs: 10 });

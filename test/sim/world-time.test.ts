@@ -35,7 +35,7 @@ describe('virtual time', () => {
     expect(ran).toEqual(['first', 'second', 'made by the first']);
   });
 
-  test('comes to rest though something ticks for ever, and ticks on while something else goes on', () => {
+  test('comes to rest though something ticks for ever, and ticks on while something else continues', () => {
     const time = new VirtualTime();
     let ticks = 0;
     const tick = () => {
@@ -81,7 +81,7 @@ describe('a simulated process', () => {
     expect(heard()).toEqual(['timer', 'one', 'timer']);
   });
 
-  test('that stands still has the answer of its store when it goes on', () => {
+  test('that stands still has the answer of its store when it continues', () => {
     const { time, machine, deliver, writes, heard } = running();
     deliver(tell('write'));
     time.advance(5);

@@ -88,7 +88,7 @@ it('is empty for a tenant without events, and at its end', async () => {
   });
 });
 
-it('has no holes and no event of a refused change, whoever commits at the same time', async () => {
+it('has no holes and no event of a refused change, with concurrent commits', async () => {
   const tenant = newTenant();
   const stores = [store, await under.open()];
   // Every record is made twice: one of the two is refused.

@@ -50,7 +50,7 @@ it('refuses another body, while the first runs and after its answer', async () =
   expect(await store.beginIdempotent(tenant, 'key', 'other', startMs + leaseMs)).toEqual({ kind: 'otherBody' });
 });
 
-it('is free again without an answer: the same body goes on with its seed, another body begins afresh', async () => {
+it('is free again without an answer: the same body continues with its seed, another body begins afresh', async () => {
   const tenant = newTenant();
   const first = await runs(tenant);
   expect(await store.settleIdempotent(tenant, 'key', first.owner, undefined)).toBe(true);
@@ -141,7 +141,7 @@ it('is free again when there is no answer, and then another body is welcome', as
   expect(start.kind === 'run' && Buffer.compare(start.seed, first.seed)).not.toBe(0);
 });
 
-it('refuses a change whose key nobody knows any more', async () => {
+it('refuses a change whose key has expired', async () => {
   const mark = { keyHash: 'gone', owner: 'me', answer: 'A' };
   expect(await refused(under, store, newTenant(), {}, mark)).toEqual({ kind: 'overtaken' });
 });

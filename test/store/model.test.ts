@@ -125,7 +125,7 @@ const guardArb: fc.Arbitrary<Guard> = fc.oneof(
   fc.record({ kind: fc.constant('claim' as const), name: fc.constantFrom('x', 'y', 'z', 'u', 'v') }),
 );
 
-/** What is done to one record: by whom, and whether with an old version of it in hand. */
+/** An operation on one record: its client, and whether it has an old version in hand. */
 const stepArb = fc.record({
   id: fc.constantFrom(...ids),
   how: fc.constantFrom('create', 'update', 'update', 'update', 'remove', 'nothing'),

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => under.stop());
 
-it('says that Redis is away, whatever is asked, and goes on when a Redis is back that knows no script', async () => {
+it('says that Redis is away, whatever is asked, and continues when a Redis is back that knows no script', async () => {
   const connection = await under.connect();
   const store = new RedisTenantStore(connection, systemPorts);
   const book = new RedisAddressBook(connection);

@@ -29,7 +29,7 @@ import {
 /** A call that got no response message. `status`: HTTP's or gRPC's number, 0 when there was no answer at all. */
 export class CallFailed extends Error {
   readonly status: number;
-  /** Whether the same call may be made again: nobody was there, or the answer was lost. */
+  /** Whether the same call may be made again: the service was unreachable, or the answer was lost. */
   readonly mayRepeat: boolean;
 
   constructor(status: number, mayRepeat: boolean, message: string) {
@@ -170,7 +170,7 @@ export function grpcApi(address: string, token: string): GrpcApi {
   return { ...methods, connection, close: () => connection.close() };
 }
 
-/** Makes a call again while nobody answers it. What it did then is unknown: the caller must be ready for a replay. */
+/** Repeats a call until it is answered. The effect of the earlier calls is unknown: the caller must expect a replay. */
 export async function repeated<T>(call: () => Promise<T>, withinMs = 25_000): Promise<T> {
   const deadlineMs = performance.now() + withinMs;
   for (;;) {

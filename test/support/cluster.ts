@@ -29,7 +29,7 @@ export interface HealthBody {
   readonly [field: string]: unknown;
 }
 
-/** Resolves when everything is ready. Whoever starts a cluster stops it. */
+/** Resolves when everything is ready. The caller stops the cluster. */
 export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signmesh-cluster-'));
   const place = { dataDir, httpPort: await freePort(), grpcPort: await freePort() };

@@ -1,4 +1,4 @@
-/** Whoever runs the processes, and the coordinator's knowledge of sessions, as tests have them: in memory. */
+/** A fake, in memory, of the control of processes and of the coordinator's sessions. */
 import { create } from '@bufbuild/protobuf';
 import {
   type ArmedFault,

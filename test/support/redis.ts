@@ -26,7 +26,7 @@ export async function startRedis(
   settings: readonly string[] = [],
   readyLine = 'Ready to accept connections',
 ): Promise<TestRedis> {
-  // Somebody may take the free port before the server does: then another one is tried.
+  // Another program may take the free port before the server does: then another port is tried.
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await startOn(port ?? (await freePort()), settings, readyLine);

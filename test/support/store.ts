@@ -136,7 +136,7 @@ export async function done(store: TenantStore, tenant: string, change: Change): 
   return outcome;
 }
 
-/** Commits what must be refused, and sees to it that nothing of it has happened. */
+/** Commits a change that must be refused, and checks that it had no effect. */
 export async function refused(
   under: StoreUnderTest,
   store: TenantStore,

@@ -98,7 +98,7 @@ export interface CallOptions {
 export interface WalletServiceOptions {
   readonly environment?: ClusterEnvironment;
   readonly chainBlockMs?: number;
-  /** Who runs the processes; false: nobody. */
+  /** The control of the processes; false: none. */
   readonly control?: SandboxControl | false;
   readonly sessions?: SandboxSessions;
   /** Access to modules that are PLANNED: by hand, not automatic. */

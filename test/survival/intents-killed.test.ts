@@ -58,7 +58,7 @@ const early: Moments = [
 const late: Moments = [['redis'], ['coordinator'], ['coordinator', 'redis'], ['a node'], ['a node', 'a node']];
 
 const seed = announcedSeed('intents');
-const apiKey = 'key-of-a-custodian-that-nobody-may-see';
+const apiKey = 'key-of-a-custodian-never-to-show';
 const answered: Answered[] = [];
 let repeats = 0;
 let killed: readonly Target[];
@@ -131,7 +131,7 @@ async function payUntil(isOver: () => boolean, name: string): Promise<void> {
 
 /**
  * Good transfers of a wallet and some that are refused, at once, and none after them: what is wrong with a number that
- * was given back while others were on their way, nobody puts right any more.
+ * was given back while others were on their way, no gateway repairs any more.
  */
 async function payTogether({ id, network }: PayingWallet): Promise<void> {
   const client = clientOf(new Seeded(`${seed}/${id}`));

@@ -1,5 +1,6 @@
 /**
- * A process that connects to the coordinator without being of the cluster is refused and named in the log, and disturbs no other link: while all
+ * A process that connects to the coordinator and is not a member of the cluster is refused and named in the log, and
+ * disturbs no other link: while all
  * of it happens, signatures go on and the cluster stays whole.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -232,7 +233,7 @@ describe.sequential('is refused by name', () => {
   });
 });
 
-test('nobody was harmed: every node kept its link, and signatures went on', async () => {
+test('no member was disturbed: every node kept its link, and signatures went on', async () => {
   const before = ledger.signatures;
   await until(() => ledger.signatures > before + 3, 'further signatures');
   isOver = true;

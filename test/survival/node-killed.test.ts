@@ -150,7 +150,7 @@ describe.sequential('a node killed in the middle of a signature', () => {
     const wish = { key: keys.get(scheme)!, scheme, intentId: `${scheme}-${frame}`, message: digest };
     const session = await openSigning(client(), wish);
     const killed = killAt(nodeId, frame, session);
-    // The step makes the node one of the signers, whoever else was drawn.
+    // The step makes the node one of the signers, in addition to those drawn.
     const step = client()
       .api.submitSignatureShare({ signingSessionId: session, nodeId })
       .catch(() => undefined);

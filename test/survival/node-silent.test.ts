@@ -72,7 +72,7 @@ describe.sequential('a node that falls silent', () => {
     await finishDkg(client(), dkg);
   });
 
-  test('takes up its place when it goes on, and what it says late harms nobody', async () => {
+  test('takes its place again when it resumes, and its late answers do no harm', async () => {
     for (const scheme of schemes) {
       const session = await openSigning(client(), wish(scheme, `again-${scheme}`));
       const step = await ledger.ask(session, () =>
@@ -86,7 +86,7 @@ describe.sequential('a node that falls silent', () => {
 });
 
 describe.sequential('below the quorum', () => {
-  test('a signature says so in its receipt, and goes on with its token when nodes are back', async () => {
+  test('a signature says so in its receipt, and continues with its token when nodes are back', async () => {
     const sessions = new Map<Scheme, string>();
     for (const scheme of schemes) sessions.set(scheme, await openSigning(client(), wish(scheme, `quorum-${scheme}`)));
     const release = await Promise.all([cluster.hold('node-1'), cluster.hold('node-3'), cluster.hold('node-4')]);

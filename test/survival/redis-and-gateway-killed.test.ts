@@ -25,7 +25,7 @@ afterEach(() => expect(ledger.violations).toEqual([]));
 
 /**
  * Opens sessions as fast as it can while the role is killed again and again, then looks for every one that was
- * acknowledged. Whatever else a call may meet then is CallFailed: 503, or nobody there.
+ * acknowledged. Whatever else a call may meet then is CallFailed: 503, or an unreachable gateway.
  */
 async function openUnderKills(role: RoleName, kills: number, chance: Seeded): Promise<number> {
   const opened: string[] = [];
@@ -47,7 +47,7 @@ async function openUnderKills(role: RoleName, kills: number, chance: Seeded): Pr
       } catch (error) {
         if (!(error instanceof CallFailed)) throw error;
         failures.add(error.status);
-        // Nobody is there: no reason to ask as fast as a machine can.
+        // No gateway answers: a pause keeps the client from spinning.
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }

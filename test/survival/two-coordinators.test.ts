@@ -68,7 +68,7 @@ describe.sequential('two coordinators on one Redis', () => {
     expect(second.exit).toBeUndefined();
     await cluster.untilHealth('ok');
 
-    // `up` has started the newest one: it knows what the second one said, and goes on from there.
+    // `up` has started the newest one: it knows what the second one said, and continues from there.
     const { resumeToken } = failed.checkpoint!;
     const resumed = await ledger.ask(session, () =>
       repeated(() => client().api.resumeSession({ sessionId: session, resumeToken })),

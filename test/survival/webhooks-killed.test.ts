@@ -211,7 +211,7 @@ describe('the event log', () => {
     expect(new Set(versions).size).toBe(versions.length);
   });
 
-  test('tells of every change that a client was told of', () => {
+  test('tells of every change that a client was reported', () => {
     const first = new Set(
       events
         .filter(({ type }) => type === 'wallet.created' || type === 'transaction_intent.created')

@@ -22,7 +22,7 @@ const events: Readonly<Record<RoundEvent, string>> = {
   abandon: 'The attempt cannot give what is wanted. Its nonces are spent.',
   leave: 'No call waits. Nonces in hand stay.',
   end: 'The session completes, fails, expires or is revoked.',
-  resume: 'A paused session goes on.',
+  resume: 'A paused session continues.',
 };
 
 export function signingRoundPage(): string {

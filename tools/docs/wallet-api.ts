@@ -154,7 +154,7 @@ const statusMeanings: Readonly<Record<IntentStatus, string>> = {
   created: 'submitted; passed at once',
   screening: 'compliance, risk and policy look at it; passed at once',
   pending_approval: 'waits for votes until `expires_at`',
-  approved: 'may be signed; goes on by itself',
+  approved: 'may be signed; needs no further call',
   signing: 'at the provider: from here on it can be neither cancelled nor expire',
   broadcasting: 'signed, on its way to the network',
   confirming: 'the network has it',

@@ -29,7 +29,7 @@ export interface Model {
   text(event: number, name: string): string;
   list(event: number, name: string): readonly string[];
   fields(event: number): readonly (readonly [string, string])[];
-  /** The actor, process or client it befell, and for a frame its sender. */
+  /** The actor, process or client of the event; for a frame its sender. */
   origin(event: number): string;
   /** In a few words: the point of a frame, the state of an actor. */
   title(event: number): string;

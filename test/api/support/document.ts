@@ -20,7 +20,7 @@ export interface Operation {
   readonly isPublic: boolean;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly schema: JsonSchema; readonly required: boolean } | undefined;
-  /** A good answer goes on without end. */
+  /** A good answer continues without end. */
   readonly streams: boolean;
   /** By status; undefined: no body. */
   readonly responses: ReadonlyMap<number, Validator | undefined>;

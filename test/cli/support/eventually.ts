@@ -13,7 +13,7 @@ export async function eventually(
   }
 }
 
-/** A zombie, which nobody has taken note of yet, is not alive. */
+/** A zombie, which its parent has not reaped yet, is not alive. */
 export function isAlive(pid: number): boolean {
   return isRunning(identify(pid));
 }

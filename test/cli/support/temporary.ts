@@ -10,7 +10,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** For a whole file: whoever makes it removes it. */
+/** For a whole file: its caller removes it. */
 export function keptFolder(): string {
   return mkdtempSync(join(tmpdir(), 'signmesh-cli-'));
 }

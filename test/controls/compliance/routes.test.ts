@@ -146,10 +146,7 @@ describe('screening over HTTP', () => {
 describe('compliance lists', () => {
   it('make the next version under the same name, which every gateway sees at once', async () => {
     const other = await world.open();
-    const first = await put('ours', 'watch', [
-      { address, network: evm, note: 'seen twice' },
-      { name: 'Somebody Else' },
-    ]);
+    const first = await put('ours', 'watch', [{ address, network: evm, note: 'seen twice' }, { name: 'Another Name' }]);
     expect(first.status, JSON.stringify(first.body)).toBe(201);
     expect(first.body).toMatchObject({ name: 'ours', kind: 'watch', version: 1, entry_count: 2 });
     expect((await screen({ address }, other)).decision).toBe('review');
@@ -157,7 +154,7 @@ describe('compliance lists', () => {
     expect(await screen({ address }, other)).toMatchObject({ decision: 'clear', list_versions: { ours: 2 } });
     expect((await door.get(`/v1/compliance/lists/${first.body.id}?version=1`)).body).toMatchObject({
       version: 1,
-      entries: [{ address, network: evm, note: 'seen twice' }, { name: 'Somebody Else' }],
+      entries: [{ address, network: evm, note: 'seen twice' }, { name: 'Another Name' }],
     });
     expect((await door.get(`/v1/compliance/lists/${first.body.id}`)).body).toMatchObject({ version: 2, entries: [] });
     expect((await door.get(`/v1/compliance/lists/${first.body.id}?version=3`)).status).toBe(404);

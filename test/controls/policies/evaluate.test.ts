@@ -106,7 +106,7 @@ describe('a policy', () => {
 });
 
 describe('approvals of several rules', () => {
-  it('take the highest quorum, the shortest time and the approvers whom all rules name', () => {
+  it('take the highest quorum, the shortest time and the approvers that all rules name', () => {
     const terms = [
       { quorum: 1, approvers: [], timeoutS: 900 },
       { quorum: 2, approvers: ['a', 'b', 'c'], timeoutS: 600 },
@@ -116,7 +116,7 @@ describe('approvals of several rules', () => {
     expect(strictest([terms[0]!])).toEqual(terms[0]);
   });
 
-  it('deny where nobody could satisfy them', () => {
+  it('deny where no approver could satisfy them', () => {
     const verdict = decide([
       rule('require_approval', 'true', 2, ['a', 'b']),
       rule('require_approval', 'true', 1, ['b', 'c']),

@@ -142,7 +142,7 @@ describe('the judges', () => {
     expect((await evaluateTransfer({}, 'lax')).decision).toMatchObject({ decision: 'deny', policy: { name: 'lax' } });
   });
 
-  it('refuse a policy that nobody made', async () => {
+  it('refuse a policy that does not exist', async () => {
     await expect(evaluateTransfer({}, 'none')).rejects.toMatchObject({
       kind: 'invalidRequest',
       details: [{ field: 'policy', issue: 'unknown_policy' }],

@@ -1,4 +1,4 @@
-/** Receipts verify offline, with a library of somebody else and the published key set alone. */
+/** Receipts verify offline, with an independent library and the published key set alone. */
 import fc from 'fast-check';
 import { calculateJwkThumbprint, compactVerify, createLocalJWKSet, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';

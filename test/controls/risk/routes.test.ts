@@ -86,7 +86,7 @@ describe('risk evaluation', () => {
     expect((await door.post('/v1/compliance/screen', { ...screening, intent_id: other.id }, scoped)).status).toBe(404);
   });
 
-  it('knows no score of nobody, and none of another tenant', async () => {
+  it('knows no score of an unknown wallet, and none of another tenant', async () => {
     const { tx_id: id } = await evaluate();
     for (const unknown of ['rsk_none', 'txi_none', 'dec_none', 'judges', id.replace('rsk', 'dec')]) {
       expect((await door.get(`/v1/risk/scores/${unknown}`)).status).toBe(404);

@@ -126,7 +126,7 @@ export class Invariants {
     this.#requests.set(nonce, text);
   }
 
-  /** Of new events: no node signs twice with one nonce; nobody is blamed where all are honest. */
+  /** Of new events: no node signs twice with one nonce; no node is blamed where all are honest. */
   events(events: readonly { readonly address: string; readonly event: ActorEvent }[]): void {
     for (const { address, event } of events) {
       expect(event.fields.culprits ?? []).toEqual([]);

@@ -1,4 +1,4 @@
-/** Connecting providers: what is made, what is refused, and what nobody ever gets to see. */
+/** Connecting providers: what is created, what is refused, and which values are never shown. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectionsMax } from '../../../custody/connections/connect.ts';
 import { openCredentials } from '../../../custody/connections/credentials.ts';

@@ -99,7 +99,7 @@ describe('re-wrapping', () => {
     expect(await world.dump()).toBe(before);
   });
 
-  it('goes on where it was interrupted', async () => {
+  it('continues where it was interrupted', async () => {
     const caller = world.caller();
     const ids = await connectMany(caller, 5);
     addKey(world.keyDirectory, 2);

@@ -1,6 +1,6 @@
 /**
  * Transfers between wallets of every kind of provider: what the ledger says of a wallet of our own cluster, its chain
- * says too, whoever paid.
+ * says too, for every payer.
  */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The driver on a real Redis: transfers end, whoever carries them and whatever goes wrong on the way. */
+/** The driver on a real Redis: transfers end with any gateway and after any failure on the way. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { intentView } from '../../../custody/intents/view.ts';
 import { walletType } from '../../../custody/wallets/record.ts';
@@ -97,7 +97,7 @@ describe('many transfers', () => {
     expect([...world.provider.chain.values()].every(({ attempts }) => attempts === 1)).toBe(true);
   });
 
-  test('are taken once each in effect, although two gateways are told of the same ones', async () => {
+  test('are taken once each in effect, although two gateways are reported the same ones', async () => {
     const wallet = await world.wallet(tenant, { ETH: 50n * oneEth });
     const intents = await Promise.all(Array.from({ length: 40 }, () => world.intent(tenant, wallet)));
     const drivers = [world.driver(), world.driver()];
@@ -190,7 +190,7 @@ describe('a provider', () => {
     expect((await world.read(tenant, intent.id)).status).toBe('confirming');
   });
 
-  test('that never answers holds up nobody else for longer than its lease', async () => {
+  test('that never answers delays other transfers no longer than its lease', async () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
     const [stuck, after] = [await world.intent(tenant, wallet), await world.intent(tenant, wallet)];
     world.provider.plan = ({ intent }) => (intent.id === stuck.id ? new Promise(() => {}) : 'goes');
@@ -339,7 +339,7 @@ describe('a gap', () => {
     driver.enqueue(tenant, first, wallet);
     await world.reach(tenant, first.id, 'signing');
     driver.enqueue(tenant, later, wallet);
-    // The filler lets it through: nobody is on the way any more when the gap is looked at again.
+    // The filler lets it through: no transfer is pending any more when the gap is checked again.
     await world.reach(tenant, later.id, 'completed');
     const { fills } = world.provider;
     await until(() => world.provider.fills > fills, 'another look at the gap');
@@ -375,7 +375,7 @@ describe('an intent that awaits approval', () => {
 });
 
 describe('an approved intent', () => {
-  test('that nobody took up for a day expires and is never signed', async () => {
+  test('that no gateway resumed for a day expires and is never signed', async () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
     const intent = await world.intent(tenant, wallet);
     world.clock.offsetMs += 24 * 3_600_000 + 1;
@@ -384,7 +384,7 @@ describe('an approved intent', () => {
     expect(world.provider.advances).toBe(0);
   });
 
-  test('of a wallet that was frozen meanwhile waits, and goes on when it is active again', async () => {
+  test('of a wallet that was frozen meanwhile waits, and continues when it is active again', async () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth }, { status: 'frozen' });
     const intent = await world.intent(tenant, wallet);
     world.driver().enqueue(tenant, intent, wallet);
@@ -411,7 +411,7 @@ describe('a receiver that is a wallet of ours', () => {
 });
 
 describe('a driver that stops', () => {
-  test('finishes the step in hand, starts none, and another goes on', async () => {
+  test('finishes the step in hand, starts none, and another continues', async () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
     const [first, second] = [await world.intent(tenant, wallet), await world.intent(tenant, wallet)];
     let release: () => void = () => {};
@@ -456,7 +456,7 @@ describe('a driver that stops', () => {
 });
 
 describe('Redis away', () => {
-  test('holds everything up, and it goes on when Redis is back', async () => {
+  test('holds everything up, and it continues when Redis is back', async () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
     const intent = await world.intent(tenant, wallet);
     let away = 3;
@@ -479,7 +479,7 @@ describe('Redis away', () => {
 });
 
 describe('a commit whose answer is lost', () => {
-  test('is found to have taken hold, and the driver goes on at once', async () => {
+  test('is found to have taken hold, and the driver continues at once', async () => {
     const wallet = await world.wallet(tenant, { ETH: 5n * oneEth });
     const intent = await world.intent(tenant, wallet);
     let commits = 0;

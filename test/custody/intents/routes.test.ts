@@ -82,7 +82,7 @@ describe('creating an intent', () => {
     expect((await door.get(`${path}/${body.id}`)).body).toEqual(body);
   });
 
-  test('that the policy denies creates a denied intent, holds nothing and wakes nobody', async () => {
+  test('that the policy denies creates a denied intent, holds nothing and wakes no driver', async () => {
     world.judges.decision = { decision: 'deny', approvals: undefined };
     world.judges.screening = 'blocked';
     const { status, body } = await door.post(path, transfer);
@@ -364,7 +364,7 @@ describe('approving', () => {
     return (await door.post(path, transfer)).body.id;
   }
 
-  test('takes as many as the policy asks for; then the driver goes on', async () => {
+  test('takes as many as the policy asks for; then the driver continues', async () => {
     const id = await pending(2);
     const first = await door.post(`${path}/${id}/approve`, { comment: 'fine' }, 'ann');
     expect(first).toMatchObject({ status: 200, body: { status: 'pending_approval', version: 2 } });
@@ -407,7 +407,7 @@ describe('approving', () => {
     expect((await door.get(`${path}/${id}`)).body).toMatchObject({ status: 'pending_approval', approvals: [] });
   });
 
-  test('by somebody whom the policy does not name is refused', async () => {
+  test('by an approver that the policy does not name is refused', async () => {
     const id = await pending(1, ['tok_bob']);
     const answer = await door.post(`${path}/${id}/approve`, {}, 'ann');
     expect(answer).toMatchObject({ status: 403, body: { error: { details: [{ issue: 'not_an_approver' }] } } });
@@ -457,7 +457,7 @@ describe('approving', () => {
     expect(door.enqueued).toEqual(status === 'approved' ? [id] : []);
   });
 
-  test('after its time is 409, although nobody has noticed yet', async () => {
+  test('after its time is 409, although it was not expired yet', async () => {
     const nowMs = world.clock.nowMs();
     const { id } = await world.intent(
       tenant,

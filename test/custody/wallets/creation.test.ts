@@ -147,7 +147,7 @@ describe('a bad request is a 400 that names the field', () => {
     ['network', 'missing_required', { network: undefined }],
     ['network', 'not_allowed_value', { network: 'eip155:1' }],
     ['network', 'wrong_type', { network: {} }],
-    ['policy', 'not_found', { policy: 'nobody-has-it' }],
+    ['policy', 'not_found', { policy: 'no-such-policy' }],
     ['policy', 'wrong_type', { policy: 1 }],
     ['policy', 'too_short', { policy: '' }],
     ['approval_mode', 'not_allowed_value', { approval_mode: 'HUMAN_REQUIRED' }],

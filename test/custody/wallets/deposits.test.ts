@@ -129,7 +129,7 @@ test('whatever is reported in whatever order, the balance is the sum over the tr
   );
 });
 
-test('nothing, less than nothing, and an asset that nobody knows are our own mistakes', async () => {
+test('nothing, less than nothing, and an unknown asset are our own mistakes', async () => {
   const tenant = world.tenant();
   const wallet = await tenant.wallet(await tenant.connection());
   for (const over of [{ units: 0n }, { units: -1n }, { asset: 'DOGE' }]) {

@@ -106,7 +106,7 @@ describe('a change of settings', () => {
   test.each([
     ['name', 'too_short', { name: '' }],
     ['name', 'wrong_type', { name: null }],
-    ['policy', 'not_found', { policy: 'nobody-has-it' }],
+    ['policy', 'not_found', { policy: 'no-such-policy' }],
     ['approval_mode', 'wrong_type', { approval_mode: null }],
     ['signing_api', 'not_allowed_value', { signing_api: '' }],
     ['metadata', 'wrong_type', { metadata: null }],

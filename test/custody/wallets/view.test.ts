@@ -65,6 +65,6 @@ test('assets keep their order; what holds nothing is shown with zeros and has no
   ]);
 });
 
-test('an asset that nobody registered is our own mistake', () => {
+test('an unregistered asset is our own mistake', () => {
   expect(() => walletView(walletHolding(['DOGE']), new Map())).toThrow('DOGE');
 });

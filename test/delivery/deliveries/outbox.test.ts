@@ -90,7 +90,7 @@ class Life {
     const { after, retryAtMs, endpoint } = evaluateTry(before, outcome, this.nowMs, 0.5, [1_000, 5_000]);
     const place = retryAtMs === undefined ? undefined : ({ kind: 'retry', atMs: retryAtMs } as const);
     expect(await service.hooks.move(this.tenant, { before, after, place, endpoint }, this.nowMs)).toBeDefined();
-    // Whoever moves what was moved meanwhile is refused.
+    // A move of a delivery that was moved meanwhile is refused.
     expect(await service.hooks.move(this.tenant, { before, after, place, endpoint }, this.nowMs)).toBeUndefined();
   }
 
@@ -218,7 +218,7 @@ test('random lives of a webhook keep the books right and take on every event onc
   );
 });
 
-test('events that are gone before their turn are counted, and the rest goes on', async () => {
+test('events that are gone before their turn are counted, and the rest continues', async () => {
   const tenant = newTenant();
   const hook = await service.register(tenant, { url: 'http://127.0.0.1:1' });
   const sequences = await service.happen(tenant, 10);

@@ -1,4 +1,4 @@
-/** What becomes of deliveries that fail: retries, giving up, endpoints that are not called any more. */
+/** Failing deliveries: retries, the last try, endpoints that get no more calls. */
 
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -79,7 +79,7 @@ test.each([
   expect(delivery?.attempts.map((attempt) => attempt.status)).toEqual([status, 200]);
 });
 
-test('nobody who listens is a failed try that says so', async () => {
+test('a port without a listener is a failed try that says so', async () => {
   const tenant = newTenant();
   const target = await startReceiver();
   await target.stop();
@@ -101,7 +101,7 @@ test('Retry-After lengthens the pause', async () => {
   expect(second - first).toBeGreaterThanOrEqual(998);
 });
 
-test('410 disables the webhook: nothing more is sent, one event says so, and enabling it goes on without a gap', async () => {
+test('410 disables the webhook: nothing more is sent, one event says so, and enabling it continues without a gap', async () => {
   const tenant = newTenant();
   const target = await receiver(() => 410);
   const hook = await service.register(tenant, { url: target.url, events: ['wallet.*'] });
@@ -138,7 +138,7 @@ test('what is under way when a webhook is disabled waits until it is enabled', a
 });
 
 describe('after five days of failure', () => {
-  test('a webhook is suspended, with an event that other webhooks get; whoever enables it gives it five days more', async () => {
+  test('a webhook is suspended, with an event that other webhooks get; enabling it gives it five days more', async () => {
     const tenant = newTenant();
     const [broken, watching] = [await receiver(() => 500), await receiver()];
     const hook = await service.register(tenant, { url: broken.url, events: ['wallet.*'] }, clock.nowMs());

@@ -163,7 +163,7 @@ test('while Redis is away nothing is lost and what arrived is not sent again', a
   target.answer = () => 'hang';
   const sequences = await service.happen(tenant, 5);
   await until(() => target.open === 5, 'five tries');
-  // Redis answers nobody for a while; meanwhile the receiver answers.
+  // Redis answers no command for a while; meanwhile the receiver answers.
   await service.redis.call('CLIENT', 'PAUSE', '2500', 'ALL');
   target.release();
   target.answer = () => 200;

@@ -1,4 +1,4 @@
-/** Connections that are kept between deliveries reach nobody whom a new one would not reach. */
+/** Connections that are reused between deliveries reach no address that a new one would not reach. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Nobody is reached who should not be: addresses in every disguise, names that change their mind, redirects. */
+/** Egress reaches no forbidden address: in any notation, by names that change their answer, by redirects. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -178,7 +178,7 @@ describe('sending', () => {
     expect(seen).toEqual([{ path: '/hooks?x=1', body: '{"a":1}', host: `127.0.0.1:${port}` }]);
   });
 
-  test('a redirect is an answer like any other: nobody is asked a second time', async () => {
+  test('a redirect is an answer like any other: no second request is sent', async () => {
     const other = await receiver(200);
     const { port } = await receiver(307, { location: `http://127.0.0.1:${other.port}/` });
     const outcome = await sendTo(request(`http://127.0.0.1:${port}/`), { environment: 'sandbox' });
@@ -222,7 +222,7 @@ describe('sending', () => {
     expect(await sendTo(unresolved, { environment: 'sandbox', resolver })).toMatchObject({ code: 'timeout' });
   });
 
-  test('nobody there, a cut connection, no HTTP: each by its name', async () => {
+  test('no listener, a cut connection, no HTTP: each by its name', async () => {
     const closed = await receiver(200);
     const [server] = servers.splice(0);
     server!.close();

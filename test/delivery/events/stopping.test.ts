@@ -26,7 +26,7 @@ beforeAll(async () => {
     httpPort: 0,
     grpcHost: '127.0.0.1',
     grpcPort: 0,
-    // Nobody is there; events need nobody.
+    // No coordinator runs; events need none.
     coordinatorUrl: 'ws://127.0.0.1:1',
     redisUrl: redis.url,
     roster: {

@@ -1,4 +1,4 @@
-/** GET /v1/events/stream over real sockets and a real Redis: every event once and in order, whoever is cut, slow or gone. */
+/** GET /v1/events/stream over sockets and Redis: every event once and in order, over cut, slow and closed connections. */
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../actors/live/ports.ts';
@@ -80,7 +80,7 @@ describe('a stream', () => {
     ['after_sequence', { query: 'after_sequence=2' }],
     ['Last-Event-ID before after_sequence', { lastEventId: '2', query: 'after_sequence=0' }],
     ['an empty Last-Event-ID as none', { lastEventId: '', query: 'after_sequence=2' }],
-  ])('goes on behind %s', async (_name, options) => {
+  ])('continues behind %s', async (_name, options) => {
     const door = await open();
     await write(door.store, tenant, 5);
     const reader = await follow(door, options);
@@ -328,7 +328,7 @@ describe('a stream ends', () => {
     expect(reader.complete).toBe(true);
   });
 
-  it('when the gateway stops; it goes on at another one', async () => {
+  it('when the gateway stops; it continues at another one', async () => {
     const [one, two] = [await open(), await open()];
     await write(one.store, tenant, 3);
     const reader = await follow(one, { lastEventId: '1' });

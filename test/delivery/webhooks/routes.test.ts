@@ -278,7 +278,7 @@ describe('redelivery', () => {
     });
   }, 30_000);
 
-  test('of more than a call takes on goes on with its cursor, which belongs to its range', async () => {
+  test('of more than a call takes on continues with its cursor, which belongs to its range', async () => {
     const hook = await register();
     await service.happen(tenant, 1_250);
     await service.settled(tenant, hook.id, 60_000);
@@ -337,7 +337,7 @@ describe('redelivery', () => {
 });
 
 describe('a webhook that is enabled again', () => {
-  test('goes on where it stopped, and its view says what waits', async () => {
+  test('continues where it stopped, and its view says what waits', async () => {
     const hook = await register();
     await service.happen(tenant, 2);
     await service.settled(tenant, hook.id);

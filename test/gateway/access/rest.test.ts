@@ -29,7 +29,7 @@ test('every operation leaves one line, with its pattern, its tenant and the id i
 
 test('a refusal names the first issue, and a change its trace', async () => {
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-  const credentials = { api_key: 'a-key-that-nobody-may-log', api_secret: 'a-secret-that-nobody-may-log' };
+  const credentials = { api_key: 'a-key-that-must-not-be-logged', api_secret: 'a-secret-that-must-not-be-logged' };
   const body = { provider: 'copper', name: 'x', credentials, unknown: 1 };
   const refused = await service.call('POST', '/v1/provider-connections', { body, headers: { traceparent } });
   expect(await lineOf(service.requests, refused.headers['x-request-id'])).toMatchObject({

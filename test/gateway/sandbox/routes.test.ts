@@ -64,7 +64,7 @@ describe('faults', () => {
     expect(await call('POST', 'faults/reset')).toMatchObject({ status: 200, body: { removed: 2 } });
   });
 
-  it('are told of the steps of a scenario', async () => {
+  it('are reported the steps of a scenario', async () => {
     expect((await call('POST', 'steps', { step: 'sign' })).status).toBe(204);
     expect(control.lastOf('faults.step')).toEqual({ step: 'sign' });
     expect((await call('POST', 'steps', {})).status).toBe(400);
@@ -211,7 +211,7 @@ describe('sessions', () => {
     expect((await call('GET', 'sessions/sig_known?limit=0')).status).toBe(400);
   });
 
-  it('are shown without a transcript when nobody has one', async () => {
+  it('are shown without a transcript when there is none', async () => {
     control.refusal = { code: 'unavailable', message: 'faults are off' };
     expect(await call('GET', 'sessions/sig_known')).toMatchObject({ status: 200, body: { transcript: null } });
   });
@@ -347,7 +347,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('of somebody who is not there is a 503 that says when to come back', async () => {
+  it('of an unreachable control is a 503 that says when to retry', async () => {
     control.refusal = { code: 'unavailable', message: 'Redis is down' };
     const refused = await call('POST', 'snapshots');
     expect(refused).toMatchObject({

@@ -114,7 +114,7 @@ describe('on a cluster', () => {
     expect((await signer.sign(meta, order('txi_1'))).signature).toHaveLength(64);
   });
 
-  test('a coordinator that dies while it signs leaves a session that the next try goes on with', async () => {
+  test('a coordinator that dies while it signs leaves a session that the next try continues with', async () => {
     await signer.createKey(meta, wallet, 'secp256k1', 'n');
     const sessionId = await begin('txi_1');
     cluster.crashCoordinator();

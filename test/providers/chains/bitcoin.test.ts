@@ -215,7 +215,7 @@ describe('holding coins', () => {
     expect((await chain.submit(pay(0, again, address(1), 50_000n), startMs)).id).toBe(first.id);
   });
 
-  it('lets go after a day of a payment that nobody asks for any more', async () => {
+  it('releases after a day the outputs of a payment that is no longer requested', async () => {
     const dayMs = 24 * 3_600_000;
     const lost = await coinsFor('lost', 0, address(1), 900_000n);
     const ask = (nowMs: number) => chain.hold('q', address(0), { to: address(1), sats: 900_000n }, nowMs);

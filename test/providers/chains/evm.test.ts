@@ -121,7 +121,7 @@ describe('the EVM chain', () => {
     ['covers less than the fee', coinFee / 2n, coinFee / 2n],
     ['is gone', 0n, 0n],
   ])(
-    'fails one whose coin is missing when its turn comes, and goes on with those behind it: what is left %s',
+    'fails one whose coin is missing when its turn comes, and continues with those behind it: what is left %s',
     async (_, left, charged) => {
       const waiting = await evmRaw(alice, { to: bob.address, value: ether, nonce: 1 });
       const behind = await evmRaw(alice, { to: bob.address, value: 0n, nonce: 2 });

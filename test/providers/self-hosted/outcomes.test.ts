@@ -56,7 +56,7 @@ const held = async (wallet: WalletRecord, asset = networkOf(wallet.network).nati
 const outcomeAmount = (outcome: string) =>
   testAmounts.find((trigger) => trigger.outcome === outcome)!.amount.replace(/0+$/, '');
 
-/** Goes on until it is over or the time is up, as the driver does. */
+/** Repeats until it is over or the time is up, as the driver does. */
 async function drive(
   wallet: WalletRecord,
   intent: IntentRecord,
@@ -345,7 +345,7 @@ describe('EVM numbers', () => {
     await expect(adapter.fillGap(metaAt(startMs), from, 1)).rejects.toBeInstanceOf(ProviderUnavailable);
   });
 
-  it('that somebody else has used fail the transfer, and say so', async () => {
+  it('that another transfer has used fail the transfer, and say so', async () => {
     const [from, to] = await pair(sepolia);
     await drive(from, transfer(from, to, '1', 'txi_1'), 0);
     const { last } = await drive(from, transfer(from, to, '2', 'txi_2'), 0);

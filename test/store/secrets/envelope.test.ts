@@ -154,7 +154,7 @@ describe('the key ring', () => {
     expect(open(ring, about, sealed)).toBe('text');
   });
 
-  it('goes on with its current key for ten seconds, then takes the newer one', () => {
+  it('continues with its current key for ten seconds, then takes the newer one', () => {
     const ring = openRing();
     put(2);
     nowMs += 9_999;
@@ -163,7 +163,7 @@ describe('the key ring', () => {
     expect(ring.current().id).toBe('2');
   });
 
-  it('goes on with what it has while the directory cannot be read', () => {
+  it('continues with what it has while the directory cannot be read', () => {
     const ring = openRing();
     rmSync(join(directory, '1.key'));
     nowMs += 60_000;

@@ -25,7 +25,7 @@ export const curveOf: Readonly<Record<Scheme, Curve>> = {
   ed25519: 'ed25519',
 };
 
-/** Verified by a library that has no part in signing. */
+/** Verified by an independent library. */
 export function verifies(scheme: Scheme, publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   switch (scheme) {
     case 'mockEcdsa':

@@ -2,7 +2,7 @@
  * What clients were told, and whether it ever stops being true.
  *
  * Kept for every session: each epoch that a checkpoint named, each signature, each group key. Checked with every answer:
- * - no session that a client was told of is lost;
+ * - no session that a client was reported is lost;
  * - an answer is never older than one that was there before its call began;
  * - one epoch has one state and one checkpoint, and states follow each other along the table;
  * - a signature verifies for the message that was approved, and is the only one of its session and of its intent;
@@ -76,7 +76,7 @@ export class Ledger {
     this.#sessions.set(sessionId, { kind, intentId, standings: new Map(), latest: 0, verify, result: '' });
   }
 
-  /** Makes a call about a session that was told of, and checks its answer. */
+  /** Makes a call about a session that was reported, and checks its answer. */
   async ask<T extends Answered>(sessionId: string, call: () => Promise<T>): Promise<T> {
     const before = this.#sessions.get(sessionId)?.latest ?? 0;
     const answer = await call();
