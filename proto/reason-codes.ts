@@ -105,7 +105,7 @@ export const reasonCodes = {
   },
   WALLET_ARCHIVED: {
     state: S.DENIED,
-    text: 'The wallet is archived: its key signs nothing any more.',
+    text: 'The wallet is archived: its key signs no more.',
     helps: 'never',
   },
   SESSION_NOT_FOUND: { state: S.DENIED, text: 'No such session.', helps: 'correctedCall' },
@@ -182,10 +182,10 @@ export const reasonCodes = {
   },
   STORE_TAMPERED: {
     state: S.BACKEND_FAILED,
-    text: 'The stored session or key is not as the coordinator wrote it: nothing is done with it. An operator must look.',
+    text: 'The stored session or key is not as the coordinator wrote it: nothing is done with it. An operator must investigate.',
     helps: 'never',
   },
-  SESSION_EXPIRED: { state: S.EXPIRED, text: 'The session’s lifetime is over.', helps: 'newSession' },
+  SESSION_EXPIRED: { state: S.EXPIRED, text: 'The session’s lifetime has ended.', helps: 'newSession' },
   SESSION_REVOKED: {
     state: S.REVOKED,
     text: 'The session was revoked: a newer session of the same intent took its place, or its wallet was archived.',

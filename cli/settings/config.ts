@@ -93,7 +93,7 @@ export const variables = {
     integer(2, nodesMax),
     defaultTotalNodes,
     ['up', 'init'],
-    'Signer nodes of a new cluster. An existing one keeps its number.',
+    'Signer nodes of a new cluster. An existing cluster keeps its number.',
   ),
   SIGNMESH_SEED: optional(
     text(1024),
@@ -105,7 +105,7 @@ export const variables = {
     choice('sandbox', 'production'),
     'sandbox',
     everyone,
-    'What the service calls itself. It must be what the data directory was set up for: a role refuses to start otherwise. Production makes no ready-made keys and accepts no test tokens. M0 is a mock in both and must never guard real funds.',
+    'The environment of the service. It must be that of the data directory: a role refuses to start otherwise. Production makes no ready-made keys and accepts no test tokens. M0 is a mock in both and must never guard real funds.',
   ),
   SIGNMESH_STORAGE_KEY: optional(
     hexKey(),
@@ -211,7 +211,7 @@ export const variables = {
   SIGNMESH_FAULTS: optional(
     onOff(),
     ['up', 'gateway'],
-    'Whether faults can be put into a sandbox that `signmesh up` runs, and its state be taken and restored (`/v1/sandbox/…`). Unset: on in a sandbox. Off saves the hop that every message between the processes takes for it: for load tests. Production has none of it.',
+    'Whether `/v1/sandbox/…` can inject faults into a sandbox that `signmesh up` runs, and take and restore snapshots of it. Unset: on in a sandbox. Off removes the proxy hop from every message between the processes: for load tests. Production has none of it.',
   ),
   SIGNMESH_ALLOW_CLIENT_DEALERS: optional(
     onOff(),
@@ -222,7 +222,7 @@ export const variables = {
     choice('debug', 'info', 'warn', 'error', 'silent'),
     'info',
     everyone,
-    'Least level that is logged.',
+    'The lowest level that is logged.',
   ),
   SIGNMESH_ACCESS_LOG: variable(
     onOff(),

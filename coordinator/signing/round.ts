@@ -112,7 +112,7 @@ export type RoundEvent =
   | 'reject'
   /** Nodes are asked for their partials. */
   | 'ask'
-  /** Nodes owe no answer any more: they answered, are unreachable, or were silent for too long. */
+  /** Nodes no longer owe an answer: they answered, are unreachable, or were silent for too long. */
   | 'release'
   /** A partial counts. */
   | 'take'

@@ -157,7 +157,7 @@ function upkeepRoutes(deps: ConnectionDeps): readonly Route[] {
       path: '/v1/provider-connections/:id/disconnect',
       operationId: 'disconnectProvider',
       tag,
-      summary: 'End a connection and forget its credentials',
+      summary: 'End a connection and delete its credentials',
       description:
         'Idempotent. 409 while wallets of the connection have open intents. Its wallets stay, and take no new intents.',
       scope: 'providers:write',

@@ -50,7 +50,7 @@ type RangeBody = Type.Static<typeof Range>;
 const RangeAnswer = Closed(
   {
     queued: Type.Integer({ minimum: 0, description: 'deliveries that are on their way now' }),
-    not_kept: Type.Integer({ minimum: 0, description: 'deliveries whose events are no longer kept' }),
+    not_kept: Type.Integer({ minimum: 0, description: 'deliveries whose events are no longer retained' }),
     queue_full: Type.Boolean({ description: 'so many wait that it ended early: go on later' }),
     has_more: Type.Boolean(),
     next_cursor: Nullable(Type.String({ description: 'opaque; null at the end of the range' })),
@@ -226,7 +226,7 @@ function redelivered(outcome: Awaited<ReturnType<WebhookService['redeliver']>>):
     case 'notEnabled':
       throw notEnabled();
     case 'eventNotKept':
-      throw new ServiceError('conflict', 'the event is no longer kept', {
+      throw new ServiceError('conflict', 'the event is no longer retained', {
         details: [{ field: 'deliveryId', issue: 'event_not_kept' }],
       });
     case 'tooManyWaiting':

@@ -12,14 +12,14 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'wallet.updated': 'Name, policy, metadata or modes of a wallet changed.',
   'wallet.frozen': 'A wallet takes no new intents for now.',
   'wallet.unfrozen': 'A frozen wallet takes intents again.',
-  'wallet.archived': 'A wallet was put away for good.',
+  'wallet.archived': 'A wallet was archived; this is final.',
   'wallet.deposit_received': 'A wallet received funds.',
   'transaction_intent.created': 'An intent was submitted.',
-  'transaction_intent.screening': 'Compliance, risk and policy look at it.',
+  'transaction_intent.screening': 'Compliance, risk and policy evaluate it.',
   'transaction_intent.pending_approval': 'The policy asks for approvals.',
   'transaction_intent.approved': 'It may be signed: by policy, or by its approvers.',
   'transaction_intent.signing': 'The provider is signing it.',
-  'transaction_intent.broadcasting': 'It is signed and on its way to the network.',
+  'transaction_intent.broadcasting': 'It is signed and is being sent to the network.',
   'transaction_intent.confirming': 'The network has it.',
   'transaction_intent.completed': 'It is final, and the balances have moved.',
   'transaction_intent.denied': 'Policy or compliance said no.',
@@ -59,7 +59,7 @@ export const eventTypes: Readonly<Record<string, string>> = {
   'webhook.updated': 'Address, events, status or secret of a webhook changed.',
   'webhook.deleted': 'A webhook was removed.',
   'webhook.ping': 'A client requested a test delivery.',
-  'webhook.suspended': 'A webhook failed for too long and is not called any more.',
+  'webhook.suspended': 'A webhook failed for too long and gets no more deliveries.',
 };
 
 /** An exact type, or all that begin alike: `wallet.*`. What no event could ever match is no filter. */

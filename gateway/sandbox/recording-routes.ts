@@ -15,7 +15,7 @@ const RecordingView = Closed(
   {
     events: Type.Array(EventView, { description: 'oldest first' }),
     next: Type.Integer({ minimum: 0, description: '`after` of the next request' }),
-    lost: Type.Boolean({ description: 'events behind `after` are not kept any more' }),
+    lost: Type.Boolean({ description: 'events after `after` are no longer retained' }),
     began_at: Type.String({ format: 'date-time', description: 'when the recording began: `at_ms` 0' }),
   },
   { title: 'SandboxRecording' },

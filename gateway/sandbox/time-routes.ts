@@ -134,7 +134,7 @@ export function timeRoutes({ control }: Pick<SandboxDeps, 'control'>): readonly 
       method: 'POST',
       path: '/v1/sandbox/reset',
       operationId: 'resetSandbox',
-      summary: 'Begin anew: no faults, no data but access tokens, the clock right',
+      summary: 'Start afresh: no faults, no data but access tokens, the right time',
       responses: { 200: { description: 'It is as after the first start', schema: Closed({ took_ms: tookMs }) } },
       handle: async (context) => {
         const gives = await act(context, control, 'reset', {});

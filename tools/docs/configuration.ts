@@ -38,17 +38,17 @@ along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what sta
 
 | Path | What | Secret |
 |---|---|---|
-| \`cluster.json\` | the roster: who belongs to the cluster; every process pins it; the number of the data format | no |
-| \`join.secret\` | what members of the cluster prove to each other | yes |
+| \`cluster.json\` | the roster: the members of the cluster, pinned by every process; and the number of the data format | no |
+| \`join.secret\` | the secret with which the members of the cluster authenticate each other | yes |
 | \`sandbox.json\` | the seed of the ready-made keys, and the two tokens of the banner | with a seed of your own |
 | \`coordinator/\`, \`gateway/\`, \`node-N/\` | the identity and keys of one process, and a node's store | yes |
-| \`coordinator/resume.key\` | resume tokens are made with it, and what authenticates sessions and keys in Redis: without it they are refused as tampered with | yes |
+| \`coordinator/resume.key\` | the key of resume tokens and of the MACs of sessions and keys in Redis: without it these records are refused as tampered with | yes |
 | \`gateway/receipt.key\` | the seed of the identity that signs policy receipts | yes |
 | \`gateway/credential-keys/\` | the keys that seal provider credentials, \`1.key\` and up; the highest is current | yes |
 | \`redis/\` | the private Redis: its configuration and its append-only file | yes |
-| \`snapshots/\` | states of a sandbox that were taken: what its Redis and its nodes held | yes |
+| \`snapshots/\` | snapshots of a sandbox: its Redis and its nodes' stores | yes |
 | \`logs/\` | one JSON-lines file a process | no |
-| \`run/\` | who runs now: process ids, the lock, the last ready line | the tokens |
+| \`run/\` | the running processes: their ids, the lock, the last ready line | the tokens |
 
 Directories are 0700 and files 0600. Nothing in it is made anew once \`cluster.json\` stands; what a newer
 version needs of a gateway's own is added by \`up\` and \`init\`. To start afresh, stop the
@@ -56,7 +56,7 @@ cluster and remove the directory.
 
 ### Data formats
 
-One number tells the format of everything that is stored: this directory, its Redis, the nodes' stores and the snapshots.
+One number names the format of all stored data: this directory, its Redis, the nodes' stores and the snapshots.
 It stands in \`cluster.json\` and in each snapshot, and every role checks it before it reads anything else. A version
 refuses what another one stored, in one line that says what to do: remove the directory (\`rm -r .signmesh\`; with
 docker compose \`docker compose down --volumes\`) and start again, or choose another \`--data-dir\`. A snapshot of another

@@ -152,11 +152,11 @@ function networksTable(): string {
 
 const statusMeanings: Readonly<Record<IntentStatus, string>> = {
   created: 'submitted; passed at once',
-  screening: 'compliance, risk and policy look at it; passed at once',
+  screening: 'compliance, risk and policy evaluate it; passed at once',
   pending_approval: 'waits for votes until `expires_at`',
   approved: 'may be signed; needs no further call',
   signing: 'at the provider: from here on it can be neither cancelled nor expire',
-  broadcasting: 'signed, on its way to the network',
+  broadcasting: 'signed, being sent to the network',
   confirming: 'the network has it',
   completed: 'final; the balances have moved',
   denied: 'policy or compliance said no',
