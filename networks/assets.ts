@@ -10,6 +10,18 @@ export interface Asset {
   readonly contract: string | null;
 }
 
+/** A tenant's own token: a contract on an EVM network, beside the assets of the registry. */
+export interface TokenTerms {
+  readonly symbol: string;
+  readonly name: string;
+  readonly network: NetworkId;
+  readonly decimals: number;
+  /** EIP-55; null until it is deployed. */
+  readonly contract: string | null;
+  /** The most that may ever be in circulation: smallest units, a decimal integer. */
+  readonly supplyCap: string;
+}
+
 export const assets: readonly Asset[] = [
   { symbol: 'ETH', network: 'eip155:11155111', decimals: 18, contract: null },
   {

@@ -17,6 +17,9 @@ export type IdPrefix =
   | 'whk'
   | 'dlv'
   | 'tok'
+  /** Token of token operations, order of one. */
+  | 'tkn'
+  | 'ord'
   /** Policy, policy decision; compliance screening, report, list; risk rule, risk score. */
   | 'pol'
   | 'dec'

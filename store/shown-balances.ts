@@ -1,8 +1,16 @@
 /** The assets of a wallet as the API and its events show them: balances as decimal strings. Pure. */
 import { formatAmount } from '../networks/amounts.ts';
-import { assetOf } from '../networks/assets.ts';
 import type { NetworkId } from '../networks/networks.ts';
 import type { Balance, Balances } from './contract.ts';
+
+/** What an asset is, whatever is held of it. */
+export interface ShownAsset {
+  readonly symbol: string;
+  readonly network: NetworkId;
+  readonly decimals: number;
+  /** EVM: the token's contract; null for a network's own coin. */
+  readonly contract: string | null;
+}
 
 export interface AssetView {
   readonly symbol: string;
@@ -13,31 +21,31 @@ export interface AssetView {
   /** Set aside for transfers that are under way. */
   readonly pending: string;
   readonly network: NetworkId;
+  readonly decimals: number;
+  readonly contract: string | null;
 }
 
 /** Assets that hold nothing are shown with zeros. */
-export function assetViews(symbols: readonly string[], balances: Balances): readonly AssetView[] {
-  return symbols.map((symbol) => assetView(symbol, balances.get(symbol)));
+export function assetViews(assets: readonly ShownAsset[], balances: Balances): readonly AssetView[] {
+  return assets.map((asset) => assetView(asset, balances.get(asset.symbol)));
 }
 
 /** The same wallet, as it is shown, with these balances. */
 export function withBalances<V extends { readonly assets: readonly AssetView[] }>(view: V, balances: Balances): V {
-  const symbols = view.assets.map(({ symbol }) => symbol);
-  return { ...view, assets: assetViews(symbols, balances) };
+  return { ...view, assets: assetViews(view.assets, balances) };
 }
 
-function assetView(symbol: string, balance: Balance | undefined): AssetView {
-  const asset = assetOf(symbol);
-  if (asset === undefined) throw new Error(`asset ${symbol} is not registered`);
-  const { network, decimals } = asset;
-  if (balance === undefined) return { symbol, balance: '0', available: '0', pending: '0', network };
-  const available = formatAmount(balance.available, decimals);
-  if (balance.reserved === 0n) return { symbol, balance: available, available, pending: '0', network };
+function assetView(
+  { symbol, network, decimals, contract }: ShownAsset,
+  { available, reserved }: Balance = { available: 0n, reserved: 0n },
+): AssetView {
   return {
     symbol,
-    balance: formatAmount(balance.available + balance.reserved, decimals),
-    available,
-    pending: formatAmount(balance.reserved, decimals),
+    balance: formatAmount(available + reserved, decimals),
+    available: formatAmount(available, decimals),
+    pending: formatAmount(reserved, decimals),
     network,
+    decimals,
+    contract,
   };
 }

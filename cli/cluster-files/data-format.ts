@@ -18,6 +18,10 @@ export const dataFormats: readonly { readonly format: number; readonly what: str
     format: 3,
     what: 'one registry in Redis says which tenants have something due; key generations keep their chain code',
   },
+  {
+    format: 4,
+    what: 'intents have a kind; balances on the simulated EVM chain are kept by contract; shown assets name decimals and contract',
+  },
 ];
 
 /** What this version writes and reads. */

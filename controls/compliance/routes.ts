@@ -6,9 +6,9 @@ import { actorOf } from '../../api/principal.ts';
 import { type RequestContext, type Route, route } from '../../api/route.ts';
 import { Closed, ListOf, PathId, pageQuery } from '../../api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import { findAsset } from '../../custody/assets/public.ts';
 import { intentType, type ScreeningResult } from '../../custody/intents/public.ts';
 import { parseAmount } from '../../networks/amounts.ts';
-import { assetOf } from '../../networks/assets.ts';
 import { catalogOf, newestFirst, pageOfEntries } from '../rules/catalog.ts';
 import { type EvaluationRecord, evaluationPut, evaluationType, maySee, sibling } from '../rules/evaluation-record.ts';
 import { needWholeTenant } from '../rules/tenant-wide.ts';
@@ -49,7 +49,7 @@ const screen = route({
   responses: { 200: { schema: Screening, description: 'the decision; its report is kept for 30 days' } },
   errors: [404],
   handle: async (context, { body }) => {
-    checkScreening(body);
+    await checkScreening(context, body);
     const connectionId = await connectionOf(context, body.intent_id);
     const { subject, asset = null, amount = null, direction = null, intent_id: intentId = null } = body;
     const { address = null, network = null, name = null } = subject;
@@ -76,7 +76,10 @@ const screen = route({
 });
 
 /** What the schema cannot say. Throws ServiceError 400. */
-function checkScreening({ subject, asset, amount }: Static<typeof ScreenBody>): void {
+async function checkScreening(
+  context: RequestContext,
+  { subject, asset, amount }: Static<typeof ScreenBody>,
+): Promise<void> {
   const refuse = (field: string, issue: string, message?: string): never => {
     throw new ServiceError('invalidRequest', `the request is not valid: ${field}`, {
       details: [{ field, issue, ...(message === undefined ? {} : { message }) }],
@@ -92,7 +95,7 @@ function checkScreening({ subject, asset, amount }: Static<typeof ScreenBody>): 
   if (subject.name !== undefined && nameKey(subject.name) === '') {
     refuse('subject.name', 'invalid_value', 'a name has letters');
   }
-  const known = asset === undefined ? undefined : assetOf(asset);
+  const known = asset === undefined ? undefined : await findAsset(context, asset);
   if (asset !== undefined && known === undefined) refuse('asset', 'unknown_asset');
   if (amount === undefined) return;
   const units = parseAmount(amount, known?.decimals ?? 18);

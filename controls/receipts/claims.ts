@@ -24,6 +24,8 @@ export interface ReceiptClaims {
   readonly risk_score: number;
   readonly transaction: {
     readonly wallet_id: string;
+    /** `transfer`, `deploy`, `mint` or `burn`. */
+    readonly kind: string;
     readonly asset: string;
     /** Decimal. */
     readonly amount: string;
@@ -53,6 +55,7 @@ export function receiptClaims(
     risk_score: risk.score,
     transaction: {
       wallet_id: facts.walletId,
+      kind: facts.kind,
       asset: facts.asset,
       amount: facts.amount,
       network: facts.network,

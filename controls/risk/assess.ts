@@ -36,6 +36,7 @@ export function ruleInputOf(
   const { history } = facts;
   return makeRuleInput({
     tx: {
+      kind: facts.kind,
       asset: facts.asset,
       network: facts.network,
       provider: facts.provider,

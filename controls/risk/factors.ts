@@ -29,9 +29,9 @@ export interface BuiltInFactor {
 const hourlyMax = 30;
 const dailyMax = 200;
 
-/** Percent of the available balance, rounded down; undefined when the balance is not known. */
-function shareOf({ units, availableUnits }: TransactionFacts): bigint | undefined {
-  return availableUnits > 0n ? (units * 100n) / availableUnits : undefined;
+/** Percent of the available balance, rounded down; undefined when the balance is not known, or nothing is taken from it. */
+function shareOf({ kind, units, availableUnits }: TransactionFacts): bigint | undefined {
+  return kind !== 'mint' && availableUnits > 0n ? (units * 100n) / availableUnits : undefined;
 }
 
 /** The share is so many percent or more from an available balance of 1 up to a largest one, and not beyond it. */

@@ -6,11 +6,11 @@ import { actorOf } from '../../api/principal.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { Closed, DecimalText, Id } from '../../api/schema-kit.ts';
 import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import { findAsset } from '../../custody/assets/public.ts';
 import { historyOf, intentType, type TransactionFacts, withoutOwn } from '../../custody/intents/public.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { addressProblem, canonicalAddress } from '../../networks/addresses.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
-import { assetOf } from '../../networks/assets.ts';
 
 export const TransactionBody = Closed(
   {
@@ -49,7 +49,7 @@ async function factsOfTransaction(
   id: string,
 ): Promise<TransactionFacts> {
   const { wallet, available } = await walletOf(context, walletId, symbol);
-  const asset = assetOf(symbol);
+  const asset = await findAsset(context, symbol);
   if (asset === undefined || asset.network !== wallet.network) throw refused('transaction.asset', 'unknown_asset');
   const units = parseAmount(amount, asset.decimals);
   if (typeof units !== 'bigint') throw refused('transaction.amount', units);
@@ -59,6 +59,7 @@ async function factsOfTransaction(
   return {
     ...ofWallet(wallet),
     id,
+    kind: 'transfer',
     asset: symbol,
     amount: formatAmount(units, asset.decimals),
     units,
@@ -79,12 +80,13 @@ async function factsOfIntent(context: RequestContext, intentId: string): Promise
     throw noSuch('transaction intent');
   }
   const { wallet, available, reserved } = await walletOf(context, intent.walletId, intent.asset);
-  const decimals = assetOf(intent.asset)?.decimals;
+  const decimals = intent.token?.decimals ?? (await findAsset(context, intent.asset))?.decimals;
   if (decimals === undefined) throw new Error(`asset ${intent.asset} is not registered`);
   const units = BigInt(intent.units);
   return {
     ...ofWallet(wallet),
     id: intent.id,
+    kind: intent.kind,
     asset: intent.asset,
     amount: intent.amount,
     units,

@@ -45,6 +45,7 @@ export const variables: readonly Variable[] = [
     name: 'tx',
     scopes: both,
     fields: [
+      { name: 'kind', type: 'string', meaning: '"transfer"; of token operations "deploy", "mint" or "burn"' },
       { name: 'asset', type: 'string', meaning: 'symbol, e.g. "ETH"' },
       { name: 'network', type: 'string', meaning: 'CAIP-2 id, e.g. "eip155:11155111"' },
       { name: 'provider', type: 'string', meaning: 'provider kind of the wallet' },
@@ -144,6 +145,7 @@ export interface RuleInput {
 
 export interface RuleFacts {
   readonly tx: {
+    readonly kind: string;
     readonly asset: string;
     readonly network: string;
     readonly provider: string;

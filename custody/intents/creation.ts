@@ -1,14 +1,18 @@
 /** Creating an intent, and its dry run. An intent is judged and committed in one step; what follows is the driver's. */
 import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
+import type { Reporter } from '../../api/event.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { merge } from '../../store/changes.ts';
-import type { CommitRefusal } from '../../store/contract.ts';
+import type { Change, CommitRefusal, Guard } from '../../store/contract.ts';
+import type { ConnectionRecord } from '../connections/public.ts';
+import type { WalletRecord } from '../wallets/public.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { changeOf } from './effects.ts';
 import { evaluateTransfer, type TransferEvaluation, type TransferRequest } from './evaluation.ts';
 import type { DryRunDecision } from './facts.ts';
 import { type FoundWallet, findWallet } from './lookup.ts';
 import { type IntentDraft, lastOf, openIntent, type Verdict } from './machine.ts';
+import type { IntentRecord } from './record.ts';
 import { intentView, unitsText } from './view.ts';
 
 export async function createIntent(
@@ -21,25 +25,37 @@ export async function createIntent(
   const found = await findWallet(context, walletId);
   const evaluation = await evaluateTransfer(deps, context, found, request);
   const { wallet } = found;
-  const { connection, decision } = evaluation;
   const draft = draftOf(deps, context, found, evaluation);
-  const move = openIntent(draft, verdictOf(evaluation), context.nowMs);
-  const intent = lastOf(move);
-  const change = merge(evaluation.change, changeOf(context, move), {
-    guards: [
-      // Its policy and its approval mode were read, and it was active: a wallet that changed is judged anew.
-      { kind: 'version', id: wallet.id, version: wallet.version },
-      // A connection that is being disconnected must not get one more open intent.
-      { kind: 'status', id: connection.id, status: connection.status },
-    ],
-  });
+  const { intent, change } = openingOf(context, { draft, verdict: verdictOf(evaluation), wallet, ...evaluation });
   return {
     status: 201,
     body: intentView(intent),
-    change,
+    change: merge(evaluation.change, change),
     onRefusal: refuse,
-    ...(decision.decision === 'allow' ? { afterCommit: () => driver.enqueue(context.tenant, intent, wallet) } : {}),
+    ...(intent.status === 'approved' ? { afterCommit: () => driver.enqueue(context.tenant, intent, wallet) } : {}),
   };
+}
+
+interface Opening {
+  readonly draft: IntentDraft;
+  readonly verdict: Verdict;
+  readonly wallet: WalletRecord;
+  readonly connection: ConnectionRecord;
+}
+
+/** A new intent, and the change that writes it. `refuse` answers when the store refuses that. */
+function openingOf(
+  reporter: Reporter,
+  { draft, verdict, wallet, connection }: Opening,
+): { readonly intent: IntentRecord; readonly change: Change } {
+  const move = openIntent(draft, verdict, reporter.nowMs);
+  const guards: Guard[] = [
+    // Its policy and its approval mode were read, and it was active: a wallet that changed is judged anew.
+    { kind: 'version', id: wallet.id, version: wallet.version },
+    // A connection that is being disconnected must not get one more open intent.
+    { kind: 'status', id: connection.id, status: connection.status },
+  ];
+  return { intent: lastOf(move), change: merge(changeOf(reporter, move), { guards }) };
 }
 
 export async function showDecisions(
@@ -97,14 +113,17 @@ function dryRunView({ policy, decision, matchedRules, trace }: DryRunDecision): 
   return { policy, decision, matched_rules: matchedRules, trace };
 }
 
+/** The intent that follows from an evaluation, before its verdict. */
 function draftOf(
-  deps: IntentDependencies,
+  deps: Pick<IntentDependencies, 'evaluators'>,
   context: RequestContext,
-  { wallet }: FoundWallet,
-  { facts, quote, screening, risk, decision }: TransferEvaluation,
+  { wallet }: Pick<FoundWallet, 'wallet'>,
+  { operation, facts, quote, screening, risk, decision }: TransferEvaluation,
 ): IntentDraft {
   return {
     id: facts.id,
+    kind: facts.kind,
+    ...(operation.token !== undefined && { token: operation.token }),
     walletId: wallet.id,
     connectionId: wallet.connectionId,
     provider: wallet.provider,
@@ -126,7 +145,7 @@ function draftOf(
   };
 }
 
-function verdictOf({ decision, screening }: TransferEvaluation): Verdict {
+function verdictOf({ decision, screening }: Pick<TransferEvaluation, 'decision' | 'screening'>): Verdict {
   if (decision.decision === 'allow') return { kind: 'approved' };
   if (decision.decision === 'deny') {
     return { kind: 'denied', subStatus: screening.decision === 'blocked' ? 'SCREENING_BLOCKED' : 'POLICY_DENIED' };
@@ -137,6 +156,7 @@ function verdictOf({ decision, screening }: TransferEvaluation): Verdict {
   return { kind: 'pendingApproval', quorum, approvers, timeoutMs: timeoutS * 1000 };
 }
 
+/** Of the change that makes an intent. Throws ServiceError. */
 function refuse(refusal: CommitRefusal): Answer {
   switch (refusal.kind) {
     case 'insufficient': {

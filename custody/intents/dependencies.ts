@@ -8,12 +8,15 @@ import type { CallMeta, FilledGap, ProviderAdapter } from '../../providers/port/
 import type { AddressBook, TenantStore } from '../../store/contract.ts';
 import type { WalletRecord } from '../wallets/public.ts';
 import type { Evaluators } from './evaluators.ts';
+import type { IntentOwner } from './owner.ts';
 import type { IntentRecord } from './record.ts';
 
 export interface IntentDependencies extends Ports {
   readonly store: TenantStore;
   readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
   readonly evaluators: Evaluators;
+  /** By the kind of an intent's origin. */
+  readonly owners?: ReadonlyMap<string, IntentOwner>;
   readonly addressBook: Pick<AddressBook, 'ownerOf'>;
   /**
    * Uses up a number of a wallet's account with an empty transaction, and answers with it and its fee. May be repeated.

@@ -22,12 +22,19 @@ export function changeOf(reporter: Reporter, move: Move, dueAtMs?: number): Chan
     puts: [before === undefined ? create(intentType, after) : update(intentType, before, after)],
     ledger: ledgerOf(before, after),
     events: eventsOf(reporter, move),
-    due: [dueOf(after, isFinal(after.status) ? undefined : (dueAtMs ?? dueAtOf(after, reporter.nowMs)))],
+    due: isFinal(after.status)
+      ? [dueOf(after, undefined), ...originDue(after, reporter.nowMs)]
+      : [dueOf(after, dueAtMs ?? dueAtOf(after, reporter.nowMs))],
   };
 }
 
 export function dueOf(record: IntentRecord, atMs: number | undefined): DueEntry {
   return { member: `${duePrefix}${record.id}`, atMs };
+}
+
+/** Tells what the intent was made for that it is over. */
+function originDue({ origin }: IntentRecord, atMs: number): DueEntry[] {
+  return origin === undefined ? [] : [{ member: `${origin.kind}/${origin.id}`, atMs }];
 }
 
 export const duePrefix = 'intent/';

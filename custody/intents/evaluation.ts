@@ -9,10 +9,12 @@ import { actorOf } from '../../api/principal.ts';
 import type { RequestContext } from '../../api/route.ts';
 import { addressProblem, canonicalAddress, isLostAddress } from '../../networks/addresses.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
-import { type Asset, assetOf, assetsOn } from '../../networks/assets.ts';
-import type { Quote } from '../../providers/port/port.ts';
+import { type Asset, assetsOn, type TokenTerms } from '../../networks/assets.ts';
+import type { NetworkId } from '../../networks/networks.ts';
+import { type IntentKind, type Quote, tokensCapability } from '../../providers/port/port.ts';
 import { merge } from '../../store/changes.ts';
 import type { Balances, Change } from '../../store/contract.ts';
+import { findAsset, type KnownAsset, type TokenAssetRecord, termsOf, unchangedToken } from '../assets/public.ts';
 import { type ConnectionRecord, connectionType } from '../connections/public.ts';
 import { adapterOf, metaOf } from '../provider-calls/calling.ts';
 import type { WalletRecord } from '../wallets/public.ts';
@@ -29,7 +31,22 @@ export interface TransferRequest {
   readonly metadata?: MetadataValue | undefined;
 }
 
+/** What an intent is to do, its fields checked. */
+interface Operation {
+  /** The intent's. */
+  readonly id: string;
+  readonly kind: IntentKind;
+  readonly asset: Asset;
+  readonly units: bigint;
+  /** Canonical. Of a deployment: the wallet's own; of a burn: the zero address. */
+  readonly toAddress: string;
+  readonly token?: TokenTerms | undefined;
+  readonly policy?: string | undefined;
+  readonly metadata?: MetadataValue | undefined;
+}
+
 export interface TransferEvaluation {
+  readonly operation: Operation;
   readonly facts: TransactionFacts;
   readonly connection: ConnectionRecord;
   readonly quote: Quote;
@@ -46,24 +63,53 @@ export interface TransferEvaluation {
 export async function evaluateTransfer(
   deps: IntentDependencies,
   context: RequestContext,
-  { wallet, balances }: FoundWallet,
+  found: FoundWallet,
   request: TransferRequest,
 ): Promise<TransferEvaluation> {
-  const { asset, units, toAddress } = checkFields(wallet, request);
+  const { asset, units, toAddress } = checkFields(found.wallet, request, await findAsset(context, request.asset));
+  const { token } = asset;
+  if (token?.status === 'frozen') throw tokenFrozen(token);
+  const evaluation = await evaluateOperation(deps, context, found, {
+    id: context.newId('txi'),
+    kind: 'transfer',
+    asset,
+    units,
+    toAddress,
+    ...(token !== undefined && { token: termsOf(token) }),
+    policy: request.policy,
+    metadata: request.metadata,
+  });
+  if (token === undefined) return evaluation;
+  return { ...evaluation, change: merge(evaluation.change, { guards: [unchangedToken(token)] }) };
+}
+
+/** Throws ServiceError, ProviderRejected, ProviderUnavailable. */
+async function evaluateOperation(
+  deps: IntentDependencies,
+  context: RequestContext,
+  { wallet, balances }: FoundWallet,
+  operation: Operation,
+): Promise<TransferEvaluation> {
+  const { id, kind, asset, units, toAddress, token } = operation;
   if (wallet.status !== 'active') throw walletNotActive(wallet.status);
-  const id = context.newId('txi');
+  const adapter = adapterOf(deps, wallet.provider);
+  if (token !== undefined && !adapter.info.capabilities.includes(tokensCapability)) {
+    throw noTokens(adapter.info.displayName);
+  }
   const [connection, history] = await Promise.all([
     usableConnection(context, wallet.connectionId),
     historyOf(context, wallet.id, toAddress),
   ]);
   const amount = formatAmount(units, asset.decimals);
-  const quote = await adapterOf(deps, wallet.provider).quote(metaOf(context), {
+  const quote = await adapter.quote(metaOf(context), {
     intentId: id,
+    kind,
     wallet,
     asset: asset.symbol,
     amount,
     units,
     toAddress,
+    ...(token !== undefined && { token }),
   });
   const facts: TransactionFacts = {
     id,
@@ -72,6 +118,7 @@ export async function evaluateTransfer(
     connectionId: wallet.connectionId,
     provider: wallet.provider,
     network: wallet.network,
+    kind,
     asset: asset.symbol,
     amount,
     units,
@@ -81,22 +128,23 @@ export async function evaluateTransfer(
     availableUnits: balances.get(asset.symbol)?.available ?? 0n,
     initiator: actorOf(context.principal),
     wantsHuman: wallet.approvalMode === 'human_required',
-    metadata: request.metadata ?? {},
+    metadata: operation.metadata ?? {},
     history,
     nowMs: context.nowMs,
   };
   const screened = await deps.evaluators.screen(context, facts);
   const assessed = await deps.evaluators.assess(context, facts, screened.result);
-  const policyNames = [wallet.policy, request.policy].flatMap((name) => name ?? []);
+  const policyNames = [wallet.policy, operation.policy].flatMap((name) => name ?? []);
   const decided = await deps.evaluators.decide(context, facts, screened.result, assessed.result, policyNames);
   return {
+    operation,
     facts,
     connection,
     quote,
     screening: screened.result,
     risk: assessed.result,
     decision: decided.result,
-    sufficientFunds: isCovered(balances, asset.symbol, units, quote),
+    sufficientFunds: isCovered(balances, asset.symbol, kind === 'mint' ? 0n : units, quote),
     change: merge(screened.change, assessed.change, decided.change),
   };
 }
@@ -107,13 +155,26 @@ export function walletNotActive(status: string): ServiceError {
   });
 }
 
-/** All faults at once. Throws ServiceError. */
+function tokenFrozen({ symbol }: TokenAssetRecord): ServiceError {
+  return new ServiceError('conflict', `the token ${symbol} is frozen: its units do not move`, {
+    details: [{ field: 'asset', issue: 'frozen' }],
+  });
+}
+
+function noTokens(provider: string): ServiceError {
+  const message = `${provider} holds no tokens of tenants`;
+  return new ServiceError('providerRejected', message, {
+    details: [{ field: 'asset', issue: 'unsupported_asset', message }],
+  });
+}
+
+/** All faults at once. `known`: what the tenant knows by this symbol. Throws ServiceError. */
 function checkFields(
   wallet: WalletRecord,
   request: TransferRequest,
-): { readonly asset: Asset; readonly units: bigint; readonly toAddress: string } {
+  known: KnownAsset | undefined,
+): { readonly asset: KnownAsset; readonly units: bigint; readonly toAddress: string } {
   const issues: FieldIssue[] = [];
-  const known = assetOf(request.asset);
   const asset = known?.network === wallet.network ? known : undefined;
   if (asset === undefined) {
     const symbols = assetsOn(wallet.network).map(({ symbol }) => symbol);
@@ -126,18 +187,27 @@ function checkFields(
     const message = `takes a decimal above 0${asset === undefined ? '' : ` with up to ${asset.decimals} decimals`}`;
     issues.push({ field: 'amount', issue: units, message });
   }
-  const address = request.destination.address;
-  const problem = addressProblem(wallet.network, address);
-  if (problem !== undefined) {
-    issues.push({ field: 'destination.address', issue: problem, message: `takes an address of ${wallet.network}` });
-  }
+  const { address } = request.destination;
+  issues.push(...destinationIssues(wallet.network, address));
   if (issues.length > 0 || asset === undefined || typeof units === 'string') {
     const fields = issues.map(({ field, issue }) => `${field}: ${issue}`).join(', ');
     throw new ServiceError('invalidRequest', `the transfer is not valid: ${fields}`, { details: issues });
   }
-  const toAddress = canonicalAddress(wallet.network, address);
-  if (isLostAddress(wallet.network, toAddress)) throw unsupportedDestination();
-  return { asset, units, toAddress };
+  return { asset, units, toAddress: usableDestination(wallet.network, address) };
+}
+
+/** At most one. */
+function destinationIssues(network: NetworkId, address: string): FieldIssue[] {
+  const problem = addressProblem(network, address);
+  if (problem === undefined) return [];
+  return [{ field: 'destination.address', issue: problem, message: `takes an address of ${network}` }];
+}
+
+/** The canonical form of an address without issues. Throws ServiceError for one whose funds are lost. */
+function usableDestination(network: NetworkId, address: string): string {
+  const toAddress = canonicalAddress(network, address);
+  if (isLostAddress(network, toAddress)) throw unsupportedDestination();
+  return toAddress;
 }
 
 function unsupportedDestination(): ServiceError {

@@ -5,7 +5,7 @@
 
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import type { ProviderKind } from '../../providers/port/kinds.ts';
+import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
 
 export interface TransactionFacts {
   /** The intent's id; on routes that evaluate a bare transaction, a fresh id. */
@@ -16,6 +16,7 @@ export interface TransactionFacts {
   readonly connectionId?: string;
   readonly provider: ProviderKind;
   readonly network: NetworkId;
+  readonly kind: IntentKind;
   readonly asset: string;
   /** Decimal. */
   readonly amount: string;

@@ -1,6 +1,6 @@
 /**
  * What an intent does to its wallet's balances. While it is open, its amount and the largest fee are reserved; when it
- * ends, they leave or return. The entries follow from the status before and after alone, so no way can forget them: over
+ * ends, they leave or return. What a mint makes comes from nowhere: of the wallet it takes its fee alone. The entries follow from the status before and after alone, so no way can forget them: over
  * the life of an intent, reservations sum up to zero.
  */
 import type { LedgerEntry } from '../../store/contract.ts';
@@ -25,22 +25,24 @@ function holds(status: IntentStatus): boolean {
 }
 
 /** The amount and the fee may be of one asset or of two. */
-function reserveOf({ asset, units, feeReserve }: IntentRecord): Delta[] {
+function reserveOf({ kind, asset, units, feeReserve }: IntentRecord): Delta[] {
   return [
-    { asset, available: -BigInt(units), reserved: BigInt(units) },
+    ...(kind === 'mint' ? [] : [{ asset, available: -BigInt(units), reserved: BigInt(units) }]),
     { asset: feeReserve.asset, available: -BigInt(feeReserve.units), reserved: BigInt(feeReserve.units) },
   ];
 }
 
 /** What left the wallet, now that the intent is over. */
-function spentBy({ id, status, asset, units, feePaid, feeReserve }: IntentRecord): Delta[] {
+function spentBy({ id, kind, status, asset, units, feePaid, feeReserve }: IntentRecord): Delta[] {
   const fee = BigInt(feePaid?.units ?? '0');
   const feeAsset = feePaid?.asset ?? feeReserve.asset;
   if (fee < 0n || fee > BigInt(feeReserve.units) || (fee > 0n && feeAsset !== feeReserve.asset)) {
     throw new Error(`the fee of ${id} is not what was set aside for it`);
   }
   const spent = [{ asset: feeAsset, available: -fee, reserved: 0n }];
-  return status === 'completed' ? [{ asset, available: -BigInt(units), reserved: 0n }, ...spent] : spent;
+  return status === 'completed' && kind !== 'mint'
+    ? [{ asset, available: -BigInt(units), reserved: 0n }, ...spent]
+    : spent;
 }
 
 function reversed({ asset, available, reserved }: Delta): Delta {

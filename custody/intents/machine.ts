@@ -109,13 +109,16 @@ export function openIntent(draft: IntentDraft, verdict: Verdict, nowMs: number):
   }
 }
 
+/** What has votes: an intent, or what a module lets its approvers decide. */
+type Voted = Pick<IntentRecord, 'approvals'>;
+
 /** Those who approved; a voice counts once. */
-export function approversOf(record: IntentRecord): ReadonlySet<string> {
+export function approversOf(record: Voted): ReadonlySet<string> {
   return new Set(record.approvals.filter(({ decision }) => decision === 'approve').map(({ by }) => by));
 }
 
 /** True when this actor voted so before: then nothing changes. */
-export function hasVoted(record: IntentRecord, by: string, decision: Vote['decision']): boolean {
+export function hasVoted(record: Voted, by: string, decision: Vote['decision']): boolean {
   return record.approvals.some((vote) => vote.by === by && vote.decision === decision);
 }
 

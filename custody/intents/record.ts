@@ -1,8 +1,9 @@
 /** A transaction intent as the store keeps it. */
 
 import type { MetadataValue } from '../../api/metadata.ts';
+import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
-import type { ProviderKind } from '../../providers/port/kinds.ts';
+import type { IntentKind, ProviderKind } from '../../providers/port/kinds.ts';
 import type { FillerTransaction } from '../../providers/port/port.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 import { openIntentsOfConnectionIndex } from '../connections/public.ts';
@@ -24,7 +25,20 @@ export interface StatusChange {
   readonly atMs: number;
 }
 
+/**
+ * What an intent was made for, when no caller asked for it by itself: a module's record. The due member `<kind>/<id>`
+ * falls due when the intent is over.
+ */
+export interface IntentOrigin {
+  readonly kind: string;
+  readonly id: string;
+}
+
 export interface IntentRecord extends Versioned {
+  readonly kind: IntentKind;
+  /** The tenant's own token that it deploys or moves; absent for assets of the registry. */
+  readonly token?: TokenTerms;
+  readonly origin?: IntentOrigin;
   readonly walletId: string;
   readonly connectionId: string;
   readonly provider: ProviderKind;

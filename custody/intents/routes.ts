@@ -1,6 +1,7 @@
 /** The routes of transaction intents. */
 import { listBody, readCreated, readPage } from '../../api/pages.ts';
 import { type Route, route } from '../../api/route.ts';
+import { assertAsset } from '../assets/public.ts';
 import { approveIntent, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
@@ -63,6 +64,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       errors: [404],
       handle: async (context, { params, query }) => {
         const { wallet } = await findWallet(context, params.id);
+        await assertAsset(context, query.asset);
         const page = readPage(context, `wallets/${wallet.id}/transaction_intents`, query);
         const ofWallet = ofWalletIndex(wallet.id);
         const filters = [

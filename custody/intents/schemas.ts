@@ -18,9 +18,15 @@ import {
 } from '../../api/schema-kit.ts';
 import { assets } from '../../networks/assets.ts';
 import { networkIds } from '../../networks/networks.ts';
-import { providerKinds } from '../../providers/port/kinds.ts';
+import { intentKinds, providerKinds } from '../../providers/port/kinds.ts';
 import { intentStatuses } from './states.ts';
 
+const AssetSymbol = Type.String({
+  minLength: 1,
+  maxLength: 32,
+  description: 'symbol of an asset on the wallet’s network, or of a token of yours',
+  examples: assets.map(({ symbol }) => symbol),
+});
 const Comment = Lines(500);
 const Status = OneOf(intentStatuses, { description: 'where the intent stands; see the table of states' });
 const SubStatus = Nullable(
@@ -45,6 +51,10 @@ const signedTransaction = {
 export const Intent = Closed(
   {
     id: Id('txi'),
+    kind: OneOf(intentKinds, {
+      description:
+        '`transfer` moves an asset. The others are made by token operations: `deploy` makes the contract of a token, and moves 0 of the network’s coin; `mint` makes units for `destination`; `burn` destroys units of the wallet',
+    }),
     status: Status,
     policy_receipt: Nullable(
       Type.String({ description: 'the decision, signed: a compact JWS (EdDSA), verifiable with the published JWKS' }),
@@ -62,6 +72,21 @@ export const Intent = Closed(
     amount: Type.String({ description: 'decimal' }),
     from_address: Type.String(),
     destination: Closed({ address: Type.String() }),
+    token: Nullable(
+      Closed(
+        {
+          symbol: Type.String(),
+          name: Type.String(),
+          decimals: Type.Integer(),
+          supply_cap: Type.String({ description: 'decimal' }),
+          contract: Nullable(Type.String({ description: 'null: it is not deployed yet' })),
+        },
+        { description: 'the tenant’s own token that it deploys or moves; null for assets of the registry' },
+      ),
+    ),
+    origin: Nullable(
+      Closed({ kind: Type.String(), id: Type.String() }, { description: 'the record that it was made for' }),
+    ),
     fee: Closed({
       asset: Type.String(),
       reserved: Type.String({ description: 'the most that it can cost, set aside while the intent is open' }),
@@ -86,7 +111,28 @@ export const Intent = Closed(
     }),
     provider_status: Nullable(Type.String({ description: 'the provider’s own word' })),
     provider_error: Nullable(Closed({ code: Type.String(), message: Type.String() })),
-    provider_details: Nullable(Closed(signedTransaction)),
+    provider_details: Nullable(
+      Closed({
+        ...signedTransaction,
+        receipt: Nullable(
+          Closed(
+            {
+              status: OneOf(['success', 'reverted']),
+              contract_address: Nullable(Type.String({ description: 'of a `deploy`' })),
+              logs: Type.Array(
+                Closed({
+                  address: Type.String({ description: 'the contract' }),
+                  topics: Type.Array(Type.String()),
+                  data: Type.String(),
+                }),
+                { description: 'a token’s `Transfer(address indexed,address indexed,uint256)`' },
+              ),
+            },
+            { description: 'EVM: what a node answers of the transaction; null until it is final' },
+          ),
+        ),
+      }),
+    ),
     gap_transaction: Nullable(
       Closed(
         { provider_tx_id: Type.String({ description: 'its hash' }), ...signedTransaction },
@@ -118,12 +164,7 @@ export const CreateQuery = Closed({
 
 export const CreateBody = Closed(
   {
-    asset: Type.String({
-      minLength: 1,
-      maxLength: 32,
-      description: 'symbol of an asset on the wallet’s network',
-      examples: assets.map(({ symbol }) => symbol),
-    }),
+    asset: AssetSymbol,
     amount: DecimalText,
     destination: Closed({
       address: Type.String({ minLength: 1, maxLength: 200, description: 'an address of the wallet’s network' }),
@@ -142,7 +183,7 @@ export const CreateBody = Closed(
 
 export const ListQuery = Closed({
   status: Type.Optional(OneOf(intentStatuses)),
-  asset: Type.Optional(OneOf(assets.map(({ symbol }) => symbol))),
+  asset: Type.Optional(AssetSymbol),
   ...createdQuery,
   ...pageQuery,
 });

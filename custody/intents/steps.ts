@@ -20,6 +20,7 @@ import {
 } from '../../providers/port/port.ts';
 import { merge } from '../../store/changes.ts';
 import type { Change } from '../../store/contract.ts';
+import { tokenAssetId } from '../assets/public.ts';
 import { adapterOf } from '../provider-calls/calling.ts';
 import { creditDeposit, type WalletRecord, walletType } from '../wallets/public.ts';
 import { retryDelayMs } from './backoff.ts';
@@ -40,6 +41,7 @@ import {
   openGap,
   triedAgain,
 } from './machine.ts';
+import type { SigningLeave } from './owner.ts';
 import { type IntentRecord, inFlightIndex, intentType } from './record.ts';
 import { isFinal } from './states.ts';
 
@@ -55,6 +57,8 @@ export interface Task {
   /** When it falls due in the store, as far as known: until then no other gateway takes it. */
   readonly dueAtMs: number;
 }
+
+type Refused = Extract<SigningLeave, { kind: 'refused' }>;
 
 interface Loaded extends Task {
   readonly record: IntentRecord;
@@ -83,6 +87,7 @@ export const stepTimes: StepTimes = { leaseMs: 30_000, abandonAfterMs: 6 * 3_600
 const leaseSlackMs = 5_000;
 const frozenRetryMs = 5_000;
 const walletNotActive = 'WALLET_NOT_ACTIVE';
+const tokenFrozen = 'TOKEN_FROZEN';
 
 export class IntentSteps {
   readonly #deps: IntentDependencies;
@@ -148,25 +153,62 @@ export class IntentSteps {
     return undefined;
   }
 
-  /** From now on this transfer has its number. A wallet that was frozen meanwhile signs nothing. */
+  /**
+   * From now on this transfer has its number. A wallet that was frozen meanwhile signs nothing, nor are units of a frozen
+   * token transferred; what an intent was made for may refuse it.
+   */
   async #claim(task: Loaded): Promise<Next | undefined> {
     const { tenant, record, wallet } = task;
     const nowMs = this.#now();
+    const leave = await this.#leaveOf(task, nowMs);
+    if (leave?.kind === 'refused') return this.#refused(task, leave);
     const counter = adapterOf(this.#deps, record.provider).sequenceCounter(wallet);
     const dueAtMs = nowMs + this.#times.leaseMs;
     const move = beginSigning(record, nowMs);
     const change = merge(changeOf(this.#reporter(record, nowMs), move, dueAtMs), {
-      guards: [{ kind: 'status', id: wallet.id, status: 'active' }],
+      guards: [
+        { kind: 'status', id: wallet.id, status: 'active' },
+        ...(record.kind === 'transfer' && record.token !== undefined
+          ? [{ kind: 'status', id: tokenAssetId(record.token.symbol), status: 'active' } as const]
+          : []),
+      ],
       ...(counter === undefined ? {} : { allocate: { counter, recordId: record.id } }),
     });
-    const outcome = await this.#deps.store.commit(tenant, change);
+    const outcome = await this.#deps.store.commit(tenant, merge(change, leave?.change ?? {}));
     if (outcome.committed) {
       return { task: { ...task, record: lastOf(move), number: outcome.allocated, dueAtMs }, atMs: 0 };
     }
-    if (outcome.refusal.kind !== 'status') return undefined;
-    // Said once: a wallet may be frozen for days.
-    if (record.subStatus === walletNotActive) return this.#reschedule(task, nowMs + frozenRetryMs);
-    return this.#hold(task, walletNotActive, frozenRetryMs);
+    const { refusal } = outcome;
+    if (refusal.kind === 'status') {
+      const subStatus = refusal.id === wallet.id ? walletNotActive : tokenFrozen;
+      // Said once: a wallet may be frozen for days.
+      if (record.subStatus === subStatus) return this.#reschedule(task, nowMs + frozenRetryMs);
+      return this.#hold(task, subStatus, frozenRetryMs);
+    }
+    if (leave === undefined || (refusal.kind === 'conflict' && refusal.id === record.id)) return undefined;
+    // What its owner has read changed at the same moment: it is asked again.
+    return this.#anew(task, nowMs);
+  }
+
+  async #leaveOf({ tenant, record }: Loaded, nowMs: number): Promise<SigningLeave | undefined> {
+    if (record.origin === undefined) return undefined;
+    const owner = this.#deps.owners?.get(record.origin.kind);
+    return await owner?.beforeSigning(tenant, record, this.#reporter(record, nowMs));
+  }
+
+  async #refused(task: Loaded, { subStatus, message, change }: Refused): Promise<Next | undefined> {
+    const { tenant, record } = task;
+    const nowMs = this.#now();
+    const failure = { providerTxId: null, providerStatus: null, subStatus, error: { code: subStatus, message } };
+    const move = failIntent(record, failure, noFee(record), nowMs);
+    const outcome = await this.#deps.store.commit(tenant, merge(changeOf(this.#reporter(record, nowMs), move), change));
+    return outcome.committed ? undefined : this.#anew(task, nowMs);
+  }
+
+  /** Reads it again, and takes its step once more. */
+  async #anew(task: Loaded, nowMs: number): Promise<Next | undefined> {
+    const loaded = await this.#load({ ...task, record: undefined, number: null });
+    return loaded && { task: loaded, atMs: nowMs };
   }
 
   async #advance(task: Loaded): Promise<Next | undefined> {
@@ -186,7 +228,7 @@ export class IntentSteps {
     const move = advanceIntent(record, progress, nowMs);
     if (progress.stage === 'completed') {
       // Before the intent ends, since no later step would: a credit may be repeated.
-      await this.#creditReceiver(record, progress.providerTxId);
+      await this.#creditReceiver(task, progress.providerTxId);
       return this.#move(task, move!);
     }
     const { againAtMs } = progress;
@@ -202,14 +244,20 @@ export class IntentSteps {
   /**
    * The receiver may be a wallet of ours, of any tenant. What its ledger says it has, its chain must have: a sender on
    * that chain has brought it there, any other provider has not. The chain comes first, so that nothing is credited that
-   * cannot be spent; both may be repeated.
+   * cannot be spent; both may be repeated. A tenant's own token is an asset of that tenant's wallets on the chain alone:
+   * any other receiver has it on the chain, and in no ledger.
    */
-  async #creditReceiver(record: IntentRecord, txId: string): Promise<void> {
+  async #creditReceiver({ tenant, record }: Loaded, txId: string): Promise<void> {
     const { addressBook, store, random, arrive } = this.#deps;
-    const { network, destination, asset } = record;
+    const { kind, network, destination, asset, token } = record;
+    if (kind === 'deploy' || kind === 'burn') return;
     const owner = await addressBook.ownerOf(network, destination.address);
     if (owner === undefined) return;
-    if (!this.#isOnChain(record.provider)) {
+    if (token !== undefined) {
+      if (owner.tenant !== tenant) return;
+      const receiver = await store.read(owner.tenant, walletType, owner.walletId);
+      if (receiver === undefined || !this.#isOnChain(receiver.provider)) return;
+    } else if (!this.#isOnChain(record.provider)) {
       const receiver = await store.read(owner.tenant, walletType, owner.walletId);
       if (receiver !== undefined && this.#isOnChain(receiver.provider)) {
         // As the wallet writes its address: the sender may have written it another way.
@@ -221,6 +269,7 @@ export class IntentSteps {
     await creditDeposit(store, {
       ...owner,
       asset,
+      ...(token !== undefined && { token }),
       units: BigInt(record.units),
       txId,
       fromAddress: record.fromAddress,

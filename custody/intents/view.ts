@@ -3,10 +3,12 @@
 import type { MetadataValue } from '../../api/metadata.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
+import type { EvmReceipt } from '../../providers/chains/public.ts';
 import type { IntentRecord } from './record.ts';
 
 export interface IntentView {
   readonly id: string;
+  readonly kind: string;
   readonly status: string;
   readonly policy_receipt: string | null;
   readonly risk_score: number;
@@ -20,6 +22,14 @@ export interface IntentView {
   readonly amount: string;
   readonly from_address: string;
   readonly destination: { readonly address: string };
+  readonly token: {
+    readonly symbol: string;
+    readonly name: string;
+    readonly decimals: number;
+    readonly supply_cap: string;
+    readonly contract: string | null;
+  } | null;
+  readonly origin: { readonly kind: string; readonly id: string } | null;
   readonly fee: { readonly asset: string; readonly reserved: string; readonly paid: string | null };
   readonly policy: { readonly name: string; readonly id: string; readonly version: number };
   readonly decision_id: string;
@@ -39,6 +49,11 @@ export interface IntentView {
   readonly provider_details: {
     readonly raw_transaction: string;
     readonly signing_session_ids: readonly string[];
+    readonly receipt: {
+      readonly status: string;
+      readonly contract_address: string | null;
+      readonly logs: readonly { readonly address: string; readonly topics: readonly string[]; readonly data: string }[];
+    } | null;
   } | null;
   readonly gap_transaction: {
     readonly provider_tx_id: string;
@@ -62,6 +77,7 @@ export function intentView(intent: IntentRecord): IntentView {
   const { feeReserve, feePaid, cancellation } = intent;
   return {
     id: intent.id,
+    kind: intent.kind,
     status: intent.status,
     policy_receipt: intent.policyReceipt,
     risk_score: intent.riskScore,
@@ -75,6 +91,8 @@ export function intentView(intent: IntentRecord): IntentView {
     amount: intent.amount,
     from_address: intent.fromAddress,
     destination: intent.destination,
+    token: tokenOf(intent.token),
+    origin: intent.origin ?? null,
     fee: {
       asset: feeReserve.asset,
       reserved: unitsText(feeReserve.asset, BigInt(feeReserve.units)),
@@ -108,11 +126,31 @@ export function intentView(intent: IntentRecord): IntentView {
   };
 }
 
+function tokenOf(token: IntentRecord['token']): IntentView['token'] {
+  if (token === undefined) return null;
+  const { symbol, name, decimals, supplyCap, contract } = token;
+  return { symbol, name, decimals, supply_cap: formatAmount(BigInt(supplyCap), decimals), contract };
+}
+
 /** What our own signer cluster signed: the one part of a submission that is shown. */
 function detailsOf(submission: unknown): IntentView['provider_details'] {
   const { rawTransaction, signingSessionIds } = (submission ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof rawTransaction !== 'string' || !Array.isArray(signingSessionIds)) return null;
-  return { raw_transaction: rawTransaction, signing_session_ids: signingSessionIds as string[] };
+  return {
+    raw_transaction: rawTransaction,
+    signing_session_ids: signingSessionIds as string[],
+    receipt: receiptOf(submission),
+  };
+}
+
+type ReceiptView = NonNullable<IntentView['provider_details']>['receipt'];
+
+/** Of the transaction of an EVM wallet of our cluster, once it is final. */
+function receiptOf(submission: unknown): ReceiptView {
+  const { receipt } = (submission ?? {}) as { readonly receipt?: EvmReceipt };
+  if (receipt === undefined) return null;
+  const { status, contractAddress, logs } = receipt;
+  return { status, contract_address: contractAddress, logs };
 }
 
 function gapTransactionOf(filler: IntentRecord['filler']): IntentView['gap_transaction'] {

@@ -2,7 +2,7 @@
 
 import type { Reporter } from '../../api/event.ts';
 import { formatAmount } from '../../networks/amounts.ts';
-import { assetOf } from '../../networks/assets.ts';
+import { assetOf, type TokenTerms } from '../../networks/assets.ts';
 import type { IdPrefix } from '../../proto/ids.ts';
 import { update } from '../../store/changes.ts';
 import type { Change, TenantStore } from '../../store/contract.ts';
@@ -14,8 +14,9 @@ import { walletView } from './view.ts';
 export interface Deposit {
   readonly tenant: string;
   readonly walletId: string;
-  /** Symbol of a registered asset. */
+  /** Symbol of an asset of the registry, or of `token`. */
   readonly asset: string;
+  readonly token?: TokenTerms;
   /** Above zero: all that the transaction brings to this wallet. */
   readonly units: bigint;
   /** The transaction's id on its network. */
@@ -48,11 +49,17 @@ export async function creditDeposit(store: TenantStore, deposit: Deposit): Promi
 
 /** The event shows the balances that this change leaves. The record itself changes only when the asset was not listed before. */
 function depositChange(deposit: Deposit, { record, balances }: WalletRead): Change {
-  const { walletId, asset, units, txId, nowMs, newId } = deposit;
+  const { walletId, asset, token, units, txId, nowMs, newId } = deposit;
   const isListed = record.assets.includes(asset);
   const wallet: WalletRecord = isListed
     ? record
-    : { ...record, assets: [...record.assets, asset], version: record.version + 1, updatedAtMs: nowMs };
+    : {
+        ...record,
+        assets: [...record.assets, asset],
+        ...(token !== undefined && { tokens: [...(record.tokens ?? []), token] }),
+        version: record.version + 1,
+        updatedAtMs: nowMs,
+      };
   // The transaction is what the sender's events and the receiver's have in common.
   const reporter: Reporter = { nowMs, newId, requestId: txId };
   const object = { ...walletView(wallet, balances), deposit: depositView(deposit) };
@@ -69,8 +76,8 @@ function depositChange(deposit: Deposit, { record, balances }: WalletRead): Chan
   };
 }
 
-function depositView({ asset: symbol, units, txId, fromAddress }: Deposit): object {
-  const asset = assetOf(symbol);
+function depositView({ asset: symbol, token, units, txId, fromAddress }: Deposit): object {
+  const asset = token ?? assetOf(symbol);
   if (asset === undefined || units <= 0n) throw new Error(`no deposit: ${units} of ${symbol}`);
   return { asset: symbol, amount: formatAmount(units, asset.decimals), tx_id: txId, from_address: fromAddress };
 }

@@ -1,6 +1,7 @@
 /** A wallet as the store keeps it. Balances stand in the ledger, beside it. */
 
 import type { MetadataValue } from '../../api/metadata.ts';
+import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
@@ -26,6 +27,8 @@ export interface WalletRecord extends Versioned {
   readonly publicKey: string | null;
   /** Symbols of the assets that the wallet holds, in the order they are shown. */
   readonly assets: readonly string[];
+  /** Those among them that are tokens of the tenant. */
+  readonly tokens?: readonly TokenTerms[];
   readonly approvalMode: WalletApprovalMode;
   readonly signingApi: SigningApiMode;
   /** Name of a policy, or null: the tenant's default. */

@@ -4,6 +4,7 @@ import { listBody, readPage } from '../../api/pages.ts';
 import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
 import { visibleIndices } from '../../api/visibility.ts';
 import type { Balances } from '../../store/contract.ts';
+import { assertAsset } from '../assets/public.ts';
 import { createWallet, type WalletDeps } from './create.ts';
 import { archiveWallet, setFrozen, updateWallet } from './lifecycle.ts';
 import { readWallet } from './read.ts';
@@ -134,6 +135,7 @@ async function listWallets(context: RequestContext, query: Static<typeof WalletQ
   const { tenant, principal, store } = context;
   const page = readPage(context, 'wallets', query);
   const { provider, provider_connection_id: connection, status, asset, external_id: externalId } = query;
+  await assertAsset(context, asset);
   const found = await store.list(tenant, walletType, {
     indices: [
       status === undefined ? 'wallets:live' : `wallets:status:${status}`,

@@ -47,6 +47,8 @@ export const WalletAsset = Closed(
     available: Balance('what a new transfer may take'),
     pending: Balance('set aside for transfers that are under way'),
     network: Network,
+    decimals: Type.Integer({ minimum: 0, description: 'digits after the decimal point, at most' }),
+    contract: Nullable(Type.String({ description: 'EVM: the token’s contract; null for a network’s own coin' })),
   },
   { title: 'WalletAsset' },
 );
@@ -133,10 +135,12 @@ export const WalletQuery = Closed({
   provider_connection_id: Type.Optional(Id('pcn')),
   status: Type.Optional(OneOf(walletStatuses, { description: 'without it, archived wallets are left out' })),
   asset: Type.Optional(
-    OneOf(
-      assets.map(({ symbol }) => symbol),
-      { description: 'wallets that list the asset' },
-    ),
+    Type.String({
+      minLength: 1,
+      maxLength: 32,
+      description: 'wallets that list the asset',
+      examples: assets.map(({ symbol }) => symbol),
+    }),
   ),
   external_id: Type.Optional(ExternalId),
   ...pageQuery,

@@ -1,10 +1,11 @@
 /** Wallets as the API and its events show them: snake_case, times as RFC 3339, balances as decimal strings. */
 
 import type { MetadataValue } from '../../api/metadata.ts';
+import { assetOf } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import { type KeyScheme, walletKeySchemes } from '../../proto/key-schemes.ts';
 import type { Balances } from '../../store/contract.ts';
-import { type AssetView, assetViews } from '../../store/shown-balances.ts';
+import { type AssetView, assetViews, type ShownAsset } from '../../store/shown-balances.ts';
 import type { WalletRecord } from './record.ts';
 
 export interface WalletView {
@@ -51,7 +52,7 @@ export function walletView(wallet: WalletRecord, balances: Balances): WalletView
     key_scheme: keyScheme,
     // Its first signature gives it away, so it counts as exposed from its making.
     key_exposed: keyScheme === 'mock_ecdsa',
-    assets: assetViews(wallet.assets, balances),
+    assets: assetViews(shownAssets(wallet), balances),
     approval_mode: wallet.approvalMode,
     signing_api: wallet.signingApi,
     policy: wallet.policy,
@@ -63,6 +64,14 @@ export function walletView(wallet: WalletRecord, balances: Balances): WalletView
     archived_at: wallet.archivedAtMs === null ? null : timestamp(wallet.archivedAtMs),
     archive_reason: wallet.archiveReason,
   };
+}
+
+function shownAssets({ assets, tokens = [] }: WalletRecord): readonly ShownAsset[] {
+  return assets.map((symbol) => {
+    const asset = assetOf(symbol) ?? tokens.find((token) => token.symbol === symbol);
+    if (asset === undefined) throw new Error(`asset ${symbol} is not registered`);
+    return asset;
+  });
 }
 
 function timestamp(ms: number): string {

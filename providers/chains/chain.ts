@@ -6,6 +6,7 @@
  * `confirmationsNeeded` blocks. Fees are burned.
  */
 import type { NetworkId } from '../../networks/networks.ts';
+import type { EvmEffect } from './token-contract.ts';
 
 export interface ChainTransaction {
   /** As explorers name it: 0x… hash, txid, or base58 signature. */
@@ -13,9 +14,12 @@ export interface ChainTransaction {
   readonly network: NetworkId;
   readonly from: string;
   readonly to: string;
+  /** Symbol; of a contract that is not in the registry its address, lower case. */
   readonly asset: string;
   /** Smallest units of `asset`. */
   readonly units: bigint;
+  /** EVM: what it does beside paying its fee. */
+  readonly effect?: EvmEffect;
   /** Smallest units of the network's native asset; what is charged, also when the transfer failed. Nothing, if dropped. */
   readonly feeUnits: bigint;
   /** queued: waits for an earlier nonce. dropped: waited too long, and was never mined. pending: its block is not there yet. */
@@ -46,7 +50,10 @@ export interface Chain {
   submit(raw: Uint8Array, nowMs: number, options?: SubmitOptions): Promise<ChainTransaction>;
   /** undefined: unknown, or older than `retentionMs`. Throws ChainUnavailable. */
   transaction(id: string, nowMs: number): Promise<ChainTransaction | undefined>;
-  /** What the address holds of every asset of the network, smallest units. Throws ChainUnavailable. */
+  /**
+   * What the address holds, smallest units: of every asset of the network by symbol, EVM: of other tokens by contract,
+   * lower case. Throws ChainUnavailable.
+   */
   balances(address: string): Promise<ReadonlyMap<string, bigint>>;
   /** Test money from nowhere, once a `key`. Throws ChainUnavailable. */
   fund(key: string, address: string, asset: string, units: bigint): Promise<void>;

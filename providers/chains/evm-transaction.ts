@@ -1,5 +1,6 @@
 /**
- * EIP-1559 transactions that move a coin or an ERC-20 token: builds and parses them; the caller signs. Pure.
+ * EIP-1559 transactions that move a coin or an ERC-20 token, deploy the token contract, mint and burn (token-contract.ts):
+ * builds and parses them; the caller signs. Pure.
  *
  * The envelope is 0x02 ‖ rlp([chain_id, nonce, max_priority_fee_per_gas, max_fee_per_gas, gas_limit, destination, amount,
  * data, access_list, signature_y_parity, signature_r, signature_s]); what is signed is the Keccak-256 of the same without
@@ -10,31 +11,40 @@ import { RLP } from 'micro-eth-signer/core/rlp.js';
 import { fromHex, toHex } from '../../crypto/bytes.ts';
 import { recoverEcdsa } from '../../crypto/mock-ecdsa.ts';
 import { evmAccount } from '../../networks/addresses.ts';
-import { assetsOn } from '../../networks/assets.ts';
-import { type NetworkId, networkOf } from '../../networks/networks.ts';
+import type { NetworkId } from '../../networks/networks.ts';
 import { ChainRejected } from './chain.ts';
+import {
+  callData,
+  contractAddress,
+  creationData,
+  parseCall,
+  parseCreation,
+  type TokenCall,
+  type TokenConstructor,
+} from './token-contract.ts';
 
 /** Wei a unit of gas, the same for ever: 1 gwei is burned, 1 gwei is the tip. */
 export const baseFeePerGas = 1_000_000_000n;
 export const priorityFeePerGas = 1_000_000_000n;
 /** Twice the base fee and the tip, as wallets commonly set it. */
 export const maxFeePerGas = 2n * baseFeePerGas + priorityFeePerGas;
-/** What a transfer uses, and its limit. */
+/** What each uses, and its limit. */
 export const coinGas = 21_000n;
 export const tokenGas = 65_000n;
+export const deployGas = 1_200_000n;
 
-/** transfer(address,uint256) */
-const transferSelector = 'a9059cbb';
 const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
-export interface EvmTransfer {
+/** What a transaction does. Addresses: 0x and 40 hex digits; of any case when it is built, lower case when it is parsed. */
+export type EvmAction =
+  | { readonly kind: 'coin'; readonly to: string; readonly units: bigint }
+  | { readonly kind: 'call'; readonly contract: string; readonly call: TokenCall }
+  | { readonly kind: 'deploy'; readonly token: TokenConstructor };
+
+export interface EvmOrder {
   readonly network: NetworkId;
   readonly nonce: bigint;
-  /** Symbol of the network's coin or of one of its tokens. */
-  readonly asset: string;
-  readonly units: bigint;
-  /** 0x and 40 hex digits of any case. */
-  readonly to: string;
+  readonly action: EvmAction;
 }
 
 export interface UnsignedEvm {
@@ -46,24 +56,41 @@ export interface UnsignedEvm {
 
 type Field = Uint8Array | bigint | Field[];
 
-/** The same transfer is always the same transaction: fees and gas are fixed. */
-export function unsignedEvm({ network, nonce, asset, units, to }: EvmTransfer): UnsignedEvm {
-  const known = assetsOn(network).find(({ symbol }) => symbol === asset);
-  if (known === undefined) throw new Error(`${asset} is no asset of ${network}`);
-  const { contract } = known;
-  const target = fromHex(to.slice(2));
+/** The same order is always the same transaction: fees and gas are fixed. */
+export function unsignedEvm({ network, nonce, action }: EvmOrder): UnsignedEvm {
+  const { target, value, data } = partsOf(action);
   const fields: readonly Field[] = [
     chainIdOf(network),
     nonce,
     priorityFeePerGas,
     maxFeePerGas,
-    contract === null ? coinGas : tokenGas,
-    contract === null ? target : fromHex(contract.slice(2)),
-    contract === null ? units : 0n,
-    contract === null ? new Uint8Array(0) : transferCall(target, units),
+    gasOf(action),
+    target,
+    value,
+    data,
     [],
   ];
   return { fields, digest: keccak_256(envelope(fields)) };
+}
+
+export function gasOf({ kind }: Pick<EvmAction, 'kind'>): bigint {
+  return { coin: coinGas, call: tokenGas, deploy: deployGas }[kind];
+}
+
+function partsOf(action: EvmAction): {
+  readonly target: Uint8Array;
+  readonly value: bigint;
+  readonly data: Uint8Array;
+} {
+  const nothing = new Uint8Array(0);
+  switch (action.kind) {
+    case 'coin':
+      return { target: fromHex(action.to.slice(2)), value: action.units, data: nothing };
+    case 'call':
+      return { target: fromHex(action.contract.slice(2)), value: 0n, data: callData(action.call) };
+    case 'deploy':
+      return { target: nothing, value: 0n, data: creationData(action.token) };
+  }
 }
 
 /** `signature`: r ‖ s, 64 bytes, of the digest; `recoveryId` 0 or 1. */
@@ -80,11 +107,11 @@ export function evmHash(raw: Uint8Array): string {
 
 export interface DecodedEvm {
   readonly hash: string;
-  /** Lower-case accounts. */
+  /** Lower case. */
   readonly from: string;
-  readonly to: string;
-  readonly asset: string;
-  readonly units: bigint;
+  readonly action: EvmAction;
+  /** The contract that it deploys or calls, lower case. */
+  readonly contract: string | undefined;
   readonly nonce: number;
   /** What the sender must hold of the coin: value and the largest possible fee. */
   readonly coinNeeded: bigint;
@@ -107,42 +134,44 @@ export function decodeEvm(network: NetworkId, raw: Uint8Array): DecodedEvm {
   const data = bytes(fields[7]!);
   if (chainId !== chainIdOf(network)) throw new ChainRejected('wrong_chain', `this is chain ${chainIdOf(network)}`);
   if (nonce > 0xffffffffn) throw new ChainRejected('nonce_too_high', 'the nonce is out of range');
-  if (target.length !== 20) throw new ChainRejected('unsupported_transaction', 'only transfers, no contract creation');
   if (!Array.isArray(fields[8]) || fields[8].length !== 0) {
     throw new ChainRejected('unsupported_transaction', 'only an empty access list');
   }
-  const account = `0x${toHex(target)}`;
-  const moved = movement(network, account, value, data);
-  if (gasLimit < moved.gas)
-    throw new ChainRejected('gas_too_low', `a transfer of ${moved.asset} needs ${moved.gas} gas`);
+  const action = actionOf(target, value, data);
+  const gas = gasOf(action);
+  if (gasLimit < gas) throw new ChainRejected('gas_too_low', `this transaction needs ${gas} gas`);
   if (maxFee < baseFeePerGas) throw new ChainRejected('fee_too_low', `the base fee is ${baseFeePerGas} wei`);
   if (tip > maxFee) throw new ChainRejected('invalid_transaction', 'the tip is above the largest fee');
   const price = maxFee < baseFeePerGas + tip ? maxFee : baseFeePerGas + tip;
+  const from = senderOf(fields);
   return {
     hash: evmHash(raw),
-    from: senderOf(fields),
-    to: moved.to,
-    asset: moved.asset,
-    units: moved.units,
+    from,
+    action,
+    contract:
+      action.kind === 'deploy' ? contractAddress(from, nonce) : action.kind === 'call' ? action.contract : undefined,
     nonce: Number(nonce),
     coinNeeded: value + gasLimit * maxFee,
-    fee: moved.gas * price,
+    fee: gas * price,
   };
 }
 
-function movement(network: NetworkId, target: string, value: bigint, data: Uint8Array) {
-  const token = assetsOn(network).find(({ contract }) => contract?.toLowerCase() === target);
-  if (token === undefined) {
-    if (data.length !== 0) throw new ChainRejected('unsupported_transaction', 'only transfers: no call data');
-    return { asset: networkOf(network).nativeAsset, to: target, units: value, gas: coinGas };
+/** Whether there is such a contract, the chain knows. */
+function actionOf(target: Uint8Array, value: bigint, data: Uint8Array): EvmAction {
+  const unsupported = (message: string) => new ChainRejected('unsupported_transaction', message);
+  if (target.length === 0) {
+    const token = value === 0n ? parseCreation(data) : undefined;
+    if (token === undefined) throw unsupported('the only contract here is the token contract');
+    return { kind: 'deploy', token };
   }
-  const call = toHex(data);
-  // Selector, 12 zero bytes, the address, and the amount.
-  const isTransfer = data.length === 68 && call.startsWith(transferSelector + '0'.repeat(24));
-  if (!isTransfer || value !== 0n) {
-    throw new ChainRejected('unsupported_transaction', `${token.symbol} takes transfer(address,uint256) alone`);
+  if (target.length !== 20) throw new ChainRejected('invalid_transaction', 'a destination has 20 bytes');
+  const account = `0x${toHex(target)}`;
+  if (data.length === 0) return { kind: 'coin', to: account, units: value };
+  const call = value === 0n ? parseCall(data) : undefined;
+  if (call === undefined) {
+    throw unsupported('tokens take transfer(address,uint256), mint(address,uint256) and burn(uint256) alone');
   }
-  return { asset: token.symbol, to: `0x${call.slice(32, 72)}`, units: BigInt(`0x${call.slice(72)}`), gas: tokenGas };
+  return { kind: 'call', contract: account, call };
 }
 
 function senderOf(fields: readonly Field[]): string {
@@ -185,10 +214,6 @@ function integer(field: Field): bigint {
   const digits = bytes(field);
   if (digits.length > 32 || digits[0] === 0) throw new ChainRejected('invalid_transaction', 'not a canonical integer');
   return digits.length === 0 ? 0n : BigInt(`0x${toHex(digits)}`);
-}
-
-function transferCall(to: Uint8Array, units: bigint): Uint8Array {
-  return fromHex(transferSelector + toHex(to).padStart(64, '0') + units.toString(16).padStart(64, '0'));
 }
 
 function envelope(fields: readonly Field[]): Uint8Array {

@@ -1,5 +1,6 @@
 /**
- * The simulated EVM chain: accounts with a nonce, a coin and tokens. Two confirmations make a transaction final.
+ * The simulated EVM chain: accounts with a nonce, a coin and tokens, and the token contract (token-contract.ts), which
+ * anyone may deploy. Two confirmations make a transaction final.
  *
  * As an Ethereum node's pool does: a nonce below the account's is refused; one above it waits, queued, until the gap is
  * filled; what is next is taken into the next block, and whatever waited for it with it. A token transfer that is not
@@ -9,12 +10,24 @@
  * without effect: it takes its nonce and what is left of its fee. One whose turn has not come within `queuedMaxMs` is
  * dropped at the next read: its nonce is not used, and another may take it.
  */
+
+import { assetsOn } from '../../networks/assets.ts';
 import { type Chain, ChainRejected, type ChainTransaction, type SubmitOptions } from './chain.ts';
-import { decodeEvm } from './evm-transaction.ts';
-import { type EvmLedger, queuedAheadMax } from './ledger.ts';
+import { type DecodedEvm, decodeEvm } from './evm-transaction.ts';
+import { type EvmLedger, type NewEvmTransaction, queuedAheadMax, type TokenContract } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
+import { type TokenLog, transferLog, zeroAddress } from './token-contract.ts';
+
+/** What an Ethereum node answers of a transaction, as far as this chain has it. */
+export interface EvmReceipt {
+  readonly status: 'success' | 'reverted';
+  /** Of a deployment. */
+  readonly contractAddress: string | null;
+  readonly logs: readonly TokenLog[];
+}
 
 const messages = {
+  no_contract: 'there is no token contract at this address',
   nonce_too_low: 'the account has used this nonce already',
   nonce_too_high: `at most ${queuedAheadMax} transactions ahead of the account`,
   nonce_used: 'another transaction with this nonce is waiting',
@@ -25,21 +38,45 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
   protected override readonly confirmationsNeeded = 2;
 
   async submit(raw: Uint8Array, nowMs: number, options: SubmitOptions = {}): Promise<ChainTransaction> {
-    const { hash: id, fee: feeUnits, from, to, asset, units, nonce, coinNeeded } = decodeEvm(this.network, raw);
+    const decoded = decodeEvm(this.network, raw);
+    const { hash: id, fee: feeUnits, from, nonce, coinNeeded } = decoded;
     const fails = options.fails === true;
     const minedAtMs = this.nextBlockMs(nowMs);
     const taken = await this.ledger.submit({
-      ...{ id, from, to, asset, units, feeUnits, fails, minedAtMs, nonce, coinNeeded, nowMs },
+      ...this.#effectOf(decoded),
+      ...{ id, from, feeUnits, fails, minedAtMs, nonce, coinNeeded, nowMs },
     });
+    if (taken === 'no_contract') throw new ChainRejected('unsupported_transaction', messages[taken]);
     if (typeof taken === 'string') throw new ChainRejected(taken, messages[taken]);
-    return this.asOf(taken, nowMs);
+    return this.#shown(this.asOf(taken, nowMs));
   }
 
   /** One that waits is looked after: its turn may have come, or its time may be over. */
   override async transaction(id: string, nowMs: number): Promise<ChainTransaction | undefined> {
     const known = await super.transaction(id, nowMs);
-    if (known?.state !== 'queued') return known;
-    return this.asOf(await this.ledger.advance(id, known.from, nowMs, this.nextBlockMs(nowMs)), nowMs);
+    if (known?.state !== 'queued') return known && this.#shown(known);
+    return this.#shown(this.asOf(await this.ledger.advance(id, known.from, nowMs, this.nextBlockMs(nowMs)), nowMs));
+  }
+
+  /** undefined: no contract was deployed there. */
+  token(contract: string): Promise<TokenContract | undefined> {
+    return this.ledger.token(contract.toLowerCase());
+  }
+
+  /** Of a transaction of this chain; undefined while it is not final. */
+  receiptOf({ from, to, asset, units, effect, succeeded, state }: ChainTransaction): EvmReceipt | undefined {
+    if (state !== 'confirmed') return undefined;
+    const contract = this.#keyOf(asset);
+    const isToken = contract !== this.nativeAsset;
+    const deployed = effect === 'deploy' && succeeded;
+    return {
+      status: succeeded ? 'success' : 'reverted',
+      contractAddress: deployed ? contract : null,
+      logs:
+        succeeded && isToken && !deployed
+          ? [transferLog(contract, effect === 'mint' ? zeroAddress : from, effect === 'burn' ? zeroAddress : to, units)]
+          : [],
+    };
   }
 
   /** The account's next nonce: how many of its transactions were mined. */
@@ -47,11 +84,54 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     return this.ledger.nonce(address.toLowerCase());
   }
 
-  override balances(address: string): Promise<ReadonlyMap<string, bigint>> {
-    return this.ledger.balances(address.toLowerCase());
+  override async balances(address: string): Promise<ReadonlyMap<string, bigint>> {
+    const held = await this.ledger.balances(address.toLowerCase());
+    const listed = assetsOn(this.network).map(({ symbol }) => [symbol, held.get(this.#keyOf(symbol)) ?? 0n] as const);
+    const tokens = [...held].filter(([asset]) => this.#symbolOf(asset) === asset && asset !== this.nativeAsset);
+    return new Map([...listed, ...tokens]);
   }
 
+  /** `asset`: a symbol of the registry. */
   fund(key: string, address: string, asset: string, units: bigint): Promise<void> {
-    return this.ledger.fund(key, address.toLowerCase(), asset, units);
+    return this.ledger.fund(key, address.toLowerCase(), this.#keyOf(asset), units);
+  }
+
+  #effectOf({
+    action,
+    contract,
+  }: DecodedEvm): Pick<NewEvmTransaction, 'effect' | 'asset' | 'to' | 'units' | 'needsContract' | 'token'> {
+    const asset = contract ?? this.nativeAsset;
+    switch (action.kind) {
+      case 'coin':
+        return { effect: 'move', asset, to: action.to, units: action.units, needsContract: false };
+      case 'deploy':
+        return { effect: 'deploy', asset, to: asset, units: 0n, needsContract: false, token: action.token };
+      case 'call': {
+        const { call } = action;
+        const { units } = call;
+        const needsContract = call.kind !== 'transfer' || this.#symbolOf(asset) === asset;
+        if (call.kind === 'burn') return { effect: 'burn', asset, to: zeroAddress, units, needsContract };
+        const effect = call.kind === 'mint' ? 'mint' : 'move';
+        return { effect, asset, to: call.to, units, needsContract };
+      }
+    }
+  }
+
+  #shown(transaction: ChainTransaction): ChainTransaction {
+    return { ...transaction, asset: this.#symbolOf(transaction.asset) };
+  }
+
+  /** Of the ledger: the coin's symbol, or a contract in lower case. */
+  #keyOf(asset: string): string {
+    return (
+      assetsOn(this.network)
+        .find(({ symbol }) => symbol === asset)
+        ?.contract?.toLowerCase() ?? asset
+    );
+  }
+
+  /** The reverse; a contract that is not in the registry stays what it is. */
+  #symbolOf(key: string): string {
+    return assetsOn(this.network).find(({ contract }) => contract?.toLowerCase() === key)?.symbol ?? key;
   }
 }

@@ -7,6 +7,7 @@
  */
 import type { NetworkId } from '../../networks/networks.ts';
 import type { Coin } from './bitcoin-transaction.ts';
+import type { EvmEffect, TokenConstructor } from './token-contract.ts';
 
 /** A transaction as it is stored: its block follows from `minedAtMs` and the time. */
 export interface LedgerTransaction {
@@ -15,6 +16,8 @@ export interface LedgerTransaction {
   readonly to: string;
   readonly asset: string;
   readonly units: bigint;
+  /** Of the EVM chain's. */
+  readonly effect?: EvmEffect;
   readonly feeUnits: bigint;
   readonly failed: boolean;
   /** Its account could not pay for it when its turn came. */
@@ -55,16 +58,30 @@ export const queuedAheadMax = 10_000;
 export const queuedMaxMs = 6 * 3_600_000;
 
 export interface NewEvmTransaction extends NewTransaction {
+  readonly effect: EvmEffect;
+  /** With `deploy`. */
+  readonly token?: TokenConstructor;
+  /** It is refused where no contract was deployed at `asset`. */
+  readonly needsContract: boolean;
   readonly nonce: number;
   /** What its account must hold of the native asset. */
   readonly coinNeeded: bigint;
   readonly nowMs: number;
 }
 
-export type EvmRefusal = 'nonce_too_low' | 'nonce_too_high' | 'nonce_used' | 'insufficient_funds';
+/** A deployed contract. */
+export interface TokenContract extends TokenConstructor {
+  /** Lower case. */
+  readonly owner: string;
+  readonly supply: bigint;
+}
+
+export type EvmRefusal = 'no_contract' | 'nonce_too_low' | 'nonce_too_high' | 'nonce_used' | 'insufficient_funds';
 
 /** Accounts with a nonce: see evm.ts for what waits, is mined, and is dropped. */
 export interface EvmLedger extends AccountLedger {
+  /** `contract`: lower case. */
+  token(contract: string): Promise<TokenContract | undefined>;
   /** Takes the transaction, then mines whatever of its account is next. */
   submit(transaction: NewEvmTransaction): Promise<LedgerTransaction | EvmRefusal>;
   /** Mines what is next of a waiting transaction's account; drops the transaction if it has waited too long. */

@@ -3,7 +3,9 @@
  * whatever one transaction touches.
  *
  *   tx:<id>          hash, a transaction
- *   acct:<address>   hash, an account: amounts by asset symbol; EVM: also `nonce` and `q:<nonce>`, the waiting hashes
+ *   acct:<address>   hash, an account: amounts by symbol of the coin, EVM: also by contract, lower case, and `nonce` and
+ *                    `q:<nonce>`, the waiting hashes
+ *   token:<address>  hash, EVM: a contract, its owner and arguments, and what it may still mint
  *   fund:<key>       the faucet has served this key
  *
  * Solana adds `msg:<hash>`, Bitcoin its outputs and locks (bitcoin-scripts.ts).
@@ -14,6 +16,7 @@ import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import { ChainUnavailable } from './chain.ts';
 import type { Ledger, LedgerTransaction } from './ledger.ts';
+import type { EvmEffect } from './token-contract.ts';
 
 /** A script; `hash` is what Redis knows it by. */
 export interface Script {
@@ -101,6 +104,7 @@ function toTransaction(id: string, stored: Readonly<Record<string, string>>): Le
     to: stored.to!,
     asset: stored.asset!,
     units: BigInt(stored.units!),
+    ...(stored.effect !== undefined && { effect: stored.effect as EvmEffect }),
     feeUnits: BigInt(stored.fee!),
     failed: stored.failed === '1',
     uncovered: stored.uncovered === '1',

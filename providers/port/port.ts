@@ -7,11 +7,12 @@
  * crash: the same wallet id makes the same wallet, the same intent id the same transfer.
  */
 
+import type { TokenTerms } from '../../networks/assets.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import type { ProviderKind } from './kinds.ts';
+import type { IntentKind, ProviderKind } from './kinds.ts';
 
-export type { ProviderKind } from './kinds.ts';
+export type { IntentKind, ProviderKind } from './kinds.ts';
 
 export interface CredentialField {
   readonly name: string;
@@ -35,6 +36,9 @@ export interface ProviderInfo {
   readonly networks: readonly NetworkId[];
 }
 
+/** Of an adapter that deploys tenants' own tokens and moves their units. */
+export const tokensCapability = 'tokens';
+
 /** A connection, as far as an adapter reads it. */
 export interface ProviderConnection {
   readonly id: string;
@@ -52,16 +56,21 @@ export interface HeldWallet {
   readonly publicKey: string | null;
 }
 
-/** An approved transfer, as far as an adapter reads it. */
+/** An approved transfer, or what else an intent does, as far as an adapter reads it. */
 export interface ApprovedTransfer {
   readonly id: string;
+  /** Only a `transfer` reaches an adapter without the capability `tokens`. */
+  readonly kind: IntentKind;
   readonly network: NetworkId;
+  /** Symbol: of the registry, or of `token`. A `deploy` names the network's coin, and moves 0 of it. */
   readonly asset: string;
   /** Decimal, normalized. */
   readonly amount: string;
   /** The amount in the asset's smallest units, a decimal integer. */
   readonly units: string;
   readonly destination: { readonly address: string };
+  /** The tenant's own token that it deploys or moves; only an adapter with the capability `tokens` gets one. */
+  readonly token?: TokenTerms;
   readonly policyReceipt: string | null;
   /** What this adapter said last; only it reads it. Null at first. */
   readonly submission: unknown;
@@ -109,11 +118,13 @@ export interface WalletOrder {
 /** A transfer that is about to be decided. */
 export interface TransferDraft {
   readonly intentId: string;
+  readonly kind: IntentKind;
   readonly wallet: HeldWallet;
   readonly asset: string;
   readonly amount: string;
   readonly units: bigint;
   readonly toAddress: string;
+  readonly token?: TokenTerms;
 }
 
 export interface Quote {

@@ -9,7 +9,7 @@
 import { addressOfKey } from '../../networks/addresses.ts';
 import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkIds, networkOf } from '../../networks/networks.ts';
-import { ChainRejected, type Chains, ChainUnavailable } from '../chains/public.ts';
+import { ChainRejected, type Chains, type ChainTransaction, ChainUnavailable } from '../chains/public.ts';
 import {
   type CallMeta,
   type FilledGap,
@@ -20,6 +20,7 @@ import {
   ProviderRejected,
   ProviderUnavailable,
   type Transfer,
+  tokensCapability,
 } from '../port/port.ts';
 import { testOutcome } from '../port/test-triggers.ts';
 import { bitcoinLine } from './bitcoin-line.ts';
@@ -61,7 +62,7 @@ const info: ProviderInfo = {
   displayName: 'Self-hosted signer cluster',
   hosting: 'self_hosted',
   environments: ['sandbox', 'production'],
-  capabilities: ['wallets:create', 'transfers', 'policy_receipts', 'threshold_signing'],
+  capabilities: ['wallets:create', 'transfers', 'policy_receipts', 'threshold_signing', tokensCapability],
   credentialFields: [],
   networks: networkIds,
 };
@@ -152,7 +153,7 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
     const transaction = await line.chain.transaction(submission.hash, nowMs);
     // The chain has dropped it: its fate is unknown, so it is not sent a second time.
     if (transaction === undefined) return unsettled(transfer, 'NOT_FOUND', 'NOT_FOUND_ON_CHAIN', nowMs);
-    const progress = onChain(transaction, madeOf(submission), time);
+    const progress = onChain(transaction, madeOf(submission, line, transaction), time);
     const isOver = progress.stage === 'completed' || progress.stage === 'failed';
     return outcome === 'stuck_confirming' && isOver ? unsettled(transfer, 'CONFIRMING', null, nowMs) : progress;
   }
@@ -176,7 +177,7 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
       return waiting(submitted.providerStatus, submitted.subStatus, intent.submission, nowMs + waitForCoinsMs);
     }
     const { transaction, signingSessionIds, raw } = submitted;
-    return onChain(transaction, { signingSessionIds, rawTransaction: raw }, time);
+    return onChain(transaction, madeOf({ signingSessionIds, rawTransaction: raw }, line, transaction), time);
   } catch (error) {
     if (!(error instanceof ProviderRejected || error instanceof ChainRejected)) throw error;
     await line.abandon?.(transfer);
@@ -192,8 +193,13 @@ async function advance(meta: CallMeta, signer: ClusterSigner, line: Line, transf
   }
 }
 
-function madeOf({ signingSessionIds, rawTransaction }: Submission): Omit<Submission, 'hash'> {
-  return { signingSessionIds, rawTransaction };
+function madeOf(
+  { signingSessionIds, rawTransaction }: Omit<Submission, 'hash'>,
+  line: Line,
+  transaction: ChainTransaction,
+): Omit<Submission, 'hash'> {
+  const receipt = line.receiptOf?.(transaction);
+  return { signingSessionIds, rawTransaction, ...(receipt !== undefined && { receipt }) };
 }
 
 /** Another transaction has the number. */

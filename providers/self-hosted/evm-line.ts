@@ -1,40 +1,47 @@
-/** EVM: one EIP-1559 transaction a transfer, whose nonce is the number that the store allocated. */
+/** EVM: one EIP-1559 transaction an intent, whose nonce is the number that the store allocated. */
 
-import { assetOf, assetsOn } from '../../networks/assets.ts';
-import { networkOf } from '../../networks/networks.ts';
+import { assetOf, assetsOn, type TokenTerms } from '../../networks/assets.ts';
 import {
-  coinGas,
+  type EvmAction,
   type EvmChain,
-  type EvmTransfer,
+  gasOf,
   maxFeePerGas,
   type SubmitOptions,
   signedEvm,
-  tokenGas,
   unsignedEvm,
 } from '../chains/public.ts';
-import { type CallMeta, type FillerTransaction, type HeldWallet, ProviderRejected } from '../port/port.ts';
+import {
+  type CallMeta,
+  type FillerTransaction,
+  type HeldWallet,
+  type IntentKind,
+  ProviderRejected,
+} from '../port/port.ts';
 import type { ClusterSignature, ClusterSigner } from './cluster-signer.ts';
 import { addressOf, type Line } from './line.ts';
 
 export function evmLine(chain: EvmChain): Line {
   return {
     chain,
-    feeReserve({ asset, toAddress, wallet }) {
+    feeReserve({ kind, asset, units, toAddress, token, wallet }) {
       const receiver = toAddress.toLowerCase();
-      if (assetsOn(wallet.network).some(({ contract }) => contract?.toLowerCase() === receiver)) {
+      const contracts = [...assetsOn(wallet.network), ...(token === undefined ? [] : [token])];
+      if (contracts.some(({ contract }) => contract?.toLowerCase() === receiver)) {
         throw new ProviderRejected('what is sent to a token’s own contract is lost', {
           field: 'destination.address',
           issue: 'unsupported_destination',
           providerCode: 'CONTRACT_DESTINATION',
         });
       }
-      return maxFeePerGas * (assetOf(asset)?.contract === null ? coinGas : tokenGas);
+      return maxFeePerGas * gasOf(actionOf({ kind, asset, units, to: toAddress, token }));
     },
+    receiptOf: (transaction) => chain.receiptOf(transaction),
     sequenceCounter: ({ id }) => `nonce:${id}`,
     async submit(meta, signer, { intent, wallet, number }, fails) {
       if (number === undefined) throw new Error(`transfer ${intent.id} has no nonce`);
       const { transaction, raw, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
-        transfer: { asset: intent.asset, units: BigInt(intent.units), to: intent.destination.address, nonce: number },
+        action: actionOf({ ...intent, units: BigInt(intent.units), to: intent.destination.address }),
+        nonce: number,
         purpose: intent.id,
         policyReceipt: intent.policyReceipt ?? '',
         options: { fails },
@@ -56,7 +63,8 @@ export async function fillNonce(
   nonce: number,
 ): Promise<{ readonly transaction: FillerTransaction; readonly feeUnits: bigint }> {
   const { transaction, raw, sessionId } = await signAndSubmit(meta, signer, chain, wallet, {
-    transfer: { asset: networkOf(wallet.network).nativeAsset, units: 0n, to: addressOf(wallet), nonce },
+    action: { kind: 'coin', units: 0n, to: addressOf(wallet) },
+    nonce,
     purpose: `${wallet.id}:fill:${nonce}`,
     policyReceipt: '',
     options: {},
@@ -65,8 +73,31 @@ export async function fillNonce(
   return { transaction: { id, rawTransaction: raw, signingSessionIds: [sessionId] }, feeUnits };
 }
 
+interface Wanted {
+  readonly kind: IntentKind;
+  /** Symbol. */
+  readonly asset: string;
+  readonly units: bigint;
+  readonly to: string;
+  readonly token?: TokenTerms | undefined;
+}
+
+function actionOf({ kind, asset, units, to, token }: Wanted): EvmAction {
+  if (kind === 'deploy') {
+    if (token === undefined) throw new Error('a deployment names its token');
+    const { name, symbol, decimals, supplyCap } = token;
+    return { kind, token: { name, symbol, decimals, cap: BigInt(supplyCap) } };
+  }
+  const known = token ?? assetOf(asset);
+  if (known === undefined) throw new Error(`asset ${asset} is not registered`);
+  const { contract } = known;
+  if (contract === null) return { kind: 'coin', to, units };
+  return { kind: 'call', contract, call: kind === 'burn' ? { kind, units } : { kind, to, units } };
+}
+
 interface EvmOrder {
-  readonly transfer: Omit<EvmTransfer, 'network' | 'nonce'> & { readonly nonce: number };
+  readonly action: EvmAction;
+  readonly nonce: number;
   readonly purpose: string;
   readonly policyReceipt: string;
   readonly options: SubmitOptions;
@@ -77,9 +108,9 @@ async function signAndSubmit(
   signer: ClusterSigner,
   chain: EvmChain,
   wallet: HeldWallet,
-  { transfer, purpose, policyReceipt, options }: EvmOrder,
+  { action, nonce, purpose, policyReceipt, options }: EvmOrder,
 ) {
-  const unsigned = unsignedEvm({ ...transfer, nonce: BigInt(transfer.nonce), network: wallet.network });
+  const unsigned = unsignedEvm({ action, nonce: BigInt(nonce), network: wallet.network });
   const signature = await signer.sign(meta, {
     walletId: wallet.id,
     purpose,

@@ -5,7 +5,7 @@
  * transaction once.
  */
 
-import type { Chain, ChainTransaction } from '../chains/public.ts';
+import type { Chain, ChainTransaction, EvmReceipt } from '../chains/public.ts';
 import type { CallMeta, HeldWallet, Transfer, TransferDraft } from '../port/port.ts';
 import type { ClusterSigner } from './cluster-signer.ts';
 
@@ -26,6 +26,8 @@ export interface Line {
   feeReserve(draft: TransferDraft): bigint;
   /** Refuses a transfer that its chain could not carry now, before it is decided. Throws ProviderRejected. */
   check?(draft: TransferDraft): Promise<void>;
+  /** What the network's tools show of a transaction once it is final. */
+  receiptOf?(transaction: ChainTransaction): EvmReceipt | undefined;
   sequenceCounter(wallet: HeldWallet): string | undefined;
   /** Throws ProviderRejected and ProviderUnavailable of the signer, ChainRejected, ChainUnavailable. */
   submit(meta: CallMeta, signer: ClusterSigner, transfer: Transfer, fails: boolean): Promise<Submitted>;

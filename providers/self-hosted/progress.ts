@@ -1,7 +1,7 @@
 /** From what a chain says of a transaction to what the port says of a transfer. Pure. */
 
 import { networkOf } from '../../networks/networks.ts';
-import type { ChainTransaction } from '../chains/public.ts';
+import type { ChainTransaction, EvmReceipt } from '../chains/public.ts';
 import type { NewBalance, Progress } from '../port/port.ts';
 
 /** What the adapter leaves in the intent. */
@@ -10,6 +10,8 @@ export interface Submission {
   readonly signingSessionIds: readonly string[];
   /** The signed transaction, hex: the API shows it, so that any client can verify its signature. */
   readonly rawTransaction: string;
+  /** EVM, once it is final: what its network's tools show as its receipt. */
+  readonly receipt?: EvmReceipt;
 }
 
 /** How soon one that waits for an earlier transaction is looked at again. */

@@ -260,7 +260,7 @@ const destinations: Readonly<Record<string, string>> = {
 
 function draftOf(wallet: WalletRecord, intentId: string, amount: string, asset = 'ETH'): TransferDraft {
   const units = parseAmount(amount, assetOf(asset)!.decimals) as bigint;
-  return { intentId, wallet, asset, amount, units, toAddress: destinations[wallet.network]! };
+  return { intentId, kind: 'transfer', wallet, asset, amount, units, toAddress: destinations[wallet.network]! };
 }
 
 const numbers = new Map<string, number>();

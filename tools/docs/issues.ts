@@ -49,6 +49,8 @@ export const issueTexts: Readonly<Record<string, string>> = {
   duplicate: 'Two entries have the same id.',
   not_applicable: 'This belongs to another kind of rule.',
   too_many_inputs: 'The amount lies in more unspent outputs than one Bitcoin transaction spends: send it in parts.',
+  unsupported_asset: 'The provider does not hold this kind of asset.',
+  frozen: 'The wallet or the token is frozen.',
   unsupported_destination: 'Money sent to this address would be lost.',
   immutable: 'This part of the resource cannot be changed.',
   invalid_value: 'The value does not fit the others.',
@@ -66,6 +68,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
 export const subStatusTexts: Readonly<Record<string, string>> = {
   AWAITING_APPROVAL: 'Votes are missing.',
   WALLET_NOT_ACTIVE: 'Approved, but the wallet is frozen: it is tried again until the intent expires.',
+  TOKEN_FROZEN: 'Approved, but the token is frozen: it is tried again until the intent expires.',
   AWAITING_QUORUM: 'The cluster has too few nodes to sign, or does not answer: it is tried again.',
   PROVIDER_UNAVAILABLE: 'The provider does not answer: it is tried again.',
   RETRYING: 'Something failed here: it is tried again, and the log knows why.',

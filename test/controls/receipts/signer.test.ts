@@ -45,6 +45,7 @@ describe('a policy receipt', () => {
       risk_score: 12,
       transaction: {
         wallet_id: facts().walletId,
+        kind: 'transfer',
         asset: 'ETH',
         amount: '1.5',
         network: 'eip155:11155111',

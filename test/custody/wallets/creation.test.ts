@@ -66,7 +66,9 @@ describe('a wallet', () => {
       public_key: null,
       key_scheme: null,
       key_exposed: false,
-      assets: [{ symbol: 'ETH', balance: '1.5', available: '1.5', pending: '0', network: evm }],
+      assets: [
+        { symbol: 'ETH', balance: '1.5', available: '1.5', pending: '0', network: evm, decimals: 18, contract: null },
+      ],
       approval_mode: 'human_required',
       signing_api: 'intents_only',
       policy: 'treasury',

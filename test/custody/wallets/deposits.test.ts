@@ -41,7 +41,7 @@ test('a deposit raises the balance and says so in an event', async () => {
   const after = (await tenant.call('GET', `/v1/wallets/${wallet.id}`)).body;
   expect(after).toEqual({
     ...wallet,
-    assets: [{ symbol: 'ETH', balance: '2', available: '2', pending: '0', network: evm }],
+    assets: [{ symbol: 'ETH', balance: '2', available: '2', pending: '0', network: evm, decimals: 18, contract: null }],
   });
   expect(await depositsIn(tenant)).toMatchObject([
     {

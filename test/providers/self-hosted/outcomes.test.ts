@@ -129,7 +129,7 @@ describe.each(all)('on %s', (network) => {
         late.stage === 'completed'
           ? advanceIntent({ ...intent, status: 'signing' }, late, startMs)
           : late.stage === 'failed' && failIntent({ ...intent, status: 'signing' }, late, late.feePaid, startMs);
-      expect(intentView(lastOf(over as Move)).provider_details).toEqual({
+      expect(intentView(lastOf(over as Move)).provider_details).toMatchObject({
         raw_transaction: (first.submission as Submission).rawTransaction,
         signing_session_ids: (first.submission as Submission).signingSessionIds,
       });
@@ -211,7 +211,15 @@ describe.each(all)('on %s', (network) => {
       const [from, to] = await pair(network, environment);
       const amount = outcomeAmount(outcome);
       const { units, asset } = transfer(from, to, amount);
-      const draft = { intentId: 'txi_1', wallet: from, asset, amount, units: BigInt(units), toAddress: addressOf(to) };
+      const draft = {
+        intentId: 'txi_1',
+        kind: 'transfer' as const,
+        wallet: from,
+        asset,
+        amount,
+        units: BigInt(units),
+        toAddress: addressOf(to),
+      };
       return adapter.quote(metaAt(startMs), draft);
     };
     const driven = async (outcome: string, untilMs?: number) => {
@@ -332,7 +340,15 @@ describe('EVM numbers', () => {
     const [from, to] = await pair(sepolia);
     const { fee: fill } = await adapter.fillGap(metaAt(startMs), from, 0);
     for (const asset of ['ETH', 'USDC']) {
-      const draft = { intentId: 'x', wallet: from, asset, amount: '1', units: 1n, toAddress: addressOf(to) };
+      const draft = {
+        intentId: 'x',
+        kind: 'transfer' as const,
+        wallet: from,
+        asset,
+        amount: '1',
+        units: 1n,
+        toAddress: addressOf(to),
+      };
       expect((await adapter.quote(metaAt(startMs), draft)).fee.units).toBeGreaterThanOrEqual(fill.units);
     }
   });
@@ -371,7 +387,7 @@ it.each([
   [devnet, 'SOL', '1'.repeat(32)],
 ] as const)('on %s %s does not go to %s, where it would be lost', async (network, asset, toAddress) => {
   const [from] = await pair(network);
-  const draft = { intentId: 'x', wallet: from, asset, amount: '1', units: 1n, toAddress };
+  const draft = { intentId: 'x', kind: 'transfer' as const, wallet: from, asset, amount: '1', units: 1n, toAddress };
   await expect(adapter.quote(metaAt(startMs), draft)).rejects.toMatchObject({
     name: 'ProviderRejected',
     field: 'destination.address',
@@ -384,6 +400,7 @@ describe('Bitcoin', () => {
     const [from, to] = await pair(testnet);
     const draft = {
       intentId: 'x',
+      kind: 'transfer' as const,
       wallet: from,
       asset: 'BTC',
       amount: '0.00000293',
@@ -434,6 +451,7 @@ describe('a Bitcoin amount that lies in many outputs', () => {
     const quote = (units: bigint) =>
       adapter.quote(metaAt(startMs), {
         intentId: 'txi_1',
+        kind: 'transfer' as const,
         wallet: from,
         asset: 'BTC',
         amount: '1',
@@ -460,6 +478,7 @@ describe('a Bitcoin amount that lies in many outputs', () => {
     const [from, to] = await pair(testnet);
     const draft = {
       intentId: 'x',
+      kind: 'transfer' as const,
       wallet: from,
       asset: 'BTC',
       amount: '5',

@@ -144,6 +144,7 @@ export function intentOf(
     walletId: wallet.id,
     connectionId: wallet.connectionId,
     provider: 'self_hosted',
+    kind: 'transfer',
     network: wallet.network,
     status: 'approved',
     subStatus: null,

@@ -67,7 +67,15 @@ describe.each(kinds)('a transfer of $asset', ({ network, asset, amount, number, 
     const from = wallet.addresses[0]!.address;
     const before = (await chains.of(network).balances(to)).get(asset)!;
     const intent = intentOf(wallet, { id: 'txi_1', asset, amount, to });
-    const draft = { intentId: 'txi_1', wallet, asset, amount, units: BigInt(intent.units), toAddress: to };
+    const draft = {
+      intentId: 'txi_1',
+      kind: 'transfer' as const,
+      wallet,
+      asset,
+      amount,
+      units: BigInt(intent.units),
+      toAddress: to,
+    };
     const { fee } = await adapter.quote(metaAt(startMs), draft);
 
     const first = await adapter.advance(metaAt(startMs), { intent, wallet, number });

@@ -141,6 +141,7 @@ export async function putIntent(
   const intent: IntentRecord = {
     id: idOf('txi'),
     version: 1,
+    kind: 'transfer',
     walletId: wallet.id,
     connectionId: wallet.connectionId,
     provider: wallet.provider,

@@ -18,6 +18,7 @@ export function facts(over: Partial<TransactionFacts> = {}): TransactionFacts {
     walletName: 'treasury',
     provider: 'sandbox',
     network: 'eip155:11155111',
+    kind: 'transfer',
     asset: 'ETH',
     amount: '1.5',
     units: 1_500_000_000_000_000_000n,

@@ -176,6 +176,7 @@ export async function startWorld(): Promise<World> {
 export function draft(id: string, wallet: WalletRecord): IntentDraft {
   return {
     id,
+    kind: 'transfer',
     walletId: wallet.id,
     connectionId: wallet.connectionId,
     provider: wallet.provider,
