@@ -102,7 +102,11 @@ function route(
   };
   switch (request.case) {
     case undefined:
-      return errorEffect(facts, CallErrorCode.MALFORMED, 'the call has no request that this version serves');
+      return errorEffect(
+        facts,
+        CallErrorCode.MALFORMED,
+        'the request does not decode, or is none that this version serves',
+      );
     case 'closeKey':
       return closeKey(facts, request.value, frame.deletionMacs);
     case 'inspectSession':

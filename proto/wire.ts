@@ -12,6 +12,7 @@ import { type Frame, FrameSchema } from './gen/signmesh/wire/v1/frame_pb.ts';
 import { type Handshake, HandshakeSchema } from './gen/signmesh/wire/v1/handshake_pb.ts';
 import { frameFieldsMax } from './limits.ts';
 import { decodeMessage } from './message-decoding.ts';
+import { withoutRequest } from './refused-request.ts';
 
 /** The wire protocol versions that this build speaks, best first. */
 export const wireProtocolVersions: readonly number[] = [3];
@@ -64,21 +65,32 @@ export function encodeFrame(envelope: WireEnvelope): Uint8Array {
 }
 
 /**
- * All frames of one WebSocket message, without fields that this version does not know. Throws WireError on anything else,
- * also on a frame without a body.
+ * All frames of one WebSocket message, without fields that this version does not know. A call whose request alone does not
+ * decode comes without a request, so that it can be refused and nothing else. Throws WireError on anything else, also on a
+ * frame without a body.
  */
 export function decodeFrames(bytes: Uint8Array): WireEnvelope<ReceivedWireMessage>[] {
   const envelopes: WireEnvelope<ReceivedWireMessage>[] = [];
   try {
     const reader = new BinaryReader(bytes);
     while (reader.pos < reader.len) {
-      envelopes.push(toEnvelope(decodeMessage(FrameSchema, reader.bytes(), frameFieldsMax)));
+      envelopes.push(toEnvelope(decodeFrame(reader.bytes())));
     }
   } catch (error) {
     if (error instanceof WireError) throw error;
     throw new WireError(`malformed frame: ${error instanceof Error ? error.message : 'unreadable'}`);
   }
   return envelopes;
+}
+
+function decodeFrame(bytes: Uint8Array): Frame {
+  try {
+    return decodeMessage(FrameSchema, bytes, frameFieldsMax);
+  } catch (error) {
+    const refusable = withoutRequest(bytes);
+    if (refusable === undefined) throw error;
+    return decodeMessage(FrameSchema, refusable, frameFieldsMax);
+  }
 }
 
 function toEnvelope(frame: Frame): WireEnvelope<ReceivedWireMessage> {

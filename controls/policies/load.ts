@@ -2,8 +2,8 @@
 import type { RequestContext } from '../../api/route.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { type CatalogRecord, catalogOf, type PolicyEntry, versionKey } from '../rules/catalog.ts';
-import { compileStored } from '../rules/rule.ts';
 import { storeCache } from '../rules/store-cache.ts';
+import { storedRule } from '../rules/stored-rules.ts';
 import { builtInEntry, builtInPolicy, defaultPolicyName } from './default-policy.ts';
 import type { CompiledPolicy } from './evaluate.ts';
 import { type PolicyVersionRecord, policyVersionType } from './record.ts';
@@ -36,7 +36,7 @@ export async function loadPolicy(context: RequestContext, id: string, version: n
   if (known !== undefined) return known;
   const record = await policyVersion(context, id, version);
   if (record === undefined) throw new Error(`policy ${id} has no version ${version}`);
-  const rules = record.rules.map((rule) => ({ rule, condition: compileStored(rule.when, 'policy') }));
+  const rules = record.rules.map((rule) => ({ rule, condition: storedRule(context.store, rule.when, 'policy') }));
   const policy = { record, rules };
   const size = record.rules.reduce((chars, { when }) => chars + when.length, key.length);
   compiled.set(key, policy, { size });

@@ -2,8 +2,8 @@
 import type { RequestContext } from '../../api/route.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { type CatalogEntry, catalogOf, versionKey } from '../rules/catalog.ts';
-import { compileStored } from '../rules/rule.ts';
 import { storeCache } from '../rules/store-cache.ts';
+import { storedRule } from '../rules/stored-rules.ts';
 import { type RiskRuleRecord, riskRuleType } from './rule-record.ts';
 import type { CompiledRiskRule } from './score.ts';
 
@@ -40,7 +40,7 @@ export async function riskRulesOf(
   for (const [index, entry] of missing.entries()) {
     const record: RiskRuleRecord | undefined = records[index];
     if (record === undefined) throw new Error(`risk rule ${entry.id} has no version ${entry.version}`);
-    const rule = { record, rule: compileStored(record.when, 'risk') };
+    const rule = { record, rule: storedRule(store, record.when, 'risk') };
     compiled.set(key(entry), rule, { size: key(entry).length + record.when.length });
     fresh.set(entry.id, rule);
   }

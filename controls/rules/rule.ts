@@ -4,7 +4,6 @@
  * by zero) is a value, and the caller decides on the safe side.
  */
 import { type ASTNode, serialize } from '@marcbachmann/cel-js';
-import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { costOf, RefusedPart } from './cost.ts';
 import { makeEnvironment, type RuleInput, type RuleScope, ruleLimits } from './language.ts';
@@ -30,10 +29,6 @@ export interface Rule {
   evaluate(input: RuleInput): boolean | RuleFailure;
 }
 
-/** Characters of compiled rules that stay, over all tenants: their trees take some hundred bytes each. */
-const compiledCharsMax = 500_000;
-/** Of this module, not of an instance: a rule follows from its text alone. */
-const compiled = new LRUCache<string, Rule>({ maxSize: compiledCharsMax });
 const environments = { policy: makeEnvironment('policy'), risk: makeEnvironment('risk') } as const;
 
 /** Evaluates to a failure for everything that depends on a variable. */
@@ -44,37 +39,6 @@ const nothing = {} as RuleInput;
  * which line and column.
  */
 export function compileRule(text: string, scope: RuleScope, field: string): Rule {
-  const key = `${scope}:${text}`;
-  const known = compiled.get(key);
-  if (known !== undefined) return known;
-  const rule = compile(text, scope, field);
-  compiled.set(key, rule, { size: key.length });
-  return rule;
-}
-
-/**
- * A rule that was accepted when it was written. Should the language not take it any more, then it gives a failure for
- * every transaction, and never an error.
- */
-export function compileStored(text: string, scope: RuleScope): Rule {
-  try {
-    return compileRule(text, scope, 'when');
-  } catch (error) {
-    const failure = error instanceof ServiceError ? (error.details?.[0]?.message ?? error.message) : summaryOf(error);
-    const never = environments[scope].parse('false').ast;
-    return {
-      text,
-      normalized: text,
-      constant: undefined,
-      root: never,
-      reads: new Map(),
-      cost: 1,
-      evaluate: () => ({ failure }),
-    };
-  }
-}
-
-function compile(text: string, scope: RuleScope, field: string): Rule {
   if (text.length > ruleLimits.charsMax) {
     throw invalid(field, `the expression is longer than ${ruleLimits.charsMax} characters`);
   }
@@ -107,6 +71,28 @@ function compile(text: string, scope: RuleScope, field: string): Rule {
   } catch (error) {
     if (error instanceof RangeError) throw invalid(field, 'the expression is nested too deeply');
     throw invalid(field, `${summaryOf(error)}${placeOf(error, text)}`);
+  }
+}
+
+/**
+ * A rule that was accepted when it was written. Should the language not take it any more, then it gives a failure for
+ * every transaction, and never an error.
+ */
+export function compileStored(text: string, scope: RuleScope): Rule {
+  try {
+    return compileRule(text, scope, 'when');
+  } catch (error) {
+    const failure = error instanceof ServiceError ? (error.details?.[0]?.message ?? error.message) : summaryOf(error);
+    const never = environments[scope].parse('false').ast;
+    return {
+      text,
+      normalized: text,
+      constant: undefined,
+      root: never,
+      reads: new Map(),
+      cost: 1,
+      evaluate: () => ({ failure }),
+    };
   }
 }
 

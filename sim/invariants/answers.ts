@@ -23,6 +23,11 @@ export function signatureIn(
   return signature && signature.length > 0 ? { sessionId: answer.receipt?.sessionId ?? '', signature } : undefined;
 }
 
+/** The nodes that an answer blames: those of MakeKey, Sign and inspections name them. */
+export function culpritsIn(response: unknown): readonly number[] {
+  return (response as { culprits?: readonly number[] }).culprits ?? [];
+}
+
 /** The public key in a MakeKey's answer, if there is one. */
 export function publicKeyIn(response: unknown): Uint8Array | undefined {
   const { publicKey } = response as { publicKey?: Uint8Array };

@@ -1,18 +1,16 @@
 /**
- * No honest node is blamed: a node that an event, a session's record or a receipt names is one on which a
+ * No honest node is blamed: a node that an event, a session's record or an answer names is one on which a
  * byzantine fault has fired. One whose store was lost or rolled back may be named too, in a DKG: it deals anew what it has
  * dealt, and by what it signed it cannot be told from a node that equivocates. And a malicious coordinator may blame a node to which it
  * lied, since the node's answer does not fit what the coordinator's process asked: that node and no other.
  */
 import { byzantineKinds, coordinatorKinds, type FaultKind } from '../../faults/vocabulary/fault.ts';
 import type { Checker, Observation } from '../observation.ts';
-import { proofIn } from './answers.ts';
+import { culpritsIn } from './answers.ts';
 import { DurableSessions } from './sessions.ts';
 
 const byzantine: ReadonlySet<FaultKind> = new Set(byzantineKinds);
 const ofCoordinator: ReadonlySet<FaultKind> = new Set(coordinatorKinds);
-/** How messages name the blamed nodes: coordinator/dkg/blame.ts, coordinator/signing/partials.ts. */
-const blaming = /(nodes? [\d, ]+) broke the protocol|the partial that (nodes? [\d, ]+) made does not verify/g;
 
 export function honestNeverBlamed(): Checker {
   const liars = new Set<number>();
@@ -65,20 +63,11 @@ export function honestNeverBlamed(): Checker {
             if (wrong) return wrong;
           }
           return undefined;
-        case 'promised': {
-          const { receipt } = proofIn(observation.response) ?? {};
-          if (!receipt) return undefined;
-          return complaint(`the receipt ${receipt.reasonCode} of ${receipt.sessionId}`, namedIn(receipt.message));
-        }
+        case 'promised':
+          return complaint('an answer', culpritsIn(observation.response));
         default:
           return undefined;
       }
     },
   };
-}
-
-function namedIn(message: string): number[] {
-  return [...message.matchAll(blaming)].flatMap(([, first, second]) =>
-    [...(first ?? second ?? '').matchAll(/\d+/g)].map(Number),
-  );
 }

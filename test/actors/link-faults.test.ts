@@ -202,6 +202,28 @@ describe('a peer that breaks the protocol loses its link, and no other peer does
   });
 });
 
+it('a call whose request alone does not decode reaches its actor without one, and the link stays', async () => {
+  const hub = await world.server();
+  const peer = await admittedPeer(hub.url, clientConfig('gateway', 0));
+  const from = 'gateway/gateway-0-boot';
+  const request = { case: 'initiateSigning', value: { walletId: 'wallet' } } as const;
+  const call = Buffer.from(
+    codec.encodeFrame({
+      ...wireEnvelope(from, 'coordinator', 's'),
+      message: { tenant: 't', session: '', attempt: 0, body: { case: 'call', value: { callId: 7n, request } } },
+    }),
+  );
+  // The length of the text is another.
+  call[call.indexOf('wallet') - 1] = 200;
+  peer.ws.send(call);
+  peer.ws.send(frame(from));
+  await until(() => hub.received.length === 2, 'both frames');
+  const [refusable, next] = hub.received.map(({ message }) => message.body);
+  expect(refusable).toMatchObject({ case: 'call', value: { callId: 7n, request: { case: undefined } } });
+  expect(next?.case).not.toBe('call');
+  expect(peer.end.code).toBeUndefined();
+});
+
 describe('a stranger at the door', () => {
   it('is refused by name when it says nothing, too much, or text', async () => {
     const hub = await world.server({ handshakeTimeoutMs: 50 });

@@ -19,6 +19,7 @@ import {
   keyMade,
   keyRecord,
   loggedOf,
+  makeKeyAnswered,
   partialReply,
   resumeAnswered,
   shareAnswered,
@@ -154,14 +155,13 @@ describe('group-key-agreed', () => {
     expect(says('group-key-agreed', [record(1), made({ publicKey: shares[0]!.point })])).toContain('coordinator');
     expect(says('group-key-agreed', [made()])).toContain('no node has made final');
   });
-  test('finds a receipt that names another key', () => {
-    const session = signing({
-      sessionId: 'k',
-      state: BACKEND_COMPLETED,
-      reasonCode: 'DKG_COMPLETED',
-      message: 'group public key 02ab',
-    });
-    expect(says('group-key-agreed', [record(1), shareAnswered(session)])).toContain('names another group key');
+  test('finds an answer with another key, or about a key that no node has', () => {
+    const session = signing({ sessionId: 'k', state: BACKEND_COMPLETED, reasonCode: 'DKG_COMPLETED' });
+    const answer = (key: Uint8Array) => makeKeyAnswered(session, { publicKey: key });
+    expect(says('group-key-agreed', [record(1), answer(publicKey)])).toBeUndefined();
+    expect(says('group-key-agreed', [record(1), answer(secret)])).toContain('names another group key');
+    expect(says('group-key-agreed', [answer(publicKey)])).toContain('names another group key');
+    expect(says('group-key-agreed', [shareAnswered(session)])).toContain('names another group key');
   });
 });
 
@@ -364,19 +364,16 @@ describe('honest-never-blamed', () => {
     expect(says('honest-never-blamed', [fired('bad_partial', 'armed'), event])).toContain('blames node 3');
     expect(says('honest-never-blamed', [fired('drop'), event])).toContain('blames node 3');
   });
-  test('finds an honest node in a logged event, a record and a receipt', () => {
+  test('finds an honest node in a logged event, a record and an answer, by their fields alone', () => {
     const failed = signing({ epoch: 2, state: BACKEND_FAILED, ceremony: { excluded: [2] } });
     const logged = loggedOf(changed(failed), 1);
     expect(says('honest-never-blamed', logged)).toContain('the logged event signing.session.failed blames node 2');
     expect(says('honest-never-blamed', [changed(failed)])).toContain('session sig_a blames node 2');
-    for (const message of ['nodes 1, 3 broke the protocol: x', 'the partial that node 1 made does not verify']) {
-      expect(
-        says('honest-never-blamed', [fired('bad_partial'), shareAnswered(failed, undefined, { message })]),
-      ).toContain('blames node 1,');
-    }
-    expect(
-      says('honest-never-blamed', [shareAnswered(failed, undefined, { message: 'ready: nodes 1, 2' })]),
-    ).toBeUndefined();
+    const blaming = (culprits: readonly number[]) => [fired('bad_partial'), makeKeyAnswered(failed, { culprits })];
+    expect(says('honest-never-blamed', blaming([1, 3]))).toContain('an answer blames node 1,');
+    expect(says('honest-never-blamed', blaming([3]))).toBeUndefined();
+    const message = 'the partial that node 1 made does not verify';
+    expect(says('honest-never-blamed', [shareAnswered(failed, undefined, { message })])).toBeUndefined();
   });
   test('lets a coordinator that lies blame the node to which it lied, and no other', () => {
     const to = (nodeId: number, touched: boolean) =>

@@ -111,16 +111,24 @@ export interface HttpApiOptions {
   readonly timeoutMs?: number;
 }
 
+export interface HttpApi extends SigningApi {
+  /** Of a key that was made, as the coordinator holds it now: compressed, lowercase hex. In a sandbox alone. */
+  publicKeyOf(sessionId: string): Promise<string | null>;
+}
+
 /** Over HTTP, as ProtoJSON. */
-export function httpApi({ baseUrl, token, onText, timeoutMs = 35_000 }: HttpApiOptions): SigningApi {
-  return api(async ({ path, request, response }, init) => {
+export function httpApi({ baseUrl, token, onText, timeoutMs = 35_000 }: HttpApiOptions): HttpApi {
+  const ask = async (path: string, body?: JsonValue): Promise<JsonValue> => {
     let answer: Response;
     let text: string;
     try {
       answer = await fetch(`${baseUrl}${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify(toJson(request, create(request, init), { useProtoFieldName: true })),
+        method: body === undefined ? 'GET' : 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(timeoutMs),
       });
       text = await answer.text();
@@ -131,8 +139,20 @@ export function httpApi({ baseUrl, token, onText, timeoutMs = 35_000 }: HttpApiO
     onText?.(text);
     if (!answer.ok)
       throw new CallFailed(answer.status, [503, 504].includes(answer.status), `${path}: ${answer.status} ${text}`);
-    return fromJson(response, JSON.parse(text) as JsonValue);
-  });
+    return JSON.parse(text) as JsonValue;
+  };
+  const methods = api(async ({ path, request, response }, init) =>
+    fromJson(response, await ask(path, toJson(request, create(request, init), { useProtoFieldName: true }))),
+  );
+  return {
+    ...methods,
+    publicKeyOf: async (sessionId) => {
+      const session = (await ask(`/v1/sandbox/sessions/${sessionId}?limit=1`)) as {
+        readonly public_key: string | null;
+      };
+      return session.public_key;
+    },
+  };
 }
 
 export interface GrpcApi extends SigningApi {

@@ -11,7 +11,7 @@ import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { environmentOf, type Place, type ReadyLine, UpProcess } from '../../testing/up-process.ts';
 import { allGone, root } from '../cli/support/up-process.ts';
-import { type GrpcApi, grpcApi, httpApi, type SigningApi } from './client.ts';
+import { type GrpcApi, grpcApi, type HttpApi, httpApi } from './client.ts';
 import { until } from './until.ts';
 
 export type RoleName = 'redis' | 'coordinator' | 'gateway' | 'worker' | `node-${number}`;
@@ -118,7 +118,7 @@ export class TestCluster {
     rmSync(this.dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
-  http(token = this.token, onText?: (text: string) => void): SigningApi {
+  http(token = this.token, onText?: (text: string) => void): HttpApi {
     return httpApi({ baseUrl: this.httpUrl, token, onText });
   }
 

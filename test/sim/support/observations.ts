@@ -4,9 +4,11 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { ActorEvent } from '../../../actors/contract.ts';
 import type { KeyRecord, SessionRecord, SigningRecord } from '../../../coordinator/contract/record.ts';
 import { changeEvent } from '../../../coordinator/session/events.ts';
+import { MakeKeyResponseSchema } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {
   ApprovalMode,
   DiagnosticReceiptSchema,
+  InitiateDkgRequestSchema,
   InitiateSigningRequestSchema,
   KeystoreType,
   ReceiptState,
@@ -225,6 +227,19 @@ export function shareAnswered(
     ...proof(session, more),
   });
   return promisedCall('submitSignatureShare', request, response, session.epoch);
+}
+
+export function makeKeyAnswered(
+  session: SessionRecord,
+  fields: { readonly publicKey?: Uint8Array; readonly culprits?: readonly number[] },
+): Observation {
+  const request = create(InitiateDkgRequestSchema, { sessionId: session.sessionId });
+  const response = create(MakeKeyResponseSchema, {
+    ...proof(session, {}),
+    ...(fields.publicKey && { publicKey: fields.publicKey }),
+    culprits: [...(fields.culprits ?? [])],
+  });
+  return promisedCall('makeKey', request, response, session.epoch);
 }
 
 export function resumeAnswered(session: SessionRecord, token: string, more: AnswerInit): Observation {

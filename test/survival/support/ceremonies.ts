@@ -5,7 +5,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { KeystoreType, ReceiptState } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { type Answer, repeated, type SigningApi } from '../../support/client.ts';
+import { type Answer, type HttpApi, repeated } from '../../support/client.ts';
 import type { Ledger } from './ledger.ts';
 
 export type Curve = 'secp256k1' | 'ed25519';
@@ -38,7 +38,7 @@ export function verifies(scheme: Scheme, publicKey: Uint8Array, message: Uint8Ar
 }
 
 export interface Persistence {
-  readonly api: SigningApi;
+  readonly api: HttpApi;
   readonly ledger: Ledger;
   /** Whole ceremonies, resumes included. */
   readonly withinMs?: number;
@@ -72,11 +72,16 @@ export async function makeKey(client: Persistence, wish: KeyWish): Promise<Key> 
 }
 
 export async function finishDkg(client: Persistence, { sessionId, curve }: KeyWish): Promise<Key> {
-  const { api, ledger } = client;
-  const done = await goOn(client, sessionId, () => api.exchangeDkgShares({ sessionId }));
-  const publicKey = ledger.resultOf(sessionId);
-  if (publicKey === '') throw new Error(`${sessionId} is complete without a key: ${done.receipt?.message}`);
-  return { sessionId, curve, publicKey: Buffer.from(publicKey, 'hex') };
+  await goOn(client, sessionId, () => client.api.exchangeDkgShares({ sessionId }));
+  return { sessionId, curve, publicKey: Buffer.from(await readKey(client, sessionId), 'hex') };
+}
+
+/** The group key of a completed session, as hex. */
+export async function readKey({ api, ledger }: Persistence, sessionId: string): Promise<string> {
+  const publicKey = await repeated(() => api.publicKeyOf(sessionId));
+  if (publicKey === null) throw new Error(`${sessionId} is complete without a key`);
+  ledger.toldKey(sessionId, publicKey);
+  return publicKey;
 }
 
 export interface SignatureWish {
@@ -144,9 +149,11 @@ async function goOn<T extends Answer>(client: Persistence, sessionId: string, re
 }
 
 /** Every session of the ledger, asked once more: what was told must still be true. */
-export async function askAgain({ api, ledger }: Persistence): Promise<void> {
+export async function askAgain(client: Persistence): Promise<void> {
+  const { api, ledger } = client;
   for (const sessionId of ledger.sessionsOf('dkg')) {
-    await ledger.ask(sessionId, () => repeated(() => api.exchangeDkgShares({ sessionId })));
+    const { checkpoint } = await ledger.ask(sessionId, () => repeated(() => api.exchangeDkgShares({ sessionId })));
+    if (checkpoint?.state === ReceiptState.BACKEND_COMPLETED) await readKey(client, sessionId);
   }
   for (const sessionId of ledger.sessionsOf('signing')) {
     await ledger.ask(sessionId, () => repeated(() => api.submitSignatureShare({ signingSessionId: sessionId })));

@@ -90,6 +90,17 @@ export class Ledger {
     return answer;
   }
 
+  /** The group key of a completed session, as hex. */
+  toldKey(sessionId: string, key: string): void {
+    const story = this.#sessions.get(sessionId);
+    if (story === undefined) {
+      this.#violated(sessionId, 'a key without its session in the ledger');
+      return;
+    }
+    if (story.result !== '' && story.result !== key) this.#violated(sessionId, `two keys: ${story.result} and ${key}`);
+    story.result = key;
+  }
+
   #take(sessionId: string, answer: Answered, before: number): void {
     const story = this.#sessions.get(sessionId);
     const { receipt, checkpoint } = answer;
@@ -108,7 +119,6 @@ export class Ledger {
     if (epoch < before) this.#violated(sessionId, `epoch ${epoch} after epoch ${before} was told`);
     this.#stand(sessionId, story, { epoch, state: checkpoint.state, checkpointId: checkpoint.checkpointId });
     if (story.kind === 'signing') this.#takeSignature(sessionId, story, answer);
-    else this.#takeGroupKey(sessionId, story, receipt.message);
   }
 
   #stand(sessionId: string, story: SessionStory, standing: Standing): void {
@@ -158,13 +168,6 @@ export class Ledger {
     const twin = this.#noncePoints.get(noncePoint);
     if (twin !== undefined) this.#violated(sessionId, `its nonce point is that of session ${twin}`);
     this.#noncePoints.set(noncePoint, sessionId);
-  }
-
-  #takeGroupKey(sessionId: string, story: SessionStory, message: string): void {
-    const key = /^group public key ([0-9a-f]+)\b/.exec(message)?.[1];
-    if (key === undefined) return;
-    if (story.result !== '' && story.result !== key) this.#violated(sessionId, `two keys: ${story.result} and ${key}`);
-    story.result = key;
   }
 
   #violated(sessionId: string, what: string): void {
