@@ -1,0 +1,52 @@
+/**
+ * The two ports of a treasury to the outside: who says what an asset is worth, and where one asset is exchanged for another.
+ * Behind them stand a simulated price source and a simulated venue.
+ */
+import type { CallMeta } from '../port/port.ts';
+
+export interface PriceQuote {
+  readonly asset: string;
+  /** 10⁻⁸ US dollars for one whole unit. Above zero. */
+  readonly price: bigint;
+  /** When the price was made, which may be long ago. */
+  readonly asOfMs: number;
+}
+
+export interface PriceSource {
+  /** In the order of the assets; undefined where there is no price. Throws StoreUnavailable. */
+  quotes(tenant: string, assets: readonly string[], nowMs: number): Promise<readonly (PriceQuote | undefined)[]>;
+}
+
+export interface VenueTerms {
+  /** Of what is sold, in basis points. */
+  readonly feeBps: number;
+  /** How much worse than the quoted price a trade is expected to be. */
+  readonly slippageBps: number;
+}
+
+export interface VenueOrder {
+  /** The caller's own id: the same id, the same order and the same outcome. */
+  readonly id: string;
+  readonly sell: { readonly asset: string; readonly units: bigint };
+  /** `unitsMin`: for all of `sell`; a smaller part gets its share of it. */
+  readonly buy: { readonly asset: string; readonly unitsMin: bigint };
+}
+
+export type VenueOutcome =
+  | {
+      readonly kind: 'filled';
+      /** At most what was offered; the rest stays the caller's. */
+      readonly soldUnits: bigint;
+      readonly boughtUnits: bigint;
+    }
+  | { readonly kind: 'refused'; readonly reason: VenueRefusal };
+
+export const venueRefusals = ['below_minimum', 'no_price', 'refused'] as const;
+/** The market gives less than the order's minimum; an asset has no price; the venue takes no orders. */
+export type VenueRefusal = (typeof venueRefusals)[number];
+
+export interface Venue {
+  readonly terms: VenueTerms;
+  /** May be repeated. Throws ProviderUnavailable while the venue does not answer. */
+  trade(meta: CallMeta, order: VenueOrder): Promise<VenueOutcome>;
+}
