@@ -6,7 +6,7 @@
 import type { Ports } from '../actors/contract.ts';
 import type { Log } from '../actors/live/ports.ts';
 import { pause } from '../actors/waiting.ts';
-import type { Route } from '../api/route.ts';
+import type { RequestContext, Route } from '../api/route.ts';
 import { complianceRoutes, evictLists } from '../controls/compliance/public.ts';
 import { evictPolicies, findPolicy, makeEvaluators, policyRoutes } from '../controls/policies/public.ts';
 import { receiptRoutes, receiptSigner } from '../controls/receipts/public.ts';
@@ -33,8 +33,10 @@ import {
 } from '../delivery/events/public.ts';
 import { webhookRoutes } from '../delivery/webhooks/public.ts';
 import { accessRoutes } from '../modules/access/public.ts';
+import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../modules/treasury/public.ts';
 import { providerAdapters } from '../providers/adapters.ts';
 import { arrivals, type ChainLedgers, openChains } from '../providers/chains/public.ts';
+import { simulatedPrices, simulatedVenue } from '../providers/market/public.ts';
 import type { ProviderKind } from '../providers/port/kinds.ts';
 import type { CallMeta } from '../providers/port/port.ts';
 import { type ClusterSigner, makeSelfHosted } from '../providers/self-hosted/public.ts';
@@ -58,6 +60,9 @@ export type WalletApiConfig = Pick<
   | 'bannerToken'
   | 'modulesByOperator'
 >;
+
+/** The same in every installation, so that a replay meets the same prices. */
+const marketSeed = 'signmesh';
 
 type WalletJob = (deps: { store: TenantStore; signer: ClusterSigner }, meta: CallMeta, member: string) => Promise<void>;
 
@@ -130,14 +135,26 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
   };
   const jobOf = (job: WalletJob) => (tenant: string, member: string) =>
     job({ store, signer }, { tenant, nowMs: clock.nowMs(), correlationId: member, traceparent: '' }, member);
-  const driver = new IntentDriver(intents, {
+  const market = simulatedPrices(store, marketSeed);
+  const treasury: TreasuryJobDeps = {
+    intents,
+    // Its jobs run on the driver, and their transfers are handed to it.
+    driver: { kick: (tenant, intent, wallet) => driver.kick(tenant, intent, wallet) },
+    market,
+    venue: simulatedVenue(ports.custodianRecords('sandbox'), market),
+    accounts: { adapters, addressBook },
+    wake: (tenant) => driver.wake(tenant),
+  };
+  const driver: IntentDriver = new IntentDriver(intents, {
     ...(intentConcurrency !== undefined && { perProviderMax: intentConcurrency }),
     jobs: new Map([
       [closeKeyPrefix, jobOf(closeKey)],
       [revokeSessionsPrefix, jobOf(revokeSessions)],
       [revokeConnectionPrefix, jobOf(revokeOfConnection)],
+      ...treasuryJobs(treasury),
     ]),
   });
+  const policyExists = async (context: RequestContext, name: string) => (await findPolicy(context, name)) !== undefined;
   const feed = new LiveFeed({ wakes: ports.wakes, store, timers, log }, options.streams?.limits);
   const access = { isAutomatic: !config.modulesByOperator, openTenant: config.bannerToken?.tenant };
   const routes: Route[] = [
@@ -150,7 +167,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...walletRoutes({
       adapters,
       addressBook,
-      policyExists: async (context, name) => (await findPolicy(context, name)) !== undefined,
+      policyExists,
       wake: (tenant) => driver.wake(tenant),
     }),
     ...intentRoutes(intents, driver),
@@ -162,6 +179,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...riskRoutes(),
     ...policyRoutes(receipts),
     ...receiptRoutes(receipts),
+    ...treasuryRoutes({ ...treasury, policyExists, isSandbox: environment === 'sandbox' }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
     ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers })),
   ];

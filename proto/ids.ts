@@ -29,7 +29,10 @@ export type IdPrefix =
   | 'rul'
   | 'rsk'
   /** Request for access to a module. */
-  | 'acr';
+  | 'acr'
+  /** Treasury strategy and plan. */
+  | 'stg'
+  | 'pln';
 
 export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) => Uint8Array): string {
   return `${prefix}_${uuidV7(nowMs, random)}`;

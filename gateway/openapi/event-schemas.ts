@@ -13,6 +13,7 @@ import { Wallet } from '../../custody/wallets/public.ts';
 import { eventTypes } from '../../delivery/events/public.ts';
 import { WebhookSettings } from '../../delivery/webhooks/public.ts';
 import { ModuleAccessRequest } from '../../modules/access/public.ts';
+import { Plan, Strategy } from '../../modules/treasury/public.ts';
 
 /** What the coordinator writes of a session (coordinator/session/events.ts): more fields may come. */
 function session(own: Readonly<Record<string, TSchema>>, title: string) {
@@ -111,6 +112,13 @@ const families: readonly Family[] = [
     has: under('module_access.'),
     object: ModuleAccessRequest,
   },
+  {
+    title: 'TreasuryStrategyEvent',
+    resource: 'treasury_strategy',
+    has: under('treasury.strategy.'),
+    object: Strategy,
+  },
+  { title: 'TreasuryPlanEvent', resource: 'treasury_plan', has: under('treasury.plan.'), object: Plan },
   { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
 ];
 

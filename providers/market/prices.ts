@@ -19,18 +19,23 @@ export const pricedAssets: readonly string[] = Object.keys(walks);
 
 export interface SimulatedPrices extends PriceSource {
   conditions(tenant: string): Promise<MarketConditions>;
+  quotesUnder(
+    conditions: MarketConditions,
+    assets: readonly string[],
+    nowMs: number,
+  ): readonly (PriceQuote | undefined)[];
 }
 
 /** `seed`: the same seed, the same prices at the same times. */
 export function simulatedPrices(store: Pick<TenantStore, 'read'>, seed: string): SimulatedPrices {
   const conditions = async (tenant: string): Promise<MarketConditions> =>
     (await store.read(tenant, marketConditionsType, marketConditionsId)) ?? noConditions;
+  const quotesUnder: SimulatedPrices['quotesUnder'] = ({ prices }, assets, nowMs) =>
+    assets.map((asset) => quoteOf(seed, asset, prices, nowMs));
   return {
     conditions,
-    async quotes(tenant, assets, nowMs) {
-      const { prices } = await conditions(tenant);
-      return assets.map((asset) => quoteOf(seed, asset, prices, nowMs));
-    },
+    quotesUnder,
+    quotes: async (tenant, assets, nowMs) => quotesUnder(await conditions(tenant), assets, nowMs),
   };
 }
 

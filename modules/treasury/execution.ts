@@ -1,0 +1,327 @@
+/**
+ * Carries out a plan, one trade after the other, as due work of any gateway:
+ *
+ *     planned → paying      a transfer from the strategy's wallet to the venue account
+ *     paying → exchanging   it is completed: the money is at the venue
+ *     exchanging → returning  the venue has exchanged all, a part or nothing; one or two transfers bring back what came of it
+ *     returning → completed, failed
+ *
+ * Every step is one change under compare-and-set of the plan: with the transfer that it opens, whose id follows from plan,
+ * trade and leg, or with the exchange in the venue account's balances. So a step that is cut off happened or did not, and of
+ * two gateways one wins. Transfers are ordinary intents: compliance, risk and the tenant's policies decide on each, and one
+ * that waits for approvals is waited for.
+ */
+import { createHash } from 'node:crypto';
+import type { Log } from '../../actors/live/ports.ts';
+import { contextOf } from '../../api/context.ts';
+import type { ServiceError } from '../../api/errors/service-error.ts';
+import { eventOf } from '../../api/event.ts';
+import { toServiceError } from '../../api/failures.ts';
+import type { Answer, RequestContext } from '../../api/route.ts';
+import { createIntent } from '../../custody/intents/creation.ts';
+import type { IntentDependencies, IntentKick } from '../../custody/intents/dependencies.ts';
+import { type IntentRecord, intentType } from '../../custody/intents/record.ts';
+import { isFinal } from '../../custody/intents/states.ts';
+import { walletType } from '../../custody/wallets/record.ts';
+import { assetOf } from '../../networks/assets.ts';
+import type { Venue } from '../../providers/market/port.ts';
+import { ProviderUnavailable } from '../../providers/port/port.ts';
+import { merge, update } from '../../store/changes.ts';
+import type { Change, NewEvent } from '../../store/contract.ts';
+import { principalFrom } from './actor.ts';
+import { unitsText } from './amounts.ts';
+import { nextPlan, type PlanRecord, planPrefix, planType, type TradeRecord } from './plan-record.ts';
+import { type StrategyRecord, strategyType, termsOf } from './strategy-record.ts';
+import { type VenueAccountDeps, venueWallet } from './venue-account.ts';
+import { planView } from './view.ts';
+
+export interface ExecutionDeps {
+  readonly intents: IntentDependencies;
+  readonly driver: IntentKick;
+  readonly venue: Venue;
+  readonly accounts: VenueAccountDeps;
+}
+
+/** How often transfers under way, and a venue that does not answer, are looked at. */
+const lookEveryMs = 500;
+
+/** Takes steps until the plan has to wait or is over. Throws StoreUnavailable: then it is due again. */
+export async function executePlan(deps: ExecutionDeps, tenant: string, member: string): Promise<void> {
+  const { store } = deps.intents;
+  const planId = member.slice(planPrefix.length);
+  for (;;) {
+    const plan = await store.read(tenant, planType, planId);
+    if (plan === undefined || plan.status !== 'executing') {
+      await store.commit(tenant, { due: [{ member, atMs: undefined }] });
+      return;
+    }
+    const again = await new PlanStep(deps, tenant, plan).run();
+    if (again === 'wait') return;
+  }
+}
+
+/** What a step came to: there is more to do, or nothing for now. */
+type Again = 'more' | 'wait';
+
+class PlanStep {
+  readonly #deps: ExecutionDeps;
+  readonly #tenant: string;
+  readonly #plan: PlanRecord;
+  readonly #index: number;
+
+  constructor(deps: ExecutionDeps, tenant: string, plan: PlanRecord) {
+    this.#deps = deps;
+    this.#tenant = tenant;
+    this.#plan = plan;
+    this.#index = plan.trades.findIndex(({ status }) => status !== 'completed' && status !== 'failed');
+  }
+
+  run(): Promise<Again> {
+    const trade = this.#plan.trades[this.#index];
+    if (trade === undefined) return this.#finish();
+    switch (trade.status) {
+      case 'planned':
+        return this.#pay(trade);
+      case 'paying':
+        return this.#afterPayment(trade);
+      case 'exchanging':
+        return this.#exchange(trade);
+      default:
+        return this.#bringBack(trade);
+    }
+  }
+
+  async #pay(trade: TradeRecord): Promise<Again> {
+    const { asset, walletId, units } = trade.sell;
+    const context = this.#context('pay');
+    const venue = await venueWallet(this.#deps.accounts, this.#context('account'), assetOf(asset)!.network);
+    const leg = { from: walletId, to: venue.addresses[0]!.address, asset, units: BigInt(units) };
+    return this.#open(context, leg, trade, { status: 'paying' });
+  }
+
+  async #afterPayment(trade: TradeRecord): Promise<Again> {
+    const intent = await this.#intent(trade.intentIds[0]!);
+    if (!isFinal(intent.status)) return this.#wait(trade, waitingFor(intent));
+    if (intent.status === 'completed') return this.#move({ status: 'exchanging', reason: null });
+    return this.#move({ status: 'failed', reason: `payment_${intent.status}` });
+  }
+
+  async #exchange(trade: TradeRecord): Promise<Again> {
+    const { sell, buy } = trade;
+    const context = this.#context('exchange');
+    const { tenant, nowMs } = context;
+    const meta = { tenant, nowMs, correlationId: this.#plan.id, traceparent: '' };
+    let outcome: Awaited<ReturnType<Venue['trade']>>;
+    try {
+      outcome = await this.#deps.venue.trade(meta, {
+        id: `${this.#plan.id}/${this.#index}`,
+        sell: { asset: sell.asset, units: BigInt(sell.units) },
+        buy: { asset: buy.asset, unitsMin: BigInt(buy.unitsMin) },
+      });
+    } catch (error) {
+      if (error instanceof ProviderUnavailable) return this.#wait(trade, 'venue_unavailable');
+      throw error;
+    }
+    if (outcome.kind === 'refused') {
+      const { reason: refusal } = outcome;
+      return this.#move({ status: 'returning', reason: null, refusal, soldUnits: '0', boughtUnits: '0' });
+    }
+    const from = await venueWallet(this.#deps.accounts, this.#context('account'), assetOf(sell.asset)!.network);
+    const to = await venueWallet(this.#deps.accounts, this.#context('bought'), assetOf(buy.asset)!.network);
+    return this.#move(
+      {
+        status: 'returning',
+        reason: null,
+        soldUnits: String(outcome.soldUnits),
+        boughtUnits: String(outcome.boughtUnits),
+      },
+      {
+        ledger: [
+          { walletId: from.id, asset: sell.asset, available: -outcome.soldUnits, reserved: 0n },
+          { walletId: to.id, asset: buy.asset, available: outcome.boughtUnits, reserved: 0n },
+        ],
+      },
+    );
+  }
+
+  /** First what was bought, then what was not sold. */
+  async #bringBack(trade: TradeRecord): Promise<Again> {
+    const left = BigInt(trade.sell.units) - BigInt(trade.soldUnits!);
+    const legs = [
+      ...(trade.boughtUnits === '0' ? [] : [{ ...trade.buy, units: BigInt(trade.boughtUnits!) }]),
+      ...(left === 0n ? [] : [{ ...trade.sell, units: left }]),
+    ];
+    const opened = trade.intentIds.slice(1);
+    const next = legs[opened.length];
+    if (next !== undefined) {
+      const network = assetOf(next.asset)!.network;
+      const venue = await venueWallet(this.#deps.accounts, this.#context('account'), network);
+      const wallet = await this.#deps.intents.store.read(this.#tenant, walletType, next.walletId);
+      const to = wallet?.addresses.find((each) => each.network === network)?.address;
+      if (to === undefined) return this.#move({ status: 'failed', reason: 'return_without_wallet' });
+      const leg = { from: venue.id, to, asset: next.asset, units: next.units };
+      return this.#open(this.#context(`return-${opened.length}`), leg, trade, {});
+    }
+    const intents = await Promise.all(opened.map((id) => this.#intent(id)));
+    const open = intents.find(({ status }) => !isFinal(status));
+    if (open !== undefined) return this.#wait(trade, waitingFor(open));
+    const lost = intents.find(({ status }) => status !== 'completed');
+    if (lost !== undefined) return this.#move({ status: 'failed', reason: `return_${lost.status}` });
+    if (trade.refusal !== null) return this.#move({ status: 'failed', reason: `venue_${trade.refusal}` });
+    return this.#move({ status: 'completed', reason: left === 0n ? null : 'venue_filled_in_part' });
+  }
+
+  async #finish(): Promise<Again> {
+    const failed = this.#plan.trades.some(({ status }) => status === 'failed');
+    const strategy = await this.#strategy();
+    const context = this.#context('finish');
+    const plan = nextPlan(this.#plan, { status: failed ? 'failed' : 'completed' }, context.nowMs);
+    const change: Change = {
+      puts: [update(planType, this.#plan, plan), ...releasing(strategy, plan, context.nowMs)],
+      events: [planEvent(context, plan.status, plan)],
+      due: [this.#due(undefined)],
+    };
+    await this.#deps.intents.store.commit(this.#tenant, change);
+    return 'more';
+  }
+
+  /** Opens a transfer together with the plan's next version. One that is refused outright fails the trade. */
+  async #open(context: RequestContext, leg: Leg, trade: TradeRecord, patch: Partial<TradeRecord>): Promise<Again> {
+    const { intents, driver } = this.#deps;
+    const strategy = await this.#strategy();
+    const { policy } = termsOf(strategy);
+    let answer: Answer;
+    try {
+      answer = await createIntent(intents, driver, context, leg.from, {
+        asset: leg.asset,
+        amount: unitsText(leg.asset, leg.units),
+        destination: { address: leg.to },
+        ...(policy === null ? {} : { policy }),
+        metadata: { treasury_plan_id: this.#plan.id, trade: this.#index },
+      });
+    } catch (error) {
+      return this.#refused(trade, toServiceError(error));
+    }
+    const { id } = answer.body as { readonly id: string };
+    const intentIds = [...trade.intentIds, id];
+    const outcome = await this.#commit({ ...patch, reason: null, intentIds }, answer.change!);
+    if (outcome === 'committed') {
+      answer.afterCommit?.();
+      return 'more';
+    }
+    if (outcome === 'conflict') return 'wait';
+    try {
+      answer.onRefusal!(outcome);
+      throw new Error(`a transfer was refused for ${outcome.kind} and had an answer`);
+    } catch (error) {
+      return this.#refused(trade, toServiceError(error));
+    }
+  }
+
+  /** A provider or a store that does not answer is asked again; anything else will not get better. */
+  #refused(trade: TradeRecord, error: ServiceError): Promise<Again> {
+    if (error.kind === 'internalError') throw error;
+    if (error.kind === 'unavailable') return this.#wait(trade, 'provider_unavailable');
+    const issue = error.details?.[0]?.issue ?? error.kind;
+    const side = trade.status === 'planned' ? 'payment' : 'return';
+    return this.#move({ status: 'failed', reason: `${side}_refused: ${issue}` });
+  }
+
+  async #move(patch: Partial<TradeRecord>, and: Change = {}): Promise<Again> {
+    return (await this.#commit(patch, and)) === 'committed' ? 'more' : 'wait';
+  }
+
+  /** Says once what is waited for. */
+  async #wait(trade: TradeRecord, reason: string): Promise<Again> {
+    if (trade.reason !== reason) await this.#commit({ reason }, {}, lookEveryMs);
+    else {
+      const { id, version } = this.#plan;
+      const atMs = this.#deps.intents.clock.nowMs() + lookEveryMs;
+      await this.#deps.intents.store.commit(this.#tenant, {
+        guards: [{ kind: 'version', id, version }],
+        due: [this.#due(atMs)],
+      });
+    }
+    return 'wait';
+  }
+
+  async #commit(patch: Partial<TradeRecord>, and: Change, dueInMs = 0) {
+    const context = this.#context('commit');
+    const trades = this.#plan.trades.map((trade, index) => (index === this.#index ? { ...trade, ...patch } : trade));
+    const plan = nextPlan(this.#plan, { trades }, context.nowMs);
+    const change = merge(and, {
+      puts: [update(planType, this.#plan, plan)],
+      events: [planEvent(context, 'updated', plan)],
+      due: [this.#due(context.nowMs + dueInMs)],
+    });
+    const outcome = await this.#deps.intents.store.commit(this.#tenant, change);
+    if (outcome.committed) return 'committed';
+    return outcome.refusal.kind === 'conflict' ? 'conflict' : outcome.refusal;
+  }
+
+  async #intent(id: string): Promise<IntentRecord> {
+    const intent = await this.#deps.intents.store.read(this.#tenant, intentType, id);
+    if (intent === undefined) throw new Error(`the transfer ${id} of ${this.#plan.id} is gone`);
+    return intent;
+  }
+
+  async #strategy(): Promise<StrategyRecord> {
+    const strategy = await this.#deps.intents.store.read(this.#tenant, strategyType, this.#plan.strategyId);
+    if (strategy === undefined) throw new Error(`the strategy of ${this.#plan.id} is gone`);
+    return strategy;
+  }
+
+  #due(atMs: number | undefined): NonNullable<Change['due']>[number] {
+    return { member: `${planPrefix}${this.#plan.id}`, atMs };
+  }
+
+  /** The ids of a step follow from plan, trade and step, and for what is told of it from the plan's version too. */
+  #context(step: string): RequestContext {
+    const { intents } = this.#deps;
+    const { id, version, executor, asker, createdAtMs } = this.#plan;
+    const seed = createHash('sha256').update(`${id}/${version}/${this.#index}/${step}`).digest();
+    return contextOf(
+      {
+        tenant: this.#tenant,
+        principal: principalFrom(executor ?? asker),
+        requestId: id,
+        traceparent: '',
+        store: intents.store,
+        log: intents.log as Log,
+        cursorKey: new Uint8Array(32),
+      },
+      { seed: () => seed, startedMs: createdAtMs },
+      intents.clock.nowMs(),
+    );
+  }
+}
+
+interface Leg {
+  /** Id of the paying wallet. */
+  readonly from: string;
+  /** Address. */
+  readonly to: string;
+  readonly asset: string;
+  readonly units: bigint;
+}
+
+function waitingFor({ status, subStatus }: IntentRecord): string {
+  return `transfer_${status}${subStatus === null ? '' : `: ${subStatus}`}`;
+}
+
+/** The strategy may execute its next plan. */
+function releasing(strategy: StrategyRecord, plan: PlanRecord, nowMs: number) {
+  if (strategy.executingPlanId !== plan.id) return [];
+  const after = { ...strategy, version: strategy.version + 1, executingPlanId: null, updatedAtMs: nowMs };
+  return [update(strategyType, strategy, after)];
+}
+
+export function planEvent(context: Parameters<typeof eventOf>[0], happening: string, plan: PlanRecord): NewEvent {
+  return eventOf(context, {
+    type: `treasury.plan.${happening}`,
+    resource: planType.name,
+    record: plan,
+    object: planView(plan),
+    correlationId: plan.id,
+  });
+}

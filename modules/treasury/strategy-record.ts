@@ -1,0 +1,77 @@
+/**
+ * A strategy as the store keeps it: its terms in every version, the newest last, and what it is doing. Versions never
+ * change; whole numbers of any size are decimal strings.
+ */
+
+import type { RecordType, Versioned } from '../../store/contract.ts';
+import type { Actor } from './actor.ts';
+
+export const autonomyLevels = ['advisory', 'human_approval', 'within_policy'] as const;
+/**
+ * `advisory`: plans are never executed. `human_approval`: another person than the one who asked for a plan executes it.
+ * `within_policy`: whoever may ask for a plan may execute it; each transfer still needs what the policies ask.
+ */
+export type Autonomy = (typeof autonomyLevels)[number];
+
+export const triggerKinds = ['manual', 'interval', 'drift'] as const;
+export type TriggerKind = (typeof triggerKinds)[number];
+
+export interface StrategyTerms {
+  readonly strategyVersion: number;
+  readonly name: string;
+  /** In this order they pay; the first on an asset's network receives it. */
+  readonly walletIds: readonly string[];
+  readonly targets: readonly { readonly asset: string; readonly weightBps: number; readonly bandBps: number }[];
+  /** `interval`: a plan every so often; `drift`: looked at every so often, and a plan when an asset is outside its band. */
+  readonly trigger: { readonly kind: TriggerKind; readonly everyS: number };
+  readonly constraints: {
+    /** 10⁻⁸ US dollars. */
+    readonly minTradeValue: string;
+    readonly maxTradeValue: string | null;
+    readonly maxTrades: number;
+    readonly maxCostBps: number;
+    /** Smallest units. */
+    readonly cashFloor: { readonly asset: string; readonly units: string } | null;
+    /** From the start of an execution until the next plan has trades. */
+    readonly cooldownS: number;
+    /** A plan is stale when a price has moved by more. */
+    readonly priceToleranceBps: number;
+    /** Prices that are older are not planned with. */
+    readonly priceAgeMaxS: number;
+    /** A plan is stale this long after it was made. */
+    readonly planTtlS: number;
+  };
+  readonly autonomy: Autonomy;
+  /** Name of a policy that its transfers are decided by too, or null. */
+  readonly policy: string | null;
+  /** Who made this version; its own plans are asked for in this name. */
+  readonly author: Actor;
+  readonly createdAtMs: number;
+}
+
+export interface StrategyRecord extends Versioned {
+  readonly status: 'active' | 'archived';
+  /** At least one, in order. */
+  readonly versions: readonly StrategyTerms[];
+  /** The plan that is being executed: one at a time. */
+  readonly executingPlanId: string | null;
+  readonly lastExecutedAtMs: number | null;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+export const strategyType: RecordType<StrategyRecord> = {
+  name: 'treasury_strategy',
+  status: ({ status }) => status,
+  indices: ({ status }) => ['treasury:strategies', `treasury:strategies:status:${status}`],
+};
+
+/** Versions of one strategy, at most: a strategy is read whole. */
+export const versionsMax = 100;
+
+export function termsOf({ versions }: StrategyRecord): StrategyTerms {
+  return versions.at(-1)!;
+}
+
+/** What the members of the due work of triggers begin with; the strategy's id follows. */
+export const triggerPrefix = 'treasury-trigger/';

@@ -1,0 +1,55 @@
+/**
+ * The AI treasury: strategies, positions, plans and their execution. "AI" names whoever proposes trades: the planner here
+ * computes them, and a model's come in as a `proposal`, held to the same constraints. No model is called.
+ */
+import type { Route } from '../../api/route.ts';
+import type { IntentDependencies, IntentKick } from '../../custody/intents/dependencies.ts';
+import type { Venue } from '../../providers/market/port.ts';
+import type { SimulatedPrices } from '../../providers/market/prices.ts';
+import { executePlan } from './execution.ts';
+import { marketRoutes } from './market-routes.ts';
+import { planPrefix } from './plan-record.ts';
+import { type PlanDeps, planRoutes } from './plans.ts';
+import { positionRoutes } from './positions.ts';
+import { type StrategyDeps, strategyRoutes } from './strategies.ts';
+import { triggerPrefix } from './strategy-record.ts';
+import { lookAtStrategy } from './triggers.ts';
+import type { VenueAccountDeps } from './venue-account.ts';
+
+export { planStatuses, planTransitions, tradeStatuses, tradeTransitions } from './plan-record.ts';
+export { Plan, Strategy } from './schemas.ts';
+
+export interface TreasuryDeps extends StrategyDeps, Pick<PlanDeps, 'wake'> {
+  readonly market: SimulatedPrices;
+  readonly venue: Venue;
+  /** In a sandbox alone prices can be set. */
+  readonly isSandbox: boolean;
+}
+
+export function treasuryRoutes(deps: TreasuryDeps): readonly Route[] {
+  const { market: prices, venue } = deps;
+  return [
+    ...strategyRoutes(deps),
+    ...positionRoutes({ prices, venue }),
+    ...planRoutes({ ...deps, prices }),
+    ...(deps.isSandbox ? marketRoutes(deps) : []),
+  ];
+}
+
+export interface TreasuryJobDeps extends Pick<TreasuryDeps, 'market' | 'venue' | 'wake'> {
+  readonly intents: IntentDependencies;
+  readonly driver: IntentKick;
+  readonly accounts: VenueAccountDeps;
+}
+
+type Job = (tenant: string, member: string) => Promise<void>;
+
+/** The due work of the treasury, by the prefix of its members. */
+export function treasuryJobs(deps: TreasuryJobDeps): ReadonlyMap<string, Job> {
+  const { store, clock, log } = deps.intents;
+  const triggers = { store, clock, log, prices: deps.market, venue: deps.venue, wake: deps.wake };
+  return new Map<string, Job>([
+    [planPrefix, (tenant, member) => executePlan(deps, tenant, member)],
+    [triggerPrefix, (tenant, member) => lookAtStrategy(triggers, tenant, member)],
+  ]);
+}

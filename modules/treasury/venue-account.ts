@@ -1,0 +1,104 @@
+/**
+ * The tenant's account at the venue: one wallet for each network, of a connection of its own, made when a plan needs it. It
+ * is a wallet like any other (its transfers pass the tenant's policies, and what it holds is seen in the lists), of the
+ * sandbox's custodian, which the simulated venue is. A record that only this module writes names the wallets: a wallet that a
+ * caller makes is never taken for the venue's.
+ */
+import type { RequestContext } from '../../api/route.ts';
+import { connectionCreated } from '../../custody/connections/change.ts';
+import { asServedBy, type ConnectionRecord } from '../../custody/connections/record.ts';
+import { adapterOf, metaOf } from '../../custody/provider-calls/calling.ts';
+import { defaultSigningApi, walletCreatedChange, walletFrom } from '../../custody/wallets/make.ts';
+import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
+import { type NetworkId, networkOf } from '../../networks/networks.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
+import type { ProviderAdapter } from '../../providers/port/port.ts';
+import { create, merge, update } from '../../store/changes.ts';
+import type { AddressBook, RecordType, Versioned } from '../../store/contract.ts';
+
+interface VenueAccounts extends Versioned {
+  readonly connectionId: string;
+  /** Wallet ids by network. */
+  readonly wallets: Readonly<Partial<Record<NetworkId, string>>>;
+}
+
+const accountsId = 'venue-accounts';
+const accountsType: RecordType<VenueAccounts> = { name: 'venue_accounts', status: () => '', indices: () => [] };
+
+export interface VenueAccountDeps {
+  readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
+  readonly addressBook: Pick<AddressBook, 'register'>;
+}
+
+/** How often it is looked again because another process makes the account at the same time. */
+const attemptsMax = 5;
+
+/** The venue's wallet on a network; made if there is none. Throws StoreUnavailable, ProviderUnavailable. */
+export async function venueWallet(
+  deps: VenueAccountDeps,
+  context: RequestContext,
+  network: NetworkId,
+): Promise<WalletRecord> {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const accounts = await context.store.read(context.tenant, accountsType, accountsId);
+    const walletId = accounts?.wallets[network];
+    if (walletId !== undefined) {
+      const wallet = await context.store.read(context.tenant, walletType, walletId);
+      if (wallet === undefined) throw new Error(`the venue's wallet ${walletId} is gone`);
+      return wallet;
+    }
+    const made = await makeWallet(deps, context, network, accounts);
+    if (made !== undefined) return made;
+  }
+  throw new Error('the venue account keeps changing');
+}
+
+/** undefined: another process was faster. */
+async function makeWallet(
+  { adapters, addressBook }: VenueAccountDeps,
+  context: RequestContext,
+  network: NetworkId,
+  before: VenueAccounts | undefined,
+): Promise<WalletRecord | undefined> {
+  const { tenant, nowMs, store } = context;
+  const { environment } = context.principal;
+  const connection: ConnectionRecord = {
+    id: before?.connectionId ?? context.newId('pcn'),
+    version: 1,
+    provider: 'sandbox',
+    name: 'Venue',
+    environment,
+    status: 'connected',
+    capabilities: adapterOf({ adapters }, 'sandbox').info.capabilities,
+    credentials: '',
+    credentialFingerprint: '',
+    metadata: {},
+    lastSyncedAtMs: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  const id = context.newId('wal');
+  const served = asServedBy(environment, connection);
+  const name = `Venue ${networkOf(network).name}`;
+  const made = await adapterOf({ adapters }, 'sandbox').createWallet(metaOf(context), served, {
+    walletId: id,
+    name,
+    network,
+  });
+  for (const { address } of made.addresses) await addressBook.register(network, address, { tenant, walletId: id });
+  const signingApi = defaultSigningApi(environment);
+  const wallet = walletFrom({ id, name, connection: served, network, made, nowMs, signingApi });
+  const after: VenueAccounts = {
+    id: accountsId,
+    version: (before?.version ?? 0) + 1,
+    connectionId: connection.id,
+    wallets: { ...before?.wallets, [network]: id },
+  };
+  const change = merge(
+    before === undefined ? connectionCreated(context, connection) : {},
+    walletCreatedChange(context, wallet, made.balances),
+    { puts: [before === undefined ? create(accountsType, after) : update(accountsType, before, after)] },
+  );
+  const outcome = await store.commit(tenant, change);
+  return outcome.committed ? wallet : undefined;
+}
