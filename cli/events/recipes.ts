@@ -98,6 +98,58 @@ const moduleAccess: Readonly<Record<string, Recipe>> = {
   granted: (api) => api.post('/v1/modules/vaults/access-requests', { reason: 'signmesh trigger' }),
 };
 
+/** A strategy of a wallet that holds three quarters ETH at these prices, and is to hold half. */
+async function strategy(api: RecipeApi, over: object = {}): Promise<Made> {
+  await api.post('/v1/modules/treasury/access-requests');
+  const wallet = await api.wallet();
+  return api.post('/v1/treasury/strategies', {
+    name: `trigger ${api.suffix}`,
+    wallet_ids: [wallet.id],
+    targets: [
+      { asset: 'ETH', weight_bps: 5_000, band_bps: 100 },
+      { asset: 'USDC', weight_bps: 5_000, band_bps: 100 },
+    ],
+    autonomy: 'within_policy',
+    ...over,
+  });
+}
+
+async function plan(api: RecipeApi, { id }: Made, isDryRun = true): Promise<Made> {
+  return api.post('/v1/treasury/rebalance', { strategy_id: id, dry_run: isDryRun });
+}
+
+/** A policy denies its transfers. */
+async function deniedPlan(api: RecipeApi): Promise<Made> {
+  const { name } = await api.post('/v1/policies', {
+    name: `trigger-${api.suffix}`,
+    rules: [{ id: 'no', effect: 'deny', when: 'true' }],
+  });
+  return plan(api, await strategy(api, { policy: name }), false);
+}
+
+const strategies: Readonly<Record<string, Recipe>> = {
+  created: (api) => strategy(api),
+  updated: async (api) => {
+    const { id, wallet_ids, targets } = await strategy(api);
+    const terms = { name: `trigger ${api.suffix} again`, wallet_ids, targets, autonomy: 'advisory' };
+    await api.post(`/v1/treasury/strategies/${id}/versions`, terms);
+  },
+  archived: async (api) => api.post(`/v1/treasury/strategies/${(await strategy(api)).id}/archive`),
+};
+
+const plans: Readonly<Record<string, Recipe>> = {
+  proposed: async (api) => plan(api, await strategy(api)),
+  pending_approval: async (api) => plan(api, await strategy(api, { autonomy: 'human_approval' }), false),
+  ...Object.fromEntries(
+    ['executing', 'updated', 'completed'].map((status): [string, Recipe] => [
+      status,
+      async (api) => plan(api, await strategy(api), false),
+    ]),
+  ),
+  failed: deniedPlan,
+  cancelled: async (api) => api.post(`/v1/treasury/plans/${(await plan(api, await strategy(api))).id}/cancel`),
+};
+
 /** One that is called by nothing but a ping, while `use` runs. */
 async function withWebhook(api: RecipeApi, use: (path: string) => Promise<unknown>): Promise<void> {
   const { id } = await api.post('/v1/webhooks', { url: nowhere, events: ['webhook.ping'], description: 'trigger' });
@@ -149,6 +201,8 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('dkg.session', dkg),
   ...Object.entries(controls),
   ...under('module_access', moduleAccess),
+  ...under('treasury.strategy', strategies),
+  ...under('treasury.plan', plans),
   ...under('webhook', webhooks),
 ]);
 

@@ -10,6 +10,7 @@ export const exampleIds = {
   connection: 'pcn_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   wallet: 'wal_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   intent: 'txi_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
+  strategy: 'stg_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   signingSession: 'sig_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   resumeToken: 'the resume_token of the last answer',
 } as const;
@@ -17,6 +18,16 @@ export const exampleIds = {
 const sepolia = 'eip155:11155111';
 /** The second account of the usual test mnemonic. */
 const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const strategy = {
+  name: 'half and half',
+  wallet_ids: [exampleIds.wallet],
+  targets: [
+    { asset: 'ETH', weight_bps: 5000, band_bps: 300 },
+    { asset: 'USDC', weight_bps: 5000, band_bps: 300 },
+  ],
+  constraints: { min_trade_usd: '100', cash_floor: { asset: 'USDC', amount: '2000' }, cooldown_s: 3600 },
+  autonomy: 'human_approval',
+};
 const transfer = { asset: 'ETH', amount: '0.01', destination: { address: receiver } };
 
 /** By operation; a body each. */
@@ -48,6 +59,10 @@ export const bodyExamples: Readonly<Record<string, JsonObject>> = {
   changeRiskRule: { mode: 'shadow' },
   screenSubject: { subject: { type: 'address', address: receiver, network: sepolia } },
   putComplianceList: { name: 'known-bad', kind: 'deny', entries: [{ name: 'Mallory Malone', note: 'an example' }] },
+  createStrategy: strategy,
+  putStrategyVersion: { ...strategy, autonomy: 'within_policy' },
+  rebalance: { strategy_id: exampleIds.strategy, dry_run: true },
+  setMarket: { prices: [{ asset: 'ETH', price_usd: '3000' }], venue: { mode: 'normal' } },
   createSandboxFault: { fault: 'drop', target: 'node/2', expires_in_s: 5 },
   beginSandboxStep: { step: 'pay' },
   crashSandboxNode: { restart_after_ms: 100 },

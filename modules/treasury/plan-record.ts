@@ -13,7 +13,7 @@ export const planStatuses = ['proposed', 'pending_approval', 'executing', 'compl
 export type PlanStatus = (typeof planStatuses)[number];
 
 export const planTransitions: Readonly<Record<PlanStatus, readonly PlanStatus[]>> = {
-  proposed: ['pending_approval', 'executing', 'cancelled'],
+  proposed: ['executing', 'cancelled'],
   pending_approval: ['executing', 'cancelled'],
   executing: ['completed', 'failed'],
   completed: [],

@@ -71,6 +71,10 @@ async function idOf(path: string, body: object): Promise<Real> {
   return { path: { id: String((await made(path, body)).id) } };
 }
 
+async function strategy(): Promise<Real> {
+  return idOf('/v1/treasury/strategies', { ...bodyExamples.createStrategy, wallet_ids: [await wallet()] });
+}
+
 async function signing(more: object = {}): Promise<Body> {
   const intent = { transaction_intent_id: `for-an-example-${Math.random()}` };
   return made('/v1/signing/initiate', { ...bodyExamples.initiateSigning, ...intent, ...more });
@@ -92,6 +96,9 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   approveTransactionIntent: async () => ({ ...(await waitingIntent()), token: ready.approver_token }),
   cancelTransactionIntent: waitingIntent,
   requestModuleAccess: async () => ({ path: { module: 'vaults' } }),
+  createStrategy: async () => ({ body: { [exampleIds.wallet]: await wallet() } }),
+  putStrategyVersion: async () => ({ ...(await strategy()), body: { [exampleIds.wallet]: await wallet() } }),
+  rebalance: async () => ({ body: { [exampleIds.strategy]: (await strategy()).path!.id! } }),
   updateWebhook: webhook,
   rotateWebhookSecret: webhook,
   redeliverRange: webhook,
@@ -196,6 +203,7 @@ test('what happened is told in events as the document types them', async () => {
       'compliance',
       'risk',
       'webhook',
+      'treasury',
     ]),
   );
 });

@@ -27,6 +27,8 @@ const ids = {
   policy: '',
   list: '',
   rule: '',
+  strategy: '',
+  plan: '',
   report: '',
   delivery: '',
   session: 'sig_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
@@ -96,6 +98,11 @@ beforeAll(async () => {
   await made('/v1/sandbox/faults', { fault: 'drop', target: 'node/1', id: 'known' });
   await made('/v1/sandbox/snapshots', { name: 'known' });
   ids.rule = (await made('/v1/risk/rules', { name: 'r', when: 'true', points: 1 })).id!;
+  await made('/v1/modules/treasury/access-requests', {});
+  const targets = [{ asset: 'ETH', weight_bps: 10_000, band_bps: 0 }];
+  const strategy = { name: 'all of it', wallet_ids: [ids.wallet], targets, autonomy: 'within_policy' };
+  ids.strategy = (await made('/v1/treasury/strategies', strategy)).id!;
+  ids.plan = (await made('/v1/treasury/rebalance', { strategy_id: ids.strategy })).id!;
 }, 60_000);
 afterAll(async () => {
   await service?.stop();
@@ -113,6 +120,8 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
     ['/v1/compliance/lists/', ids.list],
     ['/v1/compliance/reports/', ids.report],
     ['/v1/risk/rules/', ids.rule],
+    ['/v1/treasury/strategies/', ids.strategy],
+    ['/v1/treasury/plans/', ids.plan],
   ];
   if (path.startsWith('/v1/sandbox/sessions/')) {
     return { id: ids.session, ...(path.includes('{node}') ? { node: '2' } : {}) };
@@ -165,6 +174,8 @@ describe('the whole wallet API', () => {
   it('hides everything from another tenant, and takes no id of another kind', async () => {
     const stranger = newToken('sandbox', systemRandom);
     service.tokens.put(stranger, { tenant: 'tn_stranger', id: 'tok_stranger' });
+    // Without access nothing of the module is asked at all.
+    await service.call('POST', '/v1/modules/treasury/access-requests', { token: stranger, body: {} });
     const walked = await walkTenants(ofTenants(document), {
       app: service.http,
       owner,

@@ -24,6 +24,7 @@ const examples = {
   http: new URL('../../examples/http-client.ts', import.meta.url),
   grpc: new URL('../../examples/grpc-client.ts', import.meta.url),
   wallet: new URL('../../examples/wallet-client.ts', import.meta.url),
+  proposer: new URL('../../examples/treasury-proposer.ts', import.meta.url),
 };
 const sha256OfHello = Buffer.from('LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=', 'base64');
 
@@ -142,6 +143,20 @@ describe('examples/wallet-client.ts', () => {
 
   test('ends with 2 when it is called wrongly', async () => {
     expect((await example(examples.wallet, ['--colour', 'blue'])).exitCode).toBe(2);
+  });
+});
+
+describe('examples/treasury-proposer.ts', () => {
+  test('proposes a trade, which is checked and carried out', async () => {
+    const { exitCode, stdout, stderr } = await example(examples.proposer, ['--url', cluster.httpUrl]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^proposed: .+ basis points above its target.*\ncompleted: sold [\d.]+ \w+, bought [\d.]+ \w+\n$/m,
+    );
+  }, 90_000);
+
+  test('ends with 2 when it is called wrongly', async () => {
+    expect((await example(examples.proposer, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
 
