@@ -139,7 +139,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
   const treasury: TreasuryJobDeps = {
     intents,
     // Its jobs run on the driver, and their transfers are handed to it.
-    driver: { kick: (tenant, intent, wallet) => driver.kick(tenant, intent, wallet) },
+    driver: { enqueue: (tenant, intent, wallet) => driver.enqueue(tenant, intent, wallet) },
     market,
     venue: simulatedVenue(ports.custodianRecords('sandbox'), market),
     accounts: { adapters, addressBook },

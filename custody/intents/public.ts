@@ -1,4 +1,7 @@
 /** What other modules use of intents: the record and its facts, the port to those who decide, the driver. */
+
+export { createIntent } from './creation.ts';
+export type { IntentDependencies, IntentQueue } from './dependencies.ts';
 export { IntentDriver } from './driver.ts';
 export type { EvaluatorResult, Evaluators } from './evaluators.ts';
 export type {
@@ -13,6 +16,8 @@ export type {
   TransactionFacts,
 } from './facts.ts';
 export { historyOf, withoutOwn } from './history.ts';
+export type { IntentRecord } from './record.ts';
 export { intentType, ofWalletIndex, toDestinationIndex } from './record.ts';
 export { intentRoutes } from './routes.ts';
 export { Intent } from './schemas.ts';
+export { isFinal } from './states.ts';

@@ -11,6 +11,7 @@
  * two gateways one wins. Transfers are ordinary intents: compliance, risk and the tenant's policies decide on each, and one
  * that waits for approvals is waited for.
  */
+
 import { createHash } from 'node:crypto';
 import type { Log } from '../../actors/live/ports.ts';
 import { contextOf } from '../../api/context.ts';
@@ -18,13 +19,17 @@ import type { ServiceError } from '../../api/errors/service-error.ts';
 import { eventOf } from '../../api/event.ts';
 import { toServiceError } from '../../api/failures.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
-import { createIntent } from '../../custody/intents/creation.ts';
-import type { IntentDependencies, IntentKick } from '../../custody/intents/dependencies.ts';
-import { type IntentRecord, intentType } from '../../custody/intents/record.ts';
-import { isFinal } from '../../custody/intents/states.ts';
-import { walletType } from '../../custody/wallets/record.ts';
+import {
+  createIntent,
+  type IntentDependencies,
+  type IntentQueue,
+  type IntentRecord,
+  intentType,
+  isFinal,
+} from '../../custody/intents/public.ts';
+import { walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
-import type { Venue } from '../../providers/market/port.ts';
+import type { Venue } from '../../providers/market/public.ts';
 import { ProviderUnavailable } from '../../providers/port/port.ts';
 import { merge, update } from '../../store/changes.ts';
 import type { Change, NewEvent } from '../../store/contract.ts';
@@ -37,7 +42,7 @@ import { planView } from './view.ts';
 
 export interface ExecutionDeps {
   readonly intents: IntentDependencies;
-  readonly driver: IntentKick;
+  readonly driver: IntentQueue;
   readonly venue: Venue;
   readonly accounts: VenueAccountDeps;
 }

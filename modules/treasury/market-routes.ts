@@ -1,4 +1,5 @@
 /** A sandbox's market: what the assets are worth and how the venue behaves, for the caller's own tenant. */
+
 import type { Static } from 'typebox';
 import { type RequestContext, type Route, route } from '../../api/route.ts';
 import { needWholeTenant } from '../../controls/rules/tenant-wide.ts';
@@ -8,9 +9,10 @@ import {
   marketConditionsType,
   noConditions,
   type PriceCondition,
-} from '../../providers/market/conditions.ts';
-import type { Venue } from '../../providers/market/port.ts';
-import { pricedAssets, type SimulatedPrices } from '../../providers/market/prices.ts';
+  pricedAssets,
+  type SimulatedPrices,
+  type Venue,
+} from '../../providers/market/public.ts';
 import { create, update } from '../../store/changes.ts';
 import { badField, readUsd } from './amounts.ts';
 import { Market, MarketBody } from './schemas.ts';

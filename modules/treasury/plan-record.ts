@@ -4,7 +4,7 @@
  * A trade moves both balances through transfers under the tenant's policies: one pays the venue account, which exchanges,
  * and one or two bring back what was bought and what was left. Whole numbers of any size are decimal strings.
  */
-import type { VenueRefusal } from '../../providers/market/port.ts';
+import type { VenueRefusal } from '../../providers/market/public.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 import type { Actor } from './actor.ts';
 import type { Skipped, TradeBound } from './planner.ts';

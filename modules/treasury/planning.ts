@@ -1,9 +1,10 @@
 /** From a strategy and the world as it is to a plan: what its wallets can spend, what that is worth, and the trades. */
+
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
-import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
+import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
-import type { PriceQuote, PriceSource, Venue } from '../../providers/market/port.ts';
+import type { PriceQuote, PriceSource, Venue } from '../../providers/market/public.ts';
 import { networkFee } from '../../providers/simulated/economy.ts';
 import type { Balances } from '../../store/contract.ts';
 import { pricedAsset } from './amounts.ts';

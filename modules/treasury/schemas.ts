@@ -1,7 +1,8 @@
 /** What the routes of the treasury take and give. docs/wallet-api.md shows the same. */
+
 import Type from 'typebox';
 import { Closed, DecimalText, Id, Lines, Name, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
-import { venueModes } from '../../providers/market/conditions.ts';
+import { venueModes } from '../../providers/market/public.ts';
 import { planStatuses, tradeStatuses } from './plan-record.ts';
 import { skipReasons, tradeBounds } from './planner.ts';
 import { autonomyLevels, triggerKinds } from './strategy-record.ts';

@@ -1,4 +1,5 @@
 /** The routes of strategies, and how a body becomes the terms of a version. */
+
 import type { Static } from 'typebox';
 import Type from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
@@ -7,7 +8,7 @@ import { listBody, readPage } from '../../api/pages.ts';
 import { type RequestContext, type Route, route } from '../../api/route.ts';
 import { Closed, ListOf, OneOf, PathId, pageQuery, WholeNumberText } from '../../api/schema-kit.ts';
 import { noSuch, seesWholeTenant } from '../../api/visibility.ts';
-import { walletType } from '../../custody/wallets/record.ts';
+import { walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
 import { create, update } from '../../store/changes.ts';
 import type { Change, DueEntry } from '../../store/contract.ts';

@@ -2,10 +2,10 @@
  * The AI treasury: strategies, positions, plans and their execution. "AI" names whoever proposes trades: the planner here
  * computes them, and a model's come in as a `proposal`, held to the same constraints. No model is called.
  */
+
 import type { Route } from '../../api/route.ts';
-import type { IntentDependencies, IntentKick } from '../../custody/intents/dependencies.ts';
-import type { Venue } from '../../providers/market/port.ts';
-import type { SimulatedPrices } from '../../providers/market/prices.ts';
+import type { IntentDependencies, IntentQueue } from '../../custody/intents/public.ts';
+import type { SimulatedPrices, Venue } from '../../providers/market/public.ts';
 import { executePlan } from './execution.ts';
 import { marketRoutes } from './market-routes.ts';
 import { planPrefix } from './plan-record.ts';
@@ -15,9 +15,6 @@ import { type StrategyDeps, strategyRoutes } from './strategies.ts';
 import { triggerPrefix } from './strategy-record.ts';
 import { lookAtStrategy } from './triggers.ts';
 import type { VenueAccountDeps } from './venue-account.ts';
-
-export { planStatuses, planTransitions, tradeStatuses, tradeTransitions } from './plan-record.ts';
-export { Plan, Strategy } from './schemas.ts';
 
 export interface TreasuryDeps extends StrategyDeps, Pick<PlanDeps, 'wake'> {
   readonly market: SimulatedPrices;
@@ -38,7 +35,7 @@ export function treasuryRoutes(deps: TreasuryDeps): readonly Route[] {
 
 export interface TreasuryJobDeps extends Pick<TreasuryDeps, 'market' | 'venue' | 'wake'> {
   readonly intents: IntentDependencies;
-  readonly driver: IntentKick;
+  readonly driver: IntentQueue;
   readonly accounts: VenueAccountDeps;
 }
 

@@ -4,12 +4,17 @@
  * sandbox's custodian, which the simulated venue is. A record that only this module writes names the wallets: a wallet that a
  * caller makes is never taken for the venue's.
  */
+
 import type { RequestContext } from '../../api/route.ts';
-import { connectionCreated } from '../../custody/connections/change.ts';
-import { asServedBy, type ConnectionRecord } from '../../custody/connections/record.ts';
+import { asServedBy, type ConnectionRecord, connectionCreated } from '../../custody/connections/public.ts';
 import { adapterOf, metaOf } from '../../custody/provider-calls/calling.ts';
-import { defaultSigningApi, walletCreatedChange, walletFrom } from '../../custody/wallets/make.ts';
-import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
+import {
+  defaultSigningApi,
+  type WalletRecord,
+  walletCreatedChange,
+  walletFrom,
+  walletType,
+} from '../../custody/wallets/public.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { ProviderAdapter } from '../../providers/port/port.ts';

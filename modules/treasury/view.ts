@@ -1,7 +1,7 @@
 /** Strategies, positions and plans as the API shows them. */
 
 import { actorOf } from '../../api/principal.ts';
-import type { PriceQuote } from '../../providers/market/port.ts';
+import type { PriceQuote } from '../../providers/market/public.ts';
 import { type Actor, principalFrom } from './actor.ts';
 import { unitsText, usdText } from './amounts.ts';
 import type { PlanPosition, PlanRecord, TradeRecord } from './plan-record.ts';

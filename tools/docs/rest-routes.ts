@@ -16,7 +16,7 @@ import { eventStreamRoutes } from '../../delivery/events/stream-routes.ts';
 import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { accessRoutes } from '../../modules/access/routes.ts';
-import { treasuryRoutes } from '../../modules/treasury/treasury.ts';
+import { treasuryRoutes } from '../../modules/treasury/public.ts';
 import { providerAdapters } from '../../providers/adapters.ts';
 import { openChains } from '../../providers/chains/chains.ts';
 import type { ProviderInfo } from '../../providers/port/port.ts';

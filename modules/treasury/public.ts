@@ -1,0 +1,4 @@
+/** What others use of the treasury. */
+export { planStatuses, planTransitions, tradeStatuses, tradeTransitions } from './plan-record.ts';
+export { Plan, Strategy } from './schemas.ts';
+export { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from './treasury.ts';
