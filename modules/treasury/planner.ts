@@ -99,7 +99,7 @@ export interface PlannedTrades {
   readonly skipped: readonly Skipped[];
 }
 
-/** A trade that somebody else proposes: a model, or a person. */
+/** A trade that a model or a person proposes. */
 export interface ProposedTrade {
   readonly sell: string;
   readonly buy: string;

@@ -172,7 +172,7 @@ const executeRoute = (deps: PlanDeps) =>
     operationId: 'executePlan',
     summary: 'Have a plan executed',
     description:
-      'As the strategy’s autonomy allows: `advisory` never; `human_approval` by another person than the one who asked for the plan, with the scope `intents:approve`; `within_policy` by whoever may ask for plans. 409 when prices or balances have moved since.',
+      'As the strategy’s autonomy allows: `advisory` never; `human_approval` by another person than the one who asked for the plan, with the scope `intents:approve`; `within_policy` by any caller with this scope. 409 when prices or balances have moved since.',
     scope: 'treasury:write',
     limitClass: 'writes',
     params,

@@ -188,7 +188,7 @@ export const RebalanceBody = Closed(
           }),
           rationale: Type.Optional(Lines(2_000)),
         },
-        { description: 'trades of somebody else’s making, e.g. a model’s: checked under the same constraints' },
+        { description: 'trades that a model or a person proposes: checked under the same constraints' },
       ),
     ),
   },

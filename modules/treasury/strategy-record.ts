@@ -9,7 +9,7 @@ import type { Actor } from './actor.ts';
 export const autonomyLevels = ['advisory', 'human_approval', 'within_policy'] as const;
 /**
  * `advisory`: plans are never executed. `human_approval`: another person than the one who asked for a plan executes it.
- * `within_policy`: whoever may ask for a plan may execute it; each transfer still needs what the policies ask.
+ * `within_policy`: any caller with the scope executes it; each transfer still needs what the policies ask.
  */
 export type Autonomy = (typeof autonomyLevels)[number];
 

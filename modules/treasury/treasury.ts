@@ -1,5 +1,5 @@
 /**
- * The AI treasury: strategies, positions, plans and their execution. "AI" names whoever proposes trades: the planner here
+ * The AI treasury: strategies, positions, plans and their execution. "AI" names the proposer of trades: the planner here
  * computes them, and a model's come in as a `proposal`, held to the same constraints. No model is called.
  */
 
