@@ -280,7 +280,7 @@ class PlanStep {
     return { member: `${planPrefix}${this.#plan.id}`, atMs };
   }
 
-  /** The ids of a step follow from plan, trade and step, and for what is told of it from the plan's version too. */
+  /** The ids that a step makes follow from the plan's version, the trade and the step: a repeated step makes the same. */
   #context(step: string): RequestContext {
     const { intents } = this.#deps;
     const { id, version, executor, asker, createdAtMs } = this.#plan;

@@ -1,6 +1,6 @@
 /**
- * The routes of plans. A plan is made once and never changes but for what becomes of its trades; who may have it executed
- * follows from the strategy's autonomy, and one that is stale is not executed.
+ * The routes of plans. Of a plan nothing changes but its status and its trades'. The strategy's autonomy says which callers may
+ * execute it; a stale plan is not executed.
  */
 import Type, { type Static } from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';

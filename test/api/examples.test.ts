@@ -204,6 +204,7 @@ test('what happened is told in events as the document types them', async () => {
       'risk',
       'webhook',
       'treasury',
+      'module_access',
     ]),
   );
 });

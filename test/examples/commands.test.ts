@@ -24,8 +24,8 @@ const examples = {
   http: new URL('../../examples/http-client.ts', import.meta.url),
   grpc: new URL('../../examples/grpc-client.ts', import.meta.url),
   wallet: new URL('../../examples/wallet-client.ts', import.meta.url),
-  proposer: new URL('../../examples/treasury-proposer.ts', import.meta.url),
 };
+const proposer = new URL('../../examples/treasury-proposer.ts', import.meta.url);
 const sha256OfHello = Buffer.from('LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=', 'base64');
 
 let cluster: TestCluster;
@@ -148,7 +148,7 @@ describe('examples/wallet-client.ts', () => {
 
 describe('examples/treasury-proposer.ts', () => {
   test('proposes a trade, which is checked and carried out', async () => {
-    const { exitCode, stdout, stderr } = await example(examples.proposer, ['--url', cluster.httpUrl]);
+    const { exitCode, stdout, stderr } = await example(proposer, ['--url', cluster.httpUrl]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(
       /^proposed: .+ basis points above its target.*\ncompleted: sold [\d.]+ \w+, bought [\d.]+ \w+\n$/m,
@@ -156,7 +156,7 @@ describe('examples/treasury-proposer.ts', () => {
   }, 90_000);
 
   test('ends with 2 when it is called wrongly', async () => {
-    expect((await example(examples.proposer, ['--colour', 'blue'])).exitCode).toBe(2);
+    expect((await example(proposer, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
 

@@ -299,7 +299,7 @@ describe('of every plan holds that', () => {
     });
   });
 
-  it('proposed by somebody else, it is taken as it is', () => {
+  it('proposed by another, it is taken as it is', () => {
     holds((drawn, { trades, before }) => {
       // One wallet each: a proposal names assets, and the planner splits a sale over wallets.
       const wallets = new Set(drawn.holdings.map(({ walletId }) => walletId));
