@@ -60,7 +60,6 @@ export const issueTexts: Readonly<Record<string, string>> = {
   port_not_allowed: 'The URL names a port that is not called.',
   address_not_allowed: 'The URL points to an address that is not called.',
   weights_sum: 'The weights of the targets do not sum up to 10,000.',
-  frozen: 'The wallet is frozen.',
   archived: 'It is archived.',
   advisory: 'The strategy is advisory: its plans are not executed.',
   own_plan: 'Another person than the one who asked for the plan executes it.',
