@@ -49,7 +49,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
 
   clusterCommand(program, 'up', 'start a whole cluster: Redis, coordinator, nodes, gateway, worker')
     .option('--json', 'print one machine-readable line when ready')
-    .option('--verbose', 'show what is logged, a line for every request among it')
+    .option('--verbose', 'print the log, with a line for every request')
     .option('--port <port>', 'of the REST API (SIGNMESH_HTTP_PORT)')
     .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
     .action(async (flags: ClusterFlags & { json?: boolean; verbose?: boolean }) => {
@@ -58,7 +58,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
       const { seed, nodes, json = false, verbose = false } = flags;
       end(await up({ settings, environment, seed, nodes, json, verbose }));
     });
-  clusterCommand(program, 'init', 'make the keys and secrets of a cluster, and nothing else').action(
+  clusterCommand(program, 'init', 'make the keys and secrets of a cluster, and start no process').action(
     async (flags: ClusterFlags) => {
       const { settings } = readEnvironment(flags);
       const { initialise } = await import('./init.ts');
@@ -100,17 +100,17 @@ function makeProgram(end: (exitCode: number) => void): Command {
 
   // Those with options have words of their own for --help.
   for (const [name, description, ownHelp] of [
-    ['tokens', 'issue, list, rotate and revoke the tokens that callers show', true],
+    ['tokens', 'issue, list, rotate and revoke access tokens', true],
     ['modules', 'list, grant and deny requests for access to modules', true],
     ['credentials', 'rotate the keys that seal provider credentials', true],
     ['listen', 'print a tenant’s events as they happen, and forward them to a local URL', true],
-    ['trigger', 'make an event happen for real', true],
+    ['trigger', 'perform the operation that causes an event', true],
     ['demo', 'a guided tour: two keys and two signatures, drawn message by message', true],
     ['scenario', 'run fault scenarios, simulated or against real processes', true],
-    ['sim', 'random clusters, work and faults in virtual time, every invariant checked', true],
+    ['sim', 'run random clusters, calls and faults in virtual time, and check every invariant', true],
     ['bench', 'measure signatures, keys and the wallet API on this machine', true],
-    ['check', 'every check of this repository, then its tests', false],
-    ['mutate', 'plant small faults into a room, one at a time, and count which its tests notice', false],
+    ['check', 'run every check of this repository, then its tests', false],
+    ['mutate', 'plant small faults into a room, one at a time, and count which its tests detect', false],
     ['docs', 'write the pages of docs/ that are made from code', false],
   ] as const) {
     const command = program
@@ -131,7 +131,7 @@ function clusterCommand(program: Command, name: string, description: string): Co
     .description(description)
     .option('--seed <text>', 'seed of the ready-made keys: a text, or "random" for a secret one', seedText)
     .option('--nodes <count>', 'signer nodes of a new cluster', nodeCount)
-    .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)');
+    .option('--data-dir <path>', 'data directory of the cluster (SIGNMESH_DATA_DIR)');
 }
 
 /** Commands for a checkout alone lie apart from the product: a package has no tools/. */

@@ -49,19 +49,19 @@ function makeCommand(end: (exitCode: number) => void): Command {
     .configureOutput({ outputError: () => undefined })
     .addHelpText(
       'after',
-      `\nThe keys lie in ${credentialKeysDir}/ of the data directory, the same on every host that runs a gateway: copy a\nnew key to the others at once. Old keys stay until "prune" finds that nothing needs them.`,
+      `\nThe keys are in ${credentialKeysDir}/ of the data directory, the same on every host that runs a gateway: copy a\nnew key to the others at once. Old keys stay until "prune" finds that no record needs them.`,
     );
   const command = (name: string, description: string, work: (flags: Flags) => Promise<number>): void => {
     program
       .command(name)
       .description(description)
-      .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)')
+      .option('--data-dir <path>', 'data directory of the cluster (SIGNMESH_DATA_DIR)')
       .option('--json', 'one JSON document on standard output')
       .action(async (flags: Flags) => end(await work(flags)));
   };
-  command('rotate', 'make the next key and wrap everything under it; repeatable', rotate);
-  command('rewrap', 'wrap everything under the newest key: finishes a rotation that was interrupted', rewrapOnly);
-  command('prune', 'remove old keys that nothing uses any more, a day after they were replaced', prune);
+  command('rotate', 'make the next key and encrypt every record’s key under it; repeatable', rotate);
+  command('rewrap', 'encrypt every record’s key under the newest key: completes an interrupted rotation', rewrapOnly);
+  command('prune', 'remove unused old keys, a day after they were replaced', prune);
   return program;
 }
 

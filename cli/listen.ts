@@ -106,8 +106,8 @@ function makeCommand(): Command {
       .option('--types <list>', 'only these, such as transaction_intent.*,wallet.created')
       .option('--json', 'one event a line, as the API shows it')
       .option('--forward <url>', 'post each to this URL, signed as a webhook would be', localUrl)
-      .option('--secret <whsec>', 'what signs them; a new one by default, which is printed', secretText)
-      .option('--after <sequence>', 'begin behind this sequence; by default now', sequence),
+      .option('--secret <whsec>', 'the secret that signs them; by default a new one, which is printed', secretText)
+      .option('--after <sequence>', 'begin after this sequence; by default now', sequence),
   )
     .exitOverride()
     .configureOutput({ outputError: () => undefined })

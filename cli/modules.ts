@@ -62,7 +62,7 @@ function common(program: Command, name: string, description: string): Command {
     .command(name)
     .description(description)
     .option('--tenant <id>', 'whose', tenantId)
-    .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)')
+    .option('--data-dir <path>', 'data directory of the cluster (SIGNMESH_DATA_DIR)')
     .option('--json', 'one JSON document on standard output');
 }
 

@@ -39,31 +39,31 @@ export async function run(args: readonly string[]): Promise<number> {
 function makeCommand(end: (exitCode: number) => void): Command {
   const command = new Command('signmesh scenario')
     .description(
-      'Fault scenarios: what clients do, what goes wrong, and what is expected, in one file (docs/scenarios.md).',
+      'Fault scenarios: the clients’ calls, the faults and the expected results in one file (docs/scenarios.md).',
     )
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
   command
     .command('run')
-    .description('run scenarios; in the simulated world unless told otherwise')
-    .argument('[file...]', 'scenario files, folders of them, or names of the scenarios that come with signmesh')
+    .description('run scenarios, in the simulated world by default')
+    .argument('[file...]', 'scenario files, folders, or names of scenarios of the package')
     .option('--live [url]', 'against real processes: a cluster of its own, or the sandbox at this URL')
     .option('--token <token>', 'with --live URL: a token with sandbox:admin; that of the sandbox here by default')
     .option('--seed <text>', 'of the simulated world, instead of the scenario’s')
     .addOption(
       new Option('--crypto <kind>', 'of the simulated world').choices(['real', 'model']).default(undefined, 'real'),
     )
-    .option('--report <format[=file]>', 'text, jsonl, junit or html; more than one may be said', collect, [])
+    .option('--report <format[=file]>', 'text, jsonl, junit or html; repeatable', collect, [])
     .addHelpText(
       'after',
       `\nExit codes: ${Object.entries(verdictExitCodes)
         .map(([kind, code]) => `${code} ${kind}`)
-        .join(', ')}; of several runs the worst.`,
+        .join(', ')}; for several runs the worst.`,
     )
     .action(async (files: string[], flags: RunFlags) => end(await runAll(files, flags)));
   command
     .command('check')
-    .description('say what is wrong with scenario files, and run nothing')
+    .description('report the problems of scenario files, and run nothing')
     .argument('<file...>')
     .action((files: string[]) => {
       const scenarios = readScenarios(files);
@@ -74,7 +74,7 @@ function makeCommand(end: (exitCode: number) => void): Command {
     });
   command
     .command('list')
-    .description('the scenarios of a folder, or those that come with signmesh')
+    .description('list the scenarios of a folder, or those of the package')
     .argument('[folder]')
     .action((folder: string | undefined) => {
       process.stdout.write(listed(folder));

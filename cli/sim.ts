@@ -56,11 +56,14 @@ function makeCommand(): Command {
       'Random clusters, workloads and faults in virtual time, with every invariant checked at every event.\nSame seed, same run, byte for byte.',
     )
     .option('--seeds <count>', `run so many seeds (${seedsDefault} by default)`, number(1, 100_000_000))
-    .option('--first-seed <number>', 'the first of them', number(0, seedMax), 1)
-    .option('--seed <number>', 'run this seed alone', number(0, seedMax))
+    .option('--first-seed <number>', 'the first seed', number(0, seedMax), 1)
+    .option('--seed <number>', 'run this seed only', number(0, seedMax))
     .option('--trace', 'with --seed: every event on standard output, one a line')
     .addOption(
-      new Option('--profile <name>', 'what may go wrong; with all, each seed runs in each (with --trace: stormy)')
+      new Option(
+        '--profile <name>',
+        'which faults may occur; with all, each seed runs in each profile (with --trace: stormy)',
+      )
         .choices([...profiles, 'all'])
         .default('all'),
     )
@@ -69,13 +72,13 @@ function makeCommand(): Command {
         .choices(['model', 'real'])
         .default('model'),
     )
-    .option('--jobs <count>', 'run so many at the same time', number(1, 64), 1)
-    .option('--keep-going', 'go on after a failure, and report each kind of failure once')
-    .option('--shrink-runs <count>', 'runs that making a failure smaller may take; 0: none', number(0, 100_000), 600)
-    .option('--out <dir>', 'where scenarios that fail are written', 'sim-failures')
+    .option('--jobs <count>', 'runs at the same time', number(1, 64), 1)
+    .option('--keep-going', 'continue after a failure, and report each kind of failure once')
+    .option('--shrink-runs <count>', 'runs that shrinking a failure may take; 0: no shrinking', number(0, 100_000), 600)
+    .option('--out <dir>', 'folder for failing scenarios', 'sim-failures')
     .addHelpText(
       'after',
-      '\nExit codes: 0 nothing found, 10 failed, 11 violated, 12 stuck, 13 unsupported. See docs/simulation.md.',
+      '\nExit codes: 0 no failure, 10 failed, 11 violated, 12 stuck, 13 unsupported. See docs/simulation.md.',
     )
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });

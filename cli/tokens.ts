@@ -52,7 +52,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
 function makeCommand(): Command {
   const program = new Command('signmesh tokens')
-    .description('Issue, list, rotate and revoke the tokens that callers show.')
+    .description('Issue, list, rotate and revoke access tokens.')
     .exitOverride()
     .configureOutput({ outputError: () => undefined })
     .addHelpText(
@@ -71,7 +71,9 @@ function makeCommand(): Command {
     )
     .addHelpText('after', `\nScopes:\n${scopeLines().join('\n')}`)
     .action(issue);
-  common(program, 'list', 'the tokens of a tenant, revoked and expired ones too; never a token itself').action(list);
+  common(program, 'list', 'list the tokens of a tenant, also revoked and expired ones; never a token itself').action(
+    list,
+  );
   common(program, 'rotate', 'issue a token with the same rights and revoke this one')
     .argument('<id>', 'tok_…')
     .action(rotate);
@@ -86,7 +88,7 @@ function common(program: Command, name: string, description: string): Command {
     .command(name)
     .description(description)
     .option('--tenant <id>', `whose; in a sandbox by default that of the banner, ${sandboxTenant}`, tenantId)
-    .option('--data-dir <path>', 'where the cluster lives (SIGNMESH_DATA_DIR)')
+    .option('--data-dir <path>', 'data directory of the cluster (SIGNMESH_DATA_DIR)')
     .option('--json', 'one JSON document on standard output');
 }
 

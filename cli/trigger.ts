@@ -101,7 +101,7 @@ function listing(): string[] {
 function makeCommand(): Command {
   return withTarget(
     new Command('signmesh trigger')
-      .description('Make an event happen for real, through the API.')
+      .description('Perform the operation that causes an event, through the API.')
       .argument('[type]', 'such as transaction_intent.completed')
       .option('--list', 'every type')
       .option('--json', 'the event, as the API shows it'),

@@ -19,7 +19,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Each becomes OUT/<path>.js, at the path where processes, workers and commands look for it. */
 const entries = [
-  ...['main', 'credentials', 'demo', 'listen', 'scenario', 'sim', 'sim/worker', 'tokens', 'trigger'].map(
+  ...['main', 'credentials', 'demo', 'listen', 'modules', 'scenario', 'sim', 'sim/worker', 'tokens', 'trigger'].map(
     (name) => `cli/${name}`,
   ),
   'testing/index',

@@ -23,8 +23,8 @@ export interface Target {
 export function withTarget(command: Command): Command {
   return command
     .option('--url <url>', 'the service, such as http://127.0.0.1:8080')
-    .option('--token <token>', 'whose events; the sandbox’s own by default')
-    .option('--data-dir <path>', 'where the sandbox runs (SIGNMESH_DATA_DIR)');
+    .option('--token <token>', 'token of the tenant; by default the sandbox’s own')
+    .option('--data-dir <path>', 'data directory of the sandbox (SIGNMESH_DATA_DIR)');
 }
 
 /** Throws a Failure when something is missing and nothing runs that would have it. */

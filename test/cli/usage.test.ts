@@ -40,6 +40,14 @@ describe('the command line', () => {
     expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(line)]);
   });
 
+  test.each([
+    ...['up', 'init', 'node', 'tokens', 'modules', 'credentials', 'listen', 'trigger', 'demo'],
+    ...['scenario', 'sim', 'bench'],
+  ])('%s --help prints the usage', (command) => {
+    const { status, stdout } = signmesh([command, '--help']);
+    expect([status, stdout]).toEqual([0, expect.stringContaining(`Usage: signmesh ${command}`)]);
+  });
+
   test('bad settings are one line each and exit code 2', () => {
     const { status, stderr } = signmesh(['up'], { SIGNMESH_HTTP_PORT: 'http', SIGNMESH_NODES: '1' });
     expect(status).toBe(2);
