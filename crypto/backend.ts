@@ -1,5 +1,5 @@
 /**
- * Which cryptography this process computes with: the real one, or the model of crypto/model/, which is none.
+ * Which cryptography the running task computes with: the real one, or the model of crypto/model/, which is none.
  *
  * The actors run unchanged with either. Every primitive that the model replaces is a `Variant`: the module that offers
  * it reads `current` at every use and never keeps what it read. What is remembered between uses (a memo of signatures

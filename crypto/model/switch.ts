@@ -3,8 +3,9 @@
  * simulation spends its time on what it is about: the order of messages, crashes, faults and blame. The actors run
  * unchanged, and wrong values fail the same checks. It prevents no forgery.
  *
- * The choice holds for the whole process (backend.ts). What was made with one cryptography means nothing in the other:
- * choose before the first cluster is made, or keep a whole run inside `withCryptography`. Only the simulator, what runs
+ * The choice belongs to a run: it holds for one synchronous task, and nothing else of the process runs meanwhile. So one
+ * place can hold it (backend.ts), and runs with different cryptographies may take turns, each step within
+ * `withCryptography`. What was made with one cryptography means nothing in the other. Only the simulator, what runs
  * it, and tests may import this file (rule model-crypto-only-simulated), and a live process that finds the model chosen
  * refuses to start (`cryptoBackend` in group.ts).
  */
@@ -30,22 +31,19 @@ hashes.standIn(modelHashes);
 identityScheme.standIn(modelIdentities);
 sealingScheme.standIn(modelSealing);
 
-/** From here on this process computes with the model. */
-export function useModelCryptography(): void {
-  chooseCryptography('model');
-}
-
-/** Back to the real one. */
-export function useRealCryptography(): void {
-  chooseCryptography('real');
-}
-
-/** Runs `task` to its end with one cryptography, and puts back the one before, also when it throws. Not for promises. */
+/**
+ * Runs `task` to its end with one cryptography, and puts back the one before, also when it throws. Throws an Error when the
+ * task gives a promise: what it still has to do would compute with another cryptography.
+ */
 export function withCryptography<T>(which: Cryptography, task: () => T): T {
   const before = cryptography();
   chooseCryptography(which);
   try {
-    return task();
+    const result = task();
+    if (typeof (result as { readonly then?: unknown } | undefined)?.then === 'function') {
+      throw new Error('a choice of cryptography does not last until a promise settles');
+    }
+    return result;
   } finally {
     chooseCryptography(before);
   }

@@ -34,13 +34,13 @@ import {
   verifyEcdsa,
   verifyMockEcdsaPartial,
 } from '../../../crypto/mock-ecdsa.ts';
-import { useModelCryptography, useRealCryptography, withCryptography } from '../../../crypto/model/switch.ts';
+import { withCryptography } from '../../../crypto/model/switch.ts';
 import { randomPolynomial } from '../../../crypto/polynomial.ts';
 import { provePossession, verifyPossession } from '../../../crypto/possession.ts';
 import { open, seal, sealingKeyMatches, sealingKeyPair } from '../../../crypto/sealing.ts';
 import { commitTo, shareFor, verifyShare } from '../../../crypto/vss.ts';
 import { CURVES, expectRefusal, flipBit, generateKey, seededRandom } from '../support.ts';
-import { withTheModel } from './support.ts';
+import { useModelCryptography, useRealCryptography, withTheModel } from './support.ts';
 
 withTheModel();
 

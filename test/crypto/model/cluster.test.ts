@@ -4,12 +4,13 @@
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
+import { type Cryptography, cryptography } from '../../../crypto/backend.ts';
 import { type ReleasedKind, verifyReleased } from '../../../crypto/frost/released.ts';
-import { useModelCryptography, useRealCryptography, withCryptography } from '../../../crypto/model/switch.ts';
+import { withCryptography } from '../../../crypto/model/switch.ts';
 import { KeystoreType } from '../../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
 import type { SimOptions } from '../../../sim/options.ts';
-import { withTheModel } from './support.ts';
+import { useModelCryptography, useRealCryptography, withTheModel } from './support.ts';
 
 withTheModel();
 
@@ -96,4 +97,35 @@ test('the real cryptography is untouched by what the model did', () => {
   const { fullSignature } = sign(cluster, 'ecdsa');
   expect(secp256k1.verify(fullSignature, digest, publicKey, { prehash: false, lowS: true })).toBe(true);
   useModelCryptography();
+});
+
+test('runs with either cryptography take turns in one process, and each is what it is alone', () => {
+  /** A run of many steps, each of which begins where the last one ended. */
+  const steps = () => {
+    const cluster = new SimCluster({ seed: 'in turns' });
+    const begin = () => void cluster.initiateDkg({ sessionId: 'k', threshold: 3, totalNodes: 5 });
+    const share = () => void cluster.exchangeDkgShares({ sessionId: 'k' });
+    const later = Array.from({ length: 40 }, () => () => cluster.advance(5));
+    return { cluster, steps: [begin, ...later, share, ...later, () => void sign(cluster, 'ecdsa'), ...later] };
+  };
+  const alone = (which: Cryptography) =>
+    withCryptography(which, () => {
+      const run = steps();
+      for (const step of run.steps) step();
+      return run.cluster.trace.join('\n');
+    });
+  const [model, real] = [withCryptography('model', steps), withCryptography('real', steps)];
+  for (const [index, step] of model.steps.entries()) {
+    withCryptography('model', step);
+    // Also within a step of the other.
+    withCryptography('model', () => withCryptography('real', real.steps[index]!));
+  }
+  expect(model.cluster.trace.join('\n')).toBe(alone('model'));
+  expect(real.cluster.trace.join('\n')).toBe(alone('real'));
+  expect(alone('real')).not.toBe(alone('model'));
+});
+
+test('a choice of cryptography is refused to a task that returns a promise', () => {
+  expect(() => withCryptography('real', async () => undefined)).toThrow('a promise');
+  expect(cryptography()).toBe('model');
 });

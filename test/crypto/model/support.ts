@@ -1,6 +1,11 @@
 /** A file of tests that computes with the model from its first line to its last. */
 import { afterAll, beforeAll } from 'vitest';
-import { useModelCryptography, useRealCryptography } from '../../../crypto/model/switch.ts';
+import { chooseCryptography } from '../../../crypto/backend.ts';
+// Names the model's stand-ins.
+import '../../../crypto/model/switch.ts';
+
+export const useModelCryptography = (): void => chooseCryptography('model');
+export const useRealCryptography = (): void => chooseCryptography('real');
 
 export function withTheModel(): void {
   beforeAll(useModelCryptography);
