@@ -25,7 +25,8 @@ export async function createIntent(
   const found = await findWallet(context, walletId);
   const evaluation = await evaluateTransfer(deps, context, found, request);
   const { wallet } = found;
-  const draft = draftOf(deps, context, found, evaluation);
+  const { origin } = request;
+  const draft = { ...draftOf(deps, context, found, evaluation), ...(origin !== undefined && { origin }) };
   const { intent, change } = openingOf(context, { draft, verdict: verdictOf(evaluation), wallet, ...evaluation });
   return {
     status: 201,

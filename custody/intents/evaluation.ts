@@ -22,6 +22,7 @@ import type { IntentDependencies } from './dependencies.ts';
 import type { PolicyDecision, RiskResult, ScreeningResult, TransactionFacts } from './facts.ts';
 import { historyOf } from './history.ts';
 import type { FoundWallet } from './lookup.ts';
+import type { IntentOrigin } from './record.ts';
 
 export interface TransferRequest {
   readonly asset: string;
@@ -29,6 +30,8 @@ export interface TransferRequest {
   readonly destination: { readonly address: string };
   readonly policy?: string | undefined;
   readonly metadata?: MetadataValue | undefined;
+  /** What it is made for; a client's transfer has none. */
+  readonly origin?: IntentOrigin;
 }
 
 /** What an intent is to do, its fields checked. */

@@ -202,7 +202,8 @@ class PlanStep {
         amount: unitsText(leg.asset, leg.units),
         destination: { address: leg.to },
         ...(policy === null ? {} : { policy }),
-        metadata: { treasury_plan_id: this.#plan.id, trade: this.#index },
+        metadata: { trade: this.#index },
+        origin: { kind: planPrefix.slice(0, -1), id: this.#plan.id },
       });
     } catch (error) {
       return this.#refused(trade, toServiceError(error));

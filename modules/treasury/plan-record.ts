@@ -109,7 +109,7 @@ export const planType: RecordType<PlanRecord> = {
   ],
 };
 
-/** What the members of the due work of plans begin with; the plan's id follows. */
+/** What the members of the due work of plans begin with; the plan's id follows. The end of a transfer makes its plan due. */
 export const planPrefix = 'treasury-plan/';
 
 /** A plan's next version. Throws when the table of states does not allow it: that is our bug. */

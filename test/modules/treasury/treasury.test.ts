@@ -234,6 +234,26 @@ describe('a plan', () => {
     },
   );
 
+  it('is carried out once by two gateways, one of which stops in the middle', async () => {
+    const other = await service.another();
+    const desk = new Desk();
+    const { id } = await desk.open();
+    const asked = await desk.post('/v1/treasury/rebalance', { strategy_id: id, dry_run: false });
+    await until(async () => {
+      service.clock.offsetMs += 1_000;
+      const { trades } = await desk.get(`/v1/treasury/plans/${asked.id}`);
+      return trades[0].status !== 'planned' && trades[0].status !== 'paying';
+    }, 'the payment');
+    await other.stop();
+    const plan = await desk.after(asked.id);
+    expect(plan.status).toBe('completed');
+    const { transaction_intents: made } = await desk.get(`/v1/wallets/${desk.wallet.id}/transaction-intents`);
+    expect((made as Json[]).map(({ id: intent, origin }) => [intent, origin])).toEqual([
+      [plan.trades[0].transaction_intent_ids[0], { kind: 'treasury-plan', id: plan.id }],
+    ]);
+    expect((await desk.balances()).USDC).toBeCloseTo(10_000 + Number(plan.trades[0].bought), 6);
+  });
+
   it('brings back what the venue did not sell', async () => {
     const desk = new Desk();
     const { id } = await desk.open();
