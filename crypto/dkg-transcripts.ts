@@ -39,12 +39,19 @@ export interface DkgTerms extends Sharing {
   readonly threshold: number;
   /** The name of the only scheme that the key will sign with; absent or empty: that of its first signature. */
   readonly scheme?: string;
+  /** Follows from the scheme: every node makes a key of its own, and none is shared. */
+  readonly ownKeys?: boolean;
+}
+
+/** How many points a dealer commits to: its polynomial's, or its own public key alone. */
+export function commitmentCount({ threshold, ownKeys }: Pick<DkgTerms, 'threshold' | 'ownKeys'>): number {
+  return ownKeys ? 1 : threshold;
 }
 
 /** A dealer's public part; has the fields of the wire's DkgOpening. */
 export interface DealerOpening {
   readonly dealer: number;
-  /** `threshold` compressed points, constant term first. */
+  /** `commitmentCount` compressed points, constant term first. */
   readonly commitments: readonly Uint8Array[];
   readonly possession: Uint8Array;
   /** X25519, 32 bytes. */
@@ -205,7 +212,7 @@ export function verifyOpening(
   const name = opening.clientSupplied ? '' : openingName(terms, opening, identityKey);
   if (name !== '' && goodOpenings.current.get(name) === 'proven') return undefined;
   try {
-    validateCommitments(terms.curve, opening.commitments, terms.threshold);
+    validateCommitments(terms.curve, opening.commitments, commitmentCount(terms));
   } catch (error) {
     if (error instanceof CryptoError) return 'OPENING_INVALID';
     throw error;

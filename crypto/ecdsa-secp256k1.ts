@@ -1,8 +1,8 @@
-/** ECDSA over libsecp256k1 (SEC 1 §4.1), as mock-ecdsa.ts needs it: the native errors end here. */
+/** ECDSA over libsecp256k1 (SEC 1 §4.1), as mock-ecdsa.ts and owner-ecdsa.ts need it: the native errors end here. */
 import secp256k1 from 'secp256k1';
 import { equalBytes } from './bytes.ts';
 
-/** Signatures are r ‖ s of 64 bytes, digests 32 bytes, public keys 33. None of them throws. */
+/** Signatures are r ‖ s of 64 bytes, digests 32 bytes, public keys 33. The checks never throw. */
 export interface EcdsaChecks {
   /** Whether a low-s signature holds. */
   verify(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean;
@@ -10,6 +10,8 @@ export interface EcdsaChecks {
   recover(signature: Uint8Array, recoveryId: number, digest: Uint8Array): Uint8Array | undefined;
   /** Whether `recover` gives `publicKey`: s·R = m·G + r·P for the R that r and the recovery id name. */
   recoversTo(publicKey: Uint8Array, signature: Uint8Array, recoveryId: number, digest: Uint8Array): boolean;
+  /** A low-s signature with the nonce of RFC 6979. `secret`: 32 bytes, big-endian, in [1, order). */
+  sign(secret: Uint8Array, digest: Uint8Array): { readonly signature: Uint8Array; readonly recoveryId: number };
 }
 
 export const secp256k1Ecdsa: EcdsaChecks = {
@@ -25,6 +27,10 @@ export const secp256k1Ecdsa: EcdsaChecks = {
   recoversTo(publicKey, signature, recoveryId, digest) {
     const recovered = recover(signature, recoveryId, digest);
     return recovered !== undefined && equalBytes(recovered, publicKey);
+  },
+  sign(secret, digest) {
+    const { signature, recid } = secp256k1.ecdsaSign(digest, secret);
+    return { signature, recoveryId: recid };
   },
 };
 

@@ -19,13 +19,13 @@ export interface PublicKeyPackage {
   readonly totalNodes: number;
   /** The ids of the nodes that hold a share, ascending. */
   readonly participants: readonly number[];
-  /** The group public key, an encoded point. */
+  /** The group public key, an encoded point; empty where every node has a key of its own. */
   readonly publicKey: Uint8Array;
-  /** X_i = x_i·G for every participant, in their order. */
+  /** X_i = x_i·G for every participant, in their order: of shares, or of keys of their own. */
   readonly verificationShares: readonly Uint8Array[];
   /** 32 bytes: the BIP-32 chain code that stands beside the key. */
   readonly chainCode: Uint8Array;
-  /** The group polynomial in the exponent, `threshold` points; the first is the public key. */
+  /** The group polynomial in the exponent, `threshold` points; the first is the public key. None without a group key. */
   readonly groupCommitments: readonly Uint8Array[];
 }
 
@@ -40,16 +40,19 @@ export interface KeyPackage extends PublicKeyPackage {
 export interface DkgTranscript extends Sharing {
   readonly curve: Curve;
   readonly threshold: number;
+  /** Every node makes a key of its own. */
+  readonly ownKeys?: boolean | undefined;
   readonly commitmentsByDealer: readonly (readonly Uint8Array[])[];
 }
 
 /**
  * The public half of the key, from the commitments of all dealers.
  *
- * @throws INVALID_THRESHOLD; INVALID_COMMITMENTS (naming the dealer); IDENTITY_POINT if the dealers' keys cancel out
+ * @throws INVALID_THRESHOLD; INVALID_COMMITMENTS (naming the dealer); IDENTITY_POINT if the dealers' keys cancel out.
+ *   Own keys: INVALID_COMMITMENTS for one that two nodes have
  */
 export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
-  const { curve, threshold, totalNodes, commitmentsByDealer } = transcript;
+  const { curve, threshold, totalNodes, ownKeys, commitmentsByDealer } = transcript;
   const participants = participantsOf(transcript);
   assertThreshold(threshold, totalNodes);
   assertParticipants(transcript);
@@ -58,12 +61,27 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   }
   for (const [index, commitments] of commitmentsByDealer.entries()) {
     try {
-      validateCommitments(curve, commitments, threshold);
+      validateCommitments(curve, commitments, ownKeys ? 1 : threshold);
     } catch (error) {
       if (!(error instanceof CryptoError)) throw error;
       const dealer = participants[index]!;
       throw new CryptoError(error.code, `dealer ${dealer}: ${error.message}`, [dealer]);
     }
+  }
+  const chainCode = chainCodeOf(transcript);
+  if (ownKeys) {
+    const verificationShares = ownPublicKeys(participants, commitmentsByDealer);
+    const publicKey = new Uint8Array(0);
+    return {
+      curve,
+      threshold,
+      totalNodes,
+      participants,
+      publicKey,
+      verificationShares,
+      chainCode,
+      groupCommitments: [],
+    };
   }
   const groupCommitments = combineCommitments(curve, commitmentsByDealer);
   const verificationShares = participants.map((id) => verificationShare(curve, groupCommitments, id));
@@ -74,26 +92,42 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
     participants,
     publicKey: groupCommitments[0]!,
     verificationShares,
-    chainCode: chainCodeOf(transcript),
+    chainCode,
     groupCommitments,
   };
+}
+
+/** The one commitment of every node. A wallet that counts owners needs them to be different ones. */
+function ownPublicKeys(
+  ids: readonly number[],
+  commitmentsByDealer: DkgTranscript['commitmentsByDealer'],
+): Uint8Array[] {
+  const keys = commitmentsByDealer.map(([key]) => key!);
+  for (const [index, key] of keys.entries()) {
+    const first = keys.findIndex((other) => equalBytes(other, key));
+    if (first === index) continue;
+    const culprits = [ids[first]!, ids[index]!];
+    throw new CryptoError('INVALID_COMMITMENTS', `nodes ${culprits.join(' and ')} have the same key`, culprits);
+  }
+  return keys;
 }
 
 /**
  * Finishes the DKG at one node: sums the verified shares and checks the sum against the commitments.
  *
  * @param sharesByDealer the shares dealt to this node, in the participants' order, its own included; each already
- *   verified. Secret.
+ *   verified. Where every node makes a key of its own: that key alone. Secret.
  * @throws as `publicKeyPackage`; INVALID_SHARE if the sum does not fit the commitments, or a share is missing
  */
 export function finishDkg(
   input: DkgTranscript & { readonly nodeId: number; readonly sharesByDealer: readonly bigint[] },
 ): KeyPackage {
-  const { curve, totalNodes, nodeId, sharesByDealer } = input;
+  const { curve, totalNodes, nodeId, ownKeys, sharesByDealer } = input;
   const shared = publicKeyPackage(input);
   const place = placeOf(shared, nodeId);
-  if (sharesByDealer.length !== totalNodes) {
-    throw new CryptoError('INVALID_SHARE', `expected the shares of ${totalNodes} dealers`);
+  const dealers = ownKeys ? 1 : totalNodes;
+  if (sharesByDealer.length !== dealers) {
+    throw new CryptoError('INVALID_SHARE', `expected the shares of ${dealers} dealers`);
   }
   const group = groupOf(curve);
   let signingShare = 0n;

@@ -14,6 +14,7 @@ declare module 'secp256k1' {
     publicKeyCombine(publicKeys: Uint8Array[], compressed?: boolean): Uint8Array;
     publicKeyTweakAdd(publicKey: Uint8Array, tweak: Uint8Array, compressed?: boolean): Uint8Array;
     publicKeyTweakMul(publicKey: Uint8Array, tweak: Uint8Array, compressed?: boolean): Uint8Array;
+    ecdsaSign(digest: Uint8Array, secretKey: Uint8Array): { signature: Uint8Array; recid: number };
     ecdsaVerify(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean;
     ecdsaRecover(signature: Uint8Array, recoveryId: number, digest: Uint8Array, compressed?: boolean): Uint8Array;
   }

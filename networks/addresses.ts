@@ -10,7 +10,7 @@ import { ripemd160 } from '@noble/hashes/legacy.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58, bech32, bech32m } from '@scure/base';
 import { toHex } from '../crypto/bytes.ts';
-import { uncompress } from '../crypto/group-secp256k1.ts';
+import { evmAddressOf } from '../crypto/evm-address.ts';
 import { sha256 } from '../crypto/hashing.ts';
 import { type NetworkFamily, type NetworkId, networkOf, networks } from './networks.ts';
 
@@ -65,7 +65,7 @@ export function evmAddress(publicKey: Uint8Array): string {
 
 /** The same without the checksum, in lower case: how a chain names its accounts. */
 export function evmAccount(publicKey: Uint8Array): string {
-  return `0x${toHex(keccak_256(uncompress(publicKey).subarray(1)).subarray(12))}`;
+  return `0x${toHex(evmAddressOf(publicKey))}`;
 }
 
 /** @param publicKey secp256k1, 33 bytes compressed. */

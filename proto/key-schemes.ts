@@ -1,23 +1,53 @@
 /**
  * The signature scheme that a key is bound to, by its name in records, views and events. A key has one: given at its
- * making, or taken by its first signature. On ed25519 there is only one.
+ * making, or taken by its first signature. On ed25519 there is only one that nodes share.
+ *
+ * docs/keystores.md says which keystore type each scheme belongs to, and what that means for a session.
  */
 import { Scheme } from './gen/signmesh/wire/v1/signing_pb.ts';
+import { KeystoreType } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
-export type KeyScheme = 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340';
+export type KeyScheme = 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340' | 'owner_ecdsa';
 
 /** Empty: the key is not bound yet. */
 export type KeyBinding = KeyScheme | '';
 
 type Curve = 'secp256k1' | 'ed25519';
 
-const facts: Readonly<Record<KeyScheme, { readonly scheme: Scheme; readonly curve: Curve }>> = {
-  mock_ecdsa: { scheme: Scheme.MOCK_ECDSA, curve: 'secp256k1' },
-  frost_ed25519: { scheme: Scheme.FROST_ED25519, curve: 'ed25519' },
-  frost_bip340: { scheme: Scheme.FROST_BIP340, curve: 'secp256k1' },
+interface SchemeFacts {
+  readonly scheme: Scheme;
+  readonly curve: Curve;
+  /** What sessions under such a key are called; the first is the one that UNSPECIFIED stands for. */
+  readonly keystoreTypes: readonly [KeystoreType, ...KeystoreType[]];
+  /** Every node holds a share of one key, which a DKG made. Otherwise each has a key of its own. */
+  readonly isShared: boolean;
+  /** Nodes deal nonces for it ahead of need. */
+  readonly dealsNonces: boolean;
+  /** Keys have children by derivation. */
+  readonly derives: boolean;
+}
+
+const { MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET } = KeystoreType;
+const shared = { isShared: true, dealsNonces: true, derives: true } as const;
+const alone = { isShared: false, dealsNonces: false, derives: false } as const;
+
+const facts: Readonly<Record<KeyScheme, SchemeFacts>> = {
+  mock_ecdsa: { scheme: Scheme.MOCK_ECDSA, curve: 'secp256k1', keystoreTypes: [MOCK_THRESHOLD], ...shared },
+  frost_ed25519: {
+    scheme: Scheme.FROST_ED25519,
+    curve: 'ed25519',
+    keystoreTypes: [MOCK_THRESHOLD, MPC_FROST],
+    ...shared,
+  },
+  frost_bip340: { scheme: Scheme.FROST_BIP340, curve: 'secp256k1', keystoreTypes: [MPC_FROST], ...shared },
+  owner_ecdsa: { scheme: Scheme.OWNER_ECDSA, curve: 'secp256k1', keystoreTypes: [MULTISIG_EVM_WALLET], ...alone },
 };
 
 const names = Object.keys(facts) as KeyScheme[];
+
+export function schemeFacts(scheme: KeyScheme): SchemeFacts {
+  return facts[scheme];
+}
 
 export function wireScheme(binding: KeyBinding): Scheme {
   return binding === '' ? Scheme.UNSPECIFIED : facts[binding].scheme;
@@ -42,4 +72,14 @@ export function keyBinding(scheme: Scheme): KeyBinding | undefined {
 export function bindingAtMaking(curve: Curve, asked: KeyBinding): KeyBinding | undefined {
   if (asked === '') return curve === 'ed25519' ? 'frost_ed25519' : '';
   return facts[asked].curve === curve ? asked : undefined;
+}
+
+/** The scheme of a key that is made for a keystore type; `undefined`: the type has none on this curve. */
+export function schemeOfKeystore(type: KeystoreType, curve: Curve): KeyScheme | undefined {
+  return names.find((name) => facts[name].curve === curve && facts[name].keystoreTypes.includes(type));
+}
+
+/** Whether a key is shared among its nodes; one that is not bound yet is. */
+export function isSharedKey(binding: KeyBinding): boolean {
+  return binding === '' || facts[binding].isShared;
 }

@@ -75,7 +75,7 @@ export const reasonCodes = {
   },
   UNSUPPORTED_KEYSTORE: {
     state: S.DENIED,
-    text: 'This keystore_type is not built yet: use UNSPECIFIED, MOCK_THRESHOLD or MPC_FROST.',
+    text: 'This keystore_type is not built yet: use UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST or MULTISIG_EVM_WALLET.',
     helps: 'correctedCall',
   },
   KEYSTORE_MISMATCH: {

@@ -41,7 +41,19 @@ import {
 } from './nonce-pools.ts';
 import { isSuspect, restarted, type Suspects, type SuspicionReason, suspect, suspectNodes } from './suspects.ts';
 
+/** Those that nonces are dealt for. */
 const schemes = [Scheme.MOCK_ECDSA, Scheme.FROST_ED25519, Scheme.FROST_BIP340] as const;
+
+function dealsNonces(scheme: Scheme): boolean {
+  return (schemes as readonly Scheme[]).includes(scheme);
+}
+
+const none = new Uint8Array();
+
+/** A signer of a scheme that takes no nonces. */
+function noNonce(nodeId: number): DrawnNonce {
+  return { nodeId, nodeBoot: '', number: 0n, hiding: none, binding: none, mockNonce: none };
+}
 
 /** How long to wait for nonces while a draw waits for them. */
 const recheckMs = 1000;
@@ -244,7 +256,9 @@ function serveDraws(state: ClusterState, nowMs: number, config: ClusterConfig, a
       continue;
     }
     state.draws.delete(session);
-    const nonces = chosen.map((nodeId) => take(state.pools, draw.scheme, nodeId)!);
+    const nonces = chosen.map((nodeId) =>
+      dealsNonces(draw.scheme) ? take(state.pools, draw.scheme, nodeId)! : noNonce(nodeId),
+    );
     effects.push({ kind: 'send', to: session, message: { kind: 'drawn', ticket: draw.ticket, nonces } });
     for (const nodeId of chosen) effects.push(...refill(state, draw.scheme, nodeId, config));
   }
@@ -269,7 +283,8 @@ function recheck(state: ClusterState, nowMs: number, config: ClusterConfig): Coo
  */
 function choose(state: ClusterState, draw: Draw, nowMs: number, anyNode: boolean): number[] | undefined {
   const { candidates, preferred } = draw;
-  const able = (nodeId: number) => state.ready.has(nodeId) && depth(state.pools, draw.scheme, nodeId) > 0;
+  const deals = dealsNonces(draw.scheme);
+  const able = (nodeId: number) => state.ready.has(nodeId) && (!deals || depth(state.pools, draw.scheme, nodeId) > 0);
   const trusted = (nodeId: number) => !isSuspect(state.suspects, nodeId, nowMs);
   const chosen = preferred.filter(able).slice(0, draw.count);
   const inTurn = candidates
@@ -301,6 +316,7 @@ function suspected(state: ClusterState, nodeId: number, reason: SuspicionReason,
 }
 
 function refill(state: ClusterState, scheme: Scheme, nodeId: number, config: ClusterConfig): CoordinatorEffect[] {
+  if (!dealsNonces(scheme)) return [];
   const count = shortage(state.pools, scheme, nodeId);
   if (count === 0) return [];
   const { coordinatorBoot } = config;

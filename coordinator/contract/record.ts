@@ -57,7 +57,10 @@ export interface DkgRecord {
   readonly played: Readonly<Record<number, readonly string[]>>;
   /** Verified ordered pairs as "dealer>recipient", sorted. */
   readonly verified: readonly string[];
+  /** Empty until it is complete, and where every node has a key of its own. */
   readonly publicKey: string;
+  /** Once it is complete, where every node has a key of its own: these keys, in the order of the participants. */
+  readonly ownerKeys?: readonly string[];
   /** Once it is complete, as hex; older records have none. */
   readonly chainCode?: string;
   /** The nodes that its last failure blamed, until a resume; older records have none. */
@@ -144,9 +147,10 @@ export interface KeyRecord {
   /** The nodes that hold a share, ascending. Records of an earlier version have none: nodes 1 to `totalNodes`. */
   readonly participants?: readonly number[] | undefined;
   readonly account: readonly number[];
+  /** Empty where every node has a key of its own. */
   readonly publicKey: string;
   readonly chainCode: string;
-  /** In the order of the participants. */
+  /** In the order of the participants: of their shares, or of keys of their own. */
   readonly verificationShares: readonly string[];
   /** Dealers whose shares a client supplied, ascending. */
   readonly clientSuppliedDealers: readonly number[];

@@ -107,6 +107,7 @@ export function falseResults(turn: DkgTurn): number[] {
   if (!work.sawAll || [...work.offered].some((dealer) => !isClientSupplied(record, dealer))) return [];
   const { curve, threshold, totalNodes, participants, played } = record.ceremony;
   const terms = termsOf(record, turn.config);
+  const { ownKeys } = terms;
   const openings = nodeIds(record).map((dealer) => {
     const commitments = played[dealer]?.map((point) => Buffer.from(point, 'hex'));
     if (commitments) return suppliedOpening(dealer, commitments);
@@ -115,7 +116,7 @@ export function falseResults(turn: DkgTurn): number[] {
   if (openings.some((opening) => opening === undefined)) return [];
   const complete = openings.map((opening) => opening!);
   const commitmentsByDealer = complete.map((opening) => opening.commitments);
-  const expected = publicKeyPackage({ curve, threshold, totalNodes, participants, commitmentsByDealer });
+  const expected = publicKeyPackage({ curve, threshold, totalNodes, participants, ownKeys, commitmentsByDealer });
   const transcriptDigest = finishDigest(sessionContext(terms), { openings: complete, ...expected });
   return [...work.finished]
     .filter(

@@ -11,6 +11,7 @@ import { CryptoError } from '../../crypto/errors.ts';
 import { publicKeyPackage } from '../../crypto/key-package.ts';
 import { validateCommitments, verifyShare } from '../../crypto/vss.ts';
 import { DkgShareExchangeRequestSchema, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { isSharedKey } from '../../proto/key-schemes.ts';
 import { isWalletKey, scalarBytes } from '../../proto/limits.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
 import type { ClientCall } from '../contract/messages.ts';
@@ -138,6 +139,12 @@ function offerFault(turn: DkgTurn, { request }: ExchangeCall): Answer | undefine
   const { record, work } = turn.state;
   if (isWalletKey(record.sessionId)) {
     return answer('CLIENT_DEALERS_NOT_ALLOWED', 'encrypted_share: the key of a wallet takes no client-supplied shares');
+  }
+  if (!isSharedKey(record.ceremony.scheme ?? '')) {
+    return answer(
+      'CLIENT_DEALERS_NOT_ALLOWED',
+      'encrypted_share: every node makes a key of its own, and shares nothing',
+    );
   }
   const { senderNodeId: dealer } = request;
   const known = record.ceremony.played[dealer];

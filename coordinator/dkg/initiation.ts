@@ -6,7 +6,7 @@ import type { Context } from '../../actors/contract.ts';
 import type { Curve } from '../../crypto/group.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
-import { bindingAtMaking } from '../../proto/key-schemes.ts';
+import { bindingAtMaking, isSharedKey, schemeFacts } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
@@ -49,7 +49,7 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
       expiresMs: context.nowMs + config.lifetimes.dkgMs,
       correlationId: call.correlationId || newId('cor', context.nowMs, context.random),
       approvalMode: ApprovalMode.DIRECT_ALLOWED,
-      keystoreType: KeystoreType.MOCK_THRESHOLD,
+      keystoreType: keystoreAtMaking(checked.terms),
       ceremony: {
         kind: 'dkg',
         ...checked.terms,
@@ -68,6 +68,11 @@ export function initiateDkg(call: InitiateDkgCall, context: Context, config: Ses
     state: { phase: 'opening', call, record },
     effects: [{ kind: 'send', to: context.self, message: { kind: 'continue' } }],
   };
+}
+
+/** A key that nodes share may sign for several types: its making is called by the first of the enum. */
+function keystoreAtMaking({ scheme = '' }: Terms): KeystoreType {
+  return scheme === '' || isSharedKey(scheme) ? KeystoreType.MOCK_THRESHOLD : schemeFacts(scheme).keystoreTypes[0];
 }
 
 export function continueOpeningDkg(

@@ -8,11 +8,12 @@ import { sameResult } from '../../crypto/dkg-transcripts.ts';
 import { areFirstNodes } from '../../crypto/participants.ts';
 import type { DkgFinished } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { bindingAtMaking, wireScheme } from '../../proto/key-schemes.ts';
+import { bindingAtMaking, isSharedKey, wireScheme } from '../../proto/key-schemes.ts';
 import { answer } from '../contract/answers.ts';
 import { clusterAddress } from '../contract/messages.ts';
 import { advance, clientSuppliedDealers, type KeyRecord, progress } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
+import { addressText } from '../keystores/public.ts';
 import { commit, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import { failAttempt, falseResults } from './blame.ts';
@@ -80,7 +81,8 @@ function advanceJob(turn: DkgTurn, job: Job): void {
   const dealers = [...new Set(missing.map(([dealer]) => dealer))];
   const recipients = [...new Set(missing.map(([, recipient]) => recipient))];
   if (!openNodes(turn, [...new Set([...dealers, ...recipients])])) return;
-  for (const dealer of dealers) {
+  const shares = isSharedKey(turn.state.record.ceremony.scheme ?? '');
+  for (const dealer of shares ? dealers : []) {
     if (work.flights.has(`${dealer}/dkgSeal`)) continue;
     const unsealed = missing
       .filter(([from, to]) => from === dealer && to !== dealer && !work.boxes.has(pair(from, to)))
@@ -90,7 +92,7 @@ function advanceJob(turn: DkgTurn, job: Job): void {
   for (const recipient of recipients) {
     const from = missing.filter(([, to]) => to === recipient).map(([dealer]) => dealer);
     const boxes = from
-      .filter((dealer) => dealer !== recipient)
+      .filter((dealer) => shares && dealer !== recipient)
       .map((dealer) => work.boxes.get(pair(dealer, recipient)));
     if (boxes.some((box) => box === undefined)) continue;
     for (const dealer of from) work.dealt.add(dealer);
@@ -183,10 +185,16 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
   const publicKey = hex(result.publicKey);
   const holders = areFirstNodes(record.ceremony) ? '' : `, held by ${nodeList(nodeIds(record))}`;
-  const done = answer('DKG_COMPLETED', `group public key ${publicKey}${holders}`);
+  const ownerKeys = publicKey === '' ? result.verificationShares.map(hex) : [];
+  const made =
+    publicKey === ''
+      ? ownersText(nodeIds(record), result.verificationShares)
+      : `group public key ${publicKey}${holders}`;
+  const done = answer('DKG_COMPLETED', made);
   const { curve, threshold, totalNodes, account, scheme = '' } = record.ceremony;
   const next = advance(record, { ...done, state: ReceiptState.BACKEND_COMPLETED }, turn.context, {
     publicKey,
+    ...(ownerKeys.length > 0 && { ownerKeys }),
     chainCode: hex(result.chainCode),
     verified: sortedPairs(turn.state.work.verified),
   });
@@ -207,6 +215,11 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
     createdMs: turn.context.nowMs,
   };
   finalizeDkg(turn, next, { key });
+}
+
+/** Every node has a key of its own: who the owners are. */
+function ownersText(ids: readonly number[], keys: readonly Uint8Array[]): string {
+  return `owners: ${ids.map((id, index) => `node ${id} ${addressText(keys[index]!)}`).join(', ')}`;
 }
 
 /** Answers calls whose pairs have all verified, and keeps what they were told. */

@@ -74,11 +74,15 @@ export function proofOf(
   };
 }
 
-/** Which backend a session runs on: mode, ceremony, curve. */
+/** Which backend a session runs on: mode, ceremony, curve. docs/keystores.md lists them. */
 function backendRoute(record: SessionRecord): string {
   const { ceremony } = record;
-  if (ceremony.kind === 'dkg') return `m0/dkg/${ceremony.curve}`;
+  const { keystoreType } = record;
+  if (ceremony.kind === 'dkg') {
+    return keystoreType === KeystoreType.MULTISIG_EVM_WALLET ? 'm0/owner-keys' : `m0/dkg/${ceremony.curve}`;
+  }
   if (ceremony.curve === '') return 'm0/mock-directive';
+  if (keystoreType === KeystoreType.MULTISIG_EVM_WALLET) return 'm0/multisig-evm';
   if (ceremony.curve === 'ed25519') return 'm0/frost-ed25519';
-  return record.keystoreType === KeystoreType.MPC_FROST ? 'm0/frost-bip340' : 'm0/mock-ecdsa-secp256k1';
+  return keystoreType === KeystoreType.MPC_FROST ? 'm0/frost-bip340' : 'm0/mock-ecdsa-secp256k1';
 }

@@ -81,9 +81,10 @@ function responseTo(asked: CallFacts['asked'], proof: Proof, result: StepResult)
 
 function keyFacts(record: SessionRecord | undefined) {
   if (record?.ceremony.kind !== 'dkg') return {};
-  const { publicKey, chainCode = '', culprits = [] } = record.ceremony;
+  const { publicKey, ownerKeys = [], chainCode = '', culprits = [] } = record.ceremony;
   return {
     publicKey: Buffer.from(publicKey, 'hex'),
+    ownerKeys: ownerKeys.map((key) => Buffer.from(key, 'hex')),
     chainCode: Buffer.from(chainCode, 'hex'),
     participants: [...participantsOf(record.ceremony)],
     culprits: [...culprits],

@@ -10,11 +10,11 @@ import { scalarBytes } from '../../proto/limits.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
 import { advance } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
+import { keystoreFor, signingTask } from '../keystores/public.ts';
 import { resumeFault } from '../session/resume.ts';
 import { commit, reply } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
 import { advanceRound, noncePointFault, requestDraw } from './advance.ts';
-import { signingTask } from './attempt.ts';
 import { expire } from './finalize.ts';
 import { boundBy, keystoreOf } from './key-scheme.ts';
 import { ordersForgiven } from './nodes-seen.ts';
@@ -83,13 +83,19 @@ function submitFault(turn: Turn, call: SubmitCall): Answer | undefined {
   if (nodeId === 0 && partialSignature.length > 0) {
     return answer('INVALID_REQUEST', 'partial_signature needs the node_id that it stands for');
   }
-  if (partialSignature.length > 0 && partialSignature.length !== scalarBytes) {
-    return answer(
-      'INVALID_REQUEST',
-      `partial_signature has ${partialSignature.length} bytes: it is a scalar of ${scalarBytes}`,
-    );
+  const keystore = work.task && keystoreFor(work.task.scheme);
+  const { partialBytes, sharesNonce } = keystore ?? { partialBytes: scalarBytes, sharesNonce: true };
+  if (partialSignature.length > 0 && partialSignature.length !== partialBytes) {
+    const is = partialBytes === scalarBytes ? `a scalar of ${scalarBytes}` : `r, s and v, ${partialBytes}`;
+    return answer('INVALID_REQUEST', `partial_signature has ${partialSignature.length} bytes: it is ${is}`);
   }
   if (ephemeralPublicKey.length === 0) return undefined;
+  if (!sharesNonce) {
+    return answer(
+      'INVALID_REQUEST',
+      'ephemeral_public_key: signers with keys of their own share no nonce: leave it empty',
+    );
+  }
   if (ephemeralPublicKey.length !== 33 && ephemeralPublicKey.length !== 32) {
     return answer(
       'INVALID_REQUEST',
@@ -134,7 +140,7 @@ function resume(turn: Turn, call: ResumeCall): void {
   const { scheme } = checked;
   const next = {
     ...advance(record, { ...resumed, state: ReceiptState.RESUMED }, turn.context, changes),
-    keystoreType: keystoreOf(key, scheme, facts.keystoreType),
+    keystoreType: keystoreOf(scheme, facts.keystoreType),
     expiresMs: turn.context.nowMs + turn.config.lifetimes.signingMs,
     usedResumeEpochs: [...record.usedResumeEpochs, record.epoch],
   };

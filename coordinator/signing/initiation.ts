@@ -34,13 +34,13 @@ import {
   type SigningRecord,
 } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
+import { signingTask } from '../keystores/public.ts';
 import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
 import { idleMs, isOverdue, reply } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { requestDraw } from './advance.ts';
-import { signingTask } from './attempt.ts';
 import { boundBy, effectiveKeystore, keystoreOf } from './key-scheme.ts';
 import { namedTwice, orderOf } from './orders.ts';
 import { emptyQueue, type SubmitCall } from './queue.ts';
@@ -176,7 +176,7 @@ function openWithKey(
   const { scheme } = checked;
   const pending = needsWitness(facts) && call.request.humanApprovalWitness.length === 0;
   const given = answer(pending ? 'HUMAN_APPROVAL_REQUIRED' : 'SESSION_ACCEPTED');
-  const keystoreType = keystoreOf(key!, scheme, facts.keystoreType);
+  const keystoreType = keystoreOf(scheme, facts.keystoreType);
   const record = openSession(opening, given, { curve: key!.curve, guarded: true, keystoreType }, context, config);
   const binds = boundBy(key!, scheme, !pending);
   const step = opened(record, opening, context, config, binds);

@@ -4,11 +4,11 @@
  * A key has one scheme: given at its making, or taken by its first session. The key's record says so in the same atomic
  * step that opens the session, before any node is asked; the nodes bind their own records before their first partial leaves.
  * keystore_type UNSPECIFIED means the key's scheme; another one than the key's is KEYSTORE_MISMATCH. On ed25519 there is one
- * scheme for all keystore types.
+ * scheme for all keystore types whose keys are shared. A key that is not shared is bound when it is made.
  */
 import type { Curve } from '../../crypto/group.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { KeyScheme } from '../../proto/key-schemes.ts';
+import { isSharedKey, type KeyScheme, schemeFacts, schemeOfKeystore } from '../../proto/key-schemes.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import type { KeyRecord } from '../contract/record.ts';
 
@@ -16,12 +16,19 @@ const titles: Readonly<Record<KeyScheme, string>> = {
   mock_ecdsa: 'mock threshold ECDSA (MOCK_THRESHOLD)',
   frost_bip340: 'FROST giving BIP-340 signatures (MPC_FROST)',
   frost_ed25519: 'FROST giving Ed25519 signatures',
+  owner_ecdsa: 'the owner keys of its nodes (MULTISIG_EVM_WALLET)',
 };
 
-/** The scheme that a keystore type stands for, under a key that is not bound. */
-export function schemeFor(curve: Curve, keystoreType: KeystoreType): KeyScheme {
-  if (curve === 'ed25519') return 'frost_ed25519';
-  return keystoreType === KeystoreType.MPC_FROST ? 'frost_bip340' : 'mock_ecdsa';
+/** The scheme that a keystore type stands for; UNSPECIFIED: that of a key that is not bound. Undefined: none on this curve. */
+function schemeFor(curve: Curve, asked: KeystoreType): KeyScheme | undefined {
+  return schemeOfKeystore(asked === KeystoreType.UNSPECIFIED ? KeystoreType.MOCK_THRESHOLD : asked, curve);
+}
+
+/** The scheme of a session that was opened under its key, by the session's own keystore type. */
+export function schemeOfSession({ curve, scheme }: KeyRecord, keystoreType: KeystoreType): KeyScheme {
+  const known = scheme === '' ? schemeFor(curve, keystoreType) : scheme;
+  if (known === undefined) throw new Error(`keystore type ${keystoreType} has no scheme on ${curve}`);
+  return known;
 }
 
 /** What UNSPECIFIED stands for where no key says more; a number outside the enum is shown as the default. */
@@ -29,10 +36,10 @@ export function effectiveKeystore(asked: KeystoreType): KeystoreType {
   return KeystoreType[asked] === undefined || asked === KeystoreType.UNSPECIFIED ? KeystoreType.MOCK_THRESHOLD : asked;
 }
 
-/** The keystore type of a session under this key: what was asked for, or what the key's scheme is called. */
-export function keystoreOf({ curve }: KeyRecord, scheme: KeyScheme, asked: KeystoreType): KeystoreType {
-  if (curve === 'ed25519') return effectiveKeystore(asked);
-  return scheme === 'frost_bip340' ? KeystoreType.MPC_FROST : KeystoreType.MOCK_THRESHOLD;
+/** The keystore type of a session that signs with this scheme: what was asked for, or the first that it is called. */
+export function keystoreOf(scheme: KeyScheme, asked: KeystoreType): KeystoreType {
+  const { keystoreTypes } = schemeFacts(scheme);
+  return keystoreTypes.includes(asked) ? asked : keystoreTypes[0];
 }
 
 /** The scheme of a session that asks this of the key, or why there is none. */
@@ -40,10 +47,11 @@ export function schemeUnder(
   { curve, scheme }: KeyRecord,
   asked: KeystoreType,
 ): { readonly scheme: KeyScheme } | { readonly fault: Answer } {
+  if (scheme !== '' && asked === KeystoreType.UNSPECIFIED) return { scheme };
   const wanted = schemeFor(curve, asked);
-  if (scheme === '' || scheme === wanted) return { scheme: wanted };
-  if (asked === KeystoreType.UNSPECIFIED) return { scheme };
-  const text = `keystore_type: this key signs with ${titles[scheme]} alone: name that, or leave it unspecified`;
+  if (wanted !== undefined && (scheme === wanted || (scheme === '' && isSharedKey(wanted)))) return { scheme: wanted };
+  const signs = scheme === '' ? 'its nodes share this key' : `this key signs with ${titles[scheme]} alone`;
+  const text = `keystore_type: ${signs}: name ${scheme === '' ? 'MOCK_THRESHOLD or MPC_FROST' : 'that'}, or leave it unspecified`;
   return { fault: answer('KEYSTORE_MISMATCH', text) };
 }
 

@@ -9,17 +9,10 @@ import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import { clusterAddress, nodeFault } from '../contract/messages.ts';
 import { advance, progress } from '../contract/record.ts';
+import type { SigningTask } from '../keystores/public.ts';
 import { commit, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
-import {
-  type Attempt,
-  aggregate,
-  bindsSigners,
-  isSigner,
-  readPartial,
-  type SigningTask,
-  verifyPartial,
-} from './attempt.ts';
+import { type Attempt, aggregate, bindsSigners, isSigner, readPartial, verifyPartial } from './attempt.ts';
 import { completeSession, failRefused, whyRefusing } from './finalize.ts';
 import { foundUnable, heardOf, type Inability, type LastingRefusal, noncesForgotten } from './nodes-seen.ts';
 import { isOrderRefusal } from './orders.ts';
@@ -72,7 +65,7 @@ function readOffer(
   task: SigningTask,
   attempt: Attempt,
   { nodeId, partial }: Offer,
-): { value: bigint } | { fault: Answer } {
+): { value: Uint8Array } | { fault: Answer } {
   if (attempt.partials.has(nodeId)) return { fault: duplicateShare(nodeId) };
   if (bindsSigners(attempt) && !isSigner(attempt, nodeId)) {
     const signers = nodeList(attempt.nonces.map((nonce) => nonce.nodeId));
@@ -80,7 +73,7 @@ function readOffer(
     return { fault: answer('INVALID_PARTIAL_SIGNATURE', text) };
   }
   const value = readPartial(task, partial);
-  if (value !== undefined && verifyPartial(task, attempt, nodeId, value)) return { value };
+  if (value !== undefined && verifyPartial(attempt, nodeId, value)) return { value };
   return { fault: answer('INVALID_PARTIAL_SIGNATURE', `partial_signature does not verify for node ${nodeId}`) };
 }
 
@@ -130,7 +123,7 @@ function count(turn: Turn, attempt: Attempt, nodeId: number, bytes: Uint8Array):
   const value = readPartial(task, bytes);
   // A step is told the truth about its node at once; a gathering checks the whole signature, and parts only if it fails.
   const verified = work.queue.steps.has(nodeId);
-  if (value === undefined || (verified && !verifyPartial(task, attempt, nodeId, value))) exclude(turn, [nodeId]);
+  if (value === undefined || (verified && !verifyPartial(attempt, nodeId, value))) exclude(turn, [nodeId]);
   else work.round = partialTaken(work.round, nodeId, { value, origin: 'node', verified });
 }
 
@@ -232,20 +225,18 @@ function awaitsAgain(turn: Turn, attempt: Attempt): boolean {
 }
 
 function completeSignature(turn: Turn, attempt: Attempt): void {
-  const { work, record } = turn.state;
-  const task = work.task!;
-  const full = aggregate(task, attempt);
+  const { record } = turn.state;
+  const full = aggregate(attempt);
   if (!full) {
     const culprits = [...attempt.partials]
-      .filter(([id, { value, verified }]) => !verified && !verifyPartial(task, attempt, id, value))
+      .filter(([id, { value, verified }]) => !verified && !verifyPartial(attempt, id, value))
       .map(([id]) => id);
     if (culprits.length === 0) throw new Error('a signature of right partials does not verify');
     exclude(turn, culprits);
     return;
   }
   const { submitted, given } = partialsIn(attempt);
-  const publicKey = Buffer.from(task.derived.publicKey).toString('hex');
-  const text = `signature by ${nodeList(submitted)}, verified under the derived public key ${publicKey}`;
+  const text = `signature by ${nodeList(submitted)}, ${full.verified}`;
   const done = { ...answer('SIGNATURE_COMPLETED', text), state: ReceiptState.BACKEND_COMPLETED as const };
   const signature = Buffer.from(full.signature).toString('hex');
   const { number } = attempt;

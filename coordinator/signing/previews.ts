@@ -17,7 +17,7 @@ import { noPreviewReply, type PreviewedPartial, previewReply } from '../session/
 import { errorEffect, unavailableEffect } from '../session/replies.ts';
 import { callsWaitingMax, idleMs, isOverdue } from '../session/turn.ts';
 import { outsideOf } from '../session/wording.ts';
-import { bindsSigners, isSigner, noncePointOf, writePartial } from './attempt.ts';
+import { bindsSigners, isSigner } from './attempt.ts';
 import { readyNodes } from './nodes-seen.ts';
 import { hasCalls } from './queue.ts';
 import { attemptOf } from './round.ts';
@@ -147,12 +147,12 @@ function resultOf(turn: Turn, { call, failed }: Preview): PreviewedPartial | Ans
 }
 
 /** In this attempt: as the node gave it, or the only one that verifies. */
-function knownPartial({ round, task, sandbox }: Work, nodeId: number): PreviewedPartial | undefined {
+function knownPartial({ round, sandbox }: Work, nodeId: number): PreviewedPartial | undefined {
   const attempt = attemptOf(round);
   if (!attempt) return undefined;
   const counted = attempt.partials.get(nodeId);
-  const partial = answersAside(sandbox, attempt).get(nodeId) ?? (counted && task && writePartial(task, counted.value));
-  return partial && { partial, noncePoint: noncePointOf(attempt), attempt: attempt.number };
+  const partial = answersAside(sandbox, attempt).get(nodeId) ?? counted?.value;
+  return partial && { partial, noncePoint: attempt.backend.noncePoint, attempt: attempt.number };
 }
 
 /** The store did not answer. */

@@ -19,15 +19,15 @@ import {
   type LocalMessage,
   receivedBody,
 } from '../contract/messages.ts';
+import { signingTask } from '../keystores/public.ts';
 import { noPreviewReply, nothingToInspect } from '../session/inspection.ts';
 import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
 import { advanceRound, drawn, nodesChanged, replaceSilent, requestUndelivered } from './advance.ts';
-import { signingTask } from './attempt.ts';
 import { takeCalls } from './calls.ts';
 import { abandonRound, expire, revoke } from './finalize.ts';
 import { continueOpening, initiate } from './initiation.ts';
 import { inspect, serveInspections } from './inspection.ts';
-import { schemeFor } from './key-scheme.ts';
+import { schemeOfSession } from './key-scheme.ts';
 import { partialReply } from './partials.ts';
 import { failSandboxCalls, servePreviews, takeInPreview } from './previews.ts';
 import { emptyQueue, waitingCalls } from './queue.ts';
@@ -268,7 +268,7 @@ function prepare(turn: Turn): void {
   if ('fault' in path) return;
   work.task = signingTask(
     work.key.record,
-    schemeFor(curve, record.keystoreType),
+    schemeOfSession(work.key.record, record.keystoreType),
     path.normal,
     Buffer.from(facts.messageHash, 'hex'),
   );

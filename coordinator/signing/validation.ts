@@ -15,7 +15,7 @@ import {
   KeystoreType,
   MockDirective,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { KeyScheme } from '../../proto/key-schemes.ts';
+import { type KeyScheme, schemeFacts } from '../../proto/key-schemes.ts';
 import {
   derivationPathCharsMax,
   digestBytes,
@@ -105,11 +105,12 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
     case KeystoreType.UNSPECIFIED:
     case KeystoreType.MOCK_THRESHOLD:
     case KeystoreType.MPC_FROST:
+    case KeystoreType.MULTISIG_EVM_WALLET:
       return undefined;
     default:
       return answer(
         'UNSUPPORTED_KEYSTORE',
-        `keystore_type KEYSTORE_TYPE_${KeystoreType[facts.keystoreType]} is not built yet: use MOCK_THRESHOLD or MPC_FROST`,
+        `keystore_type KEYSTORE_TYPE_${KeystoreType[facts.keystoreType]} is not built yet: use MOCK_THRESHOLD, MPC_FROST or MULTISIG_EVM_WALLET`,
       );
   }
 }
@@ -139,6 +140,10 @@ export function withKey(facts: SigningFacts, key: KeyRecord | undefined): KeyedR
   const path = readPath(facts.derivationPath);
   if ('fault' in path) return path;
   const { hardened, normal } = path;
+  if (normal.length > 0 && !schemeFacts(under.scheme).derives) {
+    const text = 'derivation.derivation_path: keys of this keystore type have no children: leave it empty';
+    return { fault: answer('INVALID_DERIVATION_PATH', text) };
+  }
   if (hardened.length > 0 && key.account.length > 0 && hardened.join('/') !== key.account.join('/')) {
     return {
       fault: answer(

@@ -2,8 +2,9 @@
  * NOT CRYPTOGRAPHY: how signatures are verified in the model groups (group.ts). ECDSA's r is the "abscissa" of the
  * nonce's element. Written without division where it can be, since an inverse costs more than all the rest.
  */
+import { concatBytes } from '../bytes.ts';
 import type { EcdsaChecks } from '../ecdsa-secp256k1.ts';
-import { integerAt, integerFromBigEndian, invert, littleEndianIntegerAt, modulo } from '../scalar.ts';
+import { bigEndian32, integerAt, integerFromBigEndian, invert, littleEndianIntegerAt, modulo } from '../scalar.ts';
 import type { ModelGroup } from './group.ts';
 
 export function modelEcdsa(group: ModelGroup): EcdsaChecks {
@@ -44,6 +45,19 @@ export function modelEcdsa(group: ModelGroup): EcdsaChecks {
       const parsed = parse(signature, recoveryId);
       if (parsed === undefined || !group.isValidPoint(publicKey)) return false;
       return holds(parsed, scalarOf(digest), group.elementOf(publicKey));
+    },
+    sign(secret, digest) {
+      const key = integerFromBigEndian(secret);
+      const m = scalarOf(digest);
+      // Follows from key and digest, as RFC 6979's does.
+      const k = modulo(key * m + m + 1n, order - 1n) + 1n;
+      const R = (k * generatorElement) % order;
+      const r = R > order >> 1n ? order - R : R;
+      const s = modulo((m + r * key) * invert(k, order), order);
+      const isHigh = s > order >> 1n;
+      const parity = R > order >> 1n ? 1 : 0;
+      const signature = concatBytes(bigEndian32(r), bigEndian32(isHigh ? order - s : s));
+      return { signature, recoveryId: parity ^ (isHigh ? 1 : 0) };
     },
   };
 }

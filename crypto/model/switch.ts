@@ -10,6 +10,7 @@
  * refuses to start (`cryptoBackend` in group.ts).
  */
 import { type Cryptography, chooseCryptography, cryptography } from '../backend.ts';
+import { evmAddresses } from '../evm-address.ts';
 import { ciphersuite } from '../frost/ciphersuite.ts';
 import { ed25519Check } from '../frost/frost.ts';
 import { groupOf, groups } from '../group.ts';
@@ -26,6 +27,8 @@ import { modelEcdsa, modelEd25519Check } from './signatures.ts';
 const model = modelGroups({ secp256k1: groupOf('secp256k1').order, ed25519: groupOf('ed25519').order });
 groups.standIn(model);
 ecdsaChecks.standIn(modelEcdsa(model.secp256k1));
+// The whole abscissa of the model is too long; the end of it tells keys apart.
+evmAddresses.standIn((publicKey) => publicKey.slice(13));
 ed25519Check.standIn(modelEd25519Check(model.ed25519, ciphersuite('FROST-ED25519-SHA512-v1').challenge));
 hashes.standIn(modelHashes);
 identityScheme.standIn(modelIdentities);

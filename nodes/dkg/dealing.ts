@@ -1,5 +1,6 @@
 /**
- * The dealer's part: open a session (deal a polynomial, prove possession, sign) and seal shares for recipients.
+ * The dealer's part: open a session (deal a polynomial, prove possession, sign) and seal shares for recipients. Where every
+ * node has a key of its own, that key takes the polynomial's place, and nothing is sealed.
  *
  * Invariants
  * - The polynomial, the sealing key and the opening of an attempt are durable before the opening leaves; the same
@@ -30,7 +31,7 @@ import { provePossession } from '../../crypto/possession.ts';
 import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
 import type { DkgOpen, DkgSeal } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { bindingAtMaking, keyBinding } from '../../proto/key-schemes.ts';
+import { bindingAtMaking, isSharedKey, keyBinding } from '../../proto/key-schemes.ts';
 import { thresholdMin } from '../../proto/limits.ts';
 import { alreadyFinal } from './confirming.ts';
 import { type DkgWorld, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
@@ -69,7 +70,19 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
   if (name.attempt > attemptOf(state)) {
     const { tenant, session, attempt } = name;
     const { rosterDigest } = party;
-    const terms = { tenant, session, attempt, rosterDigest, curve, threshold, totalNodes, participants, scheme };
+    const ownKeys = !isSharedKey(scheme);
+    const terms = {
+      tenant,
+      session,
+      attempt,
+      rosterDigest,
+      curve,
+      threshold,
+      totalNodes,
+      participants,
+      scheme,
+      ownKeys,
+    };
     return deal(terms, world);
   }
 
@@ -143,7 +156,9 @@ function polynomialOf(
   nodeId: number,
   random: RandomBytes,
 ): Polynomial {
-  const { curve, threshold, tenant, session } = terms;
+  const { curve, threshold, tenant, session, ownKeys } = terms;
+  // The constant term alone: this node's own key, which is dealt to no other.
+  if (ownKeys) return [groupOf(curve).randomScalar(random)];
   const readyMade = sandbox !== undefined && sandbox.tenant === tenant && sandbox.sessions.includes(session);
   return readyMade
     ? polynomialFromSeed(curve, threshold, sandbox.seed, nodeId, session)
@@ -154,6 +169,7 @@ function polynomialOf(
 export function sealShares(state: DealingState | Provisional, request: DkgSeal, { party }: DkgWorld): Outcome {
   const { terms, dealing } = state;
   const { curve } = terms;
+  if (terms.ownKeys) return refused('REQUEST_INVALID', 'the nodes have keys of their own: nothing is shared');
   const recipients = [...request.recipients].sort((a, b) => a.dealer - b.dealer);
   const fault = idFault(
     'recipient',

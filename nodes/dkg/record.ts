@@ -9,6 +9,7 @@ import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
 import type { DealerOpening, DkgTerms, FinishedDkg } from '../../crypto/dkg-transcripts.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { participantsOf } from '../../crypto/participants.ts';
+import { isSharedKey, type KeyBinding } from '../../proto/key-schemes.ts';
 import { type KeyPackageJson, keyPackageFromJson, keyPackageToJson, parseRecord } from '../records/key-record.ts';
 import type { NodeRecord } from '../records/records.ts';
 import type { DealerMark, Dealing, DkgPhase, DkgState, Verdict, VerifiedDealer } from './state.ts';
@@ -102,7 +103,7 @@ function dkgToJson(state: RecordedDkgState): Partial<DkgJson> {
         dealers: state.dealers.map((dealer) => ({
           ...markToJson(dealer),
           opening: openingToJson(dealer.opening),
-          share: scalarToJson(state.terms.curve, dealer.share),
+          ...(dealer.share !== undefined && { share: scalarToJson(state.terms.curve, dealer.share) }),
         })),
       };
     case 'provisional':
@@ -172,14 +173,15 @@ export function decodeDkgRecord(record: NodeRecord): RecordedDkgState {
 const scalarToJson = (curve: Curve, scalar: bigint): string => toHex(groupOf(curve).encodeScalar(scalar));
 const scalarFromJson = (curve: Curve, hex: string): bigint => groupOf(curve).decodeNonZeroScalar(fromHex(hex));
 
-function termsToJson({ rosterDigest, totalNodes, scheme, ...terms }: DkgTerms): TermsJson {
+function termsToJson({ rosterDigest, totalNodes, scheme, ownKeys: _, ...terms }: DkgTerms): TermsJson {
   const participants = participantsOf({ ...terms, totalNodes });
   return { ...terms, roster: toHex(rosterDigest), total_nodes: totalNodes, participants, ...(scheme && { scheme }) };
 }
 
 function termsFromJson({ roster, total_nodes: totalNodes, scheme = '', ...terms }: TermsJson): DkgTerms {
   const participants = participantsOf({ totalNodes, participants: terms.participants });
-  return { ...terms, rosterDigest: fromHex(roster), totalNodes, participants, scheme };
+  const ownKeys = !isSharedKey(scheme as KeyBinding);
+  return { ...terms, rosterDigest: fromHex(roster), totalNodes, participants, scheme, ownKeys };
 }
 
 function openingToJson(opening: DealerOpening): OpeningJson {
@@ -231,8 +233,9 @@ function markFromJson({ dealer, played, digest }: DealerJson): DealerMark {
 }
 
 function verifiedFromJson(curve: Curve, json: DealerJson): VerifiedDealer {
-  if (json.opening === undefined || json.share === undefined) throw new Error('a dkg record lacks a dealer’s share');
-  return { ...markFromJson(json), opening: openingFromJson(json.opening), share: scalarFromJson(curve, json.share) };
+  if (json.opening === undefined) throw new Error('a dkg record lacks a dealer’s opening');
+  const share = json.share === undefined ? undefined : scalarFromJson(curve, json.share);
+  return { ...markFromJson(json), opening: openingFromJson(json.opening), share };
 }
 
 function finishedToJson(finished: FinishedDkg): FinishedJson {

@@ -38,8 +38,8 @@ export interface DealerMark {
 /** A dealer whose share this node holds. */
 export interface VerifiedDealer extends DealerMark {
   readonly opening: DealerOpening;
-  /** f_dealer(this node). Secret. */
-  readonly share: bigint;
+  /** f_dealer(this node). Secret. Where every node has a key of its own: this node's, and none of another dealer. */
+  readonly share: bigint | undefined;
 }
 
 /** A verdict of this node about one dealer; has the fields of the wire's DkgVerdict. */

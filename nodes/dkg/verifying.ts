@@ -10,7 +10,7 @@
  *   signature is evidence and nothing else: a share that verifies needs none.
  * - A fault in a client-supplied share changes nothing: the right one can still follow.
  * - A client-supplied dealer proves nothing and signs nothing, so the node takes part in one only by its own configuration,
- *   and never for a wallet's key. All of them supplied by one party would give that party the key.
+ *   and never for a wallet's key or for keys of the nodes' own. All of them supplied by one party would give that party the key.
  *
  * Feldman 1987; Pedersen 1991; Komlo and Goldberg 2020 ("FROST"), figure 1, round 2.
  */
@@ -57,8 +57,10 @@ interface Examined {
 /** DkgVerify in an attempt that is open or done. */
 export function verifyShares(state: DealingState | Provisional | Final, request: DkgVerify, party: DkgParty): Outcome {
   const supplied = request.clientSupplied.length > 0 || request.dealers.some(({ clientSupplied }) => clientSupplied);
-  if (supplied && !allowsClientDealers(party, state.terms.session)) {
-    const why = party.allowClientDealers ? 'the key is a wallet’s' : 'its configuration does not allow it';
+  const { session, ownKeys } = state.terms;
+  if (supplied && (ownKeys || !allowsClientDealers(party, session))) {
+    const ofWallet = party.allowClientDealers ? 'the key is a wallet’s' : 'its configuration does not allow it';
+    const why = ownKeys ? 'every node has a key of its own' : ofWallet;
     return refused('CLIENT_DEALERS_NOT_ALLOWED', why);
   }
   const exchanges = exchangesOf(state.terms, request, party.nodeId);
@@ -129,7 +131,7 @@ function exchangesOf(terms: DkgTerms, request: DkgVerify, nodeId: number): Excha
   for (const { opening, sealed: box, clientSupplied: share } of exchanges) {
     const complete = opening.clientSupplied
       ? box === undefined && share !== undefined
-      : share === undefined && (box !== undefined || opening.dealer === nodeId);
+      : share === undefined && (terms.ownKeys ? box === undefined : box !== undefined || opening.dealer === nodeId);
     if (!complete) return `dealer ${opening.dealer} lacks its one share, client-supplied or sealed as its opening is`;
   }
   return exchanges;
@@ -167,7 +169,7 @@ function examine(state: DealingState | Provisional | Final, exchange: Exchange, 
   const found = clientSupplied
     ? clientSuppliedShare(terms, exchange, party)
     : realShare(state, exchange, openingDigest, party);
-  if (typeof found !== 'bigint') return { verdict: found };
+  if (typeof found === 'object') return { verdict: found };
   if (known) return { verdict: verified(dealer) };
   return { verdict: verified(dealer), added: { dealer, clientSupplied, openingDigest, opening, share: found } };
 }
@@ -188,7 +190,7 @@ function realShare(
   { opening, sealed }: Exchange,
   openingDigest: Uint8Array,
   party: DkgParty,
-): bigint | Verdict {
+): bigint | undefined | Verdict {
   if (state.phase !== 'dealing') throw new Error('an attempt that has finished knows all its dealers');
   const { terms, dealing } = state;
   if (opening.dealer === party.nodeId) {
@@ -197,6 +199,8 @@ function realShare(
     if (!equalBytes(own, openingDigest)) return faulty(opening.dealer, 'COMMITMENT_MISMATCH');
     return shareFor(terms.curve, dealing.polynomial, party.nodeId);
   }
+  // Its opening proves that it has its key: there is nothing else to verify.
+  if (terms.ownKeys) return undefined;
   const { sealingSeed } = dealing;
   const opened = openSealedShare({
     terms,
@@ -237,7 +241,8 @@ function finish(
       totalNodes: terms.totalNodes,
       participants: terms.participants,
       nodeId: party.nodeId,
-      sharesByDealer: dealers.map(({ share }) => share),
+      ownKeys: terms.ownKeys,
+      sharesByDealer: dealers.flatMap(({ share }) => share ?? []),
       commitmentsByDealer: dealers.map(({ opening }) => opening.commitments),
     });
   } catch (error) {

@@ -20,7 +20,7 @@ import { groupOf } from '../../crypto/group.ts';
 import { dealMockNonce } from '../../crypto/mock-ecdsa.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
-import { type FrostScheme, type SigningScheme, schemes } from './schemes.ts';
+import { type DealtScheme, type FrostScheme, schemes } from './schemes.ts';
 
 /** Nonces in one answer, at most. */
 export const noncesDealtMax = 1_000;
@@ -65,9 +65,9 @@ const none = new Uint8Array(0);
 export class NoncePools {
   readonly #numbers: NonceNumbers;
   readonly #hedge: NonceHedge;
-  readonly #pools = new Map<SigningScheme, Map<bigint, TakenNonce>>();
+  readonly #pools = new Map<DealtScheme, Map<bigint, TakenNonce>>();
   /** The last request of each scheme that was followed. */
-  readonly #requests = new Map<SigningScheme, bigint>();
+  readonly #requests = new Map<DealtScheme, bigint>();
   #coordinatorBoot = '';
 
   constructor(numbers: NonceNumbers, hedge: NonceHedge) {
@@ -80,7 +80,7 @@ export class NoncePools {
    * was followed already (0 is never).
    */
   deal(
-    scheme: SigningScheme,
+    scheme: DealtScheme,
     coordinatorBoot: string,
     count: number,
     { random, nowMs }: DealContext,
@@ -109,7 +109,7 @@ export class NoncePools {
   }
 
   /** Takes a nonce, irrevocably, or undefined when there is none of this name (any more). */
-  take(scheme: SigningScheme, coordinatorBoot: string, number: bigint): TakenNonce | undefined {
+  take(scheme: DealtScheme, coordinatorBoot: string, number: bigint): TakenNonce | undefined {
     if (coordinatorBoot !== this.#coordinatorBoot) return undefined;
     const pool = this.#pools.get(scheme);
     const nonce = pool?.get(number);
@@ -118,11 +118,11 @@ export class NoncePools {
   }
 
   /** Nonces of a scheme that wait. */
-  waiting(scheme: SigningScheme): number {
+  waiting(scheme: DealtScheme): number {
     return this.#pools.get(scheme)?.size ?? 0;
   }
 
-  #dealOne(scheme: SigningScheme, pool: Map<bigint, TakenNonce>, random: RandomBytes, nowMs: number): DealtNonce {
+  #dealOne(scheme: DealtScheme, pool: Map<bigint, TakenNonce>, random: RandomBytes, nowMs: number): DealtNonce {
     const number = this.#numbers.next();
     if (scheme === Scheme.MOCK_ECDSA) {
       pool.set(number, mockTaken);

@@ -8,9 +8,10 @@ import {
   type NodeOrder,
   PartialRefusalCode,
   type PartialRequest,
-  Scheme,
+  type Scheme,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { keyBinding, schemeFacts } from '../../proto/key-schemes.ts';
 import { isSigningScheme, schemes } from './schemes.ts';
 
 export interface OrderFault {
@@ -61,14 +62,9 @@ export function orderFault(
 /** Whether a scheme is one that the order may mean; what it leaves open, the key decides. */
 function isOrdered(scheme: Scheme, { keystoreType, curve }: NodeOrder): boolean {
   if (curve !== '' && !(isSigningScheme(scheme) && schemes[scheme].curve === curve)) return false;
-  switch (keystoreType) {
-    case KeystoreType.MOCK_THRESHOLD:
-      return scheme !== Scheme.FROST_BIP340;
-    case KeystoreType.MPC_FROST:
-      return scheme !== Scheme.MOCK_ECDSA;
-    default:
-      return true;
-  }
+  if (keystoreType === KeystoreType.UNSPECIFIED) return true;
+  const name = keyBinding(scheme);
+  return name !== undefined && name !== '' && schemeFacts(name).keystoreTypes.includes(keystoreType);
 }
 
 function fault(code: PartialRefusalCode, message: string): OrderFault {

@@ -6,12 +6,13 @@
  * the same list to all of them shows in the signature. The mock's R is not checked against the nonce's inverse either:
  * both come from the coordinator, which knows the nonce and so learns the key anyway.
  *
- * RFC 9591 §5.2 (round two); crypto/mock-ecdsa.ts.
+ * RFC 9591 §5.2 (round two); crypto/mock-ecdsa.ts; crypto/owner-ecdsa.ts.
  */
 import { CryptoError } from '../../crypto/errors.ts';
 import { frostPartial } from '../../crypto/frost/frost.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
+import { signAsOwner } from '../../crypto/owner-ecdsa.ts';
 import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { derivationPathCharsMax, nodesMax } from '../../proto/limits.ts';
 import { isRecordName } from '../records/records.ts';
@@ -30,6 +31,7 @@ export function requestFault(request: PartialRequest, tenant: string, nodeId: nu
   }
   if (derivationPath.length > derivationPathCharsMax)
     return `the path is longer than ${derivationPathCharsMax} characters`;
+  if (scheme === Scheme.OWNER_ECDSA) return nonceNumber === 0n ? undefined : 'an owner takes no dealt nonce';
   if (scheme === Scheme.MOCK_ECDSA) return undefined;
   if (nonceNumber === 0n) return 'a FROST partial needs a nonce';
   return signersFault(request, nodeId);
@@ -53,13 +55,13 @@ export function keyFault(request: PartialRequest, key: SigningKey): string | und
   if (!isSigningScheme(scheme) || schemes[scheme].curve !== key.curve) {
     return `the key is on ${key.curve}, which the scheme is not for`;
   }
-  if (scheme === Scheme.MOCK_ECDSA) return undefined;
+  if (!('suite' in schemes[scheme])) return undefined;
   if (signers.length < key.threshold) return `${signers.length} signers are fewer than the threshold ${key.threshold}`;
   const stranger = signers.find(({ nodeId }) => !key.participants.includes(nodeId));
   return stranger && `signer ${stranger.nodeId} holds no share of the key`;
 }
 
-/** The 32-byte partial signature, or what is wrong. */
+/** The partial signature, or what is wrong. */
 export type PartialOutcome =
   | { readonly kind: 'partial'; readonly partial: Uint8Array }
   | { readonly kind: 'fault'; readonly message: string };
@@ -76,6 +78,9 @@ export function computePartial(
   nodeId: number,
 ): PartialOutcome {
   try {
+    if (request.scheme === Scheme.OWNER_ECDSA) {
+      return { kind: 'partial', partial: signAsOwner(key.signingShare, request.message) };
+    }
     return nonce?.kind === 'frost' ? frost(request, key, nonce, nodeId) : mockEcdsa(request, key);
   } catch (error) {
     if (error instanceof CryptoError) return { kind: 'fault', message: error.message };

@@ -5,7 +5,9 @@ import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { digestBytes, ed25519MessageBytesMax } from '../../proto/limits.ts';
 
 export type FrostScheme = Scheme.FROST_ED25519 | Scheme.FROST_BIP340;
-export type SigningScheme = Scheme.MOCK_ECDSA | FrostScheme;
+/** Schemes that nonces are dealt for. */
+export type DealtScheme = Scheme.MOCK_ECDSA | FrostScheme;
+export type SigningScheme = DealtScheme | Scheme.OWNER_ECDSA;
 
 interface SchemeFacts {
   readonly curve: Curve;
@@ -14,9 +16,11 @@ interface SchemeFacts {
 }
 
 export const schemes: Readonly<
-  Record<Scheme.MOCK_ECDSA, SchemeFacts> & Record<FrostScheme, SchemeFacts & { readonly suite: FrostSuite }>
+  Record<Scheme.MOCK_ECDSA | Scheme.OWNER_ECDSA, SchemeFacts> &
+    Record<FrostScheme, SchemeFacts & { readonly suite: FrostSuite }>
 > = {
   [Scheme.MOCK_ECDSA]: { curve: 'secp256k1', messageBytesMin: digestBytes, messageBytesMax: digestBytes },
+  [Scheme.OWNER_ECDSA]: { curve: 'secp256k1', messageBytesMin: digestBytes, messageBytesMax: digestBytes },
   [Scheme.FROST_ED25519]: {
     curve: 'ed25519',
     messageBytesMin: 1,
@@ -33,5 +37,10 @@ export const schemes: Readonly<
 
 /** Whether the number on the wire is a scheme that a node signs with. */
 export function isSigningScheme(scheme: Scheme): scheme is SigningScheme {
+  return isDealtScheme(scheme) || scheme === Scheme.OWNER_ECDSA;
+}
+
+/** Whether it is one that nonces are dealt for. */
+export function isDealtScheme(scheme: Scheme): scheme is DealtScheme {
   return scheme === Scheme.MOCK_ECDSA || scheme === Scheme.FROST_ED25519 || scheme === Scheme.FROST_BIP340;
 }

@@ -33,7 +33,7 @@ import {
   type PartialRequest,
   Scheme,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
-import { keyBinding, wireScheme } from '../../proto/key-schemes.ts';
+import { isSharedKey, keyBinding, wireScheme } from '../../proto/key-schemes.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { decodeKeyRecord, encodeKeyRecord } from '../records/key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../records/messages.ts';
@@ -52,7 +52,7 @@ import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';
 import { orderFault } from './orders.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
 import { PendingWrite } from './pending-write.ts';
-import { isSigningScheme } from './schemes.ts';
+import { isDealtScheme } from './schemes.ts';
 import { type SigningKey, SigningKeys } from './signing-keys.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
@@ -177,7 +177,7 @@ function dealNonces(
   { message: { tenant, session, attempt } }: NodeMessageInput,
   context: Context,
 ): NodeEffect[] {
-  const possible = isSigningScheme(scheme) && coordinatorBoot !== '';
+  const possible = isDealtScheme(scheme) && coordinatorBoot !== '';
   const nonces = possible ? pools.deal(scheme, coordinatorBoot, count, context, request) : [];
   if (nonces === undefined) return [];
   const body: WireBodyInit = { case: 'noncesDealt', value: { scheme, nodeBoot: boot, coordinatorBoot, nonces } };
@@ -260,6 +260,10 @@ function answer(
   if (bound !== '' && wireScheme(bound) !== request.scheme) {
     return refuseAndBurn(identity, state, asked, KEYSTORE_MISMATCH, `the key signs with ${bound} alone`);
   }
+  const scheme = keyBinding(request.scheme) ?? '';
+  if (bound === '' && !isSharedKey(scheme)) {
+    return refuseAndBurn(identity, state, asked, KEYSTORE_MISMATCH, 'the nodes share this key');
+  }
   const digest = signedDigest(request.scheme, key.publicKey, request.message);
   const before = state.intents.digestOf(intent, nowMs);
   if (before !== undefined && before !== digest) {
@@ -282,8 +286,7 @@ function answer(
   };
   const effects = [send(asked, { case: 'partialReply', value }), signed(identity, asked)];
   const begins = state.pending.isEmpty;
-  const scheme = keyBinding(request.scheme);
-  if (bound === '' && scheme) state.pending.put(recordKey, encodeKeyRecord(state.keys.bind(recordKey, scheme)));
+  if (bound === '' && scheme !== '') state.pending.put(recordKey, encodeKeyRecord(state.keys.bind(recordKey, scheme)));
   const bucket = state.intents.remember(intent, digest, nowMs);
   if (bucket !== undefined) state.pending.put(intent.recordKey, bucket);
   if (!state.pending.holds(recordKey) && !state.pending.holds(intent.recordKey)) return effects;
@@ -346,7 +349,7 @@ function writeRefused(state: SignerState, write: NodeWrite, refusal: Refusal<Nod
 
 function takeNonce({ boot }: SignerIdentity, { pools }: SignerState, request: PartialRequest): TakenNonce | undefined {
   const { scheme, nodeBoot, coordinatorBoot, nonceNumber } = request;
-  if (nonceNumber === 0n || nodeBoot !== boot || !isSigningScheme(scheme)) return undefined;
+  if (nonceNumber === 0n || nodeBoot !== boot || !isDealtScheme(scheme)) return undefined;
   return pools.take(scheme, coordinatorBoot, nonceNumber);
 }
 

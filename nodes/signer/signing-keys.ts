@@ -5,9 +5,11 @@
  * kept: the derived share and public key, ready to sign with. Secret, in memory only.
  */
 import { deriveTweak, parsePath, tweakShare } from '../../crypto/derivation.ts';
+import { CryptoError } from '../../crypto/errors.ts';
 import type { Curve } from '../../crypto/group.ts';
 import type { KeyPackage } from '../../crypto/key-package.ts';
-import type { KeyBinding, KeyScheme } from '../../proto/key-schemes.ts';
+import { placeOf } from '../../crypto/participants.ts';
+import { isSharedKey, type KeyBinding, type KeyScheme } from '../../proto/key-schemes.ts';
 import type { StoredKey } from '../records/key-record.ts';
 import { recentlyUsed } from './recent.ts';
 
@@ -20,6 +22,7 @@ export interface SigningKey {
   readonly threshold: number;
   /** The nodes that hold a share, ascending. */
   readonly participants: readonly number[];
+  /** The group's; the node's own where every node has a key of its own. */
   readonly publicKey: Uint8Array;
   /** Secret. */
   readonly signingShare: bigint;
@@ -33,13 +36,18 @@ interface ParentKey extends SigningKey {
   readonly unbound: KeyPackage | undefined;
 }
 
+function ownPublicKey(keyPackage: KeyPackage): Uint8Array {
+  return keyPackage.verificationShares[placeOf(keyPackage, keyPackage.nodeId)]!;
+}
+
 /** Mutable, and owned by one actor state. `key` is the record key of the parent. */
 export class SigningKeys {
   readonly #parents = recentlyUsed<ParentKey>(keysMax);
   readonly #children = recentlyUsed<SigningKey>(childrenMax);
 
   add(key: string, { keyPackage, scheme }: StoredKey): void {
-    const { curve, threshold, participants, publicKey, signingShare, chainCode } = keyPackage;
+    const { curve, threshold, participants, signingShare, chainCode } = keyPackage;
+    const publicKey = isSharedKey(scheme) ? keyPackage.publicKey : ownPublicKey(keyPackage);
     const unbound = scheme === '' ? keyPackage : undefined;
     this.#parents.set(key, { curve, threshold, participants, publicKey, signingShare, chainCode, scheme, unbound });
   }
@@ -82,7 +90,8 @@ export class SigningKeys {
     if (known !== undefined) return known;
     const path = parsePath(derivationPath).normal;
     if (path.length === 0) return parent;
-    const { curve, threshold, participants, publicKey, chainCode } = parent;
+    const { curve, threshold, participants, publicKey, chainCode, scheme } = parent;
+    if (!isSharedKey(scheme)) throw new CryptoError('INVALID_PATH', 'a key of the node’s own has no children');
     const derived = deriveTweak({ curve, publicKey, chainCode, path });
     const child: SigningKey = {
       curve,

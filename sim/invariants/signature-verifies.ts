@@ -5,6 +5,8 @@
 
 import type { KeyRecord } from '../../coordinator/contract/record.ts';
 import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
+import { evmAddressOf } from '../../crypto/evm-address.ts';
+import { ownerSignatureBytes } from '../../crypto/owner-ecdsa.ts';
 import {
   type InitiateSigningRequest,
   InitiateSigningRequestSchema,
@@ -79,10 +81,14 @@ export function signatureVerifies(verify: SignatureVerifier): Checker {
 function isRight(
   verify: SignatureVerifier,
   { ceremony, keystoreType }: SigningSessionRecord,
-  { curve, publicKey, chainCode }: KeyRecord,
+  key: KeyRecord,
   signature: Uint8Array,
 ): boolean {
+  const { curve, publicKey, chainCode } = key;
   const { derivationPath, messageHash } = ceremony.facts;
+  if (keystoreType === KeystoreType.MULTISIG_EVM_WALLET) {
+    return isOfOwners(verify, key, Buffer.from(messageHash, 'hex'), signature);
+  }
   const derived = deriveTweak({
     curve,
     publicKey: Buffer.from(publicKey, 'hex'),
@@ -96,4 +102,21 @@ function isRight(
     message: Buffer.from(messageHash, 'hex'),
     signature,
   });
+}
+
+/** r ‖ s ‖ v of `threshold` different owners, ascending by address, as Safe's contract counts them. */
+function isOfOwners(
+  verify: SignatureVerifier,
+  { threshold, verificationShares }: KeyRecord,
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  if (signature.length !== threshold * ownerSignatureBytes) return false;
+  const owners = verificationShares.map((key) => Buffer.from(key, 'hex'));
+  const signers = Array.from({ length: threshold }, (_, index) => {
+    const one = signature.slice(index * ownerSignatureBytes, index * ownerSignatureBytes + 64);
+    return owners.find((publicKey) => verify({ scheme: 'ecdsa', publicKey, message, signature: one }));
+  });
+  const addresses = signers.map((owner) => (owner ? hexOf(evmAddressOf(owner)) : ''));
+  return addresses.every((address, index) => address > (addresses[index - 1] ?? ''));
 }

@@ -373,7 +373,13 @@ describe('InitiateSigning', () => {
         `mock_directive ${directive}`,
       ],
     ),
-    ...[KeystoreType.MULTISIG_EVM_WALLET, KeystoreType.MPC_VENDOR, KeystoreType.HSM_PKCS11].map(
+    [
+      'keystore MULTISIG_EVM_WALLET',
+      { keystoreType: KeystoreType.MULTISIG_EVM_WALLET },
+      'KEYSTORE_MISMATCH',
+      'keystore_type',
+    ],
+    ...[KeystoreType.MPC_VENDOR, KeystoreType.HSM_PKCS11].map(
       (keystoreType): Row => [
         `keystore ${KeystoreType[keystoreType]}`,
         { keystoreType },

@@ -36,7 +36,7 @@ const record = (submitted: readonly number[] = [], given: readonly number[] = []
 /** Only what the round reads of an attempt. */
 const attempt = (number: number) =>
   ({ number, tag: 1n, partials: new Map(), nonceless: new Set() }) as unknown as Attempt;
-const ofNode = { value: 7n, origin: 'node', verified: true } as const;
+const ofNode = { value: Uint8Array.of(7), origin: 'node', verified: true } as const;
 const ofCaller = { ...ofNode, origin: 'caller' } as const;
 
 const idle = newRound(ReceiptState.ACCEPTED, record());

@@ -9,7 +9,7 @@ import type { Running } from './shared-cluster-server.ts';
 /** Without the ways to harm it. `stop` closes this test's connections. */
 export type SharedCluster = Pick<
   TestCluster,
-  'http' | 'grpc' | 'httpUrl' | 'token' | 'ready' | 'dataDir' | 'redisUrl' | 'stop'
+  'http' | 'grpc' | 'httpUrl' | 'token' | 'ready' | 'dataDir' | 'redisUrl' | 'coordinatorUrl' | 'stop'
 >;
 
 /** Resolves when it serves; the first to ask has it started. */

@@ -82,7 +82,7 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
     signing_session_id: 'A signing session of this tenant, else `SESSION_NOT_FOUND`.',
     node_id:
       'Whose partial, a node that holds a share of the key. 0: a live quorum’s. Another, or excluded: `NODE_NOT_PARTICIPANT`.',
-    partial_signature: `Empty: the node’s process makes it. Given: it stands in for that node’s own, and \`node_id\` is needed. ${scalar}.`,
+    partial_signature: `Empty: the node’s process makes it. Given: it stands in for that node’s own, and \`node_id\` is needed. ${scalar}; of a MULTISIG_EVM_WALLET key the owner’s signature, \`r ‖ s ‖ v\`, 65 bytes.`,
     ephemeral_public_key:
       'Optional: the nonce point R that the caller believes in, 33 or 32 bytes. Another one than the attempt’s is `INVALID_REQUEST`.',
     context,
@@ -90,7 +90,7 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
   SignatureShareResponse: {
     signing_session_id: 'As asked; empty when there is no such session.',
     is_complete: 'The signature is here.',
-    full_signature: '64 bytes when complete: see Schemes. Else empty.',
+    full_signature: '64 bytes when complete, of a MULTISIG_EVM_WALLET key 65 for each owner: see Schemes. Else empty.',
     recovery_id: 'One byte, 0 to 3, for ECDSA when complete. Else empty.',
     receipt,
     checkpoint,

@@ -81,7 +81,7 @@ export type DkgOpening = Message<"signmesh.wire.v1.DkgOpening"> & {
   dealer: number;
 
   /**
-   * threshold compressed points.
+   * threshold compressed points; SCHEME_OWNER_ECDSA: one, the node's own public key, which is not shared.
    *
    * @generated from field: repeated bytes commitments = 2;
    */
@@ -377,6 +377,8 @@ export type DkgFinished = Message<"signmesh.wire.v1.DkgFinished"> & {
   nodeId: number;
 
   /**
+   * Empty of owner keys, whose verification shares are the owners' public keys.
+   *
    * @generated from field: bytes public_key = 2;
    */
   publicKey: Uint8Array;

@@ -1,0 +1,33 @@
+/** The keystores, by the scheme of their keys; and what a session signs with one. */
+import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { type KeyScheme, keyBinding, schemeFacts, wireScheme } from '../../proto/key-schemes.ts';
+import type { KeyRecord } from '../contract/record.ts';
+import { frostKeystore } from './frost.ts';
+import { mockEcdsaKeystore } from './mock-ecdsa.ts';
+import { ownerEcdsaKeystore } from './owner-ecdsa.ts';
+import type { Keystore, SigningTask } from './port.ts';
+import { deriveFrom } from './shared-key.ts';
+
+const keystores: Readonly<Record<KeyScheme, Keystore>> = {
+  mock_ecdsa: mockEcdsaKeystore,
+  frost_ed25519: frostKeystore('FROST-ED25519-SHA512-v1', 'ed25519'),
+  frost_bip340: frostKeystore('FROST-secp256k1-SHA256-TR-v1', 'secp256k1'),
+  owner_ecdsa: ownerEcdsaKeystore,
+};
+
+/** Throws for a number that is no scheme of this version: a task has one. */
+export function keystoreFor(scheme: Scheme): Keystore {
+  const name = keyBinding(scheme);
+  if (!name) throw new Error(`scheme ${scheme} has no keystore`);
+  return keystores[name];
+}
+
+export function signingTask(
+  key: KeyRecord,
+  scheme: KeyScheme,
+  path: readonly number[],
+  message: Uint8Array,
+): SigningTask {
+  const derived = schemeFacts(scheme).derives ? deriveFrom(key, path) : undefined;
+  return { scheme: wireScheme(scheme), key, message, derived };
+}

@@ -1,0 +1,52 @@
+/** What the keystores of keys that a DKG made have in common. */
+import { type DerivedKey, deriveTweak } from '../../crypto/derivation.ts';
+import { type Curve, groupOf } from '../../crypto/group.ts';
+import { placeOf } from '../../crypto/participants.ts';
+import { scalarBytes } from '../../proto/limits.ts';
+import type { KeyRecord } from '../contract/record.ts';
+import type { FullSignature, SigningTask } from './port.ts';
+
+export const scalarPartialBytes = scalarBytes;
+
+export function deriveFrom(key: KeyRecord, path: readonly number[]): DerivedKey {
+  return deriveTweak({
+    curve: key.curve,
+    publicKey: Buffer.from(key.publicKey, 'hex'),
+    chainCode: Buffer.from(key.chainCode, 'hex'),
+    path,
+  });
+}
+
+export function derivedKey({ derived }: SigningTask): DerivedKey {
+  if (!derived) throw new Error('the task of a shared key has a derived key');
+  return derived;
+}
+
+/** Of a share, or of a node's own key. */
+export function verificationShareOf(key: KeyRecord, nodeId: number): Uint8Array {
+  return Buffer.from(key.verificationShares[placeOf(key, nodeId)]!, 'hex');
+}
+
+/** Whether bytes are a scalar of the curve, below its order. */
+export function isScalar(curve: Curve, bytes: Uint8Array): boolean {
+  try {
+    groupOf(curve).decodeScalar(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A signature that `make` has verified. A sum that degenerates (zero, the identity) is a wrong partial too. */
+export function underDerivedKey(
+  { publicKey }: DerivedKey,
+  make: () => Omit<FullSignature, 'verified'> | undefined,
+): FullSignature | undefined {
+  try {
+    const made = make();
+    const verified = `verified under the derived public key ${Buffer.from(publicKey).toString('hex')}`;
+    return made && { ...made, verified };
+  } catch {
+    return undefined;
+  }
+}
