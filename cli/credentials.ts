@@ -112,7 +112,9 @@ async function rewrapWith(redis: import('ioredis').Redis, directory: string): Pr
   try {
     return await rewrapAll(redis, new RedisTenantStore(redis, systemPorts), fileKeyRing(directory, systemPorts));
   } catch (error) {
-    throw new Failure(`Not everything is wrapped yet: ${errorText(error)}. Run "signmesh credentials rewrap" again.`);
+    throw new Failure(
+      `Not every record is under the new key yet: ${errorText(error)}. Run "signmesh credentials rewrap" again.`,
+    );
   }
 }
 

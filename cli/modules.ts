@@ -92,7 +92,7 @@ async function list(flags: Flags): Promise<void> {
 
 async function settle(module: PlannedModule, status: 'granted' | 'denied', flags: Flags): Promise<void> {
   const { tenant, note = null } = flags;
-  if (tenant === undefined) throw new Failure('Say whose: --tenant <id>.', exitCodes.usage);
+  if (tenant === undefined) throw new Failure('Name the tenant: --tenant <id>.', exitCodes.usage);
   const request = await withStore(flags, (store) => decideAccess(store, { tenant, module, status, note }, systemPorts));
   if (request === undefined) throw new Failure(`${tenant} has not asked for ${module}: there is nothing to deny.`);
   write(flags.json ? JSON.stringify(view(tenant, request)) : line(tenant, request));

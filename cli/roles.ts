@@ -53,7 +53,7 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
       await claimRedisPatiently(config.redisUrl, config.roster.clusterId, {
         mayWait: () => true,
         onWaiting: (why) => {
-          log.warn({ event: 'redis.refuses' }, `${why} Trying on.`);
+          log.warn({ event: 'redis.refuses' }, `${why} Retrying.`);
           waitFor(why);
         },
       });

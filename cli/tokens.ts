@@ -157,7 +157,7 @@ function wantedScopes({ scopes = [], all, readOnly }: IssueFlags, environment: C
     ...(all ? sandboxScopes : []),
     ...(readOnly ? allScopes.filter((scope) => scope.endsWith(':read')) : []),
   ]);
-  if (wanted.size === 0) throw new Failure('Say what it may do: --scopes, --read-only or --all.', exitCodes.usage);
+  if (wanted.size === 0) throw new Failure('Name its scopes: --scopes, --read-only or --all.', exitCodes.usage);
   if (environment === 'production' && wanted.has('sandbox:admin')) {
     throw new Failure('sandbox:admin is for a sandbox alone.', exitCodes.usage);
   }
@@ -176,7 +176,7 @@ function tenantOf(flags: CommonFlags): string {
     settings.SIGNMESH_ENVIRONMENT === 'sandbox' && readSandbox(settings.SIGNMESH_DATA_DIR) !== undefined;
   if (isSandbox) return sandboxTenant;
   throw new Failure(
-    'Say whose: --tenant <id>. Only the data directory of a sandbox has a tenant of its own.',
+    'Name the tenant: --tenant <id>. Only the data directory of a sandbox has a tenant of its own.',
     exitCodes.usage,
   );
 }

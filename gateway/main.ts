@@ -52,7 +52,7 @@ export class GatewayStartError extends Error {
 
 const drainMs = 5_000;
 
-/** Throws GatewayStartError when a port cannot be had; then nothing is left running. */
+/** Throws GatewayStartError when a port is not available; then no part keeps running. */
 export async function runGateway(config: GatewayConfig): Promise<RunningGateway> {
   assertGatewayConfig(config);
   const { clock, timers, random } = systemPorts;
@@ -95,7 +95,7 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
     authenticator.clearCache();
     await wallets.restored();
     await sandboxTokens?.register();
-    log.info({ event: 'gateway.restored' }, 'what is stored is another: nothing that was remembered of it counts');
+    log.info({ event: 'gateway.restored' }, 'the stored data was restored or reset: caches are cleared');
   };
   const stop = once(async () => {
     watch.stop();

@@ -68,7 +68,7 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
     codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
     deliver: (envelope) => system.deliver(envelope),
     onRefused: ({ to, message }, reason) => {
-      log.warn({ address: to, message: message.body.case, reason }, 'a request was not taken');
+      log.warn({ address: to, message: message.body.case, reason }, 'a request was refused');
     },
     log,
   });

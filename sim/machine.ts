@@ -46,7 +46,7 @@ export class Machine<M, W, R> {
     return !this.#crashed;
   }
 
-  /** Everything in memory is gone; whatever was under way does not arrive any more. */
+  /** Memory is lost; frames and calls under way do not arrive. */
   crash(): void {
     this.#crashed = true;
     this.#kernel.end();

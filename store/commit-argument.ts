@@ -147,7 +147,7 @@ function checkRecords({ puts = [], removals = [], guards = [], allocate, release
     throw new Error(`the record ${allocate.recordId} that gets a number is not in the change`);
   }
   if (release !== undefined && !(Number.isSafeInteger(release.number) && release.number >= 0)) {
-    throw new Error('a number that is given back must be a whole number from 0');
+    throw new Error('a released number must be a whole number from 0');
   }
 }
 

@@ -53,7 +53,7 @@ function isOutside({ order, createdAfterMs, createdBeforeMs }: ListQuery, afterI
 export function eventQueryArguments(query: EventQuery) {
   const { afterSequence, limit, types, resourceId, connectionIds, createdAfterMs, createdBeforeMs } = query;
   checkLimit(limit, readEventsMax);
-  if (types.length > typesMax) throw new RangeError(`at most ${typesMax} types are asked for`);
+  if (types.length > typesMax) throw new RangeError(`a query names at most ${typesMax} types`);
   if (!Number.isSafeInteger(afterSequence) || afterSequence < 0) throw new RangeError('a sequence is a whole number');
   return {
     after: afterSequence,

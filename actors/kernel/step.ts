@@ -17,7 +17,7 @@ export function persistOf<S, M, W>(step: Step<S, M, W>, hasSender: boolean): Per
       if (persist !== undefined) throw new Error('a step with two persist effects');
       persist = effect;
     } else if (effect.kind === 'reply' && !hasSender) {
-      throw new Error('a reply outside the handling of a message');
+      throw new Error('a reply while no message is handled');
     }
   }
   return persist;

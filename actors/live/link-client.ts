@@ -184,7 +184,7 @@ export class LinkClient<M> implements Transport<M> {
   #complain(code: string): void {
     if (this.#lastComplaint === code) return;
     this.#lastComplaint = code;
-    this.#log.warn({ code, url: this.#options.url }, 'no link to the coordinator; trying on');
+    this.#log.warn({ code, url: this.#options.url }, 'no link to the coordinator; retrying');
   }
 
   #again(slow: boolean): void {

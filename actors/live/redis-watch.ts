@@ -117,7 +117,7 @@ export class RedisWatch {
     if (this.#said === found.code) return;
     this.#said = found.code;
     this.#trouble = `${this.#name} ${found.text}`;
-    log.warn({ event: 'redis.refuses', code: found.code }, `${this.#trouble}; trying on`);
+    log.warn({ event: 'redis.refuses', code: found.code }, `${this.#trouble}; retrying`);
     onChange?.(found);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * How long a start may take: as long as it makes progress. On a busy machine everything takes many times as long, so no step has
- * a limit of its own; what shows no sign of progress for a minute is given up.
+ * a limit of its own; a start without progress for a minute fails.
  */
 import { processorMs } from '../common/process-identity.ts';
 import type { SupervisedChild } from './supervisor.ts';

@@ -105,7 +105,7 @@ function addressesOf(scheme: KeyScheme, publicKey: Uint8Array): ReadyKey['addres
 
 function refused(session: string, answer: DkgAnswer): Failure {
   const { reason_code: reason, message } = answer.receipt ?? {};
-  return new Failure(`The ready-made key ${session} cannot be had: ${reason ?? 'no receipt'}: ${message ?? ''}`);
+  return new Failure(`The ready-made key ${session} is not available: ${reason ?? 'no receipt'}: ${message ?? ''}`);
 }
 
 /** Calls that are repeated while the service cannot serve them yet. */

@@ -108,7 +108,7 @@ export async function completeChange(place: StatePlace, say: (line: string) => v
     await (await prepareChange(place, target)).perform();
   } catch (error) {
     if (!(error instanceof DamagedSnapshot)) throw error;
-    say(`${error.message}. What is stored is partly of before: reset the sandbox`);
+    say(`${error.message}. The stored data is partly from before: reset the sandbox`);
     rmSync(path, { force: true });
   }
 }

@@ -42,7 +42,7 @@ const screen = route({
   operationId: 'screenSubject',
   summary: 'Screen an address or a name',
   description:
-    'Against all lists of the tenant, in their newest versions. A match on a `sanctions` or `deny` list is `blocked`, whatever an `allow` list says; a match on a `watch` list is `review`, unless an `allow` list has the subject too; anything else is `clear`.',
+    'Against all lists of the tenant, in their newest versions. A match on a `sanctions` or `deny` list is `blocked`, also if an `allow` list has it; a match on a `watch` list is `review`, unless an `allow` list has the subject too; anything else is `clear`.',
   scope: 'compliance:write',
   limitClass: 'writes',
   body: ScreenBody,

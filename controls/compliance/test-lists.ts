@@ -23,7 +23,7 @@ export const testLists: readonly TestList[] = [
   {
     name: 'test_sanctions',
     kind: 'sanctions',
-    effect: 'screening `blocked`: the intent is denied, whatever the policy says',
+    effect: 'screening `blocked`: the intent is denied by every policy',
     addresses: [
       { network: 'eip155:11155111', address: '0x000000000000000000000000000000000000dEaD' },
       {

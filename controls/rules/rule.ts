@@ -18,7 +18,7 @@ export interface Rule {
   readonly text: string;
   /** The same for two texts that differ in spaces and brackets only. */
   readonly normalized: string;
-  /** What it gives whatever the transaction is; undefined when that depends. */
+  /** Its result when that is the same for every transaction; undefined otherwise. */
   readonly constant: boolean | undefined;
   /** The parsed expression, for ./reachability.ts. Not to be changed. */
   readonly root: ASTNode;

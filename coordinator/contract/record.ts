@@ -40,18 +40,18 @@ export interface DkgRecord {
   readonly totalNodes: number;
   /** The nodes of this attempt, ascending. Records of an earlier version have none: nodes 1 to `totalNodes`. */
   readonly participants?: readonly number[] | undefined;
-  /** Nodes that earlier attempts were given up for: they take part again only where there are no others. */
+  /** Nodes that made earlier attempts fail: they take part again only if no other node is available. */
   readonly leftOut?: readonly number[];
   /** The account this key stands for: hardened components, or empty. */
   readonly account: readonly number[];
-  /** What the key is bound to at its making; records of before have none. */
+  /** The scheme that the key was bound to when it was made; earlier records have none. */
   readonly scheme?: KeyBinding;
   readonly networkId: string;
   /** Rises when an attempt was discarded. */
   readonly attempt: number;
   /** No node was asked for anything in this attempt yet: true from a discarded one until the resume. */
   readonly fresh: boolean;
-  /** Nodes may be asked to confirm this attempt: some may hold the final key. Then it is never given up for another. */
+  /** Nodes may be asked to confirm this attempt: some may hold the final key. Then no other attempt replaces it. */
   readonly mayBeFinal?: boolean;
   /** Commitments of client-supplied dealers; a dealer not named is still open or real. (The stored name.) */
   readonly played: Readonly<Record<number, readonly string[]>>;

@@ -31,7 +31,7 @@ import {
   suppliedOpening,
 } from './state.ts';
 
-/** Does whatever can be done now for the calls in hand. */
+/** Advances the waiting calls as far as possible now. */
 export function advanceDkg(turn: DkgTurn): void {
   const { record, work } = turn.state;
   if (turn.persisted || !isOpen(record.state)) return;

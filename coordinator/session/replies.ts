@@ -72,10 +72,10 @@ function responseTo(asked: CallFacts['asked'], proof: Proof, result: StepResult)
       return { case: asked, value: { receipt, checkpoint, signature: fullSignature, recoveryId, signers, culprits } };
     }
     case 'closeKey':
-      throw new Error('a closed key has no session to tell of');
+      throw new Error('a closed key has no session to report');
     case 'inspectSession':
     case 'previewPartial':
-      throw new Error('what a sandbox asks for has answers of its own');
+      throw new Error('the calls of a sandbox have their own answers');
   }
 }
 

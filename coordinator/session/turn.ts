@@ -110,7 +110,7 @@ export function isOverdue(record: SessionRecord, nowMs: number): boolean {
   return !isTerminal(record.state) && nowMs >= record.expiresMs;
 }
 
-/** No interest in nodes or nonces any more, whatever it was. */
+/** Ends the interest in nodes and nonces. */
 export function leaveCluster(): CoordinatorEffect[] {
   return [
     { kind: 'send', to: clusterAddress, message: { kind: 'withdraw' } },

@@ -3,7 +3,7 @@
  * (`enqueue`). Abandoned intents, whose gateway died or stopped, fall due in the store, and any gateway resumes them.
  *
  * Work is bounded per provider kind, so that a slow provider holds up its own transfers only, and tenants take turns.
- * Nothing in memory matters: whatever is dropped here falls due.
+ * Memory holds no state of its own: dropped work falls due again.
  */
 import type { Cancel } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
@@ -135,11 +135,14 @@ export class IntentDriver implements IntentQueue {
     try {
       await this.#sweepAll(this.#leaseMs);
     } catch (error) {
-      this.#log.warn({ reason: reasonOf(error) }, 'what is due could not be taken up at once; it is when it falls due');
+      this.#log.warn(
+        { reason: reasonOf(error) },
+        'due work could not be resumed at once; it is resumed when it falls due',
+      );
     }
   }
 
-  /** Takes on whatever is due by now, of any tenant. Runs by itself; resolves when the work is queued. */
+  /** Queues all work that is due by now, of every tenant. Also runs periodically; resolves when the work is queued. */
   async sweep(): Promise<void> {
     if (this.#sweeping === undefined) {
       this.#sweeping = this.#sweepAll().finally(() => {
@@ -286,7 +289,7 @@ export class IntentDriver implements IntentQueue {
         return;
       }
       const reason = error instanceof Error ? error.stack : String(error);
-      this.#log.error({ intent: held.task.id, reason }, 'an intent could not be moved on; it is tried again when due');
+      this.#log.error({ intent: held.task.id, reason }, 'an intent could not be advanced; it is tried again when due');
       this.#held.delete(held.key);
     }
   }

@@ -190,7 +190,7 @@ export function advanceIntent(
  * for hours makes no version, and no event, of every attempt (`triedAgain`).
  */
 export function holdIntent(record: IntentRecord, subStatus: string, nowMs: number): Move | undefined {
-  if (isFinal(record.status)) throw new Error(`an intent that is ${record.status} is over`);
+  if (isFinal(record.status)) throw new Error(`an intent that is ${record.status} is final`);
   if (record.subStatus === subStatus) return undefined;
   return { before: record, passed: [next(triedAgain(record), { subStatus }, nowMs)] };
 }

@@ -73,7 +73,7 @@ export interface Next {
 }
 
 export interface StepTimes {
-  /** How long a step has an intent for itself. A call of the provider is given up before it ends. */
+  /** How long a step has an intent for itself. A provider call times out before the lease ends. */
   readonly leaseMs: number;
   /**
    * An intent that was never submitted fails this long after its expiry, when its provider stayed unreachable. A provider that
@@ -308,7 +308,10 @@ export class IntentSteps {
       return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#deps.log.warn({ intent: record.id, reason }, 'what a failed transfer holds could not be released yet');
+      this.#deps.log.warn(
+        { intent: record.id, reason },
+        'the reservations of a failed transfer could not be released yet',
+      );
       return false;
     }
   }
@@ -396,7 +399,7 @@ export class IntentSteps {
     return { task: { ...task, record: lastOf(move), dueAtMs: then.dueAtMs }, atMs: then.atMs };
   }
 
-  /** A call of the provider that hangs is given up before the lease ends. */
+  /** A hanging provider call times out before the lease ends. */
   async #asked<T>(ask: (meta: CallMeta) => Promise<T>, task: Loaded): Promise<T> {
     const limitMs = Math.max(this.#times.leaseMs - leaseSlackMs, this.#times.leaseMs / 2);
     return withinLimit(this.#deps.timers, limitMs, ask(this.#meta(task)), () => {

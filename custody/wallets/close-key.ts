@@ -29,7 +29,7 @@ export async function closeKey(
 ): Promise<void> {
   const walletId = member.slice(closeKeyPrefix.length);
   const wallet = await store.read(meta.tenant, walletType, walletId);
-  // Only what was archived is ever closed, whatever stands in the queue.
+  // Only an archived wallet is closed, also if the queue names another.
   if (wallet?.status === 'archived' && wallet.provider === 'self_hosted') await signer.closeKey(meta, walletId);
   await store.commit(meta.tenant, { due: [closeKeyDue(walletId, undefined)] });
 }

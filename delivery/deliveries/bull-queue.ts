@@ -76,7 +76,10 @@ export class BullQueue implements WebhookQueue {
     });
     worker.on('error', (error) => log.debug({ reason: error.message }, 'BullMQ has trouble'));
     worker.on('failed', (job, error) => {
-      log.warn({ delivery: job?.data.deliveryId, reason: error.message }, 'a try could not be made; it is made later');
+      log.warn(
+        { delivery: job?.data.deliveryId, reason: error.message },
+        'a delivery attempt failed before it was sent; it is retried later',
+      );
     });
     worker.on('stalled', (jobId) => log.info({ job: jobId }, 'a worker has gone; its delivery is made again'));
     return worker;

@@ -171,7 +171,7 @@ export class Deliverer {
       const change = { puts: [update(webhookType, before, after)], events: [event] };
       const outcome = await this.#patiently(() => store.commit(tenant, change));
       if (outcome.committed) {
-        log.info({ webhook: webhookId, tenant, status }, 'a webhook is not called any more');
+        log.info({ webhook: webhookId, tenant, status }, 'a webhook gets no more deliveries');
         return;
       }
     }

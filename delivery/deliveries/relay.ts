@@ -211,7 +211,10 @@ export class Relay {
         return;
       }
       if (dispatched.skipped > 0) {
-        log.warn({ tenant, webhook: webhookId, events: dispatched.skipped }, 'events were gone before their turn came');
+        log.warn(
+          { tenant, webhook: webhookId, events: dispatched.skipped },
+          'events left the log before they were delivered',
+        );
       }
       for (const event of dispatched.events) bodies.cache(tenant, event);
       await this.#enqueue(tenant, webhookId, dispatched.jobs);

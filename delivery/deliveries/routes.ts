@@ -66,7 +66,7 @@ export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
       operationId: 'pingWebhook',
       tag,
       summary: 'Send a test event',
-      description: 'Makes a `webhook.ping`, which this webhook alone is sent, whatever it has subscribed to.',
+      description: 'Makes a `webhook.ping` for this webhook alone, also if it has not subscribed to it.',
       scope: 'webhooks:write',
       limitClass: 'writes',
       params: hookParams,
@@ -230,7 +230,7 @@ function redelivered(outcome: Awaited<ReturnType<WebhookService['redeliver']>>):
         details: [{ field: 'deliveryId', issue: 'event_not_kept' }],
       });
     case 'tooManyWaiting':
-      throw new ServiceError('overloaded', 'so many deliveries wait for this webhook that no more are taken on', {
+      throw new ServiceError('overloaded', 'too many deliveries of this webhook wait: repeat the request later', {
         retryAfterS: 60,
       });
   }

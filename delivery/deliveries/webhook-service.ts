@@ -20,7 +20,7 @@ export type Redelivery =
   | { readonly kind: 'notEnabled' }
   /** What was to be sent is no longer in the event log. */
   | { readonly kind: 'eventNotKept' }
-  /** So many wait for this webhook that no more are taken on. */
+  /** With so many waiting deliveries of a webhook, a redelivery is refused. */
   | { readonly kind: 'tooManyWaiting' };
 
 export interface RangeQuery {
@@ -145,7 +145,7 @@ export class WebhookService {
   }
 }
 
-/** The event of a ping. Only the pinged webhook gets it, whatever it has subscribed to. Its delivery: `deliveryIdOf`. */
+/** The event of a ping. Only the pinged webhook gets it, also if it has not subscribed to it. Its delivery: `deliveryIdOf`. */
 export function pingEvent(
   context: Pick<RequestContext, 'newId' | 'nowMs' | 'requestId'>,
   webhook: WebhookRecord,

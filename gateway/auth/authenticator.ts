@@ -147,7 +147,7 @@ export class Authenticator {
     if (away === this.#storeUnreachable) return;
     this.#storeUnreachable = away;
     const reason = error instanceof Error ? error.message : '';
-    if (away) this.#log.warn({ reason }, 'the token store does not answer: only tokens seen lately are accepted');
+    if (away) this.#log.warn({ reason }, 'the token store does not answer: only recently used tokens are accepted');
     else this.#log.info({}, 'the token store answers again');
   }
 }

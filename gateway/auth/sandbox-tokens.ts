@@ -71,7 +71,7 @@ export class SandboxTokens {
       } catch (error) {
         failures += 1;
         const reason = error instanceof Error ? error.message : '';
-        if (failures === 1) log.warn({ reason }, 'the sandbox’s own tokens are not registered yet; trying on');
+        if (failures === 1) log.warn({ reason }, 'the sandbox’s own tokens are not registered yet; retrying');
       }
       await this.#pause(Math.min(retryMsMax, firstRetryMs * 2 ** failures));
     }

@@ -43,7 +43,7 @@ export function recordFromFields(fields: Readonly<Record<string, string>>): Toke
   const connections = fields.provider_connection_ids ?? '';
   return {
     id,
-    // Records of before there were actors have none.
+    // Records older than actors have none.
     actorId: fields.actor_id || id,
     tenant,
     environment,

@@ -1,5 +1,5 @@
 /**
- * Errors on the HTTP door: whatever goes wrong, in a handler, in Fastify or in Node's parser, leaves as the spec's body
+ * Errors on the HTTP door: every error, in a handler, in Fastify or in Node's parser, becomes the error body of the API,
  * `{error: {code, message, details?, request_id}}` with an X-Request-Id.
  */
 import { STATUS_CODES } from 'node:http';

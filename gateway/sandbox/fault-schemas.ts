@@ -13,7 +13,7 @@ const lifetime = {
     Type.Integer({
       minimum: 1,
       maximum: faultLifetime.maxS,
-      description: `it is removed after so many seconds, whatever happens; ${faultLifetime.defaultS} by default`,
+      description: `it is removed after this many seconds, in any state; ${faultLifetime.defaultS} by default`,
     }),
   ),
 };

@@ -20,7 +20,7 @@ import type { OrderOffice } from './orders.ts';
 
 /** How long a call waits when its caller names no deadline. */
 export const callDeadlineDefaultMs = 30_000;
-/** No call holds its place longer than this, whatever deadline its caller names. */
+/** No call holds its place longer than this, also with a longer deadline. */
 export const callDeadlineMaxMs = 120_000;
 export const inFlightDefaultMax = 4_096;
 
@@ -227,7 +227,10 @@ export class SigningCalls {
     try {
       done(outcome);
     } catch (error) {
-      this.#log.error({ reason: error instanceof Error ? error.stack : String(error) }, 'an answer could not be given');
+      this.#log.error(
+        { reason: error instanceof Error ? error.stack : String(error) },
+        'the answer of a call could not be sent',
+      );
     }
   }
 }

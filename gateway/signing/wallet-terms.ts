@@ -72,7 +72,10 @@ export function startClientCall(
       },
     )
     .catch((error: unknown) => {
-      log.error({ reason: error instanceof Error ? error.stack : String(error) }, 'an answer could not be given');
+      log.error(
+        { reason: error instanceof Error ? error.stack : String(error) },
+        'a call failed with an internal error',
+      );
     });
   return () => cancel();
 }

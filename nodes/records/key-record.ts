@@ -71,7 +71,7 @@ export function encodeKeyRecord({ keyPackage, scheme }: StoredKey): NodeRecord {
 
 /**
  * Throws on anything that `encodeKeyRecord` did not write; the store has authenticated it, so that would be our bug. A
- * record of before keys were bound has no scheme: its key is bound as if it were made now.
+ * record older than the binding of keys has no scheme: its key is bound as if it were made now.
  */
 export function decodeKeyRecord(record: NodeRecord): StoredKey {
   const json = parseRecord(record, 'key') as unknown as KeyPackageJson & { readonly scheme?: KeyBinding };

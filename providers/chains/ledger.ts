@@ -82,7 +82,7 @@ export type EvmRefusal = 'no_contract' | 'nonce_too_low' | 'nonce_too_high' | 'n
 export interface EvmLedger extends AccountLedger {
   /** `contract`: lower case. */
   token(contract: string): Promise<TokenContract | undefined>;
-  /** Takes the transaction, then mines whatever of its account is next. */
+  /** Accepts the transaction, then mines the next ones of its account. */
   submit(transaction: NewEvmTransaction): Promise<LedgerTransaction | EvmRefusal>;
   /** Mines what is next of a waiting transaction's account; drops the transaction if it has waited too long. */
   advance(id: string, from: string, nowMs: number, minedAtMs: number): Promise<LedgerTransaction>;

@@ -38,7 +38,7 @@ local function perform(prefix, account, tx)
 end
 `;
 
-/** Mines whatever's turn has come. */
+/** Mines the transactions whose turn has come. */
 const mineLua = `
 local function fields_of(key)
   local flat, fields = redis.call('HGETALL', key), {}

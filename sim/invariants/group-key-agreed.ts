@@ -23,7 +23,7 @@ interface Agreed {
 export function groupKeyAgreed(): Checker {
   /** By "tenant/session". */
   const keys = new Map<string, Agreed>();
-  /** By "tenant/session/attempt": what each node has reported, whatever became of the frame. */
+  /** By "tenant/session/attempt": what each node has reported, also in lost frames. */
   const reports = new Map<string, Map<number, Set<string>>>();
 
   function reported({ message }: WireEnvelope): void {

@@ -1,6 +1,6 @@
 /**
  * One intent, one message per node: once a node gave a partial signature for an intent, every later one of that intent is
- * of the same message, whatever became of the sessions and of the coordinator's store. A node whose own store was lost or
+ * of the same message, also after sessions or the coordinator's store were lost. A node whose own store was lost or
  * rolled back starts anew.
  */
 import type { Checker, Observation } from '../observation.ts';

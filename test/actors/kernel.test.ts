@@ -483,7 +483,7 @@ describe.each([
       await until(() => letters.length === 2, 'both were found');
       expect(letters.map(({ letter }) => letter.error)).toEqual([
         'Error: a step with two persist effects',
-        'Error: a reply outside the handling of a message',
+        'Error: a reply while no message is handled',
       ]);
     });
 

@@ -154,7 +154,7 @@ describe.sequential('is refused by name', () => {
     const second = cluster.spawnRole(['node', '3'], settings);
     await named({ code: 'ID_TAKEN', peer: 'node/3' });
     await until(
-      () => second.records('no link to the coordinator; trying on').some(({ code }) => code === 'ID_TAKEN'),
+      () => second.records('no link to the coordinator; retrying').some(({ code }) => code === 'ID_TAKEN'),
       () => `the second node to be told: ${second.output}`,
     );
     second.child.kill('SIGTERM');

@@ -41,7 +41,7 @@ const calls = (Object.keys(stepSchemas) as StepKind[]).filter((kind) => 'call' i
 const meanings: Readonly<Record<Verdict['kind'], string>> = {
   passed: 'every expectation holds',
   failed: 'an expectation does not hold: which, and what was there instead',
-  violated: 'an invariant does not hold, whatever the scenario expects',
+  violated: 'an invariant does not hold',
   stuck: 'what must happen did not, in its time',
   unsupported: 'this world cannot run the scenario, and why',
 };
