@@ -239,7 +239,7 @@ describe.each(keystores)('$name', (keystore) => {
     expect(submit(cluster, sessionId).isComplete).toBe(true);
   });
 
-  test('the coordinator dies between two partials: the next one goes on from the record', () => {
+  test('the coordinator dies between two partials: the next one continues from the record', () => {
     const cluster = world(keystore);
     const session = start(cluster, 't');
     expect(codeOf(submit(cluster, session, { nodeId: 3 }))).toBe('SHARE_ACCEPTED');
