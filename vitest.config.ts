@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/order.ts';
 import { filesByTier, type Tier } from './test/support/tiers.ts';
 
 const files = filesByTier(fileURLToPath(new URL('.', import.meta.url)));
@@ -11,12 +12,8 @@ interface TierOptions {
   readonly setupFiles?: string[];
 }
 
-/** The tiers run one after the other, the fast one first. */
-function tier(name: Tier, groupOrder: number, options: TierOptions) {
-  return {
-    extends: true as const,
-    test: { name, include: [...files[name]], sequence: { groupOrder }, ...options },
-  };
+function tier(name: Tier, options: TierOptions) {
+  return { extends: true as const, test: { name, include: [...files[name]], ...options } };
 }
 
 /** One redis-server a worker, for as long as the run. */
@@ -29,16 +26,22 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 180_000,
     pool: 'forks',
-    // A file spends half its time waiting for other processes: one worker a core is not too much.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Most files of the tiers `redis` and `system` spend more time waiting than working.
+    maxWorkers: 2 * availableParallelism(),
+    sequence: { sequencer: LongestFirst },
     // What is built is run as it is: examples import the package as its users do.
     server: { deps: { external: [/\/dist\//] } },
     reporters: ['default'],
     projects: [
       // Files of one worker share their modules: to load them for every file took longer than most files' tests.
-      tier('fast', 0, { isolate: false, setupFiles }),
-      tier('redis', 1, { isolate: false, globalSetup, setupFiles }),
-      tier('system', 2, { isolate: true, globalSetup: [...globalSetup, 'test/support/shared-cluster-server.ts'] }),
+      tier('fast', { isolate: false, setupFiles }),
+      tier('redis', { isolate: false, globalSetup, setupFiles }),
+      tier('system', {
+        isolate: false,
+        globalSetup: [...globalSetup, 'test/support/shared-cluster-server.ts'],
+        setupFiles,
+      }),
+      tier('alone', { isolate: true, globalSetup }),
     ],
   },
 });

@@ -94,10 +94,11 @@ interface VitestReport {
 async function tests(root: string, tier: CpuLimited, words: readonly string[]): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-tests-'));
   const file = join(folder, 'report.json');
-  const project = tier === 'all' ? [] : ['--project', tier];
+  const names = tier === 'all' ? [] : tier === 'system' ? ['system', 'alone'] : [tier];
+  const projects = names.flatMap((name) => ['--project', name]);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   try {
-    const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...project, ...words], true);
+    const { exitCode } = await runTool(root, 'vitest', ['run', ...reporters, ...projects, ...words], true);
     const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
     // A file that could not even be loaded has failed, though none of its tests ran.
     const broken = report.testResults.filter(

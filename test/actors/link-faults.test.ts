@@ -10,7 +10,8 @@ import {
   handshakeBytesMax,
   serverHandshake,
 } from '../../actors/live/handshake.ts';
-import { clientConfig, codec, mesh, serverConfig, until, wireEnvelope } from './support/harness.ts';
+import { until } from '../support/until.ts';
+import { clientConfig, codec, mesh, serverConfig, wireEnvelope } from './support/harness.ts';
 
 const world = mesh();
 afterEach(() => world.stopAll());
@@ -78,7 +79,7 @@ describe('a link that breaks', () => {
     const hub = await world.server({ limits });
     await admittedPeer(hub.url, clientConfig('node', 1), { autoPong: false });
     await until(() => hub.events.length === 2, 'the silent peer was cut');
-    expect(hub.log.lines.at(-1)?.fields).toMatchObject({ peer: 'node/1', why: 'no sign of life' });
+    expect(hub.lines.at(-1)?.fields).toMatchObject({ peer: 'node/1', why: 'no sign of life' });
 
     const frozen = new WebSocketServer({ port: 0, host: '127.0.0.1', autoPong: false });
     world.stops.push(async () => void frozen.close());
@@ -192,7 +193,7 @@ describe('a peer that breaks the protocol loses its link, and no other peer does
     offend(peer.ws);
     await until(() => peer.end.code !== undefined, 'the link was closed');
     expect(peer.end.code).toBe(code);
-    const line = hub.log.lines.find(({ message }) => message === 'the peer broke the wire protocol');
+    const line = hub.lines.find(({ message }) => message === 'the peer broke the wire protocol');
     expect(line).toMatchObject({ level: 'warn', fields: { peer: 'node/1', ...logged } });
     expect(hub.events.at(-1)).toBe('down node/1 node-1-boot');
     expect(hub.received).toEqual([]);
@@ -254,7 +255,7 @@ describe('a stranger at the door', () => {
     // The first piece of a message that is never finished.
     stranger.ws.send(new Uint8Array(32 * 1024), { fin: false });
     await until(() => stranger.end.code !== undefined, 'it was cut off');
-    expect(hub.log.lines).toMatchObject([{ fields: { code: 'TOO_LARGE' } }]);
+    expect(hub.lines).toMatchObject([{ fields: { code: 'TOO_LARGE' } }]);
   });
 
   it('is turned away when too many others are in their handshake', async () => {
@@ -275,9 +276,9 @@ describe('a stranger at the door', () => {
       handshake: clientConfig('node', 1, { joinSecret: new Uint8Array(32) }),
       backOff: { minMs: 1, maxMs: 2 },
     });
-    await until(() => hub.log.lines.length >= 3, 'it tried three times');
-    expect(new Set(hub.log.lines.map(({ fields }) => fields.code))).toEqual(new Set(['BAD_PROOF']));
-    expect(node.log.lines).toMatchObject([{ level: 'warn', fields: { code: 'BAD_PROOF' } }]);
+    await until(() => hub.lines.length >= 3, 'it tried three times');
+    expect(new Set(hub.lines.map(({ fields }) => fields.code))).toEqual(new Set(['BAD_PROOF']));
+    expect(node.lines).toMatchObject([{ level: 'warn', fields: { code: 'BAD_PROOF' } }]);
   });
 
   it('a client whose id is unknown waits longer before it tries again', async () => {
@@ -287,7 +288,7 @@ describe('a stranger at the door', () => {
       handshake: clientConfig('node', 1, { joinSecret: new Uint8Array(32) }),
       backOff: { minMs: 1, maxMs: 2 },
     });
-    const times = (code: string) => hub.log.lines.filter(({ fields }) => fields.code === code).length;
+    const times = (code: string) => hub.lines.filter(({ fields }) => fields.code === code).length;
     await until(() => times('BAD_PROOF') >= 5 && times('UNKNOWN_PEER') > 0, 'the quick one tried five times');
     expect(times('UNKNOWN_PEER')).toBe(1);
   });
@@ -321,6 +322,6 @@ describe('a stranger at the door', () => {
       { numRuns: 40 },
     );
     expect(witness.events).toEqual(['up coordinator-boot-1']);
-    expect(hub.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(hub.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { clientConfig, mesh, nodesTotal, until, wireEnvelope } from './support/harness.ts';
+import { until } from '../support/until.ts';
+import { clientConfig, mesh, nodesTotal, wireEnvelope } from './support/harness.ts';
 
 const world = mesh();
 afterEach(() => world.stopAll());
@@ -36,7 +37,7 @@ describe('links', () => {
         world.client(first.url, 'gateway', 0, { handshake: clientConfig('gateway', 0, { boot }) }),
       ),
     ];
-    await until(() => peers.every((peer) => peer.log.lines.length > 0), 'no peer has logged yet');
+    await until(() => peers.every((peer) => peer.lines.length > 0), 'no peer has logged yet');
     const hub = await world.server({ port: first.port });
     await until(() => peers.every((peer) => peer.client.isUp), 'all links are up');
     await until(() => hub.server.peers().length === 7, 'all peers are known');

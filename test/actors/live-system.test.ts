@@ -1,7 +1,8 @@
 /** The live host of the kernel: what it adds to the kernel's laws (kernel.test.ts). */
 import { describe, expect, it } from 'vitest';
 import { LiveSystem } from '../../actors/live/system.ts';
-import { recordingLog, until } from './support/harness.ts';
+import { collectLog } from '../support/log.ts';
+import { until } from '../support/until.ts';
 import { liveHost, persist, scripted, tell, texts, type Write } from './support/kernel-hosts.ts';
 
 describe('delivering', () => {
@@ -57,21 +58,21 @@ describe('a bug', () => {
   const secret = '00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff';
 
   it('of an actor is logged with the case of its message and no more of it', () => {
-    const log = recordingLog();
+    const { log, lines } = collectLog();
     const actor = scripted(() => {
       throw new Error(`bad value ${secret}`);
     });
     const { deliver } = liveHost({ behaviours: [actor.behaviour], log });
     deliver(tell(`poison ${secret}`));
-    expect(log.lines).toMatchObject([
+    expect(lines).toMatchObject([
       { level: 'error', fields: { address: 'a/1', restarts: 1, error: 'Error: bad value …' } },
       { level: 'error', fields: { from: 'caller', messageCase: 'poison', cause: 'bug' }, message: 'dead letter' },
     ]);
-    expect(JSON.stringify(log.lines)).not.toContain(secret);
+    expect(JSON.stringify(lines)).not.toContain(secret);
   });
 
   it('of the transport is logged, and its message comes back', () => {
-    const log = recordingLog();
+    const { log, lines } = collectLog();
     const actor = scripted((input) =>
       input.kind === 'message' ? [{ kind: 'send', to: 'far', message: 'hi' }] : undefined,
     );
@@ -80,11 +81,11 @@ describe('a bug', () => {
     };
     liveHost({ behaviours: [actor.behaviour], send, log }).deliver(tell('go'));
     expect(actor.seen[1]!.input).toMatchObject({ kind: 'undelivered', reason: 'noRoute' });
-    expect(log.lines.map(({ message }) => message)).toEqual(['the transport threw']);
+    expect(lines.map(({ message }) => message)).toEqual(['the transport threw']);
   });
 
   it('of an observer is logged, and disturbs no actor', () => {
-    const log = recordingLog();
+    const { log, lines } = collectLog();
     const actor = scripted(() => [{ kind: 'emit', event: { type: 'seen', level: 'info', fields: {} } }]);
     const onEvent = () => {
       throw new Error('an observer with a bug');
@@ -94,7 +95,7 @@ describe('a bug', () => {
     deliver(tell('two'));
     expect(texts(actor.seen)).toEqual(['one', 'two']);
     expect(letters).toEqual([]);
-    expect(log.lines).toHaveLength(2);
+    expect(lines).toHaveLength(2);
   });
 });
 

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
 import { redisName, redisRefusal } from '../../actors/live/redis-refusal.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
-import { collectLog, type LogLine } from '../support/gateway.ts';
+import { collectLog, type LogLine } from '../support/log.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
 const cleanUps: (() => unknown)[] = [];

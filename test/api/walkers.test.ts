@@ -66,7 +66,7 @@ describe('fuzzing', () => {
       // Good requests are made too.
       if (!operation.path.includes('webhooks')) {
         const good = [...statuses].filter(([status]) => status < 300).reduce((sum, [, count]) => sum + count, 0);
-        expect(good).toBeGreaterThan(20);
+        expect(good).toBeGreaterThan(5);
       }
     },
     60_000,

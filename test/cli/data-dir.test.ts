@@ -1,4 +1,5 @@
 /** Who may use a data directory, and what an earlier start left in it. */
+
 import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -8,7 +9,8 @@ import { identify, isRunning, signal, writeRecord } from '../../cli/common/proce
 import { endLeftovers } from '../../cli/up/leftovers.ts';
 import { takeLock } from '../../cli/up/lock.ts';
 import { checkPortFree, freePort } from '../../cli/up/ports.ts';
-import { eventually, isAlive } from './support/eventually.ts';
+import { isAlive } from '../support/alive.ts';
+import { until } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 function sleeper(script = '') {
@@ -43,7 +45,7 @@ test('what an earlier start left running is ended, also against its will', async
   writeRecord(join(folder, 'redis.pid'), identify(pid));
   const lines: string[] = [];
   await endLeftovers(folder, (line) => lines.push(line));
-  await eventually('gone', () => !isAlive(pid));
+  await until(() => !isAlive(pid), 'gone');
   expect(lines).toEqual([`redis of an earlier start still runs (process ${pid}); stopping it`]);
   expect(existsSync(join(folder, 'redis.pid'))).toBe(false);
 });
@@ -57,7 +59,7 @@ test('a process id that now belongs to another program is left alone', async () 
   expect(lines).toEqual([]);
   expect(isAlive(pid)).toBe(true);
   signal(identify(pid), 'SIGKILL');
-  await eventually('gone', () => !isAlive(pid));
+  await until(() => !isAlive(pid), 'gone');
   expect(isRunning(identify(pid))).toBe(false);
 });
 

@@ -1,16 +1,18 @@
 /** Roles and commands over a Redis that refuses or is slow: one line names it, nothing dies of it, and what heals continues. */
+
 import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
 import { environmentOf, UpProcess } from '../../testing/up-process.ts';
+import { allGone } from '../support/alive.ts';
 import { parseRecords } from '../support/cluster.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { startSlowProxy } from '../support/slow-proxy.ts';
-import { eventually } from './support/eventually.ts';
+import { until } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
-import { allGone, root } from './support/up-process.ts';
+import { root } from './support/up-process.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
@@ -67,7 +69,7 @@ test('a role names a Redis that refuses it in one line, stays, and continues whe
   const started = await Promise.all(roles.map((role) => start(dataDir, server.url, [role])));
   for (const [index, role] of roles.entries()) {
     const said = () => warnings(started[index]!).length > 0;
-    await eventually(`${role} names Redis`, said, 60_000);
+    await until(said, `${role} names Redis`, 60_000);
   }
   const operator = new Redis(server.url);
   onTestFinished(() => operator.disconnect());
@@ -75,7 +77,7 @@ test('a role names a Redis that refuses it in one line, stays, and continues whe
   const asked = Number(/total_commands_processed:(\d+)/.exec(await operator.info('stats'))?.[1]);
   const more = async () =>
     Number(/total_commands_processed:(\d+)/.exec(await operator.info('stats'))?.[1]) > asked + 100;
-  await eventually('more attempts', more, 60_000);
+  await until(more, 'more attempts', 60_000);
   for (const [index, role] of roles.entries()) {
     const command = started[index]!;
     expect(warnings(command), role).toHaveLength(1);
@@ -85,9 +87,9 @@ test('a role names a Redis that refuses it in one line, stays, and continues whe
   }
   await operator.config('SET', 'maxmemory', '0');
   const [coordinator, gateway, worker] = started as [Command, Command, Command];
-  await eventually('the coordinator starts', () => coordinator.output.includes('coordinator started'), 30_000);
-  await eventually('the gateway registers', () => gateway.output.includes('tokens are registered'), 30_000);
-  await eventually('the worker is told', () => worker.output.includes('takes writes'), 30_000);
+  await until(() => coordinator.output.includes('coordinator started'), 'the coordinator starts', 30_000);
+  await until(() => gateway.output.includes('tokens are registered'), 'the gateway registers', 30_000);
+  await until(() => worker.output.includes('takes writes'), 'the worker is told', 30_000);
 });
 
 test('a command ends with one line that names it', async () => {
@@ -98,7 +100,7 @@ test('a command ends with one line that names it', async () => {
   const started = await Promise.all(commands.map((args) => start(dataDir, url, args)));
   for (const [index, args] of commands.entries()) {
     const command = started[index]!;
-    await eventually(`${args[0]} ends`, () => command.exitCode !== undefined, 60_000);
+    await until(() => command.exitCode !== undefined, `${args[0]} ends`, 60_000);
     expect(command.exitCode).toBe(1);
     expect(command.output.trim().split('\n')).toEqual([
       expect.stringMatching(/^signmesh: Redis at 127\.0\.0\.1:\d+ refuses the user or the password: .*WRONGPASS/),
@@ -116,7 +118,7 @@ test('a slow start gives the right sandbox: up waits until its token is register
   const settings = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, SIGNMESH_WORKERS: '1', SIGNMESH_NODES: '3' };
   const up = new UpProcess(place, { environment: settings });
   onTestFinished(() => void up.child.kill('SIGKILL'));
-  await eventually('up names what it waits for', () => /tokens are not registered yet/.test(up.output), 120_000);
+  await until(() => /tokens are not registered yet/.test(up.output), 'up names what it waits for', 120_000);
   expect(up.stdout).toBe('');
   proxy.delayMs = 0;
   const ready = await up.ready();

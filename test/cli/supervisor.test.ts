@@ -1,11 +1,13 @@
 /** The supervisor with tiny children: what it promises of any process. */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isStopped } from '../../cli/common/process-identity.ts';
 import { type BackOff, SupervisedChild } from '../../cli/up/supervisor.ts';
 import { watchman } from '../../cli/up/watchman.ts';
-import { eventually, isAlive } from './support/eventually.ts';
+import { isAlive } from '../support/alive.ts';
+import { until } from '../support/until.ts';
 import { temporaryFolder } from './support/temporary.ts';
 
 const quick: BackOff = { firstMs: 4, maxMs: 40, resetMs: 60_000 };
@@ -48,7 +50,7 @@ describe('a supervised child', () => {
     await child.whenReady;
     const before = child.pid!;
     process.kill(before, 'SIGKILL');
-    await eventually('back', () => lines.includes('child is back'));
+    await until(() => lines.includes('child is back'), 'back');
     expect(lines[0]).toMatch(/^child died \(SIGKILL\); restarting in \d+ ms$/);
     expect(child.pid).not.toBe(before);
     expect(child.restarts).toBe(1);
@@ -56,7 +58,7 @@ describe('a supervised child', () => {
 
   test('that keeps dying is started ever more slowly, up to a limit', async () => {
     const { child, lines } = supervise('process.exit(3)');
-    await eventually('six restarts', () => child.restarts >= 6);
+    await until(() => child.restarts >= 6, 'six restarts');
     const waits = lines.map((line) => Number(/^child died \(exit code 3\); restarting in (\d+) ms$/.exec(line)?.[1]));
     for (const [index, wait] of waits.entries()) {
       const full = Math.min(quick.maxMs, quick.firstMs * 2 ** index);
@@ -67,7 +69,7 @@ describe('a supervised child', () => {
 
   test('that was up long enough starts again from the shortest wait', async () => {
     const { child, lines } = supervise('process.exit(3)', { ...quick, resetMs: 0 });
-    await eventually('five restarts', () => child.restarts >= 5);
+    await until(() => child.restarts >= 5, 'five restarts');
     for (const line of lines) expect(Number(/in (\d+) ms/.exec(line)?.[1])).toBeLessThanOrEqual(quick.firstMs);
   });
 
@@ -99,7 +101,7 @@ describe('a supervised child', () => {
 
   test('that waits for its restart can be stopped', async () => {
     const { child } = supervise('process.exit(3)', { firstMs: 60_000, maxMs: 60_000, resetMs: 60_000 });
-    await eventually('waiting', () => child.state === 'waiting');
+    await until(() => child.state === 'waiting', 'waiting');
     await child.stop(1000);
     expect(child.state).toBe('stopped');
   });
@@ -122,7 +124,7 @@ describe('a supervised child', () => {
     );
     children.push(child);
     child.start();
-    await eventually('two tries', () => child.restarts >= 2);
+    await until(() => child.restarts >= 2, 'two tries');
     expect(lines[0]).toMatch(/^ghost died \(spawn .*ENOENT\); restarting/);
   });
 
@@ -137,11 +139,11 @@ describe('a supervised child', () => {
     const { child, lines, logFile } = supervise(
       `${untilTold + later + records.map(say).join('')}console.log('plain');${ready}`,
     );
-    await eventually('the last line', () => lines.length === 2);
+    await until(() => lines.length === 2, 'the last line');
     expect(lines).toEqual(['child: error  store failed  node_id=3 err=disk full', 'child: plain']);
     child.log.showFrom('warn');
     process.kill(child.pid!, 'SIGUSR2');
-    await eventually('the warning', () => lines.includes('child: warn  link lost'));
+    await until(() => lines.includes('child: warn  link lost'), 'the warning');
     expect(readFileSync(logFile, 'utf8')).toContain('all is well');
   });
 
@@ -180,7 +182,7 @@ describe('a supervised child', () => {
     await child.whenReady;
     child.log.showFrom('info');
     process.kill(child.pid!, 'SIGUSR2');
-    await eventually('four lines', () => lines.length === 4);
+    await until(() => lines.length === 4, 'four lines');
     const more = 'request_id=req_1 tenant=tn_a correlation_id=\\u001b[2J\\u000a\\u009b';
     expect(lines).toEqual([
       'child: listens  http=127.0.0.1:1',
@@ -231,16 +233,16 @@ describe('a supervised child', () => {
     await child.whenReady;
     const { pid } = child;
     process.kill(pid!, 'SIGSTOP');
-    await eventually('it stands still', () => isStopped(pid!));
+    await until(() => isStopped(pid!), 'it stands still');
     // What the death of a supervisor does to the watchman's input.
     watchman(pid!).stdin?.destroy();
-    await eventually('it continues', () => !isStopped(pid!));
+    await until(() => !isStopped(pid!), 'it continues');
   });
 
   test('that does not come back is not waited for without end', async () => {
     const { child } = supervise('process.exit(3)');
     await expect(child.whenBack(60)).rejects.toThrow('child is not ready within 0.06 s');
-    await eventually('another restart', () => child.restarts >= 1);
+    await until(() => child.restarts >= 1, 'another restart');
   });
 
   test('that stands still is not forgotten when it is stopped, and continues in between', async () => {
@@ -255,14 +257,14 @@ describe('a supervised child', () => {
     });
     await child.whenReady;
     expect(child.pause()).toBe(true);
-    await eventually('it stands still', () => child.isStopped);
+    await until(() => child.isStopped, 'it stands still');
     child.freeze();
     child.resume();
     // Another has a reason too.
     expect(child.isStopped).toBe(true);
     child.thaw();
     const before = beats;
-    await eventually('it continues', () => beats > before);
+    await until(() => beats > before, 'it continues');
     child.pause();
     child.expectStop();
     await child.stop(5000);
@@ -276,6 +278,6 @@ describe('a supervised child', () => {
     await child.crash(0, () => undefined);
     await child.whenBack();
     process.kill(child.pid!, 'SIGKILL');
-    await eventually('its death is news', () => lines.some((line) => line.startsWith('child died (SIGKILL)')));
+    await until(() => lines.some((line) => line.startsWith('child died (SIGKILL)')), 'its death is news');
   });
 });

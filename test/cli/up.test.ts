@@ -1,4 +1,5 @@
 /** The whole cluster, started as a person starts it. */
+
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -8,9 +9,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signingLines, walletLines } from '../../cli/up/banner.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { environmentOf, type Place, type ReadyLine, UpProcess, upCommand } from '../../testing/up-process.ts';
-import { eventually, isAlive } from './support/eventually.ts';
+import { allGone, isAlive } from '../support/alive.ts';
+import { until } from '../support/until.ts';
 import { keptFolder, temporaryFolder } from './support/temporary.ts';
-import { allGone, root } from './support/up-process.ts';
+import { root } from './support/up-process.ts';
 
 async function newPlace(dataDir: string): Promise<Place> {
   return { dataDir, httpPort: await freePort(), grpcPort: await freePort() };
@@ -31,8 +33,8 @@ async function share(ready: ReadyLine, sessionId: string): Promise<ShareAnswer> 
   return (await response.json()) as ShareAnswer;
 }
 
-function says(up: UpProcess, pattern: RegExp): Promise<void> {
-  return eventually(`${pattern} in:\n${up.output}`, () => pattern.test(up.output));
+async function says(up: UpProcess, pattern: RegExp): Promise<void> {
+  await until(() => pattern.test(up.output), `${pattern} in:\n${up.output}`);
 }
 
 function pasteBannerLines(ready: ReadyLine): ShareAnswer {
@@ -134,13 +136,13 @@ describe.sequential('signmesh up', () => {
       await says(up, new RegExp(`${name} died \\(SIGKILL\\); restarting in \\d+ ms`));
       await says(up, new RegExp(`${name} is back`));
       expect(pidNow()).not.toBe(before);
-      await eventually('a signature', () => {
+      await until(() => {
         try {
           return pasteBannerLines(ready).is_complete === true;
         } catch {
           return false;
         }
-      });
+      }, 'a signature');
       expect((await share(ready, signature.signing_session_id)).full_signature).toBe(signature.full_signature);
     },
   );

@@ -11,7 +11,7 @@ import {
 import { CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { InitiateDkgRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { FakeCoordinator, proof } from '../support/fake-coordinator.ts';
-import { collectLog } from '../support/gateway.ts';
+import { collectLog } from '../support/log.ts';
 import { unheededOrders } from '../support/orders.ts';
 
 let coordinator: FakeCoordinator;

@@ -10,7 +10,8 @@ import { hashToken } from '../../gateway/auth/token-format.ts';
 import { approverTokenId, liveTokenLifetimeMs, sandboxTokenId, TokenStore } from '../../gateway/auth/token-store.ts';
 import { RedisRateLimits } from '../../gateway/limits/rate-limits.ts';
 import { openRedis } from '../../gateway/redis.ts';
-import { auth, collectLog, errorDetails, grpcCall, openGateway, tokenKey } from '../support/gateway.ts';
+import { auth, errorDetails, grpcCall, openGateway, tokenKey } from '../support/gateway.ts';
+import { collectLog } from '../support/log.ts';
 import { startRedis } from '../support/redis.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 

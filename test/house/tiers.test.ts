@@ -1,6 +1,7 @@
 /** A test's tier follows from what it uses: planted files of each tier, and those of this repository. */
 import { expect, test } from 'vitest';
 import { root } from '../cli/support/up-process.ts';
+import { longFiles } from '../support/order.ts';
 import { filesByTier, tierOf } from '../support/tiers.ts';
 
 const planted: Readonly<Record<string, string>> = {
@@ -10,6 +11,7 @@ const planted: Readonly<Record<string, string>> = {
   'test/through.test.ts': `import { world } from './support/world.ts';\n`,
   'test/support/world.ts': `import { startRedis } from './redis.ts';\n`,
   'test/spawns.test.ts': `import { spawn } from 'node:child_process';\n`,
+  'test/page.test.ts': `import { type Page, chromium } from 'playwright-core';\n`,
   'test/cluster.test.ts': `import './support/redis.ts';\nimport { startCluster } from './support/cluster.ts';\n`,
   'test/support/cluster.ts': `export { UpProcess } from '../../testing/up-process.ts';\n`,
   'test/mocks.test.ts': `vi.mock('../crypto/bytes.ts', () => ({}));\n`,
@@ -22,17 +24,19 @@ test.each([
   ['test/database.test.ts', 'redis'],
   ['test/through.test.ts', 'redis'],
   ['test/spawns.test.ts', 'system'],
+  ['test/page.test.ts', 'system'],
   ['test/cluster.test.ts', 'system'],
-  ['test/mocks.test.ts', 'system'],
+  ['test/mocks.test.ts', 'alone'],
 ])('%s is of the tier %s', (file, tier) => {
   expect(tierOf(file, (path) => planted[path] ?? '')).toBe(tier);
 });
 
 test('every test file of this repository is of one tier', () => {
-  const { fast, redis, system } = filesByTier(root);
-  const all = [...fast, ...redis, ...system];
+  const { fast, redis, system, alone } = filesByTier(root);
+  const all = [...fast, ...redis, ...system, ...alone];
   expect(new Set(all).size).toBe(all.length);
   expect(fast).toContain('test/house/tiers.test.ts');
   expect(redis).toContain('test/coordinator/session-store.test.ts');
   expect(system).toContain('test/survival/chaos.test.ts');
+  expect(all).toEqual(expect.arrayContaining([...longFiles]));
 });

@@ -1,4 +1,5 @@
 /** Ctrl-C in a terminal, which reaches npm and our processes: all stop, none is orphaned, and no data is lost. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,8 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
 import { environmentOf, type ReadyLine } from '../../testing/up-process.ts';
-import { allGone, root } from '../cli/support/up-process.ts';
+import { root } from '../cli/support/up-process.ts';
+import { allGone } from '../support/alive.ts';
 import { CallFailed, httpApi } from '../support/client.ts';
 import { until } from '../support/until.ts';
 

@@ -19,8 +19,9 @@ import { type DkgPhase, type DkgRequestCase, dkgTransitions } from '../../nodes/
 import { dkgRecordKey, keyRecordKey } from '../../nodes/records/records.ts';
 import type { DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
+import { randomStream } from '../../sim/random.ts';
 import { Ceremony, type Plain } from './ceremony.ts';
-import { identitySeedOf, only, rosterOf, type Sent, seededRandom, TestNode } from './harness.ts';
+import { identitySeedOf, only, rosterOf, type Sent, TestNode } from './harness.ts';
 
 const curves: Curve[] = ['secp256k1', 'ed25519'];
 const identityKey = (nodeId: number) => identityFromSeed(identitySeedOf(nodeId)).publicKey;
@@ -52,7 +53,7 @@ function secretOf(curve: Curve, packages: readonly KeyPackage[]): bigint {
 
 /** A client-supplied dealer. */
 function suppliedDealer(curve: Curve, threshold: number, dealer: number, label: string) {
-  const polynomial = randomPolynomial(curve, threshold, seededRandom(label));
+  const polynomial = randomPolynomial(curve, threshold, randomStream(label, 'polynomial'));
   const opening: Plain<DkgOpening> = {
     dealer,
     commitments: commitTo(curve, polynomial),
@@ -530,8 +531,9 @@ describe('a store that fails', () => {
     const address = 'node/1/dkg/acme/key-1';
     const names = { tenant: 'acme', session: 'key-1', attempt: 1 };
     node.dkg(names, { case: 'dkgVerify', value: {} });
-    expect(node.timers).toContain(`${address} idle 60000`);
-    node.fireTimer(address, 'idle');
+    node.elapse(59_000);
+    expect(node.isRunning(address)).toBe(true);
+    node.elapse(1_000);
     expect(node.isRunning(address)).toBe(false);
   });
 });

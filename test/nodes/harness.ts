@@ -1,23 +1,20 @@
 /**
- * A node without a process: its actors, a store in memory, and the effects performed at once, by the contract
- * (actors/contract.ts). Messages pass the wire's codec both ways, as they do between processes.
+ * A node alone in the simulated world: its actors on the kernel (sim/machine.ts), and a store that a test can make slow or
+ * failing. Messages pass the wire's codec both ways, as they do between processes.
  */
-import { createHash } from 'node:crypto';
 import {
   type ActorEvent,
   type Address,
   type Behaviour,
-  type Context,
-  type Input,
+  type Envelope,
   noTrace,
   type RandomBytes,
-  type Step,
 } from '../../actors/contract.ts';
-import { refusedInput } from '../../actors/kernel/step.ts';
+import type { Found, Written } from '../../actors/kernel/host.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { nodeBehaviours } from '../../nodes/behaviours.ts';
 import type { SandboxKeys } from '../../nodes/dkg/party.ts';
-import { isLocal, type LocalNodeMessage, type NodeMessage } from '../../nodes/records/messages.ts';
+import { isLocal, type NodeMessage } from '../../nodes/records/messages.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 import type { Roster } from '../../proto/roster.ts';
 import {
@@ -29,21 +26,10 @@ import {
   type WireCase,
   type WireMessage,
 } from '../../proto/wire.ts';
+import { Machine } from '../../sim/machine.ts';
+import { randomStream } from '../../sim/random.ts';
+import { VirtualTime } from '../../sim/virtual-time.ts';
 import { type OrderWish, orderFor } from '../support/orders.ts';
-
-/** Deterministic bytes: SHA-256 in counter mode over a label. */
-export function seededRandom(label: string): RandomBytes {
-  let counter = 0;
-  return (length) => {
-    const bytes = new Uint8Array(length);
-    for (let offset = 0; offset < length; offset += 32) {
-      const block = createHash('sha256').update(`${label}/${counter}`).digest();
-      counter += 1;
-      bytes.set(block.subarray(0, Math.min(32, length - offset)), offset);
-    }
-    return bytes;
-  };
-}
 
 const gatewayIdentity = 202;
 export const identitySeedOf = (nodeId: number): Uint8Array => new Uint8Array(32).fill(nodeId);
@@ -74,9 +60,8 @@ export function only<C extends WireCase>(sent: readonly Sent[], bodyCase: C): Bo
   return body.value as BodyOf<C>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a harness for behaviours of any state.
+// biome-ignore lint/suspicious/noExplicitAny: behaviours of any state.
 type AnyBehaviour = Behaviour<any, NodeMessage, NodeWrite, NodeRecord>;
-type NodeInput = Input<NodeMessage, NodeWrite, NodeRecord>;
 
 export interface FrameNames {
   readonly tenant: string;
@@ -89,10 +74,9 @@ export class TestNode {
   /** What is durable. It survives `crash`. */
   readonly records = new Map<string, NodeRecord>();
   readonly events: { readonly address: Address; readonly event: ActorEvent }[] = [];
-  readonly timers: string[] = [];
   /** The next writes fail: their outcome is unknown to the actor. `applied`: they took hold all the same. */
   writesFail: 'no' | 'lost' | 'applied' = 'no';
-  /** Loads wait here until `releaseLoads`, when set. */
+  /** What actors read while they run waits here until `releaseLoads`, when set. */
   holdLoads = false;
   /** Its clock. */
   nowMs = 0;
@@ -101,15 +85,19 @@ export class TestNode {
   holdOwn = false;
   /** Writes that took hold. */
   writes = 0;
-  readonly #own: { readonly to: Address; readonly message: LocalNodeMessage }[] = [];
-  readonly #heldLoads: { readonly address: Address; readonly key: string }[] = [];
+  readonly #own: Envelope<NodeMessage>[] = [];
+  readonly #heldLoads: { readonly key: string; readonly answer: (found: Found<NodeRecord>) => void }[] = [];
   readonly #roster: Roster;
   readonly #sandbox: SandboxKeys | undefined;
   readonly #allowClientDealers: boolean;
   readonly #random: RandomBytes;
+  readonly #time = new VirtualTime();
+  readonly #running = new Set<Address>();
+  /** The next input makes this actor throw. */
+  #failing: Address | undefined;
+  #sent: Sent[] = [];
   #boots = 0;
-  #behaviours: readonly AnyBehaviour[] = [];
-  #actors = new Map<Address, { readonly behaviour: AnyBehaviour; state: unknown }>();
+  #machine!: Machine<NodeMessage, NodeWrite, NodeRecord>;
 
   constructor(
     nodeId: number,
@@ -120,7 +108,7 @@ export class TestNode {
     this.#roster = roster;
     this.#sandbox = options.sandbox;
     this.#allowClientDealers = options.allowClientDealers ?? true;
-    this.#random = seededRandom(options.label ?? `node ${nodeId}`);
+    this.#random = randomStream(options.label ?? `node ${nodeId}`, 'node');
     this.crash();
   }
 
@@ -131,29 +119,46 @@ export class TestNode {
   /** Everything in memory is gone; the node starts again with a new boot id. */
   crash(): void {
     this.#boots += 1;
-    this.#actors = new Map();
+    this.#machine?.crash();
+    this.#running.clear();
     this.#heldLoads.length = 0;
     this.#own.length = 0;
     const { nodeId, boot } = this;
-    const identitySeed = identitySeedOf(nodeId);
     const { signer, dkg } = nodeBehaviours({
       nodeId,
       boot,
       roster: this.#roster,
-      identitySeed,
+      identitySeed: identitySeedOf(nodeId),
       allowClientDealers: this.#allowClientDealers,
       sandbox: this.#sandbox,
     });
-    this.#behaviours = [dkg, signer];
+    this.#machine = new Machine(
+      {
+        time: this.#time,
+        nowMs: () => this.nowMs,
+        random: this.#random,
+        send: (envelope) => this.#leaves(envelope),
+        emit: (address, event) => void this.events.push({ address, event }),
+        stepped: undefined,
+        bug: (_address, error) => {
+          if (error !== plannedBug) throw error;
+        },
+        deadLetter: () => undefined,
+      },
+      [this.#watched(dkg), this.#watched(signer)],
+      { load: (key, answer) => this.#load(key, answer), write: (write, answer) => this.#write(write, answer) },
+    );
   }
 
-  /** What a supervisor does after a bug: the actor starts anew, the process continues. */
+  /** Makes the actor throw over an input, so that its supervisor restarts it. The process keeps running. */
   restartActor(address: Address): void {
-    this.#actors.delete(address);
+    this.#failing = address;
+    this.#machine.deliver({ from: address, to: address, message: {} as NodeMessage, trace: noTrace });
+    this.elapse(longestRestartPauseMs);
   }
 
   isRunning(address: Address): boolean {
-    return this.#actors.has(address);
+    return this.#running.has(address);
   }
 
   dkg(names: FrameNames, body: WireBodyInit, to?: Address): Sent[] {
@@ -169,7 +174,7 @@ export class TestNode {
   send(to: Address, names: FrameNames, body: WireBodyInit, from: Address = 'coordinator'): Sent[] {
     const trace = { correlationId: 'c', traceparent: '', deadlineMs: 0 };
     const [envelope] = decodeFrames(encodeFrame({ from, to, message: { ...names, body }, trace }));
-    return this.#feed(to, { kind: 'message', from, message: envelope!.message, trace });
+    return this.#deliver([envelope!]);
   }
 
   /** A gateway's order for this node. */
@@ -178,107 +183,97 @@ export class TestNode {
     return orderFor(gateway, this.nodeId, names, request, wish);
   }
 
-  fireTimer(address: Address, name: string): void {
-    this.#feed(address, { kind: 'timer', name });
+  /** Timers fire that are due by then. Its clock stands still. */
+  elapse(ms: number): Sent[] {
+    this.#time.advance(ms);
+    return this.#sent.splice(0);
   }
 
   /** `read`: what a load had read before now, by key. */
   releaseLoads(read: readonly (readonly [string, NodeRecord])[] = []): Sent[] {
     this.holdLoads = false;
     const known = new Map(read);
-    return this.#heldLoads
-      .splice(0)
-      .flatMap(({ address, key }) => this.#loaded(address, key, known.get(key) ?? this.records.get(key)));
+    const held = this.#heldLoads.splice(0);
+    return held.flatMap(({ key, answer }) => {
+      answer({ record: known.get(key) ?? this.records.get(key) });
+      return this.elapse(atOnceMs);
+    });
   }
 
   releaseOwn(): Sent[] {
     this.holdOwn = false;
-    return this.#own.splice(0).flatMap(({ to, message }) => this.#feedOwn(to, message));
+    return this.#deliver(this.#own.splice(0));
   }
 
-  #feedOwn(to: Address, message: LocalNodeMessage): Sent[] {
-    return this.#feed(to, { kind: 'message', from: to, message, trace: noTrace });
+  #deliver(envelopes: readonly Envelope<NodeMessage>[]): Sent[] {
+    return envelopes.flatMap((envelope) => {
+      const refused = this.#machine.deliver(envelope);
+      if (refused !== undefined) throw new Error(`${envelope.to} did not take a message: ${refused}`);
+      return this.elapse(atOnceMs);
+    });
   }
 
-  #feed(address: Address, input: NodeInput): Sent[] {
-    const running = this.#actors.get(address);
-    if (running !== undefined) return this.#step(address, running.behaviour.receive, input);
-    const behaviour = this.#behaviours.find(({ prefix }) => address.startsWith(prefix));
-    if (behaviour === undefined) throw new Error(`no behaviour serves ${address}`);
-    const key = behaviour.durableKey(address);
-    const start = behaviour.start(key === undefined ? undefined : this.records.get(key), this.#context(address));
-    this.#actors.set(address, { behaviour, state: start.state });
-    const sent = this.#perform(address, start, input);
-    return [...sent, ...this.#step(address, behaviour.receive, input)];
-  }
-
-  #step(address: Address, receive: AnyBehaviour['receive'], input: NodeInput): Sent[] {
-    const actor = this.#actors.get(address)!;
-    const step = receive(actor.state, input, this.#context(address));
-    const persists = step.effects.flatMap((effect) => (effect.kind === 'persist' ? [effect.write] : []));
-    if (persists.length > 1) throw new Error('a step persists at most once');
-    for (const write of persists) {
-      if (this.writesFail !== 'lost') this.#apply(write);
-      if (this.writesFail !== 'no') {
-        const refusal = { kind: 'unavailable', message: 'no store' } as const;
-        return this.#step(address, receive, refusedInput(input, write, refusal));
-      }
-    }
-    actor.state = step.state;
-    return this.#perform(address, step, input);
-  }
-
-  #apply(write: NodeWrite): void {
-    this.writes += 1;
-    for (const { key, record } of write.puts) this.records.set(key, record);
-    for (const key of write.deletes) this.records.delete(key);
-  }
-
-  #perform(address: Address, step: Step<unknown, NodeMessage, NodeWrite>, input: NodeInput): Sent[] {
-    const sent: Sent[] = [];
-    const wire = (to: Address, message: WireMessage) => {
-      const trace = { correlationId: '', traceparent: '', deadlineMs: 0 };
-      const [envelope] = decodeFrames(encodeFrame({ from: address, to, message, trace }));
-      sent.push({ to, message: envelope!.message });
+  /** Notes whether the actor runs, throws on request, and holds back what the actor sends to itself. */
+  #watched(behaviour: AnyBehaviour): AnyBehaviour {
+    return {
+      ...behaviour,
+      start: (record, context) => {
+        this.#running.add(context.self);
+        return behaviour.start(record, context);
+      },
+      receive: (state, input, context) => {
+        const { self } = context;
+        if (this.#failing === self) {
+          this.#failing = undefined;
+          throw plannedBug;
+        }
+        const step = behaviour.receive(state, input, context);
+        if (step.effects.some(({ kind }) => kind === 'stop')) this.#running.delete(self);
+        if (!this.holdOwn) return step;
+        const [own, others] = partition(step.effects, (effect) => effect.kind === 'send' && isLocal(effect.message));
+        for (const effect of own) {
+          if (effect.kind === 'send') {
+            this.#own.push({ from: self, to: effect.to, message: effect.message, trace: noTrace });
+          }
+        }
+        return { ...step, effects: others };
+      },
     };
-    for (const effect of step.effects) {
-      switch (effect.kind) {
-        case 'reply':
-          if (input.kind !== 'message') throw new Error('there is no caller to reply to');
-          wire(input.from, effect.message as WireMessage);
-          break;
-        case 'send':
-          if (!isLocal(effect.message)) wire(effect.to, effect.message);
-          else if (this.holdOwn) this.#own.push({ to: effect.to, message: effect.message });
-          else sent.push(...this.#feedOwn(effect.to, effect.message));
-          break;
-        case 'load':
-          if (this.holdLoads) this.#heldLoads.push({ address, key: effect.key });
-          else sent.push(...this.#loaded(address, effect.key, this.records.get(effect.key)));
-          break;
-        case 'startTimer':
-          this.timers.push(`${address} ${effect.name} ${effect.afterMs}`);
-          break;
-        case 'emit':
-          this.events.push({ address, event: effect.event });
-          break;
-        case 'stop':
-          this.#actors.delete(address);
-          break;
-        case 'persist':
-        case 'cancelTimer':
-          break;
-      }
+  }
+
+  #leaves({ from, to, message, trace }: Envelope<NodeMessage>): undefined {
+    const [envelope] = decodeFrames(encodeFrame({ from, to, message: message as WireMessage, trace }));
+    this.#sent.push({ to, message: envelope!.message });
+  }
+
+  #load(key: string, answer: (found: Found<NodeRecord>) => void): void {
+    if (this.holdLoads) this.#heldLoads.push({ key, answer });
+    else if (this.loadsFail) this.#later(() => answer(noStore));
+    else this.#later(() => answer({ record: this.records.get(key) }));
+  }
+
+  #write(write: NodeWrite, answer: (written: Written<NodeRecord>) => void): void {
+    if (this.writesFail !== 'lost') {
+      this.writes += 1;
+      for (const { key, record } of write.puts) this.records.set(key, record);
+      for (const key of write.deletes) this.records.delete(key);
     }
-    return sent;
+    const isKnown = this.writesFail === 'no';
+    this.#later(() => answer(isKnown ? { kind: 'written' } : noStore));
   }
 
-  #loaded(address: Address, key: string, record: NodeRecord | undefined): Sent[] {
-    if (this.loadsFail) return this.#feed(address, { kind: 'loadFailed', key, message: 'no store' });
-    return this.#feed(address, { kind: 'loaded', key, record });
+  #later(run: () => void): void {
+    this.#time.after(0, run);
   }
+}
 
-  #context(self: Address): Context {
-    return { self, nowMs: this.nowMs, random: this.#random };
-  }
+/** Less than any timer. */
+const atOnceMs = 0.01;
+/** More than a supervisor waits before any restart, less than any timer of these actors. */
+const longestRestartPauseMs = 6_000;
+const plannedBug = new Error('planned');
+const noStore = { kind: 'unavailable', message: 'no store' } as const;
+
+function partition<T>(items: readonly T[], belongs: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(belongs), items.filter((item) => !belongs(item))];
 }

@@ -4,7 +4,8 @@ import type { FrameInTransit, FrameVerdict, Order } from '../../faults/vocabular
 import type { FrameHead } from '../../plane/frame-scan.ts';
 import { LinkProxy } from '../../plane/link-proxy.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
-import { mesh, until, wireEnvelope } from '../actors/support/harness.ts';
+import { mesh, wireEnvelope } from '../actors/support/harness.ts';
+import { until } from '../support/until.ts';
 
 const world = mesh();
 const proxies: LinkProxy[] = [];
@@ -113,7 +114,7 @@ describe('a link through an idle proxy', () => {
   test('is refused by the coordinator in its own words', async () => {
     const { plane } = await linked();
     const stranger = world.client(plane.url, 'node', 99);
-    await until(() => stranger.log.lines.some(({ fields }) => fields.code === 'UNKNOWN_PEER'), 'the refusal');
+    await until(() => stranger.lines.some(({ fields }) => fields.code === 'UNKNOWN_PEER'), 'the refusal');
     expect(stranger.client.isUp).toBe(false);
   });
 
@@ -123,10 +124,10 @@ describe('a link through an idle proxy', () => {
     await first.server.stop();
     const plane = await proxied(url);
     const node = world.client(plane.url, 'node', 1);
-    await until(() => node.log.lines.length === 0, 'no complaint');
+    await until(() => node.lines.length === 0, 'no complaint');
     await world.server({ port });
     await until(() => node.client.isUp, 'the link');
-    expect(node.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+    expect(node.lines.filter(({ level }) => level === 'warn')).toEqual([]);
   });
 });
 
@@ -200,7 +201,7 @@ describe('a frame that is evaluated', () => {
     node.client.send(toCoordinator('bad'));
     await until(() => server.events.filter((event) => event.startsWith('up')).length === 2, 'another link');
     expect(sessions(server.received)).toEqual(['good']);
-    expect(server.log.lines.some(({ fields }) => fields.code === 'MALFORMED_FRAME')).toBe(true);
+    expect(server.lines.some(({ fields }) => fields.code === 'MALFORMED_FRAME')).toBe(true);
     expect(node.events[1]).toBe('down closed by the peer (4001)');
     await until(() => node.client.isUp, 'the link');
   });

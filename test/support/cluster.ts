@@ -2,6 +2,7 @@
  * A whole cluster as a person starts it: `signmesh up` with a data directory, ports and a private Redis of its own, its
  * processes known by name, so that a test can kill them.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
 import { freePort } from '../../cli/up/ports.ts';
 import { environmentOf, type Place, type ReadyLine, UpProcess } from '../../testing/up-process.ts';
-import { allGone, root } from '../cli/support/up-process.ts';
+import { root } from '../cli/support/up-process.ts';
+import { allGone } from './alive.ts';
 import { type GrpcApi, grpcApi, type HttpApi, httpApi } from './client.ts';
 import { until } from './until.ts';
 

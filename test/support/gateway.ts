@@ -21,11 +21,13 @@ import { buildGrpc, type GrpcDoor } from '../../gateway/grpc/server.ts';
 import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
+import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
 import type { WalletReader } from '../../gateway/signing/wallet-terms.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
+import { collectLog, type LogLine } from './log.ts';
 import { unheededOrders } from './orders.ts';
 
 export const testToken = 'svc_sk_test_abcdefghijklmnop';
@@ -65,20 +67,6 @@ export class MemoryTokens implements TokenLookup {
   }
 }
 
-export interface LogLine {
-  readonly level: string;
-  readonly fields: Record<string, unknown>;
-  readonly message: string;
-}
-
-export function collectLog(): { log: Log; lines: LogLine[] } {
-  const lines: LogLine[] = [];
-  const at = (level: string) => (fields: object, message: string) => {
-    lines.push({ level, fields: fields as Record<string, unknown>, message });
-  };
-  return { log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, lines };
-}
-
 export interface TestGateway {
   readonly coordinator: FakeCoordinator;
   readonly tokens: MemoryTokens;
@@ -96,6 +84,7 @@ export interface TestGateway {
 
 /** What every gateway has, for the routes of a test. */
 export interface GatewayParts {
+  readonly room: SigningRoom;
   readonly environment: ClusterEnvironment;
   readonly admission: Admission;
   readonly log: Log;
@@ -111,6 +100,8 @@ export interface GatewayOptions {
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
   readonly clock?: { offsetMs: number };
+  /** The way to a coordinator of the test's own. */
+  readonly link?: CoordinatorLink;
   /** Where the signing API finds wallets. */
   readonly wallets?: WalletReader;
   /** REST routes beside the signing API, and where that finds their wallets. */
@@ -126,7 +117,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const { log: accessLog, lines: requests } = collectLog();
   const time = { nowMs: () => Date.now() + clock.offsetMs };
   const room = connectSigning({
-    link: coordinator,
+    link: options.link ?? coordinator,
     orders: unheededOrders(),
     clock: systemClock,
     timers: systemTimers,
@@ -136,7 +127,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   coordinator.status(healthyCluster);
   const identity = { environment, acceptAnyTestToken, tokenKey, store: tokens, log, clock: time };
   const admission = new Admission(new Authenticator(identity), limits, systemTimers);
-  const rest = options.rest?.({ environment, admission, log, clock: time });
+  const rest = options.rest?.({ room, environment, admission, log, clock: time });
   const wallets = options.wallets ?? rest?.wallets;
   const common = { admission, timers: systemTimers, requestIds: new RequestIds(systemPorts), log, accessLog };
   const doors = { ...common, ...room, ...(wallets !== undefined && { wallets }) };

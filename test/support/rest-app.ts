@@ -5,6 +5,8 @@ import { systemPorts } from '../../actors/live/ports.ts';
 import type { Route } from '../../api/route.ts';
 import type { RestDeps } from '../../gateway/http/mount.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
+import type { SigningRoom } from '../../gateway/signing/connect.ts';
+import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { openGateway, type TestGateway } from './gateway.ts';
@@ -24,21 +26,25 @@ export interface RestApp extends TestGateway {
 }
 
 export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
-  readonly routes: readonly Route[];
+  /** `room`: the gateway's way to sessions. */
+  readonly routes: readonly Route[] | ((room: SigningRoom) => readonly Route[]);
   readonly store: TenantStore;
   readonly environment?: ClusterEnvironment;
   readonly limits?: RateLimits;
   readonly requestTimeoutMs?: number;
+  /** The way to a coordinator of the test's own. */
+  readonly link?: CoordinatorLink;
 }
 
 export async function restApp(options: RestAppOptions): Promise<RestApp> {
-  const { routes, environment = 'sandbox', limits, requestTimeoutMs, ...deps } = options;
+  const { routes, environment = 'sandbox', limits, requestTimeoutMs, link, ...deps } = options;
   const gateway = await openGateway({
     environment,
     ...(limits !== undefined && { limits }),
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
-    rest: ({ admission, log }) => ({
-      routes,
+    ...(link !== undefined && { link }),
+    rest: ({ room, admission, log }) => ({
+      routes: typeof routes === 'function' ? routes(room) : routes,
       deps: {
         seal: testSeal,
         hashKey: new Uint8Array(32).fill(3),

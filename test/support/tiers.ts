@@ -1,14 +1,17 @@
 /**
  * Which tier a test file belongs to. It follows from what the file uses, itself or through a fixture:
  *
- * - `system`: it starts processes, or replaces modules (`vi.mock`), which takes modules of its own;
+ * - `alone`: it replaces modules (`vi.mock`), so it shares none with other files. It runs with the tier `system`;
+ * - `system`: it starts processes (a browser is one);
  * - `redis`: it talks to a real Redis (redis.ts, redis-database.ts);
  * - `fast`: everything else.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-export type Tier = 'fast' | 'redis' | 'system';
+/** In the order in which they run. */
+export const tierNames = ['fast', 'redis', 'system', 'alone'] as const;
+export type Tier = (typeof tierNames)[number];
 
 /** Where test files are, below the root. */
 const folders = ['test', 'examples'];
@@ -16,11 +19,12 @@ const folders = ['test', 'examples'];
 const fixtures = /^(test|examples|bench)\//;
 /** The server that a test needs is started by the run, not by the test. */
 const redisFixtures = new Set(['test/support/redis.ts', 'test/support/redis-database.ts']);
+const processModules = new Set(['node:child_process', 'playwright-core']);
 const launchers = new Set(['testing/up-process.ts', 'testing/live-process.ts']);
 
 /** Paths below the root, sorted. */
 export function filesByTier(root: string): Readonly<Record<Tier, readonly string[]>> {
-  const tiers: Record<Tier, string[]> = { fast: [], redis: [], system: [] };
+  const tiers: Record<Tier, string[]> = { fast: [], redis: [], system: [], alone: [] };
   const read = (path: string) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : '');
   for (const folder of folders) {
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
@@ -39,14 +43,15 @@ export function tierOf(file: string, read: (path: string) => string): Tier {
   let tier: Tier = 'fast';
   for (const path of seen) {
     if (redisFixtures.has(path)) {
-      tier = 'redis';
+      if (tier === 'fast') tier = 'redis';
       continue;
     }
     const text = read(path);
-    if (launchers.has(path) || /^vi\.mock\(/m.test(text)) return 'system';
+    if (/^vi\.mock\(/m.test(text)) return 'alone';
+    if (launchers.has(path)) tier = 'system';
     for (const [, typeOnly, from] of text.matchAll(/^(?:import|export) (type )?(?:[^;']*? from )?'([^']+)';$/gm)) {
       if (typeOnly !== undefined) continue;
-      if (from === 'node:child_process') return 'system';
+      if (processModules.has(from!)) tier = 'system';
       const target = join(dirname(path), from!);
       if (from!.startsWith('.') && (fixtures.test(target) || launchers.has(target))) seen.add(target);
     }

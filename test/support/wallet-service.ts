@@ -20,7 +20,8 @@ import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { ProviderUnavailable } from '../../providers/port/port.ts';
 import type { ClusterSigner, Curve } from '../../providers/self-hosted/cluster-signer.ts';
 import { FakeControl, FakeSessions } from './fake-control.ts';
-import { callJson, type JsonAnswer, type LogLine, MemoryTokens, openGateway, tokenKey } from './gateway.ts';
+import { callJson, type JsonAnswer, MemoryTokens, openGateway, tokenKey } from './gateway.ts';
+import type { LogLine } from './log.ts';
 import { openDatabase, type RedisDatabase } from './redis-database.ts';
 import { until } from './until.ts';
 

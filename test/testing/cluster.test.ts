@@ -1,4 +1,5 @@
 /** The library for tests of one's own: a simulated cluster and a live one do the same, and say the same. */
+
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,8 +19,8 @@ import {
   type TestCluster,
 } from '../../testing/index.ts';
 import { makeOwnFolder } from '../../testing/own-folder.ts';
-import { isAlive } from '../cli/support/eventually.ts';
 import { root } from '../cli/support/up-process.ts';
+import { isAlive } from '../support/alive.ts';
 
 describe.each(['simulated', 'live'] as const)('a %s cluster', (kind) => {
   let custody: TestCluster;

@@ -2,6 +2,7 @@
  * The npm package, as a stranger uses it: packed, installed in an empty project outside the repository, and used there by
  * command, by tests, by the compiler and by CommonJS.
  */
+
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +10,10 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../cli/up/ports.ts';
 import type { ReadyLine } from '../../testing/up-process.ts';
-import { eventually } from '../cli/support/eventually.ts';
 import { keptFolder, temporaryFolder } from '../cli/support/temporary.ts';
-import { allGone, root } from '../cli/support/up-process.ts';
+import { root } from '../cli/support/up-process.ts';
+import { allGone } from '../support/alive.ts';
+import { until } from '../support/until.ts';
 import { install, listing, type Packed, pack, run, shellEnvironment } from './support/installed-package.ts';
 
 /** Bundles hold the packages that they use. */
@@ -58,7 +60,7 @@ describe('npx signmesh', { timeout: 150_000 }, () => {
     const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
     const over = () => child.exitCode !== null || child.signalCode !== null;
     try {
-      await eventually('ready', () => /^\{"event":"ready".*\}$/m.test(said.stdout) || over(), 90_000);
+      await until(() => /^\{"event":"ready".*\}$/m.test(said.stdout) || over(), 'ready', 90_000);
       expect(said.stderr).toContain('signmesh is ready');
       const ready = JSON.parse(/^\{"event":"ready".*\}$/m.exec(said.stdout)![0]) as ReadyLine;
       await signOnce(ready);

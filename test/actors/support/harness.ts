@@ -1,36 +1,13 @@
-/** What the tests of the actor room share: conditions to wait for, a log to read, and a cluster's keys. */
+/** What the tests of the actor room share: servers and clients of links, and a cluster's keys. */
 import type { Envelope } from '../../../actors/contract.ts';
 import { noTrace } from '../../../actors/contract.ts';
 import type { ClientHandshakeConfig, PeerRole, ServerHandshakeConfig } from '../../../actors/live/handshake.ts';
 import { identityFromSeed } from '../../../actors/live/handshake-crypto.ts';
 import { LinkClient, type LinkClientOptions } from '../../../actors/live/link-client.ts';
 import { LinkServer, type LinkServerOptions } from '../../../actors/live/link-server.ts';
-import type { Log } from '../../../actors/live/ports.ts';
 import type { WireCodec } from '../../../actors/live/wire-port.ts';
 import { decodeFrames, decodeHandshake, encodeFrame, encodeHandshake, type WireMessage } from '../../../proto/wire.ts';
-
-/** Resolves once the condition holds; rejects, naming it, when it does not in time. */
-export async function until(condition: () => boolean, what: string, withinMs = 10_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`never came true: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
-
-export interface LogLine {
-  readonly level: 'debug' | 'info' | 'warn' | 'error';
-  readonly fields: Record<string, unknown>;
-  readonly message: string;
-}
-
-export function recordingLog(): Log & { readonly lines: LogLine[] } {
-  const lines: LogLine[] = [];
-  const at = (level: LogLine['level']) => (fields: object, message: string) => {
-    lines.push({ level, fields: { ...fields }, message });
-  };
-  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
-}
+import { collectLog } from '../../support/log.ts';
 
 export const codec: WireCodec<WireMessage> = { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake };
 
@@ -94,7 +71,7 @@ export function mesh() {
     async server(changes: Partial<LinkServerOptions<WireMessage>> = {}) {
       const received: Envelope<WireMessage>[] = [];
       const events: string[] = [];
-      const log = recordingLog();
+      const { log, lines } = collectLog();
       const server: LinkServer<WireMessage> = new LinkServer<WireMessage>({
         host: '127.0.0.1',
         port: 0,
@@ -111,12 +88,12 @@ export function mesh() {
       });
       const { port, url } = await server.start();
       stops.push(() => server.stop());
-      return { server, port, url, received, events, log };
+      return { server, port, url, received, events, lines };
     },
     client(url: string, role: PeerRole, nodeId: number, changes: Partial<LinkClientOptions<WireMessage>> = {}) {
       const received: Envelope<WireMessage>[] = [];
       const events: string[] = [];
-      const log = recordingLog();
+      const { log, lines } = collectLog();
       const client = new LinkClient<WireMessage>({
         url,
         handshake: clientConfig(role, nodeId),
@@ -132,7 +109,7 @@ export function mesh() {
       });
       client.start();
       stops.push(() => client.stop());
-      return { client, received, events, log };
+      return { client, received, events, lines };
     },
   };
 }

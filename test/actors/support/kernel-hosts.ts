@@ -20,7 +20,7 @@ import { LiveSystem } from '../../../actors/live/system.ts';
 import { Machine } from '../../../sim/machine.ts';
 import { randomStream } from '../../../sim/random.ts';
 import { VirtualTime } from '../../../sim/virtual-time.ts';
-import { until } from './harness.ts';
+import { until } from '../../support/until.ts';
 
 export type Write = { readonly key: string; readonly value: string };
 export type In = Input<string, Write, string>;
@@ -40,7 +40,7 @@ export interface Host {
   /** Runs whatever can run now. */
   settle(): Promise<void>;
   /** Lets time pass until the condition holds. */
-  until(condition: () => boolean, what: string): Promise<void>;
+  until(condition: () => boolean, what: string): Promise<unknown>;
   /** What left for other processes. */
   readonly sent: Envelope<string>[];
   readonly emitted: ActorEvent[];

@@ -1,9 +1,4 @@
-/** Where the repository lies, and what tells that the processes of a cluster are gone. */
+/** Where the repository lies. */
 import { fileURLToPath } from 'node:url';
-import { eventually, isAlive } from './eventually.ts';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
-
-export function allGone(pids: Readonly<Record<string, number>>): Promise<void> {
-  return eventually(`gone: ${JSON.stringify(pids)}`, () => !Object.values(pids).some((pid) => isAlive(pid)));
-}

@@ -45,7 +45,7 @@ let adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
 let deps: Partial<IntentDependencies>;
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startWorld({ pace: 20 });
   chains = openChains({ ledgers: redisLedgers(world.redis.redis), blockMs: 20 });
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains });
   adapters = providerAdapters({

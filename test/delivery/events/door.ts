@@ -11,7 +11,7 @@ import { openRedis } from '../../../gateway/redis.ts';
 import { uuidV7 } from '../../../proto/ids.ts';
 import type { NewEvent, TenantStore } from '../../../store/contract.ts';
 import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
-import { collectLog } from '../../support/gateway.ts';
+import { collectLog } from '../../support/log.ts';
 import { type RestApp, restApp } from '../../support/rest-app.ts';
 import { until } from '../../support/until.ts';
 

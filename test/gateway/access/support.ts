@@ -1,6 +1,6 @@
 /** Access lines as tests look at them: as the log file has them. */
 
-import type { LogLine } from '../../support/gateway.ts';
+import type { LogLine } from '../../support/log.ts';
 import { until } from '../../support/until.ts';
 
 export interface AccessLine {

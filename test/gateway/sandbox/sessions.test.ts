@@ -4,22 +4,15 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemPorts, systemTimers } from '../../../actors/live/ports.ts';
-import { RequestIds } from '../../../api/request-id.ts';
-import { Admission } from '../../../gateway/auth/admission.ts';
-import { Authenticator } from '../../../gateway/auth/authenticator.ts';
-import { buildHttp } from '../../../gateway/http/app.ts';
+import { systemTimers } from '../../../actors/live/ports.ts';
 import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
 import { sandboxSessions } from '../../../gateway/sandbox/sessions.ts';
-import { connectSigning } from '../../../gateway/signing/connect.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 import { root } from '../../cli/support/up-process.ts';
 import { FakeControl } from '../../support/fake-control.ts';
-import { collectLog, MemoryTokens, tokenKey } from '../../support/gateway.ts';
-import { unheededOrders } from '../../support/orders.ts';
+import { type RestApp, restApp } from '../../support/rest-app.ts';
 import { SimLink } from '../signing/sim-link.ts';
 
 /** The one of the page. */
@@ -27,55 +20,24 @@ const token = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
 const headers = { authorization: `Bearer ${token}` };
 const tenant = 'tn_player';
 let cluster: SimCluster;
-let http: FastifyInstance;
+let gateway: RestApp;
 
 beforeEach(async () => {
   cluster = new SimCluster({ seed: 'sandbox sessions', nodes: 3 });
-  const { log } = collectLog();
-  const room = connectSigning({ link: new SimLink(cluster), orders: unheededOrders(), ...systemPorts, log });
-  const tokens = new MemoryTokens();
-  tokens.put(token, { tenant });
-  const environment = 'sandbox';
-  const authenticator = new Authenticator({
-    environment,
-    acceptAnyTestToken: true,
-    tokenKey,
-    store: tokens,
-    ...systemPorts,
-    log,
+  gateway = await restApp({
+    link: new SimLink(cluster),
+    // These routes write nothing.
+    store: {} as TenantStore,
+    routes: (room) =>
+      sandboxRoutes({ control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers }),
   });
-  const admission = new Admission(authenticator, undefined, systemTimers);
-  const seal = { seal: (plain: string) => plain, open: (sealed: string) => sealed };
-  // These routes write nothing.
-  const store = {} as TenantStore;
-  const deps = {
-    admission,
-    store,
-    environment,
-    log,
-    seal,
-    hashKey: tokenKey,
-    ...systemPorts,
-    checkResponses: true,
-    access: { isAutomatic: true, openTenant: undefined },
-  } as const;
-  const routes = sandboxRoutes({ control: new FakeControl(), sessions: sandboxSessions(room), timers: systemTimers });
-  http = await buildHttp({
-    environment,
-    version: '0.0.0-test',
-    admission,
-    timers: systemTimers,
-    requestIds: new RequestIds(systemPorts),
-    log,
-    ...room,
-    rest: { routes, deps },
-  });
+  gateway.tokens.put(token, { tenant });
 });
-afterEach(() => http.close());
+afterEach(() => gateway.stop());
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came back
 async function call(method: 'GET' | 'POST', url: string, payload?: object): Promise<{ status: number; body: any }> {
-  const answer = await http.inject({ method, url, headers, ...(payload && { payload }) });
+  const answer = await gateway.http.inject({ method, url, headers, ...(payload && { payload }) });
   return { status: answer.statusCode, body: answer.json() };
 }
 
@@ -154,7 +116,7 @@ describe('docs/sandbox-api.md', () => {
     const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block!);
     expect(blocks.length).toBeGreaterThan(4);
     const SESSION = await begin('secp256k1');
-    const url = await http.listen({ host: '127.0.0.1', port: 0 });
+    const url = await gateway.http.listen({ host: '127.0.0.1', port: 0 });
     // The status of each answer goes to the other stream.
     const curl = `curl() { command curl --no-progress-meter -w '%{stderr}%{http_code}\\n' "$@"; }\n`;
     const script = curl + blocks.join('\n').replace('http://127.0.0.1:8080', url);

@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { IntentQueue } from '../../../../custody/intents/dependencies.ts';
 import { intentRoutes } from '../../../../custody/intents/routes.ts';
 import { judgeRoutes } from '../../../controls/policies/support/door.ts';
-import { callJson, type JsonAnswer, type LogLine } from '../../../support/gateway.ts';
+import { callJson, type JsonAnswer } from '../../../support/gateway.ts';
+import type { LogLine } from '../../../support/log.ts';
 import { restApp } from '../../../support/rest-app.ts';
 import type { World } from './world.ts';
 

@@ -1,5 +1,5 @@
 /** A tenant with wallets on a real Redis, a fake provider, judges that a test sets, and as many drivers as it wants. */
-import { systemClock, systemRandom, systemTimers } from '../../../../actors/live/ports.ts';
+import { systemRandom } from '../../../../actors/live/ports.ts';
 import type { ConnectionRecord } from '../../../../custody/connections/record.ts';
 import { connectionType } from '../../../../custody/connections/record.ts';
 import type { IntentDependencies } from '../../../../custody/intents/dependencies.ts';
@@ -14,7 +14,8 @@ import { newId } from '../../../../proto/ids.ts';
 import { create } from '../../../../store/changes.ts';
 import type { AddressBook, Balance, TenantStore } from '../../../../store/contract.ts';
 import { RedisAddressBook } from '../../../../store/redis-address-book.ts';
-import { collectLog, type LogLine } from '../../../support/gateway.ts';
+import { collectLog, type LogLine } from '../../../support/log.ts';
+import { QuickTime } from '../../../support/quick-time.ts';
 import { type StoreUnderTest, startStore } from '../../../support/store.ts';
 import { until } from '../../../support/until.ts';
 import { FakeProvider, feeReserve } from './fake-provider.ts';
@@ -47,9 +48,10 @@ export interface World {
 
 let drawn = 0;
 
-export async function startWorld(): Promise<World> {
+/** `pace`: how much faster than real time the time of gateways passes. */
+export async function startWorld({ pace = 1 } = {}): Promise<World> {
   const redis = await startStore();
-  const clock = { offsetMs: 0, nowMs: () => systemClock.nowMs() + clock.offsetMs };
+  const clock = new QuickTime(pace);
   const store = await redis.open(clock);
   const addressBook = new RedisAddressBook(redis.redis);
   const provider = new FakeProvider();
@@ -66,7 +68,7 @@ export async function startWorld(): Promise<World> {
     fillGap: provider.fillGap,
     arrive: async () => {},
     clock,
-    timers: systemTimers,
+    timers: clock,
     random: systemRandom,
     log,
     environment: 'sandbox',
@@ -83,7 +85,7 @@ export async function startWorld(): Promise<World> {
     lines,
     dependencies,
     driver: (over, options) => {
-      const driver = new IntentDriver(dependencies(over), { sweepEveryMs: 20, ...options });
+      const driver = new IntentDriver(dependencies(over), { sweepEveryMs: 20 * pace, ...options });
       drivers.push(driver);
       return driver;
     },
