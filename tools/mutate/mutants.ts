@@ -93,7 +93,7 @@ export function switched(source: string, mutants: readonly Mutant[]): string {
   for (const { id, start, end, text, kind } of [...mutants].sort((a, b) => a.start - b.start)) {
     const original = bytes.subarray(start, end).toString();
     const on = `globalThis.mutantIsOn(${id})`;
-    const written = kind === 'statement' ? `if (!${on}) {${original}}` : `(${on} ? (${text}) : (${original}))`;
+    const written = kind === 'statement' ? `{if (!${on}) {${original}}}` : `(${on} ? (${text}) : (${original}))`;
     pieces.push(bytes.subarray(done, start), Buffer.from(written));
     done = end;
   }
