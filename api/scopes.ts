@@ -28,14 +28,16 @@ export const allScopes: readonly Scope[] = [
 export const sandboxScopes: readonly Scope[] = allScopes.filter((scope) => scope !== 'sandbox:admin');
 
 /**
- * What a token that is limited to some provider connections never has. Keys and sessions of the signing API belong to no
- * connection: with them such a token could sign for wallets that do not exist for it.
+ * What a token that is limited to some provider connections never has. Keys and sessions of the signing API, and vaults, belong
+ * to no connection: with them such a token could sign for wallets that do not exist for it.
  */
 const beyondProviders: ReadonlySet<Scope> = new Set<Scope>([
   'providers:write',
   'webhooks:write',
   'policies:write',
   'modules:write',
+  'vaults:read',
+  'vaults:write',
   'intents:approve',
   'signing:dkg',
   'signing:initiate',

@@ -172,7 +172,7 @@ function dispatch(call: ClientCall, refuse: (given: Answer) => CoordinatorEffect
         return refuse(answer('INVALID_REQUEST', `session_id must not begin with ${reserved}, which is reserved`));
       }
       if (call.method === 'makeKey' && !isWalletKey(sessionId)) {
-        return refuse(answer('INVALID_REQUEST', 'session_id must be the id of the wallet that the key is for'));
+        return refuse(answer('INVALID_REQUEST', 'session_id must be the id of the wallet, or of the vault’s key'));
       }
       return handOver(dkgAddress(tenant, sessionId), true);
     }

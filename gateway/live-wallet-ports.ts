@@ -4,6 +4,7 @@ import type { Ports } from '../actors/contract.ts';
 import { type Log, systemPorts } from '../actors/live/ports.ts';
 import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
 import { RedisWakes } from '../delivery/events/redis-wakes.ts';
+import type { VaultCluster } from '../modules/vaults/public.ts';
 import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
 import type { ClusterSigner } from '../providers/self-hosted/public.ts';
 import { RedisCustodianRecords } from '../providers/simulated/redis-custodian-records.ts';
@@ -17,16 +18,17 @@ export interface LiveWalletOptions extends Partial<Ports> {
   readonly redis: Redis;
   readonly credentialKeysDir: string;
   readonly signer: ClusterSigner;
+  readonly vaultCluster: VaultCluster;
   readonly log: Log;
 }
 
 /** Throws an Error when the credential keys cannot be read. */
 export function liveWalletPorts(options: LiveWalletOptions): WalletPorts {
-  const { redis, credentialKeysDir, signer, log } = options;
+  const { redis, credentialKeysDir, signer, vaultCluster, log } = options;
   const { clock, timers, random }: Ports = { ...systemPorts, ...options };
   const store = new RedisTenantStore(redis, { clock, random });
   return {
-    ...{ clock, timers, random, store, signer, log },
+    ...{ clock, timers, random, store, signer, vaultCluster, log },
     addressBook: new RedisAddressBook(redis),
     hooks: new RedisHookStore(redis),
     ring: fileKeyRing(credentialKeysDir, { clock, random }),

@@ -29,6 +29,7 @@ import type { ClusterView } from './signing/cluster-view.ts';
 import { connectSigning } from './signing/connect.ts';
 import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
+import { makeVaultCluster } from './signing/live-vault-cluster.ts';
 import { orderOffice } from './signing/orders.ts';
 import { composeWalletApi } from './wallet-api.ts';
 
@@ -81,7 +82,8 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const admission = new Admission(authenticator, limits, timers);
   const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }) };
   const { credentialKeysDir } = config;
-  const walletPorts = liveWalletPorts({ redis, credentialKeysDir, signer: makeClusterSigner({ calls }), log });
+  const clusters = { signer: makeClusterSigner({ calls }), vaultCluster: makeVaultCluster({ calls }) };
+  const walletPorts = liveWalletPorts({ redis, credentialKeysDir, ...clusters, log });
   const wallets = composeWalletApi(walletPorts, { config, admission, ...(environment === 'sandbox' && { sandbox }) });
   const { publicToken, readyMadeKeys } = config;
   const page = { version: packageVersion(), ...(publicToken !== undefined && { publicToken }) };

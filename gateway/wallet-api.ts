@@ -34,6 +34,8 @@ import {
 import { webhookRoutes } from '../delivery/webhooks/public.ts';
 import { accessRoutes } from '../modules/access/public.ts';
 import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../modules/treasury/public.ts';
+import { deleteKey, deleteKeyPrefix, type VaultCluster, vaultRoutes } from '../modules/vaults/public.ts';
+import { type IdPrefix, newId } from '../proto/ids.ts';
 import { providerAdapters } from '../providers/adapters.ts';
 import { arrivals, type ChainLedgers, openChains } from '../providers/chains/public.ts';
 import { simulatedPrices, simulatedVenue } from '../providers/market/public.ts';
@@ -78,6 +80,8 @@ export interface WalletPorts extends Ports {
   readonly custodianRecords: (kind: ProviderKind) => CustodianRecords;
   /** The cluster that makes and uses the keys of self_hosted wallets. */
   readonly signer: ClusterSigner;
+  /** The same cluster, for the keys of vaults. */
+  readonly vaultCluster: VaultCluster;
   readonly log: Log;
   /** What is stored was put back to an earlier state: the adapters forget what they remember of it. */
   restored(): void;
@@ -107,7 +111,7 @@ export interface WalletApi {
 }
 
 export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions): WalletApi {
-  const { clock, timers, random, store, addressBook, hooks, ring, ledgers, signer, log } = ports;
+  const { clock, timers, random, store, addressBook, hooks, ring, ledgers, signer, vaultCluster, log } = ports;
   const { config, admission, checkResponses = false } = options;
   const { environment, chainBlockMs: blockMs, intentConcurrency } = config;
   const webhookService = new WebhookService(hooks, store, clock);
@@ -133,8 +137,12 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     log,
     environment,
   };
+  const metaOfJob = (tenant: string, member: string): CallMeta => {
+    return { tenant, nowMs: clock.nowMs(), correlationId: member, traceparent: '' };
+  };
   const jobOf = (job: WalletJob) => (tenant: string, member: string) =>
-    job({ store, signer }, { tenant, nowMs: clock.nowMs(), correlationId: member, traceparent: '' }, member);
+    job({ store, signer }, metaOfJob(tenant, member), member);
+  const deletion = { store, cluster: vaultCluster, newId: (prefix: IdPrefix) => newId(prefix, clock.nowMs(), random) };
   const market = simulatedPrices(store, marketSeed);
   const treasury: TreasuryJobDeps = {
     intents,
@@ -152,11 +160,13 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
       [revokeSessionsPrefix, jobOf(revokeSessions)],
       [revokeConnectionPrefix, jobOf(revokeOfConnection)],
       ...treasuryJobs(treasury),
+      [deleteKeyPrefix, (tenant: string, member: string) => deleteKey(deletion, metaOfJob(tenant, member), member)],
     ]),
   });
-  const policyExists = async (context: RequestContext, name: string) => (await findPolicy(context, name)) !== undefined;
   const feed = new LiveFeed({ wakes: ports.wakes, store, timers, log }, options.streams?.limits);
   const access = { isAutomatic: !config.modulesByOperator, openTenant: config.bannerToken?.tenant };
+  const policyExists = async (context: RequestContext, name: string) => (await findPolicy(context, name)) !== undefined;
+  const wake = (tenant: string): void => driver.wake(tenant);
   const routes: Route[] = [
     ...connectionRoutes({
       adapters,
@@ -168,7 +178,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
       adapters,
       addressBook,
       policyExists,
-      wake: (tenant) => driver.wake(tenant),
+      wake,
     }),
     ...intentRoutes(intents, driver),
     ...eventRoutes(),
@@ -180,6 +190,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...policyRoutes(receipts),
     ...receiptRoutes(receipts),
     ...treasuryRoutes({ ...treasury, policyExists, isSandbox: environment === 'sandbox' }),
+    ...vaultRoutes({ cluster: vaultCluster, evaluators: intents.evaluators, receipts, policyExists, wake }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
     ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers })),
   ];

@@ -98,6 +98,8 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
   }
 
   async write(write: NodeWrite): Promise<WriteOutcome<NodeRecord>> {
+    // A value and its deletion that leave memory together would both be written into a table that no compaction takes up.
+    for (const key of write.deletes) await this.#level.compactRange(key, key);
     // Chained: an array of operations is copied, operation by operation, before LevelDB gets it.
     const batch = this.#level.batch();
     for (const { key, record } of write.puts) batch.put(key, this.#encrypt(key, record));

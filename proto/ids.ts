@@ -28,6 +28,10 @@ export type IdPrefix =
   | 'lst'
   | 'rul'
   | 'rsk'
+  /** Vault, key of a vault, signature of a vault. */
+  | 'vlt'
+  | 'vky'
+  | 'vsg'
   /** Request for access to a module. */
   | 'acr'
   /** Treasury strategy and plan. */

@@ -8,14 +8,22 @@ export const defaultTotalNodes = 5;
 
 export const sessionIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Session ids that only the service makes. */
-export const reservedSessionPrefixes: readonly string[] = ['wal_', 'sig_'];
+export const reservedSessionPrefixes: readonly string[] = ['wal_', 'vky_', 'sig_'];
 
 /** What a gateway calls a signing session that it orders. */
 export const signingIdPattern = /^sig_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The key of a wallet is named by the wallet: only the wallet service makes such keys, and only they can be closed. */
+/**
+ * The key of a wallet is named by the wallet, that of a vault begins with `vky_`: only the wallet service makes such keys, and
+ * only they can be closed.
+ */
 export function isWalletKey(keyId: string): boolean {
-  return keyId.startsWith('wal_');
+  return keyId.startsWith('wal_') || isVaultKey(keyId);
+}
+
+/** Clients sign with it through the vault's own route alone. */
+export function isVaultKey(keyId: string): boolean {
+  return keyId.startsWith('vky_');
 }
 
 export const digestBytes = 32;

@@ -103,6 +103,11 @@ export const reasonCodes = {
     text: 'This wallet signs for transaction intents only: create an intent, or set the wallet’s signing_api to allowed.',
     helps: 'never',
   },
+  VAULT_KEY: {
+    state: S.DENIED,
+    text: 'The key belongs to a vault, whose policy decides: sign with POST /v1/vaults/:id/sign.',
+    helps: 'never',
+  },
   WALLET_ARCHIVED: {
     state: S.DENIED,
     text: 'The wallet is archived: its key signs no more.',

@@ -25,7 +25,7 @@ const entries = [
   'testing/index',
   ...['bench', 'check', 'docs', 'mutate'].map((name) => `tools/${name}`),
   ...['main', 'probe', 'reference/bare-server', 'reference/echo-server'].map((name) => `bench/${name}`),
-  ...['grpc-client', 'http-client', 'treasury-proposer', 'wallet-client', 'webhook-receiver'].map(
+  ...['grpc-client', 'http-client', 'treasury-proposer', 'vault-client', 'wallet-client', 'webhook-receiver'].map(
     (name) => `examples/${name}`,
   ),
 ];

@@ -93,6 +93,20 @@ const controls: Readonly<Record<string, Recipe>> = {
   'risk.rule.deleted': async (api) => api.call('DELETE', `/v1/risk/rules/${(await riskRule(api)).id}`),
 };
 
+const vaults: Readonly<Record<string, Recipe>> = {
+  created: (api) => vault(api),
+  key_created: (api) => vault(api),
+  archived: async (api) => api.post(`/v1/vaults/${(await vault(api)).id}/archive`),
+  key_deleted: async (api) => api.post(`/v1/vaults/${(await vault(api)).id}/archive`),
+  signature_completed: async (api) => signMessage(api, await vault(api)),
+  signature_pending: async (api) => signMessage(api, await vault(api, { approval_mode: 'human_required' })),
+  signature_denied: async (api) => {
+    const name = `trigger-${api.suffix}`;
+    await api.post('/v1/policies', { name, rules: [{ id: 'none', effect: 'deny', when: 'true' }] });
+    await signMessage(api, await vault(api, { policy: name }));
+  },
+};
+
 const moduleAccess: Readonly<Record<string, Recipe>> = {
   requested: (api) => api.post('/v1/modules/vaults/access-requests', { reason: 'signmesh trigger' }),
   granted: (api) => api.post('/v1/modules/vaults/access-requests', { reason: 'signmesh trigger' }),
@@ -200,6 +214,7 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('signing.session', signing),
   ...under('dkg.session', dkg),
   ...Object.entries(controls),
+  ...under('vault', vaults),
   ...under('module_access', moduleAccess),
   ...under('treasury.strategy', strategies),
   ...under('treasury.plan', plans),
@@ -232,6 +247,20 @@ function list(api: RecipeApi, entries: readonly object[]): Promise<Made> {
 
 function riskRule(api: RecipeApi): Promise<Made> {
   return api.post('/v1/risk/rules', { name: `trigger ${api.suffix}`, when: 'false', points: 1, mode: 'shadow' });
+}
+
+function vault(api: RecipeApi, more: object = {}): Promise<Made> {
+  return api.post('/v1/vaults', {
+    name: `trigger ${api.suffix}`,
+    keystore_type: 'mpc_frost',
+    curve: 'ed25519',
+    ...more,
+  });
+}
+
+function signMessage(api: RecipeApi, { id, primary_key_id }: Made): Promise<Made> {
+  const message = Buffer.from(`trigger ${api.suffix}`).toString('base64');
+  return api.post(`/v1/vaults/${id}/sign`, { key_id: primary_key_id as string, message, message_type: 'raw' });
 }
 
 function initiate(api: RecipeApi, more: object = {}): Promise<Made> {

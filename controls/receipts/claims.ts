@@ -3,8 +3,8 @@ import type { PolicyDecision, RiskResult, TransactionFacts } from '../../custody
 
 export const receiptIssuer = 'signmesh';
 
-/** Only a receipt of purpose `transaction_intent` stands for a decision on money. */
-export type ReceiptPurpose = 'transaction_intent' | 'evaluation';
+/** Only a receipt of purpose `transaction_intent` stands for a decision on money, one of `vault_signature` on a message. */
+export type ReceiptPurpose = 'transaction_intent' | 'vault_signature' | 'evaluation';
 
 export interface ReceiptClaims {
   readonly iss: typeof receiptIssuer;

@@ -45,7 +45,11 @@ export const variables: readonly Variable[] = [
     name: 'tx',
     scopes: both,
     fields: [
-      { name: 'kind', type: 'string', meaning: '"transfer"; of token operations "deploy", "mint" or "burn"' },
+      {
+        name: 'kind',
+        type: 'string',
+        meaning: '"transfer"; of token operations "deploy", "mint" or "burn"; of vaults "message"',
+      },
       { name: 'asset', type: 'string', meaning: 'symbol, e.g. "ETH"' },
       { name: 'network', type: 'string', meaning: 'CAIP-2 id, e.g. "eip155:11155111"' },
       { name: 'provider', type: 'string', meaning: 'provider kind of the wallet' },

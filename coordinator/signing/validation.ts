@@ -21,6 +21,7 @@ import {
   digestBytes,
   ed25519MessageBytesMax,
   identifierCharsMax,
+  isVaultKey,
   opaqueBytesMax,
 } from '../../proto/limits.ts';
 import { type Answer, answer } from '../contract/answers.ts';
@@ -99,6 +100,7 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
       `the custodian ${facts.custodian} holds the key of wallet ${quote(facts.keyId)}: sign by a transaction intent`,
     );
   }
+  if (isVaultKey(facts.keyId) && !facts.walletService) return answer('VAULT_KEY');
   if (facts.archived) return answer('WALLET_ARCHIVED');
   if (facts.intentsOnly) return answer('WALLET_INTENTS_ONLY');
   switch (facts.keystoreType) {

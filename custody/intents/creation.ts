@@ -123,7 +123,7 @@ function draftOf(
 ): IntentDraft {
   return {
     id: facts.id,
-    kind: facts.kind,
+    kind: operation.kind,
     ...(operation.token !== undefined && { token: operation.token }),
     walletId: wallet.id,
     connectionId: wallet.connectionId,

@@ -16,7 +16,8 @@ export interface TransactionFacts {
   readonly connectionId?: string;
   readonly provider: ProviderKind;
   readonly network: NetworkId;
-  readonly kind: IntentKind;
+  /** `message`: a vault is asked to sign it; it has no asset, amount or destination. */
+  readonly kind: IntentKind | 'message';
   readonly asset: string;
   /** Decimal. */
   readonly amount: string;

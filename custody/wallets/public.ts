@@ -1,5 +1,6 @@
 /** What other modules use of wallets. */
 export { closeKey, closeKeyPrefix, revokeOfConnection, revokeSessions, revokeSessionsPrefix } from './close-key.ts';
+export { assertPolicy } from './create.ts';
 export { creditDeposit } from './deposits.ts';
 export { defaultSigningApi, walletCreatedChange, walletFrom } from './make.ts';
 export { openIntentsIndex, type WalletApprovalMode, type WalletRecord, walletType } from './record.ts';

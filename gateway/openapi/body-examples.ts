@@ -9,6 +9,7 @@ import type { JsonObject } from './parts.ts';
 export const exampleIds = {
   connection: 'pcn_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   wallet: 'wal_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
+  vaultKey: 'vky_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   intent: 'txi_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   strategy: 'stg_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   signingSession: 'sig_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
@@ -37,6 +38,10 @@ export const bodyExamples: Readonly<Record<string, JsonObject>> = {
   updateProviderConnection: { name: 'renamed', metadata: { team: 'treasury' } },
   createWallet: { name: 'treasury', provider_connection_id: exampleIds.connection, network: sepolia },
   updateWallet: { name: 'cold treasury', metadata: { desk: 'emea' } },
+  createVault: { name: 'settlement', keystore_type: 'mpc_frost', curve: 'secp256k1', threshold: 3, total_nodes: 5 },
+  createVaultKey: { name: 'second' },
+  signVaultMessage: { key_id: exampleIds.vaultKey, message: 'aGVsbG8=', message_type: 'raw' },
+  archiveVault: { reason: 'no longer used' },
   requestModuleAccess: { reason: 'keys for the settlement service' },
   archiveWallet: { reason: 'no longer used' },
   createTransactionIntent: { ...transfer, metadata: { invoice: 'INV-2026-0117' } },

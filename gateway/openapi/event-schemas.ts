@@ -14,6 +14,7 @@ import { eventTypes } from '../../delivery/events/public.ts';
 import { WebhookSettings } from '../../delivery/webhooks/public.ts';
 import { ModuleAccessRequest } from '../../modules/access/public.ts';
 import { Plan, Strategy } from '../../modules/treasury/public.ts';
+import { Vault, VaultKey, VaultSignatureSummary } from '../../modules/vaults/public.ts';
 
 /** What the coordinator writes of a session (coordinator/session/events.ts): more fields may come. */
 function session(own: Readonly<Record<string, TSchema>>, title: string) {
@@ -106,6 +107,14 @@ const families: readonly Family[] = [
   },
   { title: 'ComplianceListEvent', resource: 'compliance_list', has: under('compliance.list.'), object: ComplianceList },
   { title: 'RiskRuleEvent', resource: 'risk_rule', has: under('risk.rule.'), object: RiskRule },
+  { title: 'VaultKeyEvent', resource: 'vault_key', has: under('vault.key_'), object: VaultKey },
+  {
+    title: 'VaultSignatureEvent',
+    resource: 'vault_signature',
+    has: under('vault.signature_'),
+    object: VaultSignatureSummary,
+  },
+  { title: 'VaultEvent', resource: 'vault', has: under('vault.'), object: Vault },
   {
     title: 'ModuleAccessEvent',
     resource: 'module_access_request',

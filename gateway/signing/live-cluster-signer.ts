@@ -15,9 +15,10 @@ import {
   InitiateDkgRequestSchema,
   InitiateSigningRequestSchema,
   ReceiptState,
+  type SessionCheckpoint,
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { walletKeySchemes, wireScheme } from '../../proto/key-schemes.ts';
+import { type KeyScheme, walletKeySchemes, wireScheme } from '../../proto/key-schemes.ts';
 import type { RequestOf, ResponseOf } from '../../proto/wire.ts';
 import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import type { ClusterSignature, ClusterSigner, Curve, SigningOrder } from '../../providers/self-hosted/public.ts';
@@ -41,17 +42,20 @@ export function makeClusterSigner({ calls }: { readonly calls: SigningCalls }): 
   return {
     createKey: (meta, walletId, curve, networkId) => createKey(calls, meta, walletId, curve, networkId),
     sign: (meta, order) => sign(calls, meta, order),
-    closeKey: async (meta, walletId) => {
-      const { pendingNodes } = await ask(calls, meta, 'closeKey', create(CloseKeyRequestSchema, { keyId: walletId }));
-      if (pendingNodes.length === 0) return;
-      const text = `nodes ${pendingNodes.join(', ')} have not deleted their shares of an archived key yet`;
-      throw new ProviderUnavailable(`the signer cluster: ${text}`, pendingDeletionMs);
-    },
+    closeKey: (meta, walletId) => closeKey(calls, meta, walletId),
     revokeSessions: async (meta, walletId) => {
       const request = create(CloseKeyRequestSchema, { keyId: walletId, revokeOnly: true });
       await ask(calls, meta, 'closeKey', request);
     },
   };
+}
+
+/** Throws ProviderUnavailable until every node has confirmed that it deleted its share. */
+export async function closeKey(calls: SigningCalls, meta: CallMeta, keyId: string): Promise<void> {
+  const { pendingNodes } = await ask(calls, meta, 'closeKey', create(CloseKeyRequestSchema, { keyId }));
+  if (pendingNodes.length === 0) return;
+  const text = `nodes ${pendingNodes.join(', ')} have not deleted their shares of an archived key yet`;
+  throw new ProviderUnavailable(`the signer cluster: ${text}`, pendingDeletionMs);
 }
 
 async function createKey(
@@ -63,9 +67,20 @@ async function createKey(
 ): Promise<Uint8Array> {
   const derivation = { curve, networkId };
   const request = create(InitiateDkgRequestSchema, { sessionId: walletId, derivation, context: contextOf(meta) });
+  const { publicKey } = await obtainKey(calls, meta, request, walletKeySchemes[curve]);
+  return checkedKey(publicKey, curve);
+}
+
+/** The answer to a MakeKey that has a key. Throws ProviderUnavailable or ProviderRejected. */
+export async function obtainKey(
+  calls: SigningCalls,
+  meta: CallMeta,
+  request: RequestOf<'makeKey'>,
+  scheme: KeyScheme,
+): Promise<ResponseOf<'makeKey'>> {
   for (let resumes = 0; ; resumes += 1) {
-    const made = await ask(calls, meta, 'makeKey', request, wireScheme(walletKeySchemes[curve]));
-    if (made.publicKey.length > 0) return checkedKey(made.publicKey, curve);
+    const made = await ask(calls, meta, 'makeKey', request, wireScheme(scheme));
+    if (made.publicKey.length > 0 || made.ownerKeys.length > 0) return made;
     if (made.receipt?.state !== ReceiptState.BACKEND_FAILED) throw refused(made);
     // The cluster has waited for its nodes in this very call: the caller comes back later.
     if (resumes === resumesMax || made.receipt.reasonCode === 'NODES_UNAVAILABLE') throw unavailable(made);
@@ -73,7 +88,6 @@ async function createKey(
 }
 
 async function sign(calls: SigningCalls, meta: CallMeta, order: SigningOrder): Promise<ClusterSignature> {
-  const context = contextOf(meta);
   const request = create(InitiateSigningRequestSchema, {
     transactionIntentId: order.purpose,
     walletId: order.walletId,
@@ -81,23 +95,32 @@ async function sign(calls: SigningCalls, meta: CallMeta, order: SigningOrder): P
     messageHash: order.message,
     policyApprovalToken: Buffer.from(order.policyReceipt),
     approvalMode: ApprovalMode.DIRECT_ALLOWED,
-    context,
+    context: contextOf(meta),
   });
+  const signed = await signFor(calls, meta, request);
+  if (signed.signature.length === 0) throw refused(signed);
+  const { receipt, signature, recoveryId } = signed;
+  return { sessionId: receipt?.sessionId ?? '', signature, recoveryId: recoveryId[0] };
+}
+
+/**
+ * The signature of a purpose, or the answer of a session that gives none for now. Throws ProviderUnavailable when the same
+ * request may be repeated later.
+ */
+export async function signFor(calls: SigningCalls, meta: CallMeta, request: RequestOf<'sign'>): Promise<Signed> {
   for (let sessions = 0; sessions < sessionsMax; sessions += 1) {
     const signed = await signOnce(calls, meta, request);
-    const sessionId = signed.receipt?.sessionId ?? '';
-    if (signed.signature.length > 0) {
-      return { sessionId, signature: signed.signature, recoveryId: signed.recoveryId[0] };
-    }
     const state = signed.receipt?.state;
+    if (signed.signature.length > 0) return signed;
     // Given up, it makes way for the session of a later call.
     if (state === ReceiptState.BACKEND_FAILED) throw unavailable(signed);
-    if (state !== ReceiptState.EXPIRED && state !== ReceiptState.REVOKED) throw refused(signed);
+    if (state !== ReceiptState.EXPIRED && state !== ReceiptState.REVOKED) return signed;
   }
   throw new ProviderUnavailable('the signing sessions of this purpose ended before they signed');
 }
 
-interface Signed extends Answered {
+export interface Signed extends Answered {
+  readonly checkpoint?: SessionCheckpoint | undefined;
   /** Empty: none. */
   readonly signature: Uint8Array;
   readonly recoveryId: Uint8Array;
@@ -109,12 +132,13 @@ async function signOnce(calls: SigningCalls, meta: CallMeta, request: RequestOf<
   // Another call began before (of this gateway before it died, say): its session continues.
   const { context } = request;
   const share = create(SignatureShareRequestSchema, { signingSessionId: begun.receipt.sessionId, context });
-  const { receipt, fullSignature, recoveryId } = await ask(calls, meta, 'submitSignatureShare', share);
-  return { receipt, signature: fullSignature, recoveryId };
+  const answered = await ask(calls, meta, 'submitSignatureShare', share);
+  const { receipt, checkpoint, fullSignature, recoveryId } = answered;
+  return { receipt, checkpoint, signature: fullSignature, recoveryId };
 }
 
 /** One call as the wallet service. Throws ProviderUnavailable when there is no answer: its effect is unknown then. */
-async function ask<K extends 'makeKey' | 'sign' | 'submitSignatureShare' | 'closeKey'>(
+export async function ask<K extends 'makeKey' | 'sign' | 'submitSignatureShare' | 'closeKey'>(
   calls: SigningCalls,
   { tenant, correlationId, traceparent }: CallMeta,
   asked: K,
@@ -135,7 +159,7 @@ async function ask<K extends 'makeKey' | 'sign' | 'submitSignatureShare' | 'clos
   }
 }
 
-function contextOf({ correlationId, traceparent }: CallMeta) {
+export function contextOf({ correlationId, traceparent }: CallMeta) {
   return { correlationId, traceparent, client: { clientName } };
 }
 
@@ -149,7 +173,7 @@ function unavailable({ receipt }: Answered): ProviderUnavailable {
 }
 
 /** The cluster's own words: the reason code is the provider's code, and in lower case the issue. */
-function refused({ receipt }: Answered): ProviderRejected {
+export function refused({ receipt }: Answered): ProviderRejected {
   const providerCode = receipt?.reasonCode ?? '';
   return new ProviderRejected(`the signer cluster refused: ${receipt?.message ?? 'no receipt'}`, {
     issue: providerCode.toLowerCase(),

@@ -80,6 +80,7 @@ async function signing(more: object = {}): Promise<Body> {
   return made('/v1/signing/initiate', { ...bodyExamples.initiateSigning, ...intent, ...more });
 }
 
+const vault = () => made('/v1/vaults', bodyExamples.createVault!);
 const webhook = () => idOf('/v1/webhooks', bodyExamples.createWebhook!);
 const inPath = async (id: Promise<string>): Promise<Real> => ({ path: { id: await id } });
 const evaluated = async (): Promise<Real> => ({
@@ -95,6 +96,12 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   createTransactionIntent: () => inPath(wallet()),
   approveTransactionIntent: async () => ({ ...(await waitingIntent()), token: ready.approver_token }),
   cancelTransactionIntent: waitingIntent,
+  createVaultKey: () => inPath(vault().then(({ id }) => String(id))),
+  archiveVault: () => inPath(vault().then(({ id }) => String(id))),
+  signVaultMessage: async () => {
+    const { id, primary_key_id: key } = await vault();
+    return { path: { id: String(id) }, body: { [exampleIds.vaultKey]: String(key) } };
+  },
   requestModuleAccess: async () => ({ path: { module: 'vaults' } }),
   createStrategy: async () => ({ body: { [exampleIds.wallet]: await wallet() } }),
   putStrategyVersion: async () => ({ ...(await strategy()), body: { [exampleIds.wallet]: await wallet() } }),
@@ -204,6 +211,7 @@ test('what happened is told in events as the document types them', async () => {
       'risk',
       'webhook',
       'treasury',
+      'vault',
       'module_access',
     ]),
   );

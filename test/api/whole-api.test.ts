@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../actors/live/ports.ts';
+import { plannedModules } from '../../api/modules.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../delivery/deliveries/record.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
 import { newToken } from '../../gateway/auth/token-format.ts';
@@ -31,6 +32,8 @@ const ids = {
   plan: '',
   report: '',
   delivery: '',
+  vault: '',
+  vaultKey: '',
   session: 'sig_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
 };
 let address: string;
@@ -95,10 +98,13 @@ beforeAll(async () => {
   ids.list = (await made('/v1/compliance/lists', { name: 'bad', kind: 'deny', entries: [] })).id!;
   const screening = { subject: { type: 'address', address, network } };
   ids.report = (await made('/v1/compliance/screen', screening)).report_id!;
+  for (const module of plannedModules) await made(`/v1/modules/${module}/access-requests`, {});
+  const vault = await made('/v1/vaults', { name: 'v', keystore_type: 'mpc_frost', curve: 'secp256k1' });
+  ids.vault = vault.id!;
+  ids.vaultKey = vault.primary_key_id!;
   await made('/v1/sandbox/faults', { fault: 'drop', target: 'node/1', id: 'known' });
   await made('/v1/sandbox/snapshots', { name: 'known' });
   ids.rule = (await made('/v1/risk/rules', { name: 'r', when: 'true', points: 1 })).id!;
-  await made('/v1/modules/treasury/access-requests', {});
   const targets = [{ asset: 'ETH', weight_bps: 10_000, band_bps: 0 }];
   const strategy = { name: 'all of it', wallet_ids: [ids.wallet], targets, autonomy: 'within_policy' };
   ids.strategy = (await made('/v1/treasury/strategies', strategy)).id!;
@@ -116,6 +122,7 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
   const kinds: [string, string][] = [
     ['/v1/provider-connections/', ids.connection],
     ['/v1/webhooks/', ids.webhook],
+    ['/v1/vaults/', ids.vault],
     ['/v1/policies/', ids.policy],
     ['/v1/compliance/lists/', ids.list],
     ['/v1/compliance/reports/', ids.report],
@@ -174,8 +181,10 @@ describe('the whole wallet API', () => {
   it('hides everything from another tenant, and takes no id of another kind', async () => {
     const stranger = newToken('sandbox', systemRandom);
     service.tokens.put(stranger, { tenant: 'tn_stranger', id: 'tok_stranger' });
-    // Without access nothing of the module is asked at all.
-    await service.call('POST', '/v1/modules/treasury/access-requests', { token: stranger, body: {} });
+    // Without access nothing of the modules is asked at all.
+    for (const module of plannedModules) {
+      await service.call('POST', `/v1/modules/${module}/access-requests`, { token: stranger, body: {} });
+    }
     const walked = await walkTenants(ofTenants(document), {
       app: service.http,
       owner,
@@ -222,6 +231,9 @@ describe('the whole wallet API', () => {
       type: ['sandbox', 'address', 'wallet.*'],
       dry_run: ['true', 'false'],
       credentials: [{}],
+      key_id: [ids.vaultKey],
+      message: ['aGVsbG8=', Buffer.alloc(32).toString('base64')],
+      derivation_path: ['m/0/1', 'm/0h'],
     };
     // What puts resources away comes last.
     const isLast = ({ method, path }: Operation): number =>

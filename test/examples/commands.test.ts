@@ -24,6 +24,7 @@ const examples = {
   http: new URL('../../examples/http-client.ts', import.meta.url),
   grpc: new URL('../../examples/grpc-client.ts', import.meta.url),
   wallet: new URL('../../examples/wallet-client.ts', import.meta.url),
+  vault: new URL('../../examples/vault-client.ts', import.meta.url),
 };
 const proposer = new URL('../../examples/treasury-proposer.ts', import.meta.url);
 const sha256OfHello = Buffer.from('LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=', 'base64');
@@ -117,6 +118,17 @@ describe('examples/grpc-client.ts', () => {
 
   test('ends with 2 when it is called wrongly', async () => {
     expect((await example(examples.grpc, ['--colour', 'blue'])).exitCode).toBe(2);
+  });
+});
+
+describe('examples/vault-client.ts', () => {
+  test('signs in a vault, meets its policy, and sees its shares deleted', async () => {
+    const { exitCode, stdout, stderr } = await example(examples.vault, ['--url', cluster.httpUrl]);
+    expect([exitCode, stderr]).toEqual([0, '']);
+    const said = rows(stdout);
+    expect(said.signed).toMatch(/^yes/);
+    expect(said.denied).toContain('messages');
+    expect(said.archived).toContain('deleted');
   });
 });
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -76,6 +76,36 @@ describe('the key store, as a Store port', () => {
     expect(await isOnDisk(sealed)).toBe(false);
     expect(await again.load(key)).toBeUndefined();
     expect(text(await again.load('key/t/n49'))).toBe('another');
+  });
+
+  it('takes out of its files what was written, rewritten and deleted in one go, among other records', async () => {
+    const store = await openStore();
+    const sealedNow = async (key: string): Promise<Uint8Array> => {
+      const copy = join(storeDir, '..', 'copy');
+      await cp(storeDir, copy, { recursive: true });
+      const level = new ClassicLevel<string, Uint8Array>(copy, { valueEncoding: 'view' });
+      const sealed = await level.get(key);
+      await level.close();
+      await rm(copy, { recursive: true });
+      return sealed!;
+    };
+    const filesHold = async (needle: Uint8Array): Promise<boolean> => {
+      const files = await Promise.all((await readdir(storeDir)).map((name) => readFile(join(storeDir, name))));
+      return files.some((file) => file.includes(Buffer.from(needle)));
+    };
+    for (const round of [1, 2, 3]) {
+      const seen: Uint8Array[] = [];
+      for (const version of [1, 2]) {
+        const puts = ['dkg/t/s', 'key/t/s', `key/t/other${round}`].map((key) => {
+          return { key, record: bytes(`${key} ${version}`.repeat(20)) };
+        });
+        await store.write({ puts, deletes: [] });
+        seen.push(await sealedNow('dkg/t/s'), await sealedNow('key/t/s'));
+      }
+      expect(await Promise.all(seen.map(filesHold))).toEqual([true, true, true, true]);
+      await store.write({ puts: [], deletes: ['dkg/t/s', 'key/t/s'] });
+      expect(await Promise.all(seen.map(filesHold)), `round ${round}`).toEqual([false, false, false, false]);
+    }
   });
 
   it.each([false, true])('loads what was written, the newest, and nothing after a delete (sync %s)', async (sync) => {

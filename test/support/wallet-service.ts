@@ -6,8 +6,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { create, toJson } from '@bufbuild/protobuf';
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { silentLog } from '../../actors/live/ports.ts';
@@ -16,8 +17,11 @@ import { liveWalletPorts } from '../../gateway/live-wallet-ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import type { SandboxSessions } from '../../gateway/sandbox/sessions.ts';
 import { composeWalletApi, type WalletApi } from '../../gateway/wallet-api.ts';
+import type { KeyOrder, MadeKey, MessageOrder, MessageSignature, VaultCluster } from '../../modules/vaults/cluster.ts';
+import { DiagnosticReceiptSchema, SessionCheckpointSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { KeyScheme } from '../../proto/key-schemes.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { ProviderUnavailable } from '../../providers/port/port.ts';
+import { ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import type { ClusterSigner, Curve } from '../../providers/self-hosted/cluster-signer.ts';
 import { FakeControl, FakeSessions } from './fake-control.ts';
 import { callJson, type JsonAnswer, MemoryTokens, openGateway, tokenKey } from './gateway.ts';
@@ -67,6 +71,90 @@ export class LocalSigner implements ClusterSigner {
   }
 }
 
+/** The same cluster for vaults: whole keys made from their ids. It derives no children. */
+export class LocalVaultCluster implements VaultCluster {
+  readonly #keys = new Map<string, KeyOrder>();
+  /** Signatures by what they were for. */
+  readonly signed = new Map<string, MessageSignature>();
+  readonly closed = new Set<string>();
+  /** Calls that ended in a signature. */
+  signatures = 0;
+  away = false;
+
+  async makeKey(_meta: unknown, order: KeyOrder): Promise<MadeKey> {
+    this.#assertHere();
+    const scheme = schemeOf(order);
+    if (scheme === undefined) {
+      throw new ProviderRejected('no such keys', {
+        issue: 'unsupported_keystore',
+        providerCode: 'UNSUPPORTED_KEYSTORE',
+      });
+    }
+    this.#keys.set(order.keyId, order);
+    const secret = secretOf(order.keyId);
+    const publicKey = order.curve === 'secp256k1' ? secp256k1.getPublicKey(secret) : ed25519.getPublicKey(secret);
+    const participants = Array.from({ length: order.totalNodes }, (_, index) => index + 1);
+    return { scheme, publicKey, chainCode: secretOf(`${order.keyId}/chain`), ownerKeys: [], participants };
+  }
+
+  async sign(_meta: unknown, order: MessageOrder): Promise<MessageSignature> {
+    this.#assertHere();
+    if (this.closed.has(order.keyId)) throw new Error('a closed key was asked to sign');
+    const before = this.signed.get(order.purpose);
+    if (before !== undefined) return before;
+    const sessionId = `sig_${order.purpose}`;
+    const { receipt, checkpoint } = proofOf(sessionId);
+    if (order.needsHuman && order.witness.length === 0) {
+      const status = 'pending_human_approval' as const;
+      return { sessionId, status, signature: new Uint8Array(), recoveryId: undefined, receipt, checkpoint };
+    }
+    this.signatures += 1;
+    const key = this.#keys.get(order.keyId);
+    if (key === undefined) throw new Error('no such key');
+    const made = { sessionId, status: 'completed' as const, ...signWith(key, order.message), receipt, checkpoint };
+    this.signed.set(order.purpose, made);
+    return made;
+  }
+
+  async closeKey(_meta: unknown, keyId: string): Promise<void> {
+    this.#assertHere();
+    this.closed.add(keyId);
+  }
+
+  #assertHere(): void {
+    if (this.away) throw new ProviderUnavailable('the cluster is away', 50);
+  }
+}
+
+/** As the signing API writes them. */
+function proofOf(sessionId: string): Pick<MessageSignature, 'receipt' | 'checkpoint'> {
+  const options = { useProtoFieldName: true, alwaysEmitImplicit: true } as const;
+  return {
+    receipt: toJson(DiagnosticReceiptSchema, create(DiagnosticReceiptSchema, { sessionId }), options) as object,
+    checkpoint: toJson(SessionCheckpointSchema, create(SessionCheckpointSchema), options) as object,
+  };
+}
+
+function schemeOf({ keystoreType, curve }: KeyOrder): KeyScheme | undefined {
+  if (keystoreType !== 'mock_threshold' && keystoreType !== 'mpc_frost') return undefined;
+  if (curve === 'ed25519') return 'frost_ed25519';
+  return keystoreType === 'mpc_frost' ? 'frost_bip340' : 'mock_ecdsa';
+}
+
+function signWith(key: KeyOrder, message: Uint8Array): Pick<MessageSignature, 'signature' | 'recoveryId'> {
+  const secret = secretOf(key.keyId);
+  switch (schemeOf(key)) {
+    case 'frost_ed25519':
+      return { signature: ed25519.sign(message, secret), recoveryId: undefined };
+    case 'frost_bip340':
+      return { signature: schnorr.sign(message, secret), recoveryId: undefined };
+    default: {
+      const [recoveryId, ...signature] = secp256k1.sign(message, secret, { prehash: false, format: 'recovered' });
+      return { signature: Uint8Array.from(signature), recoveryId: recoveryId! };
+    }
+  }
+}
+
 function secretOf(walletId: string): Uint8Array {
   return createHash('sha256').update(walletId).digest();
 }
@@ -78,6 +166,7 @@ export interface WalletService {
   readonly redisServer: RedisDatabase;
   readonly tokens: MemoryTokens;
   readonly signer: LocalSigner;
+  readonly vaultCluster: LocalVaultCluster;
   readonly lines: readonly LogLine[];
   /** The access log. */
   readonly requests: readonly LogLine[];
@@ -113,6 +202,7 @@ interface Shared {
   readonly folder: string;
   readonly tokens: MemoryTokens;
   readonly signer: LocalSigner;
+  readonly vaultCluster: LocalVaultCluster;
   readonly clock: { offsetMs: number };
 }
 
@@ -121,7 +211,14 @@ export async function startWalletService(options: WalletServiceOptions = {}): Pr
   mkdirSync(join(folder, 'keys'));
   writeFileSync(join(folder, 'keys', '1.key'), `${randomBytes(32).toString('hex')}\n`);
   const redisServer = await openDatabase();
-  const shared = { redisServer, folder, tokens: new MemoryTokens(), signer: new LocalSigner(), clock: { offsetMs: 0 } };
+  const shared = {
+    redisServer,
+    folder,
+    tokens: new MemoryTokens(),
+    signer: new LocalSigner(),
+    vaultCluster: new LocalVaultCluster(),
+    clock: { offsetMs: 0 },
+  };
   const service = await build(options, shared, true);
   return service;
 }
@@ -129,7 +226,7 @@ export async function startWalletService(options: WalletServiceOptions = {}): Pr
 async function build(options: WalletServiceOptions, shared: Shared, owns: boolean): Promise<WalletService> {
   const { environment = 'sandbox', chainBlockMs = 20, control = new FakeControl() } = options;
   const { sessions = new FakeSessions() } = options;
-  const { redisServer, folder, tokens, signer, clock } = shared;
+  const { redisServer, folder, tokens, signer, vaultCluster, clock } = shared;
   const redis = openRedis(redisServer.url, silentLog);
   await until(() => redis.status === 'ready', 'Redis');
   const config = {
@@ -146,7 +243,14 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     tokens,
     clock,
     rest: ({ admission, log, clock: time }) => {
-      const ports = liveWalletPorts({ redis, credentialKeysDir: join(folder, 'keys'), signer, log, clock: time });
+      const ports = liveWalletPorts({
+        redis,
+        credentialKeysDir: join(folder, 'keys'),
+        signer,
+        vaultCluster,
+        log,
+        clock: time,
+      });
       built = composeWalletApi(ports, {
         config,
         admission,
@@ -167,6 +271,7 @@ async function build(options: WalletServiceOptions, shared: Shared, owns: boolea
     redisServer,
     tokens,
     signer,
+    vaultCluster,
     lines,
     requests,
     clock,

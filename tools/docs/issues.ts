@@ -39,6 +39,8 @@ export const issueTexts: Readonly<Record<string, string>> = {
   not_an_approver: 'The policy names other approvers.',
   insufficient_funds: 'The wallet holds too little for the amount and the fee.',
   insufficient_scope: 'The token lacks a permission.',
+  vault_archived: 'The vault is archived: its keys sign nothing any more.',
+  unsupported_keystore: 'No keys of this keystore type are made on this curve.',
   module_access_needed: 'The tenant has no access to the module; `message` is the call that asks for it.',
   not_by_request: 'Access to this module is not by request.',
   invalid_credentials: 'The provider refuses the credentials.',

@@ -17,6 +17,7 @@ import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { accessRoutes } from '../../modules/access/routes.ts';
 import { treasuryRoutes } from '../../modules/treasury/public.ts';
+import { vaultRoutes } from '../../modules/vaults/routes.ts';
 import { providerAdapters } from '../../providers/adapters.ts';
 import { openChains } from '../../providers/chains/chains.ts';
 import type { ProviderInfo } from '../../providers/port/port.ts';
@@ -37,6 +38,7 @@ export function restRoutes(): readonly Route[] {
     ...complianceRoutes(),
     ...receiptRoutes(absent()),
     ...treasuryRoutes({ market: absent(), venue: absent(), policyExists: absent(), wake: absent(), isSandbox: true }),
+    ...vaultRoutes(absent()),
     ...accessRoutes(absent()),
   ];
 }

@@ -1,0 +1,134 @@
+/**
+ * New vaults and further keys. The cluster makes the key first, in a DKG that is named by the key's id; then vault, key and
+ * events are one change. A repeat under the same idempotency key finds the key that was made before.
+ */
+import type { Static } from 'typebox';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { Answer, RequestContext } from '../../api/route.ts';
+import { metaOf } from '../../custody/provider-calls/calling.ts';
+import { askingProvider } from '../../custody/provider-calls/refusals.ts';
+import { assertPolicy } from '../../custody/wallets/public.ts';
+import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';
+import { create, update } from '../../store/changes.ts';
+import { keyEvent, vaultEvent } from './change.ts';
+import type { VaultCluster } from './cluster.ts';
+import { openVault } from './read.ts';
+import { keysMax, type VaultKeyRecord, type VaultRecord, vaultKeyType, vaultType } from './record.ts';
+import type { CreateKeyBody, CreateVaultBody } from './schemas.ts';
+import { vaultKeyView, vaultView } from './view.ts';
+
+export interface CreateDeps {
+  readonly cluster: Pick<VaultCluster, 'makeKey'>;
+  /** Whether the tenant has a policy of this name. */
+  readonly policyExists: (context: RequestContext, name: string) => Promise<boolean>;
+}
+
+/** Throws ServiceError: 400, 422 and 503 as the cluster says. */
+export async function createVault(
+  deps: CreateDeps,
+  context: RequestContext,
+  body: Static<typeof CreateVaultBody>,
+): Promise<Answer> {
+  const { nowMs } = context;
+  await assertPolicy(deps, context, body.policy);
+  const totalNodes = body.total_nodes ?? defaultTotalNodes;
+  const threshold = body.threshold ?? Math.min(defaultThreshold, totalNodes);
+  if (threshold > totalNodes) throw thresholdTooLarge(totalNodes);
+  const keyId = context.newId('vky');
+  const vault: VaultRecord = {
+    id: context.newId('vlt'),
+    version: 1,
+    name: body.name,
+    status: 'active',
+    keystoreType: body.keystore_type,
+    curve: body.curve,
+    threshold,
+    totalNodes,
+    approvalMode: body.approval_mode ?? 'unspecified',
+    policy: body.policy ?? null,
+    metadata: body.metadata ?? {},
+    primaryKeyId: keyId,
+    keyCount: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    archivedAtMs: null,
+    archiveReason: null,
+  };
+  const key = await makeKey(deps, context, vault, keyId, null);
+  return {
+    status: 201,
+    body: vaultView(vault),
+    headers: { location: `/v1/vaults/${vault.id}` },
+    change: {
+      puts: [create(vaultType, vault), create(vaultKeyType, key)],
+      events: [vaultEvent(context, 'created', vault), keyEvent(context, 'created', key)],
+    },
+  };
+}
+
+/** Throws ServiceError: 404, 409 when the vault is archived or full, 422 and 503 as the cluster says. */
+export async function createKey(
+  deps: CreateDeps,
+  context: RequestContext,
+  vaultId: string,
+  body: Static<typeof CreateKeyBody>,
+): Promise<Answer> {
+  const vault = await openVault(context, vaultId);
+  if (vault.keyCount >= keysMax) {
+    throw new ServiceError('conflict', `a vault has at most ${keysMax} keys`, {
+      details: [{ field: 'key_count', issue: 'too_many', message: `at most ${keysMax}` }],
+    });
+  }
+  const key = await makeKey(deps, context, vault, context.newId('vky'), body.name ?? null);
+  const after = {
+    ...vault,
+    version: vault.version + 1,
+    keyCount: vault.keyCount + 1,
+    updatedAtMs: context.nowMs,
+  };
+  return {
+    status: 201,
+    body: vaultKeyView(key),
+    change: {
+      puts: [update(vaultType, vault, after), create(vaultKeyType, key)],
+      events: [keyEvent(context, 'created', key)],
+    },
+  };
+}
+
+async function makeKey(
+  { cluster }: CreateDeps,
+  context: RequestContext,
+  vault: VaultRecord,
+  keyId: string,
+  name: string | null,
+): Promise<VaultKeyRecord> {
+  const { keystoreType, curve, threshold, totalNodes } = vault;
+  const made = await askingProvider('self_hosted', () =>
+    cluster.makeKey(metaOf(context), { keyId, keystoreType, curve, threshold, totalNodes }),
+  );
+  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+  return {
+    id: keyId,
+    version: 1,
+    vaultId: vault.id,
+    name,
+    status: 'active',
+    curve,
+    keystoreType,
+    scheme: made.scheme,
+    publicKey: hex(made.publicKey),
+    chainCode: hex(made.chainCode),
+    ownerKeys: made.ownerKeys.map(hex),
+    participants: made.participants,
+    createdAtMs: context.nowMs,
+    deletedAtMs: null,
+  };
+}
+
+function thresholdTooLarge(totalNodes: number): ServiceError {
+  const message = `takes 2 to total_nodes, ${totalNodes}`;
+  return new ServiceError('invalidRequest', 'the request is not valid: threshold', {
+    details: [{ field: 'threshold', issue: 'too_large', message }],
+  });
+}

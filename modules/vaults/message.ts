@@ -1,0 +1,38 @@
+/**
+ * What a key signs of a message: a digest as it stands, a raw message hashed as the scheme asks. Pure.
+ *
+ * ECDSA and BIP-340 sign 32 bytes: of a raw message its SHA-256. Ed25519 (RFC 8032) hashes by itself, so that it signs the raw
+ * message; it signs a digest as a message of these bytes.
+ */
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { sha256 } from '../../crypto/hashing.ts';
+import { digestBytes, ed25519MessageBytesMax } from '../../proto/limits.ts';
+import type { Curve } from './record.ts';
+
+export const messageTypes = ['raw', 'digest'] as const;
+export type MessageType = (typeof messageTypes)[number];
+
+/** Throws ServiceError 400. */
+export function signedBytes(curve: Curve, type: MessageType, message: Uint8Array): Uint8Array {
+  const { length } = message;
+  if (length === 0 || length > ed25519MessageBytesMax) {
+    throw refused('out_of_range', `takes 1 to ${ed25519MessageBytesMax} bytes`);
+  }
+  if (type === 'raw') return curve === 'ed25519' ? message : sha256(message);
+  const lengths = curve === 'ed25519' ? [digestBytes, 2 * digestBytes] : [digestBytes];
+  if (!lengths.includes(length)) throw refused('out_of_range', `a digest takes ${lengths.join(' or ')} bytes`);
+  return message;
+}
+
+/** Base64 of the standard alphabet, padded, in its only spelling. Throws ServiceError 400. */
+export function readBase64(field: string, text: string): Uint8Array {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64') === text) return bytes;
+  throw refused('invalid_base64', 'takes base64 with padding', field);
+}
+
+function refused(issue: string, message: string, field = 'message'): ServiceError {
+  return new ServiceError('invalidRequest', `the request is not valid: ${field}`, {
+    details: [{ field, issue, message }],
+  });
+}

@@ -1,0 +1,120 @@
+/**
+ * What the policies decide about a message. A message moves no money that they could see: it has no asset, no amount and no
+ * destination. Compliance and risk have nothing to look at either: `clear`, and a score of 0. What rules see of it stands in
+ * docs/vaults.md.
+ *
+ * A policy that asks for one approval, of any approver, makes the signing session wait for a human. One that asks for more, or
+ * names approvers, denies: votes are for transaction intents.
+ */
+import { createHash } from 'node:crypto';
+import { actorOf } from '../../api/principal.ts';
+import type { RequestContext } from '../../api/route.ts';
+import { type ReceiptSigner, receiptClaims } from '../../controls/receipts/public.ts';
+import { sibling } from '../../controls/rules/evaluation-record.ts';
+import type {
+  Evaluators,
+  PolicyDecision,
+  RiskResult,
+  ScreeningResult,
+  TransactionFacts,
+} from '../../custody/intents/public.ts';
+import type { NetworkId } from '../../networks/networks.ts';
+import type { Change } from '../../store/contract.ts';
+import type { MessageType } from './message.ts';
+import type { VaultKeyRecord, VaultRecord } from './record.ts';
+
+export interface PolicyDeps {
+  readonly evaluators: Pick<Evaluators, 'decide'>;
+  readonly receipts: Pick<ReceiptSigner, 'sign'>;
+}
+
+export interface MessageFacts {
+  /** vsg_…, of the signature that is asked for. */
+  readonly id: string;
+  readonly vault: VaultRecord;
+  readonly key: VaultKeyRecord;
+  readonly message: Uint8Array;
+  readonly messageType: MessageType;
+  readonly derivationPath: string;
+}
+
+export interface MessageDecision {
+  readonly outcome: 'allow' | 'needsHuman' | 'deny';
+  readonly decision: PolicyDecision;
+  readonly reason: string;
+  /** A compact JWS of purpose `vault_signature`. */
+  readonly receipt: string;
+  readonly change: Change;
+}
+
+/** Throws ServiceError for a policy that does not exist any more. */
+export async function decideMessage(
+  { evaluators, receipts }: PolicyDeps,
+  context: RequestContext,
+  asked: MessageFacts,
+): Promise<MessageDecision> {
+  const facts = transactionFacts(context, asked);
+  const screening = nothingToScreen(asked.id);
+  const risk = nothingToScore(asked.id);
+  const names = asked.vault.policy === null ? [] : [asked.vault.policy];
+  const { result: decision, change } = await evaluators.decide(context, facts, screening, risk, names);
+  const receipt = receipts.sign(receiptClaims(context.tenant, 'vault_signature', facts, decision, risk));
+  return { ...outcomeOf(decision), decision, receipt, change };
+}
+
+function outcomeOf({ decision, approvals, reason }: PolicyDecision): Pick<MessageDecision, 'outcome' | 'reason'> {
+  if (decision === 'allow') return { outcome: 'allow', reason };
+  if (decision === 'deny') return { outcome: 'deny', reason };
+  const isHumanEnough = approvals === undefined || (approvals.quorum <= 1 && approvals.approvers.length === 0);
+  if (isHumanEnough) return { outcome: 'needsHuman', reason };
+  return { outcome: 'deny', reason: `${reason}: a message takes no votes` };
+}
+
+/** What of a message stands where a transfer has its fields. */
+export function transactionFacts(context: RequestContext, asked: MessageFacts): TransactionFacts {
+  const { id, vault, key, message, messageType, derivationPath } = asked;
+  return {
+    id,
+    kind: 'message',
+    walletId: vault.id,
+    walletName: vault.name,
+    provider: 'self_hosted',
+    // A message is for no network: rules see an empty text.
+    network: '' as NetworkId,
+    asset: '',
+    amount: '0',
+    units: 0n,
+    decimals: 0,
+    fromAddress: '',
+    toAddress: '',
+    availableUnits: 0n,
+    wantsHuman: vault.approvalMode === 'human_required',
+    initiator: actorOf(context.principal),
+    metadata: {
+      key_id: key.id,
+      keystore_type: key.keystoreType,
+      curve: key.curve,
+      message_type: messageType,
+      message_bytes: message.length,
+      message_sha256: createHash('sha256').update(message).digest('hex'),
+      derivation_path: derivationPath,
+    },
+    history: { intentsLastHour: 0, intentsLastDay: 0, intentsToDestination: 0 },
+    nowMs: context.nowMs,
+  };
+}
+
+function nothingToScreen(id: string): ScreeningResult {
+  return {
+    id: sibling(id, 'scr'),
+    decision: 'clear',
+    riskScore: 0,
+    matches: [],
+    reportId: sibling(id, 'rep'),
+    listVersions: {},
+  };
+}
+
+function nothingToScore(txId: string): RiskResult {
+  return { txId, score: 0, level: 'low', action: 'allow', factors: [], rulesVersion: 0 };
+}

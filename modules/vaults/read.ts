@@ -1,0 +1,34 @@
+/** Reading vaults and keys as a caller may see them. They belong to no provider connection. */
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { RequestContext } from '../../api/route.ts';
+import { noSuch, seesWholeTenant } from '../../api/visibility.ts';
+import { keysIndex, keysMax, type VaultKeyRecord, type VaultRecord, vaultKeyType, vaultType } from './record.ts';
+
+export async function readVault({ store, tenant, principal }: RequestContext, id: string): Promise<VaultRecord> {
+  const vault = seesWholeTenant(principal) ? await store.read(tenant, vaultType, id) : undefined;
+  if (vault === undefined) throw noSuch('vault');
+  return vault;
+}
+
+/** Throws ServiceError 404, and 409 when it is archived. */
+export async function openVault(context: RequestContext, id: string): Promise<VaultRecord> {
+  const vault = await readVault(context, id);
+  if (vault.status === 'active') return vault;
+  throw new ServiceError('conflict', 'the vault is archived', {
+    details: [{ field: 'status', issue: 'vault_archived' }],
+  });
+}
+
+/** A key of this vault. Throws ServiceError 404. */
+export async function readKey({ store, tenant }: RequestContext, vault: VaultRecord, keyId: string) {
+  const key = await store.read(tenant, vaultKeyType, keyId);
+  if (key === undefined || key.vaultId !== vault.id) throw noSuch('key of this vault');
+  return key;
+}
+
+/** All keys of a vault, oldest first. */
+export async function keysOf({ store, tenant }: RequestContext, vaultId: string): Promise<readonly VaultKeyRecord[]> {
+  const indices = [keysIndex(vaultId)];
+  const { items } = await store.list(tenant, vaultKeyType, { indices, order: 'oldest', limit: keysMax });
+  return items;
+}

@@ -1,0 +1,83 @@
+/**
+ * Vaults and their keys as the store keeps them. Every key of a vault has the vault's keystore type, curve and scheme; its id
+ * names the DKG session that made it, in a space of ids that clients cannot use.
+ *
+ * | Key | To |
+ * |---|---|
+ * | active | closing, when its vault is archived: it signs nothing from then on |
+ * | closing | deleted, when every node has confirmed that its share is gone |
+ */
+import type { MetadataValue } from '../../api/metadata.ts';
+import type { KeyScheme } from '../../proto/key-schemes.ts';
+import type { RecordType, Versioned } from '../../store/contract.ts';
+
+export const keystoreTypes = [
+  'mock_threshold',
+  'mpc_frost',
+  'multisig_evm_wallet',
+  'mpc_vendor',
+  'hsm_pkcs11',
+] as const;
+export type KeystoreName = (typeof keystoreTypes)[number];
+export const curves = ['secp256k1', 'ed25519'] as const;
+export type Curve = (typeof curves)[number];
+export const approvalModes = ['unspecified', 'direct_allowed', 'human_required'] as const;
+export const vaultStatuses = ['active', 'archived'] as const;
+export const keyStatuses = ['active', 'closing', 'deleted'] as const;
+
+/** What a vault has at most. */
+export const keysMax = 50;
+
+export interface VaultRecord extends Versioned {
+  readonly name: string;
+  readonly status: (typeof vaultStatuses)[number];
+  readonly keystoreType: KeystoreName;
+  readonly curve: Curve;
+  readonly threshold: number;
+  readonly totalNodes: number;
+  readonly approvalMode: (typeof approvalModes)[number];
+  /** Name of a policy, or null: the tenant's default alone. */
+  readonly policy: string | null;
+  readonly metadata: MetadataValue;
+  readonly primaryKeyId: string;
+  readonly keyCount: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly archivedAtMs: number | null;
+  readonly archiveReason: string | null;
+}
+
+export interface VaultKeyRecord extends Versioned {
+  readonly vaultId: string;
+  readonly name: string | null;
+  readonly status: (typeof keyStatuses)[number];
+  readonly curve: Curve;
+  readonly keystoreType: KeystoreName;
+  readonly scheme: KeyScheme;
+  /** Compressed point, lowercase hex; empty where every node has a key of its own. */
+  readonly publicKey: string;
+  /** 32 bytes, lowercase hex; empty where nothing is derived. */
+  readonly chainCode: string;
+  /** Where every node has a key of its own: these keys, by participant, compressed, lowercase hex. */
+  readonly ownerKeys: readonly string[];
+  /** The nodes that hold a share, ascending. */
+  readonly participants: readonly number[];
+  readonly createdAtMs: number;
+  readonly deletedAtMs: number | null;
+}
+
+export const vaultType: RecordType<VaultRecord> = {
+  name: 'vault',
+  status: ({ status }) => status,
+  indices: ({ status }) => ['vaults', ...(status === 'archived' ? [] : ['vaults:live']), `vaults:status:${status}`],
+};
+
+export const vaultKeyType: RecordType<VaultKeyRecord> = {
+  name: 'vault_key',
+  status: ({ status }) => status,
+  indices: ({ vaultId }) => [keysIndex(vaultId)],
+};
+
+export function keysIndex(vaultId: string): string {
+  return `vaults:keys:${vaultId}`;
+}

@@ -1,0 +1,151 @@
+/** The routes of vaults. */
+import { listBody, readPage } from '../../api/pages.ts';
+import { type Route, route } from '../../api/route.ts';
+import { type ArchiveDeps, archiveVault } from './archive.ts';
+import { type CreateDeps, createKey, createVault } from './create.ts';
+import { readVault } from './read.ts';
+import { keysIndex, vaultKeyType, vaultType } from './record.ts';
+import {
+  ArchiveBody,
+  CreateKeyBody,
+  CreateVaultBody,
+  KeyQuery,
+  SignBody,
+  Vault,
+  VaultKey,
+  VaultKeyList,
+  VaultList,
+  VaultParams,
+  VaultQuery,
+  VaultSignature,
+} from './schemas.ts';
+import { type SignDeps, signMessage } from './sign.ts';
+import { vaultKeyView, vaultView } from './view.ts';
+
+export interface VaultDeps extends CreateDeps, SignDeps, ArchiveDeps {
+  readonly cluster: CreateDeps['cluster'] & SignDeps['cluster'];
+}
+
+const tag = 'Key management';
+const writes = { tag, method: 'POST', scope: 'vaults:write', limitClass: 'writes' } as const;
+const reads = { tag, method: 'GET', scope: 'vaults:read', limitClass: 'reads' } as const;
+
+export function vaultRoutes(deps: VaultDeps): readonly Route[] {
+  return [...makingRoutes(deps), ...readingRoutes(), ...usingRoutes(deps)];
+}
+
+function makingRoutes(deps: VaultDeps): readonly Route[] {
+  return [
+    route({
+      ...writes,
+      path: '/v1/vaults',
+      operationId: 'createVault',
+      summary: 'Create a vault with its first key',
+      description:
+        'The cluster generates the key, with the threshold and the nodes that are asked for. Every node binds it to the keystore type, curve and scheme of the vault, and answers no other.',
+      body: CreateVaultBody,
+      responses: { 201: { schema: Vault, description: 'the vault' } },
+      errors: [422],
+      handle: (context, { body }) => createVault(deps, context, body),
+    }),
+    route({
+      ...writes,
+      path: '/v1/vaults/:id/keys',
+      operationId: 'createVaultKey',
+      summary: 'Create a further key in a vault',
+      params: VaultParams,
+      body: CreateKeyBody,
+      bodyOptional: true,
+      responses: { 201: { schema: VaultKey, description: 'the key' } },
+      errors: [404, 409, 422],
+      handle: (context, { params, body }) => createKey(deps, context, params.id, body),
+    }),
+  ];
+}
+
+function readingRoutes(): readonly Route[] {
+  return [
+    route({
+      ...reads,
+      path: '/v1/vaults',
+      operationId: 'listVaults',
+      summary: 'List vaults, newest first',
+      query: VaultQuery,
+      responses: { 200: { schema: VaultList, description: 'a page of vaults' } },
+      handle: async (context, { query }) => {
+        const request = readPage(context, 'vaults', query);
+        const indices = [query.status === undefined ? 'vaults:live' : `vaults:status:${query.status}`];
+        const page = await context.store.list(context.tenant, vaultType, {
+          indices,
+          order: 'newest',
+          ...request.query,
+        });
+        return { status: 200, body: listBody('vaults', page, vaultView, request) };
+      },
+    }),
+    route({
+      ...reads,
+      path: '/v1/vaults/:id',
+      operationId: 'getVault',
+      summary: 'Read a vault',
+      params: VaultParams,
+      responses: { 200: { schema: Vault, description: 'the vault' } },
+      errors: [404],
+      handle: async (context, { params }) => ({ status: 200, body: vaultView(await readVault(context, params.id)) }),
+    }),
+    route({
+      ...reads,
+      path: '/v1/vaults/:id/keys',
+      operationId: 'listVaultKeys',
+      summary: 'List the keys of a vault, newest first',
+      description: 'Public material only: compressed point, JWK, extended public key, addresses.',
+      params: VaultParams,
+      query: KeyQuery,
+      responses: { 200: { schema: VaultKeyList, description: 'a page of keys' } },
+      errors: [404],
+      handle: async (context, { params, query }) => {
+        const vault = await readVault(context, params.id);
+        const request = readPage(context, `vaults/${vault.id}/keys`, query);
+        const indices = [keysIndex(vault.id)];
+        const page = await context.store.list(context.tenant, vaultKeyType, {
+          indices,
+          order: 'newest',
+          ...request.query,
+        });
+        return { status: 200, body: listBody('keys', page, vaultKeyView, request) };
+      },
+    }),
+  ];
+}
+
+function usingRoutes(deps: VaultDeps): readonly Route[] {
+  return [
+    route({
+      ...writes,
+      path: '/v1/vaults/:id/sign',
+      operationId: 'signVaultMessage',
+      summary: 'Sign a message with a key of a vault',
+      description:
+        'Decided by the vault’s policy and the tenant’s `default`. A repeat under the same idempotency key never signs twice. `pending_human_approval`: resume the session with its `checkpoint.resume_token` and a witness (`POST /v1/sessions/resume`), then take the signature (`POST /v1/signing/share`).',
+      params: VaultParams,
+      body: SignBody,
+      responses: { 200: { schema: VaultSignature, description: 'the signature, or why there is none yet' } },
+      errors: [404, 409, 422],
+      handle: (context, { params, body }) => signMessage(deps, context, params.id, body),
+    }),
+    route({
+      ...writes,
+      path: '/v1/vaults/:id/archive',
+      operationId: 'archiveVault',
+      summary: 'Archive a vault, for good: its shares are deleted',
+      description:
+        'Idempotent. Its keys sign nothing from then on, and open signing sessions are revoked. Every node deletes its shares: a key is `deleted` once all nodes have confirmed it.',
+      params: VaultParams,
+      body: ArchiveBody,
+      bodyOptional: true,
+      responses: { 200: { schema: Vault, description: 'the vault' } },
+      errors: [404, 409],
+      handle: (context, { params, body }) => archiveVault(deps, context, params.id, body.reason),
+    }),
+  ];
+}

@@ -1,0 +1,198 @@
+/** What the routes of vaults take and give. docs/vaults.md shows the same. */
+import Type from 'typebox';
+import { Metadata } from '../../api/metadata.ts';
+import {
+  Closed,
+  Id,
+  Line,
+  Lines,
+  ListOf,
+  Name,
+  Nullable,
+  OneOf,
+  PathId,
+  pageQuery,
+  Timestamp,
+} from '../../api/schema-kit.ts';
+import { networkIds } from '../../networks/networks.ts';
+import {
+  derivationPathCharsMax,
+  ed25519MessageBytesMax,
+  nodesMax,
+  opaqueBytesMax,
+  thresholdMin,
+} from '../../proto/limits.ts';
+import { messageTypes } from './message.ts';
+import { approvalModes, curves, keyStatuses, keystoreTypes, vaultStatuses } from './record.ts';
+
+const KeystoreType = OneOf(keystoreTypes, {
+  description: 'every key of the vault is bound to it: see docs/signing-api.md',
+});
+const Curve = OneOf(curves);
+const PolicyName = Line(
+  100,
+  'name of the policy that decides on its messages, beside the tenant’s `default`; null: none',
+);
+const ApprovalMode = OneOf(approvalModes, {
+  description: '`human_required`: every signature waits for a human’s witness',
+});
+const hex = (description: string) => Type.String({ pattern: '^[0-9a-f]*$', description });
+
+/** Characters of the padded base64 of so many bytes. */
+const base64Chars = (bytes: number) => 4 * Math.ceil(bytes / 3);
+const Base64 = (bytesMax: number, description: string) =>
+  Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$', maxLength: base64Chars(bytesMax), description });
+
+export const CreateVaultBody = Closed(
+  {
+    name: Name,
+    keystore_type: KeystoreType,
+    curve: Curve,
+    threshold: Type.Optional(
+      Type.Integer({
+        minimum: thresholdMin,
+        maximum: nodesMax,
+        description: 'nodes that a signature takes; 3 by default',
+      }),
+    ),
+    total_nodes: Type.Optional(
+      Type.Integer({ minimum: thresholdMin, maximum: nodesMax, description: 'nodes that hold a share; 5 by default' }),
+    ),
+    policy: Type.Optional(Nullable(PolicyName)),
+    approval_mode: Type.Optional(ApprovalMode),
+    metadata: Type.Optional(Metadata),
+  },
+  { title: 'CreateVault' },
+);
+
+export const Vault = Closed(
+  {
+    id: Id('vlt'),
+    name: Name,
+    status: OneOf(vaultStatuses),
+    keystore_type: KeystoreType,
+    curve: Curve,
+    threshold: Type.Integer(),
+    total_nodes: Type.Integer(),
+    approval_mode: ApprovalMode,
+    policy: Nullable(PolicyName),
+    metadata: Metadata,
+    primary_key_id: Id('vky'),
+    key_count: Type.Integer({ minimum: 1 }),
+    version: Type.Integer({ minimum: 1 }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    archived_at: Nullable(Timestamp),
+    archive_reason: Nullable(Type.String()),
+  },
+  { title: 'Vault' },
+);
+
+export const VaultList = ListOf('vaults', Vault);
+
+export const CreateKeyBody = Closed({ name: Type.Optional(Name) }, { title: 'CreateVaultKey' });
+
+const Jwk = Closed(
+  {
+    kty: OneOf(['EC', 'OKP']),
+    crv: OneOf(['secp256k1', 'Ed25519']),
+    x: Type.String({ description: 'base64url' }),
+    y: Type.Optional(Type.String({ description: 'base64url; secp256k1 alone' })),
+  },
+  { description: 'RFC 7517; RFC 8812 on secp256k1, RFC 8037 on ed25519' },
+);
+
+export const VaultKey = Closed(
+  {
+    id: Id('vky'),
+    vault_id: Id('vlt'),
+    name: Nullable(Name),
+    status: OneOf(keyStatuses, { description: '`deleted`: every node has confirmed that its share is gone' }),
+    keystore_type: KeystoreType,
+    curve: Curve,
+    key_scheme: Type.String({
+      description: 'the only scheme that any node answers for this key',
+      examples: ['frost_bip340'],
+    }),
+    key_exposed: Type.Boolean({
+      description: 'true for `mock_ecdsa`: its first signature gives the key to the coordinator',
+    }),
+    public_key: Nullable(hex('compressed point, hex; null of a multisig wallet, whose owners have keys of their own')),
+    jwk: Nullable(Jwk),
+    chain_code: Nullable(hex('32 bytes, hex: for derivation')),
+    xpub: Nullable(
+      Type.String({ description: 'BIP-32, depth 0; null on ed25519, whose derivation BIP-32 does not know' }),
+    ),
+    addresses: Type.Array(Closed({ network: OneOf(networkIds), address: Type.String() }), {
+      description: 'on the networks that verify the key’s scheme',
+    }),
+    owners: Type.Array(
+      Closed({ node_id: Type.Integer(), address: Type.String(), public_key: hex('compressed point, hex') }),
+      {
+        description: 'of a multisig wallet: the nodes’ own keys',
+      },
+    ),
+    participants: Type.Array(Type.Integer(), { description: 'the nodes that hold a share' }),
+    created_at: Timestamp,
+    deleted_at: Nullable(Timestamp),
+  },
+  { title: 'VaultKey' },
+);
+
+export const VaultKeyList = ListOf('keys', VaultKey);
+
+export const SignBody = Closed(
+  {
+    key_id: Id('vky'),
+    message: Base64(ed25519MessageBytesMax, 'base64, 1 to 65,536 bytes'),
+    message_type: OneOf(messageTypes, {
+      description:
+        '`raw`: secp256k1 signs its SHA-256, ed25519 the message itself. `digest`: 32 bytes (ed25519 also 64), signed as they stand',
+    }),
+    derivation_path: Type.Optional(
+      Type.String({ maxLength: derivationPathCharsMax, description: 'BIP-32, e.g. `m/0/7`; none by default' }),
+    ),
+    human_approval_witness: Type.Optional(Base64(opaqueBytesMax, 'base64: for a signature that a human must approve')),
+  },
+  { title: 'SignMessage' },
+);
+
+const summary = {
+  id: Id('vsg'),
+  vault_id: Id('vlt'),
+  key_id: Id('vky'),
+  status: OneOf(['completed', 'pending_human_approval', 'accepted', 'denied']),
+  signing_session_id: Nullable(Type.String({ description: 'of the signing API; null when a policy denied' })),
+  message_type: OneOf(messageTypes),
+  message_sha256: hex('SHA-256 of the message as it was sent'),
+  derivation_path: Type.String(),
+  public_key: Nullable(
+    hex('that the signature verifies under: the key at the derivation path, compressed; null of a multisig wallet'),
+  ),
+  policy_decision_id: Id('dec'),
+  reason: Type.String({ description: 'of the policies' }),
+  created_at: Timestamp,
+} as const;
+
+/** What an event shows of a signature. */
+export const VaultSignatureSummary = Closed(summary, { title: 'VaultSignatureSummary' });
+
+export const VaultSignature = Closed(
+  {
+    ...summary,
+    signature: Nullable(Type.String({ description: 'base64; null until it is completed' })),
+    recovery_id: Nullable(Type.Integer({ minimum: 0, maximum: 3, description: 'of `mock_ecdsa` alone' })),
+    policy_receipt: Type.String({ description: 'a compact JWS of purpose `vault_signature`' }),
+    receipt: Nullable(Type.Unsafe<object>({ type: 'object', 'x-documented-as': 'DiagnosticReceipt' })),
+    checkpoint: Nullable(Type.Unsafe<object>({ type: 'object', 'x-documented-as': 'SessionCheckpoint' })),
+  },
+  { title: 'VaultSignature' },
+);
+
+export const ArchiveBody = Closed({ reason: Type.Optional(Lines(500, 'shown as `archive_reason`')) });
+export const VaultParams = Closed({ id: PathId('id of the vault') });
+export const VaultQuery = Closed({
+  status: Type.Optional(OneOf(vaultStatuses, { description: 'without it, archived vaults are left out' })),
+  ...pageQuery,
+});
+export const KeyQuery = Closed(pageQuery);

@@ -1,0 +1,92 @@
+/** Vaults, keys and signatures as the API and its events show them: public material only. */
+import { encodeXpub } from '../../crypto/derivation.ts';
+import { uncompress } from '../../crypto/group.ts';
+import { addressOfKey, evmAddress } from '../../networks/addresses.ts';
+import { networks } from '../../networks/networks.ts';
+import { walletKeySchemes } from '../../proto/key-schemes.ts';
+import type { VaultKeyRecord, VaultRecord } from './record.ts';
+
+export function vaultView(vault: VaultRecord): object {
+  return {
+    id: vault.id,
+    name: vault.name,
+    status: vault.status,
+    keystore_type: vault.keystoreType,
+    curve: vault.curve,
+    threshold: vault.threshold,
+    total_nodes: vault.totalNodes,
+    approval_mode: vault.approvalMode,
+    policy: vault.policy,
+    metadata: vault.metadata,
+    primary_key_id: vault.primaryKeyId,
+    key_count: vault.keyCount,
+    version: vault.version,
+    created_at: timestamp(vault.createdAtMs),
+    updated_at: timestamp(vault.updatedAtMs),
+    archived_at: vault.archivedAtMs === null ? null : timestamp(vault.archivedAtMs),
+    archive_reason: vault.archiveReason,
+  };
+}
+
+export function vaultKeyView(key: VaultKeyRecord): object {
+  return {
+    id: key.id,
+    vault_id: key.vaultId,
+    name: key.name,
+    status: key.status,
+    keystore_type: key.keystoreType,
+    curve: key.curve,
+    key_scheme: key.scheme,
+    // Its first signature gives it away, so it counts as exposed from its making.
+    key_exposed: key.scheme === 'mock_ecdsa',
+    ...(key.publicKey === '' ? ownersView(key) : sharedKeyView(key)),
+    participants: key.participants,
+    created_at: timestamp(key.createdAtMs),
+    deleted_at: key.deletedAtMs === null ? null : timestamp(key.deletedAtMs),
+  };
+}
+
+/** Of one key that the nodes share. */
+function sharedKeyView(key: VaultKeyRecord) {
+  const publicKey = Buffer.from(key.publicKey, 'hex');
+  const chainCode = Buffer.from(key.chainCode, 'hex');
+  // Networks verify one scheme: a BIP-340 key has an address on none of them.
+  const served = networks.filter(({ curve }) => curve === key.curve && walletKeySchemes[curve] === key.scheme);
+  return {
+    public_key: key.publicKey,
+    jwk: key.curve === 'ed25519' ? okp(publicKey) : ec(publicKey),
+    chain_code: key.chainCode,
+    xpub: key.curve === 'ed25519' ? null : encodeXpub({ publicKey, chainCode }),
+    addresses: served.map(({ id }) => ({ network: id, address: addressOfKey(id, publicKey) })),
+    owners: [],
+  };
+}
+
+/** Every node has a key of its own: there is no key of all, but the owners of a multisig wallet. */
+function ownersView({ ownerKeys, participants }: VaultKeyRecord) {
+  const owners = ownerKeys.map((key, index) => ({
+    node_id: participants[index]!,
+    address: evmAddress(Buffer.from(key, 'hex')),
+    public_key: key,
+  }));
+  return { public_key: null, jwk: null, chain_code: null, xpub: null, addresses: [], owners };
+}
+
+/** RFC 8037. */
+function okp(publicKey: Uint8Array) {
+  return { kty: 'OKP', crv: 'Ed25519', x: base64url(publicKey) };
+}
+
+/** RFC 8812. */
+function ec(publicKey: Uint8Array) {
+  const point = uncompress(publicKey);
+  return { kty: 'EC', crv: 'secp256k1', x: base64url(point.subarray(1, 33)), y: base64url(point.subarray(33)) };
+}
+
+function base64url(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64url');
+}
+
+function timestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}
