@@ -107,6 +107,19 @@ describe('an intent gets one message', () => {
     expect(node.writes - writes).toBe(1);
   });
 
+  it('is written again for an order that ends a day later or more', () => {
+    const node = world();
+    const dayMs = 24 * 3_600_000;
+    const firstMs = 2_000_000_000_000;
+    const writesFor = (expiresMs: number): number => {
+      const before = node.writes;
+      expect(outcomeOf(sign(node, text('pay alice'), { expiresMs }))).toBe('partial');
+      return node.writes - before;
+    };
+    writesFor(firstMs);
+    expect([firstMs + dayMs - 1, firstMs + dayMs, firstMs + dayMs].map(writesFor)).toEqual([0, 1, 0]);
+  });
+
   it.each(['lost', 'applied'] as const)('a write that fails releases nothing: %s', (fate) => {
     const node = world();
     node.writesFail = fate;
