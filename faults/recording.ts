@@ -3,7 +3,7 @@
  * any of them. Times are milliseconds of scenario time, which begins at 0.
  */
 import type { FaultKind } from './vocabulary/fault.ts';
-import type { Point } from './vocabulary/points.ts';
+import type { Point } from './vocabulary/trigger-points.ts';
 
 export type RunEvent =
   /** A frame left its sender. `arrivesMs`: when it arrives, once a copy; empty: never. `faults`: ids of those that touched it. */

@@ -1,5 +1,5 @@
 /** What a frame asks or says, in words. Public: its kind alone, never what is in it. */
-import type { Point } from '../faults/vocabulary/points.ts';
+import type { Point } from '../faults/vocabulary/trigger-points.ts';
 
 export const frameWords: Readonly<Record<Point, string>> = {
   call: 'a client’s call',

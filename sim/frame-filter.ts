@@ -1,6 +1,6 @@
 /** Decides how a sent frame arrives: a test's hook first, then the fault engine. */
 import type { Envelope } from '../actors/contract.ts';
-import { pointOf } from '../faults/vocabulary/points.ts';
+import { pointOf } from '../faults/vocabulary/trigger-points.ts';
 import type { WireEnvelope, WireMessage } from '../proto/wire.ts';
 import type { FaultService } from './fault-service.ts';
 import { throughCodec } from './frame-codec.ts';

@@ -7,7 +7,7 @@ import type { ActorEvent, Address } from '../actors/contract.ts';
 import type { RunEvent } from '../faults/recording.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
 import type { FaultKind } from '../faults/vocabulary/fault.ts';
-import { pointOf } from '../faults/vocabulary/points.ts';
+import { pointOf } from '../faults/vocabulary/trigger-points.ts';
 import { encodeFrame, type WireEnvelope } from '../proto/wire.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 import type { ReceivedEnvelope } from './frame-codec.ts';

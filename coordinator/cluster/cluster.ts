@@ -38,7 +38,7 @@ import {
   resetAwaited,
   shortage,
   take,
-} from './nonce-pools.ts';
+} from './nonce-commitments.ts';
 import { isSuspect, restarted, type Suspects, type SuspicionReason, suspect, suspectNodes } from './suspects.ts';
 
 /** Those that nonces are dealt for. */

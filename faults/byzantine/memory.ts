@@ -12,7 +12,7 @@ import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/si
 import { keyBinding } from '../../proto/key-schemes.ts';
 import type { WireBody, WireEnvelope } from '../../proto/wire.ts';
 import type { FrameInTransit, ProcessName } from '../vocabulary/engine-contract.ts';
-import type { Point } from '../vocabulary/points.ts';
+import type { Point } from '../vocabulary/trigger-points.ts';
 
 /** Frames that are remembered of one node at one point. */
 const sentMax = 16;

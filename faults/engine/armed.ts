@@ -15,8 +15,8 @@ import { encodeMessage } from '../../proto/message-encoding.ts';
 import type { FaultStatus, FrameInTransit, ProcessName } from '../vocabulary/engine-contract.ts';
 import type { Fault } from '../vocabulary/fault.ts';
 import { isLie, liePoints, type Nature, natures } from '../vocabulary/kinds.ts';
-import type { Point } from '../vocabulary/points.ts';
 import { passesBy, senderOf, targetsOf } from '../vocabulary/targets.ts';
+import type { Point } from '../vocabulary/trigger-points.ts';
 import { isFrameless } from './checks.ts';
 
 /** A frame that waits. Numbers rise with every frame that is held, so that those of two faults can be put in order. */

@@ -13,8 +13,8 @@ import {
   victimsOfKind,
 } from '../vocabulary/kinds.ts';
 import { type FaultEngineOptions, FaultError } from '../vocabulary/options.ts';
-import type { Point } from '../vocabulary/points.ts';
 import { nodeIdOf, nodeName, passesBy, processesOf, targetsOf } from '../vocabulary/targets.ts';
+import type { Point } from '../vocabulary/trigger-points.ts';
 
 /** Throws FaultError. */
 export function checkFault(fault: Fault, options: FaultEngineOptions): void {

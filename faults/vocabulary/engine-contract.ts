@@ -5,7 +5,7 @@
  */
 import type { WireEnvelope } from '../../proto/wire.ts';
 import type { Fault, FaultKind } from './fault.ts';
-import type { Point } from './points.ts';
+import type { Point } from './trigger-points.ts';
 
 /** "node/3", "coordinator", "gateway", "worker", "redis", "receiver". */
 export type ProcessName = string;

@@ -12,9 +12,9 @@
  *   receivers) begins with the point's frame instead.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox';
-import { points } from './points.ts';
 import { refusalCodes } from './refusal-codes.ts';
 import { Closed, OneOf } from './schema-kit.ts';
+import { points } from './trigger-points.ts';
 
 /** Names of the processes that a fault can target. `node/*`: every node. */
 export const processPattern = '^(node/([1-9][0-9]?|100|\\*)|coordinator|gateway|worker|redis|receiver)$';

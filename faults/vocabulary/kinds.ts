@@ -8,7 +8,7 @@
  * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches those frames alone.
  */
 import { type byzantineKinds, coordinatorKinds, type Fault, type FaultKind, type FaultOf } from './fault.ts';
-import { type Point, points } from './points.ts';
+import { type Point, points } from './trigger-points.ts';
 
 export type Nature = 'momentary' | 'spell' | 'window' | 'frames';
 

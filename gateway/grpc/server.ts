@@ -5,7 +5,7 @@ import type { Timers } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { grpcMessageBytesMax } from '../../proto/limits.ts';
-import { GrpcAccess } from '../access/grpc-access.ts';
+import { GrpcAccess } from '../access-log/grpc-access.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { addReflection } from './reflection.ts';
 import { addSigningService, type SigningServiceDeps } from './signing-service.ts';

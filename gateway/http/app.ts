@@ -14,7 +14,7 @@ import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import type { Route } from '../../api/route.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { HttpAccess } from '../access/http-access.ts';
+import { HttpAccess } from '../access-log/http-access.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import type { SigningCalls } from '../signing/signing-calls.ts';

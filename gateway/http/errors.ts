@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify';
 import type { Log } from '../../actors/live/ports.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
-import type { HttpAccess } from '../access/http-access.ts';
+import type { HttpAccess } from '../access-log/http-access.ts';
 
 export const jsonContentType = 'application/json; charset=utf-8';
 

@@ -6,7 +6,7 @@ import { callTrace } from '../../api/call-trace.ts';
 import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import type { JsonBody } from '../../api/json-body.ts';
 import { requestFieldsMax } from '../../proto/limits.ts';
-import { receiptFacts } from '../access/receipt-facts.ts';
+import { receiptFacts } from '../access-log/receipt-facts.ts';
 import type { Admission } from '../auth/admission.ts';
 import { callRequest, type SigningMethod, signingMethods } from '../signing/methods.ts';
 import type { CallOutcome } from '../signing/signing-calls.ts';

@@ -3,7 +3,7 @@ import Type, { type TProperties } from 'typebox';
 import { Closed, OneOf } from '../../api/schema-kit.ts';
 import type { RunEventJson } from '../../faults/recording-json.ts';
 import { faultKinds } from '../../faults/vocabulary/fault.ts';
-import { points } from '../../faults/vocabulary/points.ts';
+import { points } from '../../faults/vocabulary/trigger-points.ts';
 
 function kind<const K extends RunEventJson['kind'], T extends TProperties>(name: K, title: string, properties: T) {
   const atMs = Type.Number({ description: 'milliseconds since the recording began' });

@@ -9,10 +9,10 @@ import type { SimulatedPrices, Venue } from '../../providers/market/public.ts';
 import { executePlan } from './execution.ts';
 import { marketRoutes } from './market-routes.ts';
 import { planPrefix } from './plan-record.ts';
-import { type PlanDeps, planRoutes } from './plans.ts';
-import { positionRoutes } from './positions.ts';
-import { type StrategyDeps, strategyRoutes } from './strategies.ts';
+import { type PlanDeps, planRoutes } from './plan-routes.ts';
+import { positionRoutes } from './position-routes.ts';
 import { triggerPrefix } from './strategy-record.ts';
+import { type StrategyDeps, strategyRoutes } from './strategy-routes.ts';
 import { lookAtStrategy } from './triggers.ts';
 import type { VenueAccountDeps } from './venue-account.ts';
 

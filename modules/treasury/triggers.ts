@@ -7,11 +7,11 @@ import { ServiceError } from '../../api/errors/service-error.ts';
 import { merge } from '../../store/changes.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { principalFrom } from './actor.ts';
+import { newPlan, type PlanDeps } from './plan-routes.ts';
 import { planTrades } from './planner.ts';
-import { isCooling, type PlanningDeps, planFrom, situationOf } from './planning.ts';
-import { newPlan, type PlanDeps } from './plans.ts';
-import { triggerDue } from './strategies.ts';
+import { isCooling, type PlanningDeps, planFrom, situationOf } from './situation.ts';
 import { strategyType, termsOf, triggerPrefix } from './strategy-record.ts';
+import { triggerDue } from './strategy-routes.ts';
 
 export interface TriggerDeps extends PlanningDeps, Pick<PlanDeps, 'wake'> {
   readonly store: TenantStore;

@@ -5,7 +5,7 @@ import type { PriceQuote } from '../../providers/market/public.ts';
 import { type Actor, principalFrom } from './actor.ts';
 import { unitsText, usdText } from './amounts.ts';
 import type { PlanPosition, PlanRecord, TradeRecord } from './plan-record.ts';
-import type { Staleness } from './planning.ts';
+import type { Staleness } from './situation.ts';
 import { type StrategyRecord, type StrategyTerms, termsOf } from './strategy-record.ts';
 
 /** The newest version, or another one of the strategy. */

@@ -16,7 +16,7 @@ import { signAsOwner } from '../../crypto/owner-ecdsa.ts';
 import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { derivationPathCharsMax, nodesMax } from '../../proto/limits.ts';
 import { isRecordName } from '../records/records.ts';
-import type { TakenNonce } from './nonce-pools.ts';
+import type { TakenNonce } from './nonce-secrets.ts';
 import { isSigningScheme, schemes } from './schemes.ts';
 import type { SigningKey } from './signing-keys.ts';
 

@@ -48,7 +48,7 @@ import {
 } from '../records/records.ts';
 import { IntentMemory, type NamedIntent, namedIntent, signedDigest } from './intent-memory.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
-import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-pools.ts';
+import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-secrets.ts';
 import { orderFault } from './orders.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
 import { PendingWrite } from './pending-write.ts';

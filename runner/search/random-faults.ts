@@ -1,7 +1,7 @@
 /** Random faults that make sense: what faults/engine would refuse is never drawn. */
 import type { byzantineKinds, coordinatorKinds, Fault, FaultKind, Trigger } from '../../faults/vocabulary/fault.ts';
-import { type Point, points } from '../../faults/vocabulary/points.ts';
 import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
+import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
 import type { Draw } from './draw.ts';
 import type { Swarm } from './profiles.ts';
 

@@ -1,6 +1,14 @@
 /** Nonces that were dealt ahead: whatever became of their frames, signing continues. */
 import { describe, expect, test } from 'vitest';
-import { awaited, depth, forgotten, noNoncePools, put, shortage, take } from '../../coordinator/cluster/nonce-pools.ts';
+import {
+  awaited,
+  depth,
+  forgotten,
+  noNoncePools,
+  put,
+  shortage,
+  take,
+} from '../../coordinator/cluster/nonce-commitments.ts';
 import type { DrawnNonce } from '../../coordinator/contract/messages.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { SimCluster } from '../../sim/cluster.ts';

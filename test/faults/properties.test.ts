@@ -5,7 +5,7 @@ import { FaultError, faultEngine } from '../../faults/engine.ts';
 import type { Order } from '../../faults/vocabulary/engine-contract.ts';
 import { type Fault, type FaultKind, faultKinds, faultSchemas } from '../../faults/vocabulary/fault.ts';
 import { gatewayPoints, liePoints } from '../../faults/vocabulary/kinds.ts';
-import { type Point, points } from '../../faults/vocabulary/points.ts';
+import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
 import type { WireEnvelope } from '../../proto/wire.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { describe as inWords, targetsOf } from '../../faults/describe.ts';
 import { frameText } from '../../faults/frame-text.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
-import { points } from '../../faults/vocabulary/points.ts';
+import { points } from '../../faults/vocabulary/trigger-points.ts';
 import { CallErrorCode, type CallReplySchema, type CallSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { PartialRefusalCode } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { decodeFrames, encodeFrame, type WireBodyInit } from '../../proto/wire.ts';

@@ -1,7 +1,7 @@
 /** A random source that repeats itself repeats no nonce: what is hashed in beside it differs for each. */
 import { expect, test } from 'vitest';
 import { nonceHedge } from '../../nodes/signer/nonce-hedge.ts';
-import { NonceNumbers, NoncePools } from '../../nodes/signer/nonce-pools.ts';
+import { NonceNumbers, NoncePools } from '../../nodes/signer/nonce-secrets.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 
 /** A generator that gives the same bytes for ever. */

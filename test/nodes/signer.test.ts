@@ -7,7 +7,7 @@ import type { KeyPackage } from '../../crypto/key-package.ts';
 import { aggregateMockEcdsa, combineMockNonces, verifyEcdsa, verifyMockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
 import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { keyRecordKey } from '../../nodes/records/records.ts';
-import { noncesDealtMax, poolNoncesMax } from '../../nodes/signer/nonce-pools.ts';
+import { noncesDealtMax, poolNoncesMax } from '../../nodes/signer/nonce-secrets.ts';
 import { type FrostScheme, schemes } from '../../nodes/signer/schemes.ts';
 import { keysMax } from '../../nodes/signer/signing-keys.ts';
 import { waitingBytesMax, waitingRequestsMax } from '../../nodes/signer/waiting-requests.ts';

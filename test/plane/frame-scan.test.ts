@@ -1,7 +1,7 @@
 /** The shallow look at frames says what the whole decoding says, and nothing of what is no frame. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pointOf } from '../../faults/vocabulary/points.ts';
+import { pointOf } from '../../faults/vocabulary/trigger-points.ts';
 import { damaged } from '../../plane/damage.ts';
 import { scanFrames } from '../../plane/frame-scan.ts';
 import { decodeFrames, encodeFrame, type WireEnvelope, WireError } from '../../proto/wire.ts';

@@ -57,7 +57,7 @@ const missingChecks: readonly MissingCheck[] = [
   },
   {
     name: 'that a nonce leaves its pool',
-    edits: [{ file: 'nodes/signer/nonce-pools.js', from: 'pool?.delete(number);', to: '' }],
+    edits: [{ file: 'nodes/signer/nonce-secrets.js', from: 'pool?.delete(number);', to: '' }],
     scenario: 'coordinator-reuses-a-nonce',
   },
   {

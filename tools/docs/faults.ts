@@ -1,7 +1,7 @@
 /** The made parts of docs/faults.md: every kind with its fields, the trigger and the points, from the vocabulary itself. */
 import type { TSchema } from 'typebox';
 import { type FaultKind, faultKinds, faultSchemas, simulatedOnly, Trigger } from '../../faults/vocabulary/fault.ts';
-import { points } from '../../faults/vocabulary/points.ts';
+import { points } from '../../faults/vocabulary/trigger-points.ts';
 import { requestTable } from './schemas.ts';
 import { code, withSections } from './sections.ts';
 

@@ -3,7 +3,7 @@ import { peerOf } from '../../../actors/address.ts';
 import { type FaultEngineOptions, faultEngine } from '../../../faults/engine.ts';
 import type { FaultEngine, FrameInTransit, Order } from '../../../faults/vocabulary/engine-contract.ts';
 import type { Fault } from '../../../faults/vocabulary/fault.ts';
-import { pointOf } from '../../../faults/vocabulary/points.ts';
+import { pointOf } from '../../../faults/vocabulary/trigger-points.ts';
 import type { WireBody, WireEnvelope } from '../../../proto/wire.ts';
 import { SimCluster, type SimOptions } from '../../../sim/cluster.ts';
 import { randomStream } from '../../../sim/random.ts';

@@ -2,7 +2,7 @@
 import type { FaultEngineOptions } from '../../../faults/engine.ts';
 import type { FrameInTransit } from '../../../faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind, FaultOf } from '../../../faults/vocabulary/fault.ts';
-import type { Point } from '../../../faults/vocabulary/points.ts';
+import type { Point } from '../../../faults/vocabulary/trigger-points.ts';
 import { Scheme } from '../../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBodyInit } from '../../../proto/wire.ts';
 import { throughCodec } from '../../../sim/frame-codec.ts';

@@ -17,6 +17,7 @@ import { badField, readUnits, unitsText } from './amounts.ts';
 import { planEvent } from './execution.ts';
 import { nextPlan, type PlanRecord, planPrefix, planStatuses, planType } from './plan-record.ts';
 import { type Objection, type PlannedTrades, planProposal, planTrades } from './planner.ts';
+import { Plan, RebalanceBody } from './schemas.ts';
 import {
   isCooling,
   type NewPlan,
@@ -25,10 +26,9 @@ import {
   type Situation,
   situationOf,
   stalenessOf,
-} from './planning.ts';
-import { Plan, RebalanceBody } from './schemas.ts';
-import { assertActive, assertIdle, readStrategy } from './strategies.ts';
+} from './situation.ts';
 import { type StrategyRecord, strategyType, termsOf } from './strategy-record.ts';
+import { assertActive, assertIdle, readStrategy } from './strategy-routes.ts';
 import { planView } from './view.ts';
 
 const shared = { tag: 'AI treasury' } as const;

@@ -6,10 +6,10 @@ import { type RequestContext, type Route, route } from '../../api/route.ts';
 import { Closed, ListOf, PathId, pageQuery } from '../../api/schema-kit.ts';
 import { seesWholeTenant } from '../../api/visibility.ts';
 import { usdText } from './amounts.ts';
-import { type PlanningDeps, planPosition, positionsNow, situationOf } from './planning.ts';
 import { StrategyPosition } from './schemas.ts';
-import { readStrategy } from './strategies.ts';
+import { type PlanningDeps, planPosition, positionsNow, situationOf } from './situation.ts';
 import { type StrategyRecord, strategyType, termsOf } from './strategy-record.ts';
+import { readStrategy } from './strategy-routes.ts';
 import { positionView, priceView, timeText } from './view.ts';
 
 export function positionRoutes(deps: PlanningDeps): readonly Route[] {
