@@ -12,7 +12,7 @@ import { createPublicKey, type JsonWebKey, randomUUID, verify } from 'node:crypt
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-/** Everybody's token of a fresh sandbox. */
+/** The public token of a fresh sandbox. */
 const sandboxToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
 const patienceMs = 60_000;
 

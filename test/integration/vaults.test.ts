@@ -1,4 +1,4 @@
-/** Vaults on a real cluster: keys by DKG, signatures that libraries with no part in them verify, and shares that are gone. */
+/** Vaults on a real cluster: keys by DKG, signatures that independent libraries verify, and shares that are gone. */
 import { createHash, createPublicKey, verify as nodeVerify } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

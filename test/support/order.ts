@@ -15,7 +15,7 @@ export const longFiles: readonly string[] = [
   'test/sim/search.test.ts',
   'test/sim/crashes.test.ts',
   'test/faults/byzantine.test.ts',
-  'test/gateway/access/http.test.ts',
+  'test/gateway/access-log/http.test.ts',
   'test/proto/message-decoding.test.ts',
   'test/plane/link-proxy.test.ts',
 
