@@ -2,11 +2,13 @@
  * The configuration of each role process: settings from the environment, secrets from the data directory. A role reads its own
  * secrets and no other's, so that each can run where the others' files are not.
  */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CoordinatorConfig } from '../coordinator/contract/config.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
+import type { HsmConfig } from '../nodes/hsm/protocol.ts';
 import {
   credentialKeysDir,
   readRoster,
@@ -15,6 +17,7 @@ import {
   secretFiles,
 } from './cluster-files/cluster-material.ts';
 import { readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './cluster-files/sandbox.ts';
+import { builtFile } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { clientDealersAllowed, required, type Settings } from './settings/config.ts';
 
@@ -69,7 +72,21 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
     storageKey: storageKeyOf(settings, nodeId),
     allowClientDealers: clientDealersAllowed(settings, false),
     sandbox: sandbox && { seed: sandbox.seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
+    hsm: hsmConfig(settings),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
+  };
+}
+
+/** undefined: no module is configured. */
+function hsmConfig(settings: Settings): HsmConfig | undefined {
+  const module = settings.SIGNMESH_PKCS11_MODULE;
+  if (module === undefined) return undefined;
+  return {
+    module,
+    token: settings.SIGNMESH_PKCS11_TOKEN,
+    pin: readFileSync(required(settings, 'SIGNMESH_PKCS11_PIN_FILE'), 'utf8').trim(),
+    program: builtFile('nodes/hsm/child.js'),
+    timeoutMs: settings.SIGNMESH_PKCS11_TIMEOUT_MS,
   };
 }
 

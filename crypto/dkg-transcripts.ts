@@ -21,7 +21,9 @@ import { Variant } from './backend.ts';
 import { equalBytes, latin1, transcriptHash, u32be, utf8 } from './bytes.ts';
 import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
+import { verifyHsmPossession } from './hsm.ts';
 import { verify } from './identity.ts';
+import type { OwnKeys } from './key-package.ts';
 import { BoundedMemo } from './memo.ts';
 import { participantsOf, type Sharing } from './participants.ts';
 import { verifyPossession } from './possession.ts';
@@ -39,8 +41,8 @@ export interface DkgTerms extends Sharing {
   readonly threshold: number;
   /** The name of the only scheme that the key will sign with; absent or empty: that of its first signature. */
   readonly scheme?: string;
-  /** Follows from the scheme: every node makes a key of its own, and none is shared. */
-  readonly ownKeys?: boolean;
+  /** Follows from the scheme: every node makes a key of its own, and none is shared. Who holds it: see key-package.ts. */
+  readonly ownKeys?: OwnKeys | undefined;
 }
 
 /** How many points a dealer commits to: its polynomial's, or its own public key alone. */
@@ -218,7 +220,8 @@ export function verifyOpening(
     throw error;
   }
   if (opening.clientSupplied) return undefined;
-  const proven = verifyPossession({
+  const verify = terms.ownKeys === 'hsm' ? verifyHsmPossession : verifyPossession;
+  const proven = verify({
     curve: terms.curve,
     context: sessionContext(terms),
     dealerId: opening.dealer,

@@ -19,7 +19,7 @@ export interface PublicKeyPackage {
   readonly totalNodes: number;
   /** The ids of the nodes that hold a share, ascending. */
   readonly participants: readonly number[];
-  /** The group public key, an encoded point; empty where every node has a key of its own. */
+  /** The group public key, an encoded point; empty where several nodes have keys of their own. */
   readonly publicKey: Uint8Array;
   /** X_i = x_i·G for every participant, in their order: of shares, or of keys of their own. */
   readonly verificationShares: readonly Uint8Array[];
@@ -29,10 +29,13 @@ export interface PublicKeyPackage {
   readonly groupCommitments: readonly Uint8Array[];
 }
 
+/** Who holds a key of a node's own: the node itself, or its PKCS#11 token. */
+export type OwnKeys = 'node' | 'hsm';
+
 /** What one node keeps of a key. */
 export interface KeyPackage extends PublicKeyPackage {
   readonly nodeId: number;
-  /** x_i, in [1, order). Secret. */
+  /** x_i, in [1, order). Secret. 0: the node's PKCS#11 token holds it. */
   readonly signingShare: bigint;
 }
 
@@ -41,7 +44,7 @@ export interface DkgTranscript extends Sharing {
   readonly curve: Curve;
   readonly threshold: number;
   /** Every node makes a key of its own. */
-  readonly ownKeys?: boolean | undefined;
+  readonly ownKeys?: OwnKeys | undefined;
   readonly commitmentsByDealer: readonly (readonly Uint8Array[])[];
 }
 
@@ -54,7 +57,7 @@ export interface DkgTranscript extends Sharing {
 export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   const { curve, threshold, totalNodes, ownKeys, commitmentsByDealer } = transcript;
   const participants = participantsOf(transcript);
-  assertThreshold(threshold, totalNodes);
+  if (!ownKeys || totalNodes > 1) assertThreshold(threshold, totalNodes);
   assertParticipants(transcript);
   if (commitmentsByDealer.length !== totalNodes) {
     throw new CryptoError('INVALID_COMMITMENTS', `expected the commitments of ${totalNodes} dealers`);
@@ -71,7 +74,8 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   const chainCode = chainCodeOf(transcript);
   if (ownKeys) {
     const verificationShares = ownPublicKeys(participants, commitmentsByDealer);
-    const publicKey = new Uint8Array(0);
+    // A token's key has one node, and is the whole key.
+    const publicKey = ownKeys === 'hsm' ? verificationShares[0]! : new Uint8Array(0);
     return {
       curve,
       threshold,
@@ -116,7 +120,7 @@ function ownPublicKeys(
  * Finishes the DKG at one node: sums the verified shares and checks the sum against the commitments.
  *
  * @param sharesByDealer the shares dealt to this node, in the participants' order, its own included; each already
- *   verified. Where every node makes a key of its own: that key alone. Secret.
+ *   verified. Where every node makes a key of its own: that key alone, and none if its token holds it. Secret.
  * @throws as `publicKeyPackage`; INVALID_SHARE if the sum does not fit the commitments, or a share is missing
  */
 export function finishDkg(
@@ -125,6 +129,7 @@ export function finishDkg(
   const { curve, totalNodes, nodeId, ownKeys, sharesByDealer } = input;
   const shared = publicKeyPackage(input);
   const place = placeOf(shared, nodeId);
+  if (ownKeys === 'hsm') return { ...shared, nodeId, signingShare: 0n };
   const dealers = ownKeys ? 1 : totalNodes;
   if (sharesByDealer.length !== dealers) {
     throw new CryptoError('INVALID_SHARE', `expected the shares of ${dealers} dealers`);

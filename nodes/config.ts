@@ -6,6 +6,7 @@ import { equalBytes } from '../crypto/bytes.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { SandboxKeys } from './dkg/party.ts';
+import type { HsmConfig } from './hsm/protocol.ts';
 
 export interface NodeConfig {
   /** 1..n. */
@@ -29,6 +30,8 @@ export interface NodeConfig {
   readonly allowClientDealers: boolean;
   /** The ready-made keys of a sandbox; none in production. */
   readonly sandbox?: SandboxKeys | undefined;
+  /** Its PKCS#11 token; none: keys of HSM_PKCS11 are refused. */
+  readonly hsm?: HsmConfig | undefined;
   /** A level of pino: "debug", "info", "warn", "error", "silent". */
   readonly logLevel: string;
 }

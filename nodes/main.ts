@@ -10,7 +10,7 @@ import { type Logger, pino } from 'pino';
 import type { ActorEvent, Address, Envelope } from '../actors/contract.ts';
 import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
 import { LinkClient } from '../actors/live/link-client.ts';
-import { systemRandom } from '../actors/live/ports.ts';
+import { systemPorts, systemRandom } from '../actors/live/ports.ts';
 import { LiveSystem } from '../actors/live/system.ts';
 import { cryptoBackend } from '../crypto/group.ts';
 import {
@@ -23,6 +23,8 @@ import {
 } from '../proto/wire.ts';
 import { nodeBehaviours } from './behaviours.ts';
 import { checkNodeConfig, type NodeConfig } from './config.ts';
+import { HsmProcess, noHsm } from './hsm/process.ts';
+import { routeToHsm } from './hsm/routing.ts';
 import { KeyStore } from './key-store.ts';
 import { isLocal, type NodeMessage } from './records/messages.ts';
 import type { NodeRecord, NodeWrite } from './records/records.ts';
@@ -53,6 +55,7 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
     describe: (message) => (isLocal(message) ? message.kind : message.body.case),
     onEvent: (address, event) => logEvent(log, address, event),
   });
+  const hsm = config.hsm ? new HsmProcess(config.hsm, systemPorts, log) : noHsm;
   const link = new LinkClient<WireMessage>({
     url: config.coordinatorUrl,
     handshake: {
@@ -73,8 +76,11 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
     log,
   });
   system.connect({
-    // Local messages never leave the process.
-    send: (envelope) => (isLocal(envelope.message) ? 'noRoute' : link.send(envelope as Envelope<WireMessage>)),
+    // Local messages never leave the process, but for the token's own.
+    send: (envelope) => {
+      if (!isLocal(envelope.message)) return link.send(envelope as Envelope<WireMessage>);
+      return routeToHsm(hsm, envelope, (answer) => system.deliver(answer)) ? undefined : 'noRoute';
+    },
   });
   link.start();
   log.info({ boot, crypto: cryptoBackend(), sandbox: sandbox !== undefined }, 'node started');
@@ -82,7 +88,7 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
   let stopping: Promise<void> | undefined;
   return {
     stop() {
-      stopping ??= shutDown(system, link, store, log);
+      stopping ??= shutDown(system, link, store, log).then(() => hsm.stop());
       return stopping;
     },
   };

@@ -7,7 +7,10 @@
 import { Scheme } from './gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
-export type KeyScheme = 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340' | 'owner_ecdsa';
+export type KeyScheme = 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340' | 'owner_ecdsa' | 'hsm_ecdsa' | 'hsm_ed25519';
+
+/** Who holds a key that is not shared: the node's own store, or the PKCS#11 token behind it. */
+export type KeyHolder = 'node' | 'hsm';
 
 /** Empty: the key is not bound yet. */
 export type KeyBinding = KeyScheme | '';
@@ -19,17 +22,17 @@ interface SchemeFacts {
   readonly curve: Curve;
   /** What sessions under such a key are called; the first is the one that UNSPECIFIED stands for. */
   readonly keystoreTypes: readonly [KeystoreType, ...KeystoreType[]];
-  /** Every node holds a share of one key, which a DKG made. Otherwise each has a key of its own. */
-  readonly isShared: boolean;
+  /** Undefined: every node holds a share of one key, which a DKG made. Otherwise each has a key of its own, held there. */
+  readonly ownKeys: KeyHolder | undefined;
   /** Nodes deal nonces for it ahead of need. */
   readonly dealsNonces: boolean;
   /** Keys have children by derivation. */
   readonly derives: boolean;
 }
 
-const { MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET } = KeystoreType;
-const shared = { isShared: true, dealsNonces: true, derives: true } as const;
-const alone = { isShared: false, dealsNonces: false, derives: false } as const;
+const { MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET, HSM_PKCS11 } = KeystoreType;
+const shared = { ownKeys: undefined, dealsNonces: true, derives: true } as const;
+const alone = { ownKeys: 'node', dealsNonces: false, derives: false } as const;
 
 const facts: Readonly<Record<KeyScheme, SchemeFacts>> = {
   mock_ecdsa: { scheme: Scheme.MOCK_ECDSA, curve: 'secp256k1', keystoreTypes: [MOCK_THRESHOLD], ...shared },
@@ -41,6 +44,8 @@ const facts: Readonly<Record<KeyScheme, SchemeFacts>> = {
   },
   frost_bip340: { scheme: Scheme.FROST_BIP340, curve: 'secp256k1', keystoreTypes: [MPC_FROST], ...shared },
   owner_ecdsa: { scheme: Scheme.OWNER_ECDSA, curve: 'secp256k1', keystoreTypes: [MULTISIG_EVM_WALLET], ...alone },
+  hsm_ecdsa: { scheme: Scheme.HSM_ECDSA, curve: 'secp256k1', keystoreTypes: [HSM_PKCS11], ...alone, ownKeys: 'hsm' },
+  hsm_ed25519: { scheme: Scheme.HSM_ED25519, curve: 'ed25519', keystoreTypes: [HSM_PKCS11], ...alone, ownKeys: 'hsm' },
 };
 
 const names = Object.keys(facts) as KeyScheme[];
@@ -81,5 +86,17 @@ export function schemeOfKeystore(type: KeystoreType, curve: Curve): KeyScheme | 
 
 /** Whether a key is shared among its nodes; one that is not bound yet is. */
 export function isSharedKey(binding: KeyBinding): boolean {
-  return binding === '' || facts[binding].isShared;
+  return ownKeysOf(binding) === undefined;
+}
+
+/** Threshold and number of nodes of a key whose scheme leaves no choice: a token's key has one node. */
+export function fixedSharing(
+  binding: KeyBinding,
+): { readonly threshold: number; readonly totalNodes: number } | undefined {
+  return ownKeysOf(binding) === 'hsm' ? { threshold: 1, totalNodes: 1 } : undefined;
+}
+
+/** Who holds a key that is not shared. */
+export function ownKeysOf(binding: KeyBinding): KeyHolder | undefined {
+  return binding === '' ? undefined : facts[binding].ownKeys;
 }

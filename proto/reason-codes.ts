@@ -75,7 +75,7 @@ export const reasonCodes = {
   },
   UNSUPPORTED_KEYSTORE: {
     state: S.DENIED,
-    text: 'This keystore_type is not built yet: use UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST or MULTISIG_EVM_WALLET.',
+    text: 'This keystore_type is not built yet: use UNSPECIFIED or another type.',
     helps: 'correctedCall',
   },
   KEYSTORE_MISMATCH: {
@@ -178,6 +178,36 @@ export const reasonCodes = {
   TRANSCRIPT_MISMATCH: {
     state: S.BACKEND_FAILED,
     text: 'The nodes do not report the same result; their key packages were discarded. A resume starts a fresh attempt.',
+    helps: 'resume',
+  },
+  KEYSTORE_UNAVAILABLE: {
+    state: S.BACKEND_FAILED,
+    text: 'The backend of the key is not configured at its node: HSM_PKCS11 needs a PKCS#11 module. A resume tries again.',
+    helps: 'resume',
+  },
+  HSM_SESSION_LOST: {
+    state: S.BACKEND_FAILED,
+    text: 'The PKCS#11 module, or its session with the token, ended before it signed. A resume opens a new one.',
+    helps: 'resume',
+  },
+  HSM_PIN_REFUSED: {
+    state: S.BACKEND_FAILED,
+    text: 'The PKCS#11 token refuses the configured PIN. An operator must correct it; then a resume continues.',
+    helps: 'resume',
+  },
+  HSM_TIMEOUT: {
+    state: S.BACKEND_FAILED,
+    text: 'The PKCS#11 module did not answer in time; its process was ended. A resume starts a new one.',
+    helps: 'resume',
+  },
+  HSM_TOKEN_ABSENT: {
+    state: S.BACKEND_FAILED,
+    text: 'The PKCS#11 token, or the key in it, is absent. Insert it; then a resume continues.',
+    helps: 'resume',
+  },
+  HSM_FAILED: {
+    state: S.BACKEND_FAILED,
+    text: 'The PKCS#11 token refused, or its signature does not verify; the message has its own code.',
     helps: 'resume',
   },
   ORDER_REFUSED: {

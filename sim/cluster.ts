@@ -28,6 +28,7 @@ import type { DeliveriesSnapshot, Delivery } from './deliveries.ts';
 import type { CoordinatorSnapshot, SyncStore } from './memory-stores.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { ProcessState } from './processes.ts';
+import type { SimToken } from './token.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { nodeName, SimWorld } from './world.ts';
 
@@ -207,6 +208,11 @@ export class SimCluster {
   /** What a node has stored, for tests that play the thief. */
   nodeStore(id: number): SyncStore<NodeWrite, NodeRecord> {
     return this.#world.nodeStores[id - 1]!;
+  }
+
+  /** The PKCS#11 token of a node. */
+  token(id: number): SimToken {
+    return this.#world.tokens[id - 1]!;
   }
 
   /** All that is durable. */

@@ -14,6 +14,8 @@ import {
 import { failureReply } from '../coordinator/failure-replies.ts';
 import type { WriteVerdict } from '../faults/vocabulary/engine-contract.ts';
 import { type NodeIdentity, nodeBehaviours } from '../nodes/behaviours.ts';
+import { routeToHsm } from '../nodes/hsm/routing.ts';
+import type { HsmPort } from '../nodes/records/hsm-port.ts';
 import { isLocal as isLocalToNode, type NodeMessage } from '../nodes/records/messages.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import type { WireMessage } from '../proto/wire.ts';
@@ -38,11 +40,19 @@ export type CoordinatorMachine = Machine<CoordinatorMessage, CoordinatorWrite, C
 
 // Local messages never leave the process: an address that no actor here serves has no route.
 
-export function nodeMachine(identity: NodeIdentity, ports: MemberPorts<NodeWrite, NodeRecord>): NodeMachine {
+export function nodeMachine(
+  identity: NodeIdentity,
+  token: HsmPort,
+  ports: MemberPorts<NodeWrite, NodeRecord>,
+): NodeMachine {
   const { signer, dkg } = nodeBehaviours(identity);
   const world: World<NodeMessage> = {
     ...ports,
-    send: (envelope) => (isLocalToNode(envelope.message) ? 'noRoute' : ports.send(envelope as Envelope<WireMessage>)),
+    send: (envelope) => {
+      if (!isLocalToNode(envelope.message)) return ports.send(envelope as Envelope<WireMessage>);
+      // A process that died meanwhile hears of no answer.
+      return routeToHsm(token, envelope, (answer) => machine.deliver(answer)) ? undefined : 'noRoute';
+    },
     deadLetter: () => undefined,
   };
   const machine: NodeMachine = new Machine(

@@ -26,6 +26,7 @@ import type { Processes } from './processes.ts';
 import { randomStream } from './random.ts';
 import type { Recorder } from './recorder.ts';
 import type { Redis } from './store-side.ts';
+import type { SimToken } from './token.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 type CoordinatorPorts = MemberPorts<CoordinatorWrite, CoordinatorRecord>;
@@ -36,6 +37,8 @@ export interface StartParts {
   readonly roster: Roster;
   readonly identities: readonly Uint8Array[];
   readonly nodeStores: readonly MemoryNodeStore[];
+  /** The nodes' PKCS#11 tokens. */
+  readonly tokens: readonly SimToken[];
   readonly coordinatorStore: MemoryCoordinatorStore;
   readonly recorder: Recorder;
   readonly processes: Processes;
@@ -97,7 +100,11 @@ export class Starts {
     });
     const { roster } = this.#parts;
     const allowClientDealers = this.#options.clientDealers?.(id) ?? true;
-    return nodeMachine({ nodeId: id, boot, roster, identitySeed, allowClientDealers, sandbox: undefined }, ports);
+    return nodeMachine(
+      { nodeId: id, boot, roster, identitySeed, allowClientDealers, sandbox: undefined },
+      this.#parts.tokens[id - 1]!,
+      ports,
+    );
   }
 
   #ports<W, R>(

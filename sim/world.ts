@@ -37,6 +37,7 @@ import { Recorder } from './recorder.ts';
 import { Starts } from './starts.ts';
 import { StoreCopies } from './store-copies.ts';
 import { Redis } from './store-side.ts';
+import { SimToken } from './token.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 const linkTimeoutDefaultMs = 6_000;
@@ -51,6 +52,7 @@ export class SimWorld {
   readonly bugs: Bug[] = [];
   readonly identities: readonly Uint8Array[];
   readonly nodeStores: readonly MemoryNodeStore[];
+  readonly tokens: readonly SimToken[];
   readonly coordinatorStore: MemoryCoordinatorStore;
   readonly recorder: Recorder;
   readonly processes: Processes;
@@ -86,6 +88,7 @@ export class SimWorld {
       told: (process, what, boot, storeLost) => this.recorder.process(process, what, boot, storeLost),
     });
     this.nodeStores = this.identities.map(() => memoryNodeStore());
+    this.tokens = this.identities.map((_, index) => new SimToken(time, this.#random(`token/${index + 1}`)));
     this.coordinatorStore = memoryCoordinatorStore((tenant, event, sequence) => {
       this.recorder.logged(tenant, event, sequence);
       // At a whole millisecond, as everything but the moment of a write.

@@ -22,6 +22,7 @@ const entries = [
   ...['main', 'credentials', 'demo', 'listen', 'modules', 'scenario', 'sim', 'sim/worker', 'tokens', 'trigger'].map(
     (name) => `cli/${name}`,
   ),
+  'nodes/hsm/child',
   'testing/index',
   ...['bench', 'check', 'docs', 'mutate'].map((name) => `tools/${name}`),
   ...['main', 'probe', 'reference/bare-server', 'reference/echo-server'].map((name) => `bench/${name}`),

@@ -118,6 +118,23 @@ export const variables = {
     ['node'],
     'A file that holds that key: 64 hex digits and at most a newline, for example a mounted secret. Once it is set, the file beside the store is not read and may be removed.',
   ),
+  SIGNMESH_PKCS11_MODULE: optional(
+    path(),
+    ['up', 'node'],
+    'The PKCS#11 module (a shared library) of this node’s token, for keys of HSM_PKCS11. Unset: they are refused with `KEYSTORE_UNAVAILABLE`. Needs the package `pkcs11js`, built.',
+  ),
+  SIGNMESH_PKCS11_TOKEN: variable(text(32), 'signmesh', ['up', 'node'], 'The label of that token.'),
+  SIGNMESH_PKCS11_PIN_FILE: optional(
+    path(),
+    ['up', 'node'],
+    'A file that holds the PIN of the token’s user, and at most a newline. Needed with a module.',
+  ),
+  SIGNMESH_PKCS11_TIMEOUT_MS: variable(
+    duration(60_000),
+    5000,
+    ['up', 'node'],
+    'How long a request to the token may take, in milliseconds; then its process is ended.',
+  ),
   SIGNMESH_ACCEPT_ANY_TEST_TOKEN: variable(
     onOff(),
     true,

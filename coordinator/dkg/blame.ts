@@ -136,12 +136,12 @@ export function failAttempt(
   culprits: readonly number[],
   detail: string,
   stalledBy: readonly number[] = [],
+  unprovenReason: ReasonCode = stalledBy.length > 0 ? 'NODE_REFUSED' : 'TRANSCRIPT_MISMATCH',
 ): void {
   const { record, work } = turn.state;
   if (turn.persisted || !isOpen(record.state)) return;
   const stalled = [...new Set(stalledBy)].sort((a, b) => a - b);
-  const unproven: ReasonCode = stalled.length > 0 ? 'NODE_REFUSED' : 'TRANSCRIPT_MISMATCH';
-  const reason = culprits.length > 0 ? 'DEALER_MISBEHAVED' : unproven;
+  const reason = culprits.length > 0 ? 'DEALER_MISBEHAVED' : unprovenReason;
   const why = culprits.length > 0 ? `${nodeList(culprits)} broke the protocol: ${detail}` : detail;
   const failedWith = (text: string) => ({ ...answer(reason, text), state: ReceiptState.BACKEND_FAILED as const });
   if (record.ceremony.mayBeFinal) {

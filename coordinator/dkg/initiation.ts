@@ -6,7 +6,7 @@ import type { Context } from '../../actors/contract.ts';
 import type { Curve } from '../../crypto/group.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
-import { bindingAtMaking, isSharedKey, schemeFacts } from '../../proto/key-schemes.ts';
+import { bindingAtMaking, fixedSharing, isSharedKey, schemeFacts } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
@@ -160,9 +160,15 @@ export function checkTerms(
   const cluster = config.roster.nodes.length;
   // A wallet takes what the cluster has; a caller who means 3 of 5 is told when that cannot be.
   const fitting = call.walletService ? cluster : defaultTotalNodes;
-  const totalNodes = request.totalNodes || Math.min(defaultTotalNodes, fitting);
-  const threshold = request.threshold || Math.min(defaultThreshold, fitting);
-  if (threshold < thresholdMin || threshold > totalNodes || totalNodes > cluster) {
+  const fixed = fixedSharing(call.keyScheme);
+  const totalNodes = request.totalNodes || (fixed?.totalNodes ?? Math.min(defaultTotalNodes, fitting));
+  const threshold = request.threshold || (fixed?.threshold ?? Math.min(defaultThreshold, fitting));
+  if (fixed && (threshold !== fixed.threshold || totalNodes !== fixed.totalNodes)) {
+    return {
+      fault: answer('INVALID_THRESHOLD', 'the key of a token has one node: threshold and total_nodes must be 1, or 0'),
+    };
+  }
+  if (threshold < (fixed?.threshold ?? thresholdMin) || threshold > totalNodes || totalNodes > cluster) {
     const text = `threshold ${threshold} and total_nodes ${totalNodes} must satisfy ${thresholdMin} ≤ threshold ≤ total_nodes ≤ ${cluster}, the nodes of this cluster`;
     return { fault: answer('INVALID_THRESHOLD', text) };
   }

@@ -12,6 +12,7 @@ import type {
   DkgSealed,
   DkgVerified,
 } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import type { ReasonCode } from '../../proto/reason-codes.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
 import { answer } from '../contract/answers.ts';
 import { receivedBody } from '../contract/messages.ts';
@@ -194,9 +195,24 @@ function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, r
     reply(turn, job.call, answer(reason, `encrypted_share: ${text}`));
     return;
   }
+  const token = tokenFaults.get(code);
+  if (token) {
+    failAttempt(turn, [], `node ${nodeId}: ${said}`, [nodeId], token);
+    return;
+  }
   // A refusal is no evidence: what the node was shown may have been changed on its way.
   failAttempt(turn, [], `node ${nodeId} refused: ${quotedText(code)} (${said})`, [nodeId]);
 }
+
+/** Why the token of a node made no key, by the node's refusal. */
+const tokenFaults: ReadonlyMap<string, ReasonCode> = new Map<string, ReasonCode>([
+  ['HSM_UNCONFIGURED', 'KEYSTORE_UNAVAILABLE'],
+  ['HSM_SESSION_LOST', 'HSM_SESSION_LOST'],
+  ['HSM_PIN_REFUSED', 'HSM_PIN_REFUSED'],
+  ['HSM_TIMEOUT', 'HSM_TIMEOUT'],
+  ['HSM_TOKEN_ABSENT', 'HSM_TOKEN_ABSENT'],
+  ['HSM_FAILED', 'HSM_FAILED'],
+]);
 
 /** Why a node does not take a client-supplied share, and what its caller is told: the session is as it was. */
 const offerRefusals: ReadonlyMap<string, 'SHARE_VERIFICATION_FAILED' | 'CLIENT_DEALERS_NOT_ALLOWED'> = new Map([

@@ -8,7 +8,7 @@ import type { Context, Step } from '../../actors/contract.ts';
 import type { DkgTerms } from '../../crypto/dkg-transcripts.ts';
 import { participantsOf } from '../../crypto/participants.ts';
 import type { DkgFinished, DkgOpening, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { isSharedKey } from '../../proto/key-schemes.ts';
+import { ownKeysOf } from '../../proto/key-schemes.ts';
 import { nodesMax } from '../../proto/limits.ts';
 import { rosterDigest } from '../../proto/roster.ts';
 import type { SessionConfig } from '../contract/config.ts';
@@ -197,7 +197,7 @@ export function termsOf(record: DkgSession, config: SessionConfig): DkgTerms {
     threshold,
     totalNodes,
     scheme,
-    ownKeys: !isSharedKey(scheme),
+    ownKeys: ownKeysOf(scheme),
     participants,
   };
 }

@@ -3,6 +3,7 @@ import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { type KeyScheme, keyBinding, schemeFacts, wireScheme } from '../../proto/key-schemes.ts';
 import type { KeyRecord } from '../contract/record.ts';
 import { frostKeystore } from './frost.ts';
+import { hsmKeystore } from './hsm.ts';
 import { mockEcdsaKeystore } from './mock-ecdsa.ts';
 import { ownerEcdsaKeystore } from './owner-ecdsa.ts';
 import type { Keystore, SigningTask } from './port.ts';
@@ -13,6 +14,8 @@ const keystores: Readonly<Record<KeyScheme, Keystore>> = {
   frost_ed25519: frostKeystore('FROST-ED25519-SHA512-v1', 'ed25519'),
   frost_bip340: frostKeystore('FROST-secp256k1-SHA256-TR-v1', 'secp256k1'),
   owner_ecdsa: ownerEcdsaKeystore,
+  hsm_ecdsa: hsmKeystore('secp256k1'),
+  hsm_ed25519: hsmKeystore('ed25519'),
 };
 
 /** Throws for a number that is no scheme of this version: a task has one. */

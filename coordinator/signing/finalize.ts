@@ -6,7 +6,7 @@ import { advance } from '../contract/record.ts';
 import { isTerminal } from '../contract/transitions.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
-import { type LastingRefusal, orderRefusers, readyNodes, refusersFor } from './nodes-seen.ts';
+import { type LastingRefusal, orderRefusers, readyNodes, refusersFor, type TokenFault } from './nodes-seen.ts';
 import { orderRefusals } from './orders.ts';
 import { failPreviews } from './previews.ts';
 import { roundAnswered, roundCalls } from './queue.ts';
@@ -58,6 +58,11 @@ export const whyRefusing: Readonly<Record<LastingRefusal, string>> = {
 export function failRefused(turn: Turn, reason: LastingRefusal): void {
   const nodes = refusersFor(turn.state.work.nodes, reason);
   failSession(turn, answer(reason, `${nodeList(nodes)} ${whyRefusing[reason]}; no quorum is left`));
+}
+
+/** The key's token did not sign, and no other node has the key. */
+export function failToken(turn: Turn, nodeId: number, reason: TokenFault, message: string): void {
+  failSession(turn, answer(reason, `node ${nodeId}: ${message}`));
 }
 
 /** So many nodes refused the order that the others are too few: to wait for them does not help. */

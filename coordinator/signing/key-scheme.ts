@@ -17,6 +17,8 @@ const titles: Readonly<Record<KeyScheme, string>> = {
   frost_bip340: 'FROST giving BIP-340 signatures (MPC_FROST)',
   frost_ed25519: 'FROST giving Ed25519 signatures',
   owner_ecdsa: 'the owner keys of its nodes (MULTISIG_EVM_WALLET)',
+  hsm_ecdsa: 'a PKCS#11 token, by ECDSA (HSM_PKCS11)',
+  hsm_ed25519: 'a PKCS#11 token, by Ed25519 (HSM_PKCS11)',
 };
 
 /** The scheme that a keystore type stands for; UNSPECIFIED: that of a key that is not bound. Undefined: none on this curve. */

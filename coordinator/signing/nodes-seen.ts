@@ -7,12 +7,23 @@
 /** What a node knows durably that keeps it from signing; a reason code. */
 export type LastingRefusal = 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED';
 
+/** Why the token behind a node did not sign; a reason code. */
+export type TokenFault =
+  | 'KEYSTORE_UNAVAILABLE'
+  | 'HSM_SESSION_LOST'
+  | 'HSM_PIN_REFUSED'
+  | 'HSM_TIMEOUT'
+  | 'HSM_TOKEN_ABSENT'
+  | 'HSM_FAILED';
+
 /** Why a node cannot answer in this session. */
 export type Inability =
   /** It will never sign this, by what it knows itself. */
   | { readonly kind: 'lasting'; readonly reason: LastingRefusal }
   /** It wants a gateway's order; `code`: the name of its refusal. */
   | { readonly kind: 'order'; readonly code: string }
+  /** Its token did not sign; a reason code. Forgiven when the session is resumed. */
+  | { readonly kind: 'token'; readonly reason: TokenFault; readonly message: string }
   /** It holds no share of the key, or keeps refusing. */
   | { readonly kind: 'other' };
 
@@ -72,9 +83,10 @@ export function noncesForgotten(nodes: NodesSeen, nodeId: number, times: number)
   return { ...nodes, forgot: new Map(nodes.forgot).set(nodeId, times) };
 }
 
-/** A resumed session may have got an order that it lacked. */
+/** A resumed session may have got an order that it lacked, and a token may sign again. */
 export function ordersForgiven(nodes: NodesSeen): NodesSeen {
-  return { ...nodes, unable: new Map([...nodes.unable].filter(([, { kind }]) => kind !== 'order')) };
+  const lasts = ({ kind }: Inability) => kind !== 'order' && kind !== 'token';
+  return { ...nodes, unable: new Map([...nodes.unable].filter(([, why]) => lasts(why))) };
 }
 
 /** Nodes that did not sign for want of an order, and the codes that they gave. */

@@ -4,7 +4,11 @@
  * Silence is never called cheating. A node whose own partial is wrong (by its verification share) is named and excluded.
  * A caller's bytes blame the call, never a node.
  */
-import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import {
+  type PartialRefusal,
+  PartialRefusalCode,
+  type PartialReply,
+} from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import { clusterAddress, nodeFault } from '../contract/messages.ts';
@@ -13,8 +17,16 @@ import type { SigningTask } from '../keystores/public.ts';
 import { commit, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import { type Attempt, aggregate, bindsSigners, isSigner, readPartial, verifyPartial } from './attempt.ts';
-import { completeSession, failRefused, whyRefusing } from './finalize.ts';
-import { foundUnable, heardOf, type Inability, type LastingRefusal, noncesForgotten } from './nodes-seen.ts';
+import { completeSession, failRefused, failToken, whyRefusing } from './finalize.ts';
+import {
+  foundUnable,
+  heardOf,
+  type Inability,
+  type LastingRefusal,
+  noncesForgotten,
+  ordersForgiven,
+  type TokenFault,
+} from './nodes-seen.ts';
 import { isOrderRefusal } from './orders.ts';
 import { type Offer, withoutSteps, withStep } from './queue.ts';
 import {
@@ -38,6 +50,15 @@ const forgottenMax = 2;
 const lastingRefusals: ReadonlyMap<PartialRefusalCode, LastingRefusal> = new Map([
   [PartialRefusalCode.KEYSTORE_MISMATCH, 'KEYSTORE_MISMATCH'],
   [PartialRefusalCode.INTENT_MESSAGE_CHANGED, 'INTENT_MESSAGE_CHANGED'],
+]);
+/** Why the node's token did not sign. */
+const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
+  [PartialRefusalCode.HSM_UNCONFIGURED, 'KEYSTORE_UNAVAILABLE'],
+  [PartialRefusalCode.HSM_SESSION_LOST, 'HSM_SESSION_LOST'],
+  [PartialRefusalCode.HSM_PIN_REFUSED, 'HSM_PIN_REFUSED'],
+  [PartialRefusalCode.HSM_TIMEOUT, 'HSM_TIMEOUT'],
+  [PartialRefusalCode.HSM_TOKEN_ABSENT, 'HSM_TOKEN_ABSENT'],
+  [PartialRefusalCode.HSM_FAILED, 'HSM_FAILED'],
 ]);
 /** What of a node's own words goes into an event. */
 const quotedCharsMax = 200;
@@ -154,7 +175,7 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
   if (forgot) {
     work.nodes = noncesForgotten(work.nodes, nodeId, times);
   } else {
-    const why = inabilityOf(refusal?.code);
+    const why = inabilityOf(refusal);
     work.nodes = foundUnable(work.nodes, nodeId, why);
     work.round = notAskedAgain(work.round, nodeId);
     const told = unableAnswer(nodeId, why);
@@ -164,13 +185,22 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
       failRefused(turn, why.reason);
       return;
     }
+    // The session pauses only if a call waits for the whole signature: a step changes nothing.
+    if (why.kind === 'token') {
+      if (work.queue.gathers.length > 0) failToken(turn, nodeId, why.reason, why.message);
+      else work.nodes = ordersForgiven(work.nodes);
+      if (turn.persisted) return;
+    }
   }
   // A node that restarted since it dealt: FROST starts over, mock ECDSA does without its part in the nonce.
   if (bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
   else if (forgot) work.round = nonceForgotten(work.round, nodeId);
 }
 
-function inabilityOf(code: PartialRefusalCode | undefined): Inability {
+function inabilityOf(refusal: PartialRefusal | undefined): Inability {
+  const code = refusal?.code;
+  const token = code && tokenFaults.get(code);
+  if (token) return { kind: 'token', reason: token, message: refusal.message.slice(0, quotedCharsMax) };
   if (isOrderRefusal(code)) return { kind: 'order', code: PartialRefusalCode[code]! };
   const reason = code && lastingRefusals.get(code);
   return reason ? { kind: 'lasting', reason } : { kind: 'other' };
@@ -180,6 +210,7 @@ function unableAnswer(nodeId: number, why: Inability): Answer {
   if (why.kind === 'order') {
     return answer('ORDER_REFUSED', `node ${nodeId} refused the order of this session (${why.code})`);
   }
+  if (why.kind === 'token') return answer(why.reason, `node ${nodeId}: ${why.message}; the session is unchanged`);
   const text = why.kind === 'lasting' ? whyRefusing[why.reason] : 'cannot sign with this key';
   const code = why.kind === 'lasting' ? why.reason : 'NODES_UNAVAILABLE';
   return answer(code, `node ${nodeId} ${text}; the session is unchanged`);

@@ -108,11 +108,12 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
     case KeystoreType.MOCK_THRESHOLD:
     case KeystoreType.MPC_FROST:
     case KeystoreType.MULTISIG_EVM_WALLET:
+    case KeystoreType.HSM_PKCS11:
       return undefined;
     default:
       return answer(
         'UNSUPPORTED_KEYSTORE',
-        `keystore_type KEYSTORE_TYPE_${KeystoreType[facts.keystoreType]} is not built yet: use MOCK_THRESHOLD, MPC_FROST or MULTISIG_EVM_WALLET`,
+        `keystore_type KEYSTORE_TYPE_${KeystoreType[facts.keystoreType]} is not built yet: use MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET or HSM_PKCS11`,
       );
   }
 }

@@ -7,8 +7,8 @@
  */
 import { Variant } from '../backend.ts';
 import { concatBytes, equalBytes, type RandomBytes, takeRandom } from '../bytes.ts';
+import { ed25519Check } from '../ed25519-check.ts';
 import { CryptoError } from '../errors.ts';
-import { ed25519Identities } from '../identity-ed25519.ts';
 import { verifyBip340 } from './bip340.ts';
 import { type AnyFrostSuite, ciphersuite } from './ciphersuite.ts';
 import {
@@ -39,9 +39,6 @@ const commitmentsOfNonces = new Variant(knownCommitments(), knownCommitments());
 function knownCommitments(): WeakMap<FrostNonces, Omit<FrostCommitment, 'nodeId'>> {
   return new WeakMap();
 }
-
-/** How an Ed25519 signature of any origin is verified (RFC 8032 §5.1.7). */
-export const ed25519Check = new Variant(ed25519Identities.verify);
 
 /**
  * Deals one pair of nonces: RFC 9591 §4.1 nonce_generate, H3(32 random bytes ‖ secret).

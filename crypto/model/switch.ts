@@ -10,9 +10,9 @@
  * refuses to start (`cryptoBackend` in group.ts).
  */
 import { type Cryptography, chooseCryptography, cryptography } from '../backend.ts';
+import { ed25519Check } from '../ed25519-check.ts';
 import { evmAddresses } from '../evm-address.ts';
 import { ciphersuite } from '../frost/ciphersuite.ts';
-import { ed25519Check } from '../frost/frost.ts';
 import { groupOf, groups } from '../group.ts';
 import { hashes } from '../hashing.ts';
 import { identityScheme } from '../identity.ts';

@@ -17,6 +17,12 @@ export const dkgRefusals = {
   FINISH_FAILED: 'the verified shares do not add up to a key',
   SIGNATURE_INVALID: 'a result is not signed by its node',
   TRANSCRIPT_MISMATCH: 'the nodes’ results are not all equal',
+  HSM_UNCONFIGURED: 'this node has no PKCS#11 token',
+  HSM_SESSION_LOST: 'the session with the PKCS#11 token ended',
+  HSM_PIN_REFUSED: 'the PKCS#11 token refused the PIN',
+  HSM_TIMEOUT: 'the PKCS#11 module did not answer in time',
+  HSM_TOKEN_ABSENT: 'the PKCS#11 token, or the key in it, is absent',
+  HSM_FAILED: 'the PKCS#11 token refused',
   CLIENT_DEALERS_NOT_ALLOWED: 'this node takes no client-supplied dealer in this session',
 } as const;
 

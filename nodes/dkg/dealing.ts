@@ -24,6 +24,7 @@ import {
 import { CryptoError } from '../../crypto/errors.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { hkdfSha256 } from '../../crypto/hashing.ts';
+import { hsmChallenge } from '../../crypto/hsm.ts';
 import { sign } from '../../crypto/identity.ts';
 import { areParticipants, participantsOf } from '../../crypto/participants.ts';
 import { type Polynomial, polynomialFromSeed, randomPolynomial } from '../../crypto/polynomial.ts';
@@ -31,8 +32,9 @@ import { provePossession } from '../../crypto/possession.ts';
 import { seal, sealingKeyPair } from '../../crypto/sealing.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
 import type { DkgOpen, DkgSeal } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { bindingAtMaking, isSharedKey, keyBinding } from '../../proto/key-schemes.ts';
+import { bindingAtMaking, fixedSharing, keyBinding, ownKeysOf } from '../../proto/key-schemes.ts';
 import { thresholdMin } from '../../proto/limits.ts';
+import { hsmLabel } from '../records/hsm-port.ts';
 import { alreadyFinal } from './confirming.ts';
 import { type DkgWorld, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
 import { attemptOf, type Dealing, type DealingState, type DkgState, type Provisional } from './state.ts';
@@ -57,7 +59,15 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
   if (scheme === undefined || bindingAtMaking(curve, scheme) === undefined) {
     return refused('REQUEST_INVALID', `the scheme is none for a key on ${curve}`);
   }
-  if (threshold < thresholdMin || threshold > totalNodes || totalNodes > party.identityKeys.length) {
+  const fixed = fixedSharing(scheme);
+  if (fixed && (threshold !== fixed.threshold || totalNodes !== fixed.totalNodes)) {
+    return refused('REQUEST_INVALID', 'a token’s key has one node');
+  }
+  if (
+    threshold < (fixed?.threshold ?? thresholdMin) ||
+    threshold > totalNodes ||
+    totalNodes > party.identityKeys.length
+  ) {
     return refused('REQUEST_INVALID', `no ${threshold} of ${totalNodes} among ${party.identityKeys.length} nodes`);
   }
   if (!areParticipants(participants, totalNodes, party.identityKeys.length)) {
@@ -70,7 +80,7 @@ export function open(state: DkgState, name: AttemptName, request: DkgOpen, world
   if (name.attempt > attemptOf(state)) {
     const { tenant, session, attempt } = name;
     const { rosterDigest } = party;
-    const ownKeys = !isSharedKey(scheme);
+    const ownKeys = ownKeysOf(scheme);
     const terms = {
       tenant,
       session,
@@ -124,6 +134,8 @@ export function wireOpening(opening: DealerOpening) {
 }
 
 function deal(terms: DkgTerms, world: DkgWorld): Outcome {
+  const { token } = world;
+  if (terms.ownKeys === 'hsm' && token?.kind !== 'made') return askToken(terms, world);
   const dealing = dealingOf(terms, world);
   return {
     kind: 'advanced',
@@ -132,14 +144,26 @@ function deal(terms: DkgTerms, world: DkgWorld): Outcome {
   };
 }
 
-function dealingOf(terms: DkgTerms, { party, random }: DkgWorld): Dealing {
+/** The key is made in the token, and stays there. */
+function askToken(terms: DkgTerms, { party, token }: DkgWorld): Outcome {
+  const { curve, tenant, session } = terms;
+  if (token?.kind === 'failed') return refused(token.fault, token.message);
+  if (token !== undefined) return refused('HSM_FAILED');
+  const challenge = hsmChallenge({ curve, context: sessionContext(terms), dealerId: party.nodeId });
+  return { kind: 'waits', request: { kind: 'make', label: hsmLabel(tenant, session), curve, challenge } };
+}
+
+function dealingOf(terms: DkgTerms, { party, random, token }: DkgWorld): Dealing {
   const { curve } = terms;
   const context = sessionContext(terms);
-  const polynomial = polynomialOf(terms, party.sandbox, party.nodeId, random);
+  const made = token?.kind === 'made' ? token : undefined;
+  const polynomial = made ? [] : polynomialOf(terms, party.sandbox, party.nodeId, random);
   const sealingSeed = takeRandom(random, 32);
   const dealer = party.nodeId;
-  const commitments = commitTo(curve, polynomial);
-  const possession = provePossession({ curve, secret: polynomial[0]!, context, dealerId: dealer, random });
+  const commitments = made ? [made.publicKey] : commitTo(curve, polynomial);
+  const possession = made
+    ? made.signature
+    : provePossession({ curve, secret: polynomial[0]!, context, dealerId: dealer, random });
   const sealingKey = sealingKeyPair(sealingSeed).publicKey;
   const clientSupplied = false;
   const signature = sign(

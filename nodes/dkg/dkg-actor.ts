@@ -14,6 +14,7 @@
  */
 import type { Address, Context } from '../../actors/contract.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
+import { type HsmOutcome, hsmAddress } from '../records/hsm-port.ts';
 import { encodeKeyRecord } from '../records/key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../records/messages.ts';
 import { isLocal, receivedBody } from '../records/messages.ts';
@@ -58,9 +59,11 @@ function receive(party: DkgParty, state: DkgState, input: NodeInput, context: Co
   switch (input.kind) {
     case 'message': {
       const { message } = input;
+      if (!isLocal(message)) return handle(party, state, { ...input, message }, context);
       // The signer speaks to itself alone.
-      if (isLocal(message)) return { state, effects: [] };
-      return handle(party, state, { ...input, message }, context);
+      if (message.kind !== 'hsmAnswered') return { state, effects: [] };
+      const { about, outcome } = message;
+      return handle(party, state, { kind: 'message', ...about }, context, outcome);
     }
     case 'timer':
       return { state, effects: [{ kind: 'stop' }] };
@@ -75,17 +78,31 @@ function receive(party: DkgParty, state: DkgState, input: NodeInput, context: Co
   }
 }
 
-function handle(party: DkgParty, state: DkgState, input: NodeMessageInput, context: Context): NodeStep<DkgState> {
+/** `token`: what the node's token answered to this request, which waited for it. */
+function handle(
+  party: DkgParty,
+  state: DkgState,
+  input: NodeMessageInput,
+  context: Context,
+  token?: HsmOutcome,
+): NodeStep<DkgState> {
   const { tenant, session, attempt } = input.message;
   const body = receivedBody(input.message);
   const idle: NodeEffect = { kind: 'startTimer', name: idleTimer, afterMs: dkgIdleMs };
   const reply = (answer: WireBodyInit): NodeEffect => ({
-    kind: 'reply',
+    kind: 'send',
+    to: input.from,
+    trace: input.trace,
     message: { tenant, session, attempt, body: answerTo(body, answer) },
   });
 
-  const outcome = decide(state, input, { party, random: context.random }, context.self);
+  const outcome = decide(state, input, { party, random: context.random, token }, context.self);
   switch (outcome.kind) {
+    case 'waits': {
+      const { from, trace, message } = input;
+      const asked = { kind: 'hsmAsked' as const, request: outcome.request, about: { from, trace, message } };
+      return { state, effects: [idle, { kind: 'send', to: hsmAddress, message: asked }] };
+    }
     case 'ignored':
       return { state, effects: [idle] };
     case 'answered':

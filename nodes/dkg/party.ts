@@ -7,6 +7,7 @@ import type { FinishedDkg } from '../../crypto/dkg-transcripts.ts';
 import { participantsOf, type Sharing } from '../../crypto/participants.ts';
 import { isWalletKey } from '../../proto/limits.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
+import type { HsmOutcome, HsmRequest } from '../records/hsm-port.ts';
 import type { StoredKey } from '../records/key-record.ts';
 import { type DkgRefusalCode, dkgRefusals } from './codes.ts';
 import type { DkgState } from './state.ts';
@@ -44,6 +45,8 @@ export function allowsClientDealers({ allowClientDealers }: DkgParty, session: s
 export interface DkgWorld {
   readonly party: DkgParty;
   readonly random: RandomBytes;
+  /** Of a request that waited for the node's token: what it answered. */
+  readonly token?: HsmOutcome | undefined;
 }
 
 /** The identity that a dealer's signatures are checked under. `nodeId` has been checked against the session's size. */
@@ -65,6 +68,8 @@ export type Outcome =
       readonly finalKey?: StoredKey;
     }
   | Refused
+  /** The node's token is asked first; the request continues with its answer. */
+  | { readonly kind: 'waits'; readonly request: HsmRequest }
   /** Nothing to do and nothing to say. */
   | { readonly kind: 'ignored' };
 

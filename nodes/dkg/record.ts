@@ -9,7 +9,7 @@ import { fromHex, toHex, utf8 } from '../../crypto/bytes.ts';
 import type { DealerOpening, DkgTerms, FinishedDkg } from '../../crypto/dkg-transcripts.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import { participantsOf } from '../../crypto/participants.ts';
-import { isSharedKey, type KeyBinding } from '../../proto/key-schemes.ts';
+import { type KeyBinding, ownKeysOf } from '../../proto/key-schemes.ts';
 import { type KeyPackageJson, keyPackageFromJson, keyPackageToJson, parseRecord } from '../records/key-record.ts';
 import type { NodeRecord } from '../records/records.ts';
 import type { DealerMark, Dealing, DkgPhase, DkgState, Verdict, VerifiedDealer } from './state.ts';
@@ -180,7 +180,7 @@ function termsToJson({ rosterDigest, totalNodes, scheme, ownKeys: _, ...terms }:
 
 function termsFromJson({ roster, total_nodes: totalNodes, scheme = '', ...terms }: TermsJson): DkgTerms {
   const participants = participantsOf({ totalNodes, participants: terms.participants });
-  const ownKeys = !isSharedKey(scheme as KeyBinding);
+  const ownKeys = ownKeysOf(scheme as KeyBinding);
   return { ...terms, rosterDigest: fromHex(roster), totalNodes, participants, scheme, ownKeys };
 }
 

@@ -197,7 +197,7 @@ function realShare(
     // This node's own share needs no box, only the check that no other opening was shown in its name.
     const own = openingTranscript(sessionContext(terms), dealing.opening);
     if (!equalBytes(own, openingDigest)) return faulty(opening.dealer, 'COMMITMENT_MISMATCH');
-    return shareFor(terms.curve, dealing.polynomial, party.nodeId);
+    return terms.ownKeys === 'hsm' ? undefined : shareFor(terms.curve, dealing.polynomial, party.nodeId);
   }
   // Its opening proves that it has its key: there is nothing else to verify.
   if (terms.ownKeys) return undefined;

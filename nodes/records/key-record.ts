@@ -28,6 +28,7 @@ export interface KeyPackageJson {
   /** Records of an earlier version have none: nodes 1 to `total_nodes`. */
   readonly participants?: readonly number[];
   readonly node_id: number;
+  /** Empty: the node's token holds the key. */
   readonly signing_share: string;
   readonly public_key: string;
   readonly verification_shares: readonly string[];
@@ -36,13 +37,14 @@ export interface KeyPackageJson {
 }
 
 export function keyPackageToJson(keyPackage: KeyPackage): KeyPackageJson {
+  const { signingShare } = keyPackage;
   return {
     curve: keyPackage.curve,
     threshold: keyPackage.threshold,
     total_nodes: keyPackage.totalNodes,
     participants: keyPackage.participants,
     node_id: keyPackage.nodeId,
-    signing_share: toHex(groupOf(keyPackage.curve).encodeScalar(keyPackage.signingShare)),
+    signing_share: signingShare === 0n ? '' : toHex(groupOf(keyPackage.curve).encodeScalar(signingShare)),
     public_key: toHex(keyPackage.publicKey),
     verification_shares: keyPackage.verificationShares.map(toHex),
     chain_code: toHex(keyPackage.chainCode),
@@ -57,7 +59,7 @@ export function keyPackageFromJson(json: KeyPackageJson): KeyPackage {
     totalNodes: json.total_nodes,
     participants: participantsOf({ totalNodes: json.total_nodes, participants: json.participants }),
     nodeId: json.node_id,
-    signingShare: groupOf(json.curve).decodeNonZeroScalar(fromHex(json.signing_share)),
+    signingShare: json.signing_share === '' ? 0n : groupOf(json.curve).decodeNonZeroScalar(fromHex(json.signing_share)),
     publicKey: fromHex(json.public_key),
     verificationShares: json.verification_shares.map(fromHex),
     chainCode: fromHex(json.chain_code),

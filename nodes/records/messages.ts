@@ -2,15 +2,41 @@
  * What a node's actors receive and send: the wire's bodies, to and from the coordinator's actors, and what the signer says
  * to itself, which never leaves the process.
  */
-import type { Behaviour, Effect, Input, Step } from '../../actors/contract.ts';
+import type { Address, Behaviour, Effect, Input, Step, Trace } from '../../actors/contract.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
+import type { HsmOutcome, HsmRequest } from './hsm-port.ts';
 import type { NodeRecord, NodeWrite } from './records.ts';
 
 /** The signer to itself: write what waits to become durable. */
 export interface LocalNodeMessage {
   readonly kind: 'flush';
 }
-export type NodeMessage = WireMessage | LocalNodeMessage;
+
+/** What a node asks of its PKCS#11 token, over the port of nodes/records/hsm-port.ts. */
+export interface HsmAsked {
+  readonly kind: 'hsmAsked';
+  readonly request: HsmRequest;
+  /** Comes back with the answer. */
+  readonly about: HsmAbout;
+}
+
+/** What the token answered. */
+export interface HsmAnswered {
+  readonly kind: 'hsmAnswered';
+  readonly outcome: HsmOutcome;
+  readonly about: HsmAbout;
+}
+
+/** The request of the coordinator that waits for the token. */
+export interface HsmAbout {
+  readonly from: Address;
+  readonly trace: Trace;
+  readonly message: WireMessage;
+  /** Of a PartialRequest: what the signature must verify under. */
+  readonly publicKey?: Uint8Array;
+}
+
+export type NodeMessage = WireMessage | LocalNodeMessage | HsmAsked | HsmAnswered;
 export type NodeInput = Input<NodeMessage, NodeWrite, NodeRecord>;
 /** A message off the wire. */
 export type NodeMessageInput = Extract<NodeInput, { kind: 'message' }> & { readonly message: WireMessage };
@@ -18,7 +44,7 @@ export type NodeEffect = Effect<NodeMessage, NodeWrite>;
 export type NodeStep<S> = Step<S, NodeMessage, NodeWrite>;
 export type NodeBehaviour<S> = Behaviour<S, NodeMessage, NodeWrite, NodeRecord>;
 
-export function isLocal(message: NodeMessage): message is LocalNodeMessage {
+export function isLocal(message: NodeMessage): message is Exclude<NodeMessage, WireMessage> {
   return 'kind' in message;
 }
 

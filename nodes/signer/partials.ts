@@ -17,7 +17,7 @@ import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/si
 import { derivationPathCharsMax, nodesMax } from '../../proto/limits.ts';
 import { isRecordName } from '../records/records.ts';
 import type { TakenNonce } from './nonce-secrets.ts';
-import { isSigningScheme, schemes } from './schemes.ts';
+import { isDealtScheme, isSigningScheme, schemes } from './schemes.ts';
 import type { SigningKey } from './signing-keys.ts';
 
 /** The error of a request, independent of its key, or undefined. Public text. */
@@ -31,7 +31,7 @@ export function requestFault(request: PartialRequest, tenant: string, nodeId: nu
   }
   if (derivationPath.length > derivationPathCharsMax)
     return `the path is longer than ${derivationPathCharsMax} characters`;
-  if (scheme === Scheme.OWNER_ECDSA) return nonceNumber === 0n ? undefined : 'an owner takes no dealt nonce';
+  if (!isDealtScheme(scheme)) return nonceNumber === 0n ? undefined : 'keys of this scheme take no dealt nonce';
   if (scheme === Scheme.MOCK_ECDSA) return undefined;
   if (nonceNumber === 0n) return 'a FROST partial needs a nonce';
   return signersFault(request, nodeId);

@@ -25,6 +25,7 @@
  */
 import type { Address, Context, Refusal, Trace } from '../../actors/contract.ts';
 import { CryptoError } from '../../crypto/errors.ts';
+import { hsmSignature } from '../../crypto/hsm.ts';
 import { deletionDigest, macHolds } from '../../crypto/orders.ts';
 import {
   type DealNonces,
@@ -35,8 +36,16 @@ import {
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { isSharedKey, keyBinding, wireScheme } from '../../proto/key-schemes.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
+import { hsmAddress, hsmLabel } from '../records/hsm-port.ts';
 import { decodeKeyRecord, encodeKeyRecord } from '../records/key-record.ts';
-import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../records/messages.ts';
+import type {
+  HsmAnswered,
+  NodeBehaviour,
+  NodeEffect,
+  NodeInput,
+  NodeMessageInput,
+  NodeStep,
+} from '../records/messages.ts';
 import { isLocal, receivedBody } from '../records/messages.ts';
 import {
   dkgRecordKey,
@@ -52,7 +61,7 @@ import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-secrets.ts';
 import { orderFault } from './orders.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
 import { PendingWrite } from './pending-write.ts';
-import { isDealtScheme } from './schemes.ts';
+import { isDealtScheme, isHsmScheme } from './schemes.ts';
 import { type SigningKey, SigningKeys } from './signing-keys.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
@@ -113,7 +122,7 @@ export function signerBehaviour(identity: SignerIdentity): NodeBehaviour<SignerS
       effects: [],
     }),
     receive: (state, input, context) => {
-      if (input.kind === 'message' && isLocal(input.message)) return flush(state);
+      if (input.kind === 'message' && isLocal(input.message) && input.message.kind === 'flush') return flush(state);
       if (input.kind === 'persistRefused') return writeRefused(state, input.write, input.refusal);
       return { state, effects: receive(identity, state, input, context) };
     },
@@ -129,7 +138,8 @@ function receive(
   switch (input.kind) {
     case 'message': {
       const { message } = input;
-      return isLocal(message) ? [] : handle(identity, state, { ...input, message }, context);
+      if (!isLocal(message)) return handle(identity, state, { ...input, message }, context);
+      return message.kind === 'hsmAnswered' ? tokenAnswered(identity, message) : [];
     }
     case 'loaded':
       return loaded(identity, state, input.key, input.record, context);
@@ -141,7 +151,9 @@ function receive(
     }
     case 'undelivered':
       // The mailbox was full: again, behind what is in it.
-      return isLocal(input.message) ? [{ kind: 'send', to: input.to, message: input.message }] : [];
+      return isLocal(input.message) && input.message.kind === 'flush'
+        ? [{ kind: 'send', to: input.to, message: input.message }]
+        : [];
     case 'timer':
       return [];
   }
@@ -276,15 +288,14 @@ function answer(
   if (nonce === undefined && request.nonceNumber !== 0n) {
     return [refusal(identity, asked, NONCE_UNKNOWN, 'this nonce does not exist, or was used already')];
   }
-  const outcome = computePartial(request, key, nonce, identity.nodeId);
+  const outcome = isHsmScheme(request.scheme)
+    ? tokenAsked(asked, key)
+    : computePartial(request, key, nonce, identity.nodeId);
   if (outcome.kind === 'fault') return [refusal(identity, asked, REQUEST_INVALID, outcome.message)];
-  const { attemptTag } = request;
-  const value = {
-    nodeId: identity.nodeId,
-    attemptTag,
-    outcome: { case: 'partial' as const, value: outcome.partial },
-  };
-  const effects = [send(asked, { case: 'partialReply', value }), signed(identity, asked)];
+  const effects =
+    outcome.kind === 'asked'
+      ? [outcome.effect]
+      : [partialReply(identity, asked, outcome.partial), signed(identity, asked)];
   const begins = state.pending.isEmpty;
   if (bound === '' && scheme !== '') state.pending.put(recordKey, encodeKeyRecord(state.keys.bind(recordKey, scheme)));
   const bucket = state.intents.remember(intent, digest, nowMs);
@@ -292,6 +303,47 @@ function answer(
   if (!state.pending.holds(recordKey) && !state.pending.holds(intent.recordKey)) return effects;
   state.pending.after(effects);
   return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
+}
+
+/** The node's token makes the signature. It is asked once what the signature promises is durable. */
+function tokenAsked(asked: Asked, { curve, publicKey }: SigningKey): { kind: 'asked'; effect: NodeEffect } {
+  const { from, trace, tenant, session, attempt, request } = asked;
+  const message = { tenant, session, attempt, body: { case: 'partialRequest' as const, value: request } };
+  const label = hsmLabel(tenant, request.keySession);
+  const wanted = { kind: 'sign' as const, label, curve, message: request.message };
+  const about = { from, trace, message, publicKey };
+  return {
+    kind: 'asked',
+    effect: { kind: 'send', to: hsmAddress, message: { kind: 'hsmAsked', request: wanted, about } },
+  };
+}
+
+function tokenAnswered(identity: SignerIdentity, { outcome, about }: HsmAnswered): NodeEffect[] {
+  const { from, trace, message, publicKey } = about;
+  const body = receivedBody(message);
+  if (body.case !== 'partialRequest' || publicKey === undefined) {
+    if (outcome.kind !== 'failed' || outcome.fault === 'HSM_UNCONFIGURED') return [];
+    return [event('signer.token.key_left', 'error', { fault: outcome.fault, reason: outcome.message })];
+  }
+  const { tenant, session, attempt } = message;
+  const asked = { from, trace, tenant, session, attempt, request: body.value };
+  if (outcome.kind === 'failed') {
+    return [refusal(identity, asked, PartialRefusalCode[outcome.fault], outcome.message)];
+  }
+  const { scheme, message: signedMessage } = body.value;
+  const curve = scheme === Scheme.HSM_ED25519 ? 'ed25519' : 'secp256k1';
+  const partial =
+    outcome.kind === 'signed' ? hsmSignature(curve, outcome.signature, signedMessage, publicKey) : undefined;
+  if (partial !== undefined) return [partialReply(identity, asked, partial), signed(identity, asked)];
+  return [refusal(identity, asked, PartialRefusalCode.HSM_FAILED, 'what the token gave does not verify under its key')];
+}
+
+function partialReply({ nodeId }: SignerIdentity, asked: Asked, partial: Uint8Array): NodeEffect {
+  const { attemptTag } = asked.request;
+  return send(asked, {
+    case: 'partialReply',
+    value: { nodeId, attemptTag, outcome: { case: 'partial', value: partial } },
+  });
 }
 
 /** Writes what waits; what waited for it follows once it is durable. */
@@ -332,8 +384,18 @@ function deleteKey(
   state.pending.after([
     { kind: 'send', to: from, message: { tenant, session: '', attempt: 0, body }, trace },
     event('signer.key.deleted', 'info', { tenant, key: keySession }),
+    ...tokenCleared(from, trace, tenant, keySession),
   ]);
   return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
+}
+
+/** The token, if there is one, forgets the key too; on whichever curve it is. */
+function tokenCleared(from: Address, trace: Trace, tenant: string, keySession: string): NodeEffect[] {
+  const label = hsmLabel(tenant, keySession);
+  const body = { case: 'keyDeleted' as const, value: { keySession } };
+  const about = { from, trace, message: { tenant, session: '', attempt: 0, body } };
+  const request = { kind: 'destroy' as const, label };
+  return [{ kind: 'send', to: hsmAddress, message: { kind: 'hsmAsked', request, about } }];
 }
 
 function writeRefused(state: SignerState, write: NodeWrite, refusal: Refusal<NodeRecord>): NodeStep<SignerState> {

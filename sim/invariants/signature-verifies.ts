@@ -86,6 +86,11 @@ function isRight(
 ): boolean {
   const { curve, publicKey, chainCode } = key;
   const { derivationPath, messageHash } = ceremony.facts;
+  if (keystoreType === KeystoreType.HSM_PKCS11) {
+    const scheme = curve === 'ed25519' ? 'ed25519' : 'ecdsa';
+    const own = Buffer.from(key.verificationShares[0]!, 'hex');
+    return verify({ scheme, publicKey: own, message: Buffer.from(messageHash, 'hex'), signature });
+  }
   if (keystoreType === KeystoreType.MULTISIG_EVM_WALLET) {
     return isOfOwners(verify, key, Buffer.from(messageHash, 'hex'), signature);
   }

@@ -373,20 +373,15 @@ describe('InitiateSigning', () => {
         `mock_directive ${directive}`,
       ],
     ),
-    [
-      'keystore MULTISIG_EVM_WALLET',
-      { keystoreType: KeystoreType.MULTISIG_EVM_WALLET },
-      'KEYSTORE_MISMATCH',
-      'keystore_type',
-    ],
-    ...[KeystoreType.MPC_VENDOR, KeystoreType.HSM_PKCS11].map(
+    ...[KeystoreType.MULTISIG_EVM_WALLET, KeystoreType.HSM_PKCS11].map(
       (keystoreType): Row => [
         `keystore ${KeystoreType[keystoreType]}`,
         { keystoreType },
-        'UNSUPPORTED_KEYSTORE',
+        'KEYSTORE_MISMATCH',
         'keystore_type',
       ],
     ),
+    ['keystore MPC_VENDOR', { keystoreType: KeystoreType.MPC_VENDOR }, 'UNSUPPORTED_KEYSTORE', 'keystore_type'],
   ];
   test.each(rows)('refuses %s and makes no session', (_, request, code, named) => {
     const whole = { transactionIntentId: 'refused', walletId: 'k', messageHash: digest, context: { client } };

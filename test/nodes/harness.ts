@@ -14,6 +14,8 @@ import type { Found, Written } from '../../actors/kernel/host.ts';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import { nodeBehaviours } from '../../nodes/behaviours.ts';
 import type { SandboxKeys } from '../../nodes/dkg/party.ts';
+import { routeToHsm } from '../../nodes/hsm/routing.ts';
+import { type HsmPort, unconfigured } from '../../nodes/records/hsm-port.ts';
 import { isLocal, type NodeMessage } from '../../nodes/records/messages.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
 import type { Roster } from '../../proto/roster.ts';
@@ -93,6 +95,7 @@ export class TestNode {
   readonly #random: RandomBytes;
   readonly #time = new VirtualTime();
   readonly #running = new Set<Address>();
+  readonly #noToken: HsmPort = { ask: (_, answer) => this.#later(() => answer(unconfigured)) };
   /** The next input makes this actor throw. */
   #failing: Address | undefined;
   #sent: Sent[] = [];
@@ -241,7 +244,9 @@ export class TestNode {
     };
   }
 
-  #leaves({ from, to, message, trace }: Envelope<NodeMessage>): undefined {
+  #leaves(sent: Envelope<NodeMessage>): undefined {
+    const { from, to, message, trace } = sent;
+    if (routeToHsm(this.#noToken, sent, (answer) => void this.#machine.deliver(answer))) return;
     const [envelope] = decodeFrames(encodeFrame({ from, to, message: message as WireMessage, trace }));
     this.#sent.push({ to, message: envelope!.message });
   }

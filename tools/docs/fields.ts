@@ -82,7 +82,7 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
     signing_session_id: 'A signing session of this tenant, else `SESSION_NOT_FOUND`.',
     node_id:
       'Whose partial, a node that holds a share of the key. 0: a live quorum’s. Another, or excluded: `NODE_NOT_PARTICIPANT`.',
-    partial_signature: `Empty: the node’s process makes it. Given: it stands in for that node’s own, and \`node_id\` is needed. ${scalar}; of a MULTISIG_EVM_WALLET key the owner’s signature, \`r ‖ s ‖ v\`, 65 bytes.`,
+    partial_signature: `Empty: the node’s process makes it. Given: it stands in for that node’s own, and \`node_id\` is needed. ${scalar}; of a MULTISIG_EVM_WALLET or HSM_PKCS11 key a signature: see docs/keystores.md.`,
     ephemeral_public_key:
       'Optional: the nonce point R that the caller believes in, 33 or 32 bytes. Another one than the attempt’s is `INVALID_REQUEST`.',
     context,

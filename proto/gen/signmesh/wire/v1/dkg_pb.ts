@@ -377,7 +377,7 @@ export type DkgFinished = Message<"signmesh.wire.v1.DkgFinished"> & {
   nodeId: number;
 
   /**
-   * Empty of owner keys, whose verification shares are the owners' public keys.
+   * Empty of owner keys (SCHEME_OWNER_ECDSA), whose verification shares are the owners' public keys.
    *
    * @generated from field: bytes public_key = 2;
    */

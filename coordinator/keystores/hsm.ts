@@ -1,0 +1,37 @@
+/**
+ * HSM_PKCS11: the token of the key's one node makes the whole signature, and the partial is that signature (crypto/hsm.ts). On
+ * secp256k1 with the recovery id behind it, which the node computes.
+ */
+
+import type { Curve } from '../../crypto/group.ts';
+import { isHsmSignature } from '../../crypto/hsm.ts';
+import { type AttemptBackend, aloneRequest, type Keystore } from './port.ts';
+import { verificationShareOf } from './shared-key.ts';
+
+export function hsmKeystore(curve: Curve): Keystore {
+  const partialBytes = curve === 'secp256k1' ? 65 : 64;
+  return {
+    bindsSigners: false,
+    sharesNonce: false,
+    partialBytes,
+    isPartial: (bytes) => bytes.length === partialBytes,
+    open({ key, message }): AttemptBackend {
+      const isRight: AttemptBackend['verifyPartial'] = ({ nodeId, partial }) =>
+        isHsmSignature(curve, partial, message, verificationShareOf(key, nodeId));
+      return {
+        noncePoint: new Uint8Array(),
+        request: aloneRequest,
+        verifyPartial: isRight,
+        aggregate([one]) {
+          if (one === undefined || !isRight(one)) return undefined;
+          const publicKey = Buffer.from(verificationShareOf(key, one.nodeId)).toString('hex');
+          return {
+            signature: one.partial.subarray(0, 64),
+            recoveryId: curve === 'secp256k1' ? one.partial[64]! : -1,
+            verified: `verified under the token's public key ${publicKey}`,
+          };
+        },
+      };
+    },
+  };
+}

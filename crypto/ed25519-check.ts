@@ -1,0 +1,6 @@
+/** How an Ed25519 signature (RFC 8032) of a key that is no identity is checked. */
+import { Variant } from './backend.ts';
+import { ed25519Identities } from './identity-ed25519.ts';
+
+/** The check in use. */
+export const ed25519Check = new Variant(ed25519Identities.verify);

@@ -1,0 +1,149 @@
+/**
+ * The live HsmPort: the PKCS#11 module in a process of its own, since a module is foreign code that may hang, crash or corrupt
+ * memory. One request at a time.
+ *
+ * Invariants
+ * - Every request is answered once: by the process, when it ends (HSM_SESSION_LOST), or when its time is over (HSM_TIMEOUT).
+ * - After a fault the process is replaced at the next request, so that module, session and login start anew.
+ * - A refused PIN is not tried again for `pinPauseMs`: tokens lock after a few wrong ones.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import type { Cancel, Ports } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
+import { type HsmFault, type HsmOutcome, type HsmPort, type HsmRequest, unconfigured } from '../records/hsm-port.ts';
+import type { FromChild, HsmConfig, ToChild } from './protocol.ts';
+
+/** Requests that wait, at most. */
+const waitingMax = 256;
+const pinPauseMs = 30_000;
+
+interface Waiting {
+  readonly request: HsmRequest;
+  readonly answer: (outcome: HsmOutcome) => void;
+}
+
+/** A node's token, which ends with the node. */
+interface StoppableHsm extends HsmPort {
+  /** Ends the process. Requests under way are answered. */
+  stop(): void;
+}
+
+export const noHsm: StoppableHsm = {
+  ask: (_, answer) => queueMicrotask(() => answer(unconfigured)),
+  stop() {},
+};
+
+export class HsmProcess implements StoppableHsm {
+  readonly #config: HsmConfig;
+  readonly #ports: Pick<Ports, 'timers'>;
+  readonly #log: Log;
+  readonly #waiting: Waiting[] = [];
+  #child: ChildProcess | undefined;
+  #current: (Waiting & { readonly id: number; readonly cancel: Cancel }) | undefined;
+  #lastId = 0;
+  #pinRefusedAtMs: number | undefined;
+  #stopped = false;
+
+  constructor(config: HsmConfig, ports: Pick<Ports, 'timers'>, log: Log) {
+    this.#config = config;
+    this.#ports = ports;
+    this.#log = log;
+  }
+
+  ask(request: HsmRequest, answer: (outcome: HsmOutcome) => void): void {
+    const refuse = (fault: HsmFault, message: string) =>
+      queueMicrotask(() => answer({ kind: 'failed', fault, message }));
+    if (this.#stopped) refuse('HSM_SESSION_LOST', 'the node is stopping');
+    else if (this.#waiting.length >= waitingMax) refuse('HSM_FAILED', 'too many requests wait for the PKCS#11 module');
+    else if (this.#isPinRefused()) refuse('HSM_PIN_REFUSED', 'the token refused the PIN a moment ago');
+    else {
+      this.#waiting.push({ request, answer });
+      queueMicrotask(() => this.#next());
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#end();
+    this.#fail('HSM_SESSION_LOST', 'the node is stopping');
+    for (const { answer } of this.#waiting.splice(0)) {
+      answer({ kind: 'failed', fault: 'HSM_SESSION_LOST', message: 'the node is stopping' });
+    }
+  }
+
+  #isPinRefused(): boolean {
+    const since = this.#pinRefusedAtMs;
+    return since !== undefined && this.#ports.timers.elapsedMs() < since + pinPauseMs;
+  }
+
+  #next(): void {
+    if (this.#current !== undefined || this.#stopped) return;
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { timeoutMs } = this.#config;
+    const cancel = this.#ports.timers.start(timeoutMs, () => {
+      this.#end();
+      this.#fail('HSM_TIMEOUT', `the PKCS#11 module did not answer within ${timeoutMs} ms`);
+    });
+    this.#current = { ...next, id, cancel };
+    this.#child ??= this.#start();
+    this.#say(this.#child, { kind: 'request', id, request: next.request });
+  }
+
+  #start(): ChildProcess {
+    const { program, module, token, pin } = this.#config;
+    // Buffers cross as they are; the PIN crosses the channel, not the command line or the environment.
+    const child = fork(program, [], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    child.on('message', (message) => this.#said(child, message as FromChild));
+    child.on('error', (error) => this.#gone(child, error.message));
+    child.on('exit', (code, signal) => this.#gone(child, `its process ended (${signal ?? code})`));
+    this.#say(child, { kind: 'open', module, token, pin });
+    this.#log.info({ pid: child.pid, module }, 'hsm process started');
+    return child;
+  }
+
+  #say(child: ChildProcess, message: ToChild): void {
+    // A channel that is closed reports by `exit` or `error`.
+    if (child.connected) child.send(message, () => {});
+  }
+
+  #said(child: ChildProcess, { id, outcome }: FromChild): void {
+    if (child !== this.#child || id !== this.#current?.id) return;
+    if (outcome.kind !== 'failed') {
+      this.#answer(outcome);
+      return;
+    }
+    const { fault, message } = outcome;
+    if (fault === 'HSM_PIN_REFUSED') this.#pinRefusedAtMs = this.#ports.timers.elapsedMs();
+    this.#end();
+    this.#fail(fault, message);
+  }
+
+  #gone(child: ChildProcess, why: string): void {
+    if (child !== this.#child) return;
+    this.#child = undefined;
+    this.#fail('HSM_SESSION_LOST', `the PKCS#11 module is gone: ${why}`);
+  }
+
+  #end(): void {
+    const child = this.#child;
+    this.#child = undefined;
+    child?.kill('SIGKILL');
+  }
+
+  #fail(fault: HsmFault, message: string): void {
+    if (this.#current === undefined) return;
+    this.#log.warn({ fault, reason: message }, 'the token did not answer');
+    this.#answer({ kind: 'failed', fault, message });
+  }
+
+  #answer(outcome: HsmOutcome): void {
+    const current = this.#current;
+    this.#current = undefined;
+    current?.cancel();
+    current?.answer(outcome);
+    this.#next();
+  }
+}
