@@ -1,7 +1,7 @@
 /**
  * The wallet API under load: reads of one wallet and of a page, beside tenants of few and of very many wallets; intents
- * to the sandbox provider; and intents of a self_hosted wallet, each through policy, cluster signature and chain to its
- * provider_tx_id. What was accepted must end well: endings are counted when the load is over.
+ * to the sandbox provider; intents of a self_hosted wallet, each through policy, cluster signature and chain to its
+ * provider_tx_id; and messages of a vault, each through policy and cluster signature. What was accepted must end well: endings are counted when the load is over.
  */
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
@@ -74,6 +74,8 @@ export async function walletPhases(cluster: BenchCluster, options: WalletBenchOp
   await measure('an intent to its provider_tx_id (self_hosted)', inFlight, async () => {
     await follower.providerTook(await create(next(ownWallets)));
   });
+  const sign = await vaultSigner(acting);
+  await measure('sign a message of a vault (FROST Ed25519)', inFlight, sign);
   const faults = await endingFaults(follower, made);
   await follower.close();
   await acting.close();
@@ -124,12 +126,26 @@ async function read(client: HttpClient, path: string): Promise<void> {
 interface Made {
   readonly id: string;
   readonly status?: string;
+  readonly primary_key_id?: string;
 }
 
 async function post(client: HttpClient, path: string, body: string): Promise<Made> {
   const { status, text } = await client.send('POST', path, body);
   if (status !== 201) throw new Error(`POST ${path}: HTTP ${status} ${text.slice(0, 300)}`);
   return JSON.parse(text) as Made;
+}
+
+/** Signs with a new key of a new vault, another message each time. */
+async function vaultSigner(client: HttpClient): Promise<() => Promise<void>> {
+  const terms = { name: 'bench', keystore_type: 'mpc_frost', curve: 'ed25519' };
+  const vault = await post(client, '/v1/vaults', JSON.stringify(terms));
+  const fields = { key_id: vault.primary_key_id, message_type: 'raw' };
+  return async () => {
+    const body = JSON.stringify({ ...fields, message: randomBytes(32).toString('base64') });
+    const { status, text } = await client.send('POST', `/v1/vaults/${vault.id}/sign`, body);
+    if (status !== 200 || !text.includes('"status":"completed"'))
+      throw new Error(`HTTP ${status} ${text.slice(0, 300)}`);
+  };
 }
 
 /** Every intent that was approved must complete. */

@@ -34,6 +34,7 @@ test('a tiny run through every door is correct, and leaves nothing behind', { ti
     'GET 50 of 30 wallets',
     'create an intent (sandbox provider)',
     'an intent to its provider_tx_id (self_hosted)',
+    'sign a message of a vault (FROST Ed25519)',
   ]);
   expect(results.events.map(({ name }) => name)).toEqual([
     'from a change to its receipt',

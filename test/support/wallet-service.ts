@@ -80,6 +80,8 @@ export class LocalVaultCluster implements VaultCluster {
   /** Calls that ended in a signature. */
   signatures = 0;
   away = false;
+  /** The next signature is made, and its answer does not arrive. */
+  losesNextAnswer = false;
 
   async makeKey(_meta: unknown, order: KeyOrder): Promise<MadeKey> {
     this.#assertHere();
@@ -113,6 +115,10 @@ export class LocalVaultCluster implements VaultCluster {
     if (key === undefined) throw new Error('no such key');
     const made = { sessionId, status: 'completed' as const, ...signWith(key, order.message), receipt, checkpoint };
     this.signed.set(order.purpose, made);
+    if (this.losesNextAnswer) {
+      this.losesNextAnswer = false;
+      throw new ProviderUnavailable('the answer was lost', 50);
+    }
     return made;
   }
 

@@ -162,6 +162,8 @@ describe('signing', () => {
     const key = { 'idempotency-key': 'sign-once' };
     expect((await sign(made, {}, key)).status).toBe(503);
     service.vaultCluster.away = false;
+    service.vaultCluster.losesNextAnswer = true;
+    expect((await sign(made, {}, key)).status).toBe(503);
     const [one, two] = await Promise.all([sign(made, {}, key), sign(made, {}, key)]);
     const other = await (await service.another()).call('POST', `/v1/vaults/${made.id}/sign`, {
       token,

@@ -1,0 +1,97 @@
+/** kill -9 of gateway, coordinator and a node while vaults are made, used and archived: a repeated request has one effect. */
+import { createPublicKey, verify } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ environment: { SIGNMESH_NODES_WAIT_MS: '2000' } });
+});
+afterAll(() => cluster?.stop());
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+type Body = any;
+
+async function call(method: string, path: string, body?: object, idempotencyKey = ''): Promise<Body | undefined> {
+  const headers = {
+    authorization: `Bearer ${cluster.token}`,
+    ...(body && { 'content-type': 'application/json' }),
+    ...(idempotencyKey !== '' && { 'idempotency-key': idempotencyKey }),
+  };
+  try {
+    const response = await fetch(`${cluster.httpUrl}${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(20_000),
+    });
+    // 503, or 409 while the request of a gateway that died still holds its key: repeat.
+    return response.ok ? await response.json() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Repeats the request under its key until it is answered. */
+const insist = (path: string, body: object, key: string): Promise<Body> =>
+  until(() => call('POST', path, body, key), `an answer to ${key}`, 60_000, 50);
+
+test('every signature is made once, and every vault', { timeout: 180_000 }, async () => {
+  const terms = { keystore_type: 'mpc_frost', curve: 'ed25519' };
+  const making = ['one', 'two', 'three'].map((name) => insist('/v1/vaults', { name, ...terms }, `make-${name}`));
+  const dead = await cluster.kill('gateway');
+  await cluster.back('gateway', dead);
+  const vaults: readonly Body[] = await Promise.all(making);
+  const listed = await until(() => call('GET', '/v1/vaults'), 'the vaults');
+  expect(listed.vaults.map(({ name }: Body) => name).sort()).toEqual(['one', 'three', 'two']);
+  const [vault] = vaults;
+  const [key] = (await until(() => call('GET', `/v1/vaults/${vault.id}/keys`), 'the keys')).keys;
+
+  const orderOf = (index: number) => ({
+    key_id: key.id,
+    message: Buffer.from(`message ${index}`).toString('base64'),
+    message_type: 'raw',
+  });
+  let answered = 0;
+  const signing = Array.from({ length: 60 }, async (_, index) => {
+    const signed = await insist(`/v1/vaults/${vault.id}/sign`, orderOf(index), `sign-${index}`);
+    answered += 1;
+    return signed;
+  });
+  for (const role of ['gateway', 'coordinator', 'gateway'] as const) {
+    const before = answered;
+    await until(() => answered > before || answered === signing.length, 'signatures between two kills', 60_000);
+    await cluster.back(role, await cluster.kill(role));
+  }
+  const signatures: readonly Body[] = await Promise.all(signing);
+  await cluster.untilHealth('ok');
+
+  const publicKey = createPublicKey({ format: 'jwk', key: key.jwk });
+  for (const [index, { status, signature }] of signatures.entries()) {
+    expect(status).toBe('completed');
+    const isGood = verify(null, Buffer.from(`message ${index}`), publicKey, Buffer.from(signature, 'base64'));
+    expect(isGood).toBe(true);
+    // A repeat, after all of it.
+    const again = await insist(`/v1/vaults/${vault.id}/sign`, orderOf(index), `sign-${index}`);
+    expect(again.signature).toBe(signature);
+  }
+  const completed: string[] = [];
+  for (let after = 0, more = true; more; ) {
+    const query = `/v1/events?limit=100&type=signing.session.completed&after_sequence=${after}`;
+    const page = await until(() => call('GET', query), 'events');
+    for (const { data, sequence } of page.events) {
+      completed.push(data.object.transaction_intent_id);
+      after = sequence;
+    }
+    more = page.has_more;
+  }
+  expect(completed.sort()).toEqual(signatures.map(({ id }) => id).sort());
+
+  const node = await cluster.kill('node-3');
+  expect((await insist(`/v1/vaults/${vault.id}/archive`, {}, 'archive')).status).toBe('archived');
+  await cluster.back('node-3', node);
+  const isDeleted = async () => (await call('GET', `/v1/vaults/${vault.id}/keys`))?.keys[0].status === 'deleted';
+  await until(isDeleted, 'the node that was away deletes its share, too', 60_000, 200);
+});
