@@ -29,11 +29,17 @@ export type PlainAnswer = Pick<Answer, 'status' | 'body' | 'stream' | 'headers'>
 export function showing(outcome: Outcome, balances: Balances | undefined): Outcome {
   if (balances === undefined || outcome.kind === 'error') return outcome;
   const { answer } = outcome;
-  return { kind: 'answer', answer: { ...answer, body: withBalances(answer.body as WalletShown, balances) } };
+  // The events may show a wallet, and the answer what changed it.
+  if (!isWallet(answer.body)) return outcome;
+  return { kind: 'answer', answer: { ...answer, body: withBalances(answer.body, balances) } };
 }
 
 interface WalletShown {
   readonly assets: readonly AssetView[];
+}
+
+function isWallet(body: unknown): body is WalletShown {
+  return Array.isArray((body as Partial<WalletShown> | undefined)?.assets);
 }
 
 export function isStored(outcome: Outcome): boolean {

@@ -154,6 +154,7 @@ export function workerConfig(settings: Settings): WorkerConfig {
     environment,
     redisUrl,
     credentialKeysDir: join(settings.SIGNMESH_DATA_DIR, credentialKeysDir),
+    chainBlockMs: settings.SIGNMESH_CHAIN_BLOCK_MS,
     ...(retryScheduleMs !== undefined && { retryScheduleMs }),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };

@@ -100,6 +100,8 @@ export interface WorkerConfig {
   readonly redisUrl: string;
   /** The directory of the keys that seal webhooks' secrets. */
   readonly credentialKeysDir: string;
+  /** Milliseconds between two blocks of the simulated chains. */
+  readonly chainBlockMs: number;
   /** Sandbox only: pauses after the first, second, … failed try of a delivery; undefined: the usual ones. */
   readonly retryScheduleMs?: readonly number[];
   readonly logLevel: LogLevel;

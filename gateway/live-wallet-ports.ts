@@ -4,10 +4,13 @@ import type { Ports } from '../actors/contract.ts';
 import { type Log, systemPorts } from '../actors/live/ports.ts';
 import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
 import { RedisWakes } from '../delivery/events/redis-wakes.ts';
+import { BullReconQueue } from '../modules/recon/bull-queue.ts';
 import type { VaultCluster } from '../modules/vaults/public.ts';
 import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
 import type { ClusterSigner } from '../providers/self-hosted/public.ts';
+import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../providers/simulated/redis-custodian-records.ts';
+import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
 import { RedisAddressBook } from '../store/redis-address-book.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
@@ -35,6 +38,9 @@ export function liveWalletPorts(options: LiveWalletOptions): WalletPorts {
     wakes: new RedisWakes(redis),
     ledgers: redisLedgers(redis),
     custodianRecords: (kind) => new RedisCustodianRecords(redis, kind),
+    custodianBooks: (kind) => new RedisCustodianBooks(redis, kind),
+    drifts: new RedisDrifts(redis),
+    reconQueue: new BullReconQueue({ redis, log }),
     restored: () => store.restored(),
   };
 }

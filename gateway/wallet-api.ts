@@ -33,16 +33,22 @@ import {
 } from '../delivery/events/public.ts';
 import { webhookRoutes } from '../delivery/webhooks/public.ts';
 import { accessRoutes } from '../modules/access/public.ts';
+import { driftRoutes, jobDispatcher, jobDuePrefix, type ReconQueue, reconRoutes } from '../modules/recon/public.ts';
 import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../modules/treasury/public.ts';
 import { deleteKey, deleteKeyPrefix, type VaultCluster, vaultRoutes } from '../modules/vaults/public.ts';
 import { type IdPrefix, newId } from '../proto/ids.ts';
 import { providerAdapters } from '../providers/adapters.ts';
-import { arrivals, type ChainLedgers, openChains } from '../providers/chains/public.ts';
+import { arrivals } from '../providers/arrivals.ts';
+import { custodianBooks } from '../providers/books.ts';
+import { type ChainLedgers, openChains } from '../providers/chains/public.ts';
 import { simulatedPrices, simulatedVenue } from '../providers/market/public.ts';
 import type { ProviderKind } from '../providers/port/kinds.ts';
 import type { CallMeta } from '../providers/port/port.ts';
 import { type ClusterSigner, makeSelfHosted } from '../providers/self-hosted/public.ts';
+import type { CustodianBooks } from '../providers/simulated/custodian-books.ts';
 import type { CustodianRecords } from '../providers/simulated/custodian-records.ts';
+import type { Drifts } from '../providers/simulated/drift.ts';
+import { providerStatements } from '../providers/statements.ts';
 import type { AddressBook, TenantStore } from '../store/contract.ts';
 import { answerSeal } from '../store/secrets/answer-seal.ts';
 import type { KeyRing } from '../store/secrets/key-ring.ts';
@@ -78,6 +84,9 @@ export interface WalletPorts extends Ports {
   readonly wakes: Wakes;
   readonly ledgers: ChainLedgers;
   readonly custodianRecords: (kind: ProviderKind) => CustodianRecords;
+  readonly custodianBooks: (kind: ProviderKind) => CustodianBooks;
+  readonly drifts: Drifts;
+  readonly reconQueue: ReconQueue;
   /** The cluster that makes and uses the keys of self_hosted wallets. */
   readonly signer: ClusterSigner;
   /** The same cluster, for the keys of vaults. */
@@ -122,15 +131,17 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
   const adapters = providerAdapters({
     selfHosted,
     records: ports.custodianRecords,
+    books: ports.custodianBooks,
     sleep: (ms) => pause(timers, ms),
   });
+  const statements = providerStatements({ books: ports.custodianBooks, chains });
   const intents = {
     store,
     adapters,
     evaluators: makeEvaluators({ signer: receipts }),
     addressBook,
     fillGap: selfHosted.fillGap,
-    arrive: arrivals(chains),
+    arrive: arrivals({ chains, books: custodianBooks(ports.custodianBooks) }),
     clock,
     timers,
     random,
@@ -161,6 +172,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
       [revokeConnectionPrefix, jobOf(revokeOfConnection)],
       ...treasuryJobs(treasury),
       [deleteKeyPrefix, (tenant: string, member: string) => deleteKey(deletion, metaOfJob(tenant, member), member)],
+      [jobDuePrefix, jobDispatcher(store, ports.reconQueue)],
     ]),
   });
   const feed = new LiveFeed({ wakes: ports.wakes, store, timers, log }, options.streams?.limits);
@@ -191,8 +203,11 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...receiptRoutes(receipts),
     ...treasuryRoutes({ ...treasury, policyExists, isSandbox: environment === 'sandbox' }),
     ...vaultRoutes({ cluster: vaultCluster, evaluators: intents.evaluators, receipts, policyExists, wake }),
+    ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
-    ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers })),
+    ...(options.sandbox === undefined
+      ? []
+      : [...sandboxRoutes({ ...options.sandbox, timers }), ...driftRoutes({ drifts: ports.drifts, statements })]),
   ];
   return {
     routes,

@@ -1,5 +1,5 @@
 /**
- * A worker process: delivers webhooks. Any number of them run over one Redis; each relays what is to be delivered into
+ * A worker process: delivers webhooks and runs reconciliation jobs. Any number of them run over one Redis; each relays what is to be delivered into
  * BullMQ and makes deliveries out of it. It has no port, and another worker can continue all its work.
  */
 
@@ -17,6 +17,15 @@ import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
 import { Connections } from '../delivery/egress/connections.ts';
 import { sendTo } from '../delivery/egress/send.ts';
 import { followAllWakes } from '../delivery/events/redis-wakes.ts';
+import { BullReconQueue, type ReconConsumerOptions } from '../modules/recon/bull-queue.ts';
+import { startReconWorker } from '../modules/recon/public.ts';
+import { openChains } from '../providers/chains/public.ts';
+import { redisLedgers } from '../providers/chains/redis-ledgers.ts';
+import type { ProviderKind } from '../providers/port/kinds.ts';
+import { withDrifts } from '../providers/simulated/drift.ts';
+import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
+import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
+import { providerStatements } from '../providers/statements.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
 import { assertWorkerConfig, type WorkerConfig } from './config.ts';
@@ -32,6 +41,7 @@ export interface RunningWorker {
 export interface WorkerParts extends Partial<Ports> {
   readonly relay?: Partial<RelayOptions>;
   readonly consumer?: Partial<ConsumerOptions>;
+  readonly recon?: Partial<ReconConsumerOptions>;
   readonly timeoutMs?: number;
   readonly log?: Log;
 }
@@ -50,11 +60,13 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const watch = new RedisWatch({ redis, url: redisUrl, log, probeKey: 'sm:probe:worker' });
   const queueRedis = openQueueRedis(redisUrl);
   const wakeRedis = openQueueRedis(redisUrl);
+  const reconRedis = openQueueRedis(redisUrl);
+  const store = new RedisTenantStore(redis, { clock, random });
   const connections = new Connections();
   const worker = composeWebhookWorker(
     {
       ...{ clock, timers, random, log },
-      store: new RedisTenantStore(redis, { clock, random }),
+      store,
       hooks: new RedisHookStore(redis, parts.relay?.overdueMs),
       ring: fileKeyRing(config.credentialKeysDir, { clock, random }),
       queue: new BullQueue({ redis: queueRedis, log, ...(parts.consumer && { consumer: parts.consumer }) }),
@@ -67,6 +79,16 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
       ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
     },
   );
+  const books = (kind: ProviderKind) => new RedisCustodianBooks(redis, kind);
+  const chains = openChains({ ledgers: redisLedgers(redis), blockMs: config.chainBlockMs });
+  const statements = providerStatements({ books, chains });
+  const recon = startReconWorker(
+    {
+      ...{ store, clock, timers, random, log },
+      statements: environment === 'sandbox' ? withDrifts(statements, new RedisDrifts(redis)) : statements,
+    },
+    new BullReconQueue({ redis: reconRedis, log, ...(parts.recon && { consumer: parts.recon }) }),
+  );
   const endBeats = beatHeart(redis, timers);
   await reachable(redis, timers);
   worker.start();
@@ -75,9 +97,9 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
     stop: once(async () => {
       watch.stop();
       endBeats();
-      await worker.stop();
+      await Promise.all([worker.stop(), recon.stop()]);
       await connections.stop();
-      for (const connection of [redis, queueRedis, wakeRedis]) connection.disconnect();
+      for (const connection of [redis, queueRedis, wakeRedis, reconRedis]) connection.disconnect();
       log.info({}, 'worker stopped');
     }),
   };

@@ -36,7 +36,11 @@ export type IdPrefix =
   | 'acr'
   /** Treasury strategy and plan. */
   | 'stg'
-  | 'pln';
+  | 'pln'
+  /** Reconciliation: job, exception, drift of a sandbox. */
+  | 'rcj'
+  | 'rcx'
+  | 'rcd';
 
 export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) => Uint8Array): string {
   return `${prefix}_${uuidV7(nowMs, random)}`;

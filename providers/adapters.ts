@@ -1,5 +1,6 @@
 /** Every provider adapter, by kind. */
 import { bitgoAdapter, SimulatedBitgo } from './bitgo/public.ts';
+import { type BooksOf, custodianBooks } from './books.ts';
 import { copperAdapter, SimulatedCopper } from './copper/public.ts';
 import { fireblocksAdapter, SimulatedFireblocks } from './fireblocks/public.ts';
 import type { ProviderKind } from './port/kinds.ts';
@@ -13,18 +14,21 @@ export interface AdapterDeps {
   readonly selfHosted: ProviderAdapter;
   /** Where a simulated custodian keeps what it was given. */
   readonly records: (kind: ProviderKind) => CustodianRecords;
+  /** The books that it writes. */
+  readonly books: BooksOf;
   /** The simulated custodians' latency. */
   readonly sleep: Sleep;
 }
 
 export function providerAdapters(deps: AdapterDeps): ReadonlyMap<ProviderKind, ProviderAdapter> {
-  const { selfHosted, records, sleep } = deps;
+  const { selfHosted, records, books, sleep } = deps;
+  const { fireblocks, bitgo, copper, sandbox } = custodianBooks(books);
   const adapters = [
-    fireblocksAdapter(new SimulatedFireblocks(records('fireblocks'), sleep)),
-    bitgoAdapter(new SimulatedBitgo(records('bitgo'), sleep)),
-    copperAdapter(new SimulatedCopper(records('copper'), sleep)),
+    fireblocksAdapter(new SimulatedFireblocks(records('fireblocks'), fireblocks, sleep), fireblocks),
+    bitgoAdapter(new SimulatedBitgo(records('bitgo'), bitgo, sleep), bitgo),
+    copperAdapter(new SimulatedCopper(records('copper'), copper, sleep), copper),
     selfHosted,
-    sandboxAdapter(),
+    sandboxAdapter(sandbox),
   ];
   return new Map(adapters.map((adapter) => [adapter.info.kind, adapter]));
 }

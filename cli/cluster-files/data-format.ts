@@ -20,7 +20,7 @@ export const dataFormats: readonly { readonly format: number; readonly what: str
   },
   {
     format: 4,
-    what: 'intents have a kind; balances on the simulated EVM chain are kept by contract; shown assets name decimals and contract; nodes may have keys of their own',
+    what: 'intents have a kind; balances on the simulated EVM chain are kept by contract; shown assets name decimals and contract; nodes may have keys of their own; simulated custodians keep books, chains index transactions by address, and deposits have records',
   },
 ];
 

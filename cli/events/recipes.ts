@@ -2,6 +2,8 @@
  * How to cause each type of event: by calls of the public API, in order. What is made for it
  * stays, but for webhooks, which would be called.
  */
+import { systemTimers } from '../../actors/live/ports.ts';
+import { pause } from '../../actors/waiting.ts';
 import { eventTypes } from '../../delivery/events/public.ts';
 import { type TestOutcome, testAmounts } from '../../providers/port/test-triggers.ts';
 import { sandboxSessions } from '../cluster-files/sandbox.ts';
@@ -11,6 +13,7 @@ export type Recipe = (api: RecipeApi) => Promise<unknown>;
 
 const amountFor = (outcome: TestOutcome): string => testAmounts.find((each) => each.outcome === outcome)!.amount;
 const plain = '0.01';
+const pollMs = 100;
 /** The shortest time that approvers can have. */
 const shortestApprovalS = 60;
 /** Nothing listens there. */
@@ -37,6 +40,7 @@ const wallets: Readonly<Record<string, Recipe>> = {
   },
   archived: async (api) => api.post(`${walletPath(await api.wallet())}/archive`),
   deposit_received: (api) => api.intent(plain),
+  balance_corrected: async (api) => resolve(api, await differs(api), 'adjusted'),
 };
 
 const intents: Readonly<Record<string, Recipe>> = {
@@ -207,6 +211,49 @@ const dkg: Readonly<Record<string, Recipe>> = {
   },
 };
 
+/** What a provider holds too much is found in the balances. */
+const recon: Readonly<Record<string, Recipe>> = {
+  ...Object.fromEntries(
+    ['created', 'started', 'completed'].map((happening): [string, Recipe] => [
+      `job.${happening}`,
+      async (api) => compare(api, await api.wallet()),
+    ]),
+  ),
+  'exception.opened': (api) => differs(api),
+  'exception.updated': async (api) => {
+    const wallet = await differs(api);
+    await drift(api, wallet);
+    await compare(api, wallet);
+  },
+  'exception.resolved': async (api) => resolve(api, await differs(api), 'false_positive'),
+};
+
+async function differs(api: RecipeApi): Promise<Made> {
+  const wallet = await api.wallet();
+  await drift(api, wallet);
+  await compare(api, wallet);
+  return wallet;
+}
+
+function drift(api: RecipeApi, wallet: Made): Promise<Made> {
+  const path = `/v1/sandbox/provider-connections/${wallet.provider_connection_id}/drift`;
+  return api.post(path, { kind: 'extra', wallet_id: wallet.id, amount: plain });
+}
+
+/** Resolves when the job is over. */
+async function compare(api: RecipeApi, { id }: Made): Promise<void> {
+  let job = await api.post('/v1/recon/jobs', { kind: 'balances', scope: { wallet_id: id }, lag_s: 0 });
+  while (job.finished_at === null) {
+    await pause(systemTimers, pollMs);
+    job = await api.call('GET', `/v1/recon/jobs/${job.id}`);
+  }
+}
+
+async function resolve(api: RecipeApi, wallet: Made, resolution: string): Promise<Made> {
+  const { exceptions } = await api.call('GET', `/v1/recon/exceptions?wallet_id=${wallet.id}`);
+  return api.post(`/v1/recon/exceptions/${(exceptions as Made[])[0]!.id}/resolve`, { resolution });
+}
+
 export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('provider_connection', connections),
   ...under('wallet', wallets),
@@ -219,11 +266,15 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('treasury.strategy', strategies),
   ...under('treasury.plan', plans),
   ...under('webhook', webhooks),
+  ...under('recon', recon),
 ]);
 
 /** Types that no call brings about, with the reason. */
 export const untriggered: ReadonlyMap<string, string> = new Map([
   ['module_access.denied', 'The operator denies: `signmesh modules deny`.'],
+  ['recon.job.progressed', 'It takes a job of many rows.'],
+  ['recon.job.failed', 'It takes a provider that gives no statement for minutes.'],
+  ['recon.job.cancelled', 'A small job is over before it can be cancelled.'],
   ['webhook.suspended', 'It takes five days of failed deliveries.'],
   ['dkg.session.resumed', 'A node has to fail in the middle of a key’s making.'],
   ['dkg.session.failed', 'A node has to fail in the middle of a key’s making.'],

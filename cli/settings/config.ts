@@ -169,7 +169,7 @@ export const variables = {
   SIGNMESH_CHAIN_BLOCK_MS: variable(
     integer(10, 600_000, 'milliseconds'),
     1000,
-    ['up', 'gateway'],
+    ['up', 'gateway', 'worker'],
     'Time between two blocks of the simulated chains, in milliseconds: how long a transfer takes to be confirmed.',
   ),
   SIGNMESH_WORKERS: variable(

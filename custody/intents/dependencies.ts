@@ -2,7 +2,7 @@
 import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import type { Arrival } from '../../providers/chains/public.ts';
+import type { Arrival } from '../../providers/arrivals.ts';
 import type { ProviderKind } from '../../providers/port/kinds.ts';
 import type { CallMeta, FilledGap, ProviderAdapter } from '../../providers/port/port.ts';
 import type { AddressBook, TenantStore } from '../../store/contract.ts';
@@ -24,8 +24,8 @@ export interface IntentDependencies extends Ports {
    */
   readonly fillGap: (meta: CallMeta, wallet: WalletRecord, number: number) => Promise<FilledGap>;
   /**
-   * Money of a provider without a chain of ours has come to an address on the simulated chain: the chain must hold it
-   * too, once for each transfer. May be repeated. Throws StoreUnavailable: then try again.
+   * Money has come to a wallet whose holder has not seen it: no chain of ours has brought it there. The holder gets it,
+   * once for each transfer. May be repeated. Throws StoreUnavailable: then try again.
    */
   readonly arrive: (arrival: Arrival) => Promise<void>;
   readonly log: Log;

@@ -17,7 +17,7 @@ export type {
 } from './facts.ts';
 export { historyOf, withoutOwn } from './history.ts';
 export type { IntentRecord } from './record.ts';
-export { intentType, ofWalletIndex, toDestinationIndex } from './record.ts';
+export { intentType, ofWalletIndex, toDestinationIndex, txIndex } from './record.ts';
 export { intentRoutes } from './routes.ts';
 export { Intent } from './schemas.ts';
-export { isFinal } from './states.ts';
+export { isFinal, isSubmitted } from './states.ts';

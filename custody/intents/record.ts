@@ -94,7 +94,7 @@ export interface IntentRecord extends Versioned {
 export const intentType: RecordType<IntentRecord> = {
   name: 'transaction_intent',
   status: ({ status }) => status,
-  indices: ({ walletId, connectionId, status, asset, destination, gap }) => [
+  indices: ({ walletId, connectionId, status, asset, destination, gap, provider, providerTxId, filler }) => [
     'intents',
     ofWalletIndex(walletId),
     `${ofWalletIndex(walletId)}:status:${status}`,
@@ -102,6 +102,10 @@ export const intentType: RecordType<IntentRecord> = {
     toDestinationIndex(walletId, destination.address),
     ...(isFinal(status) ? [] : [openIntentsIndex(walletId), openIntentsOfConnectionIndex(connectionId)]),
     ...(isSubmitted(status) && gap === undefined ? [inFlightIndex(walletId)] : []),
+    // A chain knows no ids of ours: its transactions are found by their own.
+    ...(provider !== 'self_hosted'
+      ? []
+      : [providerTxId, filler?.id].flatMap((txId) => (txId == null ? [] : [txIndex(txId)]))),
   ],
 };
 
@@ -113,6 +117,11 @@ export function ofWalletIndex(walletId: string): string {
 /** `address`: in its canonical spelling. */
 export function toDestinationIndex(walletId: string, address: string): string {
   return `intents:to:${walletId}:${address}`;
+}
+
+/** The intent that a transaction on a chain of ours belongs to: as its transfer, or as the filler of its gap. */
+export function txIndex(txId: string): string {
+  return `intents:tx:${txId}`;
 }
 
 /** Transfers of a wallet that hold a number and will use it stand in this index. */

@@ -242,8 +242,8 @@ export class IntentSteps {
   }
 
   /**
-   * The receiver may be a wallet of ours, of any tenant. What its ledger says it has, its chain must have: a sender on
-   * that chain has brought it there, any other provider has not. The chain comes first, so that nothing is credited that
+   * The receiver may be a wallet of ours, of any tenant. What its ledger says it has, its holder must have: a sender on
+   * the receiver's chain has brought it there, any other has not. The holder comes first, so that nothing is credited that
    * cannot be spent; both may be repeated. A tenant's own token is an asset of that tenant's wallets on the chain alone:
    * any other receiver has it on the chain, and in no ledger.
    */
@@ -253,19 +253,31 @@ export class IntentSteps {
     if (kind === 'deploy' || kind === 'burn') return;
     const owner = await addressBook.ownerOf(network, destination.address);
     if (owner === undefined) return;
+    const receiver = await store.read(owner.tenant, walletType, owner.walletId);
     if (token !== undefined) {
       if (owner.tenant !== tenant) return;
-      const receiver = await store.read(owner.tenant, walletType, owner.walletId);
       if (receiver === undefined || !this.#isOnChain(receiver.provider)) return;
-    } else if (!this.#isOnChain(record.provider)) {
-      const receiver = await store.read(owner.tenant, walletType, owner.walletId);
-      if (receiver !== undefined && this.#isOnChain(receiver.provider)) {
-        // As the wallet writes its address: the sender may have written it another way.
-        const { address } = receiver.addresses.find((held) => held.network === network)!;
-        await arrive({ transferId: record.id, network, address, asset, units: BigInt(record.units) });
-      }
     }
     const nowMs = this.#now();
+    if (receiver !== undefined && !(this.#isOnChain(record.provider) && this.#isOnChain(receiver.provider))) {
+      // As the wallet writes its address: the sender may have written it another way.
+      const { address } = receiver.addresses.find((held) => held.network === network)!;
+      const units = BigInt(record.units);
+      const { tenant } = owner;
+      const { fromAddress } = record;
+      await arrive({
+        transferId: record.id,
+        txId,
+        fromAddress,
+        network,
+        address,
+        asset,
+        units,
+        tenant,
+        receiver,
+        nowMs,
+      });
+    }
     await creditDeposit(store, {
       ...owner,
       asset,

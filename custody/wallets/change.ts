@@ -5,7 +5,14 @@ import type { Balances, Change, NewEvent } from '../../store/contract.ts';
 import { type WalletRecord, walletType } from './record.ts';
 import { type WalletView, walletView } from './view.ts';
 
-export type WalletHappening = 'created' | 'updated' | 'frozen' | 'unfrozen' | 'archived' | 'deposit_received';
+export type WalletHappening =
+  | 'created'
+  | 'updated'
+  | 'frozen'
+  | 'unfrozen'
+  | 'archived'
+  | 'deposit_received'
+  | 'balance_corrected';
 
 /** `object`: the wallet as it is shown, perhaps with more beside it. */
 export function walletEvent(

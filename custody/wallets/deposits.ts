@@ -4,9 +4,10 @@ import type { Reporter } from '../../api/event.ts';
 import { formatAmount } from '../../networks/amounts.ts';
 import { assetOf, type TokenTerms } from '../../networks/assets.ts';
 import type { IdPrefix } from '../../proto/ids.ts';
-import { update } from '../../store/changes.ts';
+import { create, update } from '../../store/changes.ts';
 import type { Change, TenantStore } from '../../store/contract.ts';
 import { walletEvent } from './change.ts';
+import { type DepositRecord, depositId, depositType } from './deposit-record.ts';
 import type { WalletRead } from './read.ts';
 import { type WalletRecord, walletType } from './record.ts';
 import { walletView } from './view.ts';
@@ -30,7 +31,7 @@ export interface Deposit {
 export type DepositOutcome = 'credited' | 'credited_before' | 'no_such_wallet';
 
 /** As long as a report of the same transaction may be repeated: well beyond the life of whatever repeats it. */
-const claimTtlMs = 30 * 24 * 3_600_000;
+export const depositKeptMs = 30 * 24 * 3_600_000;
 /** The record changes at most once for a new asset; everything else that changes it is rare. */
 const conflictRetriesMax = 50;
 
@@ -42,6 +43,10 @@ export async function creditDeposit(store: TenantStore, deposit: Deposit): Promi
     const result = await store.commit(deposit.tenant, depositChange(deposit, found));
     if (result.committed) return 'credited';
     if (result.refusal.kind === 'claimed') return 'credited_before';
+    // Its record exists.
+    if (result.refusal.kind === 'conflict' && result.refusal.id === depositId(deposit.walletId, deposit.txId)) {
+      return 'credited_before';
+    }
     if (result.refusal.kind !== 'conflict') throw new Error(`a deposit was refused for ${result.refusal.kind}`);
   }
   throw new Error(`wallet ${deposit.walletId} keeps changing under a deposit`);
@@ -65,15 +70,23 @@ function depositChange(deposit: Deposit, { record, balances }: WalletRead): Chan
   const object = { ...walletView(wallet, balances), deposit: depositView(deposit) };
   return {
     guards: [
-      { kind: 'claim', name: `deposit:${txId}:${walletId}`, ttlMs: claimTtlMs },
+      { kind: 'claim', name: `deposit:${txId}:${walletId}`, ttlMs: depositKeptMs },
       // The event shows the wallet as it is: one that was frozen meanwhile is read again.
       ...(isListed ? [{ kind: 'version', id: record.id, version: record.version } as const] : []),
     ],
     balancesOf: walletId,
     ledger: [{ walletId, asset, available: units, reserved: 0n }],
     events: [walletEvent(reporter, 'deposit_received', wallet, object)],
-    ...(!isListed && { puts: [update(walletType, record, wallet)] }),
+    puts: [
+      create(depositType, depositRecord(deposit), depositKeptMs),
+      ...(isListed ? [] : [update(walletType, record, wallet)]),
+    ],
   };
+}
+
+function depositRecord({ walletId, txId, asset, units, fromAddress, nowMs }: Deposit): DepositRecord {
+  const id = depositId(walletId, txId);
+  return { id, version: 1, walletId, asset, units: String(units), txId, fromAddress, createdAtMs: nowMs };
 }
 
 function depositView({ asset: symbol, token, units, txId, fromAddress }: Deposit): object {

@@ -13,6 +13,7 @@ import { Wallet } from '../../custody/wallets/public.ts';
 import { eventTypes } from '../../delivery/events/public.ts';
 import { WebhookSettings } from '../../delivery/webhooks/public.ts';
 import { ModuleAccessRequest } from '../../modules/access/public.ts';
+import { CorrectionView, Exception, Job } from '../../modules/recon/public.ts';
 import { Plan, Strategy } from '../../modules/treasury/public.ts';
 import { Vault, VaultKey, VaultSignatureSummary } from '../../modules/vaults/public.ts';
 
@@ -71,6 +72,18 @@ const WalletDeposit = Closed(
   { title: 'WalletDeposit' },
 );
 
+const WalletCorrection = Closed(
+  {
+    ...Wallet.properties,
+    correction: Closed({
+      cause: Type.String({ description: 'id of the exception' }),
+      note: Nullable(Type.String()),
+      entries: Type.Array(CorrectionView),
+    }),
+  },
+  { title: 'WalletCorrection' },
+);
+
 interface Family {
   readonly title: string;
   /** The type of the resource that the events are about. */
@@ -93,6 +106,12 @@ const families: readonly Family[] = [
     resource: 'wallet',
     has: (type) => type === 'wallet.deposit_received',
     object: WalletDeposit,
+  },
+  {
+    title: 'WalletCorrectionEvent',
+    resource: 'wallet',
+    has: (type) => type === 'wallet.balance_corrected',
+    object: WalletCorrection,
   },
   { title: 'WalletEvent', resource: 'wallet', has: under('wallet.'), object: Wallet },
   { title: 'IntentEvent', resource: 'transaction_intent', has: under('transaction_intent.'), object: Intent },
@@ -128,6 +147,8 @@ const families: readonly Family[] = [
     object: Strategy,
   },
   { title: 'TreasuryPlanEvent', resource: 'treasury_plan', has: under('treasury.plan.'), object: Plan },
+  { title: 'ReconJobEvent', resource: 'recon_job', has: under('recon.job.'), object: Job },
+  { title: 'ReconExceptionEvent', resource: 'recon_exception', has: under('recon.exception.'), object: Exception },
   { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
 ];
 

@@ -1,11 +1,13 @@
 /** BitGo (simulated, see custodian.ts) behind the provider port: its words become ours here. */
 import { networkIds, networkOf } from '../../networks/networks.ts';
 import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port/port.ts';
+import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
 import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
 import type { OrderStanding, Stage } from '../simulated/progress.ts';
 import {
   BitgoError,
   type BitgoTransfer,
+  bitgoTimeline,
   type SendRequest,
   type SimulatedBitgo,
   type TransferState,
@@ -60,9 +62,16 @@ const subStatuses: Partial<Record<TransferState, string>> = {
   unconfirmed: 'AWAITING_CONFIRMATIONS',
 };
 
-export function bitgoAdapter(custodian: SimulatedBitgo): ProviderAdapter {
+export const bitgoWords: BookWords = {
+  timeline: bitgoTimeline,
+  stageOf: (status) => stages[status as keyof typeof stages],
+  assetIds: coins,
+};
+
+export function bitgoAdapter(custodian: SimulatedBitgo, book: CustodianBook): ProviderAdapter {
   return hostedAdapter({
     info,
+    book,
     refusedStatus: 'rejected',
     signIn: ({ nowMs }, connectionId, credentials) => custodian.getSession(connectionId, credentials, nowMs),
     async openWallet({ tenant }, { walletId, network }) {

@@ -5,7 +5,8 @@
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { testCredential, testOutcome } from '../port/test-triggers.ts';
+import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
+import type { CustodianBook } from '../simulated/custodian-book.ts';
 import type { CustodianRecords } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
@@ -67,15 +68,22 @@ const usual: Timeline<TransferState> = [
   { status: 'confirmed', fromMs: 4_000 },
 ];
 
+/** How a transfer gets on. */
+export function bitgoTimeline(outcome: TestOutcome | undefined): Timeline<TransferState> {
+  return timelineFor(usual, { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' }, outcome);
+}
+
 /** Finished transfers are forgotten after this long. */
 const ttlMs = 31 * 24 * 3_600_000;
 
 export class SimulatedBitgo {
   readonly #records: CustodianRecords;
+  readonly #book: CustodianBook;
   readonly #sleep: Sleep;
 
-  constructor(records: CustodianRecords, sleep: Sleep) {
+  constructor(records: CustodianRecords, book: CustodianBook, sleep: Sleep) {
     this.#records = records;
+    this.#book = book;
     this.#sleep = sleep;
   }
 
@@ -127,6 +135,11 @@ export class SimulatedBitgo {
     const id = toHex(simulatedHash('bitgo/transfer', tenant, sequenceId)).slice(0, 32);
     const fresh: StoredTransfer = { ...request, id, environment, createdMs: nowMs };
     const { value } = await this.#records.putOnce(tenant, 'transfer', sequenceId, fresh, ttlMs);
+    await this.#book.take(tenant, {
+      ...{ id, wallet: value.walletId, reference: sequenceId, environment: value.environment },
+      ...{ assetId: value.coin, amount: value.decimalAmount, toAddress: value.address, takenAtMs: value.createdMs },
+    });
+    if (trigger === 'submit_unanswered') throw tryLater();
     return transferAt(value, nowMs);
   }
 
@@ -138,12 +151,7 @@ export class SimulatedBitgo {
 }
 
 function transferAt({ id, environment, decimalAmount, createdMs }: StoredTransfer, nowMs: number): BitgoTransfer {
-  const timeline = timelineFor(
-    usual,
-    { queued: 'pendingApproval', confirming: 'unconfirmed', failed: 'failed' },
-    testOutcome(environment, decimalAmount),
-  );
-  return { id, standing: standing(timeline, createdMs, nowMs) };
+  return { id, standing: standing(bitgoTimeline(testOutcome(environment, decimalAmount)), createdMs, nowMs) };
 }
 
 function tryLater(): BitgoError {

@@ -8,7 +8,7 @@
  *   acct:<address>        its balance
  */
 import { retentionMs } from './chain.ts';
-import { script } from './redis-chain.ts';
+import { noteLua, script } from './redis-chain.ts';
 
 /** An output appears. */
 const create = `
@@ -25,7 +25,7 @@ end
  * input as "<txid>:<index>"; then for each output its address and sats. Answers with a rejection, or OK and the
  * transaction's fields.
  */
-export const submitBitcoin = script(`${create}
+export const submitBitcoin = script(`${create}${noteLua}
 local prefix, asset = ARGV[1], ARGV[3]
 if redis.call('EXISTS', KEYS[1]) == 0 then
   local inputs = tonumber(ARGV[10])
@@ -46,11 +46,17 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
       redis.call('PEXPIRE', prefix .. 'lock:' .. string.match(held, '^%d+:%d+:(.*)$'), ${retentionMs})
     end
   end
-  local index = 0
+  local index, from = 0, ARGV[4]
   for i = 11 + inputs, #ARGV, 2 do
     create(prefix, ARGV[2], index, ARGV[i], ARGV[i + 1], asset)
+    -- What goes back to the sender is change, unless it is what the transaction pays.
+    if ARGV[8] ~= '1' and (ARGV[i] ~= from or (index == 0 and ARGV[5] == from)) then
+      redis.call('HINCRBY', KEYS[1], 'o:' .. ARGV[i], ARGV[i + 1])
+      note(prefix, ARGV[i], 'in', ARGV[2], ARGV[9])
+    end
     index = index + 1
   end
+  note(prefix, from, 'out', ARGV[2], ARGV[9])
   redis.call('HSET', KEYS[1], 'from', ARGV[4], 'to', ARGV[5], 'asset', asset, 'units', ARGV[6], 'fee', ARGV[7],
     'failed', ARGV[8], 'minedAtMs', ARGV[9])
   redis.call('PEXPIRE', KEYS[1], ${retentionMs})
@@ -58,10 +64,20 @@ end
 return {'OK', unpack(redis.call('HGETALL', KEYS[1]))}
 `);
 
-/** KEYS: the faucet's mark. ARGV: prefix, txid, asset, address, then the sats of each output. */
-export const fundBitcoin = script(`${create}
+/**
+ * KEYS: the faucet's mark. ARGV: prefix, txid, asset, address; transaction, sender and ms of a movement, or three empty
+ * ones; then the sats of each output.
+ */
+export const fundBitcoin = script(`${create}${noteLua}
 if redis.call('SET', KEYS[1], '1', 'NX') then
-  for i = 5, #ARGV do create(ARGV[1], ARGV[2], i - 5, ARGV[4], ARGV[i], ARGV[3]) end
+  local sum = 0
+  for i = 8, #ARGV do
+    create(ARGV[1], ARGV[2], i - 8, ARGV[4], ARGV[i], ARGV[3])
+    sum = sum + tonumber(ARGV[i])
+  end
+  if ARGV[5] ~= '' then
+    note_funded(ARGV[1], ARGV[4], ARGV[3], string.format('%.0f', sum), ARGV[5], ARGV[6], ARGV[7])
+  end
 end
 return 1
 `);

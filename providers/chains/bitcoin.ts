@@ -19,7 +19,7 @@ import {
   paymentFee,
   witnessesSign,
 } from './bitcoin-transaction.ts';
-import { type Chain, ChainRejected, type ChainTransaction, type SubmitOptions } from './chain.ts';
+import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type SubmitOptions } from './chain.ts';
 import type { BitcoinLedger, Holding } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 
@@ -93,7 +93,7 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
     return this.ledger.release(paymentId);
   }
 
-  async fund(key: string, address: string, asset: string, units: bigint): Promise<void> {
+  async fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void> {
     // What is small stays one coin: a coin must be worth more than it costs to spend.
     const count = units < splitSats ? 1n : faucetCoins;
     const part = units / count;
@@ -105,6 +105,7 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
       asset,
       address,
       coins.filter((sats) => sats > 0n),
+      by,
     );
   }
 }

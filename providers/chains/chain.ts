@@ -6,6 +6,7 @@
  * `confirmationsNeeded` blocks. Fees are burned.
  */
 import type { NetworkId } from '../../networks/networks.ts';
+import type { Direction, StatementQuery } from '../port/statement.ts';
 import type { EvmEffect } from './token-contract.ts';
 
 export interface ChainTransaction {
@@ -36,6 +37,21 @@ export interface ChainTransaction {
   readonly confirmations: number;
 }
 
+/** What a mined transaction did to one address. One that pays its own sender is two movements. */
+export interface ChainMovement {
+  readonly direction: Direction;
+  readonly transaction: ChainTransaction;
+  /** What it brought to the address, or was to take from it, without the fee. */
+  readonly units: bigint;
+}
+
+/** Money that comes from outside of the chain, as the transaction that it is on its network. */
+export interface FundedBy {
+  readonly txId: string;
+  readonly from: string;
+  readonly atMs: number;
+}
+
 export interface SubmitOptions {
   /** Mined without effect: the fee is gone, nothing moved. So a sandbox can show it on demand. */
   readonly fails?: boolean;
@@ -55,8 +71,12 @@ export interface Chain {
    * lower case. Throws ChainUnavailable.
    */
   balances(address: string): Promise<ReadonlyMap<string, bigint>>;
-  /** Test money from nowhere, once a `key`. Throws ChainUnavailable. */
-  fund(key: string, address: string, asset: string, units: bigint): Promise<void>;
+  /** What mined transactions did to an address, in the order of their blocks. Throws ChainUnavailable. */
+  movements(address: string, query: StatementQuery, nowMs: number): Promise<readonly ChainMovement[]>;
+  /** undefined: this transaction did no such thing to the address, or is older than `keptMs`. Throws ChainUnavailable. */
+  movement(address: string, direction: Direction, id: string, nowMs: number): Promise<ChainMovement | undefined>;
+  /** Money from nowhere, once a `key`; `by`: it is a movement of the address. Throws ChainUnavailable. */
+  fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void>;
 }
 
 /** How long the chains remember a transaction that was mined. Balances and nonces stay for ever. */

@@ -12,7 +12,7 @@
  */
 
 import { assetsOn } from '../../networks/assets.ts';
-import { type Chain, ChainRejected, type ChainTransaction, type SubmitOptions } from './chain.ts';
+import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type SubmitOptions } from './chain.ts';
 import { type DecodedEvm, decodeEvm } from './evm-transaction.ts';
 import { type EvmLedger, type NewEvmTransaction, queuedAheadMax, type TokenContract } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
@@ -48,14 +48,14 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     });
     if (taken === 'no_contract') throw new ChainRejected('unsupported_transaction', messages[taken]);
     if (typeof taken === 'string') throw new ChainRejected(taken, messages[taken]);
-    return this.#shown(this.asOf(taken, nowMs));
+    return this.shown(this.asOf(taken, nowMs));
   }
 
   /** One that waits is looked after: its turn may have come, or its time may be over. */
   override async transaction(id: string, nowMs: number): Promise<ChainTransaction | undefined> {
     const known = await super.transaction(id, nowMs);
-    if (known?.state !== 'queued') return known && this.#shown(known);
-    return this.#shown(this.asOf(await this.ledger.advance(id, known.from, nowMs, this.nextBlockMs(nowMs)), nowMs));
+    if (known?.state !== 'queued') return known && this.shown(known);
+    return this.shown(this.asOf(await this.ledger.advance(id, known.from, nowMs, this.nextBlockMs(nowMs)), nowMs));
   }
 
   /** undefined: no contract was deployed there. */
@@ -91,9 +91,13 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     return new Map([...listed, ...tokens]);
   }
 
+  protected override accountOf(address: string): string {
+    return address.toLowerCase();
+  }
+
   /** `asset`: a symbol of the registry. */
-  fund(key: string, address: string, asset: string, units: bigint): Promise<void> {
-    return this.ledger.fund(key, address.toLowerCase(), this.#keyOf(asset), units);
+  fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void> {
+    return this.ledger.fund(key, this.accountOf(address), this.#keyOf(asset), units, by);
   }
 
   #effectOf({
@@ -117,7 +121,7 @@ export class EvmChain extends SimulatedChain<EvmLedger> implements Chain {
     }
   }
 
-  #shown(transaction: ChainTransaction): ChainTransaction {
+  protected override shown(transaction: ChainTransaction): ChainTransaction {
     return { ...transaction, asset: this.#symbolOf(transaction.asset) };
   }
 

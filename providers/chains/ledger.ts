@@ -5,8 +5,11 @@
  *
  * Amounts are smallest units. Transactions that were mined are kept for `retentionMs` (chain.ts), everything else for ever.
  */
+
 import type { NetworkId } from '../../networks/networks.ts';
+import type { Direction, StatementQuery } from '../port/statement.ts';
 import type { Coin } from './bitcoin-transaction.ts';
+import type { FundedBy } from './chain.ts';
 import type { EvmEffect, TokenConstructor } from './token-contract.ts';
 
 /** A transaction as it is stored: its block follows from `minedAtMs` and the time. */
@@ -41,15 +44,26 @@ export interface NewTransaction {
   readonly minedAtMs: number;
 }
 
+/** What a mined transaction did to one address. One that pays its own sender is two movements. */
+export interface LedgerMovement {
+  readonly direction: Direction;
+  readonly transaction: LedgerTransaction;
+  /** What it brought to the address, or was to take from it, without the fee. */
+  readonly units: bigint;
+}
+
 export interface Ledger {
   transaction(id: string): Promise<LedgerTransaction | undefined>;
+  /** The index of mined transactions by address: by the time of their blocks, then by direction and id. */
+  movements(address: string, query: StatementQuery): Promise<readonly LedgerMovement[]>;
+  movement(address: string, direction: Direction, id: string): Promise<LedgerMovement | undefined>;
   /** Of every asset of the network, by symbol. */
   balances(address: string): Promise<ReadonlyMap<string, bigint>>;
 }
 
 export interface AccountLedger extends Ledger {
-  /** Adds units to an account, once a `key`. */
-  fund(key: string, address: string, asset: string, units: bigint): Promise<void>;
+  /** Adds units to an account, once a `key`. `by`: it is a movement of the account. */
+  fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void>;
 }
 
 /** How far ahead of its account's nonce a transaction may wait. */
@@ -146,7 +160,14 @@ export interface BitcoinLedger extends Ledger {
   /** Frees what the payment holds and did not spend. */
   release(paymentId: string): Promise<void>;
   /** Makes the outputs of a faucet transaction, once a `key`. */
-  fund(key: string, txid: string, asset: string, address: string, sats: readonly bigint[]): Promise<void>;
+  fund(
+    key: string,
+    txid: string,
+    asset: string,
+    address: string,
+    sats: readonly bigint[],
+    by?: FundedBy,
+  ): Promise<void>;
 }
 
 /** One ledger for each chain. */

@@ -1,6 +1,7 @@
 /** The ledger of the simulated Bitcoin chain in Redis; its scripts and keys: bitcoin-scripts.ts. */
 import { fundBitcoin, holdCoins, largestCoins, releaseCoins, submitBitcoin } from './bitcoin-scripts.ts';
 import type { Coin } from './bitcoin-transaction.ts';
+import type { FundedBy } from './chain.ts';
 import type {
   BitcoinLedger,
   Holding,
@@ -58,8 +59,16 @@ export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
     await this.run(releaseCoins, [`lock:${paymentId}`], [paymentId]);
   }
 
-  async fund(key: string, txid: string, asset: string, address: string, sats: readonly bigint[]): Promise<void> {
-    await this.run(fundBitcoin, [`fund:${key}:${asset}`], [txid, asset, address, ...sats.map(String)]);
+  async fund(
+    key: string,
+    txid: string,
+    asset: string,
+    address: string,
+    sats: readonly bigint[],
+    by?: FundedBy,
+  ): Promise<void> {
+    const movement = by === undefined ? ['', '', ''] : [by.txId, by.from, by.atMs];
+    await this.run(fundBitcoin, [`fund:${key}:${asset}`], [txid, asset, address, ...movement, ...sats.map(String)]);
   }
 }
 

@@ -11,7 +11,7 @@ import {
 } from './ledger.ts';
 import { luaUnits, toDigits } from './lua-units.ts';
 import { RedisAccounts } from './redis-accounts.ts';
-import { fromFlat, script } from './redis-chain.ts';
+import { fromFlat, noteLua, script } from './redis-chain.ts';
 
 /** Does what a transaction is for. False: it reverts, and nothing has changed. */
 const performLua = `
@@ -60,6 +60,8 @@ local function mine_queued(prefix, account, native, minedAtMs, retentionMs)
     redis.call('HSET', key, 'minedAtMs', minedAtMs, 'failed', failed and '1' or '0', 'fee', fee)
     if not covered then redis.call('HSET', key, 'uncovered', '1') end
     redis.call('PEXPIRE', key, retentionMs)
+    note(prefix, tx.from, 'out', next, minedAtMs)
+    if not failed then note(prefix, tx.to, 'in', next, minedAtMs) end
     redis.call('HDEL', account, 'q:' .. nonce)
     nonce = nonce + 1
     redis.call('HSET', account, 'nonce', nonce)
@@ -72,7 +74,7 @@ end
  * mined at ms, kept ms, native asset, now ms, effect, needs a contract (1/0), and with a deployment name, symbol, decimals
  * and cap. Answers with a rejection, or OK and the transaction's fields.
  */
-const submitScript = script(`${luaUnits}${performLua}${mineLua}
+const submitScript = script(`${luaUnits}${performLua}${noteLua}${mineLua}
 local prefix, hash, native = ARGV[1], ARGV[2], ARGV[13]
 local account = KEYS[2]
 local nonce = tonumber(redis.call('HGET', account, 'nonce') or '0')
@@ -98,7 +100,7 @@ return {'OK', unpack(redis.call('HGETALL', KEYS[1]))}
  * KEYS: a transaction that waits, sender's account. ARGV: prefix, mined at ms, kept ms, native asset, now ms, waits at
  * most ms. Answers with the transaction's fields.
  */
-const advanceScript = script(`${luaUnits}${performLua}${mineLua}
+const advanceScript = script(`${luaUnits}${performLua}${noteLua}${mineLua}
 mine_queued(ARGV[1], KEYS[2], ARGV[4], ARGV[2], ARGV[3])
 local tx = redis.call('HMGET', KEYS[1], 'minedAtMs', 'queuedAtMs', 'nonce', 'dropped')
 if tx[3] and not tx[1] and not tx[4] then

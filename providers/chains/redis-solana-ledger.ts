@@ -3,13 +3,13 @@ import { retentionMs } from './chain.ts';
 import type { LedgerTransaction, NewSolanaTransaction, SolanaLedger } from './ledger.ts';
 import { luaUnits, toDigits } from './lua-units.ts';
 import { RedisAccounts } from './redis-accounts.ts';
-import { fromFlat, script } from './redis-chain.ts';
+import { fromFlat, noteLua, script } from './redis-chain.ts';
 
 /**
  * KEYS: transaction, message, sender's account, receiver's account. ARGV: prefix, id, from, to, asset, lamports, needed,
  * fee, fails (1/0), mined at ms, kept ms. Answers INSUFFICIENT, or OK, the id and the transaction's fields.
  */
-const submitScript = script(`${luaUnits}
+const submitScript = script(`${luaUnits}${noteLua}
 local first = redis.call('GET', KEYS[2])
 if first then return {'OK', first, unpack(redis.call('HGETALL', ARGV[1] .. 'tx:' .. first))} end
 local asset = ARGV[5]
@@ -24,6 +24,8 @@ end
 redis.call('HSET', KEYS[1], 'from', ARGV[3], 'to', ARGV[4], 'asset', asset, 'units', ARGV[6], 'fee', ARGV[8],
   'minedAtMs', ARGV[10], 'failed', ARGV[9])
 redis.call('PEXPIRE', KEYS[1], ARGV[11])
+note(ARGV[1], ARGV[3], 'out', ARGV[2], ARGV[10])
+if ARGV[9] ~= '1' then note(ARGV[1], ARGV[4], 'in', ARGV[2], ARGV[10]) end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[11])
 return {'OK', ARGV[2], unpack(redis.call('HGETALL', KEYS[1]))}
 `);

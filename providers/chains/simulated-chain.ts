@@ -1,8 +1,9 @@
 /** What the simulated chains share: a ledger, blocks by the time, and how a stored transaction stands now. */
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
+import type { Direction, StatementQuery } from '../port/statement.ts';
 import { blockMsDefault, depthOf, nextBlockMs } from './block-time.ts';
-import type { ChainTransaction } from './chain.ts';
-import type { Ledger, LedgerTransaction } from './ledger.ts';
+import type { ChainMovement, ChainTransaction } from './chain.ts';
+import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';
 
 export abstract class SimulatedChain<L extends Ledger> {
   readonly network: NetworkId;
@@ -25,7 +26,31 @@ export abstract class SimulatedChain<L extends Ledger> {
   }
 
   balances(address: string): Promise<ReadonlyMap<string, bigint>> {
-    return this.ledger.balances(address);
+    return this.ledger.balances(this.accountOf(address));
+  }
+
+  async movements(address: string, query: StatementQuery, nowMs: number): Promise<readonly ChainMovement[]> {
+    const found = await this.ledger.movements(this.accountOf(address), query);
+    return found.map((movement) => this.#movementAsOf(movement, nowMs));
+  }
+
+  async movement(address: string, direction: Direction, id: string, nowMs: number): Promise<ChainMovement | undefined> {
+    const found = await this.ledger.movement(this.accountOf(address), direction, id);
+    return found && this.#movementAsOf(found, nowMs);
+  }
+
+  #movementAsOf({ direction, units, transaction }: LedgerMovement, nowMs: number): ChainMovement {
+    return { direction, units, transaction: this.shown(this.asOf(transaction, nowMs)) };
+  }
+
+  /** A transaction of the ledger in the words of the registry. */
+  protected shown(transaction: ChainTransaction): ChainTransaction {
+    return transaction;
+  }
+
+  /** As the ledger names the account of an address. */
+  protected accountOf(address: string): string {
+    return address;
   }
 
   protected nextBlockMs(nowMs: number): number {

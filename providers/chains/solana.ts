@@ -6,7 +6,7 @@
  */
 import { toHex } from '../../crypto/bytes.ts';
 import { sha256 } from '../../crypto/hashing.ts';
-import { type Chain, ChainRejected, type ChainTransaction, type SubmitOptions } from './chain.ts';
+import { type Chain, ChainRejected, type ChainTransaction, type FundedBy, type SubmitOptions } from './chain.ts';
 import type { SolanaLedger } from './ledger.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 import { decodeSolana, signatureFee } from './solana-transaction.ts';
@@ -25,7 +25,7 @@ export class SolanaChain extends SimulatedChain<SolanaLedger> implements Chain {
     return this.asOf(taken, nowMs);
   }
 
-  fund(key: string, address: string, asset: string, units: bigint): Promise<void> {
-    return this.ledger.fund(key, address, asset, units);
+  fund(key: string, address: string, asset: string, units: bigint, by?: FundedBy): Promise<void> {
+    return this.ledger.fund(key, address, asset, units, by);
   }
 }

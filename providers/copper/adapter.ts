@@ -1,11 +1,13 @@
 /** Copper (simulated, see custodian.ts) behind the provider port: its words become ours here. */
 import { networkIds } from '../../networks/networks.ts';
 import { type ProviderAdapter, type ProviderInfo, ProviderRejected, ProviderUnavailable } from '../port/port.ts';
+import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
 import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
 import type { OrderStanding, Stage } from '../simulated/progress.ts';
 import {
   CopperError,
   type CopperOrder,
+  copperTimeline,
   type OrderStatus,
   type SimulatedCopper,
   type WithdrawRequest,
@@ -63,9 +65,16 @@ const subStatuses: Partial<Record<OrderStatus, string>> = {
   processing: 'AWAITING_CONFIRMATIONS',
 };
 
-export function copperAdapter(custodian: SimulatedCopper): ProviderAdapter {
+export const copperWords: BookWords = {
+  timeline: copperTimeline,
+  stageOf: (status) => stages[status as OrderStatus],
+  assetIds: Object.fromEntries(Object.entries(currencies).map(([symbol, [base]]) => [symbol, base])),
+};
+
+export function copperAdapter(custodian: SimulatedCopper, book: CustodianBook): ProviderAdapter {
   return hostedAdapter({
     info,
+    book,
     refusedStatus: 'rejected',
     signIn: ({ nowMs }, connectionId, credentials) => custodian.getAccount(connectionId, credentials, nowMs),
     async openWallet({ tenant }, { walletId, name, network }) {

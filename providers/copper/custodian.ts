@@ -5,7 +5,8 @@
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { testCredential, testOutcome } from '../port/test-triggers.ts';
+import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
+import type { CustodianBook } from '../simulated/custodian-book.ts';
 import type { CustodianRecords } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
@@ -74,6 +75,11 @@ const usual: Timeline<OrderStatus> = [
   { status: 'executed', fromMs: 5_000 },
 ];
 
+/** How an order gets on. */
+export function copperTimeline(outcome: TestOutcome | undefined): Timeline<OrderStatus> {
+  return timelineFor(usual, { queued: 'queued', confirming: 'processing', failed: 'error' }, outcome);
+}
+
 /** Finished orders are forgotten after this long. */
 const ttlMs = 31 * 24 * 3_600_000;
 /** Order ids are numbers; the first of a tenant is the one after this. */
@@ -81,10 +87,12 @@ const orderIdBase = 7_000_000;
 
 export class SimulatedCopper {
   readonly #records: CustodianRecords;
+  readonly #book: CustodianBook;
   readonly #sleep: Sleep;
 
-  constructor(records: CustodianRecords, sleep: Sleep) {
+  constructor(records: CustodianRecords, book: CustodianBook, sleep: Sleep) {
     this.#records = records;
+    this.#book = book;
     this.#sleep = sleep;
   }
 
@@ -134,6 +142,12 @@ export class SimulatedCopper {
     }
     const fresh: StoredOrder = { ...request, environment, createdAt: nowMs };
     const { value, number } = await this.#records.putOnce(tenant, 'order', externalOrderId, fresh, ttlMs);
+    await this.#book.take(tenant, {
+      ...{ id: orderIdOf(number), wallet: value.portfolioId, reference: externalOrderId },
+      ...{ assetId: value.baseCurrency, amount: value.amount, toAddress: value.toAddress },
+      ...{ environment: value.environment, takenAtMs: value.createdAt },
+    });
+    if (trigger === 'submit_unanswered') throw maintenance();
     return orderAt(value, number, nowMs);
   }
 
@@ -145,12 +159,12 @@ export class SimulatedCopper {
 }
 
 function orderAt({ environment, amount, createdAt }: StoredOrder, number: number, nowMs: number): CopperOrder {
-  const timeline = timelineFor(
-    usual,
-    { queued: 'queued', confirming: 'processing', failed: 'error' },
-    testOutcome(environment, amount),
-  );
-  return { orderId: String(orderIdBase + number), standing: standing(timeline, createdAt, nowMs) };
+  const timeline = copperTimeline(testOutcome(environment, amount));
+  return { orderId: orderIdOf(number), standing: standing(timeline, createdAt, nowMs) };
+}
+
+function orderIdOf(number: number): string {
+  return String(orderIdBase + number);
 }
 
 function maintenance(): CopperError {

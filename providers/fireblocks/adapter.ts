@@ -8,12 +8,14 @@ import {
   type Transfer,
   type TransferDraft,
 } from '../port/port.ts';
+import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
 import { hostedAdapter, hostedCapabilities, hostedEnvironments } from '../simulated/hosted.ts';
 import type { OrderStanding, Stage } from '../simulated/progress.ts';
 import {
   FireblocksError,
   type FireblocksStatus,
   type FireblocksTransaction,
+  fireblocksTimeline,
   type SimulatedFireblocks,
   type TransactionRequest,
 } from './custodian.ts';
@@ -69,9 +71,16 @@ const subStatuses: Partial<Record<FireblocksStatus, string>> = {
   CONFIRMING: 'AWAITING_CONFIRMATIONS',
 };
 
-export function fireblocksAdapter(custodian: SimulatedFireblocks): ProviderAdapter {
+export const fireblocksWords: BookWords = {
+  timeline: fireblocksTimeline,
+  stageOf: (status) => stages[status as keyof typeof stages],
+  assetIds,
+};
+
+export function fireblocksAdapter(custodian: SimulatedFireblocks, book: CustodianBook): ProviderAdapter {
   return hostedAdapter({
     info,
+    book,
     refusedStatus: 'REJECTED',
     signIn: ({ nowMs }, connectionId, credentials) => custodian.signIn(connectionId, credentials, nowMs),
     openWallet: ({ tenant }, { walletId, name, network }) => {

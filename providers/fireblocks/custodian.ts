@@ -6,7 +6,8 @@
 import { toHex } from '../../crypto/bytes.ts';
 import type { NetworkId } from '../../networks/networks.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import { testCredential, testOutcome } from '../port/test-triggers.ts';
+import { type TestOutcome, testCredential, testOutcome } from '../port/test-triggers.ts';
+import type { CustodianBook } from '../simulated/custodian-book.ts';
 import type { CustodianRecords } from '../simulated/custodian-records.ts';
 import { latencyMs, type Sleep } from '../simulated/latency.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
@@ -83,15 +84,22 @@ const subStatuses: Partial<Record<FireblocksStatus, string>> = {
   FAILED: 'SMART_CONTRACT_EXECUTION_FAILED',
 };
 
+/** How a transaction gets on. */
+export function fireblocksTimeline(outcome: TestOutcome | undefined): Timeline<FireblocksStatus> {
+  return timelineFor(usual, { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' }, outcome);
+}
+
 /** Finished transactions are forgotten after this long. */
 const ttlMs = 31 * 24 * 3_600_000;
 
 export class SimulatedFireblocks {
   readonly #records: CustodianRecords;
+  readonly #book: CustodianBook;
   readonly #sleep: Sleep;
 
-  constructor(records: CustodianRecords, sleep: Sleep) {
+  constructor(records: CustodianRecords, book: CustodianBook, sleep: Sleep) {
     this.#records = records;
+    this.#book = book;
     this.#sleep = sleep;
   }
 
@@ -150,6 +158,11 @@ export class SimulatedFireblocks {
     const id = uuidOf(simulatedHash('fireblocks/transaction', tenant, externalTxId));
     const fresh: StoredTransaction = { ...request, id, environment, createdAt: nowMs };
     const { value } = await this.#records.putOnce(tenant, 'tx', externalTxId, fresh, ttlMs);
+    await this.#book.take(tenant, {
+      ...{ id, wallet: value.vaultAccountId, reference: externalTxId, environment: value.environment },
+      ...{ assetId: value.assetId, amount: value.amount, toAddress: value.oneTimeAddress, takenAtMs: value.createdAt },
+    });
+    if (trigger === 'submit_unanswered') throw serviceUnavailable();
     return transactionAt(value, nowMs);
   }
 
@@ -168,12 +181,7 @@ function transactionAt(
   { id, environment, amount, createdAt }: StoredTransaction,
   nowMs: number,
 ): FireblocksTransaction {
-  const timeline = timelineFor(
-    usual,
-    { queued: 'QUEUED', confirming: 'CONFIRMING', failed: 'FAILED' },
-    testOutcome(environment, amount),
-  );
-  const now = standing(timeline, createdAt, nowMs);
+  const now = standing(fireblocksTimeline(testOutcome(environment, amount)), createdAt, nowMs);
   return { id, standing: now, subStatus: subStatuses[now.status] ?? null };
 }
 

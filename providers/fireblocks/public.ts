@@ -1,3 +1,3 @@
 /** What is used of the adapter to Fireblocks. */
-export { fireblocksAdapter } from './adapter.ts';
+export { fireblocksAdapter, fireblocksWords } from './adapter.ts';
 export { SimulatedFireblocks } from './custodian.ts';

@@ -10,6 +10,7 @@ export type TestOutcome =
   | 'quote_unavailable'
   | 'submit_rejected'
   | 'submit_unavailable_thrice'
+  | 'submit_unanswered'
   | 'slow_queue'
   | 'stuck_confirming'
   | 'fails_on_chain'
@@ -36,6 +37,12 @@ export const testAmounts: readonly TestAmount[] = [
     amount: '0.004403',
     outcome: 'submit_unavailable_thrice',
     effect: 'approved; the provider is unreachable for three attempts, then the transfer continues',
+  },
+  {
+    amount: '0.004404',
+    outcome: 'submit_unanswered',
+    effect:
+      'approved; a custodian executes the transfer and never answers: `failed` 30 h later, which reconciliation finds',
   },
   { amount: '0.004408', outcome: 'slow_queue', effect: 'waits 10 s in the provider’s queue, then continues' },
   { amount: '0.004409', outcome: 'stuck_confirming', effect: 'stays `confirming`' },

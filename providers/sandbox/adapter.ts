@@ -1,10 +1,11 @@
 /**
- * The sandbox provider: a simulated custodian that takes every transfer at once and completes it within a second. It keeps
- * nothing: where a transfer stands follows from when it was taken, which the intent itself remembers. Its wallets come
- * with test money; their keys are simulated.
+ * The sandbox provider: a simulated custodian that takes every transfer at once and completes it within a second. Where a
+ * transfer stands follows from when it was taken, which the intent itself remembers; its book has a row of it. Its wallets
+ * come with test money; their keys are simulated.
  */
 import { base58 } from '@scure/base';
 import { concatBytes, toHex } from '../../crypto/bytes.ts';
+import { assets } from '../../networks/assets.ts';
 import { networkIds, networkOf } from '../../networks/networks.ts';
 import {
   type ProviderAdapter,
@@ -14,6 +15,7 @@ import {
   type Transfer,
 } from '../port/port.ts';
 import { testCredential, testOutcome } from '../port/test-triggers.ts';
+import type { BookWords, CustodianBook } from '../simulated/custodian-book.ts';
 import { networkFee, openingBalances } from '../simulated/economy.ts';
 import { progressOf, refusedTransfer, type Stage } from '../simulated/progress.ts';
 import { simulatedHash, simulatedWallet } from '../simulated/simulated-keys.ts';
@@ -54,7 +56,13 @@ const stages: Readonly<Record<SandboxStatus, Stage>> = {
 
 const points: TurningPoints<SandboxStatus> = { queued: 'ACCEPTED', confirming: 'MINED', failed: 'REVERTED' };
 
-export function sandboxAdapter(): ProviderAdapter {
+export const sandboxWords: BookWords = {
+  timeline: (outcome) => timelineFor(usual, points, outcome),
+  stageOf: (status) => stages[status as SandboxStatus],
+  assetIds: Object.fromEntries(assets.map(({ symbol }) => [symbol, symbol])),
+};
+
+export function sandboxAdapter(book: CustodianBook): ProviderAdapter {
   return {
     info,
 
@@ -73,14 +81,12 @@ export function sandboxAdapter(): ProviderAdapter {
       };
     },
 
-    async createWallet(_meta, connection, { walletId, network }) {
+    async createWallet({ tenant }, connection, { walletId, network }) {
       const { publicKey, address } = simulatedWallet('sandbox', walletId, network);
-      return {
-        providerWalletId: `sbx_${toHex(simulatedHash('wallet', walletId)).slice(0, 24)}`,
-        addresses: [{ network, address }],
-        publicKey,
-        balances: openingBalances(network, connection.environment),
-      };
+      const providerWalletId = `sbx_${toHex(simulatedHash('wallet', walletId)).slice(0, 24)}`;
+      const balances = openingBalances(network, connection.environment);
+      await book.open(tenant, providerWalletId, balances);
+      return { providerWalletId, addresses: [{ network, address }], publicKey, balances };
     },
 
     async quote(_meta, { wallet, asset, amount }) {
@@ -102,7 +108,7 @@ export function sandboxAdapter(): ProviderAdapter {
 
     sequenceCounter: () => undefined,
 
-    async advance({ nowMs }, transfer) {
+    async advance({ tenant, nowMs }, transfer) {
       const { intent, wallet } = transfer;
       const outcome = testOutcome(wallet.environment, intent.amount);
       const takenAtMs = takenAt(intent.submission);
@@ -116,6 +122,14 @@ export function sandboxAdapter(): ProviderAdapter {
         }
       }
       const start = takenAtMs ?? nowMs;
+      if (takenAtMs === undefined) {
+        await book.take(tenant, {
+          ...{ id: transactionHash(transfer), wallet: wallet.providerWalletId, reference: intent.id, takenAtMs: start },
+          ...{ assetId: intent.asset, amount: intent.amount, toAddress: intent.destination.address },
+          environment: wallet.environment,
+        });
+        if (outcome === 'submit_unanswered') throw new ProviderUnavailable('the sandbox was asked not to answer');
+      }
       const now = standing(timelineFor(usual, points, outcome), start, nowMs);
       return progressOf(
         transfer,

@@ -1,6 +1,6 @@
 /**
- * Money in the simulated world: what a new wallet holds, and what a transfer costs. Simulated custodians keep no books of
- * their own; balances stand in the control plane's ledger alone, so the two can never disagree.
+ * Money in the simulated world: what a new wallet holds, and what a transfer costs. The control plane's ledger and a
+ * custodian's own book (custodian-book.ts) both begin with it, and go their own ways from there.
  */
 
 import { assetOf, assetsOn } from '../../networks/assets.ts';

@@ -12,11 +12,13 @@ import {
   type TransferDraft,
   type WalletOrder,
 } from '../port/port.ts';
+import type { CustodianBook } from './custodian-book.ts';
 import { networkFee, openingBalances } from './economy.ts';
 import { type OrderStanding, progressOf, refusedTransfer } from './progress.ts';
 
 export interface HostedBridge {
   readonly info: ProviderInfo;
+  readonly book: CustodianBook;
   /** What the custodian calls an order that it did not take. */
   readonly refusedStatus: string;
   signIn(meta: CallMeta, connectionId: string, credentials: Readonly<Record<string, string>>): Promise<void>;
@@ -56,12 +58,9 @@ export function hostedAdapter(bridge: HostedBridge): ProviderAdapter {
     async createWallet(meta, { environment }, order) {
       const { id, address, publicKey } = await calling(() => bridge.openWallet(meta, order));
       const { network } = order;
-      return {
-        providerWalletId: id,
-        addresses: [{ network, address }],
-        publicKey,
-        balances: openingBalances(network, environment),
-      };
+      const balances = openingBalances(network, environment);
+      await bridge.book.open(meta.tenant, id, balances);
+      return { providerWalletId: id, addresses: [{ network, address }], publicKey, balances };
     },
 
     async quote(_meta, draft) {

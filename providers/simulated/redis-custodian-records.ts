@@ -4,11 +4,9 @@
  */
 import type { Redis } from 'ioredis';
 import { type LuaCommand, luaCommand, luaScript } from '../../redis/lua.ts';
-import { asking } from '../../store/asking-redis.ts';
-import { StoreUnavailable } from '../../store/contract.ts';
 import type { ProviderKind } from '../port/kinds.ts';
-import { ProviderUnavailable } from '../port/port.ts';
 import type { CustodianRecords, Stored } from './custodian-records.ts';
+import { reachable } from './reachable.ts';
 
 interface PutOnce {
   readonly keys: { readonly [name: string]: string; readonly recordKey: string; readonly counterKey: string };
@@ -49,15 +47,5 @@ export class RedisCustodianRecords implements CustodianRecords {
 
   #key(tenant: string, family: string, id: string): string {
     return `sm:{t:${tenant}}:cust:${this.#kind}:${family}:${id}`;
-  }
-}
-
-/** Without its Redis a simulated custodian is unreachable. */
-async function reachable<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await asking(call);
-  } catch (error) {
-    if (error instanceof StoreUnavailable) throw new ProviderUnavailable('the custodian does not answer');
-    throw error;
   }
 }

@@ -7,6 +7,7 @@ import { compileSchema } from '../../api/validate.ts';
 import { bodyExamples, exampleIds } from '../../gateway/openapi/body-examples.ts';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
 import type { ReadyLine } from '../../testing/up-process.ts';
+import { until } from '../support/until.ts';
 import { type Document, inline, resolve } from './support/document.ts';
 
 type Body = Record<string, unknown>;
@@ -88,6 +89,10 @@ const evaluated = async (): Promise<Real> => ({
   body: { [exampleIds.wallet]: await wallet() },
 });
 
+async function connectionOf(walletId: string): Promise<string> {
+  return String((await call('GET', `/v1/wallets/${walletId}`)).body.provider_connection_id);
+}
+
 const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   updateProviderConnection: () => inPath(connection()),
   createWallet: async () => ({ body: { [exampleIds.connection]: await connection() } }),
@@ -112,6 +117,19 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   evaluatePolicy: evaluated,
   evaluateRisk: evaluated,
   changeRiskRule: () => idOf('/v1/risk/rules', { ...bodyExamples.putRiskRule, name: 'to-be-changed' }),
+  addReconDrift: async () => {
+    const id = await wallet();
+    return { path: { id: await connectionOf(id) }, body: { [exampleIds.wallet]: id } };
+  },
+  resolveReconException: async () => {
+    const id = await wallet();
+    const drift = { ...bodyExamples.addReconDrift, wallet_id: id };
+    await made(`/v1/sandbox/provider-connections/${await connectionOf(id)}/drift`, drift);
+    const job = await made('/v1/recon/jobs', { kind: 'balances', scope: { wallet_id: id }, lag_s: 0 });
+    await until(async () => (await call('GET', `/v1/recon/jobs/${job.id}`)).body.finished_at !== null, 'the job');
+    const { exceptions } = (await call('GET', `/v1/recon/exceptions?wallet_id=${id}`)).body;
+    return { path: { id: String((exceptions as Body[])[0]!.id) } };
+  },
   crashSandboxNode: async () => ({ path: { node: '2' } }),
   exchangeDkgShares: async () => {
     await made('/v1/dkg/initiate', bodyExamples.initiateDkg!);

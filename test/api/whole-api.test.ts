@@ -8,6 +8,7 @@ import { plannedModules } from '../../api/modules.ts';
 import { type DeliveryRecord, deliveryIdOf, deliveryType } from '../../delivery/deliveries/record.ts';
 import { eventTypes } from '../../delivery/events/types.ts';
 import { newToken } from '../../gateway/auth/token-format.ts';
+import { type ExceptionRecord, exceptionType } from '../../modules/recon/exception-record.ts';
 import { create } from '../../store/changes.ts';
 import { FakeSessions } from '../support/fake-control.ts';
 import { startWalletService, type WalletService } from '../support/wallet-service.ts';
@@ -34,6 +35,8 @@ const ids = {
   delivery: '',
   vault: '',
   vaultKey: '',
+  job: '',
+  exception: '',
   session: 'sig_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
 };
 let address: string;
@@ -102,6 +105,8 @@ beforeAll(async () => {
   const vault = await made('/v1/vaults', { name: 'v', keystore_type: 'mpc_frost', curve: 'secp256k1' });
   ids.vault = vault.id!;
   ids.vaultKey = vault.primary_key_id!;
+  ids.job = (await made('/v1/recon/jobs', { kind: 'balances' })).id!;
+  ids.exception = await anException();
   await made('/v1/sandbox/faults', { fault: 'drop', target: 'node/1', id: 'known' });
   await made('/v1/sandbox/snapshots', { name: 'known' });
   ids.rule = (await made('/v1/risk/rules', { name: 'r', when: 'true', points: 1 })).id!;
@@ -113,6 +118,20 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.stop();
 });
+
+/** Jobs wait here: no worker runs. */
+async function anException(): Promise<string> {
+  const id = 'rcx_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e';
+  const record: ExceptionRecord = {
+    ...{ id, version: 1, subject: 'balance', type: 'amount_mismatch', severity: 'high', status: 'open' },
+    ...{ walletId: ids.wallet, connectionId: ids.connection, provider: 'sandbox', asset: 'ETH' },
+    ...{ fingerprint: 'f', explanation: 'The provider holds more.', delta: '0.1', isFinal: true },
+    ...{ expected: null, actual: null, internal: null, external: null, corrections: [], resolution: null },
+    ...{ firstJobId: ids.job, lastJobId: ids.job, timesSeen: 1, createdAtMs: 1, updatedAtMs: 1, lastSeenAtMs: 1 },
+  };
+  await service.api.store.commit(tenant, { puts: [create(exceptionType, record)] });
+  return id;
+}
 
 /** What an id in this path names. */
 function idsOf({ path }: Operation): Record<string, string> | undefined {
@@ -129,6 +148,9 @@ function idsOf({ path }: Operation): Record<string, string> | undefined {
     ['/v1/risk/rules/', ids.rule],
     ['/v1/treasury/strategies/', ids.strategy],
     ['/v1/treasury/plans/', ids.plan],
+    ['/v1/recon/jobs/', ids.job],
+    ['/v1/recon/exceptions/', ids.exception],
+    ['/v1/sandbox/provider-connections/', ids.connection],
   ];
   if (path.startsWith('/v1/sandbox/sessions/')) {
     return { id: ids.session, ...(path.includes('{node}') ? { node: '2' } : {}) };

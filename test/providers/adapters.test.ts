@@ -8,6 +8,7 @@ import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts'
 import { type ProviderAdapter, ProviderUnavailable } from '../../providers/port/port.ts';
 import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
 import { latencyMs } from '../../providers/simulated/latency.ts';
+import { RedisCustodianBooks } from '../../providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../providers/simulated/redis-custodian-records.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
@@ -34,7 +35,12 @@ beforeEach(async () => {
   await redis.flushdb();
   slept.length = 0;
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ ledgers: redisLedgers(redis) }) });
-  adapters = providerAdapters({ selfHosted, records: (kind) => new RedisCustodianRecords(redis, kind), sleep });
+  adapters = providerAdapters({
+    selfHosted,
+    records: (kind) => new RedisCustodianRecords(redis, kind),
+    books: (kind) => new RedisCustodianBooks(redis, kind),
+    sleep,
+  });
 });
 
 for (const kind of providerKinds) {
@@ -98,6 +104,7 @@ describe.each(hosted)('the simulated %s', (kind) => {
     const away = providerAdapters({
       selfHosted: adapters.get('self_hosted')!,
       records: (of) => new RedisCustodianRecords(gone, of),
+      books: (of) => new RedisCustodianBooks(gone, of),
       sleep,
     }).get(kind)!;
     const order = { walletId: 'wal_1', name: 'One', network: 'eip155:11155111' } as const;

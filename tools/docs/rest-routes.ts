@@ -16,6 +16,7 @@ import { eventStreamRoutes } from '../../delivery/events/stream-routes.ts';
 import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { accessRoutes } from '../../modules/access/routes.ts';
+import { driftRoutes, reconRoutes } from '../../modules/recon/public.ts';
 import { treasuryRoutes } from '../../modules/treasury/public.ts';
 import { vaultRoutes } from '../../modules/vaults/routes.ts';
 import { providerAdapters } from '../../providers/adapters.ts';
@@ -39,6 +40,8 @@ export function restRoutes(): readonly Route[] {
     ...receiptRoutes(absent()),
     ...treasuryRoutes({ market: absent(), venue: absent(), policyExists: absent(), wake: absent(), isSandbox: true }),
     ...vaultRoutes(absent()),
+    ...reconRoutes({ wake: absent() }),
+    ...driftRoutes({ drifts: absent(), statements: absent() }),
     ...accessRoutes(absent()),
   ];
 }
@@ -51,7 +54,9 @@ export function sandboxRoutes(): readonly Route[] {
 export function providerInfos(): readonly ProviderInfo[] {
   const ledgers = { evm: absent, bitcoin: absent, solana: absent };
   const selfHosted = makeSelfHosted({ signer: absent(), chains: openChains({ ledgers }) });
-  return [...providerAdapters({ selfHosted, records: absent, sleep: absent() }).values()].map(({ info }) => info);
+  return [...providerAdapters({ selfHosted, records: absent, books: absent, sleep: absent() }).values()].map(
+    ({ info }) => info,
+  );
 }
 
 function absent<T>(): T {

@@ -17,6 +17,7 @@ import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
 import type { ProviderKind } from '../../../providers/port/kinds.ts';
 import type { ProviderAdapter } from '../../../providers/port/port.ts';
 import { makeSelfHosted } from '../../../providers/self-hosted/adapter.ts';
+import { RedisCustodianBooks } from '../../../providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../../providers/simulated/redis-custodian-records.ts';
 import { RedisAddressBook } from '../../../store/redis-address-book.ts';
 import { RedisTenantStore } from '../../../store/redis-tenant-store.ts';
@@ -68,7 +69,12 @@ export async function startWorld(environment: ClusterEnvironment = 'sandbox'): P
   const addressBook = new RedisAddressBook(redis);
   const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ ledgers: redisLedgers(redis) }) });
   const adapters = new Map(
-    providerAdapters({ selfHosted, records: (kind) => new RedisCustodianRecords(redis, kind), sleep: async () => {} }),
+    providerAdapters({
+      selfHosted,
+      records: (kind) => new RedisCustodianRecords(redis, kind),
+      books: (kind) => new RedisCustodianBooks(redis, kind),
+      sleep: async () => {},
+    }),
   );
   const routes = connectionRoutes({
     adapters,

@@ -13,13 +13,14 @@ import { assetOf } from '../../../networks/assets.ts';
 import type { NetworkId } from '../../../networks/networks.ts';
 import { newId } from '../../../proto/ids.ts';
 import { providerAdapters } from '../../../providers/adapters.ts';
-import type { Arrival } from '../../../providers/chains/arrivals.ts';
-import { arrivals } from '../../../providers/chains/arrivals.ts';
+import { type Arrival, arrivals } from '../../../providers/arrivals.ts';
+import { custodianBooks } from '../../../providers/books.ts';
 import { type Chains, openChains } from '../../../providers/chains/chains.ts';
 import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
 import { type ProviderKind, providerKinds } from '../../../providers/port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from '../../../providers/port/port.ts';
 import { makeSelfHosted } from '../../../providers/self-hosted/adapter.ts';
+import { RedisCustodianBooks } from '../../../providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../../providers/simulated/redis-custodian-records.ts';
 import { create } from '../../../store/changes.ts';
 import { StoreUnavailable } from '../../../store/contract.ts';
@@ -51,9 +52,14 @@ beforeEach(async () => {
   adapters = providerAdapters({
     selfHosted,
     records: (kind) => new RedisCustodianRecords(world.redis.redis, kind),
+    books: (kind) => new RedisCustodianBooks(world.redis.redis, kind),
     sleep: async () => {},
   });
-  deps = { adapters, fillGap: selfHosted.fillGap, arrive: arrivals(chains) };
+  deps = {
+    adapters,
+    fillGap: selfHosted.fillGap,
+    arrive: arrivals({ chains, books: custodianBooks((kind) => new RedisCustodianBooks(world.redis.redis, kind)) }),
+  };
 });
 afterEach(() => world.stop());
 
@@ -136,7 +142,7 @@ test('a chain that is away, and a gateway that dies behind it, bring the money o
   const arrive = async (arrival: Arrival): Promise<void> => {
     seen.push(arrival);
     if (seen.length === 1) throw new StoreUnavailable('the chain is away');
-    await arrivals(chains)(arrival);
+    await deps.arrive!(arrival);
     if (seen.length === 2) throw new StoreUnavailable('the answer is lost');
   };
   world.driver({ ...deps, arrive }).start();

@@ -13,11 +13,13 @@ import { intentType } from '../../../custody/intents/record.ts';
 import { initialLedger } from '../../../custody/wallets/make.ts';
 import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
 import { newId } from '../../../proto/ids.ts';
-import { arrivals } from '../../../providers/chains/arrivals.ts';
+import { arrivals } from '../../../providers/arrivals.ts';
+import { custodianBooks } from '../../../providers/books.ts';
 import { type Chains, openChains } from '../../../providers/chains/chains.ts';
 import { redisLedgers } from '../../../providers/chains/redis-ledgers.ts';
 import { ProviderRejected } from '../../../providers/port/port.ts';
 import { makeSelfHosted, type SelfHostedAdapter } from '../../../providers/self-hosted/adapter.ts';
+import { RedisCustodianBooks } from '../../../providers/simulated/redis-custodian-books.ts';
 import { create } from '../../../store/changes.ts';
 import { connection, type FakeSigner, fakeSigner, makeWallet, sepolia } from '../../providers/self-hosted/support.ts';
 import { until } from '../../support/until.ts';
@@ -44,7 +46,7 @@ beforeEach(async () => {
     adapters: new Map([['self_hosted', adapter]]),
     evaluators: makeEvaluators({ signer: receiptSigner(new Uint8Array(32).fill(3)) }),
     fillGap: adapter.fillGap,
-    arrive: arrivals(chains),
+    arrive: arrivals({ chains, books: custodianBooks((kind) => new RedisCustodianBooks(world.redis.redis, kind)) }),
   };
   driver = world.driver(deps);
   driver.start();

@@ -54,6 +54,7 @@ export class HookService {
       redisUrl: server.url,
       credentialKeysDir: directory,
       retryScheduleMs: scheduleMs,
+      chainBlockMs: 1_000,
       logLevel: 'silent',
     };
   }

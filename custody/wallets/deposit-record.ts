@@ -1,0 +1,30 @@
+/**
+ * A deposit as the store keeps it: what was credited to a wallet, and by which transaction. Its id follows from both, so
+ * it is found by them. Kept for as long as a report of the same transaction may be repeated.
+ */
+import { createHash } from 'node:crypto';
+import type { RecordType, Versioned } from '../../store/contract.ts';
+
+export interface DepositRecord extends Versioned {
+  readonly walletId: string;
+  readonly asset: string;
+  /** Smallest units, a decimal integer. */
+  readonly units: string;
+  readonly txId: string;
+  readonly fromAddress: string | null;
+  readonly createdAtMs: number;
+}
+
+export const depositType: RecordType<DepositRecord> = {
+  name: 'deposit',
+  status: () => '',
+  indices: ({ walletId }) => [depositsIndex(walletId)],
+};
+
+export function depositsIndex(walletId: string): string {
+  return `deposits:wallet:${walletId}`;
+}
+
+export function depositId(walletId: string, txId: string): string {
+  return `dep_${createHash('sha256').update(`${walletId} ${txId}`).digest('hex').slice(0, 32)}`;
+}

@@ -1,0 +1,122 @@
+/**
+ * The step of a balances job on one wallet. The two sides are never read at one moment, and each learns of the other late.
+ * So what either has booked within the lag, and the other has not, is set aside before they are compared; and a difference
+ * counts only if neither side has changed while it was found. A wallet that keeps changing is reported as unsettled.
+ */
+import { assetOf } from '../../networks/assets.ts';
+import { effectOf, type Movement } from '../../providers/port/statement.ts';
+import type { Balances } from '../../store/contract.ts';
+import { compareBalances } from './compare.ts';
+import type { Finding } from './exception-record.ts';
+import { type OwnMovement, ownEffect } from './own-side.ts';
+import type { WalletSources, Window } from './sources.ts';
+import type { StepTerms } from './wallet-steps.ts';
+
+const triesMax = 5;
+/** Between the booking of a movement and its settlement, at most, for one that is looked for by its settlement. */
+const settlesWithinMs = 3_600_000;
+
+export interface BalanceStep {
+  readonly findings: readonly Finding[];
+  readonly assets: number;
+  readonly isUnsettled: boolean;
+}
+
+export async function balanceStep(
+  sources: WalletSources,
+  readBalances: () => Promise<Balances>,
+  terms: StepTerms,
+): Promise<BalanceStep> {
+  for (let attempt = 0; attempt < triesMax; attempt += 1) {
+    const ours = totals(await readBalances());
+    const theirs = await sources.balances();
+    const assets = [...new Set([...sources.wallet.assets, ...theirs.keys()])].filter(
+      (asset) => assetOf(asset) !== undefined && (terms.asset === null || terms.asset === asset),
+    );
+    const found = (settling: ReadonlyMap<string, bigint>): Finding[] =>
+      assets.flatMap((asset) => {
+        const actual = (theirs.get(asset) ?? 0n) + (settling.get(asset) ?? 0n);
+        return compareBalances(sources.wallet, asset, ours.get(asset) ?? 0n, actual, terms) ?? [];
+      });
+    if (found(new Map()).length === 0) return { findings: [], assets: assets.length, isUnsettled: false };
+    const findings = found(await settlingUnits(sources, terms));
+    if (findings.length === 0) return { findings, assets: assets.length, isUnsettled: false };
+    const isStill = areSame(ours, totals(await readBalances())) && areSame(theirs, await sources.balances());
+    if (isStill) return { findings, assets: assets.length, isUnsettled: false };
+  }
+  return { findings: [], assets: 0, isUnsettled: true };
+}
+
+/** What to add to the provider's balances, by asset, for each side to have booked the same. */
+async function settlingUnits(
+  sources: WalletSources,
+  { nowMs, lagMs }: StepTerms,
+): Promise<ReadonlyMap<string, bigint>> {
+  const sums = new Map<string, bigint>();
+  const add = (asset: string, units: bigint) => sums.set(asset, (sums.get(asset) ?? 0n) + units);
+  const window = { fromMs: nowMs - lagMs - settlesWithinMs, toMs: Number.MAX_SAFE_INTEGER };
+  const isRecent = (atMs: number): boolean => nowMs - atMs < lagMs;
+
+  for await (const movements of statementPages(sources, window)) {
+    const settled = movements.filter(({ settledAtMs }) => settledAtMs !== null && isRecent(settledAtMs));
+    for (const direction of ['in', 'out'] as const) {
+      const some = settled.filter((movement) => movement.direction === direction);
+      const own = await sources.own(
+        direction,
+        some.map(({ key }) => key),
+      );
+      for (const [index, movement] of some.entries()) {
+        if (own[index]?.isFinal === true) continue;
+        for (const { asset, units } of effectOf(movement)) add(asset, -units);
+      }
+    }
+  }
+  for (const [phase, direction] of [['transfers', 'out'] as const, ['deposits', 'in'] as const]) {
+    for await (const movements of ownPages(sources, phase, window)) {
+      const booked = movements.filter(
+        ({ key, state, changedAtMs }) => key !== null && state === 'completed' && isRecent(changedAtMs),
+      );
+      const theirs = await sources.theirs(
+        direction,
+        booked.map(({ key }) => key!),
+      );
+      for (const [index, own] of booked.entries()) {
+        if (theirs[index]!.some(({ settledAtMs }) => settledAtMs !== null)) continue;
+        for (const { asset, units } of ownEffect(own)) add(asset, units);
+      }
+    }
+  }
+  return sums;
+}
+
+async function* statementPages(sources: WalletSources, window: Window): AsyncGenerator<readonly Movement[]> {
+  let after: string | null = null;
+  do {
+    const page = await sources.statement(window, after);
+    yield page.movements;
+    after = page.next ?? null;
+  } while (after !== null);
+}
+
+async function* ownPages(
+  sources: WalletSources,
+  phase: 'transfers' | 'deposits',
+  window: Window,
+): AsyncGenerator<readonly OwnMovement[]> {
+  let after: string | null = null;
+  do {
+    const page: Awaited<ReturnType<WalletSources['transfers']>> = await sources[phase](window, after);
+    yield page.movements;
+    after = page.next;
+  } while (after !== null);
+}
+
+function totals(balances: Balances): ReadonlyMap<string, bigint> {
+  return new Map([...balances].map(([asset, { available, reserved }]) => [asset, available + reserved]));
+}
+
+function areSame(one: ReadonlyMap<string, bigint>, other: ReadonlyMap<string, bigint>): boolean {
+  return [...new Set([...one.keys(), ...other.keys()])].every(
+    (asset) => (one.get(asset) ?? 0n) === (other.get(asset) ?? 0n),
+  );
+}

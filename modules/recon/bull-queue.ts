@@ -1,0 +1,75 @@
+/** The queue of reconciliation jobs by BullMQ. A task whose worker has died is taken up by another when its lock ends. */
+import { Queue, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Log } from '../../actors/live/ports.ts';
+import { asking } from '../../store/asking-redis.ts';
+import type { ReconConsumer, ReconQueue, ReconTask } from './queue.ts';
+
+export interface ReconConsumerOptions {
+  /** Jobs that one worker runs at a time, of all tenants. */
+  readonly concurrency: number;
+  /** A job whose worker has not been heard of for so long may be run by another. */
+  readonly lockMs: number;
+  readonly stalledEveryMs: number;
+}
+
+const consumerDefaults: ReconConsumerOptions = { concurrency: 8, lockMs: 10_000, stalledEveryMs: 5_000 };
+
+/** Shared by all keys of the queue, which must lie in one slot. */
+const prefix = '{sm-recon}';
+const queueName = 'recon';
+/** BullMQ keeps a stream of its events; no code reads it. */
+const eventsKept = 1_000;
+
+export interface BullReconOptions {
+  /** To consume, a connection whose commands wait while Redis is unreachable. */
+  readonly redis: Redis;
+  readonly log: Log;
+  readonly consumer?: Partial<ReconConsumerOptions>;
+}
+
+export class BullReconQueue implements ReconQueue {
+  readonly #options: BullReconOptions;
+  #queue: Queue<ReconTask> | undefined;
+
+  constructor(options: BullReconOptions) {
+    this.#options = options;
+  }
+
+  async add(task: ReconTask): Promise<void> {
+    await asking(this.#opened().add('run', task, { jobId: `${task.tenant}-${task.jobId}` }));
+  }
+
+  consume(work: (task: ReconTask) => Promise<void>): ReconConsumer {
+    const { redis: connection, log, consumer } = this.#options;
+    const { concurrency, lockMs, stalledEveryMs } = { ...consumerDefaults, ...consumer };
+    const worker = new Worker<ReconTask>(queueName, async (job) => work(job.data), {
+      ...{ connection, prefix, concurrency, lockDuration: lockMs, stalledInterval: stalledEveryMs },
+      // However often its workers die, a job is not given up for that.
+      maxStalledCount: 1_000_000,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    });
+    worker.on('error', (error) => log.debug({ reason: error.message }, 'BullMQ has trouble'));
+    worker.on('failed', (job, error) => {
+      log.warn(
+        { job: job?.data.jobId, reason: error.message },
+        'a reconciliation was cut short; it is continued later',
+      );
+    });
+    worker.on('stalled', (id) => log.info({ job: id }, 'a worker has gone; its reconciliation is continued'));
+    return { close: (cut) => worker.close(cut) };
+  }
+
+  /** Only a gateway that has a job to dispatch opens it. */
+  #opened(): Queue<ReconTask> {
+    if (this.#queue === undefined) {
+      this.#queue = new Queue<ReconTask>(queueName, {
+        ...{ connection: this.#options.redis, prefix, streams: { events: { maxLen: eventsKept } } },
+        defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
+      });
+      this.#queue.on('error', () => undefined);
+    }
+    return this.#queue;
+  }
+}

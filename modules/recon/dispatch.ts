@@ -1,0 +1,18 @@
+/** Due work of a gateway: hands jobs that are not over to the workers' queue, again and again until they are. */
+import type { TenantStore } from '../../store/contract.ts';
+import { isOver, jobDuePrefix, jobType } from './job-record.ts';
+import type { ReconQueue } from './queue.ts';
+
+/** `member`: of the tenant's due work. Throws when the store or the queue is unreachable: then it is due again soon. */
+export function jobDispatcher(store: TenantStore, queue: ReconQueue) {
+  return async (tenant: string, member: string): Promise<void> => {
+    const jobId = member.slice(jobDuePrefix.length);
+    const job = await store.read(tenant, jobType, jobId);
+    if (job === undefined || isOver(job.status)) {
+      await store.commit(tenant, { due: [{ member, atMs: undefined }] });
+      return;
+    }
+    // Its lease in the due work brings it back, unless its run says when.
+    await queue.add({ tenant, jobId });
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * From what a job finds to exceptions: a new one, a new version of the open one, or nothing when it was resolved and says
+ * nothing new. Two jobs that meet the same subject at once cannot both open an exception: a guard counts those it has.
+ */
+import type { Reporter } from '../../api/event.ts';
+import { create, update } from '../../store/changes.ts';
+import type { Change, Guard, NewEvent, Put, TenantStore } from '../../store/contract.ts';
+import { exceptionEvent } from './events.ts';
+import {
+  type ExceptionRecord,
+  exceptionType,
+  type Finding,
+  fingerprintIndex,
+  saysTheSame,
+} from './exception-record.ts';
+
+export interface Noted {
+  readonly change: Change;
+  readonly opened: number;
+}
+
+/** Reads what is known of each finding. Each fingerprint stands among the findings once. */
+export async function noteFindings(
+  store: TenantStore,
+  tenant: string,
+  reporter: Reporter,
+  jobId: string,
+  findings: readonly Finding[],
+): Promise<Noted> {
+  const known = await Promise.all(findings.map((finding) => knownOf(store, tenant, finding)));
+  const puts: Put[] = [];
+  const guards: Guard[] = [];
+  const events: NewEvent[] = [];
+  let opened = 0;
+  for (const [index, finding] of findings.entries()) {
+    const { newest, count } = known[index]!;
+    if (newest === undefined || (newest.status === 'resolved' && !saysTheSame(newest, finding))) {
+      const record = open(reporter, jobId, finding);
+      puts.push(create(exceptionType, record));
+      guards.push({ kind: 'count', index: fingerprintIndex(finding.fingerprint), min: count, max: count });
+      events.push(exceptionEvent(reporter, 'opened', record));
+      opened += 1;
+    } else if (newest.status === 'open' && newest.lastJobId !== jobId) {
+      const record = seenAgain(reporter.nowMs, jobId, newest, finding);
+      puts.push(update(exceptionType, newest, record));
+      if (!saysTheSame(newest, finding)) events.push(exceptionEvent(reporter, 'updated', record));
+    }
+  }
+  return { change: { puts, guards, events }, opened };
+}
+
+async function knownOf(store: TenantStore, tenant: string, { fingerprint }: Finding) {
+  const index = fingerprintIndex(fingerprint);
+  const [count, page] = await Promise.all([
+    store.count(tenant, index),
+    store.list(tenant, exceptionType, { indices: [index], order: 'newest', limit: 1 }),
+  ]);
+  return { count, newest: page.items[0] };
+}
+
+function open(reporter: Reporter, jobId: string, finding: Finding): ExceptionRecord {
+  const { nowMs } = reporter;
+  return {
+    ...finding,
+    ...{ id: reporter.newId('rcx'), version: 1, status: 'open', firstJobId: jobId, lastJobId: jobId, timesSeen: 1 },
+    ...{ resolution: null, createdAtMs: nowMs, updatedAtMs: nowMs, lastSeenAtMs: nowMs },
+  };
+}
+
+function seenAgain(nowMs: number, jobId: string, before: ExceptionRecord, finding: Finding): ExceptionRecord {
+  const atMs = Math.max(before.lastSeenAtMs, nowMs);
+  return {
+    ...before,
+    ...finding,
+    version: before.version + 1,
+    lastJobId: jobId,
+    timesSeen: before.timesSeen + 1,
+    updatedAtMs: saysTheSame(before, finding) ? before.updatedAtMs : atMs,
+    lastSeenAtMs: atMs,
+  };
+}

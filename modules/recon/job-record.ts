@@ -1,0 +1,115 @@
+/**
+ * A reconciliation job as the store keeps it. A run reads both sides page by page; after each it writes how far it has
+ * come and the exceptions that it found in one change. So a run that is cut off anywhere is continued by any worker, and
+ * neither repeats nor loses an exception.
+ */
+import type { RecordType, Versioned } from '../../store/contract.ts';
+
+export const jobKinds = ['balances', 'transactions'] as const;
+export type JobKind = (typeof jobKinds)[number];
+export const jobStatuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+/** Which side of a wallet is read: our transfers, our deposits, the provider's movements; of a balances job: both at once. */
+export type Phase = 'transfers' | 'deposits' | 'statement' | 'balances';
+
+export interface Checkpoint {
+  /** The last wallet that is done; null: none is. */
+  readonly afterWallet: string | null;
+  /** The wallet under way; null: the next one begins. */
+  readonly wallet: string | null;
+  readonly phase: Phase;
+  /** Where the phase continues; null: at its beginning. */
+  readonly after: string | null;
+}
+
+export interface JobProgress {
+  readonly walletsTotal: number;
+  readonly walletsDone: number;
+  /** Rows of ours, and of the providers, that were compared. */
+  readonly rowsInternal: number;
+  readonly rowsExternal: number;
+  /** Wallets whose balances kept changing while they were compared: no exception was made of them. */
+  readonly walletsUnsettled: number;
+  readonly exceptionsFound: number;
+  /** Of those found, new ones; the others were known. */
+  readonly exceptionsNew: number;
+}
+
+export interface Tolerance {
+  /** Decimal, in the asset compared. */
+  readonly absolute: string;
+  /** Hundredths of a percent of what is expected. */
+  readonly bps: number;
+}
+
+export interface JobRecord extends Versioned {
+  readonly kind: JobKind;
+  readonly status: JobStatus;
+  readonly connectionId: string | null;
+  readonly walletId: string | null;
+  readonly asset: string | null;
+  /** Of a transactions job; null for balances. */
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+  readonly tolerance: Tolerance;
+  /** How long the provider, or we, may be behind before a difference counts. */
+  readonly lagMs: number;
+  readonly progress: JobProgress;
+  readonly checkpoint: Checkpoint;
+  /** Runs in a row that failed without coming further. */
+  readonly attempts: number;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly createdBy: string;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number | null;
+  readonly updatedAtMs: number;
+  readonly finishedAtMs: number | null;
+}
+
+export const jobType: RecordType<JobRecord> = {
+  name: 'recon_job',
+  status: ({ status }) => status,
+  indices: ({ status, kind, connectionId }) => [
+    'recon:jobs',
+    `recon:jobs:status:${status}`,
+    `recon:jobs:kind:${kind}`,
+    ...(connectionId === null ? [] : [jobsOfConnection(connectionId)]),
+    ...(isOver(status) ? [] : [openJobsIndex]),
+    ...(status === 'running' ? [runningJobsIndex] : []),
+  ],
+};
+
+export const openJobsIndex = 'recon:jobs:open';
+export const runningJobsIndex = 'recon:jobs:running';
+/** Jobs of one tenant that run at once. */
+export const runningJobsMax = 2;
+/** Jobs of one tenant that wait or run. */
+export const openJobsMax = 100;
+/** A job is kept this long after its end; exceptions stay. */
+export const jobKeptMs = 30 * 24 * 3_600_000;
+
+export function jobsOfConnection(connectionId: string): string {
+  return `recon:jobs:connection:${connectionId}`;
+}
+
+export function isOver(status: JobStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
+/** Members of the tenant's due work. */
+export const jobDuePrefix = 'recon/';
+
+/** The wallets that a job reads, as an index of wallets. */
+export function walletsIndexOf({ connectionId }: Pick<JobRecord, 'connectionId'>): string {
+  return connectionId === null ? 'wallets' : `wallets:connection:${connectionId}`;
+}
+
+export function nextJob(before: JobRecord, patch: Partial<JobRecord>, nowMs: number): JobRecord {
+  return { ...before, ...patch, version: before.version + 1, updatedAtMs: Math.max(before.updatedAtMs, nowMs) };
+}
+
+/** The checkpoint of a job that has read nothing, and of each wallet. */
+export function firstPlace(kind: JobKind): Checkpoint {
+  return { afterWallet: null, wallet: null, phase: kind === 'balances' ? 'balances' : 'transfers', after: null };
+}

@@ -1,0 +1,84 @@
+/**
+ * Our side of a comparison: intents and deposits as movements. Pure.
+ *
+ * | `state` | What the provider must show |
+ * |---|---|
+ * | `none` | nothing, or a movement that failed: the transfer never reached it |
+ * | `open` | anything: it may have the transfer already |
+ * | `pending` | the movement, in any state |
+ * | `completed` | the movement, completed |
+ * | `failed` | nothing, or the movement, failed |
+ */
+import { type IntentRecord, isFinal, isSubmitted } from '../../custody/intents/public.ts';
+import type { DepositRecord } from '../../custody/wallets/public.ts';
+import { networkOf } from '../../networks/networks.ts';
+import type { NewBalance } from '../../providers/port/port.ts';
+import type { Direction, ProviderStatements } from '../../providers/port/statement.ts';
+
+export type OwnState = 'none' | 'open' | 'pending' | 'completed' | 'failed';
+
+export interface OwnMovement {
+  readonly kind: 'transaction_intent' | 'deposit';
+  readonly id: string;
+  readonly version: number;
+  /** As the provider's statements name it; null: the provider has no name for it yet. */
+  readonly key: string | null;
+  readonly direction: Direction;
+  readonly asset: string;
+  readonly units: bigint;
+  /** Zero until it is paid. */
+  readonly fee: NewBalance;
+  readonly status: string;
+  readonly state: OwnState;
+  /** Nothing of it will change any more. */
+  readonly isFinal: boolean;
+  readonly createdAtMs: number;
+  /** When it came to what it says now. */
+  readonly changedAtMs: number;
+}
+
+export function intentMovement(intent: IntentRecord, joinsBy: ProviderStatements['joinsBy']): OwnMovement {
+  const { id, version, asset, units, status, feePaid, feeReserve, createdAtMs, updatedAtMs, providerTxId } = intent;
+  return {
+    ...{ kind: 'transaction_intent', id, version, direction: 'out', asset, status, createdAtMs },
+    key: joinsBy === 'reference' ? id : providerTxId,
+    units: BigInt(units),
+    fee: { asset: feePaid?.asset ?? feeReserve.asset, units: BigInt(feePaid?.units ?? '0') },
+    state: stateOf(intent),
+    isFinal: isFinal(status),
+    changedAtMs: updatedAtMs,
+  };
+}
+
+/** The empty transaction that took the number of a transfer that failed: the wallet paid its fee and sent nothing. */
+export function fillerMovement(intent: IntentRecord): OwnMovement {
+  const movement = intentMovement(intent, 'tx_id');
+  return { ...movement, key: intent.filler?.id ?? null, asset: movement.fee.asset, units: 0n, state: 'completed' };
+}
+
+function stateOf({ status, submission, providerTxId }: IntentRecord): OwnState {
+  if (status === 'completed' || status === 'failed') return status;
+  if (!isSubmitted(status)) return 'none';
+  return providerTxId !== null || (status !== 'signing' && submission !== null) ? 'pending' : 'open';
+}
+
+export function depositMovement(deposit: DepositRecord, nativeAsset: string): OwnMovement {
+  const { id, version, asset, units, txId, createdAtMs } = deposit;
+  return {
+    ...{ kind: 'deposit', id, version, key: txId, direction: 'in', asset, status: 'credited', createdAtMs },
+    ...{ state: 'completed', isFinal: true, changedAtMs: createdAtMs },
+    units: BigInt(units),
+    fee: { asset: nativeAsset, units: 0n },
+  };
+}
+
+/** What our ledger has booked, or will have booked when all goes as it stands, by asset. */
+export function ownEffect({ state, direction, asset, units, fee }: OwnMovement): readonly NewBalance[] {
+  const paid = { asset: fee.asset, units: -fee.units };
+  if (state !== 'completed' && state !== 'pending') return [paid];
+  return [{ asset, units: direction === 'in' ? units : -units }, paid];
+}
+
+export function nativeAssetOf(network: Parameters<typeof networkOf>[0]): string {
+  return networkOf(network).nativeAsset;
+}

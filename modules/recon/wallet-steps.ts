@@ -1,0 +1,106 @@
+/**
+ * One step of a transactions job on one wallet: a page of one side, joined with the other side by keys. Our transfers and
+ * deposits of the window are looked up at the provider; then the provider's movements of the window are looked up with us.
+ * A row is found on the other side whatever its time there, so the edges of the window make no exceptions. Memory holds
+ * one page of either side.
+ */
+import { assetOf } from '../../networks/assets.ts';
+import type { Direction, Movement } from '../../providers/port/statement.ts';
+import { compareMovements, type Terms } from './compare.ts';
+import type { Finding } from './exception-record.ts';
+import type { Phase } from './job-record.ts';
+import type { OwnMovement } from './own-side.ts';
+import type { WalletSources, Window } from './sources.ts';
+
+export interface StepTerms extends Terms {
+  readonly window: Window;
+  /** Only this asset; null: all. */
+  readonly asset: string | null;
+}
+
+export interface Step {
+  readonly findings: readonly Finding[];
+  readonly rowsInternal: number;
+  readonly rowsExternal: number;
+  /** undefined: the wallet is done. */
+  readonly next: { readonly phase: Phase; readonly after: string | null } | undefined;
+}
+
+export async function transactionStep(
+  sources: WalletSources,
+  phase: Exclude<Phase, 'balances'>,
+  after: string | null,
+  terms: StepTerms,
+): Promise<Step> {
+  if (phase === 'statement') return statementStep(sources, after, terms);
+  const { movements, next } = await sources[phase](terms.window, after);
+  const findings = await ownFindings(sources, phase === 'transfers' ? 'out' : 'in', movements, terms);
+  const following = phase === 'transfers' ? 'deposits' : 'statement';
+  return {
+    findings,
+    rowsInternal: movements.length,
+    rowsExternal: 0,
+    next: next === null ? { phase: following, after: null } : { phase, after: next },
+  };
+}
+
+async function ownFindings(
+  sources: WalletSources,
+  direction: Direction,
+  movements: readonly OwnMovement[],
+  terms: StepTerms,
+): Promise<Finding[]> {
+  const named = movements.filter(({ key, asset }) => key !== null && isMeant(asset, terms));
+  const theirs = await sources.theirs(
+    direction,
+    named.map(({ key }) => key!),
+  );
+  return named.flatMap((own, index) => compareMovements(sources.wallet, own, theirs[index]!, terms) ?? []);
+}
+
+async function statementStep(sources: WalletSources, after: string | null, terms: StepTerms): Promise<Step> {
+  const { movements, next } = await sources.statement(terms.window, after);
+  const [outgoing, incoming] = await Promise.all([
+    theirFindings(sources, 'out', movements, terms),
+    theirFindings(sources, 'in', movements, terms),
+  ]);
+  return {
+    findings: [...outgoing, ...incoming],
+    rowsInternal: 0,
+    rowsExternal: movements.length,
+    next: next === undefined ? undefined : { phase: 'statement', after: next },
+  };
+}
+
+async function theirFindings(
+  sources: WalletSources,
+  direction: Direction,
+  movements: readonly Movement[],
+  terms: StepTerms,
+): Promise<Finding[]> {
+  // A deposit that is on its way is not ours to have credited.
+  const meant = movements.filter(
+    (movement) =>
+      movement.direction === direction &&
+      isMeant(movement.asset, terms) &&
+      !(direction === 'in' && movement.state === 'pending'),
+  );
+  const keys = [...new Set(meant.map(({ key }) => key))];
+  const own = await sources.own(direction, keys);
+  // What we have made within the window was compared from our side.
+  const open = keys.flatMap((key, index) => (isWithin(own[index], terms.window) ? [] : [{ key, own: own[index] }]));
+  const theirs = await sources.theirs(
+    direction,
+    open.map(({ key }) => key),
+  );
+  return open.flatMap((pair, index) => compareMovements(sources.wallet, pair.own, theirs[index]!, terms) ?? []);
+}
+
+function isWithin(own: OwnMovement | undefined, { fromMs, toMs }: Window): boolean {
+  return own !== undefined && own.createdAtMs >= fromMs && own.createdAtMs < toMs;
+}
+
+/** A tenant's own tokens stand in no book of a provider, and are left out. */
+function isMeant(asset: string, terms: StepTerms): boolean {
+  return assetOf(asset) !== undefined && (terms.asset === null || terms.asset === asset);
+}

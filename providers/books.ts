@@ -1,0 +1,21 @@
+/** The book of every simulated custodian, by kind, and the statements that they give. */
+import { bitgoWords } from './bitgo/public.ts';
+import { copperWords } from './copper/public.ts';
+import { fireblocksWords } from './fireblocks/public.ts';
+import type { ProviderKind } from './port/kinds.ts';
+import { sandboxWords } from './sandbox/public.ts';
+import { CustodianBook } from './simulated/custodian-book.ts';
+import type { CustodianBooks } from './simulated/custodian-books.ts';
+
+/** Where the custodian of a kind keeps its books. */
+export type BooksOf = (kind: ProviderKind) => CustodianBooks;
+export type CustodianKind = Exclude<ProviderKind, 'self_hosted'>;
+
+export function custodianBooks(books: BooksOf): Readonly<Record<CustodianKind, CustodianBook>> {
+  return {
+    fireblocks: new CustodianBook(books('fireblocks'), fireblocksWords),
+    bitgo: new CustodianBook(books('bitgo'), bitgoWords),
+    copper: new CustodianBook(books('copper'), copperWords),
+    sandbox: new CustodianBook(books('sandbox'), sandboxWords),
+  };
+}

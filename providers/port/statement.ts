@@ -1,0 +1,98 @@
+/**
+ * What the holder of the keys says it did: balances and movements of a wallet, in its own ids, statuses and times. It is
+ * the other side of reconciliation, so nothing here is made from the control plane's records.
+ *
+ * A movement has a key, by which the control plane's record of the same transfer is found: for a deposit the id of its
+ * transaction on its network, for a transfer out what `joinsBy` says. Movements that share a key are duplicates.
+ */
+import type { ProviderKind } from './kinds.ts';
+import type { CallMeta, HeldWallet, NewBalance } from './port.ts';
+
+export type Direction = 'in' | 'out';
+
+/** `pending`: taken, and neither completed nor failed yet. A failed one may have cost its fee. */
+export type MovementState = 'pending' | 'completed' | 'failed';
+
+export interface Movement {
+  /** The provider's own id. */
+  readonly id: string;
+  readonly key: string;
+  readonly direction: Direction;
+  /** What we named it by when we asked for it; null: we did not ask for it. */
+  readonly reference: string | null;
+  /** Its id on its network, as far as known. */
+  readonly txId: string | null;
+  /** Symbol of an asset of the wallet's network. */
+  readonly asset: string;
+  readonly units: bigint;
+  /** Paid by the wallet; zero for a deposit. */
+  readonly fee: NewBalance;
+  readonly counterparty: string | null;
+  readonly state: MovementState;
+  /** In the provider's own words. */
+  readonly providerStatus: string;
+  /** When the provider took it: statements are in this order. */
+  readonly bookedAtMs: number;
+  /** When it changed the balance; null: not yet. A chain's balances change before a movement is final. */
+  readonly settledAtMs: number | null;
+  /** Whether the balance has changed by its units; the fee is paid either way once it is settled. */
+  readonly hasMoved: boolean;
+}
+
+export interface StatementQuery {
+  /** By `bookedAtMs`: the first millisecond, and the first one behind the last. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+export interface StatementPage {
+  /** By `bookedAtMs`, then by direction and key. */
+  readonly movements: readonly Movement[];
+  /** undefined: this is the last page. */
+  readonly next: string | undefined;
+}
+
+/** Throws ProviderUnavailable. Every call only reads. */
+export interface ProviderStatements {
+  /** What the key of a transfer out is: our own id for it, or the id of its transaction. */
+  readonly joinsBy: 'reference' | 'tx_id';
+  page(meta: CallMeta, wallet: HeldWallet, query: StatementQuery): Promise<StatementPage>;
+  /** For each key, in their order, every movement that has it. */
+  find(
+    meta: CallMeta,
+    wallet: HeldWallet,
+    direction: Direction,
+    keys: readonly string[],
+  ): Promise<readonly (readonly Movement[])[]>;
+  /** What the wallet owns now, by asset symbol. It may be below zero when the provider's books are wrong. */
+  balances(meta: CallMeta, wallet: HeldWallet): Promise<ReadonlyMap<string, bigint>>;
+}
+
+export type StatementsByKind = ReadonlyMap<ProviderKind, ProviderStatements>;
+
+/** One movement of a wallet has it, but for duplicates. */
+export function movementName({ direction, key }: Pick<Movement, 'direction' | 'key'>): string {
+  return `${direction}:${key}`;
+}
+
+/** The place of a movement in its statement, from which the next page continues. */
+export function placeOf(movement: Pick<Movement, 'bookedAtMs' | 'direction' | 'key'>): string {
+  return `${movement.bookedAtMs}:${movementName(movement)}`;
+}
+
+/** The time and the name in a place. */
+export function readPlace(place: string): { readonly atMs: number; readonly name: string } {
+  const colon = place.indexOf(':');
+  return { atMs: Number(place.slice(0, colon)), name: place.slice(colon + 1) };
+}
+
+/** What a movement has added to the wallet, by asset; what it took is below zero. */
+export function effectOf(movement: Movement): readonly NewBalance[] {
+  const { direction, asset, units, fee, settledAtMs, hasMoved } = movement;
+  const paid = { asset: fee.asset, units: settledAtMs === null ? 0n : -fee.units };
+  if (!hasMoved) return [paid];
+  return [{ asset, units: direction === 'in' ? units : -units }, paid];
+}

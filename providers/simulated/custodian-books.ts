@@ -1,0 +1,50 @@
+/**
+ * The port to the books of simulated custodians: for each of their wallets the rows of what they were asked to do and what
+ * came in, and sums of what settled. A custodian writes them as part of its own operation; the control plane only reads
+ * them, as statements. Every method may be repeated: a row and an opening count once. All throw ProviderUnavailable.
+ */
+import type { Direction, StatementQuery } from '../port/statement.ts';
+
+/** A row as it is kept: where it stands follows from it and the time. */
+export interface BookRow {
+  /** The custodian's own id. */
+  readonly id: string;
+  readonly direction: Direction;
+  /** The caller's id for it; null for a deposit. */
+  readonly reference: string | null;
+  /** Its id on its network; null where the custodian names none. */
+  readonly txId: string | null;
+  /** In the custodian's words. */
+  readonly assetId: string;
+  /** Decimal. */
+  readonly amount: string;
+  readonly counterparty: string | null;
+  readonly environment: 'sandbox' | 'production';
+  readonly bookedAtMs: number;
+}
+
+/** What a row does to the balance, and when; undefined: it never settles. */
+export interface Settlement {
+  readonly atMs: number;
+  /** By asset symbol; what leaves is below zero. */
+  readonly effect: readonly { readonly asset: string; readonly units: bigint }[];
+}
+
+/** `name`: one row has it, in its wallet's book. */
+export interface NamedRow {
+  readonly name: string;
+  readonly row: BookRow;
+}
+
+export interface CustodianBooks {
+  open(tenant: string, wallet: string, sums: readonly { asset: string; units: bigint }[]): Promise<void>;
+  post(tenant: string, wallet: string, entry: NamedRow, settlement: Settlement | undefined): Promise<void>;
+  /** Oldest first; rows of one time in the order of their names. */
+  rows(tenant: string, wallet: string, query: StatementQuery): Promise<readonly NamedRow[]>;
+  /** In the order of the names. */
+  find(tenant: string, wallet: string, names: readonly string[]): Promise<readonly (BookRow | undefined)[]>;
+  balances(tenant: string, wallet: string, nowMs: number): Promise<ReadonlyMap<string, bigint>>;
+}
+
+/** Rows are kept this long: as long as the orders behind them. */
+export const rowKeptMs = 31 * 24 * 3_600_000;
