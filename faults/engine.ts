@@ -24,7 +24,7 @@ import type {
   ProcessName,
   WriteVerdict,
 } from './vocabulary/engine-contract.ts';
-import type { Fault } from './vocabulary/fault.ts';
+import type { Fault, HsmFailure } from './vocabulary/fault.ts';
 import { isLie } from './vocabulary/kinds.ts';
 import type { FaultEngineOptions } from './vocabulary/options.ts';
 
@@ -141,6 +141,16 @@ class Engine implements FaultEngine {
     this.#latestMs = nowMs;
     const failing = this.#stores(name).filter(({ fault }) => fault.fault === 'store_failing');
     return failing.some((armed) => this.#triggersOnStore(armed, name, nowMs));
+  }
+
+  hsmFails(name: ProcessName, nowMs: number): HsmFailure | undefined {
+    this.#latestMs = nowMs;
+    for (const armed of this.#active.live) {
+      const { phase, fault, on } = armed;
+      if (phase !== 'holding' || fault.fault !== 'hsm_fails' || !on.includes(name)) continue;
+      if (this.#triggersOnStore(armed, name, nowMs)) return fault.by ?? 'token_absent';
+    }
+    return undefined;
   }
 
   nextWakeMs(): number {

@@ -12,7 +12,7 @@ import type {
   ProcessName,
   WriteVerdict,
 } from '../faults/vocabulary/engine-contract.ts';
-import type { Fault, FaultKind } from '../faults/vocabulary/fault.ts';
+import type { Fault, FaultKind, HsmFailure } from '../faults/vocabulary/fault.ts';
 import type { Task, VirtualTime } from './virtual-time.ts';
 
 /** What the world shall do; the rest is for reports. */
@@ -95,6 +95,14 @@ export class FaultService {
   readsFail(process: ProcessName): boolean {
     const { engine, time } = this.#ports;
     return !engine.idle && engine.readsFail(process, time.nowMs());
+  }
+
+  hsmFails(process: ProcessName): HsmFailure | undefined {
+    const { engine, time } = this.#ports;
+    if (engine.idle) return undefined;
+    const failure = engine.hsmFails(process, time.nowMs());
+    this.#rewake();
+    return failure;
   }
 
   linkDown(peer: ProcessName): void {

@@ -7,6 +7,7 @@ import { concatBytes, type RandomBytes } from '../crypto/bytes.ts';
 import { ciphersuite } from '../crypto/frost/ciphersuite.ts';
 import { type Curve, groupOf } from '../crypto/group.ts';
 import { ecdsaChecks } from '../crypto/mock-ecdsa.ts';
+import type { HsmFailure } from '../faults/vocabulary/fault.ts';
 import type { HsmFault, HsmOutcome, HsmPort, HsmRequest } from '../nodes/records/hsm-port.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -15,12 +16,15 @@ const answerMs = 1;
 export class SimToken implements HsmPort {
   readonly #time: VirtualTime;
   readonly #random: RandomBytes;
+  readonly #fails: () => HsmFailure | undefined;
   /** Secret scalars by label. */
   readonly #keys = new Map<string, bigint>();
-  /** What it answers in place of a signature; 'hang': nothing, until this is told to change. */
+  /** What it answers in place of a signature. */
   fault: HsmFault | undefined;
 
-  constructor(time: VirtualTime, random: RandomBytes) {
+  /** `fails`: how the armed faults make it fail now. */
+  constructor(time: VirtualTime, random: RandomBytes, fails: () => HsmFailure | undefined) {
+    this.#fails = fails;
     this.#time = time;
     this.#random = random;
   }
@@ -35,7 +39,8 @@ export class SimToken implements HsmPort {
   }
 
   #outcome(request: HsmRequest): HsmOutcome {
-    const { fault } = this;
+    const failure = this.#fails();
+    const fault = failure ? (`HSM_${failure.toUpperCase()}` as HsmFault) : this.fault;
     if (fault !== undefined) return { kind: 'failed', fault, message: `told to fail with ${fault}` };
     switch (request.kind) {
       case 'make': {

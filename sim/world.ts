@@ -88,7 +88,10 @@ export class SimWorld {
       told: (process, what, boot, storeLost) => this.recorder.process(process, what, boot, storeLost),
     });
     this.nodeStores = this.identities.map(() => memoryNodeStore());
-    this.tokens = this.identities.map((_, index) => new SimToken(time, this.#random(`token/${index + 1}`)));
+    this.tokens = this.identities.map(
+      (_, index) =>
+        new SimToken(time, this.#random(`token/${index + 1}`), () => this.faultService.hsmFails(`node/${index + 1}`)),
+    );
     this.coordinatorStore = memoryCoordinatorStore((tenant, event, sequence) => {
       this.recorder.logged(tenant, event, sequence);
       // At a whole millisecond, as everything but the moment of a write.

@@ -4,7 +4,7 @@
  * signals. Pure: callers hand in time and randomness, and the engine performs nothing.
  */
 import type { WireEnvelope } from '../../proto/wire.ts';
-import type { Fault, FaultKind } from './fault.ts';
+import type { Fault, FaultKind, HsmFailure } from './fault.ts';
 import type { Point } from './trigger-points.ts';
 
 /** "node/3", "coordinator", "gateway", "worker", "redis", "receiver". */
@@ -125,6 +125,8 @@ export interface FaultEngine {
   write(process: ProcessName, nowMs: number): WriteVerdict;
   /** Whether reads of this process fail now. */
   readsFail(process: ProcessName, nowMs: number): boolean;
+  /** How the PKCS#11 token of this node fails now; undefined: it works. */
+  hsmFails(process: ProcessName, nowMs: number): HsmFailure | undefined;
   /** When to call `wake` next, in ms of the caller's clock. Infinity: no wake is due. */
   nextWakeMs(): number;
   wake(nowMs: number): readonly Order[];

@@ -67,6 +67,9 @@ const onCoordinator = {
     }),
   ),
 };
+/** How a token fails; HSM_… reason codes in lower case. */
+export const hsmFailures = ['session_lost', 'pin_refused', 'timeout', 'token_absent', 'failed'] as const;
+export type HsmFailure = (typeof hsmFailures)[number];
 const onLink = {
   ...onProcess,
   direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
@@ -286,6 +289,14 @@ export const faultSchemas = {
   store_unanswered: kind('store_unanswered', onProcess, 'a write is stored, and its answer is lost'),
   store_slow: kind('store_slow', { ...onProcess, by_ms: PositiveMs('added to every write') }, 'writes take longer'),
   store_failing: kind('store_failing', onProcess, 'reads and writes fail'),
+  hsm_fails: kind(
+    'hsm_fails',
+    {
+      ...onNode,
+      by: Type.Optional(OneOf(hsmFailures, 'how: token_absent by default')),
+    },
+    'the node’s PKCS#11 token does not sign',
+  ),
   rollback: kind(
     'rollback',
     {
@@ -360,5 +371,6 @@ export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_unanswered: 'a live store cannot be made to lose one answer',
   store_slow: 'a live store cannot be slowed for one process',
   store_failing: 'a live store cannot be made to fail for one process; redis_gone can',
+  hsm_fails: 'a live token is a device: remove it, or end the process of its module',
   rollback: 'live stores roll back together only, by a snapshot',
 };

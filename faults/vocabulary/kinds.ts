@@ -31,6 +31,7 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   store_unanswered: 'window',
   store_slow: 'window',
   store_failing: 'window',
+  hsm_fails: 'window',
   receiver_status: 'window',
   receiver_slow: 'window',
   receiver_reset: 'window',

@@ -22,6 +22,12 @@ export const dkgRefusalCodes = [
   'FINISH_FAILED',
   'SIGNATURE_INVALID',
   'TRANSCRIPT_MISMATCH',
+  'HSM_UNCONFIGURED',
+  'HSM_SESSION_LOST',
+  'HSM_PIN_REFUSED',
+  'HSM_TIMEOUT',
+  'HSM_TOKEN_ABSENT',
+  'HSM_FAILED',
   'CLIENT_DEALERS_NOT_ALLOWED',
 ] as const;
 export type DkgRefusalName = (typeof dkgRefusalCodes)[number];

@@ -76,11 +76,16 @@ const signing = {
   ),
   contract_version: Type.Optional(Type.String({ maxLength: 40 })),
 };
+/** Keystore types whose keys are made for them alone. */
+const ownKeystores = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11'] as const;
 const dkg = {
   session: Name('what this scenario calls the key and its session'),
   threshold: Type.Optional(Type.Integer()),
   total_nodes: Type.Optional(Type.Integer()),
   curve: Type.Optional(OneOf(curves, 'secp256k1 by default')),
+  keystore_type: Type.Optional(
+    OneOf(ownKeystores, 'a key that nodes do not share, in the simulated world alone; a shared key by default'),
+  ),
 };
 
 const oldPlay = Type.Optional(OneOf(['right', 'wrong'] as const, 'the old name of `client_supplied`, until 0.2'));

@@ -12,6 +12,7 @@ import {
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { schemeOfKeystore, wireScheme } from '../../proto/key-schemes.ts';
 import type { StepOf } from './format.ts';
 import { type DkgStep, intentOf, type SessionBook, type SigningStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';
@@ -26,11 +27,12 @@ export function initiateDkg(step: DkgStep, book: SessionBook, world: ScenarioWor
   const { curve, threshold, totalNodes } = book.terms(step.session);
   const request = create(InitiateDkgRequestSchema, {
     sessionId: world.idOf(step.session),
-    threshold: step.threshold ?? threshold,
-    totalNodes: step.total_nodes ?? totalNodes,
+    threshold: step.threshold ?? (step.keystore_type ? 0 : threshold),
+    totalNodes: step.total_nodes ?? (step.keystore_type ? 0 : totalNodes),
     derivation: { curve: step.curve ?? curve },
   });
-  return { name: 'initiateDkg', request };
+  const scheme = step.keystore_type && schemeOfKeystore(KeystoreType[step.keystore_type], step.curve ?? curve);
+  return { name: 'initiateDkg', request, keyScheme: scheme && wireScheme(scheme) };
 }
 
 export function exchangeDkgShares(

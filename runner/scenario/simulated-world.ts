@@ -7,7 +7,7 @@ import type { RunEvent } from '../../faults/recording.ts';
 import { FaultError } from '../../faults/vocabulary/options.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { SimCall } from '../../sim/calls.ts';
+import type { SimCall, SimCaller } from '../../sim/calls.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
 import { releasedVerifier } from '../../sim/invariants/verifier.ts';
@@ -226,12 +226,12 @@ type Response = Extract<Questions['call']['gets'], { readonly response: unknown 
 
 function call(
   cluster: SimCluster,
-  { name, request }: Questions['call']['asks'],
+  { name, request, keyScheme }: Questions['call']['asks'],
   gets: (answer: Questions['call']['gets']) => void,
 ): void {
   // Name and request belong together, which the type of a lookup cannot say.
-  const ask = cluster[name] as (request: unknown, tenant: string) => SimCall<Response>;
-  ask(request, tenant).onDone((done) => {
+  const ask = cluster[name] as (request: unknown, tenant: string, caller: SimCaller) => SimCall<Response>;
+  ask(request, tenant, keyScheme === undefined ? {} : { keyScheme }).onDone((done) => {
     if ('answer' in done) gets({ response: done.answer });
     else gets({ failure: failures[done.error.code], message: done.error.message });
   });

@@ -5,6 +5,7 @@
 
 import type { RunEvent } from '../../faults/recording.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
+import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type {
   DkgShareExchangeRequest,
   DkgShareExchangeResponse,
@@ -50,7 +51,14 @@ export interface SessionFacts {
 /** What the runner asks for, and what it gets. */
 export interface Questions {
   call: {
-    readonly asks: { [N in CallName]: { readonly name: N; readonly request: CallTypes[N][0] } }[CallName];
+    readonly asks: {
+      [N in CallName]: {
+        readonly name: N;
+        readonly request: CallTypes[N][0];
+        /** Of a key that nodes do not share: simulated worlds alone. */
+        readonly keyScheme?: Scheme | undefined;
+      };
+    }[CallName];
     readonly gets:
       | { readonly response: CallTypes[CallName][1] }
       | { readonly failure: CallFailure; readonly message: string };
