@@ -12,6 +12,7 @@ import type {
   DkgSealed,
   DkgVerified,
 } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
+import { isSharedKey } from '../../proto/key-schemes.ts';
 import type { ReasonCode } from '../../proto/reason-codes.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
 import { answer } from '../contract/answers.ts';
@@ -195,7 +196,8 @@ function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, r
     reply(turn, job.call, answer(reason, `encrypted_share: ${text}`));
     return;
   }
-  const token = tokenFaults.get(code);
+  // Of a key that nodes share it is a refusal like any other: no token is asked for it.
+  const token = isSharedKey(turn.state.record.ceremony.scheme ?? '') ? undefined : tokenFaults.get(code);
   if (token) {
     failAttempt(turn, [], `node ${nodeId}: ${said}`, [nodeId], token);
     return;

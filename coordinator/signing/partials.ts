@@ -185,8 +185,8 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
       failRefused(turn, why.reason);
       return;
     }
-    // The session pauses only if a call waits for the whole signature: a step changes nothing.
-    if (why.kind === 'token') {
+    // No other node can sign. The session pauses only if a call waits for the whole signature: a step changes nothing.
+    if (why.kind === 'token' && participants(turn.state).length < knownKey(work).threshold) {
       if (work.queue.gathers.length > 0) failToken(turn, nodeId, why.reason, why.message);
       else work.nodes = ordersForgiven(work.nodes);
       if (turn.persisted) return;
