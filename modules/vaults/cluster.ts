@@ -18,7 +18,7 @@ export interface MadeKey {
   readonly scheme: KeyScheme;
   /** Compressed point, 33 or 32 bytes; empty where every node has a key of its own. */
   readonly publicKey: Uint8Array;
-  /** 32 bytes; empty where nothing is derived. */
+  /** 32 bytes. */
   readonly chainCode: Uint8Array;
   /** Where every node has a key of its own: these keys, by participant. */
   readonly ownerKeys: readonly Uint8Array[];

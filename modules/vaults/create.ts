@@ -8,7 +8,7 @@ import type { Answer, RequestContext } from '../../api/route.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { assertPolicy } from '../../custody/wallets/public.ts';
-import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';
+import { defaultThreshold, defaultTotalNodes, thresholdMin } from '../../proto/limits.ts';
 import { create, update } from '../../store/changes.ts';
 import { keyEvent, vaultEvent } from './change.ts';
 import type { VaultCluster } from './cluster.ts';
@@ -31,9 +31,7 @@ export async function createVault(
 ): Promise<Answer> {
   const { nowMs } = context;
   await assertPolicy(deps, context, body.policy);
-  const totalNodes = body.total_nodes ?? defaultTotalNodes;
-  const threshold = body.threshold ?? Math.min(defaultThreshold, totalNodes);
-  if (threshold > totalNodes) throw thresholdTooLarge(totalNodes);
+  const { threshold, totalNodes } = sharingOf(body);
   const keyId = context.newId('vky');
   const vault: VaultRecord = {
     id: context.newId('vlt'),
@@ -126,9 +124,22 @@ async function makeKey(
   };
 }
 
-function thresholdTooLarge(totalNodes: number): ServiceError {
-  const message = `takes 2 to total_nodes, ${totalNodes}`;
-  return new ServiceError('invalidRequest', 'the request is not valid: threshold', {
-    details: [{ field: 'threshold', issue: 'too_large', message }],
+/** What is asked for, or the defaults: a token's key has one node. Throws ServiceError 400. */
+function sharingOf(body: Static<typeof CreateVaultBody>): Pick<VaultRecord, 'threshold' | 'totalNodes'> {
+  const isToken = body.keystore_type === 'hsm_pkcs11';
+  const totalNodes = body.total_nodes ?? (isToken ? 1 : defaultTotalNodes);
+  const threshold = body.threshold ?? Math.min(defaultThreshold, totalNodes);
+  const min = isToken ? 1 : thresholdMin;
+  const max = isToken ? 1 : totalNodes;
+  if (totalNodes < min || (isToken && totalNodes > max)) {
+    throw refusedSharing('total_nodes', isToken ? 'takes 1' : `takes ${min} or more`);
+  }
+  if (threshold < min || threshold > max) throw refusedSharing('threshold', `takes ${min} to ${max}`);
+  return { threshold, totalNodes };
+}
+
+function refusedSharing(field: string, message: string): ServiceError {
+  return new ServiceError('invalidRequest', `the request is not valid: ${field}`, {
+    details: [{ field, issue: 'not_allowed_value', message }],
   });
 }

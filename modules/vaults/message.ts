@@ -16,11 +16,11 @@ export type MessageType = (typeof messageTypes)[number];
 export function signedBytes(curve: Curve, type: MessageType, message: Uint8Array): Uint8Array {
   const { length } = message;
   if (length === 0 || length > ed25519MessageBytesMax) {
-    throw refused('out_of_range', `takes 1 to ${ed25519MessageBytesMax} bytes`);
+    throw refused('not_allowed_value', `takes 1 to ${ed25519MessageBytesMax} bytes`);
   }
   if (type === 'raw') return curve === 'ed25519' ? message : sha256(message);
   const lengths = curve === 'ed25519' ? [digestBytes, 2 * digestBytes] : [digestBytes];
-  if (!lengths.includes(length)) throw refused('out_of_range', `a digest takes ${lengths.join(' or ')} bytes`);
+  if (!lengths.includes(length)) throw refused('not_allowed_value', `a digest takes ${lengths.join(' or ')} bytes`);
   return message;
 }
 
@@ -28,7 +28,7 @@ export function signedBytes(curve: Curve, type: MessageType, message: Uint8Array
 export function readBase64(field: string, text: string): Uint8Array {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') === text) return bytes;
-  throw refused('invalid_base64', 'takes base64 with padding', field);
+  throw refused('invalid_format', 'takes base64 with padding', field);
 }
 
 function refused(issue: string, message: string, field = 'message'): ServiceError {

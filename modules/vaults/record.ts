@@ -56,7 +56,7 @@ export interface VaultKeyRecord extends Versioned {
   readonly scheme: KeyScheme;
   /** Compressed point, lowercase hex; empty where every node has a key of its own. */
   readonly publicKey: string;
-  /** 32 bytes, lowercase hex; empty where nothing is derived. */
+  /** 32 bytes, lowercase hex. */
   readonly chainCode: string;
   /** Where every node has a key of its own: these keys, by participant, compressed, lowercase hex. */
   readonly ownerKeys: readonly string[];

@@ -15,13 +15,7 @@ import {
   Timestamp,
 } from '../../api/schema-kit.ts';
 import { networkIds } from '../../networks/networks.ts';
-import {
-  derivationPathCharsMax,
-  ed25519MessageBytesMax,
-  nodesMax,
-  opaqueBytesMax,
-  thresholdMin,
-} from '../../proto/limits.ts';
+import { derivationPathCharsMax, ed25519MessageBytesMax, nodesMax, opaqueBytesMax } from '../../proto/limits.ts';
 import { messageTypes } from './message.ts';
 import { approvalModes, curves, keyStatuses, keystoreTypes, vaultStatuses } from './record.ts';
 
@@ -50,13 +44,17 @@ export const CreateVaultBody = Closed(
     curve: Curve,
     threshold: Type.Optional(
       Type.Integer({
-        minimum: thresholdMin,
+        minimum: 1,
         maximum: nodesMax,
-        description: 'nodes that a signature takes; 3 by default',
+        description: 'nodes that a signature takes, from 2; 3 by default. Of `hsm_pkcs11` 1',
       }),
     ),
     total_nodes: Type.Optional(
-      Type.Integer({ minimum: thresholdMin, maximum: nodesMax, description: 'nodes that hold a share; 5 by default' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: nodesMax,
+        description: 'nodes that hold a share, from 2; 5 by default. Of `hsm_pkcs11` 1',
+      }),
     ),
     policy: Type.Optional(Nullable(PolicyName)),
     approval_mode: Type.Optional(ApprovalMode),
@@ -121,7 +119,7 @@ export const VaultKey = Closed(
     jwk: Nullable(Jwk),
     chain_code: Nullable(hex('32 bytes, hex: for derivation')),
     xpub: Nullable(
-      Type.String({ description: 'BIP-32, depth 0; null on ed25519, whose derivation BIP-32 does not know' }),
+      Type.String({ description: 'BIP-32, depth 0; null on ed25519, and for keys that derive no children' }),
     ),
     addresses: Type.Array(Closed({ network: OneOf(networkIds), address: Type.String() }), {
       description: 'on the networks that verify the key’s scheme',

@@ -12,6 +12,7 @@ import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
 import { CryptoError } from '../../crypto/errors.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
+import { schemeFacts } from '../../proto/key-schemes.ts';
 import { merge } from '../../store/changes.ts';
 import type { Guard } from '../../store/contract.ts';
 import { signatureEvent } from './change.ts';
@@ -103,10 +104,13 @@ function summaryOf(
 }
 
 /** The key at a path, as any holder of the xpub derives it; undefined: the nodes share none. Throws ServiceError 400. */
-function derivedKey({ curve, publicKey, chainCode }: VaultKeyRecord, path: string): Uint8Array | undefined {
+function derivedKey({ curve, scheme, publicKey, chainCode }: VaultKeyRecord, path: string): Uint8Array | undefined {
   try {
     const { normal } = parsePath(path);
-    if (publicKey === '') return undefined;
+    if (!schemeFacts(scheme).derives) {
+      if (normal.length > 0) throw invalidPath('keys of this keystore type derive no children');
+      return publicKey === '' ? undefined : Buffer.from(publicKey, 'hex');
+    }
     return deriveTweak({
       curve,
       publicKey: Buffer.from(publicKey, 'hex'),
@@ -115,8 +119,12 @@ function derivedKey({ curve, publicKey, chainCode }: VaultKeyRecord, path: strin
     }).publicKey;
   } catch (error) {
     if (!(error instanceof CryptoError)) throw error;
-    throw new ServiceError('invalidRequest', 'the request is not valid: derivation_path', {
-      details: [{ field: 'derivation_path', issue: 'invalid_format', message: error.message }],
-    });
+    throw invalidPath(error.message);
   }
+}
+
+function invalidPath(message: string): ServiceError {
+  return new ServiceError('invalidRequest', 'the request is not valid: derivation_path', {
+    details: [{ field: 'derivation_path', issue: 'invalid_format', message }],
+  });
 }

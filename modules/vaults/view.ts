@@ -3,7 +3,7 @@ import { encodeXpub } from '../../crypto/derivation.ts';
 import { uncompress } from '../../crypto/group.ts';
 import { addressOfKey, evmAddress } from '../../networks/addresses.ts';
 import { networks } from '../../networks/networks.ts';
-import { walletKeySchemes } from '../../proto/key-schemes.ts';
+import { schemeFacts } from '../../proto/key-schemes.ts';
 import type { VaultKeyRecord, VaultRecord } from './record.ts';
 
 export function vaultView(vault: VaultRecord): object {
@@ -50,13 +50,14 @@ export function vaultKeyView(key: VaultKeyRecord): object {
 function sharedKeyView(key: VaultKeyRecord) {
   const publicKey = Buffer.from(key.publicKey, 'hex');
   const chainCode = Buffer.from(key.chainCode, 'hex');
-  // Networks verify one scheme: a BIP-340 key has an address on none of them.
-  const served = networks.filter(({ curve }) => curve === key.curve && walletKeySchemes[curve] === key.scheme);
+  const { derives } = schemeFacts(key.scheme);
+  // Their transactions take ECDSA and Ed25519: a BIP-340 key has an address on none of them.
+  const served = networks.filter(({ curve }) => curve === key.curve && key.scheme !== 'frost_bip340');
   return {
     public_key: key.publicKey,
     jwk: key.curve === 'ed25519' ? okp(publicKey) : ec(publicKey),
-    chain_code: key.chainCode,
-    xpub: key.curve === 'ed25519' ? null : encodeXpub({ publicKey, chainCode }),
+    chain_code: derives ? key.chainCode : null,
+    xpub: derives && key.curve === 'secp256k1' ? encodeXpub({ publicKey, chainCode }) : null,
     addresses: served.map(({ id }) => ({ network: id, address: addressOfKey(id, publicKey) })),
     owners: [],
   };

@@ -107,6 +107,8 @@ test('a vault is bound to its nodes: too many of them, or another type of key, i
   const body = { name: 'v', keystore_type: 'mpc_frost', curve: 'secp256k1' };
   const large = await call('POST', '/v1/vaults', { ...body, total_nodes: 99 });
   expect([large.status, large.body.error.details[0].issue]).toEqual([422, 'invalid_threshold']);
+  const token = await call('POST', '/v1/vaults', { name: 'v', keystore_type: 'hsm_pkcs11', curve: 'secp256k1' });
+  expect([token.status, token.body.error.message]).toEqual([503, expect.stringContaining('KEYSTORE_UNAVAILABLE')]);
 });
 
 test('a message that a human must approve is signed after a resume with a witness', async () => {
@@ -159,7 +161,7 @@ function piecesInFiles(nodeId: number, bytes: Buffer): number {
   return pieces.filter((piece) => files.some((file) => file.includes(piece))).length;
 }
 
-test('archiving leaves no byte of the shares in the files of any node', { timeout: 60_000 }, async () => {
+test('archiving leaves no byte of the shares in the files of any node', { timeout: 120_000 }, async () => {
   const made = await vault('mpc_frost', 'ed25519');
   expect((await sign(made)).body.status).toBe('completed');
   const records = [keyRecordKey, dkgRecordKey].map((name) => name(sandboxTenant, made.primary_key_id));
@@ -170,7 +172,7 @@ test('archiving leaves no byte of the shares in the files of any node', { timeou
   );
   for (const { nodeId, bytes } of before) expect(piecesInFiles(nodeId, bytes!)).toBeGreaterThan(3);
   expect((await call('POST', `/v1/vaults/${made.id}/archive`)).status).toBe(200);
-  await until(async () => (await keyOf(made)).status === 'deleted', 'every node has deleted its share', 30_000);
+  await until(async () => (await keyOf(made)).status === 'deleted', 'every node has deleted its share', 80_000);
   for (const { nodeId, key, bytes } of before) {
     expect(await sealed(nodeId, key)).toBeUndefined();
     expect(piecesInFiles(nodeId, bytes!)).toBe(0);

@@ -38,7 +38,7 @@ async function call(method: string, path: string, body?: object, idempotencyKey 
 const insist = (path: string, body: object, key: string): Promise<Body> =>
   until(() => call('POST', path, body, key), `an answer to ${key}`, 60_000, 50);
 
-test('every signature is made once, and every vault', { timeout: 180_000 }, async () => {
+test('every signature is made once, and every vault', { timeout: 300_000 }, async () => {
   const terms = { keystore_type: 'mpc_frost', curve: 'ed25519' };
   const making = ['one', 'two', 'three'].map((name) => insist('/v1/vaults', { name, ...terms }, `make-${name}`));
   const dead = await cluster.kill('gateway');
@@ -93,5 +93,5 @@ test('every signature is made once, and every vault', { timeout: 180_000 }, asyn
   expect((await insist(`/v1/vaults/${vault.id}/archive`, {}, 'archive')).status).toBe('archived');
   await cluster.back('node-3', node);
   const isDeleted = async () => (await call('GET', `/v1/vaults/${vault.id}/keys`))?.keys[0].status === 'deleted';
-  await until(isDeleted, 'the node that was away deletes its share, too', 60_000, 200);
+  await until(isDeleted, 'the node that was away deletes its share, too', 90_000, 200);
 });

@@ -72,15 +72,17 @@ describe('a vault', () => {
     const body = { name: 'v', keystore_type: 'mpc_frost', curve: 'ed25519' };
     expect(issueOf(await call('POST', '/v1/vaults', { ...body, threshold: 4, total_nodes: 3 }))).toEqual([
       'threshold',
-      'too_large',
+      'not_allowed_value',
     ]);
     expect((await call('POST', '/v1/vaults', { ...body, threshold: 1 })).status).toBe(400);
     expect(issueOf(await call('POST', '/v1/vaults', { ...body, policy: 'none' }))).toEqual(['policy', 'not_found']);
     expect((await vault({ total_nodes: 2 })).threshold).toBe(2);
+    const token = { name: 'v', keystore_type: 'hsm_pkcs11', curve: 'secp256k1', threshold: 2 };
+    expect(issueOf(await call('POST', '/v1/vaults', token))).toEqual(['threshold', 'not_allowed_value']);
   });
 
   it('of a keystore type that the cluster does not make answers what the cluster says', async () => {
-    const refused = await call('POST', '/v1/vaults', { name: 'v', keystore_type: 'hsm_pkcs11', curve: 'secp256k1' });
+    const refused = await call('POST', '/v1/vaults', { name: 'v', keystore_type: 'mpc_vendor', curve: 'secp256k1' });
     expect([refused.status, refused.body.error.details[0].issue]).toEqual([422, 'unsupported_keystore']);
   });
 
