@@ -50,7 +50,7 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
       {
         file: 'coordinator/signing/partials.js',
         from: '.map(([id]) => id);\n        if (culprits.length === 0)',
-        to: '.map(([id]) => (id % knownKey(work).totalNodes) + 1);\n        if (culprits.length === 0)',
+        to: '.map(([id]) => (id % knownKey(turn.state.work).totalNodes) + 1);\n        if (culprits.length === 0)',
       },
     ],
     invariants: ['honest-never-blamed'],
