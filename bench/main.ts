@@ -17,6 +17,7 @@ import { grpcDoor } from './doors/grpc.ts';
 import { restDoor } from './doors/rest.ts';
 import { eventPhases } from './events/phases.ts';
 import { runLoad } from './load/load.ts';
+import { reconRate } from './recon/rates.ts';
 import { type BareRates, bareRates } from './reference/bare.ts';
 import { bullmqRate } from './reference/bullmq.ts';
 import { cryptographyRates } from './reference/cryptography.ts';
@@ -67,10 +68,11 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
   const base = { schema: 'signmesh-bench/1', startedAt, model, options, environment: where } as const;
   const withoutCluster = async () => ({
     simulation: options.parts.includes('simulation') ? simulationRates(options.referenceMs, say) : [],
+    recon: options.parts.includes('recon') ? await reconRate(options.reconRows, say) : undefined,
     start: await measureStart(options, say),
   });
-  if (options.parts.every((part) => part === 'simulation' || part === 'start')) {
-    const { simulation, start } = await withoutCluster();
+  if (options.parts.every((part) => ['recon', 'simulation', 'start'].includes(part))) {
+    const { simulation, recon, start } = await withoutCluster();
     const none = { signing: [], dkg: [], wallet: [], events: [], deliveries: undefined, bare: undefined, memory: {} };
     return {
       ...base,
@@ -79,6 +81,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       loadavgAfter: loadAverages(),
       references: undefined,
       simulation,
+      recon,
       start,
       memoryIdle: {},
       correctness: { ...nothingSigned, holds: allVerify(simulation) },
@@ -101,7 +104,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const correctness = await bench.verdict();
     await cluster.stop();
     const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
-    const { simulation, start } = await withoutCluster();
+    const { simulation, recon, start } = await withoutCluster();
     const {
       signingPhases: signing,
       dkgPhases: dkg,
@@ -122,6 +125,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       bare,
       references,
       simulation,
+      recon,
       start,
       memoryIdle,
       memory: memoryAfter,

@@ -205,9 +205,8 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...vaultRoutes({ cluster: vaultCluster, evaluators: intents.evaluators, receipts, policyExists, wake }),
     ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),
-    ...(options.sandbox === undefined
-      ? []
-      : [...sandboxRoutes({ ...options.sandbox, timers }), ...driftRoutes({ drifts: ports.drifts, statements })]),
+    ...driftRoutes({ drifts: ports.drifts, statements, isSandbox: options.sandbox !== undefined }),
+    ...(options.sandbox === undefined ? [] : sandboxRoutes({ ...options.sandbox, timers })),
   ];
   return {
     routes,

@@ -26,9 +26,15 @@ const entries = [
   'testing/index',
   ...['bench', 'check', 'docs', 'mutate'].map((name) => `tools/${name}`),
   ...['main', 'probe', 'reference/bare-server', 'reference/echo-server'].map((name) => `bench/${name}`),
-  ...['grpc-client', 'http-client', 'treasury-proposer', 'vault-client', 'wallet-client', 'webhook-receiver'].map(
-    (name) => `examples/${name}`,
-  ),
+  ...[
+    'grpc-client',
+    'http-client',
+    'reconciliation',
+    'treasury-proposer',
+    'vault-client',
+    'wallet-client',
+    'webhook-receiver',
+  ].map((name) => `examples/${name}`),
 ];
 
 /** Packages with files of their own beside the code: binaries, and the page of the API. */

@@ -6,7 +6,7 @@ import { type DoorName, doorNames } from '../doors/door.ts';
 
 export const signingSchemes = { ecdsa: 'secp256k1', ed25519: 'ed25519' } as const;
 export type SigningScheme = keyof typeof signingSchemes;
-export const partNames = ['sign', 'dkg', 'wallet', 'events', 'reference', 'simulation', 'start'] as const;
+export const partNames = ['sign', 'dkg', 'wallet', 'events', 'recon', 'reference', 'simulation', 'start'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {
@@ -20,6 +20,8 @@ export interface BenchOptions {
   /** Wallets of the largest tenant that is listed. */
   readonly walletsMany: number;
   readonly warmMs: number;
+  /** Rows of each side that reconciliation compares. */
+  readonly reconRows: number;
   /** Of each reference. */
   readonly referenceMs: number;
   /** Measured starts of a cluster. */
@@ -81,6 +83,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     inFlight: given.inFlight ?? [1, 8, 64],
     countMs,
     walletsMany: given.wallets ?? (quick ? 10_000 : 100_000),
+    reconRows: quick ? 100_000 : 1_000_000,
     warmMs: Math.min(1000, countMs / 2),
     referenceMs: Math.min(1500, countMs / 2),
     starts: Math.max(1, Math.min(7, Math.ceil(countMs / 700))),

@@ -5,6 +5,7 @@ import type { Memory } from '../cluster/processes.ts';
 import type { Verdict } from '../cluster/verify.ts';
 import type { Curve, DoorName } from '../doors/door.ts';
 import type { LoadResult } from '../load/load.ts';
+import type { ReconRate } from '../recon/rates.ts';
 import type { BareRates } from '../reference/bare.ts';
 import type { BullmqRate } from '../reference/bullmq.ts';
 import type { CryptographyRates } from '../reference/cryptography.ts';
@@ -92,6 +93,7 @@ export interface Results {
   /** Empty when it was not measured. */
   readonly simulation: readonly SimulationRate[];
   /** undefined: not measured. */
+  readonly recon: ReconRate | undefined;
   readonly start: StartRates | undefined;
   readonly memoryIdle: Readonly<Record<string, Memory>>;
   readonly memory: Readonly<Record<string, Memory>>;

@@ -1,5 +1,6 @@
 /** The results as a person reads them. */
 import type { LoadResult } from '../load/load.ts';
+import type { ReconRate } from '../recon/rates.ts';
 import { median } from '../start/starts.ts';
 import type { Phase, Results } from './results.ts';
 
@@ -79,6 +80,7 @@ export function tableOf(results: Results): string {
     );
   }
   if (results.references !== undefined) lines.push(...referenceLines(results.references));
+  if (results.recon !== undefined) lines.push(...reconLines(results.recon));
   if (results.start !== undefined) lines.push(...startLines(results.start));
   if (results.simulation.length > 0) lines.push(...simulationLines(results.simulation));
   if (Object.keys(results.memory).length > 0) lines.push(...processLines(results));
@@ -137,6 +139,16 @@ function referenceLines({ noble, cryptography, webSocket }: NonNullable<Results[
 }
 
 /** Medians over the runs, and in brackets the slowest and the fastest. */
+function reconLines({ rows, seconds, rowsPerSecond, exceptions, memoryBeforeMb, memoryPeakMb }: ReconRate): string[] {
+  return [
+    '',
+    'Reconciliation, the engine alone (both sides made as they are read)',
+    '',
+    `${rows} rows a side: ${Math.round(rowsPerSecond)} rows/s, ${fixed(seconds)} s, ${exceptions} exceptions, as planted`,
+    `memory ${Math.round(memoryBeforeMb)} MB before, ${Math.round(memoryPeakMb)} MB at most`,
+  ];
+}
+
 function startLines({ readyMs, cpuSeconds, memory, bareNode }: NonNullable<Results['start']>): string[] {
   const rows = Object.entries({ ...memory, ...(bareNode && { 'bare Node': bareNode }) });
   return [

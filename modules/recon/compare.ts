@@ -88,7 +88,8 @@ function verdictOf(own: OwnMovement | undefined, theirs: readonly Movement[], te
       explanation: `The provider shows ${theirs.length} movements for one ${nameOf(own)} of ours.`,
     };
   }
-  if (!agrees(own, first) && isOld(Math.max(own.changedAtMs, first.settledAtMs ?? first.bookedAtMs))) {
+  if (!agrees(own, first)) {
+    if (!isOld(Math.max(own.changedAtMs, first.settledAtMs ?? first.bookedAtMs))) return undefined;
     return {
       type: 'status_mismatch',
       severity: own.isFinal && first.state !== 'pending' ? 'critical' : 'high',

@@ -52,9 +52,12 @@ export interface DriftDeps {
   readonly drifts: Drifts;
   /** What the providers say without drift. */
   readonly statements: StatementsByKind;
+  /** Elsewhere providers say what they did: there are no such routes. */
+  readonly isSandbox: boolean;
 }
 
-export function driftRoutes({ drifts, statements }: DriftDeps): readonly Route[] {
+export function driftRoutes({ drifts, statements, isSandbox }: DriftDeps): readonly Route[] {
+  if (!isSandbox) return [];
   const path = '/v1/sandbox/provider-connections/:id/drift';
   const shared = { tag: 'Reconciliation', path, params, errors: [404] } as const;
   return [
@@ -122,7 +125,7 @@ async function needConnection({ store, tenant, principal }: RequestContext, id: 
 }
 
 async function newDrift(
-  { drifts, statements }: DriftDeps,
+  { drifts, statements }: Pick<DriftDeps, 'drifts' | 'statements'>,
   context: RequestContext,
   connectionId: string,
   body: Static<typeof DriftBody>,

@@ -26,6 +26,7 @@ const examples = {
   wallet: new URL('../../examples/wallet-client.ts', import.meta.url),
   vault: new URL('../../examples/vault-client.ts', import.meta.url),
 };
+const reconciliation = new URL('../../examples/reconciliation.ts', import.meta.url);
 const proposer = new URL('../../examples/treasury-proposer.ts', import.meta.url);
 const sha256OfHello = Buffer.from('LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=', 'base64');
 
@@ -155,6 +156,18 @@ describe('examples/wallet-client.ts', () => {
 
   test('ends with 2 when it is called wrongly', async () => {
     expect((await example(examples.wallet, ['--colour', 'blue'])).exitCode).toBe(2);
+  });
+});
+
+describe('examples/reconciliation.ts', () => {
+  test('finds a difference and settles it', async () => {
+    const { exitCode, stdout, stderr } = await example(reconciliation, ['--url', cluster.httpUrl]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/amount_mismatch: expected 0.5, actual 0.6\n.* adjusted: the balances agree\n$/);
+  }, 90_000);
+
+  test('ends with 2 when it is called wrongly', async () => {
+    expect((await example(reconciliation, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
 

@@ -41,7 +41,7 @@ export function restRoutes(): readonly Route[] {
     ...treasuryRoutes({ market: absent(), venue: absent(), policyExists: absent(), wake: absent(), isSandbox: true }),
     ...vaultRoutes(absent()),
     ...reconRoutes({ wake: absent() }),
-    ...driftRoutes({ drifts: absent(), statements: absent() }),
+    ...driftRoutes({ drifts: absent(), statements: absent(), isSandbox: true }),
     ...accessRoutes(absent()),
   ];
 }

@@ -48,7 +48,8 @@ const credentials: Readonly<Record<string, object>> = {
 };
 const ended = /^(completed|failed|cancelled|denied|rejected|expired)$/;
 
-export async function startReconService(): Promise<ReconService> {
+/** `worker` false: jobs wait for one that the test starts. */
+export async function startReconService({ worker: works = true } = {}): Promise<ReconService> {
   const service = await startWalletService();
   const queueRedis = openQueueRedis(service.redisServer.url);
   const books = (kind: ConstructorParameters<typeof RedisCustodianBooks>[1]) =>
@@ -62,7 +63,8 @@ export async function startReconService(): Promise<ReconService> {
     statements: withDrifts(providerStatements({ books, chains }), new RedisDrifts(service.redis)),
     log: silentLog,
   };
-  const worker: ReconWorker = startReconWorker(deps, new BullReconQueue({ redis: queueRedis, log: silentLog }));
+  const queue = new BullReconQueue({ redis: queueRedis, log: silentLog });
+  const worker: ReconWorker | undefined = works ? startReconWorker(deps, queue) : undefined;
   const status = (method: string, path: string, body?: object, token?: string) =>
     service.call(method, path, { ...(body && { body }), ...(token && { token }) }) as Promise<{
       status: number;
@@ -101,7 +103,7 @@ export async function startReconService(): Promise<ReconService> {
     job: async (body) => settled(`/v1/recon/jobs/${(await call('POST', '/v1/recon/jobs', body)).id}`),
     exceptions: async (query = '') => (await call('GET', `/v1/recon/exceptions${query}`)).exceptions as View[],
     async stop() {
-      await worker.stop();
+      await worker?.stop();
       queueRedis.disconnect();
       await service.stop();
     },

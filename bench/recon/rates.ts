@@ -1,0 +1,167 @@
+/**
+ * How fast one worker compares two sides of many rows, and in how much memory. Both sides are made row by row as they are
+ * asked for, so nothing is measured but the engine: its pages, lookups, comparison, exceptions and checkpoints. What the
+ * store and its decoding take comes on top.
+ */
+import { silentLog, systemPorts } from '../../actors/live/ports.ts';
+import { type IntentRecord, intentType } from '../../custody/intents/record.ts';
+import { depositType } from '../../custody/wallets/deposit-record.ts';
+import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
+import { exceptionType } from '../../modules/recon/exception-record.ts';
+import { firstPlace, type JobRecord, jobType } from '../../modules/recon/job-record.ts';
+import { JobRunner } from '../../modules/recon/runner.ts';
+import { newId } from '../../proto/ids.ts';
+import { type Movement, type ProviderStatements, placeOf } from '../../providers/port/statement.ts';
+import type { Change, ListQuery, RecordType, TenantStore, Versioned } from '../../store/contract.ts';
+
+export interface ReconRate {
+  /** Of each side. */
+  readonly rows: number;
+  readonly seconds: number;
+  /** Of both sides. */
+  readonly rowsPerSecond: number;
+  readonly exceptions: number;
+  /** Differences that were planted. */
+  readonly planted: number;
+  /** Resident memory of this process, before and at most. */
+  readonly memoryBeforeMb: number;
+  readonly memoryPeakMb: number;
+}
+
+/** Every so many rows one is missing with the provider. */
+const plantedEvery = 10_000;
+const beganMs = 1_800_000_000_000;
+const hourMs = 3_600_000;
+
+/** Throws when what was found is not what was planted. */
+export async function reconRate(rows: number, say: (line: string) => void): Promise<ReconRate> {
+  say(`bench: reconciliation, ${rows} rows a side …`);
+  const sides = new Sides(rows);
+  const memoryBeforeMb = residentMb();
+  let memoryPeakMb = memoryBeforeMb;
+  const store = sides.store(() => {
+    memoryPeakMb = Math.max(memoryPeakMb, residentMb());
+  });
+  const clock = { nowMs: () => beganMs + 12 * hourMs };
+  const runner = new JobRunner({
+    ...{ ...systemPorts, clock, store, log: silentLog },
+    statements: new Map([['sandbox', sides.statements()]]),
+  });
+  const startedMs = performance.now();
+  await runner.run('bench', sides.job.id);
+  const seconds = (performance.now() - startedMs) / 1000;
+  const { status, progress } = sides.job;
+  const planted = Math.ceil(rows / plantedEvery);
+  const isRight = progress.rowsInternal === rows && progress.rowsExternal === rows - planted;
+  if (status !== 'completed' || !isRight || progress.exceptionsFound !== planted) {
+    throw new Error(`reconciliation is ${status} with ${JSON.stringify(progress)}, and ${planted} were planted`);
+  }
+  return {
+    ...{ rows, seconds, rowsPerSecond: (2 * rows - planted) / seconds },
+    ...{ exceptions: progress.exceptionsFound, planted, memoryBeforeMb, memoryPeakMb },
+  };
+}
+
+function residentMb(): number {
+  return process.memoryUsage.rss() / 2 ** 20;
+}
+
+/** Row n is made at `beganMs` + n: its place follows from its id. */
+class Sides {
+  readonly #rows: number;
+  readonly #records = new Map<string, Versioned>();
+  readonly #wallet = { id: 'wal_bench', version: 1, provider: 'sandbox', connectionId: 'pcn_bench' } as WalletRecord;
+
+  constructor(rows: number) {
+    this.#rows = rows;
+    const job: Omit<JobRecord, 'progress'> = {
+      ...{ id: 'rcj_bench', version: 1, kind: 'transactions', status: 'queued', connectionId: null, asset: null },
+      ...{ walletId: this.#wallet.id, fromMs: beganMs, toMs: beganMs + rows, lagMs: 0, attempts: 0, error: null },
+      ...{ tolerance: { absolute: '0', bps: 0 }, checkpoint: firstPlace('transactions'), createdBy: 'bench' },
+      ...{ createdAtMs: beganMs, updatedAtMs: beganMs, startedAtMs: null, finishedAtMs: null },
+    };
+    const progress = {
+      ...{ walletsTotal: 0, walletsDone: 0, walletsUnsettled: 0, rowsInternal: 0, rowsExternal: 0 },
+      ...{ exceptionsFound: 0, exceptionsNew: 0 },
+    };
+    this.#records.set(job.id, { ...job, progress } as JobRecord);
+    this.#records.set(this.#wallet.id, this.#wallet);
+  }
+
+  get job(): JobRecord {
+    return this.#records.get('rcj_bench') as JobRecord;
+  }
+
+  /** As far as a job reads and writes it. */
+  store(onCommit: () => void): TenantStore {
+    const page = (items: readonly Versioned[], hasMore: boolean) => ({
+      ...{ items, hasMore, balances: new Map(), nextId: hasMore ? items.at(-1)?.id : undefined },
+    });
+    const store: Partial<Record<keyof TenantStore, unknown>> = {
+      read: async (_tenant: string, _type: RecordType<Versioned>, id: string) => this.#records.get(id),
+      readMany: async (_tenant: string, { name }: RecordType<Versioned>, ids: readonly string[]) =>
+        ids.map((id) => (name === intentType.name ? this.#intent(placeIn(id)) : undefined)),
+      count: async () => 0,
+      list: async (_tenant: string, { name }: RecordType<Versioned>, { afterId, limit }: ListQuery) => {
+        if (name === walletType.name) return page(afterId === undefined ? [this.#wallet] : [], false);
+        if (name === depositType.name || name === exceptionType.name) return page([], false);
+        const first = afterId === undefined ? 0 : placeIn(afterId) + 1;
+        const size = Math.min(limit, this.#rows - first);
+        return page(
+          Array.from({ length: size }, (_, index) => this.#intent(first + index)),
+          first + size < this.#rows,
+        );
+      },
+      commit: async (_tenant: string, { puts = [] }: Change) => {
+        for (const { type, after } of puts) if (type.name === jobType.name) this.#records.set(after.id, after);
+        onCommit();
+        return { committed: true, sequence: 0, allocated: undefined, balances: undefined };
+      },
+    };
+    return store as unknown as TenantStore;
+  }
+
+  statements(): ProviderStatements {
+    return {
+      joinsBy: 'reference',
+      balances: async () => new Map(),
+      find: async (_meta, _wallet, _direction, keys) =>
+        keys.map((key) => (placeIn(key) % plantedEvery === 0 ? [] : [movement(placeIn(key))])),
+      page: async (_meta, _wallet, { after, limit }) => {
+        const movements: Movement[] = [];
+        let row = after === undefined ? 0 : placeIn(after.slice(after.indexOf('txi_'))) + 1;
+        for (; row < this.#rows && movements.length < limit; row += 1) {
+          if (row % plantedEvery !== 0) movements.push(movement(row));
+        }
+        return { movements, next: row < this.#rows ? placeOf(movements.at(-1)!) : undefined };
+      },
+    };
+  }
+
+  #intent(row: number): IntentRecord {
+    return {
+      ...{ id: idOf(row), version: 5, walletId: this.#wallet.id, status: 'completed', asset: 'ETH', units: '1000' },
+      ...{ feeReserve: { asset: 'ETH', units: '42' }, feePaid: { asset: 'ETH', units: '42' }, providerTxId: `t${row}` },
+      ...{ createdAtMs: beganMs + row, updatedAtMs: beganMs + row, submission: null },
+    } as unknown as IntentRecord;
+  }
+}
+
+const zeros = new Uint8Array(10);
+
+function idOf(row: number): string {
+  return newId('txi', beganMs + row, () => zeros);
+}
+
+function placeIn(id: string): number {
+  return Number.parseInt(id.slice(4, 12) + id.slice(13, 17), 16) - beganMs;
+}
+
+function movement(row: number): Movement {
+  const key = idOf(row);
+  return {
+    ...{ id: `p${row}`, key, direction: 'out', reference: key, txId: null, asset: 'ETH', units: 1_000n },
+    ...{ fee: { asset: 'ETH', units: 42n }, counterparty: null, state: 'completed', providerStatus: 'DONE' },
+    ...{ bookedAtMs: beganMs + row, settledAtMs: beganMs + row, hasMoved: true },
+  };
+}

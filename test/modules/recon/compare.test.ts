@@ -1,0 +1,127 @@
+/** What counts as a difference: one movement of ours and what the provider shows of it, in every pair of states. */
+import { describe, expect, it } from 'vitest';
+import { compareBalances, compareMovements, isWithin, type Terms } from '../../../modules/recon/compare.ts';
+import type { OwnMovement, OwnState } from '../../../modules/recon/own-side.ts';
+import type { Movement, MovementState } from '../../../providers/port/statement.ts';
+
+const nowMs = 1_800_000_000_000;
+const oldMs = nowMs - 3_600_000;
+const terms: Terms = { nowMs, lagMs: 60_000, tolerance: { absolute: '0', bps: 0 } };
+const wallet = { id: 'wal_1', connectionId: 'pcn_1', provider: 'fireblocks', network: 'eip155:11155111' } as const;
+const fee = 42n;
+
+function own(state: OwnState, more: Partial<OwnMovement> = {}): OwnMovement {
+  const isFinal = state === 'completed' || state === 'failed' || state === 'none';
+  const paid = state === 'completed' ? fee : 0n;
+  return {
+    ...{ kind: 'transaction_intent', id: 'txi_1', version: 3, key: 'txi_1', direction: 'out', asset: 'ETH' },
+    ...{ units: 1_000n, fee: { asset: 'ETH', units: paid }, status: state, state, isFinal },
+    ...{ createdAtMs: oldMs, changedAtMs: oldMs },
+    ...more,
+  };
+}
+
+function theirs(state: MovementState, more: Partial<Movement> = {}): Movement {
+  const isOver = state !== 'pending';
+  return {
+    ...{
+      id: 'f-1',
+      key: 'txi_1',
+      direction: 'out',
+      reference: 'txi_1',
+      txId: null,
+      asset: 'ETH',
+      units: 1_000n,
+      state,
+    },
+    ...{ fee: { asset: 'ETH', units: state === 'completed' ? fee : 0n }, counterparty: null, bookedAtMs: oldMs },
+    ...{ providerStatus: state.toUpperCase(), settledAtMs: isOver ? oldMs : null, hasMoved: state === 'completed' },
+    ...more,
+  };
+}
+
+const typeOf = (mine: OwnMovement | undefined, found: readonly Movement[], more: Partial<Terms> = {}) =>
+  compareMovements(wallet, mine, found, { ...terms, ...more })?.type ?? 'agree';
+
+describe('of every pair of states', () => {
+  const expected: Readonly<Record<OwnState, Readonly<Record<MovementState | 'absent', string>>>> = {
+    none: { absent: 'agree', pending: 'status_mismatch', completed: 'status_mismatch', failed: 'agree' },
+    open: { absent: 'agree', pending: 'agree', completed: 'status_mismatch', failed: 'status_mismatch' },
+    pending: { absent: 'missing_external', pending: 'agree', completed: 'status_mismatch', failed: 'status_mismatch' },
+    completed: {
+      absent: 'missing_external',
+      pending: 'status_mismatch',
+      completed: 'agree',
+      failed: 'status_mismatch',
+    },
+    failed: { absent: 'agree', pending: 'status_mismatch', completed: 'status_mismatch', failed: 'agree' },
+  };
+  const pairs = Object.entries(expected).flatMap(([mine, by]) =>
+    Object.entries(by).map(([found, type]) => [mine as OwnState, found as MovementState | 'absent', type] as const),
+  );
+  it.each(pairs)('%s with us and %s there: %s', (mine, found, type) => {
+    expect(typeOf(own(mine), found === 'absent' ? [] : [theirs(found)])).toBe(type);
+  });
+
+  it.each(pairs)('%s with us and %s there: nothing counts while it is younger than the lag', (mine, found) => {
+    const young = { changedAtMs: nowMs, bookedAtMs: nowMs, ...(found !== 'pending' && { settledAtMs: nowMs }) };
+    expect(typeOf(own(mine, young), found === 'absent' ? [] : [theirs(found, young)])).toBe('agree');
+  });
+});
+
+describe('of one side alone, and of several', () => {
+  it.each([
+    ['out', 'critical'],
+    ['in', 'high'],
+  ] as const)('a movement %s that we do not have is missing_internal, %s', (direction, severity) => {
+    const found = compareMovements(wallet, undefined, [theirs('completed', { direction })], terms);
+    expect(found).toMatchObject({ type: 'missing_internal', severity, expected: null, internal: null, isFinal: true });
+    const units = direction === 'out' ? -1_042n : 958n;
+    expect(found!.corrections).toEqual([{ asset: 'ETH', units: String(units) }]);
+  });
+
+  it('two movements of one transfer are a duplicate, by what the second has taken', () => {
+    const found = compareMovements(
+      wallet,
+      own('completed'),
+      [theirs('completed'), theirs('completed', { id: 'f-2' })],
+      terms,
+    );
+    expect(found).toMatchObject({ type: 'duplicate', actual: { count: 2 }, external: { ids: ['f-1', 'f-2'] } });
+    expect(found!.corrections).toEqual([{ asset: 'ETH', units: '-1042' }]);
+  });
+});
+
+describe('amounts', () => {
+  const with_ = (units: bigint, more = {}) => typeOf(own('completed'), [theirs('completed', { units })], more);
+
+  it('differ by one unit, and not within the tolerance', () => {
+    expect(with_(1_000n)).toBe('agree');
+    expect(with_(1_001n)).toBe('amount_mismatch');
+    expect(with_(999n)).toBe('amount_mismatch');
+    expect(with_(1_010n, { tolerance: { absolute: '0', bps: 100 } })).toBe('agree');
+    expect(with_(1_011n, { tolerance: { absolute: '0', bps: 100 } })).toBe('amount_mismatch');
+    expect(with_(1_011n, { tolerance: { absolute: '0.000000000000000011', bps: 0 } })).toBe('agree');
+    expect(with_(1_012n, { tolerance: { absolute: '0.000000000000000011', bps: 0 } })).toBe('amount_mismatch');
+  });
+
+  it('count with their fee', () => {
+    const dear = theirs('completed', { fee: { asset: 'ETH', units: 50n } });
+    const found = compareMovements(wallet, own('completed'), [dear], terms);
+    expect(found).toMatchObject({ type: 'amount_mismatch', corrections: [{ asset: 'ETH', units: '-8' }] });
+  });
+
+  it('a tolerance finer than the asset is none', () => {
+    expect(isWithin('BTC', 100n, 101n, { absolute: '0.0000000001', bps: 0 })).toBe(false);
+  });
+});
+
+it('a balance is compared with its tolerance, and less money there is worse', () => {
+  expect(compareBalances(wallet, 'ETH', 100n, 100n, terms)).toBeUndefined();
+  expect(compareBalances(wallet, 'ETH', 100n, 101n, terms)).toMatchObject({ severity: 'high', subject: 'balance' });
+  expect(compareBalances(wallet, 'ETH', 100n, 90n, terms)).toMatchObject({
+    severity: 'critical',
+    corrections: [{ asset: 'ETH', units: '-10' }],
+  });
+  expect(compareBalances(wallet, 'ETH', 100n, -5n, terms)).toMatchObject({ delta: '-0.000000000000000105' });
+});
