@@ -34,6 +34,7 @@ import {
 import { webhookRoutes } from '../delivery/webhooks/public.ts';
 import { accessRoutes } from '../modules/access/public.ts';
 import { driftRoutes, jobDispatcher, jobDuePrefix, type ReconQueue, reconRoutes } from '../modules/recon/public.ts';
+import { orderOrigin, orderOwner, tokenJobs, tokenRoutes } from '../modules/tokens/public.ts';
 import { type TreasuryJobDeps, treasuryJobs, treasuryRoutes } from '../modules/treasury/public.ts';
 import { deleteKey, deleteKeyPrefix, type VaultCluster, vaultRoutes } from '../modules/vaults/public.ts';
 import { type IdPrefix, newId } from '../proto/ids.ts';
@@ -139,6 +140,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     store,
     adapters,
     evaluators: makeEvaluators({ signer: receipts }),
+    owners: new Map([[orderOrigin, orderOwner(store)]]),
     addressBook,
     fillGap: selfHosted.fillGap,
     arrive: arrivals({ chains, books: custodianBooks(ports.custodianBooks) }),
@@ -173,6 +175,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
       ...treasuryJobs(treasury),
       [deleteKeyPrefix, (tenant: string, member: string) => deleteKey(deletion, metaOfJob(tenant, member), member)],
       [jobDuePrefix, jobDispatcher(store, ports.reconQueue)],
+      ...tokenJobs({ store, clock, random }),
     ]),
   });
   const feed = new LiveFeed({ wakes: ports.wakes, store, timers, log }, options.streams?.limits);
@@ -201,6 +204,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...riskRoutes(),
     ...policyRoutes(receipts),
     ...receiptRoutes(receipts),
+    ...tokenRoutes({ intents, driver }),
     ...treasuryRoutes({ ...treasury, policyExists, isSandbox: environment === 'sandbox' }),
     ...vaultRoutes({ cluster: vaultCluster, evaluators: intents.evaluators, receipts, policyExists, wake }),
     ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),

@@ -30,6 +30,7 @@ const entries = [
     'grpc-client',
     'http-client',
     'reconciliation',
+    'tokens-client',
     'treasury-proposer',
     'vault-client',
     'wallet-client',

@@ -12,6 +12,7 @@ import { sandboxApiPage } from './docs/sandbox-api.ts';
 import { scenarioSchemaFile, scenariosPage } from './docs/scenarios.ts';
 import { signingApiPage } from './docs/signing-api.ts';
 import { signingRoundPage } from './docs/signing-round.ts';
+import { tokensPage } from './docs/tokens.ts';
 import { treasuryPage } from './docs/treasury.ts';
 import { walletApiPage } from './docs/wallet-api.ts';
 
@@ -30,6 +31,7 @@ const generatedPages: readonly Page[] = [
   { path: 'docs/scenarios.md', render: scenariosPage },
   { path: 'docs/signing-api.md', render: signingApiPage },
   { path: 'docs/signing-round.md', render: signingRoundPage },
+  { path: 'docs/tokens.md', render: tokensPage },
   { path: 'docs/treasury.md', render: treasuryPage },
   { path: 'docs/wallet-api.md', render: walletApiPage },
   { path: 'scenarios/schema.json', render: scenarioSchemaFile },

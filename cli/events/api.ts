@@ -1,10 +1,13 @@
 /** The wallet API as the recipes of `signmesh trigger` call it: what goes wrong is a Failure with the service's words. */
 import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { errorText, Failure } from '../common/failure.ts';
 import { messageOf } from './follow.ts';
 import type { Target } from './target.ts';
 
 const callTimeoutMs = 30_000;
+const reachedEveryMs = 200;
+const reachedTriesMax = 150;
 
 export const evmNetwork = 'eip155:11155111';
 
@@ -66,6 +69,16 @@ export class RecipeApi {
       provider_connection_id: id,
       network: evmNetwork,
     });
+  }
+
+  /** What this path answers, as soon as its status is this one. */
+  async reached(path: string, status: string): Promise<Made> {
+    for (let run = 0; run < reachedTriesMax; run += 1) {
+      const found = await this.call('GET', path);
+      if (found.status === status) return found;
+      await setTimeout(reachedEveryMs);
+    }
+    throw new Failure(`${path} is not ${status} after ${(reachedTriesMax * reachedEveryMs) / 1000} s`);
   }
 
   /** A transfer to a wallet of one's own, or to `address`. */

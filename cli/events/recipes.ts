@@ -168,6 +168,77 @@ const plans: Readonly<Record<string, Recipe>> = {
   cancelled: async (api) => api.post(`/v1/treasury/plans/${(await plan(api, await strategy(api))).id}/cancel`),
 };
 
+/** A token that is being deployed. */
+async function issuing(api: RecipeApi, over: object = {}): Promise<Made> {
+  await api.post('/v1/modules/tokens/access-requests');
+  const wallet = await api.wallet('issuer', 'self_hosted');
+  return api.post('/v1/tokens', {
+    symbol: `T${api.suffix.toUpperCase()}`,
+    name: `trigger ${api.suffix}`,
+    network: evmNetwork,
+    decimals: 6,
+    supply_cap: '1000',
+    issuer_wallet_id: wallet.id,
+    ...over,
+  });
+}
+
+async function issued(api: RecipeApi): Promise<Made> {
+  return api.reached(`/v1/tokens/${(await issuing(api)).id}`, 'active');
+}
+
+/** To the issuer itself, whose USDC are the reserve. */
+async function mint(api: RecipeApi, over: object = {}): Promise<Made & { readonly path: string }> {
+  const token = await issued(api);
+  const wallet = await api.call('GET', `/v1/wallets/${token.issuer_wallet_id}`);
+  const order = await api.post(`/v1/tokens/${token.id}/mint`, {
+    amount: '5',
+    destination: { address: (wallet.addresses as { address: string }[])[0]!.address },
+    reserve_reference: { type: 'wallet', asset: 'USDC', wallet_id: wallet.id },
+    ...over,
+  });
+  return { ...order, path: `/v1/tokens/${token.id}/orders/${order.id}` };
+}
+
+async function waitingMint(api: RecipeApi): Promise<Made & { readonly path: string }> {
+  const { name } = await api.post('/v1/policies', {
+    name: `trigger-${api.suffix}`,
+    rules: [{ id: 'ask', effect: 'require_approval', when: 'true', approvals: { quorum: 1 } }],
+  });
+  return mint(api, { policy: name });
+}
+
+const tokens: Readonly<Record<string, Recipe>> = {
+  created: (api) => issuing(api),
+  deployed: (api) => issued(api),
+  failed: async (api) => {
+    const { name } = await api.post('/v1/policies', {
+      name: `trigger-${api.suffix}`,
+      rules: [{ id: 'no', effect: 'deny', when: 'true' }],
+    });
+    await issuing(api, { policy: name });
+  },
+  frozen: async (api) => api.post(`/v1/tokens/${(await issued(api)).id}/freeze`),
+  unfrozen: async (api) => {
+    const { id } = await issued(api);
+    await api.post(`/v1/tokens/${id}/freeze`);
+    await api.post(`/v1/tokens/${id}/unfreeze`);
+  },
+};
+
+const orders: Readonly<Record<string, Recipe>> = {
+  ...Object.fromEntries(
+    ['created', 'reserve_check', 'processing', 'completed'].map((status): [string, Recipe] => [
+      status,
+      (api) => mint(api),
+    ]),
+  ),
+  pending_approval: waitingMint,
+  approval_recorded: async (api) => api.vote((await waitingMint(api)).path, 'approve'),
+  rejected: (api) => mint(api, { amount: '1001' }),
+  failed: (api) => mint(api, { amount: amountFor('fails_on_chain') }),
+};
+
 /** One that is called by nothing but a ping, while `use` runs. */
 async function withWebhook(api: RecipeApi, use: (path: string) => Promise<unknown>): Promise<void> {
   const { id } = await api.post('/v1/webhooks', { url: nowhere, events: ['webhook.ping'], description: 'trigger' });
@@ -265,6 +336,8 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
   ...under('module_access', moduleAccess),
   ...under('treasury.strategy', strategies),
   ...under('treasury.plan', plans),
+  ...under('token', tokens),
+  ...under('token.order', orders),
   ...under('webhook', webhooks),
   ...under('recon', recon),
 ]);

@@ -6,5 +6,6 @@ export {
   type TokenAssetRecord,
   termsOf,
   tokenAssetId,
+  tokenAssetType,
   unchangedToken,
 } from './token-assets.ts';

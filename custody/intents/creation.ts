@@ -32,20 +32,20 @@ export async function createIntent(
     status: 201,
     body: intentView(intent),
     change: merge(evaluation.change, change),
-    onRefusal: refuse,
+    onRefusal: refuseIntent,
     ...(intent.status === 'approved' ? { afterCommit: () => driver.enqueue(context.tenant, intent, wallet) } : {}),
   };
 }
 
-interface Opening {
+export interface Opening {
   readonly draft: IntentDraft;
   readonly verdict: Verdict;
   readonly wallet: WalletRecord;
   readonly connection: ConnectionRecord;
 }
 
-/** A new intent, and the change that writes it. `refuse` answers when the store refuses that. */
-function openingOf(
+/** A new intent, and the change that writes it. `refuseIntent` answers when the store refuses that. */
+export function openingOf(
   reporter: Reporter,
   { draft, verdict, wallet, connection }: Opening,
 ): { readonly intent: IntentRecord; readonly change: Change } {
@@ -115,7 +115,7 @@ function dryRunView({ policy, decision, matchedRules, trace }: DryRunDecision): 
 }
 
 /** The intent that follows from an evaluation, before its verdict. */
-function draftOf(
+export function draftOf(
   deps: Pick<IntentDependencies, 'evaluators'>,
   context: RequestContext,
   { wallet }: Pick<FoundWallet, 'wallet'>,
@@ -146,7 +146,7 @@ function draftOf(
   };
 }
 
-function verdictOf({ decision, screening }: Pick<TransferEvaluation, 'decision' | 'screening'>): Verdict {
+export function verdictOf({ decision, screening }: Pick<TransferEvaluation, 'decision' | 'screening'>): Verdict {
   if (decision.decision === 'allow') return { kind: 'approved' };
   if (decision.decision === 'deny') {
     return { kind: 'denied', subStatus: screening.decision === 'blocked' ? 'SCREENING_BLOCKED' : 'POLICY_DENIED' };
@@ -158,7 +158,7 @@ function verdictOf({ decision, screening }: Pick<TransferEvaluation, 'decision' 
 }
 
 /** Of the change that makes an intent. Throws ServiceError. */
-function refuse(refusal: CommitRefusal): Answer {
+export function refuseIntent(refusal: CommitRefusal): Answer {
   switch (refusal.kind) {
     case 'insufficient': {
       const message = `the wallet holds too little ${refusal.asset} for the amount and the fee`;

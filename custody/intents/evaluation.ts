@@ -35,7 +35,7 @@ export interface TransferRequest {
 }
 
 /** What an intent is to do, its fields checked. */
-interface Operation {
+export interface Operation {
   /** The intent's. */
   readonly id: string;
   readonly kind: IntentKind;
@@ -87,7 +87,7 @@ export async function evaluateTransfer(
 }
 
 /** Throws ServiceError, ProviderRejected, ProviderUnavailable. */
-async function evaluateOperation(
+export async function evaluateOperation(
   deps: IntentDependencies,
   context: RequestContext,
   { wallet, balances }: FoundWallet,
@@ -200,14 +200,14 @@ function checkFields(
 }
 
 /** At most one. */
-function destinationIssues(network: NetworkId, address: string): FieldIssue[] {
+export function destinationIssues(network: NetworkId, address: string): FieldIssue[] {
   const problem = addressProblem(network, address);
   if (problem === undefined) return [];
   return [{ field: 'destination.address', issue: problem, message: `takes an address of ${network}` }];
 }
 
 /** The canonical form of an address without issues. Throws ServiceError for one whose funds are lost. */
-function usableDestination(network: NetworkId, address: string): string {
+export function usableDestination(network: NetworkId, address: string): string {
   const toAddress = canonicalAddress(network, address);
   if (isLostAddress(network, toAddress)) throw unsupportedDestination();
   return toAddress;

@@ -1,8 +1,9 @@
 /** What other modules use of intents: the record and its facts, the port to those who decide, the driver. */
-
-export { createIntent } from './creation.ts';
+export { createIntent, draftOf, openingOf, refuseIntent, verdictOf } from './creation.ts';
 export type { IntentDependencies, IntentQueue } from './dependencies.ts';
 export { IntentDriver } from './driver.ts';
+export { changeOf } from './effects.ts';
+export { destinationIssues, evaluateOperation, usableDestination, walletNotActive } from './evaluation.ts';
 export type { EvaluatorResult, Evaluators } from './evaluators.ts';
 export type {
   DryRunDecision,
@@ -16,8 +17,11 @@ export type {
   TransactionFacts,
 } from './facts.ts';
 export { historyOf, withoutOwn } from './history.ts';
-export type { IntentRecord } from './record.ts';
-export { intentType, ofWalletIndex, toDestinationIndex, txIndex } from './record.ts';
+export { type FoundWallet, findWallet } from './lookup.ts';
+export { approversOf, cancelIntent, hasVoted, type IntentDraft, type Verdict } from './machine.ts';
+export type { IntentOwner, SigningLeave } from './owner.ts';
+export { type IntentRecord, intentType, ofWalletIndex, toDestinationIndex, txIndex, type Vote } from './record.ts';
 export { intentRoutes } from './routes.ts';
 export { Intent } from './schemas.ts';
 export { isFinal, isSubmitted } from './states.ts';
+export { receiptOf } from './view.ts';

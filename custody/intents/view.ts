@@ -146,7 +146,7 @@ function detailsOf(submission: unknown): IntentView['provider_details'] {
 type ReceiptView = NonNullable<IntentView['provider_details']>['receipt'];
 
 /** Of the transaction of an EVM wallet of our cluster, once it is final. */
-function receiptOf(submission: unknown): ReceiptView {
+export function receiptOf(submission: unknown): ReceiptView {
   const { receipt } = (submission ?? {}) as { readonly receipt?: EvmReceipt };
   if (receipt === undefined) return null;
   const { status, contractAddress, logs } = receipt;

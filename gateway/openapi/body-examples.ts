@@ -12,6 +12,8 @@ export const exampleIds = {
   vaultKey: 'vky_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   intent: 'txi_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   strategy: 'stg_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
+  token: 'tkn_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
+  order: 'ord_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   signingSession: 'sig_01938f2a-7c1e-7d40-9b5e-2f6d8c1a0b3e',
   resumeToken: 'the resume_token of the last answer',
 } as const;
@@ -29,6 +31,7 @@ const strategy = {
   constraints: { min_trade_usd: '100', cash_floor: { asset: 'USDC', amount: '2000' }, cooldown_s: 3600 },
   autonomy: 'human_approval',
 };
+const reserve = { type: 'wallet', asset: 'USDC', wallet_id: exampleIds.wallet };
 const transfer = { asset: 'ETH', amount: '0.01', destination: { address: receiver } };
 
 /** By operation; a body each. */
@@ -47,6 +50,20 @@ export const bodyExamples: Readonly<Record<string, JsonObject>> = {
   createTransactionIntent: { ...transfer, metadata: { invoice: 'INV-2026-0117' } },
   approveTransactionIntent: { decision: 'approve', comment: 'matches the invoice' },
   cancelTransactionIntent: { reason: 'paid by other means' },
+  createToken: {
+    symbol: 'GOLD',
+    name: 'Vaulted gold',
+    network: sepolia,
+    decimals: 6,
+    supply_cap: '1000000',
+    issuer_wallet_id: exampleIds.wallet,
+  },
+  mintToken: { amount: '250', destination: { address: receiver }, reserve_reference: reserve },
+  redeemToken: { amount: '1', source: { wallet_id: exampleIds.wallet }, reserve_reference: reserve },
+  approveTokenOrder: { decision: 'approve', comment: 'the reserve statement is in' },
+  cancelTokenOrder: { reason: 'ordered twice' },
+  freezeToken: { reason: 'the custodian of the gold is being replaced' },
+  unfreezeToken: { reason: 'replaced' },
   createWebhook: { url: 'https://example.com/hooks', events: ['transaction_intent.*', 'wallet.*'] },
   updateWebhook: { events: ['*'], description: 'everything' },
   rotateWebhookSecret: { revoke_previous: false },

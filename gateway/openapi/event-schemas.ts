@@ -14,6 +14,7 @@ import { eventTypes } from '../../delivery/events/public.ts';
 import { WebhookSettings } from '../../delivery/webhooks/public.ts';
 import { ModuleAccessRequest } from '../../modules/access/public.ts';
 import { CorrectionView, Exception, Job } from '../../modules/recon/public.ts';
+import { TokenFacts, TokenOrder } from '../../modules/tokens/public.ts';
 import { Plan, Strategy } from '../../modules/treasury/public.ts';
 import { Vault, VaultKey, VaultSignatureSummary } from '../../modules/vaults/public.ts';
 
@@ -149,6 +150,8 @@ const families: readonly Family[] = [
   { title: 'TreasuryPlanEvent', resource: 'treasury_plan', has: under('treasury.plan.'), object: Plan },
   { title: 'ReconJobEvent', resource: 'recon_job', has: under('recon.job.'), object: Job },
   { title: 'ReconExceptionEvent', resource: 'recon_exception', has: under('recon.exception.'), object: Exception },
+  { title: 'TokenOrderEvent', resource: 'token_order', has: under('token.order.'), object: TokenOrder },
+  { title: 'TokenEvent', resource: 'token', has: under('token.'), object: TokenFacts },
   { title: 'WebhookEvent', resource: 'webhook', has: under('webhook.'), object: WebhookSettings },
 ];
 

@@ -76,6 +76,57 @@ async function strategy(): Promise<Real> {
   return idOf('/v1/treasury/strategies', { ...bodyExamples.createStrategy, wallet_ids: [await wallet()] });
 }
 
+const terms = { type: 'self_hosted', name: 'our own nodes', credentials: {} };
+
+async function issuerWallet(): Promise<string> {
+  const { id } = await made('/v1/providers/connect', terms);
+  return wallet({ provider_connection_id: id });
+}
+
+let symbols = 0;
+
+/** A token of an issuer's wallet, deployed. */
+async function token(): Promise<{ readonly id: string; readonly wallet: string }> {
+  const wallet = await issuerWallet();
+  symbols += 1;
+  const body = { ...bodyExamples.createToken, symbol: `EX${symbols}`, issuer_wallet_id: wallet };
+  const id = String((await made('/v1/tokens', body)).id);
+  await until(async () => (await call('GET', `/v1/tokens/${id}`)).body.status === 'active', `${id} to be deployed`);
+  return { id, wallet };
+}
+
+/** The path of a token, and its issuer's wallet in the body. */
+async function issued(): Promise<Real> {
+  const { id, wallet } = await token();
+  return { path: { id }, body: { [exampleIds.wallet]: wallet } };
+}
+
+async function waitingOrder(): Promise<Real> {
+  const { id, wallet } = await token();
+  const rules = [{ id: 'ask', effect: 'require_approval', when: 'true', approvals: { quorum: 1 } }];
+  const policy = String((await made('/v1/policies', { name: 'ask-for-mints', rules })).name);
+  const reserve_reference = { type: 'wallet', asset: 'USDC', wallet_id: wallet };
+  const order = await made(`/v1/tokens/${id}/mint`, { ...bodyExamples.mintToken, policy, reserve_reference });
+  expect(order.status).toBe('pending_approval');
+  return { path: { id, orderId: String(order.id) } };
+}
+
+/** Units for the issuer to redeem. */
+async function minted(): Promise<Real> {
+  const real = await issued();
+  const wallet = real.body![exampleIds.wallet]!;
+  const { addresses } = (await call('GET', `/v1/wallets/${wallet}`)).body as { addresses: { address: string }[] };
+  const path = `/v1/tokens/${real.path!.id}`;
+  const order = await made(`${path}/mint`, {
+    amount: '10',
+    destination: { address: addresses[0]!.address },
+    reserve_reference: { type: 'wallet', asset: 'USDC', wallet_id: wallet },
+  });
+  const isDone = async () => (await call('GET', `${path}/orders/${order.id}`)).body.status === 'completed';
+  await until(isDone, 'the mint to be completed');
+  return real;
+}
+
 async function signing(more: object = {}): Promise<Body> {
   const intent = { transaction_intent_id: `for-an-example-${Math.random()}` };
   return made('/v1/signing/initiate', { ...bodyExamples.initiateSigning, ...intent, ...more });
@@ -111,6 +162,13 @@ const prepare: Readonly<Record<string, () => Promise<Real>>> = {
   createStrategy: async () => ({ body: { [exampleIds.wallet]: await wallet() } }),
   putStrategyVersion: async () => ({ ...(await strategy()), body: { [exampleIds.wallet]: await wallet() } }),
   rebalance: async () => ({ body: { [exampleIds.strategy]: (await strategy()).path!.id! } }),
+  createToken: async () => ({ body: { [exampleIds.wallet]: await issuerWallet() } }),
+  mintToken: issued,
+  redeemToken: minted,
+  approveTokenOrder: async () => ({ ...(await waitingOrder()), token: ready.approver_token }),
+  cancelTokenOrder: waitingOrder,
+  freezeToken: async () => ({ path: { id: (await token()).id } }),
+  unfreezeToken: async () => ({ path: { id: (await token()).id } }),
   updateWebhook: webhook,
   rotateWebhookSecret: webhook,
   redeliverRange: webhook,
@@ -230,6 +288,7 @@ test('what happened is told in events as the document types them', async () => {
       'webhook',
       'treasury',
       'vault',
+      'token',
       'module_access',
     ]),
   );

@@ -11,6 +11,7 @@ import { newToken } from '../../gateway/auth/token-format.ts';
 import { type ExceptionRecord, exceptionType } from '../../modules/recon/exception-record.ts';
 import { create } from '../../store/changes.ts';
 import { FakeSessions } from '../support/fake-control.ts';
+import { until } from '../support/until.ts';
 import { startWalletService, type WalletService } from '../support/wallet-service.ts';
 import type { Document } from './support/document.ts';
 import { documentFaults } from './support/openapi-rules.ts';
@@ -31,6 +32,8 @@ const ids = {
   rule: '',
   strategy: '',
   plan: '',
+  token: '',
+  order: '',
   report: '',
   delivery: '',
   vault: '',
@@ -114,6 +117,18 @@ beforeAll(async () => {
   const strategy = { name: 'all of it', wallet_ids: [ids.wallet], targets, autonomy: 'within_policy' };
   ids.strategy = (await made('/v1/treasury/strategies', strategy)).id!;
   ids.plan = (await made('/v1/treasury/rebalance', { strategy_id: ids.strategy })).id!;
+  await made('/v1/modules/tokens/access-requests', {});
+  const cluster = await made('/v1/providers/connect', { type: 'self_hosted', name: 'ours', credentials: {} });
+  const issuer = (await made('/v1/wallets', { provider_connection_id: cluster.id!, network, name: 'issuer' })).id!;
+  const terms = { symbol: 'WHOLE', name: 'Whole', network, decimals: 6, supply_cap: '10', issuer_wallet_id: issuer };
+  ids.token = (await made('/v1/tokens', terms)).id!;
+  const isDeployed = async () =>
+    (await service.call('GET', `/v1/tokens/${ids.token}`, { token: owner.authorization.slice(7) })).body.status ===
+    'active';
+  await until(isDeployed, 'the token to be deployed');
+  const reserve_reference = { type: 'wallet', asset: 'USDC', wallet_id: issuer };
+  ids.order = (await made(`/v1/tokens/${ids.token}/mint`, { amount: '1', destination: { address }, reserve_reference }))
+    .id!;
 }, 60_000);
 afterAll(async () => {
   await service?.stop();
@@ -137,6 +152,8 @@ async function anException(): Promise<string> {
 function idsOf({ path }: Operation): Record<string, string> | undefined {
   if (path.startsWith('/v1/wallets/'))
     return { id: ids.wallet, ...(path.includes('{txId}') ? { txId: ids.intent } : {}) };
+  if (path.startsWith('/v1/tokens/'))
+    return { id: ids.token, ...(path.includes('{orderId}') ? { orderId: ids.order } : {}) };
   if (path.includes('{deliveryId}')) return { id: ids.webhook, deliveryId: ids.delivery };
   const kinds: [string, string][] = [
     ['/v1/provider-connections/', ids.connection],

@@ -27,6 +27,7 @@ const examples = {
   vault: new URL('../../examples/vault-client.ts', import.meta.url),
 };
 const reconciliation = new URL('../../examples/reconciliation.ts', import.meta.url);
+const tokens = new URL('../../examples/tokens-client.ts', import.meta.url);
 const proposer = new URL('../../examples/treasury-proposer.ts', import.meta.url);
 const sha256OfHello = Buffer.from('LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=', 'base64');
 
@@ -182,6 +183,20 @@ describe('examples/treasury-proposer.ts', () => {
 
   test('ends with 2 when it is called wrongly', async () => {
     expect((await example(proposer, ['--colour', 'blue'])).exitCode).toBe(2);
+  });
+});
+
+describe('examples/tokens-client.ts', () => {
+  test('issues a token, mints it within its reserve alone, and redeems it', async () => {
+    const { exitCode, stdout, stderr } = await example(tokens, ['--url', cluster.httpUrl]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^deployed: 0x[0-9a-fA-F]{40}\nrefused: .+\nmint\(8000000000\) .+\nburn\(500000000\) .+\nsupply: 7500, /,
+    );
+  }, 90_000);
+
+  test('ends with 2 when it is called wrongly', async () => {
+    expect((await example(tokens, ['--colour', 'blue'])).exitCode).toBe(2);
   });
 });
 

@@ -21,6 +21,7 @@ test('a page that is missing or old is found', () => {
     'docs/scenarios.md',
     'docs/signing-api.md',
     'docs/signing-round.md',
+    'docs/tokens.md',
     'docs/treasury.md',
     'docs/wallet-api.md',
     'scenarios/schema.json',

@@ -47,6 +47,7 @@ export const issueTexts: Readonly<Record<string, string>> = {
   rejected_by_provider: 'The provider refuses the transfer; `message` has its own words.',
   amount_too_small: 'The network does not carry so little.',
   too_many: 'A tenant has as many of these as it may have.',
+  symbol_taken: 'An asset of the registry, or a token of yours, has this symbol.',
   too_many_webhooks: 'A tenant has as many webhooks as it may have.',
   duplicate: 'Two entries have the same id.',
   not_applicable: 'This belongs to another kind of rule.',

@@ -17,6 +17,7 @@ import { webhookRoutes } from '../../delivery/webhooks/routes.ts';
 import { sandboxRoutes as allSandboxRoutes } from '../../gateway/sandbox/routes.ts';
 import { accessRoutes } from '../../modules/access/routes.ts';
 import { driftRoutes, reconRoutes } from '../../modules/recon/public.ts';
+import { tokenRoutes } from '../../modules/tokens/public.ts';
 import { treasuryRoutes } from '../../modules/treasury/public.ts';
 import { vaultRoutes } from '../../modules/vaults/routes.ts';
 import { providerAdapters } from '../../providers/adapters.ts';
@@ -42,6 +43,7 @@ export function restRoutes(): readonly Route[] {
     ...vaultRoutes(absent()),
     ...reconRoutes({ wake: absent() }),
     ...driftRoutes({ drifts: absent(), statements: absent(), isSandbox: true }),
+    ...tokenRoutes({ intents: absent(), driver: absent() }),
     ...accessRoutes(absent()),
   ];
 }

@@ -1,0 +1,124 @@
+/**
+ * Votes on orders, and calling them off. A vote counts once; the initiator has none, nor has a caller that the policy does
+ * not name. With the last vote the order's intent is made, in the same change.
+ */
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { actorOf } from '../../api/principal.ts';
+import type { Answer, RequestContext } from '../../api/route.ts';
+import { usableConnection } from '../../custody/connections/public.ts';
+import {
+  cancelIntent,
+  changeOf,
+  findWallet,
+  hasVoted,
+  intentType,
+  openingOf,
+  refuseIntent,
+  type Vote,
+  walletNotActive,
+} from '../../custody/intents/public.ts';
+import { merge } from '../../store/changes.ts';
+import { orderChange } from './effects.ts';
+import { findOrder } from './find.ts';
+import type { TokenDeps } from './issue.ts';
+import { lastOrder, rejectOrder, voteOnOrder } from './machine.ts';
+import type { OrderRecord } from './record.ts';
+import { orderView } from './view.ts';
+
+interface Params {
+  readonly id: string;
+  readonly orderId: string;
+}
+
+interface VoteRequest {
+  readonly decision?: 'approve' | 'reject' | undefined;
+  readonly comment?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly expected_version?: number | undefined;
+}
+
+export async function approveOrder(
+  { driver }: TokenDeps,
+  context: RequestContext,
+  params: Params,
+  request: VoteRequest,
+): Promise<Answer> {
+  const vote = voteOf(context, request);
+  const order = await findOrder(context, params);
+  if (hasVoted(order, vote.by, vote.decision)) return { status: 200, body: orderView(order) };
+  assertVoter(order, vote.by);
+  if (order.status !== 'pending_approval' || context.nowMs >= order.expiresAtMs)
+    throw wrongState(order, 'pending_approval');
+  const { expected_version: expected } = request;
+  if (expected !== undefined && expected !== order.version) {
+    const message = `the order is at version ${order.version}`;
+    throw new ServiceError('conflict', message, {
+      details: [{ field: 'expected_version', issue: 'version_conflict', message }],
+    });
+  }
+  const move = voteOnOrder(order, vote);
+  const after = lastOrder(move);
+  const answer = { status: 200, body: orderView(after), change: orderChange(context, move) };
+  if (after.status !== 'reserve_check') return answer;
+  const { wallet } = await findWallet(context, order.draft.walletId);
+  if (wallet.status !== 'active') throw walletNotActive(wallet.status);
+  const connection = await usableConnection(context, wallet.connectionId);
+  const opening = openingOf(context, { draft: order.draft, verdict: { kind: 'approved' }, wallet, connection });
+  return {
+    ...answer,
+    change: merge(answer.change, opening.change),
+    onRefusal: refuseIntent,
+    afterCommit: () => driver.enqueue(context.tenant, opening.intent, wallet),
+  };
+}
+
+/** Until its signing begins. Its intent is called off with it. */
+export async function cancelOrder(
+  context: RequestContext,
+  params: Params,
+  reason: string | undefined,
+): Promise<Answer> {
+  const { nowMs, principal, store, tenant } = context;
+  const order = await findOrder(context, params);
+  if (order.status !== 'pending_approval' && order.status !== 'reserve_check') {
+    throw wrongState(order, 'pending_approval or reserve_check');
+  }
+  const by = actorOf(principal);
+  const error = { code: 'CANCELLED', message: reason ?? `called off by ${by}` };
+  const move = rejectOrder(order, 'CANCELLED', error, nowMs);
+  const answer = { status: 200, body: orderView(lastOrder(move)), change: orderChange(context, move) };
+  if (order.status === 'pending_approval') return answer;
+  const intent = await store.read(tenant, intentType, order.draft.id);
+  // Over already: the order follows it in a moment.
+  if (intent?.status !== 'approved') throw wrongState(order, 'not being signed');
+  const cancelled = changeOf(context, cancelIntent(intent, by, reason ?? null, nowMs));
+  return { ...answer, change: merge(answer.change, cancelled) };
+}
+
+function voteOf({ principal, nowMs }: RequestContext, request: VoteRequest): Vote {
+  const { decision = 'approve', comment = null, reason = null } = request;
+  if (decision === 'reject' && reason === null) {
+    throw new ServiceError('invalidRequest', 'a rejection says why', {
+      details: [{ field: 'reason', issue: 'missing_required', message: 'required to reject' }],
+    });
+  }
+  return { by: actorOf(principal), decision, comment, reason, atMs: nowMs };
+}
+
+function assertVoter(order: OrderRecord, by: string): void {
+  const refused =
+    by === order.initiator
+      ? (['initiator_may_not_approve', 'who placed an order has no vote on it'] as const)
+      : order.approvers.length > 0 && !order.approvers.includes(by)
+        ? (['not_an_approver', 'the policy names other approvers for this order'] as const)
+        : undefined;
+  if (refused === undefined) return;
+  const [issue, message] = refused;
+  throw new ServiceError('insufficientScope', message, { details: [{ field: 'approver', issue, message }] });
+}
+
+function wrongState({ status }: OrderRecord, wanted: string): ServiceError {
+  return new ServiceError('conflict', `the order is ${status}`, {
+    details: [{ field: 'status', issue: 'state_conflict', message: `this takes an order that is ${wanted}` }],
+  });
+}

@@ -1,0 +1,26 @@
+/** Finding tokens and orders for a caller. What does not exist, or not for its token, is 404: all alike. */
+import type { RequestContext } from '../../api/route.ts';
+import { mayUseConnection, noSuch } from '../../api/visibility.ts';
+import type { Balances } from '../../store/contract.ts';
+import { type OrderRecord, orderType, type TokenRecord, tokenType } from './record.ts';
+
+export interface FoundToken {
+  readonly token: TokenRecord;
+  readonly balances: Balances;
+}
+
+export async function findToken(context: RequestContext, id: string): Promise<FoundToken> {
+  const { store, tenant, principal } = context;
+  const found = id.startsWith('tkn_') ? await store.readWithBalances(tenant, tokenType, id) : undefined;
+  if (found === undefined || !mayUseConnection(principal, found.record.connectionId)) throw noSuch('token');
+  return { token: found.record, balances: found.balances };
+}
+
+export async function findOrder(
+  { store, tenant, principal }: RequestContext,
+  { id, orderId }: { readonly id: string; readonly orderId: string },
+): Promise<OrderRecord> {
+  const order = orderId.startsWith('ord_') ? await store.read(tenant, orderType, orderId) : undefined;
+  if (order?.tokenId !== id || !mayUseConnection(principal, order.connectionId)) throw noSuch('token order');
+  return order;
+}

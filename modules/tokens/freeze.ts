@@ -1,0 +1,46 @@
+/**
+ * Freezing a token: nothing of it is minted, redeemed or transferred until it is unfrozen. What a chain has already
+ * continues. Orders that are about to be signed are rejected, approved transfers wait.
+ */
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { Answer, RequestContext } from '../../api/route.ts';
+import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
+import { merge, update } from '../../store/changes.ts';
+import { tokenChange } from './effects.ts';
+import { findToken } from './find.ts';
+import type { TokenRecord } from './record.ts';
+import { tokenView } from './view.ts';
+
+/** Freezing what is frozen changes nothing, and so does unfreezing what is active. */
+export async function setTokenFrozen(
+  context: RequestContext,
+  id: string,
+  isFrozen: boolean,
+  reason: string | undefined,
+): Promise<Answer> {
+  const { store, tenant, nowMs } = context;
+  const { token, balances } = await findToken(context, id);
+  const status = isFrozen ? 'frozen' : 'active';
+  if (token.status === status) return { status: 200, body: tokenView(token, balances) };
+  if (token.status !== 'active' && token.status !== 'frozen') {
+    throw new ServiceError('conflict', `the token is ${token.status}`, {
+      details: [{ field: 'status', issue: 'state_conflict', message: 'this takes a token that is deployed' }],
+    });
+  }
+  const asset = await store.read(tenant, tokenAssetType, tokenAssetId(token.symbol));
+  if (asset === undefined) throw new Error(`the asset of ${token.id} is gone`);
+  const after: TokenRecord = {
+    ...token,
+    status,
+    freezeReason: isFrozen ? (reason ?? null) : null,
+    version: token.version + 1,
+    updatedAtMs: nowMs,
+  };
+  return {
+    status: 200,
+    body: tokenView(after, balances),
+    change: merge(tokenChange(context, isFrozen ? 'frozen' : 'unfrozen', token, after), {
+      puts: [update(tokenAssetType, asset, { ...asset, status, version: asset.version + 1 })],
+    }),
+  };
+}

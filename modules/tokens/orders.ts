@@ -1,0 +1,163 @@
+/**
+ * Placing an order: its transaction is evaluated at once, under the id that its intent will have. Allowed, the order waits
+ * in `reserve_check` with its intent beside it, made in the same change; the check itself comes when the intent's signing
+ * begins (owner.ts).
+ */
+import type { Static } from 'typebox';
+import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
+import type { Answer, RequestContext } from '../../api/route.ts';
+import {
+  destinationIssues,
+  draftOf,
+  evaluateOperation,
+  type FoundWallet,
+  findWallet,
+  openingOf,
+  refuseIntent,
+  usableDestination,
+  verdictOf,
+} from '../../custody/intents/public.ts';
+import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import { merge } from '../../store/changes.ts';
+import { orderChange } from './effects.ts';
+import { findToken } from './find.ts';
+import type { TokenDeps } from './issue.ts';
+import { lastOrder, openOrder } from './machine.ts';
+import { intentIdOf, type OrderKind, orderOrigin, type TokenRecord } from './record.ts';
+import { readReserve } from './reserve.ts';
+import type { MintBody, RedeemBody } from './schemas.ts';
+import { orderView } from './view.ts';
+
+const zeroAddress = `0x${'0'.repeat(40)}`;
+
+type Ordered = Omit<Static<typeof MintBody>, 'destination'>;
+
+export async function mintToken(
+  deps: TokenDeps,
+  context: RequestContext,
+  id: string,
+  { destination, ...ordered }: Static<typeof MintBody>,
+): Promise<Answer> {
+  const { token } = await findToken(context, id);
+  assertActive(token);
+  const found = await findWallet(context, token.issuerWalletId);
+  const issues = destinationIssues(token.network, destination.address);
+  const units = unitsOf(token, ordered.amount, issues);
+  const toAddress = usableDestination(token.network, destination.address);
+  if (toAddress === token.contract) throw lostAtContract();
+  return place(deps, context, { kind: 'mint', token, found, units, toAddress, ordered });
+}
+
+export async function redeemToken(
+  deps: TokenDeps,
+  context: RequestContext,
+  id: string,
+  { source, ...ordered }: Static<typeof RedeemBody>,
+): Promise<Answer> {
+  const { token } = await findToken(context, id);
+  assertActive(token);
+  const units = unitsOf(token, ordered.amount, []);
+  const found = await findWallet(context, source.wallet_id);
+  if (found.wallet.network !== token.network) {
+    const message = `takes a wallet on ${token.network}`;
+    throw new ServiceError('invalidRequest', message, {
+      details: [{ field: 'source.wallet_id', issue: 'wrong_network', message }],
+    });
+  }
+  return place(deps, context, { kind: 'redeem', token, found, units, toAddress: zeroAddress, ordered });
+}
+
+interface Placed {
+  readonly kind: OrderKind;
+  readonly token: TokenRecord;
+  readonly found: FoundWallet;
+  readonly units: bigint;
+  readonly toAddress: string;
+  readonly ordered: Ordered;
+}
+
+async function place(
+  { intents, driver }: TokenDeps,
+  context: RequestContext,
+  { kind, token, found, units, toAddress, ordered }: Placed,
+): Promise<Answer> {
+  const { tenant, nowMs, requestId } = context;
+  const reserve = await readReserve(context, token.symbol, ordered.reserve_reference);
+  const id = context.newId('ord');
+  const { symbol, name, network, decimals, contract, supplyCap } = token;
+  const evaluation = await evaluateOperation(intents, context, found, {
+    id: intentIdOf(id),
+    kind: kind === 'mint' ? 'mint' : 'burn',
+    asset: { symbol, network, decimals, contract },
+    units,
+    toAddress,
+    token: { symbol, name, network, decimals, contract, supplyCap },
+    policy: ordered.policy,
+    metadata: ordered.metadata,
+  });
+  const verdict = verdictOf(evaluation);
+  const draft = { ...draftOf(intents, context, found, evaluation), origin: { kind: orderOrigin, id } };
+  const move = openOrder(
+    {
+      id,
+      kind,
+      tokenId: token.id,
+      connectionId: token.connectionId,
+      provider: token.provider,
+      asset: symbol,
+      decimals,
+      amount: formatAmount(units, decimals),
+      units: units.toString(),
+      reserve,
+      draft,
+      initiator: draft.initiator,
+      metadata: draft.metadata,
+      correlationId: requestId,
+    },
+    verdict,
+    nowMs,
+  );
+  const order = lastOrder(move);
+  const { wallet } = found;
+  const { connection } = evaluation;
+  const opening =
+    order.status === 'reserve_check' ? openingOf(context, { draft, verdict, wallet, connection }) : undefined;
+  return {
+    status: 201,
+    body: orderView(order),
+    headers: { location: `/v1/tokens/${token.id}/orders/${id}` },
+    change: merge(evaluation.change, opening?.change ?? {}, orderChange(context, move), {
+      // A token that was frozen since takes no orders.
+      guards: [{ kind: 'version', id: token.id, version: token.version }],
+    }),
+    onRefusal: refuseIntent,
+    ...(opening !== undefined && { afterCommit: () => driver.enqueue(tenant, opening.intent, wallet) }),
+  };
+}
+
+/** Throws ServiceError 400 with all issues. */
+function unitsOf({ decimals }: TokenRecord, amount: string, issues: FieldIssue[]): bigint {
+  const units = parseAmount(amount, decimals);
+  if (typeof units === 'string') {
+    issues.push({ field: 'amount', issue: units, message: `takes a decimal above 0 with up to ${decimals} decimals` });
+  }
+  if (issues.length > 0 || typeof units === 'string') {
+    const fields = issues.map(({ field, issue }) => `${field}: ${issue}`).join(', ');
+    throw new ServiceError('invalidRequest', `the order is not valid: ${fields}`, { details: issues });
+  }
+  return units;
+}
+
+function assertActive({ status }: TokenRecord): void {
+  if (status === 'active') return;
+  throw new ServiceError('conflict', `the token is ${status}: it takes no orders`, {
+    details: [{ field: 'status', issue: 'state_conflict', message: 'this takes a token that is active' }],
+  });
+}
+
+function lostAtContract(): ServiceError {
+  const message = 'what is sent to a token’s own contract is lost';
+  return new ServiceError('providerRejected', `the destination is not supported: ${message}`, {
+    details: [{ field: 'destination.address', issue: 'unsupported_destination', message }],
+  });
+}

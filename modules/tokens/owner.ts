@@ -1,0 +1,54 @@
+/**
+ * What tokens decide at the moment when the signing of an order's intent begins: cap and reserve are checked, and what the
+ * check has read holds in the commit that begins it. So no two orders lean on the same part of cap or reserve, and a
+ * refused order has signed nothing.
+ */
+import type { IntentOwner, SigningLeave } from '../../custody/intents/public.ts';
+import { merge } from '../../store/changes.ts';
+import type { TenantStore } from '../../store/contract.ts';
+import { orderChange } from './effects.ts';
+import { beginOrder, rejectOrder } from './machine.ts';
+import { type OrderRecord, orderType, type ReserveCheck, supplyOf, tokenType } from './record.ts';
+import { checkReserve } from './reserve.ts';
+
+export function orderOwner(store: TenantStore): IntentOwner {
+  return {
+    async beforeSigning(tenant, intent, reporter): Promise<SigningLeave> {
+      const { nowMs } = reporter;
+      const order = await store.read(tenant, orderType, intent.origin!.id);
+      if (order?.status !== 'reserve_check' || order.draft.id !== intent.id) {
+        return { kind: 'refused', subStatus: 'ORDER_OVER', message: 'the order of this intent is over', change: {} };
+      }
+      const refused = (code: string, message: string, check: ReserveCheck | null = null): SigningLeave => ({
+        kind: 'refused',
+        subStatus: code,
+        message,
+        change: orderChange(reporter, rejectOrder(order, code, { code, message }, nowMs, check)),
+      });
+      const found = await store.readWithBalances(tenant, tokenType, order.tokenId);
+      if (found === undefined) throw new Error(`the token of ${order.id} is gone`);
+      const { record: token, balances } = found;
+      if (token.status !== 'active') return refused('TOKEN_FROZEN', 'the token is frozen');
+      const supply = supplyOf(token, balances);
+      const units = BigInt(order.units);
+      if (order.kind === 'mint' && units > supply.left) {
+        return refused('CAP_EXCEEDED', 'the supply would pass the cap of the token');
+      }
+      const checked = await checkReserve({ store, tenant, nowMs }, order, supply);
+      if (checked.kind === 'refused') return refused(checked.code, checked.message, checked.check);
+      const { check, guards } = checked;
+      const change = merge(orderChange(reporter, beginOrder(order, check, nowMs)), {
+        guards: [{ kind: 'version', id: token.id, version: token.version }, ...guards],
+      });
+      return { kind: 'granted', change: order.kind === 'mint' ? merge(change, taking(order, supply.left)) : change };
+    },
+  };
+}
+
+/** The mint's part of the cap. Nothing else may have been taken since: the reserve was checked against what is left. */
+function taking({ tokenId: walletId, asset, units }: OrderRecord, left: bigint) {
+  return {
+    guards: [{ kind: 'available', walletId, asset, min: left, max: undefined } as const],
+    ledger: [{ walletId, asset, available: -BigInt(units), reserved: BigInt(units) }],
+  };
+}

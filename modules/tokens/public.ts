@@ -1,0 +1,7 @@
+/** What the doors and the documents use of token operations. */
+export { orderOwner } from './owner.ts';
+export { orderOrigin } from './record.ts';
+export { tokenRoutes } from './routes.ts';
+export { TokenFacts, TokenOrder } from './schemas.ts';
+export { tokenJobs } from './settle.ts';
+export { orderStatuses, orderStatusTexts, orderSubStatusTexts, orderTransitions } from './states.ts';

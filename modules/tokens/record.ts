@@ -1,0 +1,140 @@
+/**
+ * Tokens and their orders as the store keeps them. What may still be minted stands in the ledger, under the token's id
+ * and symbol: `available` is neither in circulation nor on its way there, `reserved` is being minted. Both begin as the
+ * cap and nothing, so the ledger itself keeps the supply between zero and the cap.
+ */
+import type { MetadataValue } from '../../api/metadata.ts';
+import type { IntentDraft, Vote } from '../../custody/intents/public.ts';
+import type { TokenTerms } from '../../networks/assets.ts';
+import type { ProviderKind } from '../../providers/port/kinds.ts';
+import type { Balances, RecordType, Versioned } from '../../store/contract.ts';
+import { isFinal, type OrderStatus } from './states.ts';
+
+export const tokenStatuses = ['deploying', 'active', 'frozen', 'failed'] as const;
+export type TokenStatus = (typeof tokenStatuses)[number];
+
+export interface TokenRecord extends Versioned, TokenTerms {
+  readonly status: TokenStatus;
+  readonly issuerWalletId: string;
+  /** Of the issuer's wallet. */
+  readonly connectionId: string;
+  readonly provider: ProviderKind;
+  /** The transaction that deploys its contract. */
+  readonly intentId: string;
+  /** Why it was never deployed. */
+  readonly error: Failure | null;
+  readonly freezeReason: string | null;
+  readonly metadata: MetadataValue;
+  readonly correlationId: string;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+export const tokenType: RecordType<TokenRecord> = {
+  name: 'token',
+  status: ({ status }) => status,
+  indices: ({ connectionId, status }) => ['tokens', `tokens:status:${status}`, `tokens:connection:${connectionId}`],
+};
+
+/** What backs a token: one unit of the reserve asset for each unit of the token. */
+export type Reserve =
+  | { readonly type: 'wallet'; readonly walletId: string; readonly asset: string; readonly decimals: number }
+  | {
+      readonly type: 'attestation';
+      /** What the attestor calls it. */
+      readonly reference: string;
+      readonly asset: string;
+      readonly decimals: number;
+      /** Smallest units of the asset. */
+      readonly units: string;
+      readonly expiresAtMs: number;
+    };
+
+/** What the check of the reserve has found, in smallest units of the reserve asset. */
+export interface ReserveCheck {
+  readonly requiredUnits: string;
+  readonly heldUnits: string;
+  readonly atMs: number;
+}
+
+export const orderKinds = ['mint', 'redeem'] as const;
+export type OrderKind = (typeof orderKinds)[number];
+
+export interface OrderRecord extends Versioned {
+  readonly kind: OrderKind;
+  readonly tokenId: string;
+  /** Of the token's issuer. */
+  readonly connectionId: string;
+  readonly provider: ProviderKind;
+  readonly status: OrderStatus;
+  readonly subStatus: string | null;
+  readonly asset: string;
+  readonly decimals: number;
+  readonly amount: string;
+  /** Smallest units, a decimal integer. */
+  readonly units: string;
+  readonly reserve: Reserve;
+  readonly reserveCheck: ReserveCheck | null;
+  /** Its transaction as it was decided, made an intent when the order is approved: one order, one intent id. */
+  readonly draft: IntentDraft;
+  readonly initiator: string;
+  readonly approvals: readonly Vote[];
+  readonly approvalsRequired: number;
+  readonly approvers: readonly string[];
+  readonly error: Failure | null;
+  readonly metadata: MetadataValue;
+  readonly correlationId: string;
+  readonly statusHistory: readonly {
+    readonly status: OrderStatus;
+    readonly subStatus: string | null;
+    readonly atMs: number;
+  }[];
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** Past it an order that awaits approval is rejected. */
+  readonly expiresAtMs: number;
+}
+
+export const orderType: RecordType<OrderRecord> = {
+  name: 'token_order',
+  status: ({ status }) => status,
+  indices: ({ tokenId, kind, status }) => [
+    `token_orders:${tokenId}`,
+    `token_orders:${tokenId}:status:${status}`,
+    `token_orders:${tokenId}:kind:${kind}`,
+    ...(isFinal(status) ? [] : [openOrdersIndex(tokenId)]),
+  ],
+};
+
+export function openOrdersIndex(tokenId: string): string {
+  return `token_orders:open:${tokenId}`;
+}
+
+/** What is left to mint, what is being minted, and what is in circulation: smallest units. */
+export interface Supply {
+  readonly left: bigint;
+  readonly minting: bigint;
+  readonly circulating: bigint;
+}
+
+export function supplyOf({ id, symbol, status, supplyCap }: TokenRecord, balances: Balances): Supply {
+  if (status === 'deploying' || status === 'failed') return { left: BigInt(supplyCap), minting: 0n, circulating: 0n };
+  const account = balances.get(symbol);
+  const { available: left, reserved: minting } = account ?? { available: 0n, reserved: 0n };
+  const circulating = BigInt(supplyCap) - left - minting;
+  if (circulating < 0n) throw new Error(`the supply of ${id} is below zero`);
+  return { left, minting, circulating };
+}
+
+/** The intent of a token or an order: the same UUID under another prefix. */
+export function intentIdOf(id: string): string {
+  return `txi_${id.slice(id.indexOf('_') + 1)}`;
+}
+
+export const tokenOrigin = 'token';
+export const orderOrigin = 'token-order';

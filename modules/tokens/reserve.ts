@@ -1,0 +1,123 @@
+/**
+ * Reserves: what a caller names, and whether it covers an order at the moment when its signing begins. A mint needs as
+ * much as all that is in circulation, being minted, and of this order together; a redemption needs its own amount, which
+ * is to be paid out. One unit of the reserve asset backs one unit of the token, whatever decimals both have.
+ */
+import type { Static } from 'typebox';
+import { type FieldIssue, ServiceError } from '../../api/errors/service-error.ts';
+import type { RequestContext } from '../../api/route.ts';
+import { findAsset } from '../../custody/assets/public.ts';
+import { findWallet } from '../../custody/intents/public.ts';
+import { walletType } from '../../custody/wallets/public.ts';
+import { formatAmount, parseAmount } from '../../networks/amounts.ts';
+import type { Guard, TenantStore } from '../../store/contract.ts';
+import type { OrderRecord, Reserve, ReserveCheck, Supply } from './record.ts';
+import type { MintBody } from './schemas.ts';
+
+type Reference = Static<typeof MintBody>['reserve_reference'];
+
+const attestationDecimals = 18;
+
+/** Throws ServiceError 400, and 404 for a wallet that the caller does not see. */
+export async function readReserve(context: RequestContext, token: string, reference: Reference): Promise<Reserve> {
+  const { type, asset, wallet_id: walletId, reference: name, amount, expires_at: expiresAt } = reference;
+  const issues: FieldIssue[] = [];
+  const needs = (field: string, isThere: boolean, isWanted: boolean) => {
+    if (isThere !== isWanted) {
+      issues.push({ field: `reserve_reference.${field}`, issue: isWanted ? 'missing_required' : 'not_applicable' });
+    }
+  };
+  needs('wallet_id', walletId !== undefined, type === 'wallet');
+  needs('reference', name !== undefined, type === 'attestation');
+  needs('amount', amount !== undefined, type === 'attestation');
+  needs('expires_at', expiresAt !== undefined, type === 'attestation');
+  if (asset === token)
+    issues.push({ field: 'reserve_reference.asset', issue: 'invalid_value', message: 'a token does not back itself' });
+  if (issues.length > 0) throw invalid(issues);
+  if (type === 'attestation') {
+    const units = parseAmount(amount!, attestationDecimals);
+    if (typeof units === 'string') throw invalid([{ field: 'reserve_reference.amount', issue: units }]);
+    const expiresAtMs = Date.parse(expiresAt!);
+    if (expiresAtMs <= context.nowMs) {
+      throw invalid([
+        { field: 'reserve_reference.expires_at', issue: 'too_small', message: 'the attestation has expired' },
+      ]);
+    }
+    return { type, reference: name!, asset, decimals: attestationDecimals, units: units.toString(), expiresAtMs };
+  }
+  const { wallet } = await findWallet(context, walletId!);
+  const known = await findAsset(context, asset);
+  if (known === undefined || known.network !== wallet.network) {
+    throw invalid([
+      { field: 'reserve_reference.asset', issue: 'unknown_asset', message: 'takes an asset of the wallet’s network' },
+    ]);
+  }
+  return { type, walletId: wallet.id, asset, decimals: known.decimals };
+}
+
+export type Checked =
+  /** `guards` keep it true until the commit. */
+  | { readonly kind: 'covered'; readonly check: ReserveCheck; readonly guards: readonly Guard[] }
+  | {
+      readonly kind: 'refused';
+      readonly check: ReserveCheck | null;
+      readonly code: string;
+      readonly message: string;
+    };
+
+/** `supply`: before the order. */
+export async function checkReserve(
+  { store, tenant, nowMs }: { readonly store: TenantStore; readonly tenant: string; readonly nowMs: number },
+  { kind, units, decimals, reserve }: OrderRecord,
+  { circulating, minting }: Supply,
+): Promise<Checked> {
+  const backed = kind === 'mint' ? circulating + minting + BigInt(units) : BigInt(units);
+  const required = scaledUp(backed, decimals, reserve.decimals);
+  const found = (held: bigint): ReserveCheck => ({
+    requiredUnits: required.toString(),
+    heldUnits: held.toString(),
+    atMs: nowMs,
+  });
+  const tooLittle = (held: bigint): Checked => ({
+    kind: 'refused',
+    check: found(held),
+    code: 'RESERVE_INSUFFICIENT',
+    message: `the reserve holds ${formatAmount(held, reserve.decimals)} ${reserve.asset}, and ${formatAmount(required, reserve.decimals)} are needed`,
+  });
+  if (reserve.type === 'attestation') {
+    const held = BigInt(reserve.units);
+    if (nowMs >= reserve.expiresAtMs) {
+      return { kind: 'refused', check: found(held), code: 'RESERVE_EXPIRED', message: 'the attestation has expired' };
+    }
+    return held < required ? tooLittle(held) : { kind: 'covered', check: found(held), guards: [] };
+  }
+  const { walletId, asset } = reserve;
+  const wallet = await store.readWithBalances(tenant, walletType, walletId);
+  if (wallet === undefined || wallet.record.status === 'archived') {
+    return {
+      kind: 'refused',
+      check: null,
+      code: 'RESERVE_UNAVAILABLE',
+      message: 'the wallet of the reserve is archived',
+    };
+  }
+  const held = wallet.balances.get(asset)?.available ?? 0n;
+  if (held < required) return tooLittle(held);
+  return {
+    kind: 'covered',
+    check: found(held),
+    guards: [{ kind: 'available', walletId, asset, min: required, max: undefined }],
+  };
+}
+
+/** The same amount in units of other decimals, rounded up. */
+export function scaledUp(units: bigint, from: number, to: number): bigint {
+  if (to >= from) return units * 10n ** BigInt(to - from);
+  const divisor = 10n ** BigInt(from - to);
+  return (units + divisor - 1n) / divisor;
+}
+
+function invalid(details: readonly FieldIssue[]): ServiceError {
+  const fields = details.map(({ field, issue }) => `${field}: ${issue}`).join(', ');
+  return new ServiceError('invalidRequest', `the request is not valid: ${fields}`, { details: [...details] });
+}

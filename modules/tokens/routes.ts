@@ -1,0 +1,208 @@
+/** The routes of token operations. */
+import { listBody, readCreated, readPage } from '../../api/pages.ts';
+import { type Route, route } from '../../api/route.ts';
+import { visibleIndices } from '../../api/visibility.ts';
+import { approveOrder, cancelOrder } from './decide.ts';
+import { findOrder, findToken } from './find.ts';
+import { setTokenFrozen } from './freeze.ts';
+import { issueToken, type TokenDeps } from './issue.ts';
+import { mintToken, redeemToken } from './orders.ts';
+import { orderType, tokenType } from './record.ts';
+import {
+  CreateBody,
+  MintBody,
+  OrderList,
+  OrderParams,
+  OrderQuery,
+  ReasonBody,
+  RedeemBody,
+  Token,
+  TokenList,
+  TokenOrder,
+  TokenParams,
+  TokenQuery,
+  VoteBody,
+} from './schemas.ts';
+import { orderView, tokenView } from './view.ts';
+
+const tag = 'Token operations';
+const reads = { tag, scope: 'tokens:read', limitClass: 'reads' } as const;
+const writes = { tag, scope: 'tokens:write', limitClass: 'writes' } as const;
+
+export function tokenRoutes(deps: TokenDeps): readonly Route[] {
+  return [...ofTokens(deps), ...ofOrders(deps)];
+}
+
+function ofTokens(deps: TokenDeps): readonly Route[] {
+  return [
+    route({
+      ...writes,
+      method: 'POST',
+      path: '/v1/tokens',
+      operationId: 'createToken',
+      summary: 'Issue a token: its contract is deployed from the issuer’s wallet',
+      description:
+        'The deployment is a transaction intent of the wallet, under its policies. The token is `active` when that is completed.',
+      body: CreateBody,
+      responses: { 201: { schema: Token, description: 'the token, being deployed' } },
+      errors: [404, 409, 422],
+      handle: (context, { body }) => issueToken(deps, context, body),
+    }),
+    route({
+      ...reads,
+      method: 'GET',
+      path: '/v1/tokens',
+      operationId: 'listTokens',
+      summary: 'List tokens, newest first',
+      query: TokenQuery,
+      responses: { 200: { schema: TokenList, description: 'a page of tokens' } },
+      handle: async (context, { query }) => {
+        const { tenant, principal, store } = context;
+        const page = readPage(context, 'tokens', query);
+        const found = await store.list(tenant, tokenType, {
+          indices: [query.status === undefined ? 'tokens' : `tokens:status:${query.status}`],
+          ...visibleIndices(principal, (id) => `tokens:connection:${id}`),
+          order: 'newest',
+          withBalances: true,
+          ...page.query,
+          ...readCreated(query),
+        });
+        return {
+          status: 200,
+          body: listBody('tokens', found, (token, balances) => tokenView(token, balances ?? new Map()), page),
+        };
+      },
+    }),
+    route({
+      ...reads,
+      method: 'GET',
+      path: '/v1/tokens/:id',
+      operationId: 'getToken',
+      summary: 'Read a token and its supply',
+      params: TokenParams,
+      responses: { 200: { schema: Token, description: 'the token' } },
+      errors: [404],
+      handle: async (context, { params }) => {
+        const { token, balances } = await findToken(context, params.id);
+        return { status: 200, body: tokenView(token, balances) };
+      },
+    }),
+    ...(['freeze', 'unfreeze'] as const).map((verb) =>
+      route({
+        ...writes,
+        method: 'POST',
+        path: `/v1/tokens/:id/${verb}`,
+        operationId: `${verb}Token`,
+        summary:
+          verb === 'freeze' ? 'Freeze a token: nothing of it is minted, redeemed or transferred' : 'Unfreeze a token',
+        description: `Changes nothing where it is ${verb === 'freeze' ? 'frozen' : 'active'} already.`,
+        params: TokenParams,
+        body: ReasonBody,
+        bodyOptional: true,
+        responses: { 200: { schema: Token, description: 'the token' } },
+        errors: [404, 409],
+        handle: (context, { params, body }) => setTokenFrozen(context, params.id, verb === 'freeze', body.reason),
+      }),
+    ),
+  ];
+}
+
+function ofOrders(deps: TokenDeps): readonly Route[] {
+  return [
+    route({
+      ...writes,
+      method: 'POST',
+      path: '/v1/tokens/:id/mint',
+      operationId: 'mintToken',
+      summary: 'Order a mint: units for an address, backed by a reserve',
+      description:
+        'Policy decides at once. Cap and reserve are checked when the transaction is about to be signed: the reserve must hold what is in circulation, what is being minted, and this order.',
+      params: TokenParams,
+      body: MintBody,
+      responses: { 201: { schema: TokenOrder, description: 'the order' } },
+      errors: [404, 409, 422],
+      handle: (context, { params, body }) => mintToken(deps, context, params.id, body),
+    }),
+    route({
+      ...writes,
+      method: 'POST',
+      path: '/v1/tokens/:id/redeem',
+      operationId: 'redeemToken',
+      summary: 'Order a redemption: units of a wallet are burnt',
+      description:
+        'As a mint; the reserve must hold the amount that is redeemed. What the holder is paid for it is a transfer of its own.',
+      params: TokenParams,
+      body: RedeemBody,
+      responses: { 201: { schema: TokenOrder, description: 'the order' } },
+      errors: [404, 409, 422],
+      handle: (context, { params, body }) => redeemToken(deps, context, params.id, body),
+    }),
+    route({
+      ...reads,
+      method: 'GET',
+      path: '/v1/tokens/:id/orders',
+      operationId: 'listTokenOrders',
+      summary: 'List the orders of a token, newest first',
+      params: TokenParams,
+      query: OrderQuery,
+      responses: { 200: { schema: OrderList, description: 'a page of orders' } },
+      errors: [404],
+      handle: async (context, { params, query }) => {
+        const { token } = await findToken(context, params.id);
+        const index = `token_orders:${token.id}`;
+        const page = readPage(context, `tokens/${token.id}/orders`, query);
+        const filters = [
+          ...(query.status === undefined ? [] : [`${index}:status:${query.status}`]),
+          ...(query.kind === undefined ? [] : [`${index}:kind:${query.kind}`]),
+        ];
+        const found = await context.store.list(context.tenant, orderType, {
+          indices: filters.length === 0 ? [index] : filters,
+          order: 'newest',
+          ...page.query,
+          ...readCreated(query),
+        });
+        return { status: 200, body: listBody('orders', found, orderView, page) };
+      },
+    }),
+    route({
+      ...reads,
+      method: 'GET',
+      path: '/v1/tokens/:id/orders/:orderId',
+      operationId: 'getTokenOrder',
+      summary: 'Read an order',
+      params: OrderParams,
+      responses: { 200: { schema: TokenOrder, description: 'the order' } },
+      errors: [404],
+      handle: async (context, { params }) => ({ status: 200, body: orderView(await findOrder(context, params)) }),
+    }),
+    route({
+      ...writes,
+      method: 'POST',
+      path: '/v1/tokens/:id/orders/:orderId/approve',
+      operationId: 'approveTokenOrder',
+      summary: 'Approve or reject an order that awaits approval',
+      description:
+        'Approved when as many have approved as its policy asks for; one rejection ends it. Who placed it has no vote. A repeated vote changes nothing.',
+      scope: 'intents:approve',
+      params: OrderParams,
+      body: VoteBody,
+      bodyOptional: true,
+      responses: { 200: { schema: TokenOrder, description: 'the order after the vote' } },
+      errors: [404, 409, 422],
+      handle: (context, { params, body }) => approveOrder(deps, context, params, body),
+    }),
+    route({
+      ...writes,
+      method: 'POST',
+      path: '/v1/tokens/:id/orders/:orderId/cancel',
+      operationId: 'cancelTokenOrder',
+      summary: 'Call off an order that is not being signed yet',
+      params: OrderParams,
+      body: ReasonBody,
+      bodyOptional: true,
+      responses: { 200: { schema: TokenOrder, description: 'the order, rejected' } },
+      errors: [404, 409],
+      handle: (context, { params, body }) => cancelOrder(context, params, body.reason),
+    }),
+  ];
+}

@@ -1,0 +1,206 @@
+/** What the routes of token operations take and give. docs/tokens.md shows the same. */
+import Type from 'typebox';
+import { Metadata } from '../../api/metadata.ts';
+import { createdQuery } from '../../api/pages.ts';
+import {
+  Closed,
+  DecimalText,
+  Id,
+  Line,
+  Lines,
+  ListOf,
+  Name,
+  Nullable,
+  OneOf,
+  PathId,
+  pageQuery,
+  Timestamp,
+} from '../../api/schema-kit.ts';
+import { networkIds } from '../../networks/networks.ts';
+import { orderKinds, tokenStatuses } from './record.ts';
+import { orderStatuses } from './states.ts';
+
+const decimalsMax = 18;
+const Comment = Lines(500);
+const Actor = Type.String({
+  description: 'a token’s id, or `tenant:<tenant>` for a sandbox token that was never issued',
+});
+const TokenSymbol = Type.String({
+  pattern: '^[A-Z][A-Z0-9]{1,11}$',
+  description:
+    '2 to 12 capital letters and digits, a letter first; none of the registry’s, and unique among your tokens',
+  examples: ['GOLD'],
+});
+const Failure = Nullable(Closed({ code: Type.String(), message: Type.String() }));
+const Decimal = (description: string) => Type.String({ description, examples: ['1250.5'] });
+const Policy = Type.Optional(Name);
+
+/** As events show it: its supply changes beside it. */
+export const tokenFields = {
+  id: Id('tkn'),
+  status: OneOf(tokenStatuses, {
+    description:
+      '`deploying`: its contract is not on the chain yet; `frozen`: nothing is minted, redeemed or transferred; `failed`: it was never deployed',
+  }),
+  symbol: TokenSymbol,
+  name: Type.String(),
+  network: OneOf(networkIds),
+  decimals: Type.Integer({ minimum: 0, maximum: decimalsMax }),
+  supply_cap: Decimal('the most that may ever be in circulation'),
+  contract: Nullable(Type.String({ description: 'its address; null until it is deployed' })),
+  issuer_wallet_id: Id('wal'),
+  transaction_intent_id: Type.String({ description: 'the intent that deploys it, of the issuer’s wallet' }),
+  error: Failure,
+  freeze_reason: Nullable(Type.String()),
+  metadata: Metadata,
+  version: Type.Integer({ minimum: 1 }),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+} as const;
+
+export const Token = Closed(
+  {
+    ...tokenFields,
+    supply: Decimal('in circulation: what completed orders have minted, less what they have redeemed'),
+    minting: Decimal('of orders that are `processing`'),
+    available_to_mint: Decimal('the cap less both'),
+  },
+  { title: 'Token' },
+);
+export const TokenFacts = Closed(tokenFields, { title: 'TokenFacts' });
+export const TokenList = ListOf('tokens', Token);
+export const TokenParams = Closed({ id: PathId('id of the token') });
+export const OrderParams = Closed({ id: PathId('id of the token'), orderId: PathId('id of the order') });
+
+export const CreateBody = Closed(
+  {
+    symbol: TokenSymbol,
+    name: Line(60),
+    network: OneOf(networkIds, { description: 'an EVM network' }),
+    decimals: Type.Integer({ minimum: 0, maximum: decimalsMax }),
+    supply_cap: DecimalText,
+    issuer_wallet_id: Id('wal'),
+    policy: Policy,
+    metadata: Type.Optional(Metadata),
+  },
+  { title: 'CreateToken' },
+);
+
+const ReserveReference = Closed(
+  {
+    type: OneOf(['wallet', 'attestation']),
+    asset: Type.String({
+      pattern: '^[A-Z][A-Z0-9]{1,11}$',
+      description: 'symbol of what is held: one unit of it backs one unit of the token',
+      examples: ['USDC'],
+    }),
+    wallet_id: Type.Optional(Id('wal')),
+    reference: Type.Optional(Line(200, 'with `attestation`: what its attestor calls it')),
+    amount: Type.Optional(DecimalText),
+    expires_at: Type.Optional(Timestamp),
+  },
+  {
+    title: 'ReserveReference',
+    description:
+      '`wallet`: what the wallet has available of the asset. `attestation`: `reference`, `amount` and `expires_at`, as an auditor or a bank states them; the service believes them, so let a policy ask for approval',
+  },
+);
+const ordered = {
+  amount: DecimalText,
+  reserve_reference: ReserveReference,
+  policy: Policy,
+  metadata: Type.Optional(Metadata),
+} as const;
+
+export const MintBody = Closed(
+  { destination: Closed({ address: Type.String({ minLength: 1, maxLength: 200 }) }), ...ordered },
+  { title: 'MintToken' },
+);
+export const RedeemBody = Closed(
+  {
+    source: Closed({ wallet_id: Id('wal') }, { description: 'a `self_hosted` wallet of yours that holds the units' }),
+    ...ordered,
+  },
+  { title: 'RedeemToken' },
+);
+
+export const TokenOrder = Closed(
+  {
+    id: Id('ord'),
+    kind: OneOf(orderKinds),
+    token_id: Id('tkn'),
+    status: OneOf(orderStatuses),
+    sub_status: Nullable(Type.String({ description: 'more precisely; null when there is nothing to add' })),
+    asset: Type.String({ description: 'the token’s symbol' }),
+    amount: Decimal('of the token'),
+    destination: Nullable(Closed({ address: Type.String() }, { description: 'of a mint' })),
+    source: Nullable(Closed({ wallet_id: Id('wal') }, { description: 'of a redemption' })),
+    reserve_reference: Closed({
+      type: OneOf(['wallet', 'attestation']),
+      asset: Type.String(),
+      wallet_id: Type.Optional(Id('wal')),
+      reference: Type.Optional(Type.String()),
+      amount: Type.Optional(Type.String()),
+      expires_at: Type.Optional(Timestamp),
+    }),
+    reserve_check: Nullable(
+      Closed(
+        { asset: Type.String(), required: Decimal('at least'), held: Decimal('found'), at: Timestamp },
+        { description: 'what the check found when the order was about to be signed; null before' },
+      ),
+    ),
+    wallet_id: Id('wal'),
+    transaction_intent_id: Type.String({
+      description:
+        'its transaction, an intent of `wallet_id` as soon as the order is approved; the same UUID as the order’s',
+    }),
+    policy: Closed({ name: Type.String(), id: Type.String(), version: Type.Integer({ minimum: 1 }) }),
+    decision_id: Type.String(),
+    risk_score: Type.Number({ minimum: 0, maximum: 100 }),
+    screening_id: Nullable(Type.String()),
+    initiator: Actor,
+    approvals: Type.Array(
+      Closed({
+        by: Actor,
+        decision: OneOf(['approve', 'reject']),
+        comment: Nullable(Type.String()),
+        reason: Nullable(Type.String()),
+        at: Timestamp,
+      }),
+    ),
+    approvals_required: Type.Integer({ minimum: 0 }),
+    approvers: Type.Array(Actor),
+    error: Failure,
+    metadata: Metadata,
+    status_history: Type.Array(
+      Closed({ status: OneOf(orderStatuses), sub_status: Nullable(Type.String()), at: Timestamp }),
+    ),
+    version: Type.Integer({ minimum: 1 }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    expires_at: Nullable(Timestamp),
+  },
+  { title: 'TokenOrder' },
+);
+export const OrderList = ListOf('orders', TokenOrder);
+
+export const TokenQuery = Closed({ status: Type.Optional(OneOf(tokenStatuses)), ...createdQuery, ...pageQuery });
+export const OrderQuery = Closed({
+  status: Type.Optional(OneOf(orderStatuses)),
+  kind: Type.Optional(OneOf(orderKinds)),
+  ...createdQuery,
+  ...pageQuery,
+});
+
+export const VoteBody = Closed(
+  {
+    decision: Type.Optional(OneOf(['approve', 'reject'], { description: '`approve` by default' })),
+    comment: Type.Optional(Comment),
+    reason: Type.Optional(Lines(500, 'required to reject')),
+    expected_version: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'decide on this version only; another one is 409' }),
+    ),
+  },
+  { title: 'ApproveTokenOrder' },
+);
+export const ReasonBody = Closed({ reason: Type.Optional(Comment) });

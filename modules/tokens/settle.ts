@@ -1,0 +1,131 @@
+/**
+ * Jobs that follow intents to their end: a token is deployed or failed, an order completed or failed. They fall due in the
+ * commit that ends the intent, and each ends in one commit under compare-and-set, so that they may be repeated, and be
+ * cut off anywhere.
+ */
+import type { Ports } from '../../actors/contract.ts';
+import type { Reporter } from '../../api/event.ts';
+import { tokenAssetId, tokenAssetType } from '../../custody/assets/public.ts';
+import { type IntentRecord, intentType, isFinal as isOver, receiptOf } from '../../custody/intents/public.ts';
+import { canonicalAddress } from '../../networks/addresses.ts';
+import { newId } from '../../proto/ids.ts';
+import { merge, remove, update } from '../../store/changes.ts';
+import type { Change, LedgerEntry, TenantStore } from '../../store/contract.ts';
+import { orderChange, orderMember, tokenChange } from './effects.ts';
+import { completeOrder, failOrder, rejectOrder } from './machine.ts';
+import {
+  type Failure,
+  type OrderRecord,
+  orderOrigin,
+  orderType,
+  type TokenRecord,
+  tokenOrigin,
+  tokenType,
+} from './record.ts';
+import { isFinal } from './states.ts';
+
+interface JobDeps extends Pick<Ports, 'clock' | 'random'> {
+  readonly store: TenantStore;
+}
+
+type Job = (tenant: string, member: string) => Promise<void>;
+
+/** By the prefix of their members, for the driver of intents. */
+export function tokenJobs(deps: JobDeps): readonly (readonly [string, Job])[] {
+  return [
+    [`${tokenOrigin}/`, (tenant, member) => settle(deps, tenant, member, deployment)],
+    [`${orderOrigin}/`, (tenant, member) => settle(deps, tenant, member, orderEnd)],
+  ];
+}
+
+/** How often a change is decided again because what it was decided on has changed. */
+const conflictRetriesMax = 20;
+
+type Decide = (store: TenantStore, tenant: string, id: string, reporter: Reporter) => Promise<Change>;
+
+/** Throws StoreUnavailable: then the lease brings the job back. */
+async function settle(
+  { store, clock, random }: JobDeps,
+  tenant: string,
+  member: string,
+  decide: Decide,
+): Promise<void> {
+  const id = member.slice(member.indexOf('/') + 1);
+  for (let run = 0; run <= conflictRetriesMax; run += 1) {
+    const nowMs = clock.nowMs();
+    const reporter: Reporter = { nowMs, requestId: id, newId: (prefix) => newId(prefix, nowMs, random) };
+    const outcome = await store.commit(tenant, await decide(store, tenant, id, reporter));
+    if (outcome.committed) return;
+    if (outcome.refusal.kind !== 'conflict') throw new Error(`${member} was refused: ${outcome.refusal.kind}`);
+  }
+  throw new Error(`${member} keeps changing`);
+}
+
+const deployment: Decide = async (store, tenant, id, reporter) => {
+  const done = { due: [{ member: `${tokenOrigin}/${id}`, atMs: undefined }] };
+  const token = await store.read(tenant, tokenType, id);
+  if (token?.status !== 'deploying') return done;
+  const intent = await store.read(tenant, intentType, token.intentId);
+  // The end of the intent makes it due again.
+  if (intent === undefined || !isOver(intent.status)) return done;
+  const asset = await store.read(tenant, tokenAssetType, tokenAssetId(token.symbol));
+  if (asset === undefined) throw new Error(`the asset of ${id} is gone`);
+  const next = (patch: Partial<TokenRecord>): TokenRecord => ({
+    ...token,
+    ...patch,
+    version: token.version + 1,
+    updatedAtMs: reporter.nowMs,
+  });
+  const deployed = receiptOf(intent.submission)?.contract_address ?? undefined;
+  if (intent.status !== 'completed' || deployed === undefined) {
+    const failed = next({ status: 'failed', error: failureOf(intent) });
+    // The symbol is free again.
+    return merge(done, tokenChange(reporter, 'failed', token, failed), { removals: [remove(tokenAssetType, asset)] });
+  }
+  const contract = canonicalAddress(token.network, deployed);
+  return merge(done, tokenChange(reporter, 'deployed', token, next({ status: 'active', contract })), {
+    puts: [update(tokenAssetType, asset, { ...asset, status: 'active', contract, version: asset.version + 1 })],
+    ledger: [{ walletId: id, asset: token.symbol, available: BigInt(token.supplyCap), reserved: 0n }],
+  });
+};
+
+const orderEnd: Decide = async (store, tenant, id, reporter) => {
+  const { nowMs } = reporter;
+  const done: Change = { due: [{ member: orderMember(id), atMs: undefined }] };
+  const order = await store.read(tenant, orderType, id);
+  if (order === undefined || isFinal(order.status)) return done;
+  if (order.status === 'pending_approval') {
+    if (nowMs < order.expiresAtMs) return { due: [{ member: orderMember(id), atMs: order.expiresAtMs }] };
+    const error = { code: 'EXPIRED', message: 'the approvals did not come in time' };
+    return orderChange(reporter, rejectOrder(order, 'EXPIRED', error, nowMs));
+  }
+  const intent = await store.read(tenant, intentType, order.draft.id);
+  // The end of the intent makes it due again.
+  if (intent === undefined || !isOver(intent.status)) return done;
+  if (intent.status === 'completed') {
+    return merge(orderChange(reporter, completeOrder(order, nowMs)), { ledger: [completedEntry(order)] });
+  }
+  const failed = orderChange(
+    reporter,
+    failOrder(order, `INTENT_${intent.status.toUpperCase()}`, failureOf(intent), nowMs),
+  );
+  return order.kind === 'mint' && order.status === 'processing'
+    ? merge(failed, { ledger: [givingBack(order)] })
+    : failed;
+};
+
+/** What is minted is in circulation; what is burnt may be minted again. */
+function completedEntry({ kind, tokenId: walletId, asset, units }: OrderRecord): LedgerEntry {
+  const moved = BigInt(units);
+  return kind === 'mint'
+    ? { walletId, asset, available: 0n, reserved: -moved }
+    : { walletId, asset, available: moved, reserved: 0n };
+}
+
+function givingBack({ tokenId: walletId, asset, units }: OrderRecord): LedgerEntry {
+  return { walletId, asset, available: BigInt(units), reserved: -BigInt(units) };
+}
+
+function failureOf({ status, providerError, subStatus }: IntentRecord): Failure {
+  return providerError ?? { code: subStatus ?? status.toUpperCase(), message: `its transaction intent is ${status}` };
+}

@@ -1,0 +1,61 @@
+/**
+ * The states of a token order and their transitions, in one table. docs/tokens.md shows it. A state without followers is
+ * final.
+ */
+export const orderStatuses = [
+  'created',
+  'pending_approval',
+  'reserve_check',
+  'processing',
+  'completed',
+  'rejected',
+  'failed',
+] as const;
+export type OrderStatus = (typeof orderStatuses)[number];
+
+export const orderTransitions: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
+  created: ['pending_approval', 'reserve_check', 'rejected'],
+  pending_approval: ['reserve_check', 'rejected'],
+  reserve_check: ['processing', 'rejected', 'failed'],
+  processing: ['completed', 'failed'],
+  completed: [],
+  rejected: [],
+  failed: [],
+};
+
+/** For the documents. */
+export const orderStatusTexts: Readonly<Record<OrderStatus, string>> = {
+  created: 'Submitted; compliance, risk and policy evaluate its transaction.',
+  pending_approval: 'The policy asks for approvals.',
+  reserve_check: 'Approved; its transaction waits to be signed, and cap and reserve are checked at that moment.',
+  processing: 'The check has passed: the transaction is being signed, or is on the chain.',
+  completed: 'The transaction is final, and the supply has changed.',
+  rejected: 'Policy, an approver, the caller, the cap or the reserve said no. Nothing was signed.',
+  failed: 'The transaction failed or was called off. The supply is what it was.',
+};
+
+export function mayFollow(from: OrderStatus, to: OrderStatus): boolean {
+  return orderTransitions[from].includes(to);
+}
+
+export function isFinal(status: OrderStatus): boolean {
+  return orderTransitions[status].length === 0;
+}
+
+/** Every `sub_status` of an order, for the documents. */
+export const orderSubStatusTexts: Readonly<Record<string, string>> = {
+  AWAITING_APPROVAL: 'Votes are missing.',
+  POLICY_DENIED: 'Rejected: by a rule, or since no rule allows it.',
+  SCREENING_BLOCKED: 'Rejected: compliance blocks the destination.',
+  REJECTED_BY_APPROVER: 'Rejected: an approver said no.',
+  EXPIRED: 'Rejected: the approvals did not come in time.',
+  CANCELLED: 'Rejected: a caller called it off.',
+  CAP_EXCEEDED: 'Rejected: the supply would pass the cap.',
+  RESERVE_INSUFFICIENT: 'Rejected: the reserve holds too little; `reserve_check` says what was needed and found.',
+  RESERVE_EXPIRED: 'Rejected: the attestation had expired when the order was about to be signed.',
+  RESERVE_UNAVAILABLE: 'Rejected: the wallet of the reserve is archived.',
+  TOKEN_FROZEN: 'Rejected: the token was frozen when the order was about to be signed.',
+  INTENT_FAILED: 'Failed: its transaction failed; `error` says why.',
+  INTENT_CANCELLED: 'Failed: its transaction intent was cancelled by itself.',
+  INTENT_EXPIRED: 'Failed: its transaction intent was not signed in time.',
+};
