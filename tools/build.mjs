@@ -14,6 +14,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { packPage } from '../report/html/pack.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -55,6 +56,7 @@ const assets = {
 
 /** @param {string} out */
 async function main(out) {
+  const page = packPage();
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: entries.map((entry) => `${entry}.ts`),
@@ -80,7 +82,7 @@ async function main(out) {
     banner: {
       js: "import{createRequire as __createRequire}from'node:module';const __chunk=import.meta.url,require=__createRequire(__chunk),__packages=require;",
     },
-    plugins: [packages, publicNames],
+    plugins: [packages, publicNames, reportPage(page.text)],
   });
   const scripts = luaFiles();
   for (const path of scripts) copy(join(root, path), join(out, path));
@@ -90,7 +92,7 @@ async function main(out) {
   writeFileSync(join(out, 'licenses.txt'), licenses(Object.keys(metafile.inputs)));
   const read = Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/'));
   const inputs = [
-    ...new Set([...read, ...publicFiles]),
+    ...new Set([...read, ...publicFiles, ...page.inputs]),
     ...scripts,
     'package.json',
     'package-lock.json',
@@ -204,6 +206,19 @@ function namesOf(path) {
   return new Map(
     [...exported].flatMap(([, list, file]) => list.split(',').map((name) => [name.replace('type ', '').trim(), file])),
   );
+}
+
+/** Puts the packed script of the page of a run in the place of the module that packs it. */
+function reportPage(text) {
+  return {
+    name: 'report page',
+    setup({ onLoad }) {
+      onLoad({ filter: /[/\\]report[/\\]html[/\\]pack\.mjs$/ }, () => ({
+        contents: `const text = ${JSON.stringify(text)};\nexport const packPage = () => ({ text });`,
+        loader: 'js',
+      }));
+    },
+  };
 }
 
 /** A map that names the file of a package and no lines: full maps of all packages would be larger than our own. */

@@ -10,22 +10,16 @@ import { createHash } from 'node:crypto';
 import type { Run } from '../../runner/scenario/world.ts';
 import { plain } from '../plain.ts';
 import { verdictInWords } from '../verdict.ts';
-import { type Parts, startPage } from './browser/app.ts';
-import { makeDrawing } from './browser/draw.ts';
 import { encodeRun } from './browser/encode.ts';
-import { makeLayout } from './browser/layout.ts';
-import { makeMargins } from './browser/margins.ts';
-import { showMarks } from './browser/marks.ts';
-import { readModel } from './browser/model.ts';
-import { makePanels } from './browser/panels.ts';
-import { findSpans } from './browser/spans.ts';
+import { packPage } from './pack.mjs';
 import { styles } from './styles.ts';
 
-const parts: Parts = { readModel, findSpans, makeLayout, makeMargins, makeDrawing, makePanels, showMarks };
+let packed: string | undefined;
 
 /** The whole document. The same run gives the same bytes. */
 export function htmlPage(run: Run): string {
-  const script = pageScript();
+  packed ??= packPage().text;
+  const script = packed;
   const policy = [
     "default-src 'none'",
     `script-src ${digest(script)}`,
@@ -52,12 +46,6 @@ ${workbench}
 </body>
 </html>
 `;
-}
-
-/** Each part is a function that names nothing outside itself; so its text is all that the browser needs. */
-function pageScript(): string {
-  const members = Object.entries(parts).map(([name, part]) => `${name}: ${String(part)}`);
-  return `'use strict';\n(${String(startPage)})(globalThis, {\n${members.join(',\n')}\n});\n`;
 }
 
 function digest(text: string): string {

@@ -1,38 +1,26 @@
 /**
- * The page at work: what is chosen, filtered and in sight. Runs in the browser: it may name nothing outside itself, so the
- * other parts are handed in.
+ * The page at work: what is chosen, filtered and in sight. Runs in the browser, which is handed in.
  */
 import type { Browser, Canvas, Ui, UiEvent } from './dom.ts';
-import type { Drawing } from './draw.ts';
-import type { Filter, Layout, makeLayout } from './layout.ts';
-import type { Margins, Scene } from './margins.ts';
-import type { showMarks } from './marks.ts';
-import type { Model } from './model.ts';
-import type { Panels } from './panels.ts';
-import type { Spans } from './spans.ts';
+import { makeDrawing } from './draw.ts';
+import { type Filter, type Layout, makeLayout } from './layout.ts';
+import { makeMargins, type Scene } from './margins.ts';
+import { showMarks } from './marks.ts';
+import { readModel } from './model.ts';
+import { makePanels } from './panels.ts';
+import { findSpans } from './spans.ts';
 
-/** The parts of the page, by name. */
-export interface Parts {
-  readonly readModel: (json: string) => Model;
-  readonly findSpans: (model: Model) => Spans;
-  readonly makeLayout: typeof makeLayout;
-  readonly makeMargins: () => Margins;
-  readonly makeDrawing: (margins: Margins) => Drawing;
-  readonly makePanels: (browser: Browser, model: Model, spans: Spans) => Panels;
-  readonly showMarks: typeof showMarks;
-}
-
-export function startPage(browser: Browser, parts: Parts): void {
+export function startPage(browser: Browser): void {
   const { document } = browser;
   const byId = (id: string): Ui => {
     const element = document.getElementById(id);
     if (!element) throw new Error(`the page has no #${id}`);
     return element;
   };
-  const model = parts.readModel(byId('run').textContent ?? '');
-  const spans = parts.findSpans(model);
-  const panels = parts.makePanels(browser, model, spans);
-  const drawing = parts.makeDrawing(parts.makeMargins());
+  const model = readModel(byId('run').textContent ?? '');
+  const spans = findSpans(model);
+  const panels = makePanels(browser, model, spans);
+  const drawing = makeDrawing(makeMargins());
   const scroller = byId('scroller');
   const canvas = byId('diagram') as Canvas;
   const hidden = new Set<string>();
@@ -114,7 +102,7 @@ export function startPage(browser: Browser, parts: Parts): void {
       fault: byId('fault').value,
     };
     session = model.strings.includes(filter.session) ? filter.session : '';
-    layout = parts.makeLayout(model, spans, filter, { ordinal, zoom, apart });
+    layout = makeLayout(model, spans, filter, { ordinal, zoom, apart });
     resize();
     if (held >= 0) scroller.scrollTop = Math.max(0, layout.yOfRank(model.startRank[held]!) - wasAt);
     const all = layout.shown === model.count;
@@ -274,7 +262,7 @@ export function startPage(browser: Browser, parts: Parts): void {
     spans.sessions.map(({ name }) => name),
   );
   offer('fault', [...new Set(spans.faults.map(({ id }) => id))]);
-  parts.showMarks(byId('marks'), model, spans, panels, {
+  showMarks(byId('marks'), model, spans, panels, {
     to: (event) => {
       choose(event, true);
       scroller.focus({ preventScroll: true });

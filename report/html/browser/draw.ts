@@ -1,6 +1,6 @@
 /**
  * Draws what is in sight: one line down for each process, arrows from send to arrival, faults laid over. Runs in the
- * browser: it may name nothing outside itself. It draws on a canvas and changes nothing else.
+ * browser. It draws on a canvas and changes nothing else.
  */
 import type { Canvas, Pen } from './dom.ts';
 import type { Geometry, Margins, Scene } from './margins.ts';

@@ -1,6 +1,6 @@
 /**
- * Where everything stands: which column, how far down, and which events are in sight. Runs in the browser: it may name
- * nothing outside itself. Searches are binary, and what reaches into sight from above is found by blocks.
+ * Where everything stands: which column, how far down, and which events are in sight. Runs in the browser.
+ * Searches are binary, and what reaches into sight from above is found by blocks.
  */
 import type { Model } from './model.ts';
 import type { Spans } from './spans.ts';

@@ -1,6 +1,6 @@
 /**
  * What stands around the diagram: its measures, the time at its left, the heads of its columns, and the lanes of sessions
- * at its right. Runs in the browser: it may name nothing outside itself.
+ * at its right. Runs in the browser.
  */
 import type { Pen } from './dom.ts';
 import type { Layout } from './layout.ts';

@@ -1,6 +1,6 @@
 /**
  * The lists above the diagram: faults with how often they triggered, and violations; each links to its place. Runs in the
- * browser: it may name nothing outside itself.
+ * browser.
  */
 import type { Ui } from './dom.ts';
 import type { Model } from './model.ts';

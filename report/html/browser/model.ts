@@ -1,6 +1,5 @@
 /**
- * The run in the page's memory: columns of numbers, read once. This function runs in the browser: it is embedded by its
- * own text, so it may name nothing outside itself.
+ * The run in the page's memory: columns of numbers, read once. Runs in the browser.
  *
  * A *moment* is a point on the page's way down: each event has one, and each arrival of a frame. `rank` numbers moments in
  * order of time.

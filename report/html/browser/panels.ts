@@ -1,6 +1,6 @@
 /**
- * The words beside the diagram: the event that is chosen, and every actor's state at that moment. Runs in the browser: it
- * may name nothing outside itself. Texts of a run become text nodes, never markup.
+ * The words beside the diagram: the event that is chosen, and every actor's state at that moment. Runs in the
+ * browser. Texts of a run become text nodes, never markup.
  */
 import type { Browser, Ui } from './dom.ts';
 import type { Model } from './model.ts';

@@ -1,6 +1,6 @@
 /**
  * Spans: processes that are down or paused, faults that hold, sessions with their states; and the state of any
- * actor at any moment. Found once. Runs in the browser: it may name nothing outside itself.
+ * actor at any moment. Found once. Runs in the browser.
  */
 import type { Model } from './model.ts';
 

@@ -1,0 +1,5 @@
+/** Where the page begins: the one module that names the browser. */
+import { startPage } from './app.ts';
+import type { Browser } from './dom.ts';
+
+startPage(globalThis as unknown as Browser);

@@ -1,0 +1,1 @@
+export function packPage(): { readonly text: string };
