@@ -58,15 +58,19 @@ interface Read {
 
 /**
  * The script as a command of `redis`, which is sent by its hash, and with its text only if Redis does not know it.
- * Throws what is wrong with the file. A call throws when a key or an argument is missing.
+ * Throws what is wrong with the file. A call throws when a key or an argument is missing. `replies`: texts of a reply are
+ * strings, or Buffers where they are bytes.
  */
 export function luaCommand<Call extends LuaCall, Reply>(
   redis: Redis,
   { path }: LuaScript<Call, Reply>,
+  replies: 'texts' | 'buffers' = 'texts',
 ): LuaCommand<Call, Reply> {
   const { source, keys, args } = readScript(path);
   redis.defineCommand(path, { numberOfKeys: keys.length, lua: source });
-  const command = (redis as unknown as Record<string, (...words: readonly LuaValue[]) => Promise<Reply>>)[path]!;
+  const command = (redis as unknown as Record<string, (...words: readonly LuaValue[]) => Promise<Reply>>)[
+    replies === 'texts' ? path : `${path}Buffer`
+  ]!;
   return (keyValues, argValues) => {
     const words: LuaValue[] = [];
     for (const { name, optional } of keys) {
@@ -121,10 +125,11 @@ export function readScript(path: string): Read {
   if (known) return known;
   const shapes = new Map<string, readonly string[]>();
   const { body, included } = readWithIncludes(path, shapes, new Set([path]));
-  const keys = namesIn(path, body, 'keys').map((word) => ({ name: bare(word), optional: word.endsWith('?') }));
+  const named = namesIn(path, body, 'keys');
+  if (named.length === 0) throw new Error(`${path} names no keys: "@keys none" says that it has none`);
+  const keys = named[0] === 'none' ? [] : named.map((word) => ({ name: bare(word), optional: word.endsWith('?') }));
   const args = namesIn(path, body, 'args').map((word) => argumentOf(path, word, shapes));
-  if (keys.length === 0) throw new Error(`${path} names no keys`);
-  if (keys[0]!.optional) throw new Error(`${path}: the first key cannot be left out`);
+  if (keys[0]?.optional) throw new Error(`${path}: the first key cannot be left out`);
   if (args.some(({ optional }, index) => optional && args.slice(index).some((arg) => !arg.optional))) {
     throw new Error(`${path}: arguments that may be left out stand last`);
   }

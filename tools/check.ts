@@ -16,6 +16,7 @@ import { generatedCodeDrift } from './check/generated-code.ts';
 import { houseFaults } from './check/house.ts';
 import { findAmbient } from './check/ports.ts';
 import { findImpurities, type Impurity } from './check/purity.ts';
+import { findScriptFaults } from './check/redis-scripts.ts';
 import { repositoryRoot } from './check/repository.ts';
 import { runTool } from './check/tool.ts';
 import { stalePages } from './docs.ts';
@@ -34,6 +35,7 @@ const checks: readonly (readonly [name: string, check: Check])[] = [
   ['generated docs', docs],
   ['purity', rule(findImpurities)],
   ['ports', rule((root) => [...findAmbient(root), ...findWorldly(root)])],
+  ['Redis scripts', rule(findScriptFaults)],
   ['protocol lint', tool('buf', ['lint'])],
 ];
 

@@ -4,35 +4,24 @@
  */
 import { deserialize, serialize } from 'node:v8';
 import type { Redis as RedisClient } from 'ioredis';
+import { luaCommand, luaScript } from '../../redis/lua.ts';
 
 /** Access tokens and the cluster's name on it: what outlives a reset. */
 const keptPatterns = ['^sm:tok:', '^sm:{t:[^}]*}:tok$', '^sm:cluster$'];
 
-const dumpScript = `
-local found = {}
-for _, key in ipairs(redis.call('KEYS', '*')) do
-  found[#found + 1] = key
-  found[#found + 1] = redis.call('PTTL', key)
-  found[#found + 1] = redis.call('DUMP', key)
-end
-return found`;
+interface Keyless<Args extends object> {
+  readonly keys: Readonly<Record<string, never>>;
+  readonly args: Args;
+}
 
-const clearScript = `
-for _, key in ipairs(redis.call('KEYS', '*')) do
-  local kept = false
-  for _, pattern in ipairs(ARGV) do kept = kept or string.find(key, pattern) ~= nil end
-  if not kept then redis.call('UNLINK', key) end
-end
-return redis.status_reply('OK')`;
+const dump = luaScript<Keyless<object>, readonly (Buffer | number)[]>('cli/up/dump.lua');
+const clear = luaScript<Keyless<{ readonly retained: readonly string[] }>, string>('cli/up/clear.lua');
 
 type Dump = readonly (readonly [key: Buffer, remainingMs: number, value: Buffer])[];
 
 /** As bytes for a file. */
 export async function dumpRedis(url: string): Promise<Buffer> {
-  const flat = await withRedis(
-    url,
-    (redis) => redis.callBuffer('EVAL', dumpScript, '0') as Promise<readonly (Buffer | number)[]>,
-  );
+  const flat = await withRedis(url, (redis) => luaCommand(redis, dump, 'buffers')({}, {}));
   const entries: [Buffer, number, Buffer][] = [];
   for (let index = 0; index + 2 < flat.length; index += 3) {
     entries.push([flat[index] as Buffer, flat[index + 1] as number, flat[index + 2] as Buffer]);
@@ -56,7 +45,7 @@ export async function restoreRedis(url: string, bytes: Buffer): Promise<void> {
 }
 
 export async function clearRedis(url: string): Promise<void> {
-  await withRedis(url, (redis) => redis.call('EVAL', clearScript, '0', ...keptPatterns));
+  await withRedis(url, (redis) => luaCommand(redis, clear)({}, { retained: keptPatterns }));
 }
 
 async function withRedis<T>(url: string, work: (redis: RedisClient) => Promise<T>): Promise<T> {

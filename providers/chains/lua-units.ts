@@ -1,7 +1,4 @@
-/**
- * Amounts in Redis scripts. Lua's numbers are doubles, and a wallet holds more wei than they count exactly; so amounts
- * are texts of 42 digits, worked on in three limbs of 14. Texts of one length compare as the amounts do.
- */
+/** Amounts as Redis scripts take them: texts of 42 digits (units.lua). */
 const width = 42;
 const largest = 10n ** BigInt(width) - 1n;
 
@@ -10,27 +7,3 @@ export function toDigits(units: bigint): string {
   if (units < 0n || units > largest) throw new Error('an amount on a chain has at most 42 digits');
   return units.toString().padStart(width, '0');
 }
-
-/** `plus(a, b)` and `minus(a, b)` for a ≥ b; `amount(field)` turns an absent field into zero. */
-export const luaUnits = `
-local zero = string.rep('0', ${width})
-local limb = 1e14
-local function amount(field) return field or zero end
-local function limbs(a) return tonumber(string.sub(a, 1, 14)), tonumber(string.sub(a, 15, 28)), tonumber(string.sub(a, 29, 42)) end
-local function joined(high, middle, low)
-  if low >= limb then low, middle = low - limb, middle + 1 elseif low < 0 then low, middle = low + limb, middle - 1 end
-  if middle >= limb then middle, high = middle - limb, high + 1 elseif middle < 0 then middle, high = middle + limb, high - 1 end
-  if high < 0 or high >= limb then error('amount out of range') end
-  return string.format('%014.0f%014.0f%014.0f', high, middle, low)
-end
-local function plus(a, b)
-  local a1, a2, a3 = limbs(a)
-  local b1, b2, b3 = limbs(b)
-  return joined(a1 + b1, a2 + b2, a3 + b3)
-end
-local function minus(a, b)
-  local a1, a2, a3 = limbs(a)
-  local b1, b2, b3 = limbs(b)
-  return joined(a1 - b1, a2 - b2, a3 - b3)
-end
-`;

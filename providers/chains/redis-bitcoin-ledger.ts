@@ -1,7 +1,14 @@
-/** The ledger of the simulated Bitcoin chain in Redis; its scripts and keys: bitcoin-scripts.ts. */
-import { fundBitcoin, holdCoins, largestCoins, releaseCoins, submitBitcoin } from './bitcoin-scripts.ts';
+/**
+ * The ledger of the simulated Bitcoin chain in Redis. Its keys beside those of redis-chain.ts:
+ *
+ *   utxo:<txid>:<index>   "<sats>:<address>", an unspent output
+ *   free:<address>        sorted set, the address's unspent outputs that no payment holds, by sats
+ *   held:<address>        hash, those that a payment holds: output → "<sats>:<until ms>:<payment id>"
+ *   lock:<payment id>     what the payment holds, "<address>|<txid>:<index>:<sats>,…"; kept a while after it is spent
+ *   acct:<address>        its balance
+ */
 import type { Coin } from './bitcoin-transaction.ts';
-import type { FundedBy } from './chain.ts';
+import { type FundedBy, retentionMs } from './chain.ts';
 import type {
   BitcoinLedger,
   Holding,
@@ -11,52 +18,55 @@ import type {
   Output,
 } from './ledger.ts';
 import { fromFlat, RedisChain } from './redis-chain.ts';
+import { fundBitcoin, holdCoins, largestCoins, releaseCoins, submitBitcoin } from './scripts.ts';
 
 export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
+  readonly #submit = this.script(submitBitcoin);
+  readonly #fund = this.script(fundBitcoin);
+  readonly #hold = this.script(holdCoins);
+  readonly #largest = this.script(largestCoins);
+  readonly #release = this.script(releaseCoins);
+
   async outputs(outpoints: readonly string[]): Promise<readonly (Output | undefined)[]> {
     const stored = await this.values(outpoints.map((outpoint) => `utxo:${outpoint}`));
     return stored.map((text) => (text === null ? undefined : toOutput(text)));
   }
 
   async submit(tx: NewBitcoinTransaction): Promise<LedgerTransaction | undefined> {
-    const [verdict, ...fields] = await this.run<[string, ...string[]]>(
-      submitBitcoin,
-      [`tx:${tx.id}`],
-      [
-        tx.id,
-        tx.asset,
-        tx.from,
-        tx.to,
-        String(tx.units),
-        String(tx.feeUnits),
-        tx.fails ? 1 : 0,
-        tx.minedAtMs,
-        tx.outpoints.length,
-        ...tx.outpoints,
-        ...tx.outputs.flatMap(({ address, sats }) => [address, String(sats)]),
-      ],
-    );
-    return verdict === 'OK' ? fromFlat(tx.id, fields) : undefined;
+    const { id, asset, from, to, minedAtMs, outpoints } = tx;
+    const [verdict, ...fields] = await this.#submit({
+      minedAtMs,
+      retentionMs,
+      tx: {
+        ...{ id, asset, from, to },
+        units: String(tx.units),
+        fee: String(tx.feeUnits),
+        fails: tx.fails ? 1 : 0,
+      },
+      outpoints,
+      outputs: tx.outputs.map(({ address, sats }) => ({ address, sats: String(sats) })),
+    });
+    return verdict === 'OK' ? fromFlat(id, fields) : undefined;
   }
 
   async hold(request: HoldRequest): Promise<Holding> {
-    const { paymentId, address, sats, satsPerInput, inputsMax, nowMs, untilMs } = request;
-    const [verdict, lock] = await this.run<[string, string]>(
-      holdCoins,
-      [`lock:${paymentId}`, `free:${address}`, `held:${address}`],
-      [paymentId, address, String(sats), String(satsPerInput), inputsMax, nowMs, untilMs],
-    );
+    const { paymentId, address, inputsMax, nowMs, untilMs } = request;
+    const [verdict, lock] = await this.#hold({
+      ...{ paymentId, address, inputsMax, nowMs, untilMs },
+      sats: String(request.sats),
+      satsPerInput: String(request.satsPerInput),
+    });
     if (verdict === 'WAIT') return { kind: 'wait' };
     if (verdict === 'TOO_MANY') return { kind: 'tooManyInputs' };
     return verdict === 'OK' ? { kind: 'held', coins: toCoins(lock) } : { kind: 'insufficient' };
   }
 
   async largest(address: string, count: number): Promise<readonly bigint[]> {
-    return (await this.run<string[]>(largestCoins, [`free:${address}`, `held:${address}`], [count])).map(BigInt);
+    return (await this.#largest({ address, count })).map(BigInt);
   }
 
   async release(paymentId: string): Promise<void> {
-    await this.run(releaseCoins, [`lock:${paymentId}`], [paymentId]);
+    await this.#release({ paymentId });
   }
 
   async fund(
@@ -67,8 +77,8 @@ export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
     sats: readonly bigint[],
     by?: FundedBy,
   ): Promise<void> {
-    const movement = by === undefined ? ['', '', ''] : [by.txId, by.from, by.atMs];
-    await this.run(fundBitcoin, [`fund:${key}:${asset}`], [txid, asset, address, ...movement, ...sats.map(String)]);
+    const movement = by && { ...by };
+    await this.#fund({ fundKey: key, txid, asset, address, retentionMs, sats: sats.map(String), by: movement });
   }
 }
 

@@ -9,58 +9,17 @@
  *   fund:<key>       the faucet has served this key
  *   at:<address>     sorted set, the index by address: `in:<id>` and `out:<id>` of mined transactions, by their block's time
  *
- * Solana adds `msg:<hash>`, Bitcoin its outputs and locks (bitcoin-scripts.ts).
+ * Solana adds `msg:<hash>`, Bitcoin its outputs and locks (redis-bitcoin-ledger.ts).
  */
-import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { assetsOn } from '../../networks/assets.ts';
 import { type NetworkId, networkOf } from '../../networks/networks.ts';
+import { luaCommand } from '../../redis/lua.ts';
 import { type Direction, readPlace, type StatementQuery } from '../port/statement.ts';
-import { ChainUnavailable, retentionMs } from './chain.ts';
+import { ChainUnavailable } from './chain.ts';
 import type { Ledger, LedgerMovement, LedgerTransaction } from './ledger.ts';
+import { type ChainScript, type MovementsOf, type MovementsReply, movementsOf } from './scripts.ts';
 import type { EvmEffect } from './token-contract.ts';
-
-/** A script; `hash` is what Redis knows it by. */
-export interface Script {
-  readonly source: string;
-  readonly hash: string;
-}
-
-export function script(source: string): Script {
-  return { source, hash: createHash('sha1').update(source).digest('hex') };
-}
-
-/** For scripts: puts a mined transaction into the index of an address, and drops what is too old. */
-export const noteLua = `
-local function note(prefix, address, direction, id, minedAtMs)
-  local key = prefix .. 'at:' .. address
-  redis.call('ZADD', key, minedAtMs, direction .. ':' .. id)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', tonumber(minedAtMs) - ${retentionMs})
-end
-local function note_funded(prefix, address, asset, units, txId, from, atMs)
-  local tx = prefix .. 'tx:' .. txId
-  redis.call('HSET', tx, 'from', from, 'to', address, 'asset', asset, 'units', units, 'fee', '0', 'failed', '0',
-    'minedAtMs', atMs)
-  redis.call('PEXPIRE', tx, ${retentionMs})
-  note(prefix, address, 'in', txId, atMs)
-end
-`;
-
-/**
- * KEYS: index of an address. ARGV: prefix, from ms, name to go on behind, its ms, limit. Answers for each movement with its
- * name, its time and the transaction's fields.
- */
-const movementsScript = script(`
-local rank = ARGV[3] ~= '' and redis.call('ZRANK', KEYS[1], ARGV[3])
-local start = rank and rank + 1 or redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. (ARGV[3] ~= '' and ARGV[4] or ARGV[2]))
-local page = redis.call('ZRANGE', KEYS[1], start, start + tonumber(ARGV[5]) - 1, 'WITHSCORES')
-local out = {}
-for k = 1, #page, 2 do
-  local fields = redis.call('HGETALL', ARGV[1] .. 'tx:' .. string.match(page[k], '^%a+:(.*)$'))
-  if #fields > 0 then out[#out + 1] = {page[k], page[k + 1], fields} end
-end
-return out
-`);
 
 /** What the ledgers of all chains share. */
 export class RedisChain implements Ledger {
@@ -69,25 +28,20 @@ export class RedisChain implements Ledger {
   /** Every key begins with it. */
   readonly #prefix: string;
   readonly #redis: Redis;
+  readonly #movementsOf: (args: MovementsOf) => Promise<MovementsReply>;
 
   constructor(redis: Redis, network: NetworkId) {
     this.network = network;
     this.nativeAsset = networkOf(network).nativeAsset;
     this.#prefix = `sm:{chain:${network}}:`;
     this.#redis = redis;
+    this.#movementsOf = this.script(movementsOf);
   }
 
-  /** Runs a script. `keys` without the prefix, which every script gets as its first argument. */
-  async run<T>({ source, hash }: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<T> {
-    const rest = [keys.length, ...keys.map((key) => this.#prefix + key), this.#prefix, ...args] as const;
-    return (await this.#answer(async () => {
-      try {
-        return await this.#redis.evalsha(hash, ...rest);
-      } catch (error) {
-        if (!repliedWith(error, 'NOSCRIPT')) throw error;
-        return await this.#redis.eval(source, ...rest);
-      }
-    })) as T;
+  /** The script as a call with its arguments. */
+  protected script<Args extends object, Reply>(script: ChainScript<Args, Reply>): (args: Args) => Promise<Reply> {
+    const command = luaCommand(this.#redis, script);
+    return (args) => this.#answer(() => command({ prefixKey: this.#prefix }, args));
   }
 
   fields(key: string): Promise<Record<string, string>> {
@@ -105,11 +59,11 @@ export class RedisChain implements Ledger {
 
   async movements(address: string, query: StatementQuery): Promise<readonly LedgerMovement[]> {
     const after = query.after === undefined ? undefined : readPlace(query.after);
-    const found = await this.run<[name: string, atMs: string, fields: string[]][]>(
-      movementsScript,
-      [`at:${address}`],
-      [query.fromMs, after?.name ?? '', after?.atMs ?? '', query.limit],
-    );
+    const found = await this.#movementsOf({
+      ...{ address, fromMs: query.fromMs, limit: query.limit },
+      afterName: after?.name ?? '',
+      afterMs: after?.atMs ?? '',
+    });
     return found.flatMap(([name, atMs, flat]) => {
       const colon = name.indexOf(':');
       const direction = name.slice(0, colon) as Direction;

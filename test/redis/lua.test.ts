@@ -77,6 +77,13 @@ test('half a surrogate pair is U+FFFD, as in any text that Redis gets; the chara
   ]);
 });
 
+test('a script over a whole Redis has no keys; its reply comes as bytes if asked for', async () => {
+  await redis.set('bytes', Buffer.from([0xff, 0x00]));
+  const path = write("-- @keys none\n-- @args key\nreturn redis.call('GET', key)");
+  const script = luaScript<{ keys: Record<string, never>; args: { key: string } }, Buffer>(path);
+  expect(await luaCommand(redis, script, 'buffers')({}, { key: 'bytes' })).toEqual(Buffer.from([0xff, 0x00]));
+});
+
 test('what is included stands before the script once, in every depth', async () => {
   const base = write('-- @shape pair = a, b\nlocal function twice(n) return n * 2 end', 'base');
   const middle = write(`-- @include ${base}\nlocal function fourfold(n) return twice(twice(n)) end`, 'middle');
@@ -104,7 +111,7 @@ test.each([
 });
 
 describe('the scripts of the product', () => {
-  const rooms = ['redis', 'coordinator', 'store', 'providers', 'delivery'];
+  const rooms = ['redis', 'coordinator', 'store', 'providers', 'delivery', 'cli'];
   const all = rooms.flatMap((room) =>
     readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.lua'))

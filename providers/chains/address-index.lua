@@ -1,0 +1,18 @@
+-- The index of an address: mined transactions by the time of their blocks.
+-- note(prefix, address, direction, id, minedAtMs, retentionMs): adds a mined transaction, and drops what is too old.
+-- note_funded(prefix, address, asset, units, by, retentionMs): adds money from outside as the transaction that it is.
+-- @shape funded_by = txId, from, atMs
+
+local function note(prefix, address, direction, id, minedAtMs, retentionMs)
+  local key = prefix .. 'at:' .. address
+  redis.call('ZADD', key, minedAtMs, direction .. ':' .. id)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', minedAtMs - retentionMs)
+end
+
+local function note_funded(prefix, address, asset, units, by, retentionMs)
+  local tx = prefix .. 'tx:' .. by.txId
+  redis.call('HSET', tx, 'from', by.from, 'to', address, 'asset', asset, 'units', units, 'fee', '0', 'failed', '0',
+    'minedAtMs', by.atMs)
+  redis.call('PEXPIRE', tx, retentionMs)
+  note(prefix, address, 'in', by.txId, by.atMs, retentionMs)
+end
