@@ -1,0 +1,164 @@
+/** The scripts that rooms share: an event's place in the log, the clock, and the registry of due work. */
+import { expect, test } from 'vitest';
+import { describeScript } from '../support/redis-script.ts';
+
+const at = 1_800_000_000_000;
+
+describeScript(
+  'redis/append-event.lua',
+  (script) => {
+    // Channels are the server's, not the database's: no other test has this tenant.
+    const prefix = 'sm:{t:append}:';
+    const event = (id: string, atMs: number) => ({
+      ...{ id, type: 'thing.made', atMs, resourceType: 'thing', resourceId: 'x', resourceVersion: 3 },
+      ...{ correlationId: 'c', provider: 'p', connectionId: 'con', object: '{"a":1}' },
+    });
+    const append = (id: string, atMs: number, followed = '', balances = '') =>
+      script.call({ prefix }, { followed, balances, event: event(id, atMs) });
+    const log = () => script.redis.xrange(`${prefix}evt`, '-', '+');
+
+    test('events are numbered without gaps and never stamped earlier than the one before', async () => {
+      expect([await append('a', at), await append('b', at - 5), await append('c', at + 5)]).toEqual([1, 2, 3]);
+      const entries = await log();
+      expect(entries.map(([id, fields]) => [id, fields[1], fields[5], fields[7]])).toEqual([
+        ['1-0', 'a', String(at), String(at)],
+        ['2-0', 'b', String(at), String(at)],
+        ['3-0', 'c', String(at + 5), String(at + 5)],
+      ]);
+      expect(entries[0]![1].slice(8)).toEqual([
+        'rt',
+        'thing',
+        'ri',
+        'x',
+        'rv',
+        '3',
+        'cor',
+        'c',
+        'pr',
+        'p',
+        'con',
+        'con',
+        'obj',
+        '{"a":1}',
+      ]);
+    });
+
+    test('balances stand beside the object', async () => {
+      await append('a', at, '', '["ETH","1"]');
+      expect((await log())[0]![1].slice(-2)).toEqual(['bal', '["ETH","1"]']);
+    });
+
+    test('the last event of a step wakes the readers of its tenant, and no event before it does', async () => {
+      const reader = script.redis.duplicate();
+      const heard: string[] = [];
+      await reader.subscribe('sm:wake:append', 'append:end');
+      const done = new Promise<void>((resolve) => {
+        reader.on('message', (channel: string, message: string) => {
+          heard.push(`${channel} ${message}`);
+          if (message === 'end') resolve();
+        });
+      });
+      await append('a', at, '1');
+      await append('b', at);
+      await script.redis.publish('append:end', 'end');
+      await done;
+      reader.disconnect();
+      expect(heard).toEqual(['sm:wake:append 2', 'append:end end']);
+    });
+
+    test('events older than 30 days leave the log; those of the last 30 days stay', async () => {
+      const month = 30 * 24 * 3_600_000;
+      for (let k = 1; k <= 60; k++) await append(`old${k}`, at - month - 1);
+      for (let k = 61; k <= 63; k++) await append(`edge${k}`, at - month);
+      expect(await append('new', at)).toBe(64);
+      expect((await log()).map(([id]) => id)).toEqual(['61-0', '62-0', '63-0', '64-0']);
+    });
+  },
+  "-- @keys prefix\n-- @args followed, balances, event: event\nreturn append_event(prefix, event, followed == '1', balances ~= '' and balances or nil)",
+);
+
+describeScript(
+  'redis/redis-clock.lua',
+  (script) => {
+    test('is the time of Redis in ms', async () => {
+      const [before] = await script.redis.time();
+      const now = Number(await script.call({}, {}));
+      const [after] = await script.redis.time();
+      expect(now).toBeGreaterThanOrEqual(Number(before) * 1000);
+      expect(now).toBeLessThan((Number(after) + 1) * 1000);
+    });
+  },
+  "-- @keys none\nreturn string.format('%.0f', clock_ms())",
+);
+
+const keys = { tenantsKey: 'sm:{due:x}', registeredKey: 'sm:{due:x}:registered' };
+
+describeScript('redis/due-register.lua', (script) => {
+  test('an earlier time stays, a later one does not; Redis notes when', async () => {
+    const standing: (string | null)[] = [];
+    for (const atMs of [at, at + 1, at - 1]) {
+      expect(await script.call(keys, { tenant: 'a', atMs })).toBe(1);
+      standing.push(await script.redis.zscore(keys.tenantsKey, 'a'));
+    }
+    expect(standing).toEqual([at, at, at - 1].map(String));
+    const [seconds] = await script.redis.time();
+    const registered = Number(await script.redis.hget(keys.registeredKey, 'a'));
+    expect(Math.abs(registered - Number(seconds) * 1000)).toBeLessThan(5_000);
+  });
+});
+
+describeScript('redis/due-claim.lua', (script) => {
+  test('tenants that are due are held, those that wait longest first; others stay as they are', async () => {
+    const claim = async (limit: number) => {
+      const reply = await script.call(keys, { nowMs: at, heldUntilMs: at + 100, limit });
+      expect(Number((reply as string[])[0])).toBeGreaterThan(1_700_000_000_000);
+      return (reply as unknown[])[1];
+    };
+    expect(await claim(9)).toEqual([]);
+    await script.redis.zadd(keys.tenantsKey, at, 'b', at - 9, 'a', at + 1, 'later', at - 1, 'c');
+    expect(await claim(2)).toEqual(['a', 'c']);
+    expect(await claim(9)).toEqual(['b']);
+    expect(await script.redis.zrange(keys.tenantsKey, '0', '-1', 'WITHSCORES')).toEqual([
+      'later',
+      String(at + 1),
+      'a',
+      String(at + 100),
+      'b',
+      String(at + 100),
+      'c',
+      String(at + 100),
+    ]);
+  });
+});
+
+describeScript('redis/due-settle.lua', (script) => {
+  const settle = (more: object = {}) => ({
+    ...{ tenant: 'a', heldUntilMs: at + 100, claimedAtMs: at, unsettledMs: 30, nextAtMs: at + 50, recheckAtMs: at + 9 },
+    ...more,
+  });
+
+  test.each<[string, number | undefined]>([
+    ['a tenant that is gone', undefined],
+    ['a tenant that was registered earlier since, or claimed again', at + 99],
+  ])('%s stays as it is', async (_, score) => {
+    if (score !== undefined) await script.redis.zadd(keys.tenantsKey, score, 'a');
+    expect(await script.refused(keys, settle())).toBe(0);
+    expect(await script.refused(keys, settle({ nextAtMs: '' }))).toBe(0);
+  });
+
+  test.each<[string, number | undefined, number | '', number | undefined]>([
+    ['its next time', at - 30, at + 50, at + 50],
+    ['none: dropped', at - 30, '', undefined],
+    ['never registered: dropped', undefined, '', undefined],
+    ['a write may be under way: a recheck', at - 29, at + 50, at + 9],
+    ['a write may be under way, none: a recheck', at - 29, '', at + 9],
+    ['registered since the claim: a recheck', at + 5, '', at + 9],
+    ['a write may be under way, but it is due before a recheck', at - 29, at + 8, at + 8],
+  ])('a claim ends: %s', async (_, registered, nextAtMs, score) => {
+    await script.redis.zadd(keys.tenantsKey, at + 100, 'a');
+    if (registered !== undefined) await script.redis.hset(keys.registeredKey, 'a', registered);
+    expect(await script.call(keys, settle({ nextAtMs }))).toBe(1);
+    expect(await script.redis.zscore(keys.tenantsKey, 'a')).toBe(score === undefined ? null : String(score));
+    if (score === undefined) expect(await script.redis.hexists(keys.registeredKey, 'a')).toBe(0);
+  });
+});

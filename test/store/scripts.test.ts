@@ -1,0 +1,348 @@
+/** The scripts of the tenant store: each with its refusals, which change nothing, and its whole effect. */
+import { describe, expect, test } from 'vitest';
+import { describeScript } from '../support/redis-script.ts';
+
+const prefixKey = 'sm:{t:a}:';
+const p = prefixKey;
+const at = 1_800_000_000_000;
+
+/** A list of fields and values as an object. */
+const fields = (flat: unknown) =>
+  Object.fromEntries((flat as string[]).flatMap((name, k, all) => (k % 2 === 0 ? [[name, all[k + 1]]] : [])));
+
+const event = (id: string, resourceId = 'wlt_1') => ({
+  ...{ id, type: 'thing.changed', atMs: at, resourceType: 'wallet', resourceId, resourceVersion: 1 },
+  ...{ correlationId: 'c', provider: '', connectionId: '', object: '{}' },
+});
+
+describeScript('store/commit.lua', (script) => {
+  const args = (change: object, more: object = {}) => ({
+    ...{ keyHash: '', owner: '', answer: '', answerTtlMs: 60_000, change },
+    ...more,
+  });
+  const commit = (change: object, more?: object) => script.call({ prefixKey }, args(change, more));
+  const record = (id: string, version: string, more: object = {}) => ({
+    ...{ id, version, status: 'open', kind: 'thing', document: `{"v":${version}}` },
+    ...more,
+  });
+
+  test('all parts of a change are written in one step', async () => {
+    await script.redis.zadd(`${p}ix:old`, 0, 'b');
+    await script.redis.hset(`${p}r:b`, 'v', '1');
+    await script.redis.zadd(`${p}due`, 5, 'gone');
+    const reply = await commit({
+      versions: [{ id: 'b', version: '1' }],
+      claims: [{ name: 'name' }, { name: 'short', ttlMs: 60_000 }],
+      ledger: [{ walletId: 'wlt_1', asset: 'ETH', available: '7', reserved: '2' }],
+      records: [record('a', '1')],
+      removed: ['b'],
+      joined: [{ index: 'things', id: 'a' }],
+      left: [{ index: 'old', id: 'b' }],
+      due: [{ member: 'soon', atMs: at }, { member: 'gone' }],
+      closedKeys: ['closed:k'],
+      allocate: { counter: 'n', recordId: 'a' },
+      events: [event('evt_1'), event('evt_2')],
+      balancesOf: 'wlt_1',
+    });
+    expect(reply).toEqual(['ok', 2, '0', expect.any(String)]);
+    expect(fields(JSON.parse((reply as string[])[3]!))).toEqual({ ETH: '7', 'ETH|r': '2' });
+    const { redis } = script;
+    expect(await redis.hgetall(`${p}r:a`)).toEqual({ v: '1', s: 'open', k: 'thing', d: '{"v":1}', n: '0' });
+    expect(await redis.exists(`${p}r:b`, `${p}ix:old`)).toBe(0);
+    expect(await redis.zrange(`${p}ix:things`, '0', '-1')).toEqual(['a']);
+    expect(await redis.zrange(`${p}due`, '0', '-1', 'WITHSCORES')).toEqual(['soon', String(at)]);
+    expect(await redis.mget(`${p}closed:k`, `${p}claim:name`, `${p}claim:short`)).toEqual(['1', '1', '1']);
+    expect([await redis.pttl(`${p}claim:name`), (await redis.pttl(`${p}claim:short`)) > 0]).toEqual([-1, true]);
+    expect((await redis.xrange(`${p}evt`, '-', '+')).map(([id]) => id)).toEqual(['1-0', '2-0']);
+  });
+
+  const whole = { records: [record('x', '1')], events: [event('evt_1')], claims: [{ name: 'new' }] };
+  const standing = async () => {
+    const { redis } = script;
+    await redis.hset(`${p}r:a`, { v: '2', s: 'open' });
+    await redis.zadd(`${p}ix:full`, 0, 'a');
+    await redis.hset(`${p}bal:wlt_1`, { ETH: '10', 'ETH|r': '1' });
+    await redis.set(`${p}claim:taken`, '1');
+    await redis.hset(`${p}idem:k`, { o: 'me' });
+    await redis.hset(`${p}idem:done`, { o: 'me', a: 'said' });
+  };
+  const ledger = (available: string, reserved: string) => [{ walletId: 'wlt_1', asset: 'ETH', available, reserved }];
+  test.each<[string, object, object, readonly string[]]>([
+    ['another version', { versions: [{ id: 'a', version: '1' }] }, {}, ['conflict', 'a']],
+    ['no such record', { versions: [{ id: 'none', version: '1' }] }, {}, ['conflict', 'none']],
+    ['a record where none is expected', { versions: [{ id: 'a' }] }, {}, ['conflict', 'a']],
+    ['another status', { statuses: [{ id: 'a', status: 'shut' }] }, {}, ['status', 'a', 'open']],
+    ['a status of no record', { statuses: [{ id: 'none', status: 'open' }] }, {}, ['conflict', 'none']],
+    ['an index that is not empty', { emptyIndices: ['full'] }, {}, ['notEmpty', 'full']],
+    ['too few', { counts: [{ index: 'full', since: '', min: 2 }] }, {}, ['conflict', 'full']],
+    ['too many', { counts: [{ index: 'full', since: '', min: 0, max: 0 }] }, {}, ['conflict', 'full']],
+    ['too little', { available: [{ walletId: 'wlt_1', asset: 'ETH', min: '11' }] }, {}, ['conflict', 'wlt_1']],
+    ['too much', { available: [{ walletId: 'wlt_1', asset: 'ETH', min: '0', max: '9' }] }, {}, ['conflict', 'wlt_1']],
+    ['a claim that is taken', { claims: [{ name: 'new' }, { name: 'taken' }] }, {}, ['claimed', 'taken']],
+    ['available below zero', { ledger: ledger('-11', '0') }, {}, ['insufficient', 'wlt_1', 'ETH']],
+    ['reserved below zero', { ledger: ledger('0', '-2') }, {}, ['insufficient', 'wlt_1', 'ETH']],
+    ['a key of another owner', {}, { keyHash: 'k', owner: 'other' }, ['overtaken']],
+    ['a key that was never begun', {}, { keyHash: 'none', owner: 'me' }, ['overtaken']],
+    ['a key with an answer', {}, { keyHash: 'done', owner: 'me' }, ['overtaken']],
+  ])('%s is refused, and nothing has changed', async (_, change, more, refusal) => {
+    await standing();
+    expect(await script.refused({ prefixKey }, args({ ...whole, ...change }, more))).toEqual(refusal);
+  });
+
+  test.each([
+    ['0', '1', '1'],
+    ['999999999999999', '1', '1000000000000000'],
+    ['1000000000000000', '-1', '999999999999999'],
+    ['123456789012345678901234567890', '-123456789012345678901234567890', '0'],
+    [`1${'0'.repeat(45)}`, '-1', '9'.repeat(45)],
+    ['9'.repeat(45), '1', `1${'0'.repeat(45)}`],
+  ])('the ledger counts exactly: %s and %s are %s', async (before, delta, after) => {
+    await script.redis.hset(`${p}bal:wlt_1`, 'ETH', before);
+    expect(await commit({ ledger: ledger(delta, '0') })).toEqual(['ok', 0, '', '']);
+    expect(await script.redis.hget(`${p}bal:wlt_1`, 'ETH')).toBe(after);
+  });
+
+  test('bounds of a balance are compared as numbers of any length', async () => {
+    await script.redis.hset(`${p}bal:wlt_1`, 'ETH', '10000000000000000000');
+    const range = (min: string, max: string) => ({ available: [{ walletId: 'wlt_1', asset: 'ETH', min, max }] });
+    expect(await commit(range('9', '10000000000000000000'))).toEqual(['ok', 0, '', '']);
+    expect(await commit(range('10000000000000000001', '2'.repeat(20)))).toEqual(['conflict', 'wlt_1']);
+  });
+
+  test('the answer stands with its key, for its time, with the balances that it shows', async () => {
+    await script.redis.hset(`${p}idem:k`, { o: 'me' });
+    await script.redis.hset(`${p}bal:wlt_1`, 'ETH', '3');
+    await commit({ balancesOf: 'wlt_1' }, { keyHash: 'k', owner: 'me', answer: 'said' });
+    expect(await script.redis.hgetall(`${p}idem:k`)).toEqual({ o: 'me', a: 'said', w: '["ETH","3"]' });
+    expect(await script.redis.pttl(`${p}idem:k`)).toBeGreaterThan(50_000);
+    expect(await commit({}, { keyHash: 'k', owner: 'me', answer: 'other' })).toEqual(['overtaken']);
+  });
+
+  test('numbers that were released are given out again, the least first; each once', async () => {
+    const allocate = async (id: string) => {
+      const change = { records: [record(id, '1')], allocate: { counter: 'n', recordId: id } };
+      return ((await commit(change)) as string[])[2];
+    };
+    expect([await allocate('a'), await allocate('b'), await allocate('c')]).toEqual(['0', '1', '2']);
+    await commit({ release: { counter: 'n', number: 2 } });
+    await commit({ release: { counter: 'n', number: 0 } });
+    expect([await allocate('d'), await allocate('e'), await allocate('f')]).toEqual(['0', '2', '3']);
+  });
+
+  test('a record that expired leaves its indices with a later change; its id in an index does not count', async () => {
+    const sweep = JSON.stringify(['a', 'things']);
+    await commit({ records: [record('a', '1', { ttlMs: 60_000, sweep })], joined: [{ index: 'things', id: 'a' }] });
+    expect(await script.redis.pttl(`${p}r:a`)).toBeGreaterThan(50_000);
+    await script.redis.del(`${p}r:a`);
+    expect(await commit({ emptyIndices: ['things'] })).toEqual(['ok', 0, '', '']);
+    // Its time in the sweep set is over.
+    await script.redis.zadd(`${p}old`, 1, sweep);
+    await commit({ records: [record('b', '1', { ttlMs: 60_000, sweep: '["b"]' })] });
+    expect(await script.redis.exists(`${p}ix:things`)).toBe(0);
+    // A later version without a lifetime stays for ever.
+    await commit({ records: [record('b', '2')] });
+    expect(await script.redis.pttl(`${p}r:b`)).toBe(-1);
+  });
+});
+
+describeScript('store/begin-idempotent.lua', (script) => {
+  const keys = { markKey: `${p}idem:k` };
+  const begin = (more: object = {}) => ({
+    ...{ bodyHash: 'body', nowMs: at, leaseMs: 100, owner: 'o1', seed: 's1', ttlMs: 60_000 },
+    ...more,
+  });
+
+  test('one at a time; after its lease another continues with the seed and time of the first', async () => {
+    expect(await script.call(keys, begin())).toEqual(['run', 'o1', 's1', String(at)]);
+    expect(await script.redis.pttl(keys.markKey)).toBeGreaterThan(50_000);
+    const other = { owner: 'o2', seed: 's2' };
+    expect(await script.refused(keys, begin({ ...other, nowMs: at + 99 }))).toEqual(['running', String(at + 100)]);
+    expect(await script.refused(keys, begin({ ...other, bodyHash: 'x', nowMs: at + 999 }))).toEqual(['otherBody']);
+    expect(await script.call(keys, begin({ ...other, nowMs: at + 100 }))).toEqual(['run', 'o2', 's1', String(at)]);
+    expect(await script.redis.hmget(keys.markKey, 'o', 'l')).toEqual(['o2', String(at + 200)]);
+  });
+
+  test('an answer is given again, with the balances that it showed', async () => {
+    await script.redis.hset(keys.markKey, { b: 'body', o: 'o1', s: 's1', t: at, l: at, a: 'said' });
+    expect(await script.refused(keys, begin())).toEqual(['answered', 'said', '']);
+    await script.redis.hset(keys.markKey, 'w', '[]');
+    expect(await script.refused(keys, begin())).toEqual(['answered', 'said', '[]']);
+    expect(await script.refused(keys, begin({ bodyHash: 'x' }))).toEqual(['otherBody']);
+  });
+
+  test.each([
+    ['the same body: with the first seed', 'body', 's1', String(at - 5)],
+    ['another body: anew', 'other', 's2', String(at)],
+  ])('a key that was set free runs at once; %s', async (_, bodyHash, seed, started) => {
+    await script.redis.hset(keys.markKey, { b: 'body', o: '', s: 's1', t: at - 5, l: 0, f: 1 });
+    expect(await script.call(keys, begin({ bodyHash, owner: 'o2', seed: 's2' }))).toEqual(['run', 'o2', seed, started]);
+    expect(await script.redis.hexists(keys.markKey, 'f')).toBe(0);
+  });
+});
+
+describeScript('store/settle-idempotent.lua', (script) => {
+  const keys = { markKey: `${p}idem:k` };
+  const settle = (more: object = {}) => ({ owner: 'me', answered: 1, answer: 'said', ttlMs: 60_000, ...more });
+
+  test('the owner answers, once; a repetition changes nothing', async () => {
+    await script.redis.hset(keys.markKey, { o: 'me', l: 9 });
+    expect(await script.call(keys, settle())).toBe(1);
+    expect(await script.redis.hgetall(keys.markKey)).toEqual({ o: 'me', l: '9', a: 'said' });
+    expect(await script.redis.pttl(keys.markKey)).toBeGreaterThan(50_000);
+    expect(await script.refused(keys, settle())).toBe(1);
+    expect(await script.refused(keys, settle({ answer: 'other' }))).toBe(0);
+    expect(await script.refused(keys, settle({ answered: 0, answer: '' }))).toBe(0);
+  });
+
+  test('others change nothing; the owner can set the key free, and owns it no more', async () => {
+    expect(await script.refused(keys, settle())).toBe(0);
+    await script.redis.hset(keys.markKey, { o: 'me', l: 9 });
+    expect(await script.refused(keys, settle({ owner: 'you' }))).toBe(0);
+    expect(await script.call(keys, settle({ answered: 0, answer: '' }))).toBe(1);
+    expect(await script.redis.hgetall(keys.markKey)).toEqual({ o: '', l: '0', f: '1' });
+    expect(await script.refused(keys, settle())).toBe(0);
+  });
+});
+
+describeScript('store/take-due.lua', (script) => {
+  test('entries that are due are taken, earliest first, and are due again after their lease', async () => {
+    const take = (limit: number) => script.call({ prefixKey }, { nowMs: at, leaseMs: 50, limit });
+    expect(await take(9)).toEqual(['', []]);
+    await script.redis.zadd(`${p}due`, at, 'b', at - 9, 'a', at + 1, 'later', at - 1, 'c');
+    expect(await take(2)).toEqual([String(at), ['a', 'c']]);
+    expect(await take(9)).toEqual([String(at + 1), ['b']]);
+    expect(await take(9)).toEqual([String(at + 1), []]);
+    expect(await script.redis.zscore(`${p}due`, 'a')).toBe(String(at + 50));
+  });
+});
+
+const uuid = (time: number) => `thg_0000000${time}`;
+
+describe('indices', () => {
+  const counted = ['', 3] as const;
+  describeScript('store/count.lua', (script) => {
+    test.each([counted, ['00000002', 2], ['00000004', 0]] as const)('from %j on: %i', async (fromTime, count) => {
+      for (const time of [1, 2, 3]) await script.redis.zadd(`${p}ix:a`, 0, uuid(time));
+      expect(await script.refused({ indexKey: `${p}ix:a` }, { fromTime })).toBe(count);
+      expect(await script.call({ indexKey: `${p}ix:none` }, { fromTime })).toBe(0);
+    });
+  });
+  describeScript(
+    'store/count-ids.lua',
+    (script) => {
+      test('ids with and without the prefix of a type', async () => {
+        await script.redis.zadd(`${p}ix:plain`, 0, '00000001', 0, '00000002');
+        expect(await script.call({ key: `${p}ix:plain` }, { time: '00000002' })).toBe(1);
+        await script.redis.zadd(`${p}ix:a`, 0, uuid(1), 0, uuid(2));
+        expect(await script.call({ key: `${p}ix:a` }, { time: '00000002' })).toBe(1);
+      });
+    },
+    '-- @keys key\n-- @args time\nreturn count_ids(key, time)',
+  );
+});
+
+describeScript('store/with-balances.lua', (script) => {
+  test('a wallet and its balances, or nothing', async () => {
+    expect(await script.call({ prefixKey }, { id: 'wlt_1' })).toEqual(['', '', []]);
+    await script.redis.hset(`${p}r:wlt_1`, { k: 'wallet', d: '{}' });
+    await script.redis.hset(`${p}bal:wlt_1`, 'ETH', '5');
+    expect(await script.refused({ prefixKey }, { id: 'wlt_1' })).toEqual(['wallet', '{}', ['ETH', '5']]);
+  });
+});
+
+describeScript('store/list.lua', (script) => {
+  const page = (more: object = {}) => ({
+    ...{ order: 'oldest', pageMax: 2, afterId: '', fromTime: '', toTime: '', withBalances: 0, scannedMax: 100 },
+    ...{ all: ['a'], any: [] },
+    ...more,
+  });
+  const fill = async () => {
+    for (const time of [1, 2, 3, 4]) {
+      await script.redis.hset(`${p}r:${uuid(time)}`, 'd', `{"t":${time}}`);
+      await script.redis.zadd(`${p}ix:a`, 0, uuid(time));
+    }
+    await script.redis.zadd(`${p}ix:odd`, 0, uuid(1), 0, uuid(3));
+    await script.redis.zadd(`${p}ix:four`, 0, uuid(4));
+    await script.redis.hset(`${p}bal:${uuid(1)}`, 'ETH', '5');
+  };
+  const ids = (reply: unknown) => (reply as [number, string, number, [string][]])[3].map(([id]) => id);
+  const call = (more?: object) => script.refused({ prefixKey }, page(more));
+
+  test.each<[string, object, readonly number[], number, number | undefined]>([
+    ['oldest first', {}, [1, 2], 1, 2],
+    ['newest first', { order: 'newest' }, [4, 3], 1, 3],
+    ['after an id', { afterId: uuid(2) }, [3, 4], 0, undefined],
+    ['after an id, newest first', { order: 'newest', afterId: uuid(2) }, [1], 0, undefined],
+    ['from a time', { fromTime: '00000003' }, [3, 4], 0, undefined],
+    ['to a time', { toTime: '00000003' }, [1, 2], 0, undefined],
+    ['of all indices', { all: ['a', 'odd'] }, [1, 3], 0, undefined],
+    ['of any index', { any: ['odd', 'four'], pageMax: 9 }, [1, 3, 4], 0, undefined],
+    ['of an empty index', { all: ['a', 'none'] }, [], 0, undefined],
+    ['as far as it may scan', { all: ['a'], any: ['four'], scannedMax: 2 }, [], 1, 2],
+  ])('%s', async (_, more, times, hasMore, next) => {
+    await fill();
+    const reply = (await call(more)) as [number, string];
+    expect(ids(reply)).toEqual(times.map(uuid));
+    expect(reply.slice(0, 2)).toEqual([hasMore, next === undefined ? '' : uuid(next)]);
+  });
+
+  test('with documents, and balances if asked for; ids of expired records leave the indices', async () => {
+    await fill();
+    await script.redis.del(`${p}r:${uuid(2)}`);
+    const [, , , items] = (await script.call({ prefixKey }, page({ withBalances: 1 }))) as unknown[];
+    expect(items).toEqual([
+      [uuid(1), '{"t":1}', ['ETH', '5']],
+      [uuid(3), '{"t":3}', []],
+    ]);
+    expect(await script.redis.zrange(`${p}ix:a`, '0', '-1')).toEqual([1, 3, 4].map(uuid));
+  });
+});
+
+describeScript('store/events.lua', (script) => {
+  const add = async (sequence: number, type: string, id: string, atMs: number, connection = '') => {
+    const entry = { id: `evt_${sequence}`, type, at: atMs, max: atMs, rt: 'wallet', ri: id, rv: 1, cor: 'c', pr: '' };
+    const rest = { ...entry, con: connection, obj: '{}' };
+    await script.redis.xadd(`${p}evt`, `${sequence}-0`, ...Object.entries(rest).flat().map(String));
+    await script.redis.hset(`${p}seq`, 'n', sequence);
+  };
+  const fill = async () => {
+    await add(3, 'thing.a', 'x', at, 'con_1');
+    await add(4, 'thing.b', 'y', at + 10);
+    await add(5, 'other.a', 'x', at + 20, 'con_2');
+  };
+  const read = async (more: object) => {
+    const query = { after: 0, pageMax: 9, scannedMax: 100, resourceId: '', fromMs: '', beforeMs: '', types: [] };
+    const reply = (await script.refused({ prefixKey }, { ...query, ...more })) as [
+      number,
+      unknown,
+      number,
+      number,
+      unknown,
+    ];
+    const [hasMore, done, floor, last, entries] = reply;
+    return [hasMore, Number(done), floor, last, (entries as [string][]).map(([id]) => Number.parseInt(id, 10))];
+  };
+
+  test.each<[string, object, number, number, readonly number[]]>([
+    ['all', {}, 0, 5, [3, 4, 5]],
+    ['a page', { pageMax: 2 }, 1, 4, [3, 4]],
+    ['after a sequence', { after: 4 }, 0, 5, [5]],
+    ['after the last', { after: 5 }, 0, 5, []],
+    ['of a type', { types: ['thing.b'] }, 0, 5, [4]],
+    ['of a family of types', { types: ['thing.*'] }, 0, 5, [3, 4]],
+    ['of a resource', { resourceId: 'x' }, 0, 5, [3, 5]],
+    ['from a time', { fromMs: at + 10 }, 0, 5, [4, 5]],
+    ['before a time', { beforeMs: at + 10 }, 0, 5, [3]],
+    ['of connections', { connections: ['con_2'] }, 0, 5, [5]],
+    ['as far as it may scan', { types: ['other.a'], scannedMax: 2 }, 1, 4, []],
+  ])('%s', async (_, more, hasMore, done, sequences) => {
+    await fill();
+    expect(await read(more)).toEqual([hasMore, done, 3, 5, sequences]);
+  });
+
+  test('a log whose events are gone says where it begins', async () => {
+    expect(await read({})).toEqual([0, 0, 1, 0, []]);
+    await script.redis.hset(`${p}seq`, 'n', 7);
+    expect((await read({})).slice(2)).toEqual([8, 7, []]);
+  });
+});
