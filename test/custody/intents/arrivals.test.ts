@@ -147,7 +147,9 @@ test('a chain that is away, and a gateway that dies behind it, bring the money o
   };
   world.driver({ ...deps, arrive }).start();
   await (await send(from, mine, 'USDC', 7n))();
-  expect(seen).toHaveLength(3);
+  // A sweep of a busy machine may take the step once more: the chain knows the transfer by its id.
+  expect(seen.length).toBeGreaterThanOrEqual(3);
+  expect(new Set(seen.map(({ transferId }) => transferId)).size).toBe(1);
   await checkBooks([mine]);
 });
 
