@@ -5,10 +5,12 @@
  * Keys are made in the token (CKA_SENSITIVE, not CKA_EXTRACTABLE) and found by their label. PKCS #11 3.0 and 2.40.
  */
 import { createHash } from 'node:crypto';
+import { writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
 import type { Curve } from '../../crypto/group.ts';
 import type { HsmFault, HsmRequest } from '../records/hsm-port.ts';
-import type { FromChild, ToChild } from './protocol.ts';
+import { answersFd, type FromChild, readRequest, type ToChild, writeLine } from './protocol.ts';
 
 type Pkcs11 = import('pkcs11js').PKCS11;
 type Handle = import('pkcs11js').Handle;
@@ -164,7 +166,7 @@ function failed(error: unknown): FromChild['outcome'] {
 let place: Extract<ToChild, { kind: 'open' }> | undefined;
 let opened: Opened | undefined;
 
-process.on('message', (message: ToChild) => {
+function handle(message: ToChild): void {
   if (message.kind === 'open') {
     place = message;
     return;
@@ -177,6 +179,10 @@ process.on('message', (message: ToChild) => {
   } catch (error) {
     outcome = failed(error);
   }
-  process.send!({ id, outcome } satisfies FromChild);
-});
-process.on('disconnect', () => process.exit(0));
+  writeSync(answersFd, writeLine({ id, outcome }));
+}
+
+// stdin ends with the node.
+createInterface({ input: process.stdin })
+  .on('line', (line) => handle(readRequest(line)))
+  .on('close', () => process.exit(0));

@@ -5,13 +5,23 @@
  * Invariants
  * - Every request is answered once: by the process, when it ends (HSM_SESSION_LOST), or when its time is over (HSM_TIMEOUT).
  * - After a fault the process is replaced at the next request, so that module, session and login start anew.
- * - A refused PIN is not tried again for `pinPauseMs`: tokens lock after a few wrong ones.
+ * - A refused PIN is not tried again for `pinPauseMs`, for requests that wait already too: tokens lock after a few wrong ones.
+ * - What the process says is foreign: anything but an answer ends it (HSM_FAILED). It gets no setting of this service.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import type { Cancel, Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { type HsmFault, type HsmOutcome, type HsmPort, type HsmRequest, unconfigured } from '../records/hsm-port.ts';
-import type { FromChild, HsmConfig, ToChild } from './protocol.ts';
+import {
+  answerCharsMax,
+  answersFd,
+  type FromChild,
+  type HsmConfig,
+  readAnswer,
+  type ToChild,
+  writeLine,
+} from './protocol.ts';
 
 /** Requests that wait, at most. */
 const waitingMax = 256;
@@ -55,7 +65,6 @@ export class HsmProcess implements StoppableHsm {
       queueMicrotask(() => answer({ kind: 'failed', fault, message }));
     if (this.#stopped) refuse('HSM_SESSION_LOST', 'the node is stopping');
     else if (this.#waiting.length >= waitingMax) refuse('HSM_FAILED', 'too many requests wait for the PKCS#11 module');
-    else if (this.#isPinRefused()) refuse('HSM_PIN_REFUSED', 'the token refused the PIN a moment ago');
     else {
       this.#waiting.push({ request, answer });
       queueMicrotask(() => this.#next());
@@ -78,6 +87,11 @@ export class HsmProcess implements StoppableHsm {
 
   #next(): void {
     if (this.#current !== undefined || this.#stopped) return;
+    if (this.#isPinRefused()) {
+      const message = 'the token refused the PIN a moment ago';
+      for (const { answer } of this.#waiting.splice(0)) answer({ kind: 'failed', fault: 'HSM_PIN_REFUSED', message });
+      return;
+    }
     const next = this.#waiting.shift();
     if (next === undefined) return;
     this.#lastId += 1;
@@ -94,9 +108,14 @@ export class HsmProcess implements StoppableHsm {
 
   #start(): ChildProcess {
     const { program, module, token, pin } = this.#config;
-    // Buffers cross as they are; the PIN crosses the channel, not the command line or the environment.
-    const child = fork(program, [], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
-    child.on('message', (message) => this.#said(child, message as FromChild));
+    // The PIN crosses stdin, not the command line or the environment.
+    const child = spawn(process.execPath, [program], {
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+      env: foreignEnvironment(),
+    });
+    // A pipe that is closed, or was never made, reports by `exit` or `error`.
+    child.stdin?.on('error', () => {});
+    readLines(child.stdio[answersFd] as Readable | undefined, (line) => this.#said(child, readAnswer(line)));
     child.on('error', (error) => this.#gone(child, error.message));
     child.on('exit', (code, signal) => this.#gone(child, `its process ended (${signal ?? code})`));
     this.#say(child, { kind: 'open', module, token, pin });
@@ -105,12 +124,17 @@ export class HsmProcess implements StoppableHsm {
   }
 
   #say(child: ChildProcess, message: ToChild): void {
-    // A channel that is closed reports by `exit` or `error`.
-    if (child.connected) child.send(message, () => {});
+    child.stdin?.write(writeLine(message));
   }
 
-  #said(child: ChildProcess, { id, outcome }: FromChild): void {
-    if (child !== this.#child || id !== this.#current?.id) return;
+  #said(child: ChildProcess, said: FromChild | undefined): void {
+    if (child !== this.#child) return;
+    if (said?.id !== this.#current?.id || said === undefined) {
+      this.#end();
+      this.#fail('HSM_FAILED', 'the process of the PKCS#11 module said what is no answer');
+      return;
+    }
+    const { outcome } = said;
     if (outcome.kind !== 'failed') {
       this.#answer(outcome);
       return;
@@ -146,4 +170,24 @@ export class HsmProcess implements StoppableHsm {
     current?.answer(outcome);
     this.#next();
   }
+}
+
+/** What a module finds in its environment: not what configures this service, which may be secret. */
+function foreignEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SIGNMESH_|REDIS_URL$)/.test(name)));
+}
+
+/** Calls `said` with each line, and with what is too long to be one; then no more. */
+function readLines(stream: Readable | undefined, said: (line: string) => void): void {
+  let rest = '';
+  stream?.setEncoding('latin1');
+  stream?.on('error', () => {});
+  stream?.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) said(line);
+    if (rest.length <= answerCharsMax) return;
+    stream?.destroy();
+    said(rest);
+  });
 }
