@@ -33,3 +33,20 @@ test('a call of a client, a comment and a test are no scripts of the product', (
     "// redis.call('GET', KEYS[1])\nexport const a = (redis: { call(name: string): void }) => redis.call('GET');\n";
   expect(faultsOf({ 'store/a.ts': code, 'test/a.test.ts': "export const a = 'return KEYS[1]';\n" })).toEqual([]);
 });
+
+test('a script without a test of its own, in the tests of its room, is found', () => {
+  const describes = (path: string) =>
+    `import { describeScript } from './x.ts';\ndescribeScript(\n  '${path}', () => {});\n`;
+  const faults = faultsOf({
+    'store/a.lua': 'return 1\n',
+    'store/deep/b.lua': 'return 1\n',
+    'store/c.lua': 'return 1\n',
+    'store/d.lua': 'return 1\n',
+    'test/store/a.test.ts': describes('store/a.lua'),
+    'test/store/d.test.ts': "export const path = 'store/d.lua';\n",
+    'test/redis/c.test.ts': describes('store/c.lua'),
+  });
+  expect(faults).toEqual(
+    ['store/c.lua', 'store/d.lua', 'store/deep/b.lua'].map((path) => `${path}:1 no test of its own`),
+  );
+});

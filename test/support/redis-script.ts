@@ -1,5 +1,6 @@
 /**
  * The test of one Redis script: what it answers, refuses and changes, called with its keys and arguments by name.
+ * tools/check/redis-scripts.ts lists the scripts that have none.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

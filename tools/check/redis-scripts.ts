@@ -1,5 +1,8 @@
-/** The rule of Redis scripts: Lua lies in `.lua` files, never in a string of a `.ts` file. */
-import { readdirSync, readFileSync } from 'node:fs';
+/**
+ * The rule of Redis scripts: Lua lies in `.lua` files, never in a string of a `.ts` file, and each `.lua` file has a test of
+ * its own, `describeScript('<its path>', …)`, in the tests of its room.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { breachesOf, type Impurity, sourceFiles } from './purity.ts';
 
@@ -11,9 +14,30 @@ const loader = 'redis/lua.ts';
 
 export function findScriptFaults(root: string): Impurity[] {
   const rooms = readdirSync(root).filter((name) => !outside.has(name) && !name.startsWith('.'));
-  return sourceFiles(root, rooms)
+  const inStrings = sourceFiles(root, rooms)
     .filter((file) => file !== loader)
     .flatMap((file) => luaInStrings(file, readFileSync(join(root, file), 'utf8')));
+  const tests = sourceFiles(root, ['test']);
+  const tested = new Set(tests.flatMap((file) => testedIn(file, readFileSync(join(root, file), 'utf8'))));
+  const what = 'no test of its own: write one with describeScript (test/support/redis-script.ts)';
+  const untested = rooms.flatMap((room) => scriptsBelow(root, room)).filter((file) => !tested.has(file));
+  return [...inStrings, ...untested.map((file) => ({ file, line: 1, what }))];
+}
+
+function scriptsBelow(root: string, room: string): string[] {
+  if (!statSync(join(root, room)).isDirectory()) return [];
+  return readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.lua'))
+    .map((path) => `${room}/${path}`)
+    .sort();
+}
+
+/** The scripts of its room that a test file is about. */
+function testedIn(file: string, source: string): string[] {
+  const room = file.split('/')[1]!;
+  return [...source.matchAll(/\bdescribeScript\(\s*'([^']+)'/g)]
+    .map(([, path]) => path!)
+    .filter((path) => path.startsWith(`${room}/`));
 }
 
 /** Lua in the strings and templates of a module. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toDigits } from '../../../providers/chains/lua-units.ts';
-import { describeScript } from '../../support/redis-script.ts';
+import { describeScript, type ScriptUnderTest } from '../../support/redis-script.ts';
 
 describeScript(
   'providers/chains/units.lua',
@@ -39,3 +39,319 @@ describeScript(
   },
   "-- @keys none\n-- @args how, a, b\nif how == 'plus' then return plus(a, b) end\nif how == 'minus' then return minus(a, b) end\nreturn amount(false)",
 );
+
+const at = 1_800_000_000_000;
+const retentionMs = 60_000;
+const prefixKey = '{c}:';
+const p = prefixKey;
+const digits = (units: number) => toDigits(BigInt(units));
+const fields = (reply: unknown): Record<string, string> => {
+  const flat = reply as string[];
+  return Object.fromEntries(flat.flatMap((name, k) => (k % 2 === 0 ? [[name, flat[k + 1]!]] : [])));
+};
+const funded = { txId: 'in1', from: 'outside', atMs: at };
+
+describeScript('providers/chains/fund-account.lua', (script) => {
+  test('an account is funded once for a key and an asset; a movement of it is in its index', async () => {
+    const fund = { fundKey: 'k', address: 'a', asset: 'ETH', units: digits(5), retentionMs };
+    expect(await script.call({ prefixKey }, fund)).toBe(1);
+    expect(await script.refused({ prefixKey }, { ...fund, by: funded })).toBe(1);
+    await script.call({ prefixKey }, { ...fund, fundKey: 'other', by: funded });
+    expect(await script.redis.hget(`${p}acct:a`, 'ETH')).toBe(digits(10));
+    expect(await script.redis.zrange(`${p}at:a`, '0', '-1')).toEqual(['in:in1']);
+    expect(await script.redis.hmget(`${p}tx:in1`, 'units', 'from', 'to')).toEqual([digits(5), 'outside', 'a']);
+  });
+});
+
+describeScript(
+  'providers/chains/address-index.lua',
+  (script) => {
+    test('what is older than the retention leaves the index', async () => {
+      for (const [id, ago] of [
+        ['old', retentionMs],
+        ['edge', retentionMs - 1],
+        ['new', 0],
+      ] as const) {
+        await script.call({ prefixKey }, { id, atMs: at - ago, retentionMs });
+      }
+      expect(await script.redis.zrange(`${p}at:a`, '0', '-1')).toEqual(['in:edge', 'in:new']);
+    });
+  },
+  "-- @keys prefixKey\n-- @args id, atMs, retentionMs\nnote(prefixKey, 'a', 'in', id, atMs, retentionMs)",
+);
+
+describeScript('providers/chains/movements.lua', (script) => {
+  test.each<[string, object, readonly string[]]>([
+    ['from a time', { fromMs: 2 }, ['in:b', 'in:c']],
+    ['a page', { limit: 1 }, ['out:a']],
+    ['after a movement', { afterName: 'in:b', afterMs: 2 }, ['in:c']],
+    ['after one that has left the index', { afterName: 'in:x', afterMs: 3 }, ['in:c']],
+  ])('%s; those of transactions that are gone are left out', async (_, more, names) => {
+    await script.redis.zadd(`${p}at:a`, 1, 'out:a', 2, 'in:b', 2, 'in:gone', 3, 'in:c');
+    for (const id of ['a', 'b', 'c']) await script.redis.hset(`${p}tx:${id}`, 'from', id);
+    const page = { address: 'a', fromMs: 0, afterName: '', afterMs: '', limit: 9, ...more };
+    const found = (await script.refused({ prefixKey }, page)) as [string, string, string[]][];
+    expect(found.map(([name]) => name)).toEqual(names);
+    for (const [name, , flat] of found) expect(flat).toEqual(['from', name.slice(name.indexOf(':') + 1)]);
+  });
+});
+
+const evm = (id: string, nonce: number, more: object = {}) => ({
+  ...{ nativeAsset: 'ETH', nowMs: at, minedAtMs: at + 10, retentionMs, queuedAheadMax: 3, needsContract: 0 },
+  tx: {
+    ...{ id, from: 'a', to: 'b', asset: 'ETH', units: digits(3), needed: digits(4), fee: digits(1), nonce, fails: 0 },
+    ...{ effect: 'move', ...more },
+  },
+});
+
+describeScript('providers/chains/submit-evm.lua', (script) => {
+  const fund = (units = 10) => script.redis.hset(`${p}acct:a`, 'ETH', digits(units));
+  const submit = async (call: object) => {
+    const [verdict, ...flat] = (await script.call({ prefixKey }, call)) as string[];
+    return { verdict, ...fields(flat) } as Record<string, string>;
+  };
+  const account = (address: string) => script.redis.hgetall(`${p}acct:${address}`);
+
+  test('a transaction in turn is mined once; both addresses have it in their index', async () => {
+    await fund();
+    expect(await submit(evm('t', 0))).toMatchObject({ verdict: 'OK', failed: '0', minedAtMs: String(at + 10) });
+    expect(await account('a')).toEqual({ ETH: digits(6), nonce: '1' });
+    expect(await account('b')).toEqual({ ETH: digits(3) });
+    expect(await script.redis.zrange(`${p}at:a`, '0', '-1')).toEqual(['out:t']);
+    expect(await script.redis.zrange(`${p}at:b`, '0', '-1')).toEqual(['in:t']);
+    expect(((await script.refused({ prefixKey }, evm('t', 0))) as string[])[0]).toBe('OK');
+  });
+
+  test('one that is ahead waits for those before it, and is mined with them', async () => {
+    await fund();
+    expect((await submit(evm('t1', 1))).minedAtMs).toBeUndefined();
+    await submit(evm('t0', 0));
+    expect(await account('a')).toEqual({ ETH: digits(2), nonce: '2' });
+    expect(await script.redis.hget(`${p}tx:t1`, 'failed')).toBe('0');
+  });
+
+  test.each<[string, object, string]>([
+    ['no contract', { ...evm('t', 1), needsContract: 1 }, 'no_contract'],
+    ['a nonce that was mined', evm('t', 0), 'nonce_too_low'],
+    ['a nonce too far ahead', evm('t', 5), 'nonce_too_high'],
+    ['a nonce that waits', evm('t', 3), 'nonce_used'],
+    ['more than the account has', evm('t', 1, { needed: digits(11) }), 'insufficient_funds'],
+  ])('%s is refused, and nothing has changed', async (_, call, refusal) => {
+    await script.redis.hset(`${p}acct:a`, { ETH: digits(10), nonce: 1, 'q:3': 'other' });
+    expect(await script.refused({ prefixKey }, call)).toEqual([refusal]);
+  });
+
+  test.each<[string, object, number, number]>([
+    ['one that fails', { fails: 1 }, 9, 0],
+    ['one that moves what is not there', { asset: 'USDC' }, 9, 0],
+  ])('%s costs its fee and moves nothing', async (_, more, left, received) => {
+    await fund();
+    expect(await submit(evm('t', 0, more))).toMatchObject({ verdict: 'OK', failed: '1' });
+    expect(await script.redis.hget(`${p}acct:a`, 'ETH')).toBe(digits(left));
+    expect(Object.keys(await account('b'))).toHaveLength(received);
+    expect(await script.redis.exists(`${p}at:b`)).toBe(0);
+  });
+
+  test('a contract is deployed; its owner alone mints, within its cap, and what is burned can be minted again', async () => {
+    await fund(99);
+    const token = { name: 'N', symbol: 'S', decimals: 2, cap: digits(5) };
+    await submit({ ...evm('d', 0, { effect: 'deploy', asset: 'tok' }), token });
+    const supply = { asset: 'tok', to: 'a' };
+    expect((await submit(evm('m', 1, { ...supply, effect: 'mint' }))).failed).toBe('0');
+    expect((await submit(evm('m2', 2, { ...supply, effect: 'mint' }))).failed).toBe('1');
+    expect((await submit(evm('u', 3, { ...supply, effect: 'burn' }))).failed).toBe('0');
+    expect(await script.redis.hmget(`${p}token:tok`, 'owner', 'left')).toEqual(['a', digits(5)]);
+    await script.redis.hset(`${p}acct:x`, 'ETH', digits(9));
+    expect((await submit(evm('x', 0, { ...supply, from: 'x', effect: 'mint' }))).failed).toBe('1');
+  });
+});
+
+describeScript('providers/chains/advance-evm.lua', (script) => {
+  const advance = (nowMs: number) => ({
+    ...{ id: 't', from: 'a', nativeAsset: 'ETH', nowMs, minedAtMs: at + 10, retentionMs, queuedMaxMs: 100 },
+  });
+  const wait = () => {
+    const { tx } = evm('t', 1);
+    return Promise.all([
+      script.redis.hset(`${p}tx:t`, { ...tx, queuedAtMs: at }),
+      script.redis.hset(`${p}acct:a`, { ETH: digits(10), 'q:1': 't' }),
+    ]);
+  };
+
+  test('one that waits stays until its time is over; then it is dropped', async () => {
+    await wait();
+    expect(fields(await script.refused({ prefixKey }, advance(at + 99))).dropped).toBeUndefined();
+    expect(fields(await script.call({ prefixKey }, advance(at + 100)))).toMatchObject({ dropped: '1', failed: '1' });
+    expect(await script.redis.hgetall(`${p}acct:a`)).toEqual({ ETH: digits(10) });
+  });
+
+  test('one whose turn has come is mined', async () => {
+    await wait();
+    await script.redis.hset(`${p}acct:a`, 'nonce', 1);
+    expect(fields(await script.call({ prefixKey }, advance(at + 999)))).toMatchObject({ failed: '0' });
+    expect(await script.redis.hget(`${p}acct:b`, 'ETH')).toBe(digits(3));
+  });
+});
+
+describeScript(
+  'providers/chains/evm-mining.lua',
+  (script) => {
+    test('an account that no longer covers a transaction pays what it has, and nothing moves', async () => {
+      const { tx } = evm('t', 0, { fee: digits(2), needed: digits(5) });
+      await script.redis.hset(`${p}tx:t`, tx);
+      await script.redis.hset(`${p}acct:a`, { ETH: digits(1), 'q:0': 't' });
+      await script.call({ prefixKey }, {});
+      const mined = await script.redis.hmget(`${p}tx:t`, 'failed', 'uncovered', 'fee', 'minedAtMs');
+      expect(mined).toEqual(['1', '1', digits(1), '7']);
+      expect(await script.redis.hgetall(`${p}acct:a`)).toEqual({ ETH: digits(0), nonce: '1' });
+    });
+  },
+  "-- @keys prefixKey\nmine_queued(prefixKey, prefixKey .. 'acct:a', 'ETH', '7', '60000')",
+);
+
+describeScript('providers/chains/submit-solana.lua', (script) => {
+  const submit = (more: object = {}) => ({
+    ...{ minedAtMs: at, retentionMs },
+    tx: {
+      ...{ id: 't', messageHash: 'h', from: 'a', to: 'b', asset: 'SOL', units: digits(3), needed: digits(4) },
+      ...{ fee: digits(1), fails: 0, ...more },
+    },
+  });
+  const balances = async () => [
+    await script.redis.hget(`${p}acct:a`, 'SOL'),
+    await script.redis.hget(`${p}acct:b`, 'SOL'),
+  ];
+
+  test('a message is performed once, under whatever signature it comes again', async () => {
+    await script.redis.hset(`${p}acct:a`, 'SOL', digits(9));
+    expect(((await script.call({ prefixKey }, submit())) as string[]).slice(0, 2)).toEqual(['OK', 't']);
+    expect(((await script.refused({ prefixKey }, submit({ id: 'u' }))) as string[]).slice(0, 2)).toEqual(['OK', 't']);
+    expect(await balances()).toEqual([digits(5), digits(3)]);
+    expect(await script.redis.zrange(`${p}at:b`, '0', '-1')).toEqual(['in:t']);
+  });
+
+  test('one that fails pays its fee; one that is not covered is refused', async () => {
+    await script.redis.hset(`${p}acct:a`, 'SOL', digits(4));
+    await script.call({ prefixKey }, submit({ fails: 1 }));
+    expect(await balances()).toEqual([digits(3), null]);
+    expect(await script.redis.exists(`${p}at:b`)).toBe(0);
+    expect(await script.refused({ prefixKey }, submit({ messageHash: 'i' }))).toEqual(['INSUFFICIENT']);
+  });
+});
+
+const coin = (index: number) => `ab:${index}`;
+const fundCoins = async ({ redis }: ScriptUnderTest, sats: readonly number[]) => {
+  for (const [index, each] of sats.entries()) {
+    await redis.set(`${p}utxo:${coin(index)}`, `${each}:a`);
+    await redis.zadd(`${p}free:a`, each, coin(index));
+    await redis.hincrby(`${p}acct:a`, 'BTC', each);
+  }
+};
+
+describeScript(
+  'providers/chains/bitcoin-output.lua',
+  (script) => {
+    test('an output is unspent, free, and part of the balance', async () => {
+      await script.call({ prefixKey }, {});
+      expect(await script.redis.get(`${p}utxo:ab:1`)).toBe('7:a');
+      expect(await script.redis.zscore(`${p}free:a`, 'ab:1')).toBe('7');
+      expect(await script.redis.hget(`${p}acct:a`, 'BTC')).toBe('7');
+    });
+  },
+  "-- @keys prefixKey\ncreate_output(prefixKey, 'ab', 1, 'a', '7', 'BTC')",
+);
+
+describeScript('providers/chains/fund-bitcoin.lua', (script) => {
+  test('outputs are made once for a key and an asset; a movement is their sum', async () => {
+    const fund = { fundKey: 'k', txid: 'ab', asset: 'BTC', address: 'a', retentionMs, sats: ['5', '7'], by: funded };
+    expect(await script.call({ prefixKey }, fund)).toBe(1);
+    expect(await script.refused({ prefixKey }, { ...fund, txid: 'cd' })).toBe(1);
+    expect(await script.redis.zrange(`${p}free:a`, '0', '-1')).toEqual(['ab:0', 'ab:1']);
+    expect(await script.redis.hget(`${p}tx:in1`, 'units')).toBe('12');
+  });
+});
+
+describeScript('providers/chains/submit-bitcoin.lua', (script) => {
+  const submit = (outpoints: readonly string[], more: object = {}) => ({
+    ...{ minedAtMs: at, retentionMs, outpoints },
+    tx: { ...{ id: 'ef', asset: 'BTC', from: 'a', to: 'b', units: '6', fee: '1', fails: 0 }, ...more },
+    outputs: [
+      { address: 'b', sats: '6' },
+      { address: 'a', sats: '5' },
+    ],
+  });
+
+  test('inputs are spent, outputs are made; change is no movement; a lock of spent coins ends', async () => {
+    await fundCoins(script, [5, 7]);
+    await script.redis.zrem(`${p}free:a`, coin(0));
+    await script.redis.hset(`${p}held:a`, coin(0), `5:${at}:pay`);
+    await script.redis.set(`${p}lock:pay`, 'x');
+    const call = submit([coin(0), coin(1)]);
+    expect(((await script.call({ prefixKey }, call)) as string[])[0]).toBe('OK');
+    expect(await script.redis.exists(`${p}utxo:${coin(0)}`, `${p}utxo:${coin(1)}`, `${p}held:a`)).toBe(0);
+    expect(await script.redis.zrange(`${p}free:a`, '0', '-1')).toEqual(['ef:1']);
+    expect(await script.redis.hget(`${p}acct:a`, 'BTC')).toBe('5');
+    expect(await script.redis.hget(`${p}acct:b`, 'BTC')).toBe('6');
+    expect(await script.redis.pttl(`${p}lock:pay`)).toBeGreaterThan(50_000);
+    expect(await script.redis.zrange(`${p}at:a`, '0', '-1')).toEqual(['out:ef']);
+    expect(await script.redis.zrange(`${p}at:b`, '0', '-1')).toEqual(['in:ef']);
+    expect(((await script.refused({ prefixKey }, call)) as string[])[0]).toBe('OK');
+  });
+
+  test('without one of its inputs it is refused, and nothing has changed', async () => {
+    await fundCoins(script, [5]);
+    expect(await script.refused({ prefixKey }, submit([coin(0), coin(1)]))).toEqual(['missing_input']);
+  });
+});
+
+describeScript('providers/chains/hold-coins.lua', (script) => {
+  const hold = (sats: number, more: object = {}) => ({
+    ...{ paymentId: 'pay', address: 'a', sats, satsPerInput: 1, inputsMax: 2, nowMs: at, untilMs: at + 100 },
+    ...more,
+  });
+
+  test('the largest coins are held until they cover it; the payment that comes back holds them for longer', async () => {
+    await fundCoins(script, [5, 7, 9]);
+    expect(await script.call({ prefixKey }, hold(10))).toEqual(['OK', `a|${coin(2)}:9,${coin(1)}:7`]);
+    expect(await script.redis.zrange(`${p}free:a`, '0', '-1')).toEqual([coin(0)]);
+    const again = hold(999, { untilMs: at + 200 });
+    expect(await script.call({ prefixKey }, again)).toEqual(['OK', `a|${coin(2)}:9,${coin(1)}:7`]);
+    expect(await script.redis.hget(`${p}held:a`, coin(2))).toBe(`9:${at + 200}:pay`);
+  });
+
+  test('coins that another payment has held for too long are free again', async () => {
+    await fundCoins(script, [9]);
+    await script.call({ prefixKey }, hold(5, { paymentId: 'other' }));
+    expect(await script.refused({ prefixKey }, hold(5, { nowMs: at + 99 }))).toEqual(['WAIT']);
+    expect(await script.call({ prefixKey }, hold(5, { nowMs: at + 100 }))).toEqual(['OK', `a|${coin(0)}:9`]);
+  });
+
+  test.each<[string, readonly number[], number, string]>([
+    ['nothing there', [], 5, 'INSUFFICIENT'],
+    ['too little, inputs counted', [5, 5], 9, 'INSUFFICIENT'],
+    ['enough, in too many coins', [5, 5, 5], 11, 'TOO_MANY'],
+  ])('%s: refused, and nothing has changed', async (_, sats, wanted, verdict) => {
+    await fundCoins(script, sats);
+    expect(await script.refused({ prefixKey }, hold(wanted))).toEqual([verdict]);
+  });
+});
+
+describeScript('providers/chains/largest-coins.lua', (script) => {
+  test('one free coin more than asked for, and all held ones', async () => {
+    await fundCoins(script, [5, 7, 9]);
+    await script.redis.hset(`${p}held:a`, 'cd:0', `4:${at}:pay`);
+    expect(await script.refused({ prefixKey }, { address: 'a', count: 1 })).toEqual(['9', '7', '4']);
+  });
+});
+
+describeScript('providers/chains/release-coins.lua', (script) => {
+  test('what a payment holds is free again; what another holds by now, and what is spent, is not', async () => {
+    expect(await script.call({ prefixKey }, { paymentId: 'pay' })).toBe(0);
+    await script.redis.set(`${p}lock:pay`, `a|${coin(0)}:5,${coin(1)}:7,${coin(2)}:9`);
+    await script.redis.hset(`${p}held:a`, { [coin(0)]: `5:${at}:pay`, [coin(1)]: `7:${at}:other` });
+    expect(await script.call({ prefixKey }, { paymentId: 'pay' })).toBe(1);
+    expect(await script.redis.zrange(`${p}free:a`, '0', '-1', 'WITHSCORES')).toEqual([coin(0), '5']);
+    expect(await script.redis.hkeys(`${p}held:a`)).toEqual([coin(1)]);
+    expect(await script.redis.exists(`${p}lock:pay`)).toBe(0);
+  });
+});
