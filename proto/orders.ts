@@ -8,7 +8,7 @@
 import type { Call } from './gen/signmesh/wire/v1/cluster_pb.ts';
 import { ApprovalMode, type InitiateSigningRequest } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from './ids.ts';
-import { orderLifetimeMs } from './limits.ts';
+import { isVaultKey, orderLifetimeMs } from './limits.ts';
 import type { CallRequest } from './wire.ts';
 
 /** MACs for every node of the roster, one after the other. */
@@ -38,7 +38,16 @@ export interface OrderedCall {
   readonly tenant: string;
   readonly request: CallRequest;
   readonly walletService: boolean;
-  readonly walletTerms: { readonly approvalMode: ApprovalMode } | undefined;
+  /** Of a client's call that names a wallet. */
+  readonly walletTerms: OrderedWallet | undefined;
+}
+
+/** `WalletTerms` of the gateway. */
+interface OrderedWallet {
+  readonly approvalMode: ApprovalMode;
+  readonly intentsOnly?: boolean;
+  readonly archived?: boolean;
+  readonly custodian?: string;
 }
 
 export interface OrderMoment {
@@ -72,6 +81,7 @@ export function ordersOf(call: OrderedCall, macs: OrderMacs, moment: OrderMoment
   switch (request.case) {
     case 'initiateSigning':
     case 'sign':
+      if (isForWalletService(call, request.value)) return nothing;
       return signingOrders(call, request.value, macs, moment);
     case 'resumeSession': {
       const { sessionId, humanApprovalWitness } = request.value;
@@ -87,6 +97,19 @@ export function ordersOf(call: OrderedCall, macs: OrderMacs, moment: OrderMoment
     default:
       return nothing;
   }
+}
+
+/**
+ * Whether a client asks for what the wallet service alone may sign: with a vault's key, or past the intents of a wallet. The
+ * coordinator refuses it and says why; without an order no node would sign it for a coordinator that does not.
+ */
+function isForWalletService(
+  { walletService, walletTerms }: OrderedCall,
+  { walletId }: InitiateSigningRequest,
+): boolean {
+  if (walletService) return false;
+  if (isVaultKey(walletId)) return true;
+  return Boolean(walletTerms?.intentsOnly || walletTerms?.archived || walletTerms?.custodian);
 }
 
 function signingOrders(

@@ -36,11 +36,11 @@ export async function signMessage(
 ): Promise<Answer> {
   const vault = await openVault(context, vaultId);
   const key = await readKey(context, vault, body.key_id);
-  const { message_type: messageType, derivation_path: derivationPath = '' } = body;
+  const { message_type: messageType, derivation_path: path = '' } = body;
   const message = readBase64('message', body.message);
   const witness = readBase64('human_approval_witness', body.human_approval_witness ?? '');
   const signed = signedBytes(key.curve, messageType, message);
-  const publicKey = derivedKey(key, derivationPath);
+  const { derivationPath, publicKey } = derivedKey(key, path);
   const asked: MessageFacts = { id: context.newId('vsg'), vault, key, message, messageType, derivationPath };
   const decided = await decideMessage(deps, context, asked);
   const made =
@@ -103,20 +103,26 @@ function summaryOf(
   };
 }
 
-/** The key at a path, as any holder of the xpub derives it; undefined: the nodes share none. Throws ServiceError 400. */
-function derivedKey({ curve, scheme, publicKey, chainCode }: VaultKeyRecord, path: string): Uint8Array | undefined {
+/**
+ * The key at a path, as any holder of the xpub derives it, `publicKey` undefined: the nodes share none. The path in its only
+ * spelling, so that rules on it hold: the key itself is empty, and nothing is hardened, which would derive nothing and name the
+ * same child. Throws ServiceError 400.
+ */
+function derivedKey(
+  { curve, scheme, publicKey, chainCode }: VaultKeyRecord,
+  text: string,
+): { readonly derivationPath: string; readonly publicKey: Uint8Array | undefined } {
   try {
-    const { normal } = parsePath(path);
+    const { hardened, normal } = parsePath(text);
+    if (hardened.length > 0) throw invalidPath('a hardened component derives nothing from a vault’s key');
+    const derivationPath = normal.length === 0 ? '' : text;
+    const parent = Buffer.from(publicKey, 'hex');
     if (!schemeFacts(scheme).derives) {
       if (normal.length > 0) throw invalidPath('keys of this keystore type derive no children');
-      return publicKey === '' ? undefined : Buffer.from(publicKey, 'hex');
+      return { derivationPath, publicKey: parent.length === 0 ? undefined : parent };
     }
-    return deriveTweak({
-      curve,
-      publicKey: Buffer.from(publicKey, 'hex'),
-      chainCode: Buffer.from(chainCode, 'hex'),
-      path: normal,
-    }).publicKey;
+    const derived = deriveTweak({ curve, publicKey: parent, chainCode: Buffer.from(chainCode, 'hex'), path: normal });
+    return { derivationPath, publicKey: derived.publicKey };
   } catch (error) {
     if (!(error instanceof CryptoError)) throw error;
     throw invalidPath(error.message);

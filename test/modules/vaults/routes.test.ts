@@ -182,6 +182,8 @@ describe('signing', () => {
     [{ message: Buffer.alloc(31).toString('base64'), message_type: 'digest' }, 'message'],
     [{ message: '!', message_type: 'raw' }, 'message'],
     [{ derivation_path: 'm/x' }, 'derivation_path'],
+    [{ derivation_path: "m/44'/0/7" }, 'derivation_path'],
+    [{ derivation_path: 'm/0h/0/7' }, 'derivation_path'],
   ])('refuses %j', async (more, field) => {
     const refused = await sign(await vault(), more);
     expect([refused.status, refused.body.error.details[0].field]).toEqual([400, field]);
@@ -197,6 +199,23 @@ describe('signing', () => {
 });
 
 describe('policies of a vault', () => {
+  it('see a key at its path in one spelling', async () => {
+    const when = 'tx.metadata["derivation_path"] == ""';
+    await call('POST', '/v1/policies', {
+      name: 'no-root',
+      rules: [
+        { id: 'root', effect: 'deny', when },
+        { id: 'rest', effect: 'allow', when: 'true' },
+      ],
+    });
+    const made = await vault({ policy: 'no-root' });
+    const statuses: string[] = [];
+    for (const path of [undefined, '', 'm', 'm/0']) {
+      statuses.push((await sign(made, path === undefined ? {} : { derivation_path: path })).body.status);
+    }
+    expect(statuses).toEqual(['denied', 'denied', 'denied', 'completed']);
+  });
+
   it('see a message by its metadata, and deny it before a node is asked', async () => {
     await policy('no-messages', 'deny');
     const before = service.vaultCluster.signatures;
