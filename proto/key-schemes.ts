@@ -48,7 +48,7 @@ const facts: Readonly<Record<KeyScheme, SchemeFacts>> = {
   hsm_ed25519: { scheme: Scheme.HSM_ED25519, curve: 'ed25519', keystoreTypes: [HSM_PKCS11], ...alone, ownKeys: 'hsm' },
 };
 
-const names = Object.keys(facts) as KeyScheme[];
+export const keySchemes = Object.keys(facts) as readonly KeyScheme[];
 
 export function schemeFacts(scheme: KeyScheme): SchemeFacts {
   return facts[scheme];
@@ -70,7 +70,7 @@ export const walletKeySchemes: Readonly<Record<Curve, KeyScheme>> = {
 /** `undefined`: the number names no scheme that this version knows. */
 export function keyBinding(scheme: Scheme): KeyBinding | undefined {
   if (scheme === Scheme.UNSPECIFIED) return '';
-  return names.find((name) => facts[name].scheme === scheme);
+  return keySchemes.find((name) => facts[name].scheme === scheme);
 }
 
 /** What a key of this curve is bound to when its maker names `asked`; `undefined`: the scheme is not for the curve. */
@@ -81,7 +81,7 @@ export function bindingAtMaking(curve: Curve, asked: KeyBinding): KeyBinding | u
 
 /** The scheme of a key that is made for a keystore type; `undefined`: the type has none on this curve. */
 export function schemeOfKeystore(type: KeystoreType, curve: Curve): KeyScheme | undefined {
-  return names.find((name) => facts[name].curve === curve && facts[name].keystoreTypes.includes(type));
+  return keySchemes.find((name) => facts[name].curve === curve && facts[name].keystoreTypes.includes(type));
 }
 
 /** Whether a key is shared among its nodes; one that is not bound yet is. */

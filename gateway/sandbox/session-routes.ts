@@ -8,6 +8,7 @@ import type { RunEvent } from '../../faults/recording.ts';
 import { runEventJson } from '../../faults/recording-json.ts';
 import type { InspectSessionResponse } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { keySchemes } from '../../proto/key-schemes.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { ask, whoDid } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
@@ -51,7 +52,7 @@ const SessionView = Closed(
     participants: Ids('nodes that hold a share of the key; until it is made, those that take part'),
     curve: Nullable(Type.String()),
     key_scheme: Nullable(
-      OneOf(['mock_ecdsa', 'frost_ed25519', 'frost_bip340'], {
+      OneOf(keySchemes, {
         description: 'the only scheme that the key signs with; null: not bound yet, or its key was not looked up',
       }),
     ),
@@ -72,8 +73,10 @@ const SessionView = Closed(
 
 const PartialView = Closed(
   {
-    partial: Type.String({ description: 'base64, 32 bytes: as `partial_signature` of SubmitSignatureShare takes it' }),
-    nonce_point: Type.String({ description: 'base64, the point R: as `ephemeral_public_key` takes it' }),
+    partial: Type.String({ description: 'base64: as `partial_signature` of SubmitSignatureShare takes it' }),
+    nonce_point: Type.String({
+      description: 'base64, the point R: as `ephemeral_public_key` takes it; empty where signers share none',
+    }),
     attempt: Type.Integer({ minimum: 1, description: 'it belongs to this attempt alone' }),
   },
   { title: 'SandboxPartial' },

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemTimers } from '../../../actors/live/ports.ts';
 import { sandboxRoutes } from '../../../gateway/sandbox/routes.ts';
 import { sandboxSessions } from '../../../gateway/sandbox/sessions.ts';
+import { keySchemes, schemeFacts, wireScheme } from '../../../proto/key-schemes.ts';
 import { SimCluster } from '../../../sim/cluster.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 import { root } from '../../cli/support/up-process.ts';
@@ -54,6 +55,20 @@ async function begin(curve: string): Promise<string> {
 }
 
 const preview = (id: string, node: number) => call('POST', `/v1/sandbox/sessions/${id}/nodes/${node}/partial`);
+
+it.each(keySchemes)('shows a key and a signature under %s', async (scheme) => {
+  const { curve, ownKeys } = schemeFacts(scheme);
+  const nodes = ownKeys === 'hsm' ? { threshold: 1, totalNodes: 1 } : { threshold: 2, totalNodes: 3 };
+  const by = { walletService: true, keyScheme: wireScheme(scheme) };
+  cluster.makeKey({ sessionId: 'vky_1', ...nodes, derivation: { curve } }, tenant, by).result();
+  expect(await call('GET', '/v1/sandbox/sessions/vky_1')).toMatchObject({ status: 200, body: { key_scheme: scheme } });
+  const asked = { walletId: 'vky_1', transactionIntentId: 'intent', messageHash: Buffer.alloc(32, 7) };
+  const begun = cluster.initiateSigning(asked, tenant, { walletService: true }).result();
+  const id = begun.signingSessionId;
+  const seen = await call('GET', `/v1/sandbox/sessions/${id}`);
+  expect(seen).toMatchObject({ status: 200, body: { key_scheme: scheme, key_session: 'vky_1' } });
+  expect(await preview(id, 1)).toMatchObject({ status: 200 });
+});
 
 describe.each(['secp256k1', 'ed25519'])('a session on %s', (curve) => {
   it('is played by a caller: a byte is changed, the right ones count, one is replayed, the rest is signed', async () => {
