@@ -42,6 +42,8 @@ export interface BookedEvent {
 }
 
 const decimals: Readonly<Record<string, number>> = { ETH: 18, USDC: 6, BTC: 8, SOL: 9 };
+/** As the EVM chain names what is not its coin: by the contract, in lower case. */
+const contracts: Readonly<Record<string, string>> = { '0x1c7d4b196cb0c7b01d743fbc6116a902379c7238': 'USDC' };
 
 /** Smallest units. */
 export function unitsOf(asset: string, amount: string): bigint {
@@ -118,15 +120,15 @@ export async function readChains(redis: Redis): Promise<ChainBooks> {
     if (kind === 'tx') {
       const { from = '', to = '', asset = '', units = '', fee = '', nonce, minedAtMs } = fields;
       transactions.push({
-        ...{ id: name, network, from, to, asset, units: BigInt(units), fee: BigInt(fee) },
+        ...{ id: name, network, from, to, asset: contracts[asset] ?? asset, units: BigInt(units), fee: BigInt(fee) },
         nonce: nonce === undefined ? undefined : Number(nonce),
         isMined: minedAtMs !== undefined,
       });
     }
     if (kind !== 'acct') continue;
-    for (const asset of Object.keys(decimals)) {
+    for (const asset of [...Object.keys(decimals), ...Object.keys(contracts)]) {
       const units = BigInt(fields[asset] ?? 0);
-      if (units !== 0n) held.set(`${network} ${name} ${asset}`, units);
+      if (units !== 0n) held.set(`${network} ${name} ${contracts[asset] ?? asset}`, units);
     }
     if (!network.startsWith('eip155:')) continue;
     const waiting = Object.keys(fields).filter((field) => field.startsWith('q:'));
