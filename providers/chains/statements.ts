@@ -40,9 +40,11 @@ function isShown({ direction, units }: Movement): boolean {
 }
 
 function movementOf({ direction, units, transaction }: ChainMovement): Movement {
-  const { id, network, asset, feeUnits, state, succeeded, from, to } = transaction;
+  const { id, network, effect, feeUnits, state, succeeded, from, to } = transaction;
   const minedAtMs = transaction.minedAtMs!;
   const { nativeAsset } = networkOf(network);
+  // A contract is deployed with none of the native asset: on the chain the transaction moves nothing of the new token.
+  const asset = effect === 'deploy' ? nativeAsset : transaction.asset;
   return {
     ...{ id, key: id, direction, reference: null, txId: id, asset, units },
     fee: { asset: nativeAsset, units: direction === 'out' ? feeUnits : 0n },
