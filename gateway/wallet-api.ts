@@ -135,6 +135,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     books: ports.custodianBooks,
     sleep: (ms) => pause(timers, ms),
   });
+  const books = custodianBooks(ports.custodianBooks);
   const statements = providerStatements({ books: ports.custodianBooks, chains });
   const intents = {
     store,
@@ -143,7 +144,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     owners: new Map([[orderOrigin, orderOwner(store)]]),
     addressBook,
     fillGap: selfHosted.fillGap,
-    arrive: arrivals({ chains, books: custodianBooks(ports.custodianBooks) }),
+    arrive: arrivals({ chains, books }),
     clock,
     timers,
     random,
@@ -162,7 +163,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     // Its jobs run on the driver, and their transfers are handed to it.
     driver: { enqueue: (tenant, intent, wallet) => driver.enqueue(tenant, intent, wallet) },
     market,
-    venue: simulatedVenue(ports.custodianRecords('sandbox'), market),
+    venue: simulatedVenue(ports.custodianRecords('sandbox'), market, books.sandbox),
     accounts: { adapters, addressBook },
     wake: (tenant) => driver.wake(tenant),
   };

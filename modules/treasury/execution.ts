@@ -4,6 +4,7 @@
  *     planned → paying      a transfer from the strategy's wallet to the venue account
  *     paying → exchanging   it is completed: the money is at the venue
  *     exchanging → returning  the venue has exchanged all, a part or nothing; one or two transfers bring back what came of it
+ *     exchanging → failed     what was to be sold has left the venue account meanwhile
  *     returning → completed, failed
  *
  * Every step is one change under compare-and-set of the plan: with the transfer that it opens, whose id follows from plan,
@@ -19,6 +20,7 @@ import type { ServiceError } from '../../api/errors/service-error.ts';
 import { eventOf } from '../../api/event.ts';
 import { toServiceError } from '../../api/failures.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
+import { usableConnection } from '../../custody/connections/public.ts';
 import {
   createIntent,
   type IntentDependencies,
@@ -27,10 +29,10 @@ import {
   intentType,
   isFinal,
 } from '../../custody/intents/public.ts';
-import { walletType } from '../../custody/wallets/public.ts';
+import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
 import type { Venue } from '../../providers/market/public.ts';
-import { ProviderUnavailable } from '../../providers/port/port.ts';
+import { type CallMeta, ProviderUnavailable } from '../../providers/port/port.ts';
 import { merge, update } from '../../store/changes.ts';
 import type { Change, NewEvent } from '../../store/contract.ts';
 import { principalFrom } from './actor.ts';
@@ -99,7 +101,16 @@ class PlanStep {
   async #pay(trade: TradeRecord): Promise<Again> {
     const { asset, walletId, units } = trade.sell;
     const context = this.#context('pay');
-    const venue = await venueWallet(this.#deps.accounts, this.#context('account'), assetOf(asset)!.network);
+    const venue = await this.#venueWallet(asset);
+    const bought = await this.#venueWallet(trade.buy.asset);
+    // What comes to a wallet that cannot pay stays there.
+    const unfit = [venue, bought].find(({ status }) => status !== 'active');
+    if (unfit !== undefined) return this.#move({ status: 'failed', reason: `venue_account_${unfit.status}` });
+    try {
+      await usableConnection(context, venue.connectionId);
+    } catch (error) {
+      return this.#refused(trade, toServiceError(error));
+    }
     const leg = { from: walletId, to: venue.addresses[0]!.address, asset, units: BigInt(units) };
     return this.#open(context, leg, trade, { status: 'paying' });
   }
@@ -113,13 +124,10 @@ class PlanStep {
 
   async #exchange(trade: TradeRecord): Promise<Again> {
     const { sell, buy } = trade;
-    const context = this.#context('exchange');
-    const { tenant, nowMs } = context;
-    const meta = { tenant, nowMs, correlationId: this.#plan.id, traceparent: '' };
     let outcome: Awaited<ReturnType<Venue['trade']>>;
     try {
-      outcome = await this.#deps.venue.trade(meta, {
-        id: `${this.#plan.id}/${this.#index}`,
+      outcome = await this.#deps.venue.trade(this.#meta(), {
+        id: this.#orderId(),
         sell: { asset: sell.asset, units: BigInt(sell.units) },
         buy: { asset: buy.asset, unitsMin: BigInt(buy.unitsMin) },
       });
@@ -131,22 +139,34 @@ class PlanStep {
       const { reason: refusal } = outcome;
       return this.#move({ status: 'returning', reason: null, refusal, soldUnits: '0', boughtUnits: '0' });
     }
-    const from = await venueWallet(this.#deps.accounts, this.#context('account'), assetOf(sell.asset)!.network);
-    const to = await venueWallet(this.#deps.accounts, this.#context('bought'), assetOf(buy.asset)!.network);
-    return this.#move(
-      {
-        status: 'returning',
-        reason: null,
-        soldUnits: String(outcome.soldUnits),
-        boughtUnits: String(outcome.boughtUnits),
-      },
+    const from = await this.#venueWallet(sell.asset);
+    const to = await this.#venueWallet(buy.asset);
+    const { soldUnits, boughtUnits } = outcome;
+    const done = await this.#commit(
+      { status: 'returning', reason: null, soldUnits: String(soldUnits), boughtUnits: String(boughtUnits) },
       {
         ledger: [
-          { walletId: from.id, asset: sell.asset, available: -outcome.soldUnits, reserved: 0n },
-          { walletId: to.id, asset: buy.asset, available: outcome.boughtUnits, reserved: 0n },
+          { walletId: from.id, asset: sell.asset, available: -soldUnits, reserved: 0n },
+          { walletId: to.id, asset: buy.asset, available: boughtUnits, reserved: 0n },
         ],
       },
     );
+    if (done === 'committed') return 'more';
+    if (done === 'conflict') return 'wait';
+    return this.#move({ status: 'failed', reason: 'venue_account_overdrawn' });
+  }
+
+  /** In the venue's own books, once our ledger has it: an exchange that the ledger refused never happened. */
+  async #settle({ sell, buy, soldUnits, boughtUnits }: TradeRecord): Promise<void> {
+    const from = await this.#venueWallet(sell.asset);
+    const to = await this.#venueWallet(buy.asset);
+    await this.#deps.venue.settle(this.#meta(), {
+      id: this.#orderId(),
+      entries: [
+        { wallet: from.providerWalletId, asset: sell.asset, units: -BigInt(soldUnits!) },
+        { wallet: to.providerWalletId, asset: buy.asset, units: BigInt(boughtUnits!) },
+      ],
+    });
   }
 
   /** First what was bought, then what was not sold. */
@@ -157,13 +177,27 @@ class PlanStep {
       ...(left === 0n ? [] : [{ ...trade.sell, units: left }]),
     ];
     const opened = trade.intentIds.slice(1);
+    if (opened.length === 0 && trade.soldUnits !== '0') {
+      try {
+        await this.#settle(trade);
+      } catch (error) {
+        if (error instanceof ProviderUnavailable) return this.#wait(trade, 'venue_unavailable');
+        throw error;
+      }
+    }
     const next = legs[opened.length];
     if (next !== undefined) {
       const network = assetOf(next.asset)!.network;
-      const venue = await venueWallet(this.#deps.accounts, this.#context('account'), network);
+      const venue = await this.#venueWallet(next.asset);
       const wallet = await this.#deps.intents.store.read(this.#tenant, walletType, next.walletId);
       const to = wallet?.addresses.find((each) => each.network === network)?.address;
-      if (to === undefined) return this.#move({ status: 'failed', reason: 'return_without_wallet' });
+      // An archived wallet could never pay it out again: it stays in the venue account.
+      if (to === undefined || wallet?.status === 'archived') {
+        return this.#move({
+          status: 'failed',
+          reason: to === undefined ? 'return_without_wallet' : 'return_wallet_archived',
+        });
+      }
       const leg = { from: venue.id, to, asset: next.asset, units: next.units };
       return this.#open(this.#context(`return-${opened.length}`), leg, trade, {});
     }
@@ -279,6 +313,20 @@ class PlanStep {
 
   #due(atMs: number | undefined): NonNullable<Change['due']>[number] {
     return { member: `${planPrefix}${this.#plan.id}`, atMs };
+  }
+
+  #venueWallet(asset: string): Promise<WalletRecord> {
+    const { network } = assetOf(asset)!;
+    return venueWallet(this.#deps.accounts, this.#context(`account/${network}`), network);
+  }
+
+  #orderId(): string {
+    return `${this.#plan.id}/${this.#index}`;
+  }
+
+  #meta(): CallMeta {
+    const nowMs = this.#deps.intents.clock.nowMs();
+    return { tenant: this.#tenant, nowMs, correlationId: this.#plan.id, traceparent: '' };
   }
 
   /** The ids that a step makes follow from the plan's version, the trade and the step: a repeated step makes the same. */

@@ -27,7 +27,7 @@ export type TradeStatus = (typeof tradeStatuses)[number];
 export const tradeTransitions: Readonly<Record<TradeStatus, readonly TradeStatus[]>> = {
   planned: ['paying', 'failed'],
   paying: ['exchanging', 'failed'],
-  exchanging: ['returning'],
+  exchanging: ['returning', 'failed'],
   returning: ['completed', 'failed'],
   completed: [],
   failed: [],

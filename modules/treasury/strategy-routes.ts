@@ -23,6 +23,7 @@ import {
   triggerPrefix,
   versionsMax,
 } from './strategy-record.ts';
+import { venueWalletIds } from './venue-account.ts';
 import { strategyView } from './view.ts';
 
 const shared = { tag: 'AI treasury' } as const;
@@ -292,12 +293,21 @@ async function termsFrom(
 }
 
 /** Throws ServiceError 400 for wallets that do not exist for this caller or are not active. */
-async function networksOf({ store, tenant, principal }: RequestContext, ids: readonly string[]): Promise<Set<string>> {
+async function networksOf(context: RequestContext, ids: readonly string[]): Promise<Set<string>> {
+  const { store, tenant, principal } = context;
   if (!seesWholeTenant(principal)) {
     throw new ServiceError('insufficientScope', 'a provider-scoped token cannot make what holds for the whole tenant');
   }
   const wallets = await store.readMany(tenant, walletType, ids);
+  const venue = await venueWalletIds(context);
   for (const [index, wallet] of wallets.entries()) {
+    if (venue.includes(ids[index]!)) {
+      throw badField(
+        `wallet_ids.${index}`,
+        'not_allowed_value',
+        'takes a wallet other than those of the venue account',
+      );
+    }
     if (wallet?.status === 'active') continue;
     const issue = wallet === undefined ? 'not_found' : wallet.status;
     throw badField(`wallet_ids.${index}`, issue, 'takes the id of an active wallet of this tenant');

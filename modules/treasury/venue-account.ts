@@ -58,6 +58,11 @@ export async function venueWallet(
   throw new Error('the venue account keeps changing');
 }
 
+/** The ids of the venue's wallets: none of them is a strategy's own. */
+export async function venueWalletIds({ store, tenant }: Pick<RequestContext, 'store' | 'tenant'>): Promise<string[]> {
+  return Object.values((await store.read(tenant, accountsType, accountsId))?.wallets ?? {});
+}
+
 /** undefined: another process was faster. */
 async function makeWallet(
   { adapters, addressBook }: VenueAccountDeps,

@@ -45,8 +45,17 @@ export const venueRefusals = ['below_minimum', 'no_price', 'refused'] as const;
 /** The market gives less than the order's minimum; an asset has no price; the venue takes no orders. */
 export type VenueRefusal = (typeof venueRefusals)[number];
 
+export interface VenueExchange {
+  /** The order's. */
+  readonly id: string;
+  /** `wallet`: the venue's own id for it. `units`: below zero where they leave the wallet. */
+  readonly entries: readonly { readonly wallet: string; readonly asset: string; readonly units: bigint }[];
+}
+
 export interface Venue {
   readonly terms: VenueTerms;
   /** May be repeated. Throws ProviderUnavailable while the venue does not answer. */
   trade(meta: CallMeta, order: VenueOrder): Promise<VenueOutcome>;
+  /** Books an exchange in the wallets of the caller's account there. May be repeated. Throws ProviderUnavailable. */
+  settle(meta: CallMeta, exchange: VenueExchange): Promise<void>;
 }

@@ -4,6 +4,7 @@
  */
 import { assetOf } from '../../networks/assets.ts';
 import { ProviderUnavailable } from '../port/port.ts';
+import type { CustodianBook } from '../simulated/custodian-book.ts';
 import type { CustodianRecords } from '../simulated/custodian-records.ts';
 import { simulatedHash } from '../simulated/simulated-keys.ts';
 import type { MarketConditions } from './conditions.ts';
@@ -18,11 +19,18 @@ type StoredOutcome =
   | Extract<VenueOutcome, { kind: 'refused' }>;
 
 const bpsAll = 10_000n;
+/** More smallest units than these the venue has of nothing. */
+const unitsMax = 10n ** 36n;
 const family = 'venue-orders';
 /** Long after the last repetition of any order. */
 const keepMs = 30 * 24 * 3_600_000;
 
-export function simulatedVenue(records: Pick<CustodianRecords, 'putOnce' | 'find'>, prices: SimulatedPrices): Venue {
+/** `book`: of the custodian that holds the venue's wallets. */
+export function simulatedVenue(
+  records: Pick<CustodianRecords, 'putOnce' | 'find'>,
+  prices: SimulatedPrices,
+  book: Pick<CustodianBook, 'exchange'>,
+): Venue {
   return {
     terms: venueTerms,
     async trade(meta, order) {
@@ -35,6 +43,11 @@ export function simulatedVenue(records: Pick<CustodianRecords, 'putOnce' | 'find
       const outcome = outcomeOf(order, venue, sold, bought);
       const { value } = await records.putOnce<StoredOutcome>(tenant, family, order.id, stored(outcome), keepMs);
       return opened(value);
+    },
+    async settle({ tenant, nowMs: atMs }, { id, entries }) {
+      for (const wallet of new Set(entries.map((entry) => entry.wallet))) {
+        await book.exchange(tenant, { wallet, id, effect: entries.filter((entry) => entry.wallet === wallet), atMs });
+      }
     },
   };
 }
@@ -58,6 +71,7 @@ export function outcomeOf(
   // In smallest units: units × price, over the power of ten by which the two assets' decimals differ.
   const numerator = soldUnits * sold.price * kept * 10n ** BigInt(to.decimals);
   const boughtUnits = numerator / (bought.price * bpsAll * 10n ** BigInt(from.decimals));
+  if (boughtUnits > unitsMax) return { kind: 'refused', reason: 'refused' };
   if (soldUnits === 0n || boughtUnits === 0n || boughtUnits * sell.units < buy.unitsMin * soldUnits) {
     return { kind: 'refused', reason: 'below_minimum' };
   }

@@ -80,7 +80,11 @@ export function movementName({ direction, key }: Pick<Movement, 'direction' | 'k
 
 /** The place of a movement in its statement, from which the next page continues. */
 export function placeOf(movement: Pick<Movement, 'bookedAtMs' | 'direction' | 'key'>): string {
-  return `${movement.bookedAtMs}:${movementName(movement)}`;
+  return placeOfName(movement.bookedAtMs, movementName(movement));
+}
+
+export function placeOfName(bookedAtMs: number, name: string): string {
+  return `${bookedAtMs}:${name}`;
 }
 
 /** The time and the name in a place. */

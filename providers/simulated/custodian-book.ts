@@ -8,10 +8,11 @@ import { assetOf } from '../../networks/assets.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { CallMeta, NewBalance } from '../port/port.ts';
 import {
+  type Direction,
   type Movement,
   movementName,
   type ProviderStatements,
-  placeOf,
+  placeOfName,
   type StatementPage,
 } from '../port/statement.ts';
 import { type TestOutcome, testOutcome } from '../port/test-triggers.ts';
@@ -55,6 +56,14 @@ export interface ArrivedDeposit {
   readonly atMs: number;
 }
 
+export interface BookedExchange {
+  readonly wallet: string;
+  /** Names it. */
+  readonly id: string;
+  readonly effect: readonly NewBalance[];
+  readonly atMs: number;
+}
+
 export class CustodianBook {
   readonly #books: CustodianBooks;
   readonly #words: BookWords;
@@ -93,21 +102,34 @@ export class CustodianBook {
     await this.#books.post(tenant, wallet, { name, row }, { atMs, effect: [{ asset, units }] });
   }
 
+  /** One asset became another within the custodian. May be repeated. Throws ProviderUnavailable. */
+  async exchange(tenant: string, { wallet, id, effect, atMs }: BookedExchange): Promise<void> {
+    const row: BookRow = {
+      ...{ id, direction: 'exchange', reference: id, txId: null, assetId: '', amount: '0', counterparty: null },
+      ...{ environment: 'sandbox', bookedAtMs: atMs },
+    };
+    const settlement = { atMs, effect: effect.map(({ asset, units }) => ({ asset, units })) };
+    await this.#books.post(tenant, wallet, { name: `exchange:${id}`, row }, settlement);
+  }
+
   /** The statements of this custodian. */
   statements(): ProviderStatements {
     const find: ProviderStatements['find'] = async (meta, wallet, direction, keys) => {
       const names = keys.map((key) => movementName({ direction, key }));
       const rows = await this.#books.find(meta.tenant, wallet.providerWalletId, names);
-      return rows.map((row) => (row === undefined ? [] : [this.#movementOf(row, meta.nowMs)]));
+      return rows.map((row) => (row !== undefined && isTransfer(row) ? [this.#movementOf(row, meta.nowMs)] : []));
     };
     return {
       joinsBy: 'reference',
       find,
       page: async (meta, { providerWalletId }, query): Promise<StatementPage> => {
         const rows = await this.#books.rows(meta.tenant, providerWalletId, query);
-        const movements = rows.map(({ row }) => this.#movementOf(row, meta.nowMs));
-        const last = movements.at(-1);
-        return { movements, next: rows.length < query.limit || last === undefined ? undefined : placeOf(last) };
+        const last = rows.at(-1);
+        return {
+          movements: rows.flatMap(({ row }) => (isTransfer(row) ? [this.#movementOf(row, meta.nowMs)] : [])),
+          next:
+            rows.length < query.limit || last === undefined ? undefined : placeOfName(last.row.bookedAtMs, last.name),
+        };
       },
       balances: ({ tenant, nowMs }: CallMeta, { providerWalletId }) =>
         this.#books.balances(tenant, providerWalletId, nowMs),
@@ -136,7 +158,7 @@ export class CustodianBook {
     return { atMs: row.bookedAtMs + fromMs, effect: [...sent, { asset: fee.asset, units: -fee.units }] };
   }
 
-  #movementOf(row: BookRow, nowMs: number): Movement {
+  #movementOf(row: TransferRow, nowMs: number): Movement {
     const { id, direction, reference, txId, counterparty, bookedAtMs } = row;
     const asset = this.#symbolOf(row.assetId);
     const { status } = standing(this.#timelineOf(row), bookedAtMs, nowMs);
@@ -153,6 +175,12 @@ export class CustodianBook {
       settledAtMs: state === 'pending' ? null : bookedAtMs + this.#timelineOf(row).at(-1)!.fromMs,
     };
   }
+}
+
+type TransferRow = BookRow & { readonly direction: Direction };
+
+function isTransfer(row: BookRow): row is TransferRow {
+  return row.direction !== 'exchange';
 }
 
 function unitsOf(symbol: string, amount: string): bigint {

@@ -9,7 +9,8 @@ import type { Direction, StatementQuery } from '../port/statement.ts';
 export interface BookRow {
   /** The custodian's own id. */
   readonly id: string;
-  readonly direction: Direction;
+  /** `exchange`: at the venue that the custodian is too. It changes balances, and is no transfer that a statement shows. */
+  readonly direction: Direction | 'exchange';
   /** The caller's id for it; null for a deposit. */
   readonly reference: string | null;
   /** Its id on its network; null where the custodian names none. */

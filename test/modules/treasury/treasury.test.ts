@@ -106,6 +106,23 @@ class Desk {
     );
   }
 
+  /** A plan whose payment is at the venue, which does not answer. */
+  async paid(): Promise<Json> {
+    const { id } = await this.open();
+    await this.market({ mode: 'silent' });
+    const asked = await this.post('/v1/treasury/rebalance', { strategy_id: id, dry_run: false });
+    return until(async () => {
+      service.clock.offsetMs += 1_000;
+      const plan = await this.get(`/v1/treasury/plans/${asked.id}`);
+      return plan.trades[0].reason === 'venue_unavailable' && plan;
+    }, 'the plan waiting for the venue');
+  }
+
+  async venueWallet(): Promise<Json> {
+    const { wallets } = await this.get('/v1/wallets?limit=100');
+    return (wallets as Json[]).find(({ name }) => name === 'Venue Ethereum Sepolia')!;
+  }
+
   async types(planId: string): Promise<string[]> {
     const { events } = await this.get(`/v1/events?resource_id=${planId}&limit=100`);
     return (events as Json[]).map(({ type }) => type);
@@ -291,6 +308,71 @@ describe('a plan', () => {
     expect([busy.status, busy.details[0].issue]).toEqual([409, 'plan_executing']);
     await desk.market();
     expect((await desk.after(asked.id)).status).toBe('completed');
+  });
+
+  it('fails when what it was to sell has left the venue account', async () => {
+    const desk = new Desk();
+    const plan = await desk.paid();
+    const venue = await desk.venueWallet();
+    await desk.post(`/v1/wallets/${venue.id}/transaction-intents`, {
+      asset: 'ETH',
+      amount: '13.3',
+      destination: { address: desk.wallet.addresses[0].address },
+    });
+    await desk.market();
+    const ended = await desk.after(plan.id);
+    expect([ended.status, ended.trades[0].reason]).toEqual(['failed', 'venue_account_overdrawn']);
+    expect(ended.trades[0]).toMatchObject({ sold: null, bought: null });
+    expect((await desk.get(`/v1/treasury/strategies/${plan.strategy_id}`)).executing_plan_id).toBeNull();
+  });
+
+  it('pays nothing to a venue account that cannot pay it back', async () => {
+    const desk = new Desk();
+    const { id: first, strategy_id } = await desk.paid();
+    await desk.market();
+    await desk.after(first);
+    const venue = await desk.venueWallet();
+    const ended = async (eth: string): Promise<[unknown, unknown]> => {
+      await desk.market({}, eth);
+      const { ETH } = await desk.balances();
+      const asked = await desk.post('/v1/treasury/rebalance', { strategy_id, dry_run: false });
+      const { status, trades } = await desk.after(asked.id);
+      expect((await desk.balances()).ETH).toBe(ETH);
+      return [status, trades[0].reason];
+    };
+    const connection = `/v1/provider-connections/${venue.provider_connection_id}`;
+    await desk.call('POST', `/v1/wallets/${venue.id}/freeze`);
+    expect(await ended('5000')).toEqual(['failed', 'venue_account_frozen']);
+    await desk.call('POST', `/v1/wallets/${venue.id}/unfreeze`);
+    expect((await desk.call('POST', `${connection}/disconnect`)).status).toBe(200);
+    expect(await ended('6000')).toEqual(['failed', 'payment_refused: connection_disconnected']);
+    await desk.call('POST', `/v1/wallets/${venue.id}/archive`);
+    expect(await ended('7000')).toEqual(['failed', 'venue_account_archived']);
+  });
+
+  it('leaves in the venue account what an archived wallet would have got', async () => {
+    const desk = new Desk();
+    const { id } = await desk.paid();
+    await desk.call('POST', `/v1/wallets/${desk.wallet.id}/archive`);
+    await desk.market();
+    const plan = await desk.after(id);
+    expect([plan.status, plan.trades[0].reason]).toEqual(['failed', 'return_wallet_archived']);
+    expect((await desk.balances()).USDC).toBe(10_000);
+    const { assets } = await desk.venueWallet();
+    expect(Number(assets[1].available)).toBeCloseTo(10_000 + Number(plan.trades[0].bought), 6);
+  });
+
+  it('takes no wallet of the venue account for the strategy’s own', async () => {
+    const desk = new Desk();
+    const { id } = await desk.paid();
+    await desk.market();
+    await desk.after(id);
+    const { id: venue } = await desk.venueWallet();
+    const error = await desk.refused('/v1/treasury/strategies', desk.body({ wallet_ids: [desk.wallet.id, venue] }));
+    expect([error.status, error.details[0]]).toMatchObject([
+      400,
+      { field: 'wallet_ids.1', issue: 'not_allowed_value' },
+    ]);
   });
 
   it('fails a trade whose transfer the policies deny', async () => {

@@ -25,6 +25,7 @@ function market(over: Partial<MarketConditions> = {}, seed = 'one') {
       },
     },
     prices,
+    { exchange: async () => undefined },
   );
   const set = (next: Partial<MarketConditions>): void => {
     conditions = { ...conditions, ...next };
