@@ -7,7 +7,7 @@
 export async function until<T>(
   condition: () => T | Promise<T>,
   what: string | (() => string),
-  withinMs = 20_000,
+  withinMs = 60_000,
   everyMs = 10,
 ): Promise<NonNullable<Exclude<T, false>>> {
   const deadlineMs = performance.now() + withinMs;

@@ -136,7 +136,7 @@ export class HookService {
   }
 
   /** Resolves when the webhook has looked at every event and nothing of it is on its way. */
-  async settled(tenant: string, webhookId: string, withinMs = 20_000): Promise<void> {
+  async settled(tenant: string, webhookId: string, withinMs = 60_000): Promise<void> {
     await this.begun(tenant, webhookId);
     await until(
       async () => {
