@@ -2,7 +2,6 @@
  * The configuration of each role process: settings from the environment, secrets from the data directory. A role reads its own
  * secrets and no other's, so that each can run where the others' files are not.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CoordinatorConfig } from '../coordinator/contract/config.ts';
 import type { SandboxControl } from '../faults/control.ts';
@@ -19,6 +18,7 @@ import {
 import { readSandbox, sandboxSchemes, sandboxSessions, sandboxTenant } from './cluster-files/sandbox.ts';
 import { builtFile } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
+import { readIfThere } from './common/files.ts';
 import { clientDealersAllowed, required, type Settings } from './settings/config.ts';
 
 /** The variables' descriptions say it. */
@@ -84,10 +84,18 @@ function hsmConfig(settings: Settings): HsmConfig | undefined {
   return {
     module,
     token: settings.SIGNMESH_PKCS11_TOKEN,
-    pin: readFileSync(required(settings, 'SIGNMESH_PKCS11_PIN_FILE'), 'utf8').trim(),
+    pin: readPin(required(settings, 'SIGNMESH_PKCS11_PIN_FILE')),
     program: builtFile('nodes/hsm/child.js'),
     timeoutMs: settings.SIGNMESH_PKCS11_TIMEOUT_MS,
   };
+}
+
+/** Secret. An empty file is refused here: tried at the token, it would count as a wrong PIN. */
+function readPin(path: string): string {
+  const pin = readIfThere(path)?.trim();
+  if (pin === undefined) throw new Failure(`SIGNMESH_PKCS11_PIN_FILE: ${path} is missing.`);
+  if (pin === '') throw new Failure(`SIGNMESH_PKCS11_PIN_FILE: ${path} is empty.`);
+  return pin;
 }
 
 /** From the variable, from the file that a variable names, or from beside the store. */

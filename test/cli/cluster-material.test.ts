@@ -291,6 +291,22 @@ test('a storage key may lie elsewhere than beside its store', () => {
   expect(() => ensureClusterMaterial(folder, undefined, 5, 'sandbox')).not.toThrow();
 });
 
+test('the PIN of a token comes from a file that has one', () => {
+  const folder = temporaryFolder();
+  ensureClusterMaterial(folder, 2, 5, 'sandbox');
+  const file = join(temporaryFolder(), 'pin');
+  const pin = () => {
+    const token = { SIGNMESH_PKCS11_MODULE: '/m.so', SIGNMESH_PKCS11_PIN_FILE: file };
+    const environment = { SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://h:2', ...token };
+    return nodeConfig(loadSettings(environment).settings, 1).hsm?.pin;
+  };
+  expect(pin).toThrow(`${file} is missing.`);
+  writeFileSync(file, '\n');
+  expect(pin).toThrow(`${file} is empty.`);
+  writeFileSync(file, '835217\n');
+  expect(pin()).toBe('835217');
+});
+
 test('a role reads its own secrets and no other’s', () => {
   const folder = temporaryFolder();
   ensureClusterMaterial(folder, 2, 5, 'sandbox');
