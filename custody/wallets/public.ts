@@ -5,7 +5,7 @@ export { assertPolicy } from './create.ts';
 export { type DepositRecord, depositId, depositsIndex, depositType } from './deposit-record.ts';
 export { creditDeposit } from './deposits.ts';
 export { defaultSigningApi, walletCreatedChange, walletFrom } from './make.ts';
-export { readWallet } from './read.ts';
+export { readWallet, type WalletRead } from './read.ts';
 export { openIntentsIndex, type WalletApprovalMode, type WalletRecord, walletType } from './record.ts';
 export { walletRoutes } from './routes.ts';
 export { Wallet } from './schemas.ts';

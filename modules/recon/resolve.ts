@@ -1,6 +1,7 @@
 /**
  * Resolving an exception, once. `adjusted` also corrects our ledger by what the two sides differ in. The intent or deposit
- * behind it stays as it is: what happened to it is history.
+ * behind it stays as it is: what happened to it is history. What the ledger has of a difference already, from an earlier
+ * correction, is not corrected again.
  */
 import { ServiceError } from '../../api/errors/service-error.ts';
 import { actorOf } from '../../api/principal.ts';
@@ -13,11 +14,21 @@ import {
   depositType,
   type LedgerCorrection,
   readWallet,
+  type WalletRead,
 } from '../../custody/wallets/public.ts';
+import { formatAmount } from '../../networks/amounts.ts';
+import { assetOf } from '../../networks/assets.ts';
 import { merge, update } from '../../store/changes.ts';
-import type { Change, CommitRefusal } from '../../store/contract.ts';
+import type { Change, CommitRefusal, Guard } from '../../store/contract.ts';
 import { exceptionEvent } from './events.ts';
-import { type ExceptionRecord, exceptionType, type Resolution } from './exception-record.ts';
+import {
+  type Correction,
+  type ExceptionRecord,
+  exceptionType,
+  fingerprintIndex,
+  fingerprintOf,
+  type Resolution,
+} from './exception-record.ts';
 import { exceptionView } from './view.ts';
 
 /** Throws ServiceError 404. */
@@ -38,21 +49,23 @@ export async function resolveException(
     throw new ServiceError('conflict', `the exception was resolved as ${before.resolution?.resolution}`);
   }
   const isAdjusted = resolution === 'adjusted';
-  const correction: Change = isAdjusted ? await correctionOf(context, before, note) : {};
+  const { corrections, change } = isAdjusted
+    ? await correctionOf(context, before, note)
+    : { corrections: [], change: {} };
   const after: ExceptionRecord = {
     ...before,
     version: before.version + 1,
     status: 'resolved',
     resolution: {
       ...{ resolution, note, by: actorOf(context.principal), atMs: context.nowMs },
-      corrections: isAdjusted ? before.corrections : [],
+      corrections,
     },
     updatedAtMs: Math.max(before.updatedAtMs, context.nowMs),
   };
   return {
     status: 200,
     body: exceptionView(after),
-    change: merge(correction, {
+    change: merge(change, {
       puts: [update(exceptionType, before, after)],
       events: [exceptionEvent(context, 'resolved', after)],
     }),
@@ -60,29 +73,88 @@ export async function resolveException(
   };
 }
 
+interface Adjustment {
+  readonly corrections: readonly Correction[];
+  readonly change: Change;
+}
+
 /** Throws ServiceError 409 when the ledger cannot be corrected now. */
-async function correctionOf(context: RequestContext, exception: ExceptionRecord, note: string | null): Promise<Change> {
-  const { corrections, internal, isFinal } = exception;
-  if (corrections.length === 0) throw refusal('nothing_to_adjust', 'our ledger has booked what the provider did');
+async function correctionOf(
+  context: RequestContext,
+  exception: ExceptionRecord,
+  note: string | null,
+): Promise<Adjustment> {
+  const { internal, isFinal } = exception;
+  if (exception.corrections.length === 0) {
+    throw refusal('nothing_to_adjust', 'our ledger has booked what the provider did');
+  }
   if (!isFinal) throw refusal('not_final', 'our transfer is not over: its end will be booked');
   const wallet = await readWallet(context, exception.walletId);
+  const { corrections, guards } =
+    exception.subject === 'balance' ? ofBalance(exception, wallet) : await ofMovement(context, exception);
   const entries = corrections.map(({ asset, units }) => ({ asset, units: BigInt(units) }));
   const deposit = missedDeposit(exception);
   if (deposit !== undefined) {
     const credited = await context.store.read(context.tenant, depositType, depositId(exception.walletId, deposit.txId));
     if (credited !== undefined) throw refusal('changed_since', creditedMeanwhile);
   }
-  const change = correctionChange(context, wallet, {
-    ...{ entries, cause: exception.id, note },
-    ...(deposit !== undefined && { deposit }),
-  });
-  if (internal?.kind !== 'transaction_intent') return change;
+  const change = merge(
+    correctionChange(context, wallet, {
+      ...{ entries, cause: exception.id, note },
+      ...(deposit !== undefined && { deposit }),
+    }),
+    { guards },
+  );
+  if (internal?.kind !== 'transaction_intent') return { corrections, change };
   // What the correction was computed from must still be so.
   const intent = await context.store.read(context.tenant, intentType, internal.id);
   if (intent?.version !== internal.version) {
     throw refusal('changed_since', 'our transfer has changed since: run a job again');
   }
-  return merge(change, { guards: [{ kind: 'version', id: intent.id, version: intent.version }] });
+  const guard = { kind: 'version', id: intent.id, version: intent.version } as const;
+  return { corrections, change: merge(change, { guards: [guard] }) };
+}
+
+interface Guarded {
+  readonly corrections: readonly Correction[];
+  readonly guards: readonly Guard[];
+}
+
+/** Computed from the ledger as it was: a movement that was adjusted since is in it. Throws ServiceError 409. */
+function ofBalance({ asset, walletId, expected, corrections }: ExceptionRecord, { balances }: WalletRead): Guarded {
+  const { available, reserved } = balances.get(asset) ?? { available: 0n, reserved: 0n };
+  if (formatAmount(available + reserved, assetOf(asset)!.decimals) !== expected!.amount) {
+    throw refusal('changed_since', 'the balance has changed since: run a job again');
+  }
+  return { corrections, guards: [{ kind: 'available', walletId, asset, min: available, max: available }] };
+}
+
+/** Less what earlier exceptions of the movement have corrected. Throws ServiceError 409. */
+async function ofMovement({ store, tenant }: RequestContext, exception: ExceptionRecord): Promise<Guarded> {
+  const { walletId, fingerprint, internal, external } = exception;
+  const adjusted = async (subject: string): Promise<readonly ExceptionRecord[]> => {
+    const query = { indices: [fingerprintIndex(subject)], order: 'newest', limit: 100 } as const;
+    return (await store.list(tenant, exceptionType, query)).items;
+  };
+  const sums = new Map(exception.corrections.map(({ asset, units }) => [asset, BigInt(units)]));
+  for (const { resolution } of await adjusted(fingerprint)) {
+    for (const { asset, units } of resolution?.corrections ?? []) {
+      sums.set(asset, (sums.get(asset) ?? 0n) - BigInt(units));
+    }
+  }
+  const corrections = [...sums].flatMap(([asset, units]) => (units === 0n ? [] : [{ asset, units: String(units) }]));
+  if (corrections.length === 0) throw refusal('nothing_to_adjust', 'the ledger was corrected by this before');
+  const balances = await Promise.all(
+    corrections.map(({ asset }) => adjusted(fingerprintOf('balance', walletId, asset))),
+  );
+  const movedAtMs = Math.max(internal?.atMs ?? 0, external?.atMs ?? 0);
+  const isCounted = ({ resolution }: ExceptionRecord): boolean =>
+    resolution?.resolution === 'adjusted' && resolution.atMs >= movedAtMs;
+  if (balances.flat().some(isCounted)) {
+    throw refusal('changed_since', 'the balance was adjusted since, with this in it');
+  }
+  const guards = balances.flat().map(({ id, version }) => ({ kind: 'version', id, version }) as const);
+  return { corrections, guards };
 }
 
 const creditedMeanwhile = 'the deposit was credited meanwhile: run a job again';

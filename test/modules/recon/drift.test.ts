@@ -124,6 +124,43 @@ it('opens one exception for one subject, however many jobs meet it, and anew onl
   await recon.call('DELETE', driftPath());
 });
 
+it('corrects the ledger by one difference once, as a movement, as a balance, and when more is said of it', async () => {
+  const other = await recon.wallet(connection.id);
+  const intent = await recon.transfer(other.id, '0.3');
+  const scope = { wallet_id: other.id };
+  const drift = (amount: string) =>
+    recon.call('POST', driftPath(), { kind: 'amount', wallet_id: other.id, transaction_intent_id: intent.id, amount });
+  const run = async (): Promise<Record<string, View>> => {
+    for (const kind of ['transactions', 'balances']) await recon.job({ kind, scope, lag_s: 0 });
+    const open = await recon.exceptions(`?wallet_id=${other.id}&status=open`);
+    return Object.fromEntries(open.map((found) => [found.sources.internal.kind, found]));
+  };
+  const adjust = async ({ id }: View) => {
+    const { status, body } = await recon.status('POST', `/v1/recon/exceptions/${id}/resolve`, {
+      resolution: 'adjusted',
+    });
+    return status === 200 ? body.resolution.corrections : body.error.details[0].issue;
+  };
+  await drift('0.05');
+  const first = await run();
+  expect(await adjust(first.transaction_intent!)).toEqual([{ asset: 'ETH', amount: '-0.05' }]);
+  expect(await adjust(first.wallet_balance!)).toBe('changed_since');
+
+  await recon.call('DELETE', driftPath());
+  await drift('0.07');
+  const second = await run();
+  expect([second.transaction_intent!.delta, second.wallet_balance!.delta]).toEqual(['-0.07', '-0.02']);
+  expect(await adjust(second.transaction_intent!)).toEqual([{ asset: 'ETH', amount: '-0.02' }]);
+
+  await recon.call('DELETE', driftPath());
+  await drift('0.1');
+  const third = await run();
+  expect(await adjust(third.wallet_balance!)).toEqual([{ asset: 'ETH', amount: '-0.03' }]);
+  expect(await adjust(third.transaction_intent!)).toBe('changed_since');
+  expect((await recon.job({ kind: 'balances', scope, lag_s: 0 })).progress.exceptions_found).toBe(0);
+  await recon.call('DELETE', driftPath());
+});
+
 it('adjusts a deposit that was never credited, and a later report of it credits nothing', async () => {
   const receiver = await recon.wallet(connection.id);
   const { redis } = recon.service;
