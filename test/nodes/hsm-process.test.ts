@@ -51,9 +51,9 @@ describe.runIf(found.kind === 'ready')('a PKCS#11 module', () => {
   });
 
   afterAll(() => {
-    hsm.stop();
+    hsm?.stop();
     vi.unstubAllEnvs();
-    token.delete();
+    token?.delete();
   });
 
   test('makes a key once, proves that it has it, and signs ECDSA that another library verifies', async () => {

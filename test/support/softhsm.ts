@@ -3,10 +3,10 @@
  * that may be; otherwise `softHsm` says in one line what is missing, and the tests that need it are skipped with that line.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 
 const modules = [
   '/usr/lib/softhsm/libsofthsm2.so',
@@ -21,11 +21,45 @@ export type SoftHsm =
 
 /** Installs and builds what is missing, if it may. */
 export function softHsm(): SoftHsm {
-  if (!modules.some(existsSync)) run('apt-get', ['install', '-y', '--no-install-recommends', 'softhsm2']);
-  const module = modules.find(existsSync);
-  if (module === undefined) return { kind: 'missing', why: 'SoftHSM2 is missing: install the package softhsm2' };
-  const why = buildPkcs11js();
-  return why === undefined ? { kind: 'ready', module } : { kind: 'missing', why };
+  return alone(() => {
+    if (installed() === undefined) run('apt-get', ['install', '-y', '--no-install-recommends', 'softhsm2']);
+    const module = installed();
+    if (module === undefined) return { kind: 'missing', why: 'SoftHSM2 is missing: install the package softhsm2' };
+    const why = buildPkcs11js();
+    return why === undefined ? { kind: 'ready', module } : { kind: 'missing', why };
+  });
+}
+
+/** The module, if its tool is there as well: the two are packages of their own. */
+function installed(): string | undefined {
+  const tool = (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'softhsm2-util')));
+  return tool ? modules.find(existsSync) : undefined;
+}
+
+const lock = join(tmpdir(), 'signmesh-softhsm.lock');
+/** Longer than the longest of what is done under the lock: its owner has died. */
+const lockedMsMax = 600_000;
+const lockLookMs = 200;
+
+/** Test files run side by side: one at a time installs and builds. */
+function alone<T>(work: () => T): T {
+  while (!locked()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lockLookMs);
+  try {
+    return work();
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
+}
+
+function locked(): boolean {
+  try {
+    mkdirSync(lock);
+    return true;
+  } catch {
+    const madeAtMs = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+    if (madeAtMs !== undefined && Date.now() - madeAtMs > lockedMsMax) rmSync(lock, { recursive: true, force: true });
+    return false;
+  }
 }
 
 /** undefined: it is built. */
