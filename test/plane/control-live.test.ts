@@ -136,7 +136,8 @@ describe.sequential('faults by API', () => {
     // The session that was open then is open now, and its nonces are of an earlier life of the nodes.
     const completed = await share(open);
     expect(completed, JSON.stringify(completed)).toMatchObject({ is_complete: true });
-    const asked = (await recordedOf(open)).filter(({ point, to }) => point === 'partial_request' && to === 'node/1');
+    // The nodes that are linked first sign: node 1 is not always one of them.
+    const asked = (await recordedOf(open)).filter(({ point }) => point === 'partial_request');
     expect(new Set(asked.map(({ attempt }) => attempt)).size).toBe(2);
     // What was done is done; what came after the snapshot never was.
     expect((await share(done)).full_signature).toBe(before.full_signature);
