@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { systemPorts } from '../actors/live/ports.ts';
 import { type RewrapReport, rewrapAll } from '../gateway/credential-rotation.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
@@ -14,6 +14,7 @@ import { fileKeyRing, keyIds } from '../store/secrets/file-key-ring.ts';
 import { credentialKeysDir, readRoster } from './cluster-files/cluster-material.ts';
 import { errorText, exitCodes, Failure } from './common/failure.ts';
 import { writeOnce } from './common/files.ts';
+import { runSubcommand } from './common/subcommands.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
 import { loadSettings, type Settings } from './settings/config.ts';
 
@@ -31,15 +32,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const program = makeCommand((code) => {
     exitCode = code;
   });
-  try {
-    await program.parseAsync([...args], { from: 'user' });
-    return exitCode;
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return exitCodes.ok;
-    if (error.code === 'commander.help') return exitCodes.usage;
-    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
-  }
+  return (await runSubcommand(program, args)) ?? exitCode;
 }
 
 function makeCommand(end: (exitCode: number) => void): Command {

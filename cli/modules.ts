@@ -2,7 +2,7 @@
  * `signmesh modules`: which tenants of a sandbox may use the modules that are PLANNED. A gateway grants at once what they
  * ask for, or, with SIGNMESH_MODULE_ACCESS=operator, leaves it to this command.
  */
-import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Argument, Command, InvalidArgumentError } from 'commander';
 import { systemPorts } from '../actors/live/ports.ts';
 import { type PlannedModule, plannedModules } from '../api/modules.ts';
 import { tenantPattern } from '../gateway/auth/token-store.ts';
@@ -17,6 +17,7 @@ import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { tenantsWith } from '../store/tenants-with.ts';
 import { readRoster } from './cluster-files/cluster-material.ts';
 import { exitCodes, Failure } from './common/failure.ts';
+import { runSubcommand } from './common/subcommands.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
 import { loadSettings } from './settings/config.ts';
 
@@ -31,15 +32,7 @@ const noteCharsMax = 500;
 
 /** Resolves with an exit code. Throws a Failure for a wrong call, and when no Redis is found. */
 export async function run(args: readonly string[]): Promise<number> {
-  try {
-    await makeCommand().parseAsync([...args], { from: 'user' });
-    return exitCodes.ok;
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return exitCodes.ok;
-    if (error.code === 'commander.help') return exitCodes.usage;
-    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
-  }
+  return (await runSubcommand(makeCommand(), args)) ?? exitCodes.ok;
 }
 
 function makeCommand(): Command {

@@ -3,7 +3,7 @@
  * its keyed hash, and its record goes by its id.
  */
 
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemPorts } from '../actors/live/ports.ts';
 import { allScopes, isScope, type Scope, sandboxScopes, withinProviders } from '../api/scopes.ts';
 import type { TokenRecord } from '../gateway/auth/token-record.ts';
@@ -12,6 +12,7 @@ import type { ClusterEnvironment } from '../proto/roster.ts';
 import { readRoster, readSecret, secretFiles } from './cluster-files/cluster-material.ts';
 import { readSandbox, sandboxTenant } from './cluster-files/sandbox.ts';
 import { exitCodes, Failure } from './common/failure.ts';
+import { runSubcommand } from './common/subcommands.ts';
 import { redisUrlFor, withRedis } from './redis/redis-address.ts';
 import { loadSettings } from './settings/config.ts';
 
@@ -38,16 +39,7 @@ const columns = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'REVOKED'] as con
 
 /** Resolves with an exit code. Throws a Failure for a wrong call, and for a world that is not as it must be. */
 export async function run(args: readonly string[]): Promise<number> {
-  try {
-    await makeCommand().parseAsync([...args], { from: 'user' });
-    return exitCodes.ok;
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return exitCodes.ok;
-    // Without a subcommand the help is what is said.
-    if (error.code === 'commander.help') return exitCodes.usage;
-    throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
-  }
+  return (await runSubcommand(makeCommand(), args)) ?? exitCodes.ok;
 }
 
 function makeCommand(): Command {

@@ -70,7 +70,8 @@ export async function cancel(context: RequestContext, params: Params, reason: st
   return { status: 200, body: intentView(lastOf(move)), change: changeOf(context, move) };
 }
 
-function voteOf({ principal, nowMs }: RequestContext, request: VoteRequest): Vote {
+/** Throws ServiceError 400 for a rejection without a reason. */
+export function voteOf({ principal, nowMs }: RequestContext, request: VoteRequest): Vote {
   const { decision = 'approve', comment = null, reason = null } = request;
   if (decision === 'reject' && reason === null) {
     throw new ServiceError('invalidRequest', 'a rejection says why', {

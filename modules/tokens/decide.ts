@@ -14,7 +14,8 @@ import {
   intentType,
   openingOf,
   refuseIntent,
-  type Vote,
+  type VoteRequest,
+  voteOf,
   walletNotActive,
 } from '../../custody/intents/public.ts';
 import { merge } from '../../store/changes.ts';
@@ -28,13 +29,6 @@ import { orderView } from './view.ts';
 interface Params {
   readonly id: string;
   readonly orderId: string;
-}
-
-interface VoteRequest {
-  readonly decision?: 'approve' | 'reject' | undefined;
-  readonly comment?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly expected_version?: number | undefined;
 }
 
 export async function approveOrder(
@@ -93,16 +87,6 @@ export async function cancelOrder(
   if (intent?.status !== 'approved') throw wrongState(order, 'not being signed');
   const cancelled = changeOf(context, cancelIntent(intent, by, reason ?? null, nowMs));
   return { ...answer, change: merge(answer.change, cancelled) };
-}
-
-function voteOf({ principal, nowMs }: RequestContext, request: VoteRequest): Vote {
-  const { decision = 'approve', comment = null, reason = null } = request;
-  if (decision === 'reject' && reason === null) {
-    throw new ServiceError('invalidRequest', 'a rejection says why', {
-      details: [{ field: 'reason', issue: 'missing_required', message: 'required to reject' }],
-    });
-  }
-  return { by: actorOf(principal), decision, comment, reason, atMs: nowMs };
 }
 
 function assertVoter(order: OrderRecord, by: string): void {
