@@ -9,7 +9,7 @@ import type { Change, CommitRefusal, IdempotencyMark } from '../store/contract.t
 import { isStored, type Outcome, showing } from './answers.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
-import { toServiceError } from './failures.ts';
+import { keepsChanging, toServiceError } from './failures.ts';
 import type { Answer, RequestContext } from './route.ts';
 import type { Turn, Turns } from './turns.ts';
 
@@ -76,13 +76,6 @@ export async function execute(execution: Execution): Promise<Executed> {
   } finally {
     turn?.end();
   }
-}
-
-function keepsChanging(): ServiceError {
-  return new ServiceError('conflict', 'the resource keeps changing: repeat the request', {
-    details: [{ field: '', issue: 'version_conflict' }],
-    retryAfterS: 1,
-  });
 }
 
 function turnKey(tenant: string, id: string): string {

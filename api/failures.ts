@@ -45,3 +45,11 @@ function fromPorts(error: unknown): ServiceError | undefined {
   }
   return undefined;
 }
+
+/** What a request has read changes again and again. */
+export function keepsChanging(): ServiceError {
+  return new ServiceError('conflict', 'the resource keeps changing: repeat the request', {
+    details: [{ field: '', issue: 'version_conflict' }],
+    retryAfterS: 1,
+  });
+}

@@ -14,7 +14,11 @@ export async function readVault({ store, tenant, principal }: RequestContext, id
 export async function openVault(context: RequestContext, id: string): Promise<VaultRecord> {
   const vault = await readVault(context, id);
   if (vault.status === 'active') return vault;
-  throw new ServiceError('conflict', 'the vault is archived', {
+  throw vaultArchived();
+}
+
+export function vaultArchived(): ServiceError {
+  return new ServiceError('conflict', 'the vault is archived', {
     details: [{ field: 'status', issue: 'vault_archived' }],
   });
 }

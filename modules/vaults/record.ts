@@ -1,5 +1,5 @@
 /**
- * Vaults and their keys as the store keeps them. Every key of a vault has the vault's keystore type, curve and scheme; its id
+ * Vaults, their keys and their orders to sign as the store keeps them. Every key of a vault has the vault's keystore type, curve and scheme; its id
  * names the DKG session that made it, in a space of ids that clients cannot use.
  *
  * | Key | To |
@@ -9,6 +9,7 @@
  */
 import type { MetadataValue } from '../../api/metadata.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
+import { answerTtlMs } from '../../store/commit-argument.ts';
 import type { RecordType, Versioned } from '../../store/contract.ts';
 
 export const keystoreTypes = [
@@ -65,6 +66,30 @@ export interface VaultKeyRecord extends Versioned {
   readonly createdAtMs: number;
   readonly deletedAtMs: number | null;
 }
+
+/**
+ * That a message shall be signed, and what the policies decided about it. Committed before the cluster is asked, under the id of
+ * the signature, and never changed: a repeat signs under this decision, whatever the policies say by then.
+ */
+export interface SignatureOrder extends Versioned {
+  /** Whether a human must approve. A message that a policy denies has no order. */
+  readonly needsHuman: boolean;
+  /** dec_…, and what it said. */
+  readonly decisionId: string;
+  readonly reason: string;
+  /** A compact JWS of purpose `vault_signature`. */
+  readonly receipt: string;
+  readonly createdAtMs: number;
+}
+
+/** As long as a request is repeated under its idempotency key, and an hour more. */
+export const signatureOrderTtlMs = answerTtlMs + 3_600_000;
+
+export const signatureOrderType: RecordType<SignatureOrder> = {
+  name: 'vault_signature_order',
+  status: () => '',
+  indices: () => [],
+};
 
 export const vaultType: RecordType<VaultRecord> = {
   name: 'vault',

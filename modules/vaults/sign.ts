@@ -1,31 +1,35 @@
 /**
- * Signing a message with a key of a vault: the policies decide, then the cluster signs in a session of the signing API whose
- * transaction intent is the signature's id. That id follows from the request's idempotency key, so that a repeat gets the same
- * session and the same signature, whatever crashed in between.
+ * Signing a message with a key of a vault: the policies decide, the decision is committed as an order, and only then the cluster
+ * signs, in a session of the signing API whose transaction intent is the signature's id. That id follows from the request's
+ * idempotency key, so that a repeat finds the same order, session and signature, whatever crashed or changed in between.
  */
 
 import { createHash } from 'node:crypto';
 import type { Static } from 'typebox';
 import { ServiceError } from '../../api/errors/service-error.ts';
+import { keepsChanging } from '../../api/failures.ts';
 import type { Answer, RequestContext } from '../../api/route.ts';
 import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
 import { CryptoError } from '../../crypto/errors.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { schemeFacts } from '../../proto/key-schemes.ts';
-import { merge } from '../../store/changes.ts';
-import type { Guard } from '../../store/contract.ts';
+import { create, merge } from '../../store/changes.ts';
+import type { Change, Guard } from '../../store/contract.ts';
 import { signatureEvent } from './change.ts';
 import type { MessageSignature, VaultCluster } from './cluster.ts';
 import { readBase64, signedBytes } from './message.ts';
-import { decideMessage, type MessageDecision, type MessageFacts, type PolicyDeps } from './policy.ts';
-import { openVault, readKey } from './read.ts';
-import type { VaultKeyRecord } from './record.ts';
+import { decideMessage, type MessageFacts, type PolicyDeps } from './policy.ts';
+import { openVault, readKey, vaultArchived } from './read.ts';
+import { type SignatureOrder, signatureOrderTtlMs, signatureOrderType, type VaultKeyRecord } from './record.ts';
 import type { SignBody } from './schemas.ts';
 
 export interface SignDeps extends PolicyDeps {
   readonly cluster: Pick<VaultCluster, 'sign'>;
 }
+
+/** How often a message is decided because what the decision rests on has changed. */
+const attemptsMax = 5;
 
 /** Throws ServiceError: 400, 404, 409 when the vault is archived, 422 and 503 as the cluster says. */
 export async function signMessage(
@@ -42,48 +46,89 @@ export async function signMessage(
   const signed = signedBytes(key.curve, messageType, message);
   const { derivationPath, publicKey } = derivedKey(key, path);
   const asked: MessageFacts = { id: context.newId('vsg'), vault, key, message, messageType, derivationPath };
-  const decided = await decideMessage(deps, context, asked);
-  const made =
-    decided.outcome === 'deny'
-      ? undefined
-      : await askingProvider('self_hosted', () =>
-          deps.cluster.sign(metaOf(context), {
-            keyId: key.id,
-            keystoreType: key.keystoreType,
-            purpose: asked.id,
-            message: signed,
-            derivationPath,
-            needsHuman: decided.outcome === 'needsHuman',
-            witness,
-            policyReceipt: decided.receipt,
-          }),
-        );
-  const summary = summaryOf(context, asked, decided, made, publicKey);
-  const happening = made === undefined ? 'denied' : made.status === 'completed' ? 'completed' : 'pending';
-  const guards: Guard[] = [{ kind: 'status', id: vault.id, status: 'active' }];
+  const known = await context.store.read(context.tenant, signatureOrderType, asked.id);
+  const order = known ?? (await orderSignature(deps, context, asked));
+  if ('denied' in order) {
+    const summary = summaryOf(asked, order.denied, undefined, publicKey);
+    return {
+      status: 200,
+      body: answerOf(summary, order.denied, undefined),
+      change: merge(order.change, { events: [signatureEvent(context, 'denied', asked.id, summary)] }),
+    };
+  }
+  const made = await askingProvider('self_hosted', () =>
+    deps.cluster.sign(metaOf(context), {
+      keyId: key.id,
+      keystoreType: key.keystoreType,
+      purpose: asked.id,
+      message: signed,
+      derivationPath,
+      needsHuman: order.needsHuman,
+      witness,
+      policyReceipt: order.receipt,
+    }),
+  );
+  const summary = summaryOf(asked, order, made, publicKey);
+  const happening = made.status === 'completed' ? 'completed' : 'pending';
   return {
     status: 200,
-    body: {
-      ...summary,
-      signature: made?.status === 'completed' ? Buffer.from(made.signature).toString('base64') : null,
-      recovery_id: made?.recoveryId ?? null,
-      policy_receipt: decided.receipt,
-      receipt: made?.receipt ?? null,
-      checkpoint: made?.checkpoint ?? null,
-    },
-    change: merge(decided.change, {
-      events: [signatureEvent(context, happening, asked.id, summary)],
-      // A signature that was made is told, whatever has happened to the vault meanwhile.
-      ...(made === undefined && { guards }),
-    }),
+    body: answerOf(summary, order, made),
+    // A signature that was made is told, whatever has happened to the vault meanwhile.
+    change: { events: [signatureEvent(context, happening, asked.id, summary)] },
+  };
+}
+
+type Decided = Omit<SignatureOrder, 'id' | 'version' | 'needsHuman'>;
+
+/** A message that is denied: nothing is committed yet. */
+interface Denial {
+  readonly denied: Decided;
+  readonly change: Change;
+}
+
+/**
+ * Decides, and commits that the cluster signs; decides anew while what the decision rests on changes. Throws ServiceError 409
+ * when it keeps changing, or when the vault has been archived meanwhile.
+ */
+async function orderSignature(
+  deps: SignDeps,
+  context: RequestContext,
+  asked: MessageFacts,
+): Promise<SignatureOrder | Denial> {
+  const { tenant, store, nowMs: createdAtMs } = context;
+  const guards: Guard[] = [{ kind: 'status', id: asked.vault.id, status: 'active' }];
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const { outcome, decision, reason, receipt, change } = await decideMessage(deps, context, asked);
+    const decided: Decided = { decisionId: decision.id, reason, receipt, createdAtMs };
+    const guarded = merge(change, { guards });
+    if (outcome === 'deny') return { denied: decided, change: guarded };
+    const order: SignatureOrder = { id: asked.id, version: 1, needsHuman: outcome === 'needsHuman', ...decided };
+    const put = create(signatureOrderType, order, signatureOrderTtlMs);
+    const result = await store.commit(tenant, merge(guarded, { puts: [put] }));
+    if (result.committed) return order;
+    if (result.refusal.kind !== 'conflict') throw vaultArchived();
+    // Another gateway may have taken the request over and ordered it.
+    const ordered = await store.read(tenant, signatureOrderType, asked.id);
+    if (ordered !== undefined) return ordered;
+  }
+  throw keepsChanging();
+}
+
+function answerOf(summary: object, { receipt }: Decided, made: MessageSignature | undefined) {
+  return {
+    ...summary,
+    signature: made?.status === 'completed' ? Buffer.from(made.signature).toString('base64') : null,
+    recovery_id: made?.recoveryId ?? null,
+    policy_receipt: receipt,
+    receipt: made?.receipt ?? null,
+    checkpoint: made?.checkpoint ?? null,
   };
 }
 
 /** What an event says of it, too: neither the signature nor a token. */
 function summaryOf(
-  { nowMs }: RequestContext,
   { id, vault, key, message, messageType, derivationPath }: MessageFacts,
-  { decision, reason }: MessageDecision,
+  { decisionId, reason, createdAtMs }: Decided,
   made: MessageSignature | undefined,
   publicKey: Uint8Array | undefined,
 ) {
@@ -97,9 +142,9 @@ function summaryOf(
     message_sha256: createHash('sha256').update(message).digest('hex'),
     derivation_path: derivationPath,
     public_key: publicKey === undefined ? null : Buffer.from(publicKey).toString('hex'),
-    policy_decision_id: decision.id,
+    policy_decision_id: decisionId,
     reason,
-    created_at: new Date(nowMs).toISOString(),
+    created_at: new Date(createdAtMs).toISOString(),
   };
 }
 

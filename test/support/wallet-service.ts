@@ -82,6 +82,8 @@ export class LocalVaultCluster implements VaultCluster {
   away = false;
   /** The next signature is made, and its answer does not arrive. */
   losesNextAnswer = false;
+  /** Runs while the cluster signs. */
+  meanwhile: () => Promise<void> = async () => {};
 
   async makeKey(_meta: unknown, order: KeyOrder): Promise<MadeKey> {
     this.#assertHere();
@@ -115,6 +117,7 @@ export class LocalVaultCluster implements VaultCluster {
     if (key === undefined) throw new Error('no such key');
     const made = { sessionId, status: 'completed' as const, ...signWith(key, order.message), receipt, checkpoint };
     this.signed.set(order.purpose, made);
+    await this.meanwhile();
     if (this.losesNextAnswer) {
       this.losesNextAnswer = false;
       throw new ProviderUnavailable('the answer was lost', 50);

@@ -241,6 +241,26 @@ describe('policies of a vault', () => {
     expect(denied.body).toMatchObject({ status: 'denied', reason: expect.stringContaining('takes no votes') });
   });
 
+  it('have decided before a node is asked: what changes while the cluster signs, or before a repeat, changes no answer', async () => {
+    const named = await policy('changes', 'allow');
+    const made = await vault({ policy: 'changes' });
+    service.vaultCluster.meanwhile = async () => {
+      service.vaultCluster.meanwhile = async () => {};
+      expect((await policy('changes', 'deny')).body.version).toBe(2);
+      service.vaultCluster.losesNextAnswer = true;
+    };
+    const before = service.vaultCluster.signatures;
+    const key = { 'idempotency-key': 'policy-changes' };
+    expect((await sign(made, {}, key)).status).toBe(503);
+    const { status, body } = await sign(made, {}, key);
+    expect([status, body.status, body.reason]).toEqual([200, 'completed', expect.stringContaining('messages')]);
+    expect(decodeJwt(body.policy_receipt)).toMatchObject({ decision: 'allow', jti: body.policy_decision_id });
+    expect(service.vaultCluster.signatures).toBe(before + 1);
+    const { decisions } = (await call('GET', `/v1/policies/${named.body.id}/decisions`)).body;
+    expect(decisions).toMatchObject([{ id: body.policy_decision_id, decision: 'allow' }]);
+    expect((await sign(made)).body.status).toBe('denied');
+  });
+
   it('are joined by the vault’s approval mode', async () => {
     expect((await sign(await vault({ approval_mode: 'human_required' }))).body.status).toBe('pending_human_approval');
   });
