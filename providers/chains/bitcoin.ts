@@ -88,7 +88,7 @@ export class BitcoinChain extends SimulatedChain<BitcoinLedger> implements Chain
     return { sats: coins.slice(0, inputsMax).reduce((sum, sats) => sum + sats, 0n), hasMore: coins.length > inputsMax };
   }
 
-  /** Gives back what the payment holds and did not spend. May be repeated. */
+  /** Gives up the payment: what it holds and did not spend is free, and it holds nothing again. May be repeated. */
   release(paymentId: string): Promise<void> {
     return this.ledger.release(paymentId);
   }

@@ -1,7 +1,7 @@
 -- Holds the largest free outputs of an address for a payment, until they cover `sats`, which grows with each of them.
 -- What a payment has held for too long, and did not spend, is free again: should that payment come back, its transaction
--- finds an input spent. Answers OK and the lock, WAIT (others hold outputs that may come back, or their change), TOO_MANY
--- or INSUFFICIENT.
+-- finds an input spent. Answers OK and the lock, WAIT (others hold outputs that may come back, or their change), TOO_MANY,
+-- INSUFFICIENT, or RELEASED for a payment that was given up.
 -- satsPerInput: sats more an input. inputsMax: inputs at most. untilMs: end of the hold.
 -- @keys prefixKey
 -- @args paymentId, address, sats, satsPerInput, inputsMax, nowMs, untilMs
@@ -9,6 +9,7 @@
 local lockKey, freeKey, heldKey = prefixKey .. 'lock:' .. paymentId, prefixKey .. 'free:' .. address, prefixKey .. 'held:' .. address
 local function hold(outpoint, value) redis.call('HSET', heldKey, outpoint, value .. ':' .. untilMs .. ':' .. paymentId) end
 local known = redis.call('GET', lockKey)
+if known == '' then return {'RELEASED'} end
 if known then
   for outpoint, value in string.gmatch(known, '(%x+:%d+):(%d+)') do
     local held = redis.call('HGET', heldKey, outpoint)

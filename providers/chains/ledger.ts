@@ -129,6 +129,8 @@ export type Holding =
   | { readonly kind: 'held'; readonly coins: readonly Coin[] }
   /** Other payments hold too much of the address: ask again when they are through. */
   | { readonly kind: 'wait' }
+  /** `release` has given the payment up: it holds nothing any more. */
+  | { readonly kind: 'released' }
   | { readonly kind: 'insufficient' }
   /** The largest `inputsMax` outputs are not enough. */
   | { readonly kind: 'tooManyInputs' };

@@ -4,7 +4,7 @@
  *   utxo:<txid>:<index>   "<sats>:<address>", an unspent output
  *   free:<address>        sorted set, the address's unspent outputs that no payment holds, by sats
  *   held:<address>        hash, those that a payment holds: output → "<sats>:<until ms>:<payment id>"
- *   lock:<payment id>     what the payment holds, "<address>|<txid>:<index>:<sats>,…"; kept a while after it is spent
+ *   lock:<payment id>     what the payment holds, "<address>|<txid>:<index>:<sats>,…"; kept a while after it is spent; empty once it is released
  *   acct:<address>        its balance
  */
 import type { Coin } from './bitcoin-transaction.ts';
@@ -57,6 +57,7 @@ export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
       satsPerInput: String(request.satsPerInput),
     });
     if (verdict === 'WAIT') return { kind: 'wait' };
+    if (verdict === 'RELEASED') return { kind: 'released' };
     if (verdict === 'TOO_MANY') return { kind: 'tooManyInputs' };
     return verdict === 'OK' ? { kind: 'held', coins: toCoins(lock) } : { kind: 'insufficient' };
   }
@@ -66,7 +67,7 @@ export class RedisBitcoinLedger extends RedisChain implements BitcoinLedger {
   }
 
   async release(paymentId: string): Promise<void> {
-    await this.#release({ paymentId });
+    await this.#release({ paymentId, retentionMs });
   }
 
   async fund(

@@ -90,5 +90,5 @@ export const submitBitcoin = script<SubmitBitcoin, [string, ...string[]]>('submi
 export const fundBitcoin = script<FundBitcoin, number>('fund-bitcoin');
 export const holdCoins = script<HoldCoins, [string, string]>('hold-coins');
 export const largestCoins = script<{ address: string; count: number }, string[]>('largest-coins');
-export const releaseCoins = script<{ paymentId: string }, number>('release-coins');
+export const releaseCoins = script<{ paymentId: string; retentionMs: number }, number>('release-coins');
 export const movementsOf = script<MovementsOf, MovementsReply>('movements');

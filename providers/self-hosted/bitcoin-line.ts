@@ -11,7 +11,7 @@ import {
   signedBitcoin,
   unsignedBitcoin,
 } from '../chains/public.ts';
-import { ProviderRejected } from '../port/port.ts';
+import { ProviderRejected, ProviderUnavailable } from '../port/port.ts';
 import { addressOf, type Line, publicKeyOf } from './line.ts';
 
 export function bitcoinLine(chain: BitcoinChain): Line {
@@ -44,6 +44,7 @@ export function bitcoinLine(chain: BitcoinChain): Line {
       if (holding.kind === 'wait') {
         return { kind: 'waits', providerStatus: 'QUEUED', subStatus: 'AWAITING_EARLIER_TRANSACTION' };
       }
+      if (holding.kind === 'released') throw new ProviderUnavailable('the payment was given up');
       if (holding.kind !== 'held') {
         const tooMany = holding.kind === 'tooManyInputs';
         throw new ProviderRejected(

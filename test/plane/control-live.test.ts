@@ -10,7 +10,7 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({
-    environment: { SIGNMESH_NODES_WAIT_MS: '2500', SIGNMESH_PARTIAL_TIMEOUT_MS: '400' },
+    environment: { SIGNMESH_NODES_WAIT_MS: '6000', SIGNMESH_PARTIAL_TIMEOUT_MS: '1500' },
   });
 }, 120_000);
 

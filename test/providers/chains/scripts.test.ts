@@ -319,6 +319,12 @@ describeScript('providers/chains/hold-coins.lua', (script) => {
     expect(await script.redis.hget(`${p}held:a`, coin(2))).toBe(`9:${at + 200}:pay`);
   });
 
+  test('a payment that was given up holds nothing', async () => {
+    await fundCoins(script, [9]);
+    await script.redis.set(`${p}lock:pay`, '');
+    expect(await script.refused({ prefixKey }, hold(5))).toEqual(['RELEASED']);
+  });
+
   test('coins that another payment has held for too long are free again', async () => {
     await fundCoins(script, [9]);
     await script.call({ prefixKey }, hold(5, { paymentId: 'other' }));
@@ -346,12 +352,13 @@ describeScript('providers/chains/largest-coins.lua', (script) => {
 
 describeScript('providers/chains/release-coins.lua', (script) => {
   test('what a payment holds is free again; what another holds by now, and what is spent, is not', async () => {
-    expect(await script.call({ prefixKey }, { paymentId: 'pay' })).toBe(0);
+    expect(await script.call({ prefixKey }, { paymentId: 'pay', retentionMs: 1_000 })).toBe(0);
     await script.redis.set(`${p}lock:pay`, `a|${coin(0)}:5,${coin(1)}:7,${coin(2)}:9`);
     await script.redis.hset(`${p}held:a`, { [coin(0)]: `5:${at}:pay`, [coin(1)]: `7:${at}:other` });
-    expect(await script.call({ prefixKey }, { paymentId: 'pay' })).toBe(1);
+    expect(await script.call({ prefixKey }, { paymentId: 'pay', retentionMs: 90_000 })).toBe(1);
     expect(await script.redis.zrange(`${p}free:a`, '0', '-1', 'WITHSCORES')).toEqual([coin(0), '5']);
     expect(await script.redis.hkeys(`${p}held:a`)).toEqual([coin(1)]);
-    expect(await script.redis.exists(`${p}lock:pay`)).toBe(0);
+    expect(await script.redis.get(`${p}lock:pay`)).toBe('');
+    expect(await script.redis.pttl(`${p}lock:pay`)).toBeGreaterThan(1_000);
   });
 });
