@@ -8,7 +8,9 @@ import type { SandboxControl } from '../faults/control.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
 import type { HsmConfig } from '../nodes/hsm/protocol.ts';
+import { firstCluster } from '../redis/clusters.ts';
 import {
+  clusterFolder,
   credentialKeysDir,
   readRoster,
   readSecret,
@@ -25,13 +27,14 @@ import { clientDealersAllowed, required, type Settings } from './settings/config
 const rateLimitWindowS = 10;
 
 export function coordinatorConfig(settings: Settings): CoordinatorConfig {
-  const dataDir = settings.SIGNMESH_DATA_DIR;
+  const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_CLUSTER: cluster } = settings;
   const redisUrl = required(settings, 'REDIS_URL');
+  const folder = clusterFolder(dataDir, cluster);
   return {
-    roster: readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT),
-    identitySeed: readSecret(dataDir, secretFiles.coordinatorIdentity),
-    joinSecret: readSecret(dataDir, secretFiles.join),
-    resumeKey: readSecret(dataDir, secretFiles.coordinatorResume),
+    roster: readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT, cluster),
+    identitySeed: readSecret(folder, secretFiles.coordinatorIdentity),
+    joinSecret: readSecret(folder, secretFiles.join),
+    resumeKey: readSecret(folder, secretFiles.coordinatorResume),
     listenHost: settings.SIGNMESH_COORDINATOR_HOST,
     listenPort: settings.SIGNMESH_COORDINATOR_PORT,
     redisUrl,
@@ -44,7 +47,7 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
     partialTimeoutMs: settings.SIGNMESH_PARTIAL_TIMEOUT_MS,
     sandbox: settings.SIGNMESH_ENVIRONMENT === 'sandbox',
     readyMade:
-      settings.SIGNMESH_ENVIRONMENT === 'sandbox'
+      settings.SIGNMESH_ENVIRONMENT === 'sandbox' && cluster === firstCluster
         ? { tenant: sandboxTenant, sessions: Object.values(sandboxSessions) }
         : undefined,
     logLevel: settings.SIGNMESH_LOG_LEVEL,
@@ -52,23 +55,26 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
 }
 
 export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
-  const dataDir = settings.SIGNMESH_DATA_DIR;
+  const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_CLUSTER: cluster } = settings;
   const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL');
-  const roster = readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT);
+  const roster = readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT, cluster);
+  const folder = clusterFolder(dataDir, cluster);
   if (!roster.nodes.some(({ id }) => id === nodeId)) {
     throw new Failure(
       `There is no node ${nodeId}: this cluster has nodes 1 to ${roster.nodes.length}.`,
       exitCodes.usage,
     );
   }
-  const sandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox' ? readSandbox(dataDir) : undefined;
+  // The ready-made keys are those of the first cluster.
+  const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox' && cluster === firstCluster;
+  const sandbox = isSandbox ? readSandbox(dataDir) : undefined;
   return {
     nodeId,
     roster,
-    identitySeed: readSecret(dataDir, secretFiles.nodeIdentity(nodeId)),
-    joinSecret: readSecret(dataDir, secretFiles.join),
+    identitySeed: readSecret(folder, secretFiles.nodeIdentity(nodeId)),
+    joinSecret: readSecret(folder, secretFiles.join),
     coordinatorUrl,
-    storeDir: join(dataDir, `node-${nodeId}`, 'store'),
+    storeDir: join(folder, `node-${nodeId}`, 'store'),
     storageKey: storageKeyOf(settings, nodeId),
     allowClientDealers: clientDealersAllowed(settings, false),
     sandbox: sandbox && { seed: sandbox.seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
@@ -101,11 +107,12 @@ function readPin(path: string): string {
 /** From the variable, from the file that a variable names, or from beside the store. */
 function storageKeyOf(settings: Settings, nodeId: number): Uint8Array {
   const { SIGNMESH_STORAGE_KEY: key, SIGNMESH_STORAGE_KEY_FILE: file, SIGNMESH_DATA_DIR: dataDir } = settings;
+  const folder = clusterFolder(dataDir, settings.SIGNMESH_CLUSTER);
   if (key !== undefined && file !== undefined) {
     throw new Failure('SIGNMESH_STORAGE_KEY and SIGNMESH_STORAGE_KEY_FILE are both set: unset one.', exitCodes.usage);
   }
   if (key !== undefined) return Buffer.from(key, 'hex');
-  return file === undefined ? readSecret(dataDir, secretFiles.nodeStorage(nodeId)) : readSecretFile(file);
+  return file === undefined ? readSecret(folder, secretFiles.nodeStorage(nodeId)) : readSecretFile(file);
 }
 
 /** `sandboxControl`: the port of the process supervisor, for a sandbox. */

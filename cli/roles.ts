@@ -50,7 +50,7 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
       const config = coordinatorConfig(settings);
       const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
       // The one writer of a cluster's state: it makes sure that the state is its own before it writes any.
-      await claimRedisPatiently(config.redisUrl, config.roster.clusterId, {
+      await claimRedisPatiently(config.redisUrl, config.roster, {
         mayWait: () => true,
         onWaiting: (why) => {
           log.warn({ event: 'redis.refuses' }, `${why} Retrying.`);

@@ -1,5 +1,6 @@
 /** Every kind of actor that a coordinator runs; the same list in the live process and in the simulated world. */
 import type { Behaviour } from '../actors/contract.ts';
+import { defaultSharing } from '../proto/roster.ts';
 import { clusterBehaviour } from './cluster/public.ts';
 import type { SessionConfig } from './contract/config.ts';
 import type { CoordinatorMessage, CoordinatorRecord, CoordinatorWrite } from './contract/messages.ts';
@@ -14,13 +15,15 @@ export type CoordinatorBehaviour = Behaviour<any, CoordinatorMessage, Coordinato
 
 export function coordinatorBehaviours(config: SessionConfig, cryptoBackend: string): CoordinatorBehaviour[] {
   const { roster, coordinatorBoot, nonceBatchFirst } = config;
+  const nodesTotal = roster.nodes.length;
+  const quorum = (roster.sharing ?? defaultSharing(nodesTotal)).threshold;
   return [
     frontBehaviour(config),
-    clusterBehaviour({ nodesTotal: roster.nodes.length, coordinatorBoot, cryptoBackend, nonceBatchFirst }),
+    clusterBehaviour({ nodesTotal, quorum, coordinatorBoot, cryptoBackend, nonceBatchFirst }),
     dkgBehaviour(config),
     signingBehaviour(config),
-    finalizingBehaviour('closing', roster.nodes.length),
-    finalizingBehaviour('revoking', roster.nodes.length),
+    finalizingBehaviour('closing', nodesTotal),
+    finalizingBehaviour('revoking', nodesTotal),
     expiryBehaviour(),
   ];
 }

@@ -62,6 +62,7 @@ export async function runCoordinator(
   const store = await openRedisStore({
     redisUrl: config.redisUrl,
     clusterId: roster.clusterId,
+    ...(roster.number !== undefined && { cluster: roster.number }),
     log,
     ...(onTrouble && { onTrouble }),
     onStatus: (ready) => tell({ kind: 'storeStatus', ready }),

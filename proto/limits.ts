@@ -2,6 +2,8 @@
 
 /** Node ids are 1..nodesMax. */
 export const nodesMax = 100;
+/** Clusters that may share a Redis are 1..clustersMax. */
+export const clustersMax = 100;
 export const thresholdMin = 2;
 export const defaultThreshold = 3;
 export const defaultTotalNodes = 5;

@@ -1,11 +1,24 @@
 /**
- * The roster: who belongs to a cluster. Made once at set-up, pinned by every process (`cluster.json` in the data
+ * The roster: who belongs to a cluster, and how its keys are shared by default. Made once at set-up, pinned by every process (`cluster.json` in the data
  * directory), public. A roster that is not pinned protects only against an honest but curious coordinator.
  */
 import { createHash } from 'node:crypto';
+import { clustersMax, defaultThreshold, defaultTotalNodes } from './limits.ts';
+
+/** Among so many nodes a key is shared, and so many of them sign. */
+export interface Sharing {
+  readonly threshold: number;
+  readonly totalNodes: number;
+}
 
 export interface Roster {
   readonly clusterId: string;
+  /** Its number among the clusters that share a Redis; absent: 1. */
+  readonly number?: number;
+  /** The id of cluster 1, where that is another. All clusters of an installation share its Redis. */
+  readonly installation?: string;
+  /** Of a key that asks for neither; absent: 3 of 5. */
+  readonly sharing?: Sharing;
   /** Ascending by id, ids 1..n without holes. Ed25519 public keys, 32 bytes. */
   readonly nodes: readonly { readonly id: number; readonly publicKey: Uint8Array }[];
   readonly coordinator: Uint8Array;
@@ -13,10 +26,15 @@ export interface Roster {
   readonly gateway: Uint8Array;
 }
 
+/** How a key is shared that asks for no threshold and no number of nodes, in a cluster of so many nodes. */
+export function defaultSharing(nodes: number): Sharing {
+  return { threshold: Math.min(defaultThreshold, nodes), totalNodes: Math.min(defaultTotalNodes, nodes) };
+}
+
 /** A roster is pinned, and never changes: every DKG session asks for its digest many times. */
 const digests = new WeakMap<Roster, Uint8Array>();
 
-/** 32 bytes over the cluster id and every public key, in order. Bound into what nodes sign and seal. Read-only. */
+/** 32 bytes over the cluster id, which no two clusters share, and every public key, in order. Bound into what nodes sign and seal. Read-only. */
 export function rosterDigest(roster: Roster): Uint8Array {
   let digest = digests.get(roster);
   if (digest === undefined) {
@@ -47,6 +65,9 @@ export function serializeRoster(roster: Roster, environment: ClusterEnvironment)
   return `${JSON.stringify(
     {
       cluster_id: roster.clusterId,
+      ...(roster.number !== undefined && { number: roster.number }),
+      ...(roster.installation !== undefined && { installation: roster.installation }),
+      ...(roster.sharing && { threshold: roster.sharing.threshold, total_nodes: roster.sharing.totalNodes }),
       environment,
       coordinator: hex(roster.coordinator),
       gateway: hex(roster.gateway),
@@ -75,8 +96,20 @@ export function parseRoster(text: string): Roster {
     if (node?.id !== index + 1) fail(`nodes[${index}].id`);
     return { id: index + 1, publicKey: key(node.public_key, `nodes[${index}].public_key`) };
   });
+  const whole = (value: unknown, min: number, max: number, field: string): number =>
+    Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? Number(value) : fail(field);
+  const { number, installation, threshold, total_nodes: totalNodes } = json;
+  if (installation !== undefined && typeof installation !== 'string') fail('installation');
   return {
     clusterId: json.cluster_id as string,
+    ...(number !== undefined && { number: whole(number, 1, clustersMax, 'number') }),
+    ...(installation !== undefined && { installation: installation as string }),
+    ...(threshold !== undefined && {
+      sharing: {
+        threshold: whole(threshold, 2, whole(totalNodes, 2, nodes.length, 'total_nodes'), 'threshold'),
+        totalNodes: Number(totalNodes),
+      },
+    }),
     coordinator: key(json.coordinator, 'coordinator'),
     gateway: key(json.gateway, 'gateway'),
     nodes,

@@ -34,8 +34,8 @@
  * clocks loses an entry.
  */
 
-/** A kind of work has one set of tenants. */
-export type DueKind = 'work' | 'webhooks' | 'sessions';
+/** A kind of work has one set of tenants; sessions of each cluster are a kind (`ofCluster`). */
+export type DueKind = 'work' | 'webhooks' | 'sessions' | `sessions:${number}`;
 
 /**
  * Handles what is due for a tenant. Resolves to when the next entry is due; undefined: no entry is left. `claimed`: how many

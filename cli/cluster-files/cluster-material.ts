@@ -1,6 +1,9 @@
 /**
  * What makes a cluster: the roster that every process pins, one identity a process, the secrets they share.
  *
+ * Cluster 1 lies in the data directory itself, cluster 2 in its folder cluster-2, and so on. Each has a coordinator, nodes and
+ * a join secret of its own; the gateways and what they know are those of all.
+ *
  * Made once. Every file appears whole or not at all, and the roster comes last: a data directory with a cluster.json
  * is complete, one without is continued where its making stopped. Nothing is ever made anew once the roster stands,
  * for it pins the identities; secrets that only gateways know are added to a directory that is older than they are.
@@ -12,16 +15,18 @@ import { join } from 'node:path';
 import { identityFromSeed } from '../../crypto/identity.ts';
 import {
   type ClusterEnvironment,
+  defaultSharing,
   parseEnvironment,
   parseRoster,
   type Roster,
   serializeRoster,
 } from '../../proto/roster.ts';
+import { firstCluster } from '../../redis/clusters.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { makeDirectory, readIfThere, writeOnce } from '../common/files.ts';
-import { checkDataFormat, rosterFile, withDataFormat } from './data-format.ts';
+import { carryOver, checkDataFormat, rosterFile, withDataFormat } from './data-format.ts';
 
-/** Secrets of 32 bytes, as 64 hex digits and a newline, by their path in the data directory. */
+/** Secrets of 32 bytes, as 64 hex digits and a newline, by their path in the cluster's folder; the gateways' in that of cluster 1. */
 export const secretFiles = {
   join: 'join.secret',
   coordinatorIdentity: 'coordinator/identity.key',
@@ -39,8 +44,20 @@ export const credentialKeysDir = 'gateway/credential-keys';
 /** Secrets that no other process knows, so that a data directory made before they were can get them later. */
 const lateSecrets = [secretFiles.gatewayReceipt, `${credentialKeysDir}/1.key`];
 
+/** Where the files of a cluster lie. */
+export function clusterFolder(dataDir: string, cluster: number): string {
+  return cluster === firstCluster ? dataDir : join(dataDir, `cluster-${cluster}`);
+}
+
+export interface ClusterShape {
+  /** 1 by default. The clusters before it are there. */
+  readonly cluster?: number;
+  /** Nodes that sign with a key that asks for no number, of all nodes; undefined: 3 of 5. */
+  readonly threshold?: number | undefined;
+}
+
 /**
- * Makes what is missing. `nodes` undefined: what is there, else `nodesDefault`. Throws a Failure when the directory holds a
+ * Makes what is missing of one cluster. `nodes` undefined: what is there, else `nodesDefault`. Throws a Failure when the directory holds a
  * cluster of another size or another environment.
  */
 export function ensureClusterMaterial(
@@ -48,20 +65,41 @@ export function ensureClusterMaterial(
   nodes: number | undefined,
   nodesDefault: number,
   environment: ClusterEnvironment,
+  { cluster = firstCluster, threshold }: ClusterShape = {},
 ): Roster {
-  makeDirectory(dataDir);
-  const exists = readIfThere(join(dataDir, rosterFile)) !== undefined;
-  if (!exists) make(dataDir, nodes ?? nodesDefault, environment);
-  const roster = readRoster(dataDir, environment);
+  const folder = clusterFolder(dataDir, cluster);
+  makeDirectory(folder);
+  const exists = readIfThere(join(folder, rosterFile)) !== undefined;
+  if (!exists) make(dataDir, cluster, nodes ?? nodesDefault, environment, threshold);
+  else carryOver(folder);
+  const roster = readRoster(dataDir, environment, cluster);
   if (nodes !== undefined && nodes !== roster.nodes.length) {
     throw new Failure(
-      `${dataDir} holds a cluster of ${roster.nodes.length} nodes, not ${nodes}. ` +
+      `${folder} holds a cluster of ${roster.nodes.length} nodes, not ${nodes}. ` +
         'Leave --nodes out to keep it, or choose another --data-dir.',
     );
   }
-  makeLateSecrets(dataDir);
-  verify(dataDir, roster);
+  if (threshold !== undefined && threshold !== roster.sharing?.threshold) {
+    const made = roster.sharing === undefined ? 'no threshold of its own' : `threshold ${roster.sharing.threshold}`;
+    throw new Failure(
+      `${folder} holds a cluster with ${made}, not ${threshold}. ` +
+        'Leave --threshold out to keep it, or choose another --data-dir.',
+    );
+  }
+  if (cluster === firstCluster) makeLateSecrets(dataDir);
+  verify(dataDir, cluster, roster);
   return roster;
+}
+
+/** The clusters of a data directory, by number. Errors as of `readRoster`. */
+export function readRosters(dataDir: string, environment: ClusterEnvironment | undefined): readonly Roster[] {
+  const rosters = [readRoster(dataDir, environment)];
+  while (hasCluster(dataDir, rosters.length + 1)) rosters.push(readRoster(dataDir, environment, rosters.length + 1));
+  return rosters;
+}
+
+export function hasCluster(dataDir: string, cluster: number): boolean {
+  return readIfThere(join(clusterFolder(dataDir, cluster), rosterFile)) !== undefined;
 }
 
 /**
@@ -69,11 +107,16 @@ export function ensureClusterMaterial(
  * environment than the process runs in: a role that took a production cluster for a sandbox would open what production
  * closes. `environment` undefined: the caller serves neither.
  */
-export function readRoster(dataDir: string, environment: ClusterEnvironment | undefined): Roster {
-  checkDataFormat(dataDir);
-  const text = readIfThere(join(dataDir, rosterFile));
+export function readRoster(
+  dataDir: string,
+  environment: ClusterEnvironment | undefined,
+  cluster: number = firstCluster,
+): Roster {
+  const folder = clusterFolder(dataDir, cluster);
+  checkDataFormat(folder);
+  const text = readIfThere(join(folder, rosterFile));
   if (text === undefined) {
-    throw new Failure(`There is no cluster in ${dataDir}. Make one with "signmesh init", or set SIGNMESH_DATA_DIR.`);
+    throw new Failure(`There is no cluster in ${folder}. Make one with "signmesh init", or set SIGNMESH_DATA_DIR.`);
   }
   let setUpFor: ClusterEnvironment;
   let roster: Roster;
@@ -81,11 +124,16 @@ export function readRoster(dataDir: string, environment: ClusterEnvironment | un
     roster = parseRoster(text);
     setUpFor = parseEnvironment(text);
   } catch (error) {
-    throw new Failure(`${join(dataDir, rosterFile)}: ${errorText(error)}`);
+    throw new Failure(`${join(folder, rosterFile)}: ${errorText(error)}`);
+  }
+  if ((roster.number ?? firstCluster) !== cluster) {
+    throw new Failure(
+      `${join(folder, rosterFile)} is of cluster ${roster.number ?? firstCluster}, not of cluster ${cluster}.`,
+    );
   }
   if (environment === undefined || environment === setUpFor) return roster;
   throw new Failure(
-    `${dataDir} holds a ${setUpFor} cluster, and SIGNMESH_ENVIRONMENT says ${environment}. ` +
+    `${folder} holds a ${setUpFor} cluster, and SIGNMESH_ENVIRONMENT says ${environment}. ` +
       `Set SIGNMESH_ENVIRONMENT=${setUpFor}, or choose another SIGNMESH_DATA_DIR.`,
     exitCodes.usage,
   );
@@ -108,21 +156,40 @@ export function readSecretFile(path: string): Uint8Array {
   return parseSecret(path, text);
 }
 
-function make(dataDir: string, nodes: number, environment: ClusterEnvironment): void {
+function make(
+  dataDir: string,
+  cluster: number,
+  nodes: number,
+  environment: ClusterEnvironment,
+  threshold: number | undefined,
+): void {
+  const isFirst = cluster === firstCluster;
+  const folder = clusterFolder(dataDir, cluster);
   const ids = Array.from({ length: nodes }, (_, index) => index + 1);
-  for (const folder of ['coordinator', 'gateway', ...ids.map((id) => `node-${id}`)])
-    makeDirectory(join(dataDir, folder));
-  const secret = (file: string) => ensureSecret(dataDir, file);
-  for (const file of [secretFiles.join, secretFiles.coordinatorResume, secretFiles.gatewayToken]) secret(file);
+  for (const part of ['coordinator', ...(isFirst ? ['gateway'] : []), ...ids.map((id) => `node-${id}`)])
+    makeDirectory(join(folder, part));
+  const secret = (file: string) => ensureSecret(folder, file);
+  for (const file of [secretFiles.join, secretFiles.coordinatorResume]) secret(file);
+  if (isFirst) secret(secretFiles.gatewayToken);
   for (const id of ids) secret(secretFiles.nodeStorage(id));
+  const sharing = threshold === undefined ? defaultSharing(nodes) : { threshold, totalNodes: nodes };
+  if (sharing.threshold > nodes) {
+    throw new Failure(
+      `--threshold ${threshold} is more than the ${nodes} nodes of a cluster. Choose a lower one, or more --nodes.`,
+      exitCodes.usage,
+    );
+  }
   const roster: Roster = {
     clusterId: `cl_${randomBytes(12).toString('hex')}`,
+    number: cluster,
+    ...(!isFirst && { installation: readRoster(dataDir, environment).clusterId }),
+    sharing,
     nodes: ids.map((id) => ({ id, publicKey: identityFromSeed(secret(secretFiles.nodeIdentity(id))).publicKey })),
     coordinator: identityFromSeed(secret(secretFiles.coordinatorIdentity)).publicKey,
-    gateway: identityFromSeed(secret(secretFiles.gatewayIdentity)).publicKey,
+    gateway: identityFromSeed(ensureSecret(dataDir, secretFiles.gatewayIdentity)).publicKey,
   };
   // Another process may have been quicker: what stands on the disk is the roster.
-  writeOnce(join(dataDir, rosterFile), withDataFormat(serializeRoster(roster, environment)));
+  writeOnce(join(folder, rosterFile), withDataFormat(serializeRoster(roster, environment)));
 }
 
 function makeLateSecrets(dataDir: string): void {
@@ -141,19 +208,21 @@ function ensureSecret(dataDir: string, file: string): Uint8Array {
 }
 
 /** Refuses to start a cluster whose files do not belong together. */
-function verify(dataDir: string, roster: Roster): void {
-  const identity = (file: string, expected: Uint8Array) => {
-    if (Buffer.compare(identityFromSeed(readSecret(dataDir, file)).publicKey, expected) !== 0) {
-      throw new Failure(`${join(dataDir, file)} is not the identity that ${rosterFile} names.`);
+function verify(dataDir: string, cluster: number, roster: Roster): void {
+  const own = clusterFolder(dataDir, cluster);
+  const identity = (file: string, expected: Uint8Array, folder = own) => {
+    if (Buffer.compare(identityFromSeed(readSecret(folder, file)).publicKey, expected) !== 0) {
+      throw new Failure(`${join(folder, file)} is not the identity that ${rosterFile} names.`);
     }
   };
   identity(secretFiles.coordinatorIdentity, roster.coordinator);
-  identity(secretFiles.gatewayIdentity, roster.gateway);
+  identity(secretFiles.gatewayIdentity, roster.gateway, dataDir);
   for (const node of roster.nodes) {
     identity(secretFiles.nodeIdentity(node.id), node.publicKey);
   }
   const { join: joinSecret, coordinatorResume, gatewayToken, gatewayReceipt } = secretFiles;
-  for (const file of [joinSecret, coordinatorResume, gatewayToken, gatewayReceipt]) readSecret(dataDir, file);
+  for (const file of [joinSecret, coordinatorResume]) readSecret(own, file);
+  for (const file of [gatewayToken, gatewayReceipt]) readSecret(dataDir, file);
 }
 
 function parseSecret(path: string, text: string): Uint8Array {

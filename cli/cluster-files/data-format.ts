@@ -1,14 +1,22 @@
 /**
  * The format of everything that a cluster stores: its data directory, its Redis, the stores of its nodes, its snapshots.
  * One number for all, written into cluster.json and into each snapshot, and checked by every role before it reads
- * anything else. There are no migrations yet: what another version stored is refused, in one line that says what to do.
+ * anything else. What another version stored is refused, in one line that says what to do, unless this one reads it as it
+ * stands: `up` and `init` then write the new number.
  */
 import { join } from 'node:path';
 import { Failure } from '../common/failure.ts';
-import { readIfThere } from '../common/files.ts';
+import { readIfThere, replaceFile } from '../common/files.ts';
+
+export interface DataFormat {
+  readonly format: number;
+  readonly what: string;
+  /** Later versions read it as it stands. */
+  readonly isRead?: boolean;
+}
 
 /** Oldest first. A change of the layout or the meaning of anything that is stored adds a row. */
-export const dataFormats: readonly { readonly format: number; readonly what: string }[] = [
+export const dataFormats: readonly DataFormat[] = [
   { format: 1, what: 'the first; `cluster.json` does not name it' },
   {
     format: 2,
@@ -20,7 +28,12 @@ export const dataFormats: readonly { readonly format: number; readonly what: str
   },
   {
     format: 4,
+    isRead: true,
     what: 'intents have a kind; balances on the simulated EVM chain are kept by contract; shown assets name decimals and contract; nodes may have keys of their own; simulated custodians keep books, chains index transactions by address, and deposits have records',
+  },
+  {
+    format: 5,
+    what: 'clusters beyond the first lie in `cluster-N/`; sessions and keys name their cluster; `cluster.json` says how keys are shared by default. What stands in format 4 is read as cluster 1',
   },
 ];
 
@@ -39,13 +52,28 @@ export function checkDataFormat(dataDir: string): void {
   const text = readIfThere(join(dataDir, rosterFile));
   if (text === undefined) return;
   const found = formatIn(text);
-  if (found === undefined || found === dataFormat) return;
+  if (found === undefined || isReadable(found)) return;
   const what = `${dataDir} was made by ${versionOf(found)}.`;
   throw new Failure(
     found > dataFormat
       ? `${what} Start it with that version, or choose another --data-dir.`
       : `${what} It cannot be carried over: remove it (rm -r ${quoted(dataDir)}) and start again, or choose another --data-dir.`,
   );
+}
+
+/** Whether this version reads what one of that format has stored. */
+export function isReadable(format: number): boolean {
+  return format === dataFormat || dataFormats.some((one) => one.format === format && one.isRead === true);
+}
+
+/** A readable directory of an earlier format has this version's from now on: the earlier version would refuse what comes. */
+export function carryOver(folder: string): void {
+  const path = join(folder, rosterFile);
+  const text = readIfThere(path);
+  const found = text === undefined ? undefined : formatIn(text);
+  if (text === undefined || found === undefined || found === dataFormat || !isReadable(found)) return;
+  const { data_format: _, ...roster } = JSON.parse(text) as Record<string, unknown>;
+  replaceFile(path, withDataFormat(JSON.stringify(roster)));
 }
 
 /** "an earlier version (data format 1; this version has 2)" */

@@ -1,9 +1,12 @@
 /**
- * One Redis database, one cluster: its key shares lie with its own nodes, so another cluster would find sessions and
- * keys there that its nodes cannot serve. The first cluster writes its id down; any other is refused by name.
+ * One Redis database, one installation: the clusters that were set up together. Key shares lie with their cluster's nodes, so
+ * a stranger would find sessions and keys there that its nodes cannot serve. The first cluster writes its id down, and each
+ * further one its own below its number; any other is refused by name.
  */
 import type { Redis as RedisClient } from 'ioredis';
 import type { RedisRefusal } from '../../actors/live/redis-refusal.ts';
+import type { Roster } from '../../proto/roster.ts';
+import { firstCluster, ofCluster } from '../../redis/clusters.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { RedisUnusable, withRedis } from './redis-address.ts';
 
@@ -11,15 +14,29 @@ const ownerKey = 'sm:cluster';
 const redisMajorNeeded = 7;
 const retryMs = 250;
 
+/** What of a roster says whose the Redis is. */
+export type Owner = Pick<Roster, 'clusterId' | 'number' | 'installation'>;
+
 /**
  * Throws a Failure, one line without the password: exit 2 for a Redis of another cluster or of an older version, exit 1
  * (RedisUnusable) for one that cannot be used. Resolves when the database is this cluster's.
  */
-export async function claimRedis(url: string, clusterId: string): Promise<void> {
+export async function claimRedis(
+  url: string,
+  { clusterId, number = firstCluster, installation }: Owner,
+): Promise<void> {
+  const claims = [
+    [ownerKey, installation ?? clusterId],
+    [ofCluster(ownerKey, number), clusterId],
+  ] as const;
+  for (const [key, id] of claims) await claim(url, key, id);
+}
+
+async function claim(url: string, key: string, clusterId: string): Promise<void> {
   const owner = await withRedis(url, async (redis) => {
     await checkVersion(redis, url);
-    await redis.set(ownerKey, clusterId, 'NX');
-    return redis.get(ownerKey);
+    await redis.set(key, clusterId, 'NX');
+    return redis.get(key);
   });
   if (owner === clusterId) return;
   throw new Failure(
@@ -36,10 +53,10 @@ export interface ClaimPatience {
 }
 
 /** As `claimRedis`, again and again while the refusal is one to wait for. */
-export async function claimRedisPatiently(url: string, clusterId: string, patience: ClaimPatience): Promise<void> {
+export async function claimRedisPatiently(url: string, owner: Owner, patience: ClaimPatience): Promise<void> {
   for (let said = ''; ; ) {
     try {
-      await claimRedis(url, clusterId);
+      await claimRedis(url, owner);
       return;
     } catch (error) {
       if (!(error instanceof RedisUnusable) || !patience.mayWait(error.refusal)) throw error;

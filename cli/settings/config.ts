@@ -5,6 +5,7 @@
  * An empty value counts as unset, as compose files pass unset variables on as empty ones.
  */
 import {
+  clustersMax,
   defaultTotalNodes,
   dkgLifetimeMs,
   nodesMax,
@@ -94,6 +95,12 @@ export const variables = {
     defaultTotalNodes,
     ['up', 'init'],
     'Signer nodes of a new cluster. An existing cluster keeps its number.',
+  ),
+  SIGNMESH_CLUSTER: variable(
+    integer(1, clustersMax),
+    1,
+    ['coordinator', 'node'],
+    'The number of the cluster that this coordinator or node belongs to, where several share a Redis. Its files lie in `cluster-N/` of the data directory, those of cluster 1 in the data directory itself.',
   ),
   SIGNMESH_SEED: optional(
     text(1024),

@@ -6,8 +6,8 @@ import { deserialize, serialize } from 'node:v8';
 import type { Redis as RedisClient } from 'ioredis';
 import { luaCommand, luaScript } from '../../redis/lua.ts';
 
-/** Access tokens and the cluster's name on it: what outlives a reset. */
-const keptPatterns = ['^sm:tok:', '^sm:{t:[^}]*}:tok$', '^sm:cluster$'];
+/** Access tokens and the clusters' names on it: what outlives a reset. */
+const keptPatterns = ['^sm:tok:', '^sm:{t:[^}]*}:tok$', '^sm:cluster$', '^sm:cluster:%d+$'];
 
 interface Keyless<Args extends object> {
   readonly keys: Readonly<Record<string, never>>;

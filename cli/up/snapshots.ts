@@ -16,7 +16,7 @@ import { systemRandom } from '../../actors/live/ports.ts';
 import { ControlError, type SnapshotStatus } from '../../faults/control.ts';
 import type { SnapshotControl } from '../../plane/ports.ts';
 import { uuidV7 } from '../../proto/ids.ts';
-import { dataFormat, versionOf } from '../cluster-files/data-format.ts';
+import { dataFormat, isReadable, versionOf } from '../cluster-files/data-format.ts';
 import { makeDirectory } from '../common/files.ts';
 import { type Processes, storeFolder } from './processes.ts';
 import { dumpRedis } from './redis-state.ts';
@@ -95,7 +95,7 @@ export class Snapshots implements SnapshotControl {
   async restore(id: string): Promise<{ readonly snapshot: SnapshotStatus; readonly clockOffsetMs: number }> {
     const meta = this.#find(id);
     const { dataFormat: format = 1 } = meta;
-    if (format !== dataFormat) {
+    if (!isReadable(format)) {
       const message = `snapshot ${id} was taken by ${versionOf(format)}: delete it, and take it again`;
       throw new ControlError({ code: 'conflict', message });
     }

@@ -8,7 +8,7 @@ import { checkDataFormat } from '../cluster-files/data-format.ts';
 import { ensureSandbox, type Sandbox } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDirectory, replaceShortLived } from '../common/files.ts';
-import { claimRedisPatiently } from '../redis/redis-owner.ts';
+import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
 import { bannerLines, jsonLine, type Ready } from './banner.ts';
 import { Cluster } from './cluster.ts';
@@ -59,9 +59,9 @@ function fixedListeners(settings: Settings): Listener[] {
 }
 
 /** One that is busy or still starting is waited for; any other refusal needs a person. */
-function claimOwn(redisUrl: string, clusterId: string, onWaiting: (why: string) => void): Promise<void> {
+function claimOwn(redisUrl: string, owner: Owner, onWaiting: (why: string) => void): Promise<void> {
   const progress = new Progress();
-  return claimRedisPatiently(redisUrl, clusterId, {
+  return claimRedisPatiently(redisUrl, owner, {
     mayWait: ({ isTransient, code }) => isTransient && !progress.isStalled(code),
     onWaiting,
   });
@@ -153,7 +153,7 @@ class Run {
     const cluster = await this.#makeCluster(roster, sandbox, faults, clientDealers);
     if (this.#stopping) return;
     this.#cluster = cluster;
-    await this.#startProcesses(cluster, roster.clusterId, roster.nodes.length);
+    await this.#startProcesses(cluster, roster, roster.nodes.length);
     const keys = await this.#makeKeys(sandbox, roster.nodes.length);
     if (this.#stopping) return;
     cluster.showFrom(this.#options.verbose ? 'info' : 'warn');
@@ -214,7 +214,7 @@ class Run {
     return cluster;
   }
 
-  async #startProcesses(cluster: Cluster, clusterId: string, nodes: number): Promise<void> {
+  async #startProcesses(cluster: Cluster, owner: Owner, nodes: number): Promise<void> {
     const { REDIS_URL: redisUrl, SIGNMESH_DATA_DIR: dataDir } = this.#options.settings;
     if (redisUrl === undefined) {
       await this.#screen.step(
@@ -230,7 +230,7 @@ class Run {
       let waitingFor = '';
       await this.#screen.step(
         'redis',
-        () => claimOwn(redisUrl, clusterId, (why) => (waitingFor = why)),
+        () => claimOwn(redisUrl, owner, (why) => (waitingFor = why)),
         () => (waitingFor === '' ? new URL(redisUrl).host : `waiting: ${waitingFor}`),
       );
     }

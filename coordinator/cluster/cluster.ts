@@ -62,6 +62,8 @@ type Draw = Extract<LocalMessage, { kind: 'draw' }>;
 
 export interface ClusterConfig {
   readonly nodesTotal: number;
+  /** So many nodes sign with a key that asked for no other number. */
+  readonly quorum: number;
   readonly coordinatorBoot: string;
   readonly cryptoBackend: string;
   /** See `SessionConfig.nonceBatchFirst`. */
@@ -348,7 +350,7 @@ function tellAll(state: ClusterState, nowMs: number, config: ClusterConfig): Coo
 }
 
 function sendStatus(gateway: Address, state: ClusterState, config: ClusterConfig): CoordinatorEffect {
-  const { nodesTotal, cryptoBackend, coordinatorBoot } = config;
+  const { nodesTotal, quorum, cryptoBackend, coordinatorBoot } = config;
   return {
     kind: 'send',
     to: gateway,
@@ -359,7 +361,7 @@ function sendStatus(gateway: Address, state: ClusterState, config: ClusterConfig
         value: {
           nodesTotal,
           nodesReady: readyNodes(state),
-          quorum: Math.min(3, nodesTotal),
+          quorum,
           storeReady: state.storeReady,
           cryptoBackend,
           coordinatorBoot,

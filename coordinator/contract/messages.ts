@@ -156,6 +156,8 @@ export type CoordinatorRecord =
   | { readonly kind: 'key'; readonly key: KeyRecord }
   /** In the place of a session or a key: something that no coordinator of this cluster wrote. */
   | { readonly kind: 'tampered' }
+  /** The same of another cluster that shares the store, by what its record says: only that one can answer for it. */
+  | { readonly kind: 'elsewhere'; readonly sessionId: string }
   /** Sessions of a wallet's key that had not ended at their last change. Some may have since, by their lifetime. */
   | { readonly kind: 'openSessions'; readonly sessionIds: readonly string[] }
   /** Sessions past their lifetime that do not say so yet: some of them, if there are many. */
@@ -170,7 +172,8 @@ export type CoordinatorWrite =
   /**
    * A new session and its event. With `guardIntent` it takes the intent's place: refused INTENT_TAKEN while that place is
    * held by a live or completed session. One that could still be resumed, or whose lifetime is over, ends in the same
-   * step: INTENT_HELD names it, unless `ends` is its next epoch, which is then written with its own event. A closed key
+   * step: INTENT_HELD names it, unless `ends` is its next epoch, which is then written with its own event. A session of
+   * another cluster holds the place until that cluster has ended it: INTENT_ELSEWHERE names it. A closed key
    * opens no session: KEY_CLOSED (mock directives come before any key, and open one). `binds`: the session's key as this
    * session binds it; when the stored one is bound to another scheme by now, nothing is written: KEY_BOUND, with that key.
    */
@@ -203,6 +206,7 @@ export type ConflictCode =
   | 'SESSION_EXISTS'
   | 'INTENT_TAKEN'
   | 'INTENT_HELD'
+  | 'INTENT_ELSEWHERE'
   | 'KEY_CLOSED'
   | 'KEY_BOUND'
   | 'EPOCH'

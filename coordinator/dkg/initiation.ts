@@ -7,7 +7,8 @@ import type { Curve } from '../../crypto/group.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
 import { bindingAtMaking, fixedSharing, isSharedKey, schemeFacts } from '../../proto/key-schemes.ts';
-import { defaultThreshold, defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
+import { defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
+import { defaultSharing } from '../../proto/roster.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import type { CoordinatorEffect, CoordinatorInput } from '../contract/messages.ts';
@@ -158,11 +159,11 @@ export function checkTerms(
 ): { readonly terms: Terms } | { readonly fault: Answer } {
   const { request } = call;
   const cluster = config.roster.nodes.length;
-  // A wallet takes what the cluster has; a caller who means 3 of 5 is told when that cannot be.
-  const fitting = call.walletService ? cluster : defaultTotalNodes;
+  // A cluster that names no sharing: a wallet takes what there is; a caller who means 3 of 5 is told when that cannot be.
+  const usual = config.roster.sharing ?? defaultSharing(call.walletService ? cluster : defaultTotalNodes);
   const fixed = fixedSharing(call.keyScheme);
-  const totalNodes = request.totalNodes || (fixed?.totalNodes ?? Math.min(defaultTotalNodes, fitting));
-  const threshold = request.threshold || (fixed?.threshold ?? Math.min(defaultThreshold, fitting));
+  const totalNodes = request.totalNodes || (fixed?.totalNodes ?? usual.totalNodes);
+  const threshold = request.threshold || (fixed?.threshold ?? usual.threshold);
   if (fixed && (threshold !== fixed.threshold || totalNodes !== fixed.totalNodes)) {
     return {
       fault: answer('INVALID_THRESHOLD', 'the key of a token has one node: threshold and total_nodes must be 1, or 0'),

@@ -21,6 +21,8 @@ import { resumeToken } from './resume-token.ts';
 export interface Asked {
   readonly approvalMode?: ApprovalMode;
   readonly keystoreType?: KeystoreType;
+  /** A session that the answer names, and that this coordinator can say nothing of. */
+  readonly sessionId?: string;
 }
 
 type Fields<M> = Omit<M, '$typeName' | '$unknown'>;
@@ -51,7 +53,7 @@ export function proofOf(
     reasonCode: given.reasonCode,
     message: given.message,
     correlationId: call.correlationId || record?.correlationId || newId('cor', nowMs, random),
-    sessionId: record?.sessionId ?? '',
+    sessionId: record?.sessionId ?? asked.sessionId ?? '',
     contractVersion,
     clientName: call.clientName,
     clientVersion: call.clientVersion,

@@ -123,6 +123,10 @@ export function continueOpening(
         if (isForced(call)) return openForced(holding, true, context, config);
         return { state: holding, effects: [{ kind: 'load', key: keyKey(call.tenant, opening.facts.keyId) }] };
       }
+      if (refusal.kind === 'conflict' && refusal.code === 'INTENT_ELSEWHERE' && refusal.current?.kind === 'elsewhere') {
+        if (isForced(call)) return openForced(opening, false, context, config);
+        return refuse(opening, answer('DUPLICATE_INTENT'), undefined, context, config, refusal.current.sessionId);
+      }
       if (refusal.kind === 'conflict' && refusal.current?.kind === 'tampered') {
         const text = 'what is stored of this key, or of the session that holds this intent, is not as it was written';
         return refuse(opening, answer('STORE_TAMPERED', text), undefined, context, config);
@@ -298,9 +302,12 @@ function refuse(
   record: SessionRecord | undefined,
   context: Context,
   config: SessionConfig,
+  /** The session of another cluster that the answer names. */
+  sessionId = '',
 ): SigningStep {
   const { call, facts } = state;
   const asked = {
+    sessionId,
     approvalMode: ApprovalMode[facts.approvalMode] ? facts.approvalMode : ApprovalMode.APPROVAL_MODE_UNSPECIFIED,
     keystoreType: effectiveKeystore(facts.keystoreType),
   };

@@ -1,14 +1,14 @@
 -- Creates a session with its event; ends the session that held its intent, if `endedSession` says how; binds its key.
 -- Answers {'OK'} or a refusal: {code, the record that stands against it, as flat fields}.
 --
--- guardKey: the intent's guard. openKey, closedKey: a wallet key's open sessions, and its end. boundKey: the record of
--- the key that the session binds.
+-- endingKey: the cluster's sessions that have not ended. guardKey: the intent's guard, one for all clusters. openKey,
+-- closedKey: a wallet key's open sessions, and its end. boundKey: the record of the key that the session binds.
 -- opening: what the wallet's key is to this session: "checked" (it must not be closed), "listed" (its open sessions name
 -- this one) or empty. endsAtMs: end of its lifetime, or empty. endedId: the session that ends with this one's beginning,
 -- or empty. boundRecord: the key's record as this session binds it, boundScheme: the scheme in it; or both empty.
 -- @include redis/append-event.lua
 -- @include coordinator/store/session-record.lua
--- @keys sessionKey, fenceKey, guardKey?, openKey?, closedKey?, boundKey?
+-- @keys sessionKey, fenceKey, endingKey, guardKey?, openKey?, closedKey?, boundKey?
 -- @args fence, retentionMs, nowMs, sessionId, prefix, opening, endsAtMs, endedId, boundRecord, boundScheme
 -- @args session: session, event: event, endedSession: session?, endedEvent: event?
 
@@ -24,10 +24,14 @@ if guardKey then
   local other = redis.call('GET', guardKey)
   if other and other ~= sessionId then
     local key = prefix .. 'session:' .. other
-    local held = redis.call('HMGET', key, 'state', 'expiresMs', 'epoch')
+    local held = redis.call('HMGET', key, 'state', 'expiresMs', 'epoch', 'cluster')
     local state = tonumber(held[1] or '0')
     local over = tonumber(nowMs) >= tonumber(held[2] or '0')
     local live = state == ACCEPTED or state == PENDING_HUMAN_APPROVAL or state == RESUMED
+    -- Only its own cluster ends a session: until then it may still sign.
+    if (live or state == BACKEND_COMPLETED or state == BACKEND_FAILED) and elsewhere(held[4], session) then
+      return {'INTENT_ELSEWHERE', {'sessionId', other, 'cluster', held[4] or '1'}}
+    end
     if state == BACKEND_COMPLETED or (live and not over) then
       return {'INTENT_TAKEN', redis.call('HGETALL', key)}
     end
@@ -46,10 +50,9 @@ if boundRecord ~= '' then
   if refused then return refused end
   redis.call('SET', boundKey, boundRecord)
 end
-local ending = prefix .. 'ending'
 if ended_key then
   put(ended_key, endedSession, retentionMs)
-  redis.call('ZREM', ending, endedId)
+  redis.call('ZREM', endingKey, endedId)
   append_event(prefix, endedEvent)
 end
 if guardKey then redis.call('SET', guardKey, sessionId, 'PX', retentionMs) end
@@ -58,7 +61,7 @@ if opening ~= '' then
   redis.call('ZADD', openKey, session.expiresMs, sessionId)
   redis.call('PEXPIRE', openKey, retentionMs)
 end
-if endsAtMs ~= '' then redis.call('ZADD', ending, endsAtMs, sessionId) end
+if endsAtMs ~= '' then redis.call('ZADD', endingKey, endsAtMs, sessionId) end
 put(sessionKey, session, retentionMs)
 append_event(prefix, event)
 return {'OK'}

@@ -8,13 +8,15 @@
 import { closedKeyName } from '../../proto/closed-keys.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { isWalletKey } from '../../proto/limits.ts';
+import { firstCluster, keyRecordKey, ofCluster, sessionRecordKey } from '../../redis/clusters.ts';
 import { tenantPrefix } from '../../redis/event-log.ts';
 import type { KeyRecord, SessionRecord } from '../contract/record.ts';
 import { isTerminal } from '../contract/transitions.ts';
 import { macChars, type RecordMacs } from './record-macs.ts';
 
 export const redisKeys = {
-  session: (tenant: string, sessionId: string) => `${tenantPrefix(tenant)}session:${sessionId}`,
+  session: sessionRecordKey,
+  /** One for all clusters: whichever signs, an intent gets one signature. */
   intent: (tenant: string, intentId: string) => `${tenantPrefix(tenant)}intent:${intentId}`,
   /** The same for the wallet service, whose intents are a space of their own. */
   order: (tenant: string, intentId: string) => `${tenantPrefix(tenant)}order:${intentId}`,
@@ -22,11 +24,11 @@ export const redisKeys = {
   open: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}open:${keyId}`,
   /** Stands for ever, once the key of a wallet is closed. The gateway sets it too, when it archives the wallet. */
   closed: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}${closedKeyName(keyId)}`,
-  /** Sorted set: all sessions of the tenant that have not ended, by the end of their lifetime. */
-  ending: (tenant: string) => `${tenantPrefix(tenant)}ending`,
-  key: (tenant: string, keyId: string) => `${tenantPrefix(tenant)}key:${keyId}`,
-  /** The highest fence that wrote for this tenant. */
-  fence: (tenant: string) => `${tenantPrefix(tenant)}fence`,
+  /** Sorted set: all sessions of the tenant in this cluster that have not ended, by the end of their lifetime. */
+  ending: (tenant: string, cluster: number = firstCluster) => tenantPrefix(tenant) + ofCluster('ending', cluster),
+  key: keyRecordKey,
+  /** The highest fence of this cluster that wrote for this tenant. */
+  fence: (tenant: string, cluster: number = firstCluster) => tenantPrefix(tenant) + ofCluster('fence', cluster),
   /** Written now and then, to see whether Redis takes writes. */
   probe: 'sm:probe:coordinator',
   /** The counter that gives every coordinator start its fence. */
@@ -56,25 +58,33 @@ export function endingOf({ state, expiresMs }: SessionRecord): number | '' {
 /** The fields that stand by themselves, the rest as JSON, and the MAC: as the scripts take them. */
 export type SessionArguments = Readonly<
   Record<'reasonCode' | 'message' | 'checkpointId' | 'data' | 'mac', string> &
-    Record<'epoch' | 'state' | 'checkpointMs' | 'expiresMs', number>
+    Record<'epoch' | 'state' | 'checkpointMs' | 'expiresMs' | 'cluster', number>
 >;
 
-export function sessionArguments(session: SessionRecord, macs: RecordMacs): SessionArguments {
+export function sessionArguments(session: SessionRecord, macs: RecordMacs, cluster: number): SessionArguments {
   const { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, ...rest } = session;
   const data = JSON.stringify(rest);
   const numbers = [String(checkpointMs), String(expiresMs)] as const;
-  const mac = macs.of(['session', String(epoch), String(state), reasonCode, message, checkpointId, ...numbers, data]);
-  return { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, mac };
+  const texts = [reasonCode, message, checkpointId, ...numbers, data, String(cluster)];
+  const mac = macs.of(['session', String(epoch), String(state), ...texts]);
+  return { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, cluster, mac };
 }
+
+/** What stands in the place of a record: nothing that a coordinator of this cluster wrote, or what another cluster's says is its own. */
+type Strange = 'tampered' | 'elsewhere';
 
 /** From the fields of the hash; undefined when there are none. */
 export function readSession(
   fields: Readonly<Record<string, string>>,
   macs: RecordMacs,
-): SessionRecord | 'tampered' | undefined {
+  own: number,
+): SessionRecord | Strange | undefined {
   if (Object.keys(fields).length === 0) return undefined;
-  const { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data } = fields;
+  const { epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, cluster } = fields;
+  if (isElsewhere(cluster, own)) return 'elsewhere';
   const parts = [epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data];
+  // Records of earlier versions name no cluster; without the name the MAC of any other record fails.
+  if (cluster !== undefined) parts.push(cluster);
   if (!parts.every((part) => part !== undefined) || !macs.holds(['session', ...parts], fields.mac)) return 'tampered';
   return {
     ...(JSON.parse(data!) as SessionRecord),
@@ -89,14 +99,23 @@ export function readSession(
 }
 
 /** A key as it is stored. */
-export function keyText(key: KeyRecord, macs: RecordMacs): string {
-  const json = JSON.stringify(key);
+export function keyText(key: KeyRecord, macs: RecordMacs, cluster: number): string {
+  const json = JSON.stringify({ ...key, cluster });
   return macs.of(['key', json]) + json;
 }
 
 /** undefined: there is none. */
-export function readKey(text: string | null, macs: RecordMacs): KeyRecord | 'tampered' | undefined {
+export function readKey(text: string | null, macs: RecordMacs, own: number): KeyRecord | Strange | undefined {
   if (text === null) return undefined;
   const json = text.slice(macChars);
-  return macs.holds(['key', json], text.slice(0, macChars)) ? (JSON.parse(json) as KeyRecord) : 'tampered';
+  if (!macs.holds(['key', json], text.slice(0, macChars))) {
+    return isElsewhere(/"cluster":(\d+)}$/.exec(json)?.[1], own) ? 'elsewhere' : 'tampered';
+  }
+  const { cluster: _, ...key } = JSON.parse(json) as KeyRecord & { readonly cluster?: number };
+  return key;
+}
+
+/** What a record says, which no MAC of this cluster can show: it decides who is asked, and nothing else. */
+function isElsewhere(cluster: string | undefined, own: number): boolean {
+  return cluster !== undefined && /^\d+$/.test(cluster) && Number(cluster) !== own;
 }

@@ -10,6 +10,8 @@ import type { Store, WriteOutcome } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
+import { firstCluster, ofCluster } from '../../redis/clusters.ts';
+import type { DueKind } from '../../redis/due-work.ts';
 import { eventArguments, tenantPrefix } from '../../redis/event-log.ts';
 import { luaCommand } from '../../redis/lua.ts';
 import { RedisDueWork } from '../../redis/redis-due-work.ts';
@@ -41,6 +43,8 @@ export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
 export interface RedisStoreOptions {
   readonly redisUrl: string;
   readonly clusterId: string;
+  /** The cluster's number among those that share this Redis; 1 by default. */
+  readonly cluster?: number;
   /** Where it is said, once for each change, why Redis takes no writes. */
   readonly log?: Log;
   /** Called likewise; undefined: it takes writes. */
@@ -82,8 +86,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     onChange: () => options.onTrouble?.(watch.trouble),
   });
   options.onTrouble?.(watch.trouble);
+  const { cluster = firstCluster } = options;
   const fence = await raiseFence(redis, redisKeys.fenceCounter(options.clusterId));
-  const expiring = new RedisDueWork(redis, 'sessions');
+  const expiring = new RedisDueWork(redis, ofCluster('sessions', cluster) as DueKind);
   const relaying = new RedisDueWork(redis, 'webhooks');
   const macs = new RecordMacs(options.resumeKey, options.clusterId);
   const keys = new Map<string, CoordinatorRecord>();
@@ -104,7 +109,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     const [kind, tenant, ...id] = key.split('/') as [string, string, ...string[]];
     if (kind === 'session') {
       const sessionId = id.join('/');
-      const record = readSession(await redis.hgetall(redisKeys.session(tenant, sessionId)), macs);
+      const record = readSession(await redis.hgetall(redisKeys.session(tenant, sessionId)), macs, cluster);
       return sessionRecord(key, record, (found) => found.tenant === tenant && found.sessionId === sessionId);
     }
     if (kind === 'overdue') return { kind: 'overdue', sessions: await overdue(Number(tenant)) };
@@ -124,7 +129,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     const found: SessionName[] = [];
     await expiring.sweep(nowMs, async (tenant, claimed) => {
       const about = { prefix: tenantPrefix(tenant), nowMs, limit: Math.ceil(overdueMax / claimed) };
-      const [ids, next] = await scripts.overdueSessions({ endingKey: redisKeys.ending(tenant) }, about);
+      const [ids, next] = await scripts.overdueSessions({ endingKey: redisKeys.ending(tenant, cluster) }, about);
       for (const sessionId of ids) found.push({ tenant, sessionId });
       if (ids.length > 0) return nowMs;
       return next === '' ? undefined : Number(next);
@@ -166,8 +171,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
 
   /** What is stored under a store key of a key. */
   function keyRecord(key: string, text: string | null): CoordinatorRecord | undefined {
-    const found = readKey(text, macs);
+    const found = readKey(text, macs, cluster);
     if (found === undefined) return undefined;
+    if (found === 'elsewhere') return { kind: 'elsewhere', sessionId: '' };
     return found === 'tampered' || keyKey(found.tenant, found.keyId) !== key
       ? tampered(key)
       : { kind: 'key', key: found };
@@ -176,17 +182,18 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   /** `isIt`: whether a record is the one that was asked for, and no other's copy. */
   function sessionRecord(
     key: string,
-    found: SessionRecord | 'tampered' | undefined,
+    found: ReturnType<typeof readSession>,
     isIt: (found: SessionRecord) => boolean,
   ): CoordinatorRecord | undefined {
     if (found === undefined) return undefined;
+    if (found === 'elsewhere') return { kind: 'elsewhere', sessionId: '' };
     return found === 'tampered' || !isIt(found) ? tampered(key) : { kind: 'session', session: found };
   }
 
   async function write(write: CoordinatorWrite): Promise<WriteOutcome<CoordinatorRecord>> {
     if (write.kind === 'closeKey') {
       const { tenant, keyId } = write;
-      const keys = { fenceKey: redisKeys.fence(tenant), closedKey: redisKeys.closed(tenant, keyId) };
+      const keys = { fenceKey: redisKeys.fence(tenant, cluster), closedKey: redisKeys.closed(tenant, keyId) };
       return outcome(await scripts.closeKey(keys, { fence }));
     }
     return registered(write, () => (write.kind === 'create' ? create(write) : update(write)));
@@ -200,7 +207,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     const reply = await scripts.createSession(
       {
         sessionKey: redisKeys.session(tenant, sessionId),
-        fenceKey: redisKeys.fence(tenant),
+        fenceKey: redisKeys.fence(tenant, cluster),
+        endingKey: redisKeys.ending(tenant, cluster),
         guardKey: guardIntent === '' ? undefined : intentKeyOf(session, guardIntent),
         openKey: keyId && redisKeys.open(tenant, keyId),
         closedKey: keyId && redisKeys.closed(tenant, keyId),
@@ -217,11 +225,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
         endsAtMs: endingOf(session),
         endedId: ends?.session.sessionId ?? '',
         // Written as it stands; the script compares the scheme.
-        boundRecord: binds ? keyText(binds, macs) : '',
+        boundRecord: binds ? keyText(binds, macs, cluster) : '',
         boundScheme: binds?.scheme ?? '',
-        session: sessionArguments(session, macs),
+        session: sessionArguments(session, macs, cluster),
         event: eventArguments(event),
-        endedSession: ends && sessionArguments(ends.session, macs),
+        endedSession: ends && sessionArguments(ends.session, macs, cluster),
         endedEvent: ends && eventArguments(ends.event),
       },
     );
@@ -237,7 +245,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     const reply = await scripts.updateSession(
       {
         sessionKey: redisKeys.session(tenant, sessionId),
-        fenceKey: redisKeys.fence(tenant),
+        fenceKey: redisKeys.fence(tenant, cluster),
+        endingKey: redisKeys.ending(tenant, cluster),
         keyKey: key && redisKeys.key(tenant, key.keyId),
         guardKey: intentId === '' ? undefined : intentKeyOf(session, intentId),
         openKey: keyId && redisKeys.open(tenant, keyId),
@@ -246,13 +255,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       {
         fence,
         retentionMs: sessionTtlMs,
-        keyRecord: key ? keyText(key, macs) : '',
+        keyRecord: key ? keyText(key, macs, cluster) : '',
         sessionId,
         change,
         prefix: tenantPrefix(tenant),
         endsAtMs: endingOf(session),
         boundScheme: binds?.scheme ?? '',
-        session: sessionArguments(session, macs),
+        session: sessionArguments(session, macs, cluster),
         event: event && eventArguments(event),
       },
     );
@@ -270,7 +279,14 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     if (code === 'KEY_BOUND' && binds) {
       return { kind: 'conflict', code, current: keyRecord(keyKey(binds.tenant, binds.keyId), fields?.[0] ?? null) };
     }
-    const found = readSession(pairsOf(fields ?? []), macs);
+    if (code === 'INTENT_ELSEWHERE') {
+      return {
+        kind: 'conflict',
+        code,
+        current: { kind: 'elsewhere', sessionId: pairsOf(fields ?? []).sessionId ?? '' },
+      };
+    }
+    const found = readSession(pairsOf(fields ?? []), macs, cluster);
     const key = about ? sessionKey(about.tenant, about.sessionId) : '';
     return { kind: 'conflict', code, current: sessionRecord(key, found, ({ tenant }) => tenant === about?.tenant) };
   }

@@ -25,7 +25,7 @@ interface OfSession {
 
 interface CreateSession {
   readonly keys: Readonly<
-    Record<'sessionKey' | 'fenceKey', string> &
+    Record<'sessionKey' | 'fenceKey' | 'endingKey', string> &
       Record<'guardKey' | 'openKey' | 'closedKey' | 'boundKey', string | undefined>
   >;
   readonly args: OfSession & {
@@ -42,7 +42,7 @@ interface CreateSession {
 
 interface UpdateSession {
   readonly keys: Readonly<
-    Record<'sessionKey' | 'fenceKey', string> &
+    Record<'sessionKey' | 'fenceKey' | 'endingKey', string> &
       Record<'keyKey' | 'guardKey' | 'openKey' | 'closedKey', string | undefined>
   >;
   readonly args: OfSession & {

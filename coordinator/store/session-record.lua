@@ -1,12 +1,12 @@
 -- What the scripts of sessions share.
--- @shape session = epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, mac
+-- @shape session = epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, cluster, mac
 
 -- Numbers of svc.mesh.v1.ReceiptState.
 local ACCEPTED, PENDING_HUMAN_APPROVAL, RESUMED, BACKEND_COMPLETED, BACKEND_FAILED = 1, 3, 4, 8, 9
 -- Characters of the MAC before a key's JSON.
 local mac_chars = 22
 
--- Whether a newer coordinator has written for this tenant. If not, this one has now.
+-- Whether a newer coordinator of this cluster has written for this tenant. If not, this one has now.
 local function fenced(key, fence)
   local mine, seen = tonumber(fence), tonumber(redis.call('GET', key) or '0')
   if seen > mine then return true end
@@ -14,10 +14,15 @@ local function fenced(key, fence)
   return false
 end
 
+-- Whether a stored session is another cluster's than this one. Records of earlier versions name none: they are of cluster 1.
+local function elsewhere(cluster, session)
+  return tonumber(cluster or '1') ~= tonumber(session.cluster)
+end
+
 local function put(key, session, retention_ms)
   redis.call('HSET', key, 'epoch', session.epoch, 'state', session.state, 'reasonCode', session.reasonCode,
     'message', session.message, 'checkpointId', session.checkpointId, 'checkpointMs', session.checkpointMs,
-    'expiresMs', session.expiresMs, 'data', session.data, 'mac', session.mac)
+    'expiresMs', session.expiresMs, 'data', session.data, 'cluster', session.cluster, 'mac', session.mac)
   redis.call('PEXPIRE', key, retention_ms)
 end
 

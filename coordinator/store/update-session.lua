@@ -1,14 +1,14 @@
 -- Writes the next epoch of a session, and its event if its state is new.
 -- Answers {'OK'} or a refusal: {code, the record that stands against it, as flat fields}.
 --
--- keyKey: the record of the key that it made or binds. guardKey: the intent's guard. openKey, closedKey: a wallet key's
--- open sessions, and its end.
+-- endingKey: the cluster's sessions that have not ended. keyKey: the record of the key that it made or binds. guardKey: the
+-- intent's guard. openKey, closedKey: a wallet key's open sessions, and its end.
 -- keyRecord: what is written there, or empty. boundScheme: the scheme in it, if the session binds a key that exists;
 -- empty: it made the key. change: what this is to the wallet's key: "goesOn" and "completes" (it must not be closed),
 -- "ends", or empty. endsAtMs: end of the session's lifetime, or empty.
 -- @include redis/append-event.lua
 -- @include coordinator/store/session-record.lua
--- @keys sessionKey, fenceKey, keyKey?, guardKey?, openKey?, closedKey?
+-- @keys sessionKey, fenceKey, endingKey, keyKey?, guardKey?, openKey?, closedKey?
 -- @args fence, retentionMs, keyRecord, sessionId, change, prefix, endsAtMs, boundScheme, session: session, event: event?
 
 if fenced(fenceKey, fence) then return {'FENCED'} end
@@ -34,9 +34,8 @@ if keyRecord ~= '' then redis.call('SET', keyKey, keyRecord) end
 if guardKey then redis.call('PEXPIRE', guardKey, retentionMs) end
 put(sessionKey, session, retentionMs)
 if event then
-  local ending = prefix .. 'ending'
-  if endsAtMs == '' then redis.call('ZREM', ending, sessionId)
-  else redis.call('ZADD', ending, endsAtMs, sessionId) end
+  if endsAtMs == '' then redis.call('ZREM', endingKey, sessionId)
+  else redis.call('ZADD', endingKey, endsAtMs, sessionId) end
   append_event(prefix, event)
 end
 return {'OK'}

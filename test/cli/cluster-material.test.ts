@@ -1,10 +1,21 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   credentialKeysDir,
   ensureClusterMaterial,
   readRoster,
+  readRosters,
   readSecret,
   secretFiles,
 } from '../../cli/cluster-files/cluster-material.ts';
@@ -314,4 +325,39 @@ test('a role reads its own secrets and no other’s', () => {
   chmodSync(folder, 0o700);
   const { settings } = loadSettings({ SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://h:2' });
   expect(nodeConfig(settings, 1).nodeId).toBe(1);
+});
+
+describe('a further cluster', () => {
+  test('has a folder, members and secrets of its own; its gateways are those of all', () => {
+    const folder = temporaryFolder();
+    const first = ensureClusterMaterial(folder, 3, 5, 'sandbox');
+    const second = ensureClusterMaterial(folder, 4, 5, 'sandbox', { cluster: 2, threshold: 2 });
+    expect(second).toMatchObject({
+      number: 2,
+      installation: first.clusterId,
+      sharing: { threshold: 2, totalNodes: 4 },
+    });
+    expect(second.gateway).toEqual(first.gateway);
+    expect(second.coordinator).not.toEqual(first.coordinator);
+    expect(readSecret(join(folder, 'cluster-2'), secretFiles.join)).not.toEqual(readSecret(folder, secretFiles.join));
+    expect(readdirSync(join(folder, 'cluster-2')).sort()).toEqual(
+      ['cluster.json', 'coordinator', 'join.secret', 'node-1', 'node-2', 'node-3', 'node-4'].sort(),
+    );
+    expect(readRosters(folder, 'sandbox')).toEqual([first, second]);
+    expect(ensureClusterMaterial(folder, undefined, 5, 'sandbox', { cluster: 2 })).toEqual(second);
+  });
+
+  test('of another number, another threshold or too few nodes is refused', () => {
+    const folder = temporaryFolder();
+    ensureClusterMaterial(folder, 3, 5, 'sandbox');
+    expect(() => ensureClusterMaterial(folder, 3, 5, 'sandbox', { cluster: 2, threshold: 4 })).toThrow(
+      '--threshold 4 is more than the 3 nodes of a cluster',
+    );
+    ensureClusterMaterial(folder, 3, 5, 'sandbox', { cluster: 2, threshold: 2 });
+    expect(() => ensureClusterMaterial(folder, 3, 5, 'sandbox', { cluster: 2, threshold: 3 })).toThrow(
+      'holds a cluster with threshold 2, not 3',
+    );
+    cpSync(join(folder, 'cluster-2'), join(folder, 'cluster-3'), { recursive: true });
+    expect(() => readRosters(folder, 'sandbox')).toThrow('is of cluster 2, not of cluster 3');
+  });
 });

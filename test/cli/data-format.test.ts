@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { ensureClusterMaterial } from '../../cli/cluster-files/cluster-material.ts';
+import { ensureClusterMaterial, readRosters } from '../../cli/cluster-files/cluster-material.ts';
 import { dataFormat, dataFormats } from '../../cli/cluster-files/data-format.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from '../../cli/role-configs.ts';
 import { loadSettings } from '../../cli/settings/config.ts';
@@ -74,6 +74,20 @@ test('a new directory names its format, and that of a later version is refused',
   expect(() => ensureClusterMaterial(dataDir, undefined, 5, 'sandbox')).toThrow(
     `${dataDir} was made by a later version (data format ${dataFormat + 1}; this version has ${dataFormat}). Start it with that version, or choose another --data-dir.`,
   );
+});
+
+test('a directory of format 4 becomes cluster 1, and has this version’s number from then on', () => {
+  const dataDir = join(temporaryFolder(), 'four');
+  cpSync(fileURLToPath(new URL('./fixtures/data-format-4', import.meta.url)), dataDir, { recursive: true });
+  const path = join(dataDir, 'cluster.json');
+  const before = JSON.parse(readFileSync(path, 'utf8')) as object;
+  const { settings } = loadSettings({ SIGNMESH_DATA_DIR: dataDir, REDIS_URL: 'redis://127.0.0.1:1' });
+  expect(coordinatorConfig(settings).roster.nodes).toHaveLength(2);
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(before);
+  const second = ensureClusterMaterial(dataDir, undefined, 5, 'sandbox');
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ ...before, data_format: dataFormat });
+  expect(ensureClusterMaterial(dataDir, undefined, 5, 'sandbox')).toEqual(second);
+  expect(readRosters(dataDir, 'sandbox')).toEqual([second]);
 });
 
 test('a snapshot of an earlier format is not restored', async () => {

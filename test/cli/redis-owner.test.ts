@@ -23,10 +23,10 @@ async function startRedis(): Promise<string> {
 
 test('the first cluster owns it, every time; another is refused by name and without the password', async () => {
   const url = await startRedis();
-  await claimRedis(url, 'cl_first');
-  await claimRedis(url, 'cl_first');
-  await claimRedis(`${url}/1`, 'cl_second');
-  const refusal = await claimRedis(url, 'cl_second').catch((error: Error) => error);
+  await claimRedis(url, { clusterId: 'cl_first' });
+  await claimRedis(url, { clusterId: 'cl_first' });
+  await claimRedis(`${url}/1`, { clusterId: 'cl_second' });
+  const refusal = await claimRedis(url, { clusterId: 'cl_second' }).catch((error: Error) => error);
   expect(refusal).toMatchObject({
     exitCode: 2,
     message: expect.stringContaining('another cluster (cl_first; this one is cl_second)'),
@@ -36,12 +36,14 @@ test('the first cluster owns it, every time; another is refused by name and with
 
 test('a Redis that is not there, or is none, cannot be used', async () => {
   const port = await freePort();
-  await expect(claimRedis(`redis://127.0.0.1:${port}`, 'cl_x')).rejects.toThrow(
+  await expect(claimRedis(`redis://127.0.0.1:${port}`, { clusterId: 'cl_x' })).rejects.toThrow(
     /cannot be reached: nothing listens there/,
   );
   const url = new URL(await startRedis());
   url.password = 'wrong';
-  await expect(claimRedis(url.href, 'cl_x')).rejects.toThrow(/refuses the user or the password.*WRONGPASS/);
+  await expect(claimRedis(url.href, { clusterId: 'cl_x' })).rejects.toThrow(
+    /refuses the user or the password.*WRONGPASS/,
+  );
 });
 
 test('the password of the private one is not among the arguments', async () => {

@@ -9,6 +9,7 @@ const prefix = 'sm:{t:a}:';
 const keys = {
   sessionKey: `${prefix}session:s1`,
   fenceKey: `${prefix}fence`,
+  endingKey: `${prefix}ending`,
   guardKey: `${prefix}intent:i`,
   openKey: `${prefix}open:k`,
   closedKey: `${prefix}closed:k`,
@@ -16,7 +17,7 @@ const keys = {
 const keyRecord = (scheme: string) => `${'m'.repeat(22)}{"scheme":"${scheme}"}`;
 const session = (epoch: number, checkpointId = `c${epoch}`, state: number = ACCEPTED) => ({
   ...{ epoch, state, reasonCode: '', message: '', checkpointId, checkpointMs: at, expiresMs: at + 1_000 },
-  ...{ data: '{}', mac: 'm' },
+  ...{ data: '{}', cluster: 1, mac: 'm' },
 });
 const event = (id: string) => ({
   ...{ id, type: 'session.changed', atMs: at, resourceType: 'session', resourceId: 's1', resourceVersion: 1 },
@@ -107,7 +108,12 @@ describeScript('coordinator/store/create-session.lua', (script) => {
     ] as const) {
       await script.redis.set(`${prefix}key:k`, keyRecord(scheme));
       const bound = args({ sessionId: id, opening: '', boundRecord: keyRecord('a'), boundScheme: 'a' });
-      const call = { sessionKey: `${prefix}session:${id}`, fenceKey: keys.fenceKey, boundKey: `${prefix}key:k` };
+      const call = {
+        sessionKey: `${prefix}session:${id}`,
+        fenceKey: keys.fenceKey,
+        endingKey: keys.endingKey,
+        boundKey: `${prefix}key:k`,
+      };
       expect(await script.call(call, bound)).toEqual(['OK']);
       expect(await script.redis.get(`${prefix}key:k`)).toBe(keyRecord('a'));
     }

@@ -45,6 +45,7 @@ along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what sta
 | \`coordinator/resume.key\` | the key of resume tokens and of the MACs of sessions and keys in Redis: without it these records are refused as tampered with | yes |
 | \`gateway/receipt.key\` | the seed of the identity that signs policy receipts | yes |
 | \`gateway/credential-keys/\` | the keys that seal provider credentials, \`1.key\` and up; the highest is current | yes |
+| \`cluster-2/\`, … | the same of each further cluster: \`cluster.json\`, \`join.secret\`, \`coordinator/\`, \`node-N/\` | yes |
 | \`redis/\` | the private Redis: its configuration and its append-only file | yes |
 | \`snapshots/\` | snapshots of a sandbox: its Redis and its nodes' stores | yes |
 | \`logs/\` | one JSON-lines file a process | no |
@@ -58,9 +59,9 @@ cluster and remove the directory.
 
 One number names the format of all stored data: this directory, its Redis, the nodes' stores and the snapshots.
 It stands in \`cluster.json\` and in each snapshot, and every role checks it before it reads anything else. A version
-refuses what another one stored, in one line that says what to do: remove the directory (\`rm -r .signmesh\`; with
-docker compose \`docker compose down --volumes\`) and start again, or choose another \`--data-dir\`. A snapshot of another
-format is a 409 when it is restored.
+refuses what another one stored, except where a row below says otherwise, in one line that says what to do: remove the directory (\`rm -r .signmesh\`; with
+docker compose \`docker compose down --volumes\`) and start again, or choose another \`--data-dir\`. A snapshot of a
+refused format is a 409 when it is restored.
 
 | Data format | What it has |
 |---|---|
