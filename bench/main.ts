@@ -9,18 +9,19 @@ import { writeFileSync } from 'node:fs';
 import { exitCodes } from '../cli/common/failure.ts';
 import { type Evidence, type Key, makeKey, signOnce } from './cluster/ceremonies.ts';
 import { BenchCluster } from './cluster/cluster.ts';
-import { cpuSeconds, memory, readProbes } from './cluster/processes.ts';
+import { cpuSeconds, memory, type Pids, readProbes } from './cluster/processes.ts';
 import { verifyAll } from './cluster/verify.ts';
 import { coordinatorDoor } from './doors/coordinator.ts';
 import type { Curve, Door, DoorName } from './doors/door.ts';
 import { grpcDoor } from './doors/grpc.ts';
 import { restDoor } from './doors/rest.ts';
 import { eventPhases } from './events/phases.ts';
+import { BareFloor } from './floor/floor.ts';
 import { runLoad } from './load/load.ts';
 import { reconRate } from './recon/rates.ts';
 import { type BareRates, bareRates } from './reference/bare.ts';
 import { bullmqRate } from './reference/bullmq.ts';
-import { cryptographyRates } from './reference/cryptography.ts';
+import { cryptographyRates, frostRate } from './reference/cryptography.ts';
 import { nobleRates } from './reference/noble.ts';
 import { webSocketRates } from './reference/websocket.ts';
 import { environment, loadAverages } from './report/environment.ts';
@@ -29,6 +30,7 @@ import type {
   Correctness,
   DkgPhase,
   EventPhase,
+  Floor,
   Phase,
   References,
   Results,
@@ -73,7 +75,16 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
   });
   if (options.parts.every((part) => ['recon', 'simulation', 'start'].includes(part))) {
     const { simulation, recon, start } = await withoutCluster();
-    const none = { signing: [], dkg: [], wallet: [], events: [], deliveries: undefined, bare: undefined, memory: {} };
+    const none = {
+      signing: [],
+      floor: undefined,
+      dkg: [],
+      wallet: [],
+      events: [],
+      deliveries: undefined,
+      bare: undefined,
+      memory: {},
+    };
     return {
       ...base,
       ...none,
@@ -85,7 +96,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       start,
       memoryIdle: {},
       correctness: { ...nothingSigned, holds: allVerify(simulation) },
-      targets: targetsOf({ ...none, simulation, start }),
+      targets: targetsOf({ ...none, references: undefined, cores: where.cores, simulation, start }),
     };
   }
   say('bench: starting a cluster of its own …');
@@ -107,6 +118,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const { simulation, recon, start } = await withoutCluster();
     const {
       signingPhases: signing,
+      floor,
       dkgPhases: dkg,
       walletPhases: wallet,
       eventPhases: events,
@@ -118,6 +130,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       tookSeconds: (performance.now() - beganMs) / 1000,
       loadavgAfter: loadAverages(),
       signing,
+      floor,
       dkg,
       wallet,
       events,
@@ -130,7 +143,10 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       memoryIdle,
       memory: memoryAfter,
       correctness: { ...correctness, holds: correctness.holds && allVerify(simulation) },
-      targets: targetsOf({ signing, dkg, wallet, events, deliveries, bare, simulation, start, memory: memoryAfter }),
+      targets: targetsOf({
+        ...{ signing, floor, dkg, wallet, events, deliveries, bare, references, simulation, start },
+        ...{ memory: memoryAfter, cores: where.cores },
+      }),
     };
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
@@ -158,6 +174,7 @@ function allVerify(simulation: readonly SimulationRate[]): boolean {
 
 class Bench {
   readonly signingPhases: SigningPhase[] = [];
+  floor: Floor | undefined;
   readonly dkgPhases: DkgPhase[] = [];
   walletPhases: readonly WalletPhase[] = [];
   eventPhases: readonly EventPhase[] = [];
@@ -191,8 +208,26 @@ class Bench {
     }
   }
 
+  /** Beside the signatures, in the same run: the service's processes are idle meanwhile. */
+  async #measureFloor(): Promise<Floor> {
+    const { schemes, inFlight, referenceMs } = this.#options;
+    const frost = schemes.includes('ed25519') ? frostRate(referenceMs) : undefined;
+    if (!schemes.includes('ecdsa')) return { ecdsa: [], frost };
+    const floor = await BareFloor.start();
+    try {
+      const ecdsa: Phase[] = [];
+      for (const callers of inFlight) {
+        ecdsa.push(await this.#phase('bare floor', callers, () => floor.sign(this.#evidence), floor.pids));
+      }
+      return { ecdsa, frost };
+    } finally {
+      await floor.stop();
+    }
+  }
+
   async signing(): Promise<void> {
     const { doors, schemes, inFlight } = this.#options;
+    this.floor = await this.#measureFloor();
     for (const name of doors) {
       for (const scheme of schemes) {
         const key = this.#cluster.key(signingSchemes[scheme]);
@@ -256,7 +291,8 @@ class Bench {
     const healthAfter = await this.#cluster.health().catch(() => 'unreachable');
     const alive = cpuSeconds(this.#cluster.pids);
     const lost = Object.keys(this.#cluster.pids).filter((name) => alive[name] === undefined);
-    const phases = [...this.signingPhases, ...this.dkgPhases, ...this.walletPhases, ...this.eventPhases];
+    const signing = [...(this.floor?.ecdsa ?? []), ...this.signingPhases];
+    const phases = [...signing, ...this.dkgPhases, ...this.walletPhases, ...this.eventPhases];
     const walletFaults = this.#walletFaults;
     const errors = phases.reduce((sum, phase) => sum + phase.errors, 0);
     const holds =
@@ -282,8 +318,13 @@ class Bench {
     }
   }
 
-  async #phase(what: string, inFlight: number, ceremony: () => Promise<void>): Promise<Phase> {
-    const { pids, dataDir } = this.#cluster;
+  async #phase(
+    what: string,
+    inFlight: number,
+    ceremony: () => Promise<void>,
+    pids: Pids = this.#cluster.pids,
+  ): Promise<Phase> {
+    const { dataDir } = this.#cluster;
     const measured = { ...pids, load: process.pid };
     const { warmMs, countMs } = this.#options;
     let before: Record<string, number> = {};

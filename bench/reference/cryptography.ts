@@ -45,7 +45,7 @@ export function cryptographyRates(forMs: number): CryptographyRates {
 }
 
 /** Polynomials, proofs of possession, every pair's share verified, the key finished by every node. */
-function makeKey(curve: Curve): KeyPackage[] {
+export function makeKey(curve: Curve): KeyPackage[] {
   const polynomials = nodeIds.map(() => randomPolynomial(curve, threshold, randomBytes));
   const commitmentsByDealer = polynomials.map((polynomial) => commitTo(curve, polynomial));
   const proofs = polynomials.map(([secret], index) =>
@@ -62,6 +62,12 @@ function makeKey(curve: Curve): KeyPackage[] {
     });
     return finishDkg({ curve, threshold, totalNodes, nodeId, commitmentsByDealer, sharesByDealer });
   });
+}
+
+/** FROST-ed25519 alone: what the service's signatures are compared with. */
+export function frostRate(forMs: number): Rate {
+  const keys = makeKey('ed25519');
+  return repeat(() => signEd25519(keys), forMs);
 }
 
 function signEcdsa(keys: readonly KeyPackage[]): void {

@@ -3,6 +3,8 @@
 export interface Rate {
   readonly perSecond: number;
   readonly times: number;
+  /** Of this process, each time; another program on the machine does not count. */
+  readonly cpuMs: number;
 }
 
 /** At least `timesMin` times, and at least `forMs`; the first few times do not count. */
@@ -12,9 +14,12 @@ export function repeat(work: () => void, forMs: number, timesMin = 3): Rate {
   while (performance.now() < warmUntilMs);
   let times = 0;
   const beganMs = performance.now();
+  const cpuBefore = process.cpuUsage();
   do {
     work();
     times += 1;
   } while (times < timesMin || performance.now() - beganMs < forMs);
-  return { perSecond: (times * 1000) / (performance.now() - beganMs), times };
+  const perSecond = (times * 1000) / (performance.now() - beganMs);
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return { perSecond, times, cpuMs: (user + system) / 1000 / times };
 }

@@ -10,6 +10,7 @@ import type { BareRates } from '../reference/bare.ts';
 import type { BullmqRate } from '../reference/bullmq.ts';
 import type { CryptographyRates } from '../reference/cryptography.ts';
 import type { NobleRates } from '../reference/noble.ts';
+import type { Rate } from '../reference/repeat.ts';
 import type { SimulationRate } from '../simulation/rates.ts';
 import type { StartRates } from '../start/starts.ts';
 import type { Environment } from './environment.ts';
@@ -26,6 +27,14 @@ export interface Phase extends LoadResult {
 export interface SigningPhase extends Phase {
   readonly door: DoorName;
   readonly scheme: SigningScheme;
+}
+
+/** What signatures are compared with. */
+export interface Floor {
+  /** The bare floor of mock ECDSA (bench/floor/), by callers; empty when the scheme was not measured. */
+  readonly ecdsa: readonly Phase[];
+  /** Our own cryptography of FROST-ed25519 alone, on one thread; undefined when the scheme was not measured. */
+  readonly frost: Rate | undefined;
 }
 
 export interface DkgPhase extends Phase {
@@ -82,6 +91,8 @@ export interface Results {
   readonly environment: Environment;
   readonly loadavgAfter: string;
   readonly signing: readonly SigningPhase[];
+  /** undefined: no signatures were measured. */
+  readonly floor: Floor | undefined;
   readonly dkg: readonly DkgPhase[];
   readonly wallet: readonly WalletPhase[];
   readonly events: readonly EventPhase[];

@@ -26,6 +26,7 @@ export function tableOf(results: Results): string {
       ),
     );
   }
+  if (results.floor !== undefined) lines.push(...floorLines(results.floor));
   if (results.dkg.length > 0) {
     lines.push('', 'Keys (3 of 5; InitiateDkg + ExchangeDkgShares, through REST)', '');
     lines.push(
@@ -110,6 +111,24 @@ export function tableOf(results: Results): string {
     '',
   );
   return lines.join('\n');
+}
+
+function floorLines({ ecdsa, frost }: NonNullable<Results['floor']>): string[] {
+  const lines = [''];
+  if (ecdsa.length > 0) {
+    lines.push(
+      ...grid(
+        ['the bare floor', ...loadHeads, ...costHeads],
+        ecdsa.map((phase) => ['mock ECDSA', ...loadCells(phase), ...costCells(phase)]),
+      ),
+    );
+  }
+  if (frost !== undefined) {
+    lines.push(
+      `  our cryptography of FROST-ed25519 alone, one thread: ${whole(frost.perSecond)}/s, ${fixed(frost.cpuMs)} CPU ms each`,
+    );
+  }
+  return lines;
 }
 
 function referenceLines({ noble, cryptography, webSocket }: NonNullable<Results['references']>): string[] {
@@ -246,11 +265,12 @@ function loadCells({ inFlight, completed, perSecond, latency, errors }: LoadResu
 
 const costHeads = ['CPU ms each', 'cores had', 'gateway', 'worker', 'coord', 'nodes', 'redis', 'load'];
 
-/** CPU by role, in seconds of the phase. Cores had: what all of it got of the machine, the load generator too. */
-function costCells({ cpuMsPerCeremony, cpuSeconds, seconds }: Phase): string[] {
+/** CPU by role, in milliseconds for each ceremony. Cores had: what all of it got of the machine, the load generator too. */
+function costCells({ cpuMsPerCeremony, cpuSeconds, seconds, completed }: Phase): string[] {
   const nodes = Object.entries(cpuSeconds).filter(([name]) => name.startsWith('node-'));
   const nodesTotal = nodes.reduce((sum, [, used]) => sum + used, 0);
-  const of = (name: string) => fixed(cpuSeconds[name] ?? 0);
+  const each = (used: number) => fixed((used * 1000) / Math.max(1, completed), 3);
+  const of = (name: string) => (cpuSeconds[name] === undefined ? '' : each(cpuSeconds[name]));
   const coresHad = Object.values(cpuSeconds).reduce((sum, used) => sum + used, 0) / seconds;
   return [
     fixed(cpuMsPerCeremony),
@@ -258,7 +278,7 @@ function costCells({ cpuMsPerCeremony, cpuSeconds, seconds }: Phase): string[] {
     of('gateway'),
     of('worker'),
     of('coordinator'),
-    fixed(nodesTotal),
+    each(nodesTotal),
     of('redis'),
     of('load'),
   ];

@@ -1,43 +1,22 @@
 /** What the service aims at on two cores with everything on them, the load generator too. */
 
+import { type RatioInput, ratiosOf } from './ratios.ts';
 import type { Results, Target } from './results.ts';
 
 const mib = 1024 * 1024;
 
-type Measured = Pick<
-  Results,
-  'signing' | 'dkg' | 'wallet' | 'events' | 'deliveries' | 'bare' | 'simulation' | 'start' | 'memory'
->;
+type Measured = RatioInput & Pick<Results, 'events' | 'simulation' | 'start' | 'memory'>;
 
 /** Those that this run has measured. */
 export function targetsOf(measured: Measured): Target[] {
-  const { signing, dkg, wallet, events, deliveries, bare, simulation, start, memory } = measured;
-  const targets: Target[] = [];
-  const find = (scheme: string, inFlight: number) =>
-    signing.find((phase) => phase.door === 'rest' && phase.scheme === scheme && phase.inFlight === inFlight);
-  const rate = (name: string, perSecond: number | undefined, aim: number) => {
-    if (perSecond === undefined) return;
-    targets.push({ name, aim: `${aim}/s or more`, got: `${Math.round(perSecond)}/s`, met: perSecond >= aim });
-  };
-  rate('mock ECDSA through REST, 64 in flight', find('ecdsa', 64)?.perSecond, 1000);
-  rate('FROST-ed25519 through REST, 64 in flight', find('ed25519', 64)?.perSecond, 600);
-  const alone = find('ecdsa', 1);
-  if (alone !== undefined) {
-    const { p50 } = alone.latency;
-    targets.push({
-      name: 'mock ECDSA through REST, 1 in flight',
-      aim: 'p50 under 4 ms',
-      got: `${p50} ms`,
-      met: p50 < 4,
-    });
-  }
-  rate('DKG, best phase', dkg.length === 0 ? undefined : Math.max(...dkg.map((phase) => phase.perSecond)), 100);
-  targets.push(
-    ...walletTargets(wallet, bare),
-    ...eventTargets(events, deliveries),
+  const { wallet, events, simulation, start, memory } = measured;
+  const targets: Target[] = [
+    ...ratiosOf(measured),
+    ...listTargets(wallet),
+    ...eventTargets(events),
     ...simulationTargets(simulation),
     ...startTargets(start),
-  );
+  ];
   const nodes = Object.entries(memory).filter(([name]) => name.startsWith('node-'));
   if (nodes.length > 0) {
     const largest = Math.max(...nodes.map(([, { rss }]) => rss)) / mib;
@@ -78,54 +57,17 @@ function simulationTargets(simulation: Results['simulation']): Target[] {
   ];
 }
 
-/** Reads beside the bare route of the same number of callers; lists beside each other. */
-function walletTargets(wallet: Results['wallet'], bare: Results['bare']): Target[] {
-  const targets: Target[] = [];
-  const busiest = (beginning: string) => wallet.filter(({ name }) => name.startsWith(beginning)).at(-1);
-  const one = busiest('GET one wallet');
-  const route = bare?.fastify.find(({ inFlight }) => inFlight === one?.inFlight);
-  if (one !== undefined && route !== undefined) {
-    const share = one.perSecond / route.perSecond;
-    targets.push({
-      name: `reading a wallet, ${one.inFlight} in flight`,
-      aim: 'a third of a bare Fastify route',
-      got: `${share.toFixed(2)} of it`,
-      met: share >= 1 / 3,
-    });
-  }
+/** Lists beside each other. */
+function listTargets(wallet: Results['wallet']): Target[] {
   const [few, many] = wallet.filter(({ name }) => name.startsWith('GET 10 of'));
-  if (few !== undefined && many !== undefined) {
-    const ratio = few.perSecond / many.perSecond;
-    targets.push({
-      name: many.name,
-      aim: `within a quarter of the rate of ${few.name.slice('GET '.length)}`,
-      got: `${ratio.toFixed(2)} times the cost`,
-      met: ratio <= 1.25,
-    });
-  }
-  const own = busiest('an intent to its provider_tx_id');
-  if (own !== undefined) {
-    targets.push({
-      name: `self_hosted intents, ${own.inFlight} in flight`,
-      aim: '500/s or more',
-      got: `${Math.round(own.perSecond)}/s`,
-      met: own.perSecond >= 500,
-    });
-  }
-  return targets;
+  if (few === undefined || many === undefined) return [];
+  const ratio = few.perSecond / many.perSecond;
+  const aim = `within a quarter of the rate of ${few.name.slice('GET '.length)}`;
+  return [{ name: many.name, aim, got: `${ratio.toFixed(2)} times the cost`, met: ratio <= 1.25 }];
 }
 
-function eventTargets(events: Results['events'], deliveries: Results['deliveries']): Target[] {
+function eventTargets(events: Results['events']): Target[] {
   const targets: Target[] = [];
-  if (deliveries !== undefined) {
-    const share = deliveries.drain.perSecond / deliveries.bullmq.perSecond;
-    targets.push({
-      name: 'deliveries to one webhook',
-      aim: 'a quarter of a bare BullMQ queue',
-      got: `${share.toFixed(2)} of it`,
-      met: share >= 1 / 4,
-    });
-  }
   const [alone, beside] = events.filter(({ inFlight }) => inFlight === 1);
   if (alone !== undefined) {
     const { p50 } = alone.latency;

@@ -21,6 +21,11 @@ test('a tiny run through every door is correct, and leaves nothing behind', { ti
   expect(results.signing.map(({ door, scheme }) => `${door} ${scheme}`)).toEqual(
     ['rest', 'grpc', 'coordinator'].flatMap((door) => [`${door} ecdsa`, `${door} ed25519`]),
   );
+  expect(results.floor?.ecdsa[0]?.completed).toBeGreaterThan(0);
+  expect(Object.keys(results.floor!.ecdsa[0]!.cpuSeconds)).toEqual(
+    expect.arrayContaining(['coordinator', 'node-1', 'node-5', 'load']),
+  );
+  expect(results.floor?.frost?.times).toBeGreaterThan(0);
   expect(results.dkg.map(({ curve, inFlight }) => `${curve} ${inFlight}`)).toEqual([
     'secp256k1 1',
     'secp256k1 8',

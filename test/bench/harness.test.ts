@@ -6,6 +6,7 @@ import type { Evidence, Key } from '../../bench/cluster/ceremonies.ts';
 import { verifyAll } from '../../bench/cluster/verify.ts';
 import { runLoad } from '../../bench/load/load.ts';
 import { parseOptions } from '../../bench/report/options.ts';
+import { type RatioInput, ratiosOf } from '../../bench/report/ratios.ts';
 import { Failure } from '../../cli/common/failure.ts';
 
 describe('the load', () => {
@@ -82,6 +83,43 @@ describe('the verdict', () => {
       expect.stringContaining('two signatures'),
       expect.stringContaining('nonce point'),
     ]);
+  });
+});
+
+describe('the ratios', () => {
+  const phase = (inFlight: number, perSecond: number, cpuMsPerCeremony: number, p50 = 1) => ({
+    ...{ inFlight, perSecond, cpuMsPerCeremony, latency: { p50 } },
+  });
+  const measured = (rest: number, restP50: number): RatioInput =>
+    ({
+      cores: 2,
+      signing: [
+        { door: 'rest', scheme: 'ecdsa', ...phase(64, rest, 0.8) },
+        { door: 'rest', scheme: 'ecdsa', ...phase(1, 100, 2, restP50) },
+        { door: 'rest', scheme: 'ed25519', ...phase(64, 800, 2) },
+      ],
+      floor: {
+        ecdsa: [phase(1, 1000, 0.5, 0.5), phase(64, 5000, 0.2)],
+        frost: { perSecond: 500, times: 1, cpuMs: 1.6 },
+      },
+      dkg: [],
+      wallet: [],
+      deliveries: undefined,
+      bare: undefined,
+      references: undefined,
+    }) as unknown as RatioInput;
+
+  test('are of what stands beside, by rate and by CPU, and only of what was measured', () => {
+    const aims = ratiosOf(measured(2000, 1.5)).map(({ got, met }) => [got, met]);
+    expect(aims).toEqual([
+      ['0.40 (by CPU 0.25)', true],
+      ['3.00 times', true],
+      ['0.80 (by CPU 0.80)', true],
+    ]);
+  });
+
+  test('miss what is below the aim', () => {
+    expect(ratiosOf(measured(1990, 1.6)).map(({ met }) => met)).toEqual([false, false, true]);
   });
 });
 
