@@ -1,5 +1,5 @@
 /**
- * Walks over every operation of an OpenAPI document: with hundreds of good and bad requests each (`fuzzOperation`), and
+ * Walks over every operation of an OpenAPI document: with dozens of good and bad requests each (`fuzzOperation`), and
  * with a second tenant that must find nothing of the first one's (`walkTenants`).
  */
 import fc from 'fast-check';

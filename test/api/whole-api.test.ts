@@ -1,6 +1,6 @@
 /**
- * The walkers on the whole wallet API: every operation of its document gets bad requests by the hundred, and no second
- * tenant finds anything of the first one's.
+ * The walkers on the whole wallet API: every operation of its document gets good and bad requests by the dozen, and no
+ * second tenant finds anything of the first one's.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../actors/live/ports.ts';
@@ -11,6 +11,7 @@ import { newToken } from '../../gateway/auth/token-format.ts';
 import { type ExceptionRecord, exceptionType } from '../../modules/recon/exception-record.ts';
 import { create } from '../../store/changes.ts';
 import { FakeSessions } from '../support/fake-control.ts';
+import { runs } from '../support/thorough.ts';
 import { until } from '../support/until.ts';
 import { startWalletService, type WalletService } from '../support/wallet-service.ts';
 import type { Document } from './support/document.ts';
@@ -283,7 +284,7 @@ describe('the whole wallet API', () => {
     for (const operation of operations) {
       const named: Record<string, string> = idsOf(operation) ?? sharedIds(operation) ?? {};
       const known = (_: Operation, name: string) => (named[name] === undefined ? [] : [named[name]]);
-      const options = { app: service.http, headers: owner, runs: 200, hints, idsOf: known };
+      const options = { app: service.http, headers: owner, runs: runs(60, 1_000), hints, idsOf: known };
       const walk = fuzzOperation(operation, options);
       const statuses = await walk.catch((error: Error) => {
         faults.push(error.message.slice(0, 1_500));

@@ -12,7 +12,8 @@ const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url)
 test('a tiny run through every door is correct, and leaves nothing behind', { timeout: 120_000 }, async () => {
   const leftBehind = () => readdirSync(tmpdir()).filter((name) => name.startsWith('signmesh-bench-'));
   const before = leftBehind();
-  const args = [command, 'bench', '--seconds', '0.3', '--in-flight', '2', '--wallets', '30', '--json', '-'];
+  const tiny = ['--quick', '--seconds', '0.2', '--in-flight', '2', '--wallets', '30'];
+  const args = [command, 'bench', ...tiny, '--json', '-'];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { maxBuffer: 16 * 1024 * 1024 });
   const results = JSON.parse(stdout) as Results;
   expect(results.schema).toBe('signmesh-bench/1');

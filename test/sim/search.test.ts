@@ -15,13 +15,14 @@ import { randomScenario } from '../../runner/search/generate.ts';
 import { profiles } from '../../runner/search/profiles.ts';
 import { shrink } from '../../runner/search/shrink.ts';
 import { simpler } from '../../runner/search/simpler.ts';
+import { runs } from '../support/thorough.ts';
 
 const seeds = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
 
 describe('random scenarios', () => {
   test('are scenarios like any other: they load again from their file, and every fault in them makes sense', () => {
     for (const profile of profiles) {
-      for (const seed of seeds(20)) {
+      for (const seed of seeds(runs(8, 20))) {
         const scenario = randomScenario(seed, profile);
         expect(loadScenario(toYaml(scenario), { file: scenario.scenario })).toEqual(scenario);
         const engine = faultEngine({
@@ -69,8 +70,8 @@ describe('random scenarios', () => {
 });
 
 describe('the same seed', () => {
-  test('gives the same run twice, byte for byte: 21 seeds', () => {
-    for (const seed of seeds(21, 700)) {
+  test('gives the same run twice, byte for byte', () => {
+    for (const seed of seeds(runs(6, 60), 700)) {
       const profile = profiles[seed % profiles.length]!;
       const [one, two] = [1, 2].map(() => runSeed(seed, profile, { crypto: 'model', record: true }));
       expect(one!.events.length).toBeGreaterThan(50);
@@ -89,8 +90,8 @@ describe('the same seed', () => {
 describe('the program as it is', () => {
   test.each(profiles)('passes %s runs, with the model of cryptography and with curves', (profile) => {
     for (const [crypto, count] of [
-      ['model', 20],
-      ['real', 2],
+      ['model', runs(8, 200)],
+      ['real', runs(1, 20)],
     ] as const) {
       for (const seed of seeds(count)) {
         const { verdict } = runSeed(seed, profile, { crypto, record: false });

@@ -67,9 +67,21 @@ export async function readHouse(root: string): Promise<House> {
   };
 }
 
+/** This repository has more: fewer are a sign of a dependency-cruiser that cannot parse TypeScript, and finds nothing. */
+const modulesMin = 100;
+
+/** Says what is wrong with this repository; an empty text: nothing. */
+export async function checkHouse(root: string): Promise<string> {
+  const house = await readHouse(root);
+  return tooFew(house) ?? houseFaults(house);
+}
+
+export function tooFew({ modules }: House): string | undefined {
+  return modules < modulesMin ? `dependency-cruiser read ${modules} modules, fewer than ${modulesMin}` : undefined;
+}
+
 /** Says what is wrong with the house; an empty text: nothing. */
-export async function houseFaults(root: string): Promise<string> {
-  const { violations, rings, trespasses, tooLarge } = await readHouse(root);
+export function houseFaults({ violations, rings, trespasses, tooLarge }: House): string {
   return [
     ...violations.map(({ rule, from, to }) => `${rule.name}: ${from} imports ${to}`),
     ...rings.map((ring) => `folders that import each other: ${ring.join(', ')}`),

@@ -2,7 +2,7 @@
  * Copies of the compiled simulation with something wrong in them: what tests plant, and the simulation must find. The build
  * in dist/ is bundled; here the compiler writes one file a module, so that an edit names its place.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,4 +40,28 @@ export function plantedCopy(folder: string, name: string, edits: readonly Edit[]
     writeFileSync(path, pieces.join(to));
   }
   return copy;
+}
+
+export interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly errors: string;
+}
+
+/** Runs JavaScript in a process of its own, which ends with it. */
+export function runScript(cwd: string, script: string): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const said = { out: '', errors: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said.out += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said.errors += text;
+    });
+    child.once('close', (code) => resolve({ code, ...said }));
+  });
 }
