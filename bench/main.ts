@@ -7,14 +7,15 @@
  */
 import { writeFileSync } from 'node:fs';
 import { exitCodes } from '../cli/common/failure.ts';
-import { type Evidence, type Key, makeKey, signOnce } from './cluster/ceremonies.ts';
+import type { Curve, Door } from '../load/calls/door.ts';
+import { grpcDoor } from '../load/calls/grpc.ts';
+import { restDoor } from '../load/calls/rest.ts';
+import { cpuSeconds, memory, type Pids } from '../load/measure/processes.ts';
+import { type Evidence, type Key, verifyAll } from '../load/verdict/signatures.ts';
+import { makeKey, signOnce } from './cluster/ceremonies.ts';
 import { BenchCluster } from './cluster/cluster.ts';
-import { cpuSeconds, memory, type Pids, readProbes } from './cluster/processes.ts';
-import { verifyAll } from './cluster/verify.ts';
+import { readProbes } from './cluster/probes.ts';
 import { coordinatorDoor } from './doors/coordinator.ts';
-import type { Curve, Door, DoorName } from './doors/door.ts';
-import { grpcDoor } from './doors/grpc.ts';
-import { restDoor } from './doors/rest.ts';
 import { eventPhases } from './events/phases.ts';
 import { BareFloor } from './floor/floor.ts';
 import { runLoad } from './load/load.ts';
@@ -25,7 +26,7 @@ import { cryptographyRates, frostRate } from './reference/cryptography.ts';
 import { nobleRates } from './reference/noble.ts';
 import { webSocketRates } from './reference/websocket.ts';
 import { environment, loadAverages } from './report/environment.ts';
-import { type BenchOptions, parseOptions, signingSchemes } from './report/options.ts';
+import { type BenchOptions, type DoorName, parseOptions, signingSchemes } from './report/options.ts';
 import type {
   Correctness,
   DkgPhase,

@@ -105,6 +105,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
     ['credentials', 'rotate the keys that seal provider credentials', true],
     ['listen', 'print a tenant’s events as they happen, and forward them to a local URL', true],
     ['trigger', 'perform the operation that causes an event', true],
+    ['load', 'load a service over its doors: rates, latencies, and whether every answer was right', true],
     ['demo', 'a guided tour: two keys and two signatures, drawn message by message', true],
     ['scenario', 'run fault scenarios, simulated or against real processes', true],
     ['sim', 'run random clusters, calls and faults in virtual time, and check every invariant', true],

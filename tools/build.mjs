@@ -13,16 +13,26 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 import { packPage } from '../report/html/pack.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Each becomes OUT/<path>.js, at the path where processes, workers and commands look for it. */
 const entries = [
-  ...['main', 'credentials', 'demo', 'listen', 'modules', 'scenario', 'sim', 'sim/worker', 'tokens', 'trigger'].map(
-    (name) => `cli/${name}`,
-  ),
+  ...[
+    'main',
+    'credentials',
+    'demo',
+    'listen',
+    'load',
+    'modules',
+    'scenario',
+    'sim',
+    'sim/worker',
+    'tokens',
+    'trigger',
+  ].map((name) => `cli/${name}`),
   'nodes/hsm/child',
   'testing/index',
   ...['bench', 'check', 'docs', 'mutate'].map((name) => `tools/${name}`),
@@ -134,6 +144,19 @@ const replaced = {
     import api from './lib/api/index.js';
     Object.assign(Dispatcher.prototype, api);
     export { Client, Pool };`,
+  // Histograms of 32-bit counts in JavaScript alone, and Node's own zlib for their encoding.
+  'hdr-histogram-js/dist/index.js': `
+    exports.build = require('./HistogramBuilder').build;
+    Object.assign(exports, require('./encoding'));`,
+  'hdr-histogram-js/dist/wasm/index.js': `
+    exports.webAssemblyAvailable = false;
+    exports.WasmHistogram = class WasmHistogram {};`,
+  'hdr-histogram-js/dist/JsHistogramFactory.js': `
+    const { default: Int32Histogram } = require('./Int32Histogram');
+    exports.constructorFromBucketSize = () => Int32Histogram;`,
+  'pako/index.js': `
+    const { deflateSync, inflateSync } = require('node:zlib');
+    module.exports = { deflate: deflateSync, inflate: inflateSync };`,
   // BullMQ reads times of repeated jobs with it; jobs here do not repeat.
   'cron-parser/dist/index.js': unused('cron-parser', 'CronExpressionParser'),
   // gateway/http gives Fastify its own compilers of schemas, which are never asked.
@@ -162,7 +185,7 @@ const packages = {
       if (unbundled.test(path) || unbundledRooms.test(relative(root, importer))) return { path, external: true };
       return undefined;
     });
-    onLoad({ filter: /[/\\]node_modules[/\\].*\.[cm]?js$/ }, ({ path }) => {
+    onLoad({ filter: /[/\\]node_modules[/\\].*\.[cm]?js$/ }, async ({ path }) => {
       const [, name, file] = /.*[/\\]node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)[/\\](.*)$/.exec(path);
       const contents = replaced[`${name}/${file}`] ?? readFileSync(path, 'utf8');
       const folder = JSON.stringify(`../assets/${name}/${dirname(file)}`);
@@ -170,7 +193,10 @@ const packages = {
         assets[name] && contents.includes('__dirname')
           ? `const __dirname=require('node:url').fileURLToPath(new URL(${folder},__chunk));`
           : '';
-      return { contents: `${here}${contents}\n${wholeFileMap(basename(file))}`, loader: 'js' };
+      // Names within functions of CommonJS become short; those of a module's own level, and with them of classes, stay.
+      const isModule = /^\s*(import|export)\b/m.test(contents);
+      const code = isModule ? contents : (await transform(contents, { minifyIdentifiers: true })).code;
+      return { contents: `${here}${code}\n${wholeFileMap(basename(file))}`, loader: 'js' };
     });
   },
 };

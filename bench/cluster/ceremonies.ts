@@ -1,29 +1,10 @@
 /**
  * The ceremonies that are measured, over any door, and the evidence they leave: every signature, with what it must
- * verify for. Evidence is checked when the clock has stopped (verify.ts), so that checking costs the service nothing.
+ * verify for. Evidence is checked when the clock has stopped (load/verdict/signatures.ts), so that checking costs the service nothing.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { Curve, Door } from '../doors/door.ts';
-
-/** A key of the cluster. */
-export interface Key {
-  readonly walletId: string;
-  readonly curve: Curve;
-  /** Compressed. */
-  readonly publicKey: Uint8Array;
-}
-
-/** A signature that a client was given. */
-export interface Evidence {
-  readonly key: Key;
-  /** What the caller means to sign. */
-  readonly text: Uint8Array;
-  /** What the service was given: for secp256k1 the text's SHA-256, for ed25519 the text. */
-  readonly message: Uint8Array;
-  readonly sessionId: string;
-  readonly signature: Uint8Array;
-  readonly recoveryId: number;
-}
+import type { Curve, Door } from '../../load/calls/door.ts';
+import type { Evidence, Key } from '../../load/verdict/signatures.ts';
 
 /** Makes each run's intents and sessions its own. */
 const run = randomUUID().slice(0, 8);

@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { builtFile } from '../../cli/common/built.ts';
 import { errorText, Failure } from '../../cli/common/failure.ts';
 import { freePort } from '../../cli/up/ports.ts';
+import type { Curve } from '../../load/calls/door.ts';
+import type { Key } from '../../load/verdict/signatures.ts';
 import { type LiveProcess, startLiveProcess } from '../../testing/live-process.ts';
-import type { Curve } from '../doors/door.ts';
-import type { Key } from './ceremonies.ts';
 import { probeVariable, profileVariable } from './probe-protocol.ts';
 
 export class BenchCluster {

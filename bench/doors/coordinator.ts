@@ -11,8 +11,8 @@ import { connectSigning } from '../../gateway/signing/connect.ts';
 import { LiveCoordinatorLink } from '../../gateway/signing/coordinator-link.ts';
 import { callRequest, signingMethods } from '../../gateway/signing/methods.ts';
 import { orderOffice } from '../../gateway/signing/orders.ts';
-import type { Door } from './door.ts';
-import { protobufDoor } from './messages.ts';
+import type { Door } from '../../load/calls/door.ts';
+import { protobufDoor } from '../../load/calls/messages.ts';
 
 const connectWithinMs = 10_000;
 
@@ -41,7 +41,6 @@ export async function coordinatorDoor(url: string, dataDir: string): Promise<Doo
   }
   const methods = new Map(signingMethods.map((method) => [method.name, method]));
   return protobufDoor(
-    'coordinator',
     (rpc, request) =>
       new Promise((resolve, reject) => {
         const method = methods.get(rpc)!;

@@ -2,8 +2,9 @@
  * Events and their webhooks: how fast changes with an event are made through the API, how fast one worker process drains
  * what waits for a webhook, and how long a change takes to its receipt when nothing else happens.
  */
+
+import { type HttpClient, httpClient } from '../../load/calls/http.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
-import { type HttpClient, httpClient } from '../load/http.ts';
 import type { DrainRate, EventPhase, Phase } from '../report/results.ts';
 import { Receiver } from './receiver.ts';
 

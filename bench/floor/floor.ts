@@ -11,8 +11,8 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { builtFile } from '../../cli/common/built.ts';
+import type { Pids } from '../../load/measure/processes.ts';
 import type { Evidence, Key } from '../cluster/ceremonies.ts';
-import type { Pids } from '../cluster/processes.ts';
 import { makeKey } from '../reference/cryptography.ts';
 import { askRecord, batchedSend, callerId, type FloorOrder, signedRecord, socketOptions } from './protocol.ts';
 

@@ -7,7 +7,7 @@
  * is over is waited for and not counted. A phase in which nothing has ended by then continues until something has: a short
  * one on a busy machine would measure nothing. Latencies are of whole ceremonies, in an HDR histogram of microseconds.
  */
-import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
+import { type Latency, LatencyHistogram } from '../../load/measure/histogram.ts';
 
 export interface LoadOptions {
   readonly inFlight: number;
@@ -35,27 +35,13 @@ export interface LoadResult {
   readonly histogram: string;
 }
 
-/** Milliseconds. */
-export interface Latency {
-  readonly mean: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly p999: number;
-  readonly max: number;
-}
-
 const errorTextsMax = 5;
 /** A service that refuses at once must not be hammered. */
 const afterErrorMs = 20;
 
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const { inFlight, warmMs, countMs, ceremony } = options;
-  const histogram = build({
-    lowestDiscernibleValue: 1,
-    highestTrackableValue: 120e6,
-    numberOfSignificantValueDigits: 3,
-  });
+  const histogram = new LatencyHistogram();
   const errorTexts = new Set<string>();
   let errors = 0;
   let completed = 0;
@@ -81,7 +67,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       if (!counting) continue;
       completed += 1;
       ended();
-      histogram.recordValue(Math.max(1, Math.round((performance.now() - beganMs) * 1000)));
+      histogram.recordMs(performance.now() - beganMs);
     }
   }
 
@@ -97,8 +83,6 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const seconds = (performance.now() - beganMs) / 1000;
   options.onCounted?.();
   await Promise.all(workers);
-  const ms = (microseconds: number) => Math.round(microseconds) / 1000;
-  const at = (percentile: number) => ms(histogram.getValueAtPercentile(percentile));
   return {
     inFlight,
     completed,
@@ -106,15 +90,8 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     errorTexts: [...errorTexts],
     seconds,
     perSecond: completed / seconds,
-    latency: {
-      mean: ms(histogram.mean),
-      p50: at(50),
-      p90: at(90),
-      p99: at(99),
-      p999: at(99.9),
-      max: ms(histogram.maxValue),
-    },
-    histogram: encodeIntoCompressedBase64(histogram),
+    latency: histogram.latency(),
+    histogram: histogram.encoded(),
   };
 }
 

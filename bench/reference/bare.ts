@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { builtFile } from '../../cli/common/built.ts';
-import { httpClient } from '../load/http.ts';
+import { httpClient } from '../../load/calls/http.ts';
 import { type LoadResult, runLoad } from '../load/load.ts';
 
 export interface BareRates {

@@ -2,7 +2,10 @@
 import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { exitCodes, Failure } from '../../cli/common/failure.ts';
-import { type DoorName, doorNames } from '../doors/door.ts';
+import { apiNames } from '../../load/calls/door.ts';
+
+export const doorNames = [...apiNames, 'coordinator'] as const;
+export type DoorName = (typeof doorNames)[number];
 
 export const signingSchemes = { ecdsa: 'secp256k1', ed25519: 'ed25519' } as const;
 export type SigningScheme = keyof typeof signingSchemes;

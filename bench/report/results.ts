@@ -1,9 +1,9 @@
 /** The results of a run, as they stand in its JSON. Rates a second, latencies in milliseconds, memory in bytes. */
 
+import type { Curve } from '../../load/calls/door.ts';
+import type { Memory } from '../../load/measure/processes.ts';
+import type { Verdict } from '../../load/verdict/signatures.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
-import type { Memory } from '../cluster/processes.ts';
-import type { Verdict } from '../cluster/verify.ts';
-import type { Curve, DoorName } from '../doors/door.ts';
 import type { LoadResult } from '../load/load.ts';
 import type { ReconRate } from '../recon/rates.ts';
 import type { BareRates } from '../reference/bare.ts';
@@ -14,7 +14,7 @@ import type { Rate } from '../reference/repeat.ts';
 import type { SimulationRate } from '../simulation/rates.ts';
 import type { StartRates } from '../start/starts.ts';
 import type { Environment } from './environment.ts';
-import type { BenchOptions, SigningScheme } from './options.ts';
+import type { BenchOptions, DoorName, SigningScheme } from './options.ts';
 
 /** One phase of load, and what it cost: per process, and "load", which is the bench itself. */
 export interface Phase extends LoadResult {

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../cli/up/ports.ts';
+import { cpuSeconds, type Memory, memory, type Pids } from '../../load/measure/processes.ts';
 import { UpProcess } from '../../testing/up-process.ts';
-import { cpuSeconds, type Memory, memory, type Pids } from '../cluster/processes.ts';
 
 export interface StartRates {
   /** From the command to its ready line, one a start; the first start of the directory is not among them. */

@@ -10,9 +10,9 @@ import { systemPorts } from '../../actors/live/ports.ts';
 import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
 
 import { hashToken, newToken, tenantOfHash } from '../../gateway/auth/token-format.ts';
+import { type HttpClient, httpClient } from '../../load/calls/http.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
-import { type HttpClient, httpClient } from '../load/http.ts';
 import type { Phase, WalletPhase } from '../report/results.ts';
 import { IntentFollower } from './follow.ts';
 import { seedWallets } from './seed.ts';

@@ -16,6 +16,8 @@ export interface Target {
   readonly url: string;
   /** Secret. */
   readonly token: string;
+  /** Address of the gRPC API, where it is known. */
+  readonly grpc: string | undefined;
   /** Another person's token of the same tenant, where there is one. Secret. */
   readonly approverToken: string | undefined;
 }
@@ -34,7 +36,7 @@ export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = pr
     throw new Failure('--url must begin with http:// or https://.', exitCodes.usage);
   }
   if (url !== undefined && token !== undefined) {
-    return { url: url.replace(/\/+$/, ''), token, approverToken: undefined };
+    return { url: url.replace(/\/+$/, ''), token, grpc: undefined, approverToken: undefined };
   }
   const { dataDir } = flags;
   const { settings } = loadSettings({ ...environment, ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }) });
@@ -51,12 +53,14 @@ export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = pr
   return {
     url: (url ?? ready.http).replace(/\/+$/, ''),
     token: found,
+    grpc: url === undefined ? ready.grpc : undefined,
     approverToken: isOwn ? (ready.approver_token ?? undefined) : undefined,
   };
 }
 
 interface ReadyFile {
   readonly http: string;
+  readonly grpc: string;
   readonly token: string | null;
   readonly approver_token: string | null;
 }

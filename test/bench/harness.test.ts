@@ -1,9 +1,5 @@
-/** The parts of the bench that could lie: its counting, its verdict, its reading of the command line. */
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
-import { secp256k1 } from '@noble/curves/secp256k1.js';
+/** The parts of the bench that could lie: its counting, its reading of the command line. */
 import { describe, expect, test } from 'vitest';
-import type { Evidence, Key } from '../../bench/cluster/ceremonies.ts';
-import { verifyAll } from '../../bench/cluster/verify.ts';
 import { runLoad } from '../../bench/load/load.ts';
 import { parseOptions } from '../../bench/report/options.ts';
 import { type RatioInput, ratiosOf } from '../../bench/report/ratios.ts';
@@ -47,42 +43,6 @@ describe('the load', () => {
     });
     expect(result.errors).toBeGreaterThan(0);
     expect(result).toMatchObject({ completed: 0, errorTexts: ['refused'] });
-  });
-});
-
-describe('the verdict', () => {
-  test('holds for right signatures on both curves', () => {
-    const evidence = [...ecdsaEvidence(3), ...ed25519Evidence(3)];
-    expect(verifyAll(evidence)).toMatchObject({ signatures: 6, verified: 6, sampled: 6, faults: [] });
-  });
-
-  test.each([
-    ['another message', (each: Evidence) => ({ ...each, text: Buffer.from('another') })],
-    ['a signature that is missing', (each: Evidence) => ({ ...each, signature: new Uint8Array() })],
-    [
-      'a changed signature',
-      (each: Evidence) => ({ ...each, signature: each.signature.map((byte, at) => byte ^ (at === 40 ? 1 : 0)) }),
-    ],
-  ])('finds %s', (_, spoil) => {
-    for (const [good] of [ecdsaEvidence(1), ed25519Evidence(1)]) {
-      const verdict = verifyAll([spoil(good!)]);
-      expect(verdict).toMatchObject({ signatures: 1, verified: 0 });
-      expect(verdict.faults).toHaveLength(1);
-    }
-  });
-
-  test('finds a wrong recovery id, a high s, a second signature and a repeated nonce point', () => {
-    const [ecdsa] = ecdsaEvidence(1);
-    const { order } = { order: secp256k1.Point.Fn.ORDER };
-    const s = BigInt(`0x${Buffer.from(ecdsa!.signature.subarray(32)).toString('hex')}`);
-    const high = Buffer.from((order - s).toString(16).padStart(64, '0'), 'hex');
-    const highS = { ...ecdsa!, signature: Buffer.concat([ecdsa!.signature.subarray(0, 32), high]) };
-    expect(verifyAll([highS]).verified).toBe(0);
-    expect(verifyAll([{ ...ecdsa!, recoveryId: ecdsa!.recoveryId ^ 1 }]).verified).toBe(0);
-    expect(verifyAll([ecdsa!, ecdsa!]).faults).toEqual([
-      expect.stringContaining('two signatures'),
-      expect.stringContaining('nonce point'),
-    ]);
   });
 });
 
@@ -150,38 +110,3 @@ describe('the command line', () => {
     expect({ ...quick, quick: false, ...neutral }).toEqual({ ...full, ...neutral });
   });
 });
-
-function ecdsaEvidence(count: number): Evidence[] {
-  const secret = secp256k1.utils.randomSecretKey();
-  const key: Key = { walletId: 'ecdsa', curve: 'secp256k1', publicKey: secp256k1.getPublicKey(secret) };
-  return Array.from({ length: count }, (_, index) => {
-    const text = Buffer.from(`text ${index}`);
-    const message = createHash('sha256').update(text).digest();
-    const [recoveryId, ...signature] = secp256k1.sign(message, secret, { prehash: false, format: 'recovered' });
-    return {
-      key,
-      text,
-      message,
-      sessionId: `sig_${index}`,
-      signature: Uint8Array.from(signature),
-      recoveryId: recoveryId!,
-    };
-  });
-}
-
-function ed25519Evidence(count: number): Evidence[] {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
-  const key: Key = { walletId: 'ed25519', curve: 'ed25519', publicKey: raw };
-  return Array.from({ length: count }, (_, index) => {
-    const text = Buffer.from(`text ${index}`);
-    return {
-      key,
-      text,
-      message: text,
-      sessionId: `sig_ed_${index}`,
-      signature: sign(null, text, privateKey),
-      recoveryId: -1,
-    };
-  });
-}

@@ -6,7 +6,27 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import type { Evidence, Key } from './ceremonies.ts';
+import type { Curve } from '../calls/door.ts';
+
+/** A key of the cluster. */
+export interface Key {
+  readonly walletId: string;
+  readonly curve: Curve;
+  /** Compressed. */
+  readonly publicKey: Uint8Array;
+}
+
+/** A signature that a client was given. */
+export interface Evidence {
+  readonly key: Key;
+  /** What the caller means to sign. */
+  readonly text: Uint8Array;
+  /** What the service was given: for secp256k1 the text's SHA-256, for ed25519 the text. */
+  readonly message: Uint8Array;
+  readonly sessionId: string;
+  readonly signature: Uint8Array;
+  readonly recoveryId: number;
+}
 
 export interface Verdict {
   readonly signatures: number;

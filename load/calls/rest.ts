@@ -1,13 +1,14 @@
 /** The signing API over REST. */
-import { httpClient } from '../load/http.ts';
 import type { Answer, Curve, Door, Signed } from './door.ts';
+import { answered, httpClient } from './http.ts';
 
 interface Body {
   readonly session_id?: string;
   readonly signing_session_id?: string;
   readonly full_signature?: string;
   readonly recovery_id?: string;
-  readonly receipt: { readonly reason_code: string };
+  readonly receipt: { readonly reason_code: string; readonly receipt_id: string } | null;
+  readonly checkpoint: { readonly resume_token: string } | null;
 }
 
 /** At most `connections` requests are under way; more wait in the client. */
@@ -15,15 +16,12 @@ export function restDoor(url: string, token: string, connections: number): Door 
   const client = httpClient(url, token, connections);
 
   async function call(path: string, body: string): Promise<Body> {
-    const { status, text } = await client.send('POST', path, body);
-    if (status !== 200) throw new Error(`HTTP ${status}`);
-    return JSON.parse(text) as Body;
+    return answered<Body>(await client.send('POST', path, body), 200);
   }
 
   return {
-    name: 'rest',
-    async initiateSigning(intentId: string, walletId: string, digest: Uint8Array): Promise<Answer> {
-      const hash = Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString('base64');
+    async initiateSigning(intentId: string, walletId: string, message: Uint8Array): Promise<Answer> {
+      const hash = Buffer.from(message.buffer, message.byteOffset, message.length).toString('base64');
       const body = `{"transaction_intent_id":"${intentId}","wallet_id":"${walletId}","message_hash":"${hash}"}`;
       return answerOf(await call('/v1/signing/initiate', body));
     },
@@ -43,10 +41,19 @@ export function restDoor(url: string, token: string, connections: number): Door 
     async exchangeShares(sessionId: string): Promise<Answer> {
       return answerOf(await call('/v1/dkg/shares', `{"session_id":"${sessionId}"}`));
     },
+    async resume(sessionId: string, resumeToken: string): Promise<Answer> {
+      const body = JSON.stringify({ session_id: sessionId, resume_token: resumeToken });
+      return answerOf(await call('/v1/sessions/resume', body));
+    },
     close: () => client.close(),
   };
 }
 
-function answerOf({ session_id, signing_session_id, receipt }: Body): Answer {
-  return { sessionId: signing_session_id ?? session_id ?? '', reasonCode: receipt.reason_code };
+function answerOf({ session_id, signing_session_id, receipt, checkpoint }: Body): Answer {
+  return {
+    sessionId: signing_session_id ?? session_id ?? '',
+    reasonCode: receipt?.reason_code ?? '',
+    receiptId: receipt?.receipt_id ?? '',
+    resumeToken: checkpoint?.resume_token ?? '',
+  };
 }

@@ -1,4 +1,4 @@
-/** The two doors that speak protobuf share everything but the way: requests as bytes out, responses as bytes in. */
+/** What doors that speak protobuf share: everything but the way. Requests go out as bytes, responses come in as bytes. */
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import {
   type DiagnosticReceipt,
@@ -8,29 +8,36 @@ import {
   InitiateDkgResponseSchema,
   InitiateSigningRequestSchema,
   InitiateSigningResponseSchema,
+  ResumeSessionRequestSchema,
+  ResumeSessionResponseSchema,
+  type SessionCheckpoint,
   SignatureShareRequestSchema,
   SignatureShareResponseSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { Answer, Door, DoorName } from './door.ts';
+import type { Answer, Door } from './door.ts';
 
-export type RpcName = 'InitiateSigning' | 'SubmitSignatureShare' | 'InitiateDkg' | 'ExchangeDkgShares';
+export type RpcName =
+  | 'InitiateSigning'
+  | 'SubmitSignatureShare'
+  | 'InitiateDkg'
+  | 'ExchangeDkgShares'
+  | 'ResumeSession';
 
 /** Sends the bytes of a request; rejects when there is no response message. */
 export type Call = (rpc: RpcName, request: Uint8Array) => Promise<Uint8Array>;
 
-export function protobufDoor(name: DoorName, call: Call, close: () => Promise<void>): Door {
+export function protobufDoor(call: Call, close: () => Promise<void>): Door {
   return {
-    name,
     async initiateSigning(transactionIntentId, walletId, messageHash) {
       const request = encode(InitiateSigningRequestSchema, { transactionIntentId, walletId, messageHash });
       const response = fromBinary(InitiateSigningResponseSchema, await call('InitiateSigning', request));
-      return answerOf(response.signingSessionId, response.receipt);
+      return answerOf(response.signingSessionId, response);
     },
     async submitShare(signingSessionId) {
       const request = encode(SignatureShareRequestSchema, { signingSessionId });
       const response = fromBinary(SignatureShareResponseSchema, await call('SubmitSignatureShare', request));
       return {
-        ...answerOf(response.signingSessionId, response.receipt),
+        ...answerOf(response.signingSessionId, response),
         signature: response.fullSignature,
         recoveryId: response.recoveryId[0] ?? -1,
       };
@@ -38,12 +45,17 @@ export function protobufDoor(name: DoorName, call: Call, close: () => Promise<vo
     async initiateDkg(sessionId, curve) {
       const request = encode(InitiateDkgRequestSchema, { sessionId, derivation: { curve } });
       const response = fromBinary(InitiateDkgResponseSchema, await call('InitiateDkg', request));
-      return answerOf(response.sessionId, response.receipt);
+      return answerOf(response.sessionId, response);
     },
     async exchangeShares(sessionId) {
       const request = encode(DkgShareExchangeRequestSchema, { sessionId });
       const response = fromBinary(DkgShareExchangeResponseSchema, await call('ExchangeDkgShares', request));
-      return answerOf(response.sessionId, response.receipt);
+      return answerOf(response.sessionId, response);
+    },
+    async resume(sessionId, resumeToken) {
+      const request = encode(ResumeSessionRequestSchema, { sessionId, resumeToken });
+      const response = fromBinary(ResumeSessionResponseSchema, await call('ResumeSession', request));
+      return answerOf(sessionId, response);
     },
     close,
   };
@@ -53,6 +65,16 @@ function encode<D extends DescMessage>(schema: D, init: MessageInitShape<D>): Ui
   return toBinary(schema, create(schema, init));
 }
 
-function answerOf(sessionId: string, receipt: DiagnosticReceipt | undefined): Answer {
-  return { sessionId, reasonCode: receipt?.reasonCode ?? '' };
+interface Answered {
+  readonly receipt?: DiagnosticReceipt | undefined;
+  readonly checkpoint?: SessionCheckpoint | undefined;
+}
+
+function answerOf(sessionId: string, { receipt, checkpoint }: Answered): Answer {
+  return {
+    sessionId,
+    reasonCode: receipt?.reasonCode ?? '',
+    receiptId: receipt?.receiptId ?? '',
+    resumeToken: checkpoint?.resumeToken ?? '',
+  };
 }

@@ -1,7 +1,5 @@
-/** What the measured processes use: CPU time and memory from /proc (Linux), the event loop from their probes. */
+/** What processes of this machine use: CPU time and memory, from /proc (Linux). */
 import { readFileSync } from 'node:fs';
-import { createConnection } from 'node:net';
-import { type ProbeReading, probeSocket } from './probe-protocol.ts';
 
 export type Pids = Readonly<Record<string, number>>;
 
@@ -44,25 +42,4 @@ function mapPids<T>(pids: Pids, read: (pid: number) => T): Record<string, T> {
     }
   });
   return Object.fromEntries(entries);
-}
-
-/** Asks every probe, and with that sets it back. Processes without one (Redis) are left out. */
-export async function readProbes(pids: Pids, folder: string): Promise<Record<string, ProbeReading>> {
-  const readings = await Promise.all(
-    Object.entries(pids).map(async ([name, pid]) => [name, await readProbe(probeSocket(folder, pid))] as const),
-  );
-  return Object.fromEntries(readings.flatMap(([name, reading]) => (reading === undefined ? [] : [[name, reading]])));
-}
-
-function readProbe(path: string): Promise<ProbeReading | undefined> {
-  return new Promise((resolve) => {
-    let text = '';
-    const socket = createConnection(path);
-    socket.setTimeout(2000, () => socket.destroy());
-    socket.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-    });
-    socket.on('error', () => undefined);
-    socket.on('close', () => resolve(text === '' ? undefined : (JSON.parse(text) as ProbeReading)));
-  });
 }

@@ -1,0 +1,47 @@
+/** A call that got no response message, and what that says about its effect. */
+
+/** The service's own limit, as its answer names it (draft-ietf-httpapi-ratelimit-headers). */
+export interface RateLimit {
+  /** "reads", "writes" or "signing". */
+  readonly policy: string;
+  readonly quota: number;
+  readonly windowS: number;
+}
+
+export interface CallFailure {
+  /** What reports count it as, e.g. "429 RATE_LIMITED", "UNAVAILABLE", "ECONNRESET". */
+  readonly code: string;
+  /** `none`: the service did nothing. `unknown`: it may have done all of it. */
+  readonly effect: 'none' | 'unknown';
+  /** Set when the service's rate limit refused the call. */
+  readonly limit?: RateLimit | undefined;
+}
+
+export class CallFailed extends Error {
+  override readonly name = 'CallFailed';
+  readonly failure: CallFailure;
+
+  constructor(failure: CallFailure, message: string = failure.code) {
+    super(message);
+    this.failure = failure;
+  }
+}
+
+/** What any thrown value says: a code of the system, a CallFailed, or a bug's words. */
+export function failureOf(error: unknown): CallFailure {
+  if (error instanceof CallFailed) return error.failure;
+  const code = (error as { code?: unknown } | undefined)?.code;
+  if (typeof code === 'string') return { code, effect: code === 'ECONNREFUSED' ? 'none' : 'unknown' };
+  return { code: error instanceof Error ? error.message : String(error), effect: 'unknown' };
+}
+
+/** `"signing";q=2000;w=10`; undefined: the answer names no policy. */
+export function rateLimitOf(policy: string | undefined): RateLimit | undefined {
+  const found = /^"([^"]+)";q=(\d+);w=(\d+)$/.exec(policy ?? '');
+  return found === null ? undefined : { policy: found[1]!, quota: Number(found[2]), windowS: Number(found[3]) };
+}
+
+/** `"signing";r=0;t=9`: nothing of the window's allowance is left. */
+export function isUsedUp(rateLimit: string | undefined): boolean {
+  return /;r=0(;|$)/.test(rateLimit ?? '');
+}

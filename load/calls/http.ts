@@ -1,0 +1,95 @@
+/**
+ * HTTP/1.1 over keep-alive connections, one request at a time on each. Through undici's `dispatch`, its cheapest way: the
+ * load generator shares the machine with what it measures.
+ */
+import { Pool } from 'undici';
+import { CallFailed, type CallFailure, isUsedUp, rateLimitOf } from './call-failed.ts';
+
+const answerWithinMs = 30_000;
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** Names in lower case. */
+  readonly headers: Headers;
+}
+
+export interface HttpClient {
+  /** Rejects when there is no answer. `idempotencyKey`: of a call that may be repeated. */
+  send(
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: string,
+    idempotencyKey?: string,
+  ): Promise<HttpAnswer>;
+  close(): Promise<void>;
+}
+
+/** At most `connections` requests are under way; more wait in the client. */
+export function httpClient(url: string, token: string, connections: number): HttpClient {
+  const pool = new Pool(url, {
+    connections,
+    pipelining: 1,
+    headersTimeout: answerWithinMs,
+    bodyTimeout: answerWithinMs,
+  });
+  const plain = ['authorization', `Bearer ${token}`];
+  const withBody = [...plain, 'content-type', 'application/json'];
+  return {
+    send: (method, path, body, idempotencyKey) =>
+      new Promise((resolve, reject) => {
+        let status = 0;
+        let headers: Headers = {};
+        const chunks: Buffer[] = [];
+        const sent = body === undefined ? plain : withBody;
+        pool.dispatch(
+          {
+            path,
+            method,
+            headers: idempotencyKey === undefined ? sent : [...sent, 'idempotency-key', idempotencyKey],
+            ...(body !== undefined && { body }),
+          },
+          {
+            onRequestStart() {},
+            onResponseStart(_controller, statusCode, received) {
+              status = statusCode;
+              headers = received;
+            },
+            onResponseData(_controller, chunk) {
+              chunks.push(chunk);
+            },
+            onResponseEnd() {
+              const text = (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString();
+              resolve({ status, text, headers });
+            },
+            onResponseError(_controller, error) {
+              reject(error);
+            },
+          },
+        );
+      }),
+    close: () => pool.close(),
+  };
+}
+
+/** The JSON of an answer with this status. Throws CallFailed for any other. */
+export function answered<T>(answer: HttpAnswer, status: number): T {
+  if (answer.status === status) return JSON.parse(answer.text) as T;
+  const failure = httpFailure(answer);
+  throw new CallFailed(failure, `HTTP ${failure.code}: ${answer.text.slice(0, 300)}`);
+}
+
+function httpFailure({ status, text, headers }: HttpAnswer): CallFailure {
+  const header = (name: string) => (typeof headers[name] === 'string' ? headers[name] : undefined);
+  const effect = status >= 400 && status < 500 && status !== 408 ? 'none' : 'unknown';
+  if (status !== 429) return { code: `${status} ${errorCodeIn(text)}`.trim(), effect };
+  // A full queue is answered 429 too, while calls of the window are left.
+  if (!isUsedUp(header('ratelimit'))) return { code: '429 OVERLOADED', effect };
+  return { code: '429 RATE_LIMITED', effect, limit: rateLimitOf(header('ratelimit-policy')) };
+}
+
+function errorCodeIn(text: string): string {
+  return /"code":"([a-z_]+)"/.exec(text)?.[1] ?? '';
+}

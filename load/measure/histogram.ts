@@ -1,0 +1,75 @@
+/** Latencies in HDR histograms of microseconds, three significant digits, up to two minutes. They merge within that precision. */
+import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
+
+const highestUs = 120e6;
+
+/** Milliseconds. */
+export interface Latency {
+  readonly mean: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly max: number;
+}
+
+export class LatencyHistogram {
+  readonly #histogram: Histogram;
+
+  /** `digits`: fewer take less memory. */
+  constructor(digits: 1 | 2 | 3 = 3) {
+    this.#histogram = build({
+      lowestDiscernibleValue: 1,
+      highestTrackableValue: highestUs,
+      numberOfSignificantValueDigits: digits,
+    });
+  }
+
+  get count(): number {
+    return this.#histogram.totalCount;
+  }
+
+  recordMs(ms: number): void {
+    this.#histogram.recordValue(Math.min(highestUs, Math.max(1, Math.round(ms * 1000))));
+  }
+
+  add(other: LatencyHistogram): void {
+    this.#histogram.add(other.#histogram);
+  }
+
+  reset(): void {
+    this.#histogram.reset();
+  }
+
+  /** From 0 to 100; 0 when nothing was recorded. */
+  percentileMs(percentile: number): number {
+    // A percentile is the top of its bucket, which may lie above the largest value.
+    const { maxValue } = this.#histogram;
+    return this.count === 0 ? 0 : msOf(Math.min(maxValue, this.#histogram.getValueAtPercentile(percentile)));
+  }
+
+  latency(): Latency {
+    return {
+      mean: this.count === 0 ? 0 : msOf(this.#histogram.mean),
+      p50: this.percentileMs(50),
+      p90: this.percentileMs(90),
+      p99: this.percentileMs(99),
+      p999: this.percentileMs(99.9),
+      max: this.count === 0 ? 0 : msOf(this.#histogram.maxValue),
+    };
+  }
+
+  /** HdrHistogram V2, compressed, base64. */
+  encoded(): string {
+    return encodeIntoCompressedBase64(this.#histogram);
+  }
+
+  /** Throws for a text that `encoded` did not give. */
+  addEncoded(text: string): void {
+    this.#histogram.add(decodeFromCompressedBase64(text));
+  }
+}
+
+function msOf(microseconds: number): number {
+  return Math.round(microseconds) / 1000;
+}

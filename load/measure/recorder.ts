@@ -1,0 +1,164 @@
+/**
+ * Counts what a run does: per stage the operations, the calls that they are made of, and what was not sent; over time a
+ * point each second. Latencies count from the time an operation was due.
+ */
+import { type Latency, LatencyHistogram } from './histogram.ts';
+
+/** Of an operation, or of an endpoint that it calls. */
+export interface Figures {
+  readonly completed: number;
+  /** How many failed, by code. */
+  readonly errors: Readonly<Record<string, number>>;
+  /** Of those that completed. */
+  readonly latency: Latency;
+  /** HdrHistogram V2, compressed, base64: runs can be merged. */
+  readonly histogram: string;
+}
+
+export interface StageFigures {
+  /** Operations that were due. */
+  readonly arrived: number;
+  readonly unsent: number;
+  /** Sent, and without an end when the run was over. */
+  readonly unanswered: number;
+  /** All operations together. */
+  readonly total: Figures;
+  readonly operations: Readonly<Record<string, Figures>>;
+  readonly endpoints: Readonly<Record<string, Figures>>;
+  /** From the time an operation was due until it was sent: the generator's own delay. */
+  readonly lateness: Latency;
+}
+
+/** One second of the run, or several of a long one. Counts are of that time; latencies in milliseconds. */
+export interface Point {
+  /** Since the load began. */
+  readonly atMs: number;
+  readonly sent: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly unsent: number;
+  readonly inFlight: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const codesMax = 50;
+
+class Tally {
+  readonly histogram = new LatencyHistogram();
+  readonly errors = new Map<string, number>();
+
+  failed(code: string): void {
+    // A code is a word of the service: without a bound a broken one could fill the memory.
+    const known = this.errors.has(code) || this.errors.size < codesMax ? code : 'other';
+    this.errors.set(known, (this.errors.get(known) ?? 0) + 1);
+  }
+
+  figures(): Figures {
+    return {
+      completed: this.histogram.count,
+      errors: Object.fromEntries([...this.errors].sort(([, a], [, b]) => b - a)),
+      latency: this.histogram.latency(),
+      histogram: this.histogram.encoded(),
+    };
+  }
+}
+
+class StageRecorder {
+  arrived = 0;
+  unsent = 0;
+  ended = 0;
+  readonly total = new Tally();
+  readonly operations = new Map<string, Tally>();
+  readonly endpoints = new Map<string, Tally>();
+  readonly lateness = new LatencyHistogram(2);
+
+  figures(): StageFigures {
+    const all = (tallies: ReadonlyMap<string, Tally>) =>
+      Object.fromEntries([...tallies].map(([name, tally]) => [name, tally.figures()]));
+    return {
+      arrived: this.arrived,
+      unsent: this.unsent,
+      unanswered: this.arrived - this.unsent - this.ended,
+      total: this.total.figures(),
+      operations: all(this.operations),
+      endpoints: all(this.endpoints),
+      lateness: this.lateness.latency(),
+    };
+  }
+}
+
+export class Recorder {
+  readonly #stages: readonly StageRecorder[];
+  readonly #interval = new LatencyHistogram(2);
+  #counts = { sent: 0, completed: 0, failed: 0, unsent: 0 };
+
+  constructor(stages: number) {
+    this.#stages = Array.from({ length: stages }, () => new StageRecorder());
+  }
+
+  sent(stage: number, latenessMs: number): void {
+    const recorder = this.#stages[stage]!;
+    recorder.arrived += 1;
+    recorder.lateness.recordMs(latenessMs);
+    this.#counts.sent += 1;
+  }
+
+  unsent(stage: number): void {
+    const recorder = this.#stages[stage]!;
+    recorder.arrived += 1;
+    recorder.unsent += 1;
+    this.#counts.unsent += 1;
+  }
+
+  /** `code` undefined: it completed. */
+  operation(stage: number, name: string, ms: number, code: string | undefined): void {
+    const recorder = this.#stages[stage]!;
+    recorder.ended += 1;
+    for (const tally of [recorder.total, tallyOf(recorder.operations, name)]) {
+      if (code === undefined) tally.histogram.recordMs(ms);
+      else tally.failed(code);
+    }
+    if (code === undefined) {
+      this.#counts.completed += 1;
+      this.#interval.recordMs(ms);
+    } else this.#counts.failed += 1;
+  }
+
+  call(stage: number, endpoint: string, ms: number, code: string | undefined): void {
+    const tally = tallyOf(this.#stages[stage]!.endpoints, endpoint);
+    if (code === undefined) tally.histogram.recordMs(ms);
+    else tally.failed(code);
+  }
+
+  /** Errors so far, over all stages, by code. */
+  errors(): Readonly<Record<string, number>> {
+    const sums: Record<string, number> = {};
+    for (const { total } of this.#stages) {
+      for (const [code, count] of total.errors) sums[code] = (sums[code] ?? 0) + count;
+    }
+    return sums;
+  }
+
+  /** What happened since the last point. */
+  point(atMs: number, inFlight: number): Point {
+    const latency = { p50: this.#interval.percentileMs(50), p99: this.#interval.percentileMs(99) };
+    const point = { atMs, ...this.#counts, inFlight, ...latency };
+    this.#counts = { sent: 0, completed: 0, failed: 0, unsent: 0 };
+    this.#interval.reset();
+    return point;
+  }
+
+  stages(): StageFigures[] {
+    return this.#stages.map((stage) => stage.figures());
+  }
+}
+
+function tallyOf(tallies: Map<string, Tally>, name: string): Tally {
+  let tally = tallies.get(name);
+  if (tally === undefined) {
+    tally = new Tally();
+    tallies.set(name, tally);
+  }
+  return tally;
+}

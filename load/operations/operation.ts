@@ -1,0 +1,29 @@
+/** What a load consists of. */
+import type { Check } from '../verdict/check.ts';
+
+/** Measures one call of an operation: its endpoint, how long it took, and how it failed. */
+export type Observe = <T>(endpoint: string, call: () => Promise<T>) => Promise<T>;
+
+/** An operation that was answered, but not as it should have been. `code` is what reports count. */
+export class Unexpected extends Error {
+  override readonly name = 'Unexpected';
+  readonly code: string;
+
+  constructor(code: string) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** One kind of operation of a mix, ready to run. */
+export interface Operation {
+  /** Runs it once. Rejects with CallFailed or Unexpected. */
+  run(observe: Observe): Promise<void>;
+  /**
+   * After the load: finds out how what has no end yet has ended, until then at most. What stays open is a fault of `checks`.
+   */
+  settle(untilMs: number): Promise<void>;
+  /** The verdict on all that this operation did. */
+  checks(): Promise<readonly Check[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,60 @@
+/** Makes the operations of a mix ready: keys, wallets and receivers that they need exist when it resolves. */
+import { randomUUID } from 'node:crypto';
+import type { ApiName, Curve, Door } from '../calls/door.ts';
+import { grpcDoor } from '../calls/grpc.ts';
+import { restDoor } from '../calls/rest.ts';
+import type { Service } from '../calls/service.ts';
+import type { OperationName } from '../plan/plan.ts';
+import { keyOperation } from './key.ts';
+import type { Operation } from './operation.ts';
+import { signOperation } from './sign.ts';
+
+export interface Target {
+  /** Of the REST API, without a slash at the end. */
+  readonly url: string;
+  /** Of the gRPC API; undefined: unknown. */
+  readonly grpc: string | undefined;
+  /** Secret. */
+  readonly token: string;
+}
+
+export interface Prepared {
+  readonly operations: ReadonlyMap<OperationName, Operation>;
+  close(): Promise<void>;
+}
+
+export async function prepare(
+  names: readonly OperationName[],
+  api: ApiName,
+  target: Target,
+  service: Service,
+  connections: number,
+): Promise<Prepared> {
+  const run = randomUUID().slice(0, 8);
+  let serial = 0;
+  const name = () => {
+    serial += 1;
+    return `load-${run}-${serial}`;
+  };
+  const door: Door =
+    api === 'grpc' ? grpcDoor(target.grpc ?? '', target.token) : restDoor(target.url, target.token, connections);
+  const signer = async (curve: Curve) => {
+    const walletId = name();
+    const publicKey = await service.makeKey(door, curve, walletId);
+    return signOperation(door, { walletId, curve, publicKey }, name);
+  };
+  const makers: Readonly<Record<OperationName, () => Promise<Operation>>> = {
+    sign: () => signer('secp256k1'),
+    'sign-ed25519': () => signer('ed25519'),
+    key: async () => keyOperation(door, service, name),
+  };
+  const operations = new Map<OperationName, Operation>();
+  for (const each of names) operations.set(each, await makers[each]());
+  return {
+    operations,
+    close: async () => {
+      for (const operation of operations.values()) await operation.close();
+      await door.close();
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** Signatures: InitiateSigning, then SubmitSignatureShare of a live quorum. One intent and one message each. */
+import { createHash, randomBytes } from 'node:crypto';
+import { failureOf } from '../calls/call-failed.ts';
+import type { Door } from '../calls/door.ts';
+import { type OpenIntent, SigningRecord } from '../verdict/receipts.ts';
+import type { Key } from '../verdict/signatures.ts';
+import { each, pause } from './at-once.ts';
+import { type Observe, type Operation, Unexpected } from './operation.ts';
+
+/** Signed intents that are asked for again after the load. */
+const askedAgain = 100;
+const settledAtOnce = 16;
+const settleEveryMs = 250;
+
+/** `name` gives every intent a name of its own. The door is the caller's to close. */
+export function signOperation(door: Door, key: Key, name: () => string): Operation {
+  const record = new SigningRecord();
+
+  function fresh(): OpenIntent {
+    const text = randomBytes(32);
+    const message = key.curve === 'ed25519' ? text : createHash('sha256').update(text).digest();
+    return { intentId: name(), key, text, message };
+  }
+
+  async function run(observe: Observe): Promise<void> {
+    const intent = fresh();
+    record.opened(intent);
+    const begun = await observe('InitiateSigning', () =>
+      door.initiateSigning(intent.intentId, key.walletId, intent.message),
+    ).catch((error: unknown) => {
+      if (failureOf(error).effect === 'none') record.refused(intent.intentId);
+      throw error;
+    });
+    record.answered('InitiateSigning', begun);
+    if (begun.reasonCode !== 'SESSION_ACCEPTED') {
+      // Without a session nothing was accepted; with one, settling finds out what came of it.
+      if (begun.sessionId === '') record.refused(intent.intentId);
+      throw new Unexpected(begun.reasonCode);
+    }
+    await submit(intent, begun.sessionId, observe);
+  }
+
+  async function submit(intent: OpenIntent, sessionId: string, observe: Observe): Promise<void> {
+    const signed = await observe('SubmitSignatureShare', () => door.submitShare(sessionId));
+    record.answered('SubmitSignatureShare', signed);
+    if (signed.reasonCode !== 'SIGNATURE_COMPLETED') {
+      if (signed.resumeToken === '' && signed.sessionId !== '') record.failed(intent.intentId);
+      throw new Unexpected(signed.reasonCode);
+    }
+    record.signed(intent, sessionId, signed.signature, signed.recoveryId);
+  }
+
+  /** As a patient client does: the same intent again, and its session resumed where it paused. */
+  async function insist(intent: OpenIntent): Promise<void> {
+    const begun = await door.initiateSigning(intent.intentId, key.walletId, intent.message);
+    record.answered('InitiateSigning', begun);
+    if (begun.sessionId === '') {
+      record.refused(intent.intentId);
+      return;
+    }
+    if (begun.resumeToken !== '')
+      record.answered('ResumeSession', await door.resume(begun.sessionId, begun.resumeToken));
+    await submit(intent, begun.sessionId, (_, call) => call());
+  }
+
+  /** The service must give the same session and the same signature again. */
+  async function askAgain(intentId: string, sessionId: string): Promise<void> {
+    const again = await door.submitShare(sessionId);
+    record.answered('SubmitSignatureShare', again);
+    if (again.reasonCode !== 'SIGNATURE_COMPLETED') record.forgotten(intentId, again.reasonCode);
+    else record.signed({ ...fresh(), intentId }, again.sessionId || sessionId, again.signature, again.recoveryId);
+  }
+
+  return {
+    run,
+    async settle(untilMs) {
+      while (record.open.length > 0) {
+        await each(record.open, settledAtOnce, (intent) => insist(intent).catch(() => undefined));
+        if (record.open.length === 0 || performance.now() > untilMs) break;
+        await pause(settleEveryMs);
+      }
+      await each(record.sample(askedAgain), settledAtOnce, ([intentId, sessionId]) =>
+        askAgain(intentId, sessionId).catch((error: unknown) => record.forgotten(intentId, failureOf(error).code)),
+      );
+    },
+    checks: async () => record.checks(),
+    close: async () => undefined,
+  };
+}

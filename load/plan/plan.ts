@@ -1,0 +1,61 @@
+/** What a load run shall do, as data: stages of arrivals, what arrives, and what must hold. Times are in milliseconds. */
+import type { ApiName } from '../calls/door.ts';
+import type { Threshold } from './threshold.ts';
+
+/**
+ * Open: operations arrive by a schedule that waits for no answer. Closed: so many callers, each of which begins its next
+ * operation when its last one has ended.
+ */
+export type Shape =
+  | { readonly shape: 'constant' | 'soak'; readonly rate: number }
+  /** The rate changes evenly from one to the other. */
+  | { readonly shape: 'ramp'; readonly rate: number; readonly rampTo: number }
+  /** The second third of the stage has the higher rate. */
+  | { readonly shape: 'spike'; readonly rate: number; readonly spikeTo: number }
+  | { readonly shape: 'closed'; readonly callers: number };
+
+/** Rates are operations a second. */
+export type Stage = Shape & { readonly name: string; readonly forMs: number };
+
+export const arrivalKinds = ['even', 'poisson'] as const;
+export type ArrivalKind = (typeof arrivalKinds)[number];
+
+export const operationNames = ['sign', 'sign-ed25519', 'key'] as const;
+export type OperationName = (typeof operationNames)[number];
+
+export interface LoadPlan {
+  readonly name: string;
+  readonly api: ApiName;
+  /** Weight of each operation, above 0. */
+  readonly mix: ReadonlyMap<OperationName, number>;
+  readonly stages: readonly Stage[];
+  readonly arrivals: ArrivalKind;
+  /** Draws the mix, and the arrivals that are random. */
+  readonly seed: number;
+  /** Operations under way at once; what arrives above it is not sent, and counted. */
+  readonly inFlightMax: number;
+  readonly thresholds: readonly Threshold[];
+  /** Name of the scenario whose faults are armed during the load. */
+  readonly faults: string | undefined;
+  /** After the load: latency must be back within so long. */
+  readonly recoverWithinMs: number;
+}
+
+export const planLimits = {
+  rateMax: 100_000,
+  callersMax: 4096,
+  inFlightMax: 20_000,
+  stagesMax: 50,
+  /** Of all stages together: a run always ends. */
+  totalMsMax: 24 * 3_600_000,
+  /** Operations of a run: their evidence is kept until it is verified. */
+  arrivalsMax: 2_000_000,
+} as const;
+
+export const planDefaults = {
+  api: 'rest',
+  arrivals: 'even',
+  seed: 1,
+  inFlightMax: 1000,
+  recoverWithinMs: 30_000,
+} as const;

@@ -1,0 +1,310 @@
+/**
+ * A load run from its first call to its report: set-up, single operations without load, the stages, the end of what is
+ * under way, the recovery check, and the verdict. Every part is bounded in time; the signal ends the stages early, and
+ * there is a report all the same.
+ */
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { failureOf, type RateLimit } from '../calls/call-failed.ts';
+import { Service } from '../calls/service.ts';
+import { LatencyHistogram } from '../measure/histogram.ts';
+import { ProcessMonitor } from '../measure/monitor.ts';
+import { Recorder } from '../measure/recorder.ts';
+import { SelfMeter, saturation } from '../measure/self.ts';
+import { type Observe, type Operation, Unexpected } from '../operations/operation.ts';
+import { prepare, type Target } from '../operations/prepare.ts';
+import type { LoadPlan, OperationName } from '../plan/plan.ts';
+import { expectedArrivals, seeded } from '../plan/schedule.ts';
+import { evaluateThresholds } from '../plan/threshold.ts';
+import { measured } from '../report/measured.ts';
+import type { LimitHit, LoadReport, SeriesPoint, StageResult } from '../report/results.ts';
+import { type Check, Faults } from '../verdict/check.ts';
+import { type Attempt, type Clock, drive, InFlight } from './drive.ts';
+import { liveClock } from './live-clock.ts';
+import { recover } from './recovery.ts';
+
+/** What the live view shows, each second. */
+export interface Progress {
+  readonly stage: number;
+  readonly atMs: number;
+  readonly point: SeriesPoint;
+  readonly errors: Readonly<Record<string, number>>;
+  readonly selfUtilization: number;
+}
+
+export interface RunOptions {
+  readonly plan: LoadPlan;
+  readonly target: Target;
+  /** Aborted: the stages end, and what follows takes seconds. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+  /** One line about what happens now. */
+  readonly say: (line: string) => void;
+}
+
+const pointEveryMs = 1000;
+const drainWithinMs = 35_000;
+const settleWithinMs = 30_000;
+const interruptedWithinMs = 5000;
+const unloadedOperations = 12;
+/** Connections of the REST client: operations of open stages must not wait for one of them. */
+const connectionsMax = 2048;
+
+export async function runLoad(options: RunOptions): Promise<LoadReport> {
+  const { plan, target, say } = options;
+  const service = new Service(target.url, target.token);
+  const health = await service.health();
+  if (health === undefined) throw new Error(`${target.url} does not answer GET /v1/health`);
+  say(`preparing ${[...plan.mix.keys()].join(', ')} at ${target.url}`);
+  const connections = Math.min(connectionsMax, plan.inFlightMax);
+  const prepared = await prepare([...plan.mix.keys()], plan.api, target, service, connections);
+  try {
+    return await new Run(options, service, prepared.operations, health.version).report();
+  } finally {
+    await prepared.close();
+    await service.client.close();
+  }
+}
+
+class Run {
+  readonly #options: RunOptions;
+  readonly #service: Service;
+  readonly #operations: ReadonlyMap<OperationName, Operation>;
+  readonly #version: string;
+  readonly #clock: Clock = liveClock;
+  readonly #recorder: Recorder;
+  readonly #inFlight: InFlight;
+  readonly #self = new SelfMeter();
+  readonly #monitor: ProcessMonitor;
+  readonly #limits = new Map<string, { limit: RateLimit; refused: number }>();
+  readonly #series: SeriesPoint[] = [];
+  readonly #random: () => number;
+  #stage = 0;
+
+  constructor(
+    options: RunOptions,
+    service: Service,
+    operations: ReadonlyMap<OperationName, Operation>,
+    version: string,
+  ) {
+    this.#options = options;
+    this.#service = service;
+    this.#operations = operations;
+    this.#version = version;
+    this.#recorder = new Recorder(options.plan.stages.length);
+    this.#inFlight = new InFlight(options.plan.inFlightMax);
+    this.#monitor = new ProcessMonitor(() => service.pids());
+    this.#random = seeded(options.plan.seed);
+  }
+
+  async report(): Promise<LoadReport> {
+    const { plan, target, signal, say } = this.#options;
+    const startedAt = new Date().toISOString();
+    const beganMs = this.#clock.nowMs();
+    const unloaded = await this.#unloaded();
+    const stages = await this.#load();
+    say('waiting for what is under way');
+    await within(this.#inFlight.idle(), signal.aborted ? interruptedWithinMs : drainWithinMs);
+    const [first] = this.#operations.values();
+    const recovery = await recover({
+      operation: first!,
+      beforeP50Ms: unloaded.percentileMs(50),
+      health: () => this.#service.health(),
+      withinMs: signal.aborted ? interruptedWithinMs : plan.recoverWithinMs,
+    });
+    const checks: Check[] = [];
+    for (const [name, operation] of this.#operations) {
+      say(`settling and verifying ${name}`);
+      await operation.settle(performance.now() + (signal.aborted ? interruptedWithinMs : settleWithinMs));
+      for (const check of await operation.checks()) checks.push({ ...check, name: `${name}: ${check.name}` });
+    }
+    const figures = this.#recorder.stages();
+    const results = stages.map((stage, index): StageResult => {
+      const own = figures[index]!;
+      const service = Object.values(stage.processes).reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
+      const { completed } = own.total;
+      return {
+        ...own,
+        ...stage,
+        achievedRate: (completed * 1000) / stage.tookMs,
+        saturation: saturation(stage.self, own.lateness.p99),
+        cpuMsPerOperation: completed === 0 || service === 0 ? null : (service * 1000) / completed,
+      };
+    });
+    checks.push(lifeSigns(results));
+    return {
+      schema: 'signmesh-load/1',
+      name: plan.name,
+      startedAt,
+      tookMs: this.#clock.nowMs() - beganMs,
+      interrupted: signal.aborted,
+      target: { url: target.url, api: plan.api, version: this.#version },
+      machine: {
+        node: process.version,
+        cpu: cpus()[0]?.model ?? 'unknown',
+        cores: availableParallelism(),
+        memoryBytes: totalmem(),
+      },
+      model: modelOf(plan),
+      mix: Object.fromEntries(plan.mix),
+      inFlightMax: plan.inFlightMax,
+      stages: results,
+      series: this.#series,
+      faults: [],
+      limits: [...this.#limits.values()] satisfies LimitHit[],
+      unloaded: unloaded.latency(),
+      recovery,
+      correctness: { holds: checks.every(({ holds }) => holds), checks },
+      thresholds: evaluateThresholds(plan.thresholds, (threshold) => measured(results, threshold)),
+      baseline: undefined,
+    };
+  }
+
+  /** Single operations, one after the other: what latency is without load. The first two warm the service up. */
+  async #unloaded(): Promise<LatencyHistogram> {
+    const histogram = new LatencyHistogram();
+    const [first] = this.#operations.values();
+    for (let count = 0; count < unloadedOperations && !this.#options.signal.aborted; count += 1) {
+      const beganMs = this.#clock.nowMs();
+      await first!
+        .run((_, call) => call())
+        .catch((error: unknown) => {
+          throw new Error(`a single operation fails before the load: ${codeOf(error)}`);
+        });
+      if (count >= 2) histogram.recordMs(this.#clock.nowMs() - beganMs);
+    }
+    return histogram;
+  }
+
+  async #load() {
+    const { plan, signal } = this.#options;
+    const stages = [];
+    this.#self.start();
+    await this.#monitor.start();
+    const beganMs = this.#clock.nowMs();
+    const ending = new AbortController();
+    const points = this.#points(beganMs, ending.signal);
+    for (const [index, stage] of plan.stages.entries()) {
+      if (signal.aborted) break;
+      this.#stage = index;
+      const stageBeganMs = this.#clock.nowMs();
+      await drive({
+        stage,
+        arrivals: plan.arrivals,
+        random: this.#random,
+        clock: this.#clock,
+        inFlight: this.#inFlight,
+        signal,
+        operate: (attempt) => this.#operate(index, attempt),
+        onUnsent: () => this.#recorder.unsent(index),
+      });
+      await this.#monitor.sample();
+      stages.push({
+        stage,
+        beganMs: stageBeganMs - beganMs,
+        tookMs: this.#clock.nowMs() - stageBeganMs,
+        requestedRate: stage.shape === 'closed' ? null : (expectedArrivals(stage) * 1000) / stage.forMs,
+        self: this.#self.read(),
+        processes: this.#monitor.stage(),
+      });
+    }
+    ending.abort();
+    await points;
+    this.#self.stop();
+    return stages;
+  }
+
+  async #points(beganMs: number, ending: AbortSignal): Promise<void> {
+    const { onProgress } = this.#options;
+    for (let atMs = pointEveryMs; !ending.aborted; atMs += pointEveryMs) {
+      await this.#clock.sleep(beganMs + atMs - this.#clock.nowMs(), ending);
+      const point = this.#recorder.point(this.#clock.nowMs() - beganMs, this.#inFlight.count);
+      const processes = await this.#monitor.sample();
+      const whole = { ...point, processes };
+      this.#series.push(whole);
+      onProgress({
+        stage: this.#stage,
+        atMs: point.atMs,
+        point: whole,
+        errors: this.#recorder.errors(),
+        selfUtilization: performance.eventLoopUtilization().utilization,
+      });
+    }
+  }
+
+  async #operate(stage: number, { intendedMs, sentMs }: Attempt): Promise<boolean> {
+    const recorder = this.#recorder;
+    recorder.sent(stage, sentMs - intendedMs);
+    const name = this.#draw();
+    // The first call of an operation counts from the time it was due.
+    let dueMs: number | undefined = intendedMs;
+    const observe: Observe = async (endpoint, call) => {
+      const beganMs = dueMs ?? this.#clock.nowMs();
+      dueMs = undefined;
+      try {
+        const answer = await call();
+        recorder.call(stage, endpoint, this.#clock.nowMs() - beganMs, undefined);
+        return answer;
+      } catch (error) {
+        recorder.call(stage, endpoint, 0, codeOf(error));
+        throw error;
+      }
+    };
+    try {
+      await this.#operations.get(name)!.run(observe);
+      recorder.operation(stage, name, this.#clock.nowMs() - intendedMs, undefined);
+      return true;
+    } catch (error) {
+      recorder.operation(stage, name, 0, codeOf(error));
+      const { limit } = failureOf(error);
+      if (limit !== undefined) this.#limited(limit);
+      return false;
+    }
+  }
+
+  #limited(limit: RateLimit): void {
+    const hit = this.#limits.get(limit.policy) ?? { limit, refused: 0 };
+    hit.refused += 1;
+    this.#limits.set(limit.policy, hit);
+  }
+
+  #draw(): OperationName {
+    const { mix } = this.#options.plan;
+    const [only] = mix.keys();
+    if (mix.size === 1) return only!;
+    let left = this.#random() * [...mix.values()].reduce((sum, weight) => sum + weight, 0);
+    for (const [name, weight] of mix) {
+      left -= weight;
+      if (left < 0) return name;
+    }
+    return only!;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Unexpected ? error.code : failureOf(error).code;
+}
+
+/** A run in which nothing was answered shows nothing. */
+function lifeSigns(stages: readonly StageResult[]) {
+  const faults = new Faults();
+  const completed = stages.reduce((sum, { total }) => sum + total.completed, 0);
+  if (completed === 0) faults.add('no operation completed');
+  return faults.check('completed', `${completed} operations`);
+}
+
+function modelOf({ stages }: LoadPlan): string {
+  const open = 'open model: operations arrive on a schedule, and latency counts from the time each was due';
+  const closed = 'closed model: so many callers, each with one operation at a time';
+  const closedCount = stages.filter(({ shape }) => shape === 'closed').length;
+  if (closedCount === stages.length) return closed;
+  return closedCount === 0 ? open : `${open}; in closed stages: ${closed}`;
+}
+
+async function within(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, over]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,68 @@
+/** `signmesh load` as a person runs it, against a real cluster: it loads, verifies, and says so. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { LoadReport } from '../../load/report/results.ts';
+import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
+
+const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url));
+
+let cluster: SharedCluster;
+beforeAll(async () => {
+  cluster = await sharedCluster();
+}, 300_000);
+afterAll(() => cluster?.stop());
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function load(...args: string[]): Promise<Ended> {
+  const words = [command, 'load', ...args];
+  return promisify(execFile)(process.execPath, words, { maxBuffer: 16 * 1024 * 1024 }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: Ended) => error,
+  );
+}
+
+const place = () => ['--url', cluster.httpUrl, '--token', cluster.token];
+
+test('a mix over gRPC is verified, measured from the due time, and judged by its thresholds', {
+  timeout: 120_000,
+}, async () => {
+  const { code, stdout, stderr } = await load(
+    ...['sign=3', 'sign-ed25519', ...place(), '--grpc', cluster.ready.grpc, '--api', 'grpc', '--rate', '20'],
+    ...['--for', '2s', '--threshold', 'sign.p99<60s', '--threshold', 'rate>1000', '--json'],
+  );
+  // One threshold cannot be met: everything else holds.
+  expect(code, stderr).toBe(99);
+  const report = JSON.parse(stdout) as LoadReport;
+  expect(report.correctness.checks.filter(({ holds }) => !holds)).toEqual([]);
+  expect(report.correctness.checks.map(({ name }) => name)).toContain('sign-ed25519: signatures');
+  expect(report.thresholds.map(({ holds }) => holds)).toEqual([true, false]);
+  const [stage] = report.stages;
+  expect(stage).toMatchObject({ arrived: 40, unsent: 0, unanswered: 0, requestedRate: 20 });
+  expect(stage!.total.completed).toBe(40);
+  expect(stage!.endpoints.InitiateSigning!.completed).toBe(40);
+  expect(stage!.operations.sign!.latency.p50).toBeGreaterThan(stage!.endpoints.SubmitSignatureShare!.latency.p50);
+  expect(Object.keys(stage!.processes)).toEqual(expect.arrayContaining(['gateway', 'coordinator', 'node-1', 'redis']));
+  expect(report.recovery.holds).toBe(true);
+  expect(stderr).toContain('Threshold rate>1000: MISSED');
+});
+
+test('what is wrong with a call is said before anything is sent', { timeout: 60_000 }, async () => {
+  const refusals: [string[], string][] = [
+    [['sing', '--rate', '5'], '"sing" is no operation'],
+    [['sign'], 'Say --rate'],
+    [['sign', '--rate', '5', '--callers', '2'], 'it has no rate'],
+    [['sign', '--rate', '5', '--url', 'http://192.0.2.1:80', '--token', 'svc_sk_test_x'], '--i-own-this-target'],
+  ];
+  for (const [args, said] of refusals) {
+    const { code, stderr } = await load(...args);
+    expect(stderr).toContain(said);
+    expect(code).toBe(2);
+  }
+});

@@ -1,0 +1,88 @@
+/** Thresholds: how they are written, and what they mean. */
+import { describe, expect, test } from 'vitest';
+import { LatencyHistogram } from '../../load/measure/histogram.ts';
+import type { Figures } from '../../load/measure/recorder.ts';
+import { evaluateThresholds, parseThreshold, type Threshold } from '../../load/plan/threshold.ts';
+import { measured } from '../../load/report/measured.ts';
+import type { StageResult } from '../../load/report/results.ts';
+
+describe('a threshold', () => {
+  test.each([
+    ['sign.p99<50ms', { of: 'sign', metric: 'p99', comparison: '<', limit: 50, stage: undefined }],
+    ['p999 <= 1.5s', { of: undefined, metric: 'p999', comparison: '<=', limit: 1500 }],
+    ['errors<0.1%', { metric: 'errors', limit: 0.001 }],
+    ['rate>=180', { metric: 'rate', comparison: '>=', limit: 180 }],
+    ['rate>180/s', { metric: 'rate', comparison: '>', limit: 180 }],
+    ['SubmitSignatureShare.max@spike<2s', { of: 'SubmitSignatureShare', stage: 'spike', limit: 2000 }],
+    ['GET /v1/wallets/:id.p50<800us', { of: 'GET /v1/wallets/:id', metric: 'p50', limit: 0.8 }],
+  ])('is read: %s', (text, parts) => {
+    expect(parseThreshold(text)).toMatchObject(parts);
+  });
+
+  test.each([
+    ['sign.p99', 'is no threshold'],
+    ['sign.p95<5ms', '"p95" is no metric'],
+    ['sign.p99<5', 'p99 needs a unit: ms, s, us'],
+    ['errors<5ms', 'errors needs a unit: %'],
+    ['p99=5ms', 'is no threshold'],
+    ['p99<-5ms', 'is no threshold'],
+  ])('is refused: %s', (text, why) => {
+    expect(parseThreshold(text)).toContain(why);
+  });
+});
+
+function figures(latencies: readonly number[], errors: Readonly<Record<string, number>> = {}): Figures {
+  const histogram = new LatencyHistogram();
+  for (const ms of latencies) histogram.recordMs(ms);
+  return { completed: latencies.length, errors, latency: histogram.latency(), histogram: histogram.encoded() };
+}
+
+function stage(name: string, total: Figures, unsent = 0): StageResult {
+  const arrived = total.completed + unsent;
+  return {
+    ...({ stage: { name, shape: 'constant', rate: 1, forMs: 1000 }, tookMs: 1000, arrived, unsent } as StageResult),
+    total,
+    operations: { sign: total },
+    endpoints: {},
+  };
+}
+
+describe('evaluation', () => {
+  const results = [stage('calm', figures([1, 2, 3])), stage('busy', figures([100, 200], { '503': 3 }), 5)];
+  const holds = (text: string) => {
+    const [result] = evaluateThresholds([parseThreshold(text) as Threshold], (one) => measured(results, one));
+    return [result!.holds, result!.measured];
+  };
+
+  test('merges the stages, or takes the one that is named', () => {
+    expect(holds('sign.max<150ms')).toEqual([false, expect.closeTo(200, 0)]);
+    expect(holds('sign.max@calm<150ms')).toEqual([true, expect.closeTo(3, 2)]);
+    expect(holds('sign.p50<=4ms')[0]).toBe(true);
+  });
+
+  test('counts errors, what was not sent, and the rate over the time of the stages', () => {
+    expect(holds('errors<30%')).toEqual([false, 3 / 8]);
+    expect(holds('errors@calm<0.1%')).toEqual([true, 0]);
+    expect(holds('unsent<60%')).toEqual([true, 0.5]);
+    expect(holds('rate>=2.5')).toEqual([true, 2.5]);
+  });
+
+  test('does not hold for what was not measured', () => {
+    expect(holds('transfer.p99<1s')).toEqual([false, undefined]);
+  });
+});
+
+describe('histograms', () => {
+  test('merge to what one histogram of all would say', () => {
+    const parts = [figures([1, 5, 9]), figures([100, 2000])];
+    const whole = figures([1, 5, 9, 100, 2000]);
+    const merged = new LatencyHistogram();
+    for (const { histogram } of parts) merged.addEncoded(histogram);
+    expect(merged.count).toBe(5);
+    // Three significant digits: an encoded value is that of its bucket.
+    for (const [name, value] of Object.entries(whole.latency)) {
+      const got = merged.latency()[name as keyof typeof whole.latency];
+      expect(Math.abs(got - value) / value).toBeLessThan(0.001);
+    }
+  });
+});
