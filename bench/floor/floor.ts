@@ -12,7 +12,7 @@ import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { builtFile } from '../../cli/common/built.ts';
 import type { Pids } from '../../load/measure/processes.ts';
-import type { Evidence, Key } from '../cluster/ceremonies.ts';
+import type { Evidence, Key } from '../../load/verdict/signatures.ts';
 import { makeKey } from '../reference/cryptography.ts';
 import { askRecord, batchedSend, callerId, type FloorOrder, signedRecord, socketOptions } from './protocol.ts';
 
