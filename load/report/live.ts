@@ -1,7 +1,16 @@
 /** What is seen while a load runs: a few lines that are written over on a terminal, plain lines elsewhere. */
 import type { LoadPlan } from '../plan/plan.ts';
-import type { Progress } from '../run/run.ts';
+import type { SeriesPoint } from './results.ts';
 import { shapeText } from './text.ts';
+
+/** What the live view shows, each second. */
+export interface Progress {
+  readonly stage: number;
+  readonly atMs: number;
+  readonly point: SeriesPoint;
+  readonly errors: Readonly<Record<string, number>>;
+  readonly selfUtilization: number;
+}
 
 /** Without a terminal, a line each so many seconds. */
 const plainEvery = 5;

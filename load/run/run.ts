@@ -15,21 +15,13 @@ import { prepare, type Target } from '../operations/prepare.ts';
 import type { LoadPlan, OperationName } from '../plan/plan.ts';
 import { expectedArrivals, seeded } from '../plan/schedule.ts';
 import { evaluateThresholds } from '../plan/threshold.ts';
+import type { Progress } from '../report/live.ts';
 import { measured } from '../report/measured.ts';
 import type { LimitHit, LoadReport, SeriesPoint, StageResult } from '../report/results.ts';
 import { type Check, Faults } from '../verdict/check.ts';
 import { type Attempt, type Clock, drive, InFlight } from './drive.ts';
 import { liveClock } from './live-clock.ts';
 import { recover } from './recovery.ts';
-
-/** What the live view shows, each second. */
-export interface Progress {
-  readonly stage: number;
-  readonly atMs: number;
-  readonly point: SeriesPoint;
-  readonly errors: Readonly<Record<string, number>>;
-  readonly selfUtilization: number;
-}
 
 export interface RunOptions {
   readonly plan: LoadPlan;

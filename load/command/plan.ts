@@ -1,6 +1,6 @@
 /** The plan of a load run from the words of its command line. */
-import type { ApiName } from '../../load/calls/door.ts';
-import { durationMs, planProblem } from '../../load/plan/limits.ts';
+import type { ApiName } from '../calls/door.ts';
+import { durationMs, planProblem } from '../plan/limits.ts';
 import {
   type ArrivalKind,
   type LoadPlan,
@@ -9,9 +9,9 @@ import {
   planDefaults,
   planLimits,
   type Shape,
-} from '../../load/plan/plan.ts';
-import { parseThreshold } from '../../load/plan/threshold.ts';
-import { exitCodes, Failure } from '../common/failure.ts';
+} from '../plan/plan.ts';
+import { parseThreshold } from '../plan/threshold.ts';
+import { WrongCall } from './wrong-call.ts';
 
 export interface PlanFlags {
   readonly rate?: number;
@@ -30,7 +30,7 @@ export interface PlanFlags {
 
 const defaultForMs = 10_000;
 
-/** Throws a Failure that says what is wrong. */
+/** Throws WrongCall. */
 export function planOf(words: readonly string[], flags: PlanFlags): LoadPlan {
   const plan: LoadPlan = {
     ...planDefaults,
@@ -89,6 +89,6 @@ function threshold(text: string) {
   return parsed;
 }
 
-function wrong(message: string): Failure {
-  return new Failure(message, exitCodes.usage);
+function wrong(message: string): WrongCall {
+  return new WrongCall(message);
 }
