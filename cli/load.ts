@@ -1,12 +1,9 @@
 /** `signmesh load`: loads a service from outside, over its doors, and reports how it fared (load/). */
-import { writeFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
-import { checkTarget, exitCodeOf, type LoadFlags, loadCommand } from '../load/command/command.ts';
+import { checkTarget, type LoadFlags, loadCommand } from '../load/command/command.ts';
+import { performLoad } from '../load/command/perform.ts';
 import { planOf } from '../load/command/plan.ts';
 import { WrongCall } from '../load/command/wrong-call.ts';
-import { LiveView } from '../load/report/live.ts';
-import { textOf } from '../load/report/text.ts';
-import { runLoad } from '../load/run/run.ts';
 import { errorText, exitCodes, Failure } from './common/failure.ts';
 import { type TargetFlags, targetOf, withTarget } from './events/target.ts';
 
@@ -30,26 +27,5 @@ async function load(args: readonly string[]): Promise<number> {
   const { url, token, grpc } = targetOf(flags);
   const target = { url, token, grpc: flags.grpc ?? grpc };
   checkTarget(target, plan, flags);
-  const { stderr } = process;
-  const view = new LiveView({ isTTY: stderr.isTTY === true, write: (text) => stderr.write(text) }, plan);
-  const interrupted = new AbortController();
-  const stop = () => {
-    if (interrupted.signal.aborted) process.exit(exitCodes.interrupted);
-    view.say('stopping; a second Ctrl-C ends without a report');
-    interrupted.abort();
-  };
-  process.on('SIGINT', stop).on('SIGTERM', stop);
-  const report = await runLoad({
-    plan,
-    target,
-    signal: interrupted.signal,
-    onProgress: (progress) => view.show(progress),
-    say: (line) => view.say(line),
-  }).finally(() => process.off('SIGINT', stop).off('SIGTERM', stop));
-  const json = `${JSON.stringify(report, null, 2)}\n`;
-  const toOutput = flags.json === true || flags.json === '-';
-  if (toOutput) process.stdout.write(json);
-  else if (typeof flags.json === 'string') writeFileSync(flags.json, json);
-  (toOutput ? stderr : process.stdout).write(`${textOf(report)}\n`);
-  return exitCodeOf(report);
+  return performLoad(plan, target, flags);
 }
