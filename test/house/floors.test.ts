@@ -35,6 +35,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   runner: [...withRedis, 'faults', 'sim'],
   report: [...withRedis, 'faults', 'runner'],
   plane: [...floor0, 'faults'],
+  load: ['proto'],
   testing: [...withRedis, 'faults', 'sim', 'runner', 'report'],
 };
 const product = [...Object.keys(mayImport), 'cli'];
