@@ -7,15 +7,19 @@
  * - A write that was acknowledged survives the death of the process (the operating system has it); with `sync` also a
  *   loss of power.
  * - A marker record, written at the first opening, tells a wrong storage key at once, before anything is served.
+ * - What the node signed for an intent goes into a journal (intent-journal.ts), and from there into LevelDB, many in one batch.
+ *   No other record does, so that no share ever lies in a journal.
  * - A deletion is acknowledged when the record's bytes have left the files too: what is deleted is seldom and secret.
  * - Errors name the record, never its bytes. Record keys (tenant, session) are not encrypted: they are no secret.
  */
+import { rmSync } from 'node:fs';
 import { ClassicLevel } from 'classic-level';
 import type { RandomBytes, Store, WriteOutcome } from '../actors/contract.ts';
 import { decryptRecord, encryptRecord } from '../crypto/at-rest.ts';
 import { encodeParts, equalBytes, u32be, utf8 } from '../crypto/bytes.ts';
 import { CryptoError } from '../crypto/errors.ts';
-import type { NodeRecord, NodeWrite } from './records/records.ts';
+import { IntentJournal, leftJournals, readJournal } from './intent-journal.ts';
+import { isIntentBucket, type NodeRecord, type NodeWrite } from './records/records.ts';
 
 /** What is wrong with a store. */
 export type KeyStoreErrorCode =
@@ -59,14 +63,31 @@ const levelOptions = {
   compression: false,
 } as const;
 
+/** So many records of a journal are moved into LevelDB at once. */
+const movedAtOnce = 512;
+/** A write waits for that when so many have gathered meanwhile. */
+const gatheredMax = 8 * movedAtOnce;
+
 /** The store of one node. One process at a time has it open. */
 export class KeyStore implements Store<NodeWrite, NodeRecord> {
   readonly #level: ClassicLevel<string, Uint8Array>;
   readonly #options: KeyStoreOptions;
+  #journal: IntentJournal;
+  #journalNumber: number;
+  /** What stands in the journal and not in LevelDB yet, encrypted. */
+  #gathered = new Map<string, Uint8Array>();
+  /** The same of the journal before, while it is being moved. */
+  #leaving: ReadonlyMap<string, Uint8Array> = new Map();
+  #moving: Promise<void> | undefined;
+  /** Journals whose records are in `#leaving`. */
+  readonly #leftBehind: IntentJournal[] = [];
+  #closed = false;
 
-  private constructor(level: ClassicLevel<string, Uint8Array>, options: KeyStoreOptions) {
+  private constructor(level: ClassicLevel<string, Uint8Array>, options: KeyStoreOptions, journalNumber: number) {
     this.#level = level;
     this.#options = options;
+    this.#journalNumber = journalNumber;
+    this.#journal = new IntentJournal(options.storeDir, journalNumber, options.sync === true);
   }
 
   /** Opens or makes the store. Throws KeyStoreError. */
@@ -77,32 +98,37 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
     } catch (error) {
       throw new KeyStoreError('STORE_UNAVAILABLE', `the store ${options.storeDir} cannot be opened: ${causeOf(error)}`);
     }
-    const store = new KeyStore(level, options);
     try {
-      await store.#checkMarker();
+      await checkMarker(level, options);
+      return new KeyStore(level, options, await takeUp(level, options));
     } catch (error) {
       await level.close();
       throw error;
     }
-    return store;
   }
 
   /** Rejects with KeyStoreError RECORD_CORRUPT when the record does not decrypt. */
   async load(key: string): Promise<NodeRecord | undefined> {
     // On this thread: LevelDB answers in microseconds; a worker thread's detour costs ten times that.
-    const sealed = this.#level.getSync(key);
+    const sealed = this.#gathered.get(key) ?? this.#leaving.get(key) ?? this.#level.getSync(key);
     if (sealed === undefined) return undefined;
-    const record = this.#decrypt(key, sealed);
+    const record = decrypt(this.#options, key, sealed);
     if (record === undefined) throw new KeyStoreError('RECORD_CORRUPT', `the record ${key} does not decrypt`);
     return record;
   }
 
   async write(write: NodeWrite): Promise<WriteOutcome<NodeRecord>> {
+    if (write.deletes.length === 0 && write.puts.every(({ key }) => isIntentBucket(key))) {
+      if (this.#gathered.size >= gatheredMax) await (this.#moving ?? this.#startMoving());
+      this.#append(write.puts);
+      return { kind: 'written' };
+    }
+    await this.#moveAll();
     // A value and its deletion that leave memory together would both be written into a table that no compaction takes up.
     for (const key of write.deletes) await this.#level.compactRange(key, key);
     // Chained: an array of operations is copied, operation by operation, before LevelDB gets it.
     const batch = this.#level.batch();
-    for (const { key, record } of write.puts) batch.put(key, this.#encrypt(key, record));
+    for (const { key, record } of write.puts) batch.put(key, encrypt(this.#options, key, record));
     for (const key of write.deletes) batch.del(key);
     await batch.write({ sync: this.#options.sync === true });
     // Until then the old value stands in a log or a table of LevelDB.
@@ -112,41 +138,103 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
 
   /** Waits for what is under way. Repeatable. */
   async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    // What cannot be moved stays in its journal, for the next start.
+    await this.#moveAll().catch(() => undefined);
+    if (this.#gathered.size === 0 && this.#leaving.size === 0) this.#journal.remove();
+    else this.#journal.close();
     await this.#level.close();
   }
 
-  async #checkMarker(): Promise<void> {
-    const sealed = await this.#level.get(markerKey);
-    if (sealed === undefined) {
-      await this.write({ puts: [{ key: markerKey, record: marker }], deletes: [] });
-      return;
-    }
-    const found = this.#decrypt(markerKey, sealed);
-    if (found === undefined || !equalBytes(found, marker)) {
-      const { storeDir, nodeId } = this.#options;
-      throw new KeyStoreError(
-        'STORAGE_KEY_WRONG',
-        `the store ${storeDir} was made with another storage key, or for another node than ${nodeId}`,
-      );
+  #append(puts: NodeWrite['puts']): void {
+    const records = puts.map(({ key, record }) => [key, encrypt(this.#options, key, record)] as const);
+    this.#journal.append(records);
+    for (const [key, sealed] of records) this.#gathered.set(key, sealed);
+    if (this.#gathered.size >= movedAtOnce && this.#moving === undefined) {
+      // A failure is told to the write that has to wait for it.
+      this.#startMoving().catch(() => undefined);
     }
   }
 
-  #encrypt(key: string, record: NodeRecord): Uint8Array {
-    return encryptRecord(this.#options.storageKey, this.#associatedData(key), record, this.#options.random);
+  async #moveAll(): Promise<void> {
+    await this.#moving;
+    if (this.#gathered.size > 0 || this.#leaving.size > 0) await this.#startMoving();
   }
 
-  #decrypt(key: string, sealed: Uint8Array): NodeRecord | undefined {
-    try {
-      return decryptRecord(this.#options.storageKey, this.#associatedData(key), sealed);
-    } catch (error) {
-      if (error instanceof CryptoError && error.code === 'RECORD_BROKEN') return undefined;
-      throw error;
-    }
+  #startMoving(): Promise<void> {
+    const moving = this.#move().finally(() => {
+      if (this.#moving === moving) this.#moving = undefined;
+    });
+    this.#moving = moving;
+    return moving;
   }
 
-  #associatedData(key: string): Uint8Array {
-    return encodeParts(marker, u32be(this.#options.nodeId), utf8(key));
+  /** Empties the journal into LevelDB. After a failure both hold what they held, and the next attempt moves all of it. */
+  async #move(): Promise<void> {
+    const leaving = new Map([...this.#leaving, ...this.#gathered]);
+    const before = this.#journal;
+    this.#journalNumber += 1;
+    this.#journal = new IntentJournal(this.#options.storeDir, this.#journalNumber, this.#options.sync === true);
+    this.#leftBehind.push(before);
+    this.#leaving = leaving;
+    this.#gathered = new Map();
+    await putAll(this.#level, leaving, this.#options);
+    this.#leaving = new Map();
+    for (const journal of this.#leftBehind.splice(0)) journal.remove();
   }
+}
+
+/** Moves into LevelDB what an earlier process left in journals. Resolves with the number of the next journal. */
+async function takeUp(level: ClassicLevel<string, Uint8Array>, options: KeyStoreOptions): Promise<number> {
+  const { files, next } = leftJournals(options.storeDir);
+  const records = new Map(files.flatMap((file) => readJournal(file)));
+  if (records.size > 0) await putAll(level, records, options);
+  for (const file of files) rmSync(file);
+  return next;
+}
+
+async function putAll(
+  level: ClassicLevel<string, Uint8Array>,
+  records: ReadonlyMap<string, Uint8Array>,
+  { sync }: KeyStoreOptions,
+): Promise<void> {
+  const batch = level.batch();
+  for (const [key, sealed] of records) batch.put(key, sealed);
+  await batch.write({ sync: sync === true });
+}
+
+async function checkMarker(level: ClassicLevel<string, Uint8Array>, options: KeyStoreOptions): Promise<void> {
+  const sealed = await level.get(markerKey);
+  if (sealed === undefined) {
+    await level.put(markerKey, encrypt(options, markerKey, marker), { sync: options.sync === true });
+    return;
+  }
+  const found = decrypt(options, markerKey, sealed);
+  if (found === undefined || !equalBytes(found, marker)) {
+    const { storeDir, nodeId } = options;
+    throw new KeyStoreError(
+      'STORAGE_KEY_WRONG',
+      `the store ${storeDir} was made with another storage key, or for another node than ${nodeId}`,
+    );
+  }
+}
+
+function encrypt(options: KeyStoreOptions, key: string, record: NodeRecord): Uint8Array {
+  return encryptRecord(options.storageKey, associatedData(options, key), record, options.random);
+}
+
+function decrypt(options: KeyStoreOptions, key: string, sealed: Uint8Array): NodeRecord | undefined {
+  try {
+    return decryptRecord(options.storageKey, associatedData(options, key), sealed);
+  } catch (error) {
+    if (error instanceof CryptoError && error.code === 'RECORD_BROKEN') return undefined;
+    throw error;
+  }
+}
+
+function associatedData({ nodeId }: KeyStoreOptions, key: string): Uint8Array {
+  return encodeParts(marker, u32be(nodeId), utf8(key));
 }
 
 /** LevelDB says why in the cause, for example that the lock is held. */

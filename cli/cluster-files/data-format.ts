@@ -33,7 +33,12 @@ export const dataFormats: readonly DataFormat[] = [
   },
   {
     format: 5,
+    isRead: true,
     what: 'clusters beyond the first lie in `cluster-N/`; sessions and keys name their cluster; `cluster.json` says how keys are shared by default. What stands in format 4 is read as cluster 1',
+  },
+  {
+    format: 6,
+    what: 'nodes keep a journal of what they signed for intents, beside their store',
   },
 ];
 

@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { IntentJournal, readJournal } from '../../nodes/intent-journal.ts';
 import { KeyStore, KeyStoreError } from '../../nodes/key-store.ts';
+import { intentBucketKey } from '../../nodes/records/records.ts';
 
 const storageKey = new Uint8Array(32).fill(7);
 const random = (length: number) => new Uint8Array(randomBytes(length));
@@ -133,6 +135,77 @@ describe('the key store, as a Store port', () => {
   });
 });
 
+describe('what a node signed for which intent', () => {
+  const bucket = (number: number) => intentBucketKey('t', String(number));
+  const intents = (from: number, to: number, record: string) => ({
+    puts: Array.from({ length: to - from }, (_, index) => ({ key: bucket(from + index), record: bytes(record) })),
+    deletes: [],
+  });
+  const journals = async (folder = storeDir) => (await readdir(folder)).filter((name) => name.endsWith('.journal'));
+  /** Opens the files as they are now, as if the process had been killed. */
+  const afterKill = async (spoil?: (folder: string) => Promise<void>) => {
+    const copy = join(storeDir, '..', 'copy');
+    await cp(storeDir, copy, { recursive: true });
+    await spoil?.(copy);
+    const store = await KeyStore.open({ storeDir: copy, nodeId: 1, storageKey, random });
+    opened.push(store);
+    return store;
+  };
+
+  it('is in a journal before it is acknowledged, and no share is', async () => {
+    const store = await openStore();
+    await store.write(intents(0, 3, 'first'));
+    await store.write(intents(2, 4, 'second'));
+    const [name] = await journals();
+    expect(readJournal(join(storeDir, name!)).map(([key]) => key)).toEqual([0, 1, 2, 2, 3].map(bucket));
+    const again = await afterKill();
+    for (const [number, said] of ['first', 'first', 'second', 'second'].entries()) {
+      expect(text(await store.load(bucket(number)))).toBe(said);
+      expect(text(await again.load(bucket(number)))).toBe(said);
+    }
+    const puts = [{ key: 'key/t/s', record: bytes('a share') }, ...intents(0, 1, 'third').puts];
+    await store.write({ puts, deletes: [] });
+    const left = await Promise.all((await journals()).map((file) => readJournal(join(storeDir, file))));
+    expect(left.flat()).toEqual([]);
+    expect(text(await store.load(bucket(0)))).toBe('third');
+    expect(text(await store.load(bucket(3)))).toBe('second');
+  });
+
+  it('leaves out a last write that was cut off, and keeps those before it', async () => {
+    const store = await openStore();
+    await store.write(intents(0, 2, 'whole'));
+    const [name] = await journals();
+    const whole = await readFile(join(storeDir, name!));
+    for (const rest of [whole.subarray(0, whole.length - 1), whole.subarray(0, 5), Buffer.alloc(64)]) {
+      const again = await afterKill((folder) => appendFile(join(folder, name!), rest));
+      expect(text(await again.load(bucket(1)))).toBe('whole');
+      await again.close();
+    }
+  });
+
+  it('moves into LevelDB, many at once, and its journals go', async () => {
+    const store = await openStore();
+    for (let at = 0; at < 3000; at += 100) await store.write(intents(at, at + 100, `at ${at}`));
+    expect((await journals()).length).toBeLessThanOrEqual(2);
+    expect(text(await (await afterKill()).load(bucket(2999)))).toBe('at 2900');
+    await store.close();
+    expect(await journals()).toEqual([]);
+    const again = await openStore();
+    expect(text(await again.load(bucket(0)))).toBe('at 0');
+    expect(text(await again.load(bucket(2950)))).toBe('at 2900');
+  });
+
+  it('is refused when the journal cannot be written, and nothing of it is read', async () => {
+    await openStore();
+    const journal = new IntentJournal(storeDir, 99, false);
+    journal.append([['intent/t/1', bytes('sealed')]]);
+    journal.close();
+    expect(() => journal.append([['intent/t/2', bytes('sealed')]])).toThrow(/EBADF/);
+    expect(() => journal.append([['intent/t/2', bytes('sealed')]])).toThrow(/earlier write failed/);
+    expect(readJournal(join(storeDir, 'intents-99.journal'))).toHaveLength(1);
+  });
+});
+
 describe('the key store at rest', () => {
   it('shows no byte of a record on the disk', async () => {
     const store = await openStore();
@@ -197,5 +270,8 @@ describe('the key store when its process is killed', () => {
     expect(text(await store.load(`dkg/t/${latest - 1}`))).toBe(`record ${latest - 1}`);
     expect(await store.load(`dkg/t/${latest - 2}`)).toBeUndefined();
     expect(await store.load(`dkg/t/${latest + 1}`)).toBeUndefined();
+    for (const number of [1, acknowledged - 1, acknowledged]) {
+      expect(text(await store.load(intentBucketKey('t', String(number))))).toBe(`record ${number}`);
+    }
   });
 });

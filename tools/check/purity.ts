@@ -21,6 +21,7 @@ export const worldly: readonly string[] = [
   'actors/waiting.ts',
   'nodes/main.ts',
   'nodes/key-store.ts',
+  'nodes/intent-journal.ts',
   'nodes/hsm/child.ts',
   'nodes/hsm/process.ts',
   'coordinator/main.ts',

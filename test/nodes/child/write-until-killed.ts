@@ -1,9 +1,10 @@
 /**
- * A child process that writes to a key store as fast as it can, two records a batch, and tells each acknowledged number
- * on stdout, until it is killed.
+ * A child process that writes to a key store as fast as it can, two records a batch and then what was signed for an intent, and
+ * tells each acknowledged number on stdout, until it is killed.
  */
 import { randomBytes } from 'node:crypto';
 import { KeyStore } from '../../../nodes/key-store.ts';
+import { intentBucketKey } from '../../../nodes/records/records.ts';
 
 const [storeDir] = process.argv.slice(2);
 if (storeDir === undefined) throw new Error('usage: write-until-killed <directory>');
@@ -18,5 +19,6 @@ for (let number = 1; ; number += 1) {
     ],
     deletes: [`dkg/t/${number - 2}`],
   });
+  await store.write({ puts: [{ key: intentBucketKey('t', String(number)), record }], deletes: [] });
   process.stdout.write(`${number}\n`);
 }
