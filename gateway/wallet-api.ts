@@ -206,7 +206,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
     ...policyRoutes(receipts),
     ...receiptRoutes(receipts),
     ...tokenRoutes({ intents, driver }),
-    ...treasuryRoutes({ ...treasury, policyExists, isSandbox: environment === 'sandbox' }),
+    ...treasuryRoutes({ ...treasury, adapters, policyExists, isSandbox: environment === 'sandbox' }),
     ...vaultRoutes({ cluster: vaultCluster, evaluators: intents.evaluators, receipts, policyExists, wake }),
     ...reconRoutes({ wake: (tenant) => driver.wake(tenant) }),
     ...accessRoutes({ ...access, servedTags: () => new Set([...routes.map(({ tag }) => tag), 'Signing', 'Service']) }),

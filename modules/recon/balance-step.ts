@@ -9,7 +9,7 @@ import type { Balances } from '../../store/contract.ts';
 import { compareBalances } from './compare.ts';
 import type { Finding } from './exception-record.ts';
 import { type OwnMovement, ownEffect } from './own-side.ts';
-import type { WalletSources, Window } from './sources.ts';
+import type { ExchangePage, OwnExchange, WalletSources, Window } from './sources.ts';
 import type { StepTerms } from './wallet-steps.ts';
 
 const triesMax = 5;
@@ -86,7 +86,23 @@ async function settlingUnits(
       }
     }
   }
+  for await (const exchanges of exchangePages(sources)) {
+    const booked = exchanges.filter(({ createdAtMs }) => isRecent(createdAtMs));
+    const theirs = await sources.exchanged(booked.map(({ orderId }) => orderId));
+    for (const [index, { effect }] of booked.entries()) {
+      if (theirs[index] === false) for (const { asset, units } of effect) add(asset, units);
+    }
+  }
   return sums;
+}
+
+async function* exchangePages(sources: WalletSources): AsyncGenerator<readonly OwnExchange[]> {
+  let after: string | null = null;
+  do {
+    const page: ExchangePage = await sources.exchanges(after);
+    yield page.exchanges;
+    after = page.next;
+  } while (after !== null);
 }
 
 async function* statementPages(sources: WalletSources, window: Window): AsyncGenerator<readonly Movement[]> {

@@ -1,9 +1,10 @@
 /** Both sides of a wallet, as a job reads them: our records from the store, and the provider's statements. */
 import { type IntentRecord, intentType, ofWalletIndex, txIndex } from '../../custody/intents/public.ts';
 import { depositId, depositsIndex, depositType, type WalletRecord } from '../../custody/wallets/public.ts';
-import type { CallMeta } from '../../providers/port/port.ts';
+import type { CallMeta, NewBalance } from '../../providers/port/port.ts';
 import type { Direction, Movement, ProviderStatements, StatementPage } from '../../providers/port/statement.ts';
 import type { TenantStore } from '../../store/contract.ts';
+import { exchangesIndex, exchangeType } from '../treasury/public.ts';
 import { depositMovement, fillerMovement, intentMovement, nativeAssetOf, type OwnMovement } from './own-side.ts';
 
 /** Rows of a page, of either side. */
@@ -11,6 +12,17 @@ export const pageRows = 100;
 
 export interface OwnPage {
   readonly movements: readonly OwnMovement[];
+  readonly next: string | null;
+}
+
+export interface OwnExchange {
+  readonly orderId: string;
+  readonly effect: readonly NewBalance[];
+  readonly createdAtMs: number;
+}
+
+export interface ExchangePage {
+  readonly exchanges: readonly OwnExchange[];
   readonly next: string | null;
 }
 
@@ -52,6 +64,25 @@ export class WalletSources {
     });
     const within = page.items.filter(({ createdAtMs }) => createdAtMs >= fromMs && createdAtMs < toMs);
     return { movements: within.map((deposit) => this.#ofDeposit(deposit)), next: nextOf(page) };
+  }
+
+  /** Exchanges of the venue account that our ledger has booked. In the order of their ids, which says nothing of time. */
+  async exchanges(after: string | null): Promise<ExchangePage> {
+    const page = await this.#store.list(this.#meta.tenant, exchangeType, {
+      ...{ indices: [exchangesIndex(this.wallet.id)], order: 'oldest', limit: pageRows },
+      ...(after !== null && { afterId: after }),
+    });
+    const exchanges = page.items.map(({ orderId, effect, createdAtMs }) => ({
+      orderId,
+      effect: effect.map(({ asset, units }) => ({ asset, units: BigInt(units) })),
+      createdAtMs,
+    }));
+    return { exchanges, next: nextOf(page) };
+  }
+
+  /** Whether the provider has booked these exchanges. */
+  exchanged(orderIds: readonly string[]): Promise<readonly boolean[]> {
+    return orderIds.length === 0 ? Promise.resolve([]) : this.#statements.exchanged(this.#meta, this.wallet, orderIds);
   }
 
   statement({ fromMs, toMs }: Window, after: string | null): Promise<StatementPage> {

@@ -33,10 +33,11 @@ import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
 import type { Venue } from '../../providers/market/public.ts';
 import { type CallMeta, ProviderUnavailable } from '../../providers/port/port.ts';
-import { merge, update } from '../../store/changes.ts';
-import type { Change, NewEvent } from '../../store/contract.ts';
+import { create, merge, update } from '../../store/changes.ts';
+import type { Change, LedgerEntry, NewEvent, Put } from '../../store/contract.ts';
 import { principalFrom } from './actor.ts';
 import { unitsText } from './amounts.ts';
+import { type ExchangeRecord, exchangeTtlMs, exchangeType } from './exchange-record.ts';
 import { nextPlan, type PlanRecord, planPrefix, planType, type TradeRecord } from './plan-record.ts';
 import { type StrategyRecord, strategyType, termsOf } from './strategy-record.ts';
 import { type VenueAccountDeps, venueWallet } from './venue-account.ts';
@@ -142,18 +143,34 @@ class PlanStep {
     const from = await this.#venueWallet(sell.asset);
     const to = await this.#venueWallet(buy.asset);
     const { soldUnits, boughtUnits } = outcome;
+    const ledger = [
+      { walletId: from.id, asset: sell.asset, available: -soldUnits, reserved: 0n },
+      { walletId: to.id, asset: buy.asset, available: boughtUnits, reserved: 0n },
+    ];
     const done = await this.#commit(
       { status: 'returning', reason: null, soldUnits: String(soldUnits), boughtUnits: String(boughtUnits) },
-      {
-        ledger: [
-          { walletId: from.id, asset: sell.asset, available: -soldUnits, reserved: 0n },
-          { walletId: to.id, asset: buy.asset, available: boughtUnits, reserved: 0n },
-        ],
-      },
+      { ledger, puts: this.#exchangeRecords(ledger) },
     );
     if (done === 'committed') return 'more';
     if (done === 'conflict') return 'wait';
     return this.#move({ status: 'failed', reason: 'venue_account_overdrawn' });
+  }
+
+  /** One for each wallet that the exchange touches. */
+  #exchangeRecords(ledger: readonly LedgerEntry[]): Put[] {
+    return [...new Set(ledger.map(({ walletId }) => walletId))].map((walletId) => {
+      const record: ExchangeRecord = {
+        id: `${this.#orderId()}/${walletId}`,
+        version: 1,
+        walletId,
+        orderId: this.#orderId(),
+        effect: ledger
+          .filter((entry) => entry.walletId === walletId)
+          .map(({ asset, available }) => ({ asset, units: String(available) })),
+        createdAtMs: this.#deps.intents.clock.nowMs(),
+      };
+      return create(exchangeType, record, exchangeTtlMs);
+    });
   }
 
   /** In the venue's own books, once our ledger has it: an exchange that the ledger refused never happened. */

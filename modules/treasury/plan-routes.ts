@@ -16,14 +16,14 @@ import { type Actor, actorFrom, principalFrom } from './actor.ts';
 import { badField, readUnits, unitsText } from './amounts.ts';
 import { planEvent } from './execution.ts';
 import { nextPlan, type PlanRecord, planPrefix, planStatuses, planType } from './plan-record.ts';
-import { type Objection, type PlannedTrades, planProposal, planTrades } from './planner.ts';
+import { type Objection, type PlanInput, type PlannedTrades, planProposal, planTrades } from './planner.ts';
 import { Plan, RebalanceBody } from './schemas.ts';
 import {
   isCooling,
   type NewPlan,
   type PlanningDeps,
   planFrom,
-  type Situation,
+  planInputOf,
   situationOf,
   stalenessOf,
 } from './situation.ts';
@@ -67,14 +67,14 @@ const rebalance = (deps: PlanDeps) =>
         assertIdle(strategy);
       }
       const situation = await situationOf(deps, context, terms);
+      const input = await planInputOf(deps, context, terms, situation);
       const order: NewPlan = {
         id: context.newId('pln'),
         origin: body.proposal === undefined ? 'request' : 'proposal',
         rationale: body.proposal?.rationale ?? null,
         asker: actorFrom(context.principal),
       };
-      const planned =
-        body.proposal === undefined ? planTrades(situation.input) : proposedTrades(situation, body.proposal.trades);
+      const planned = body.proposal === undefined ? planTrades(input) : proposedTrades(input, body.proposal.trades);
       const plan = planFrom(strategy, situation, planned, order, context.nowMs);
       return { status: 201, ...newPlan(deps, context, strategy, plan, isDryRun ? 'proposed' : 'as_autonomy_allows') };
     },
@@ -283,7 +283,7 @@ function occupied(strategy: StrategyRecord, plan: PlanRecord, nowMs: number) {
 type Proposed = NonNullable<Static<typeof RebalanceBody>['proposal']>['trades'];
 
 /** Throws ServiceError 400 for what cannot be read, 422 with every trade that the constraints do not allow. */
-function proposedTrades({ input }: Situation, proposed: Proposed): PlannedTrades {
+function proposedTrades(input: PlanInput, proposed: Proposed): PlannedTrades {
   const trades = proposed.map(({ sell, buy, amount }, index) => {
     for (const [side, asset] of Object.entries({ sell, buy })) {
       const field = `proposal.trades.${index}.${side}`;

@@ -39,6 +39,7 @@ export const skipReasons = [
   'no_wallet',
   'cash_floor',
   'network_fee',
+  'not_quoted',
   'costs',
   'max_trades',
 ] as const;
@@ -62,8 +63,13 @@ export interface Costs {
   readonly venueFeeBps: number;
   /** What the venue's price is expected to be worse than the quote. */
   readonly slippageBps: number;
-  /** The most that a transfer of the asset out of its wallet costs, in the network's own coin. */
-  networkFee(asset: string): { readonly asset: string; readonly units: bigint };
+  /** The most that a transfer of the asset out of the wallet costs, in the network's own coin; undefined: its provider takes none. */
+  networkFee(asset: string, walletId: string): NetworkFee | undefined;
+}
+
+export interface NetworkFee {
+  readonly asset: string;
+  readonly units: bigint;
 }
 
 export interface PlanInput {
@@ -146,7 +152,9 @@ interface Side {
 }
 
 /** A trade at the size that its constraints allow, or why there is none. */
-type Sized = { readonly trade: Trade } | { readonly skip: SkipReason; readonly asset: string };
+type Sized =
+  | { readonly trade: Trade; readonly fee: NetworkFee }
+  | { readonly skip: SkipReason; readonly asset: string };
 
 class Planning {
   readonly trades: Trade[] = [];
@@ -193,7 +201,7 @@ class Planning {
     for (const holding of this.#left.filter(({ asset }) => asset === proposed.sell)) {
       const sized = this.#size(sell, buy, holding, proposed.units);
       if ('trade' in sized && sized.trade.bound === 'proposal') {
-        this.#take(sell, buy, sized.trade);
+        this.#take(sell, buy, sized);
         return undefined;
       }
       const objection: Objection =
@@ -215,7 +223,7 @@ class Planning {
       }
       const units = this.#unitsIn(walletId, sell.position.asset);
       const sized = this.#size(sell, buy, { walletId, asset: sell.position.asset, units });
-      if ('trade' in sized) this.#take(sell, buy, sized.trade);
+      if ('trade' in sized) this.#take(sell, buy, sized);
       else this.#skip(sized.asset, sized.skip);
     }
   }
@@ -224,10 +232,12 @@ class Planning {
     const { priced, constraints, costs } = this.#input;
     const { asset } = holding;
     const price = pricedOf(priced, asset);
-    const fee = costs.networkFee(asset);
     const buyAsset = buy.position.asset;
     const walletId = this.#input.walletFor(buyAsset);
     if (walletId === undefined) return { skip: 'no_wallet', asset: buyAsset };
+    if (holding.units === 0n) return { skip: 'min_trade', asset };
+    const fee = costs.networkFee(asset, holding.walletId);
+    if (fee === undefined) return { skip: 'not_quoted', asset };
     if (fee.asset !== asset && this.#unitsIn(holding.walletId, fee.asset) < fee.units) {
       return { skip: 'network_fee', asset };
     }
@@ -260,6 +270,7 @@ class Planning {
         cost,
         bound,
       },
+      fee,
     };
   }
 
@@ -271,10 +282,9 @@ class Planning {
     return [['cash_floor', atLeastZero(held - cashFloor.units)]];
   }
 
-  #take(sell: Side, buy: Side, trade: Trade): void {
+  #take(sell: Side, buy: Side, { trade, fee }: Extract<Sized, { trade: Trade }>): void {
     this.trades.push(trade);
     const { asset, walletId, units } = trade.sell;
-    const fee = this.#input.costs.networkFee(asset);
     this.#spend(walletId, asset, units);
     this.#spend(walletId, fee.asset, fee.units);
     sell.value -= trade.value;

@@ -12,11 +12,11 @@ import { type StrategyRecord, strategyType, termsOf } from './strategy-record.ts
 import { readStrategy } from './strategy-routes.ts';
 import { positionView, priceView, timeText } from './view.ts';
 
-export function positionRoutes(deps: PlanningDeps): readonly Route[] {
+export function positionRoutes(deps: Pick<PlanningDeps, 'prices'>): readonly Route[] {
   return [listPositions(deps)];
 }
 
-const listPositions = (deps: PlanningDeps) =>
+const listPositions = (deps: Pick<PlanningDeps, 'prices'>) =>
   route({
     tag: 'AI treasury',
     method: 'GET',
@@ -52,7 +52,7 @@ async function strategiesOf(context: RequestContext, id: string | undefined, que
 }
 
 async function strategyPosition(
-  deps: PlanningDeps,
+  deps: Pick<PlanningDeps, 'prices'>,
   context: RequestContext,
   strategy: StrategyRecord,
 ): Promise<object> {

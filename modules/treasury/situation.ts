@@ -2,61 +2,134 @@
 
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { RequestContext } from '../../api/route.ts';
+import { adapterOf, metaOf } from '../../custody/provider-calls/calling.ts';
+import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/public.ts';
 import { assetOf } from '../../networks/assets.ts';
+import { networkOf } from '../../networks/networks.ts';
 import type { PriceQuote, PriceSource, Venue } from '../../providers/market/public.ts';
-import { networkFee } from '../../providers/simulated/economy.ts';
+import { type ProviderAdapter, type ProviderKind, ProviderRejected } from '../../providers/port/port.ts';
 import type { Balances } from '../../store/contract.ts';
-import { pricedAsset } from './amounts.ts';
+import { pricedAsset, unitsText } from './amounts.ts';
 import type { PlanPosition, PlanRecord, TradeRecord } from './plan-record.ts';
-import type { PlanInput, PlannedTrades, Trade } from './planner.ts';
+import type { NetworkFee, PlanInput, PlannedTrades, Trade } from './planner.ts';
 import { type StrategyRecord, type StrategyTerms, termsOf } from './strategy-record.ts';
 import { bpsAll, type Holding, type Positions, positionsOf } from './valuation.ts';
 
 export interface PlanningDeps {
   readonly prices: PriceSource;
   readonly venue: Venue;
+  readonly adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
 }
 
-/** What a plan is made from, as it is now. */
+/** What a strategy's wallets can spend, and what that is worth. */
 export interface Situation {
+  readonly wallets: readonly WalletRecord[];
+  /** Also of coins that pay fees alone. */
   readonly holdings: readonly Holding[];
   readonly quotes: readonly PriceQuote[];
-  readonly input: PlanInput;
 }
 
-/** Throws ServiceError 409 when a price is missing or too old: no plan is made on a guess. */
+/** Throws ServiceError 409 when a price is missing or too old: nothing is valued on a guess. */
 export async function situationOf(
-  { prices, venue }: PlanningDeps,
+  { prices }: Pick<PlanningDeps, 'prices'>,
   context: RequestContext,
   terms: StrategyTerms,
 ): Promise<Situation> {
   const { tenant, store, nowMs } = context;
   const found = await Promise.all(terms.walletIds.map((id) => store.readWithBalances(tenant, walletType, id)));
-  const wallets = found.flatMap((each) => (each?.record.status === 'active' ? [each] : []));
+  const active = found.flatMap((each) => (each?.record.status === 'active' ? [each] : []));
   const assets = terms.targets.map(({ asset }) => asset);
-  const fees = [...new Set(assets.map((asset) => networkFee(asset).asset))].filter((asset) => !assets.includes(asset));
-  const holdings = wallets.flatMap(({ record, balances }) => spendable(record, balances, [...assets, ...fees]));
+  const coins = assets.map((asset) => networkOf(assetOf(asset)!.network).nativeAsset);
+  const held = [...new Set([...assets, ...coins])];
   const quotes = (await prices.quotes(tenant, assets, nowMs)).map((quote, index) =>
     usableQuote(quote, assets[index]!, terms, nowMs),
   );
-  const { constraints } = terms;
-  const floor = constraints.cashFloor;
-  const input: PlanInput = {
-    targets: terms.targets,
+  return {
+    wallets: active.map(({ record }) => record),
+    holdings: active.flatMap(({ record, balances }) => spendable(record, balances, held)),
+    quotes,
+  };
+}
+
+/**
+ * What a plan is made from, with the wallets' providers' own quotes for transfers out. Throws ServiceError 503 while a provider
+ * gives none.
+ */
+export async function planInputOf(
+  deps: Pick<PlanningDeps, 'venue' | 'adapters'>,
+  context: RequestContext,
+  terms: StrategyTerms,
+  { wallets, holdings, quotes }: Situation,
+): Promise<PlanInput> {
+  const { constraints, targets } = terms;
+  const { feeBps, slippageBps } = deps.venue.terms;
+  const sellable = holdings.filter(
+    ({ asset, units }) => units > 0n && targets.some((target) => target.asset === asset),
+  );
+  const fees = new Map(
+    await Promise.all(
+      sellable.map(async (holding) => {
+        const wallet = wallets.find(({ id }) => id === holding.walletId)!;
+        return [`${holding.walletId}/${holding.asset}`, await feeOf(deps, context, wallet, holding)] as const;
+      }),
+    ),
+  );
+  return {
+    targets,
     holdings,
-    priced: new Map(quotes.map(({ asset, price }) => [asset, pricedAsset(asset, price)])),
+    priced: pricesOf(quotes),
     constraints: {
       minTradeValue: BigInt(constraints.minTradeValue),
       maxTradeValue: constraints.maxTradeValue === null ? undefined : BigInt(constraints.maxTradeValue),
       maxTrades: constraints.maxTrades,
       maxCostBps: constraints.maxCostBps,
-      cashFloor: floor === null ? undefined : { asset: floor.asset, units: BigInt(floor.units) },
+      cashFloor: cashFloorOf(terms),
     },
-    costs: { venueFeeBps: venue.terms.feeBps, slippageBps: venue.terms.slippageBps, networkFee },
-    walletFor: (asset) => wallets.find(({ record }) => record.network === assetOf(asset)?.network)?.record.id,
+    costs: {
+      venueFeeBps: feeBps,
+      slippageBps,
+      networkFee: (asset, walletId) => fees.get(`${walletId}/${asset}`),
+    },
+    walletFor: (asset) => wallets.find(({ network }) => network === assetOf(asset)?.network)?.id,
   };
-  return { holdings, quotes, input };
+}
+
+/**
+ * The most that a transfer of all of it costs; undefined: the provider refuses one. Its destination is the wallet's own address,
+ * because planning makes no venue account.
+ */
+async function feeOf(
+  deps: Pick<PlanningDeps, 'adapters'>,
+  context: RequestContext,
+  wallet: WalletRecord,
+  { asset, units }: Holding,
+): Promise<NetworkFee | undefined> {
+  const draft = {
+    intentId: `quote/${wallet.id}/${asset}`,
+    kind: 'transfer',
+    wallet,
+    asset,
+    amount: unitsText(asset, units),
+    units,
+    toAddress: wallet.addresses[0]!.address,
+  } as const;
+  return askingProvider(wallet.provider, async () => {
+    try {
+      return (await adapterOf(deps, wallet.provider).quote(metaOf(context), draft)).fee;
+    } catch (error) {
+      if (error instanceof ProviderRejected) return undefined;
+      throw error;
+    }
+  });
+}
+
+function pricesOf(quotes: readonly PriceQuote[]) {
+  return new Map(quotes.map(({ asset, price }) => [asset, pricedAsset(asset, price)]));
+}
+
+function cashFloorOf({ constraints: { cashFloor } }: StrategyTerms) {
+  return cashFloor === null ? undefined : { asset: cashFloor.asset, units: BigInt(cashFloor.units) };
 }
 
 function spendable(wallet: WalletRecord, balances: Balances, assets: readonly string[]): Holding[] {
@@ -81,9 +154,9 @@ function noPrice(asset: string, issue: string, message: string): ServiceError {
   return new ServiceError('conflict', message, { details: [{ field: `prices.${asset}`, issue, message }] });
 }
 
-/** Of a strategy as it is now. Throws as `situationOf`. */
-export function positionsNow(terms: StrategyTerms, { input }: Situation): Positions {
-  return positionsOf(terms.targets, input.holdings, input.priced, input.constraints.cashFloor);
+/** Of a strategy as it is now. */
+export function positionsNow(terms: StrategyTerms, { holdings, quotes }: Situation): Positions {
+  return positionsOf(terms.targets, holdings, pricesOf(quotes), cashFloorOf(terms));
 }
 
 export function isCooling(strategy: StrategyRecord, nowMs: number): boolean {
@@ -155,7 +228,7 @@ export interface Staleness {
 
 /** What has moved since the plan was made; empty: it is as good as new. */
 export async function stalenessOf(
-  { prices }: PlanningDeps,
+  { prices }: Pick<PlanningDeps, 'prices'>,
   context: RequestContext,
   strategy: StrategyRecord,
   plan: PlanRecord,

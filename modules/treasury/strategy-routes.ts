@@ -46,7 +46,7 @@ const createStrategy = (deps: StrategyDeps) =>
     operationId: 'createStrategy',
     summary: 'Make a strategy',
     description:
-      'Targets by weight, with bands, for the wallets that it names. Nothing is traded by making one; with the trigger `interval` or `drift` plans come by themselves.',
+      'Targets by weight, with bands, for the wallets that it names. Nothing is traded by making one; with the trigger `interval` or `drift` plans come by themselves. Autonomy `within_policy` also needs the scope `intents:approve`.',
     scope: 'treasury:write',
     limitClass: 'writes',
     body: StrategyBody,
@@ -128,7 +128,8 @@ const nextVersion = (deps: StrategyDeps) =>
     path: '/v1/treasury/strategies/:id/versions',
     operationId: 'putStrategyVersion',
     summary: 'Make the next version of a strategy',
-    description: 'The whole of it: versions never change. Plans of the version before are stale.',
+    description:
+      'The whole of it: versions never change. Plans of the version before are stale. Autonomy `within_policy` also needs the scope `intents:approve`.',
     scope: 'treasury:write',
     limitClass: 'writes',
     params,
@@ -237,6 +238,12 @@ async function termsFrom(
   strategyVersion: number,
 ): Promise<StrategyTerms> {
   const { constraints = {}, trigger = { kind: 'manual' } } = body;
+  // Plans of this autonomy are executed without a second person: giving it is an approval of all of them.
+  if (body.autonomy === 'within_policy' && !context.principal.scopes.has('intents:approve')) {
+    throw new ServiceError('insufficientScope', 'autonomy within_policy is given with the scope intents:approve', {
+      details: [{ field: 'autonomy', issue: 'insufficient_scope', message: 'needs the scope intents:approve' }],
+    });
+  }
   const networks = await networksOf(context, body.wallet_ids);
   checkTargets(body, networks);
   if (trigger.kind !== 'manual' && trigger.every_s === undefined) {

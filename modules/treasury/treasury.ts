@@ -16,18 +16,17 @@ import { type StrategyDeps, strategyRoutes } from './strategy-routes.ts';
 import { lookAtStrategy } from './triggers.ts';
 import type { VenueAccountDeps } from './venue-account.ts';
 
-export interface TreasuryDeps extends StrategyDeps, Pick<PlanDeps, 'wake'> {
+export interface TreasuryDeps extends StrategyDeps, Pick<PlanDeps, 'wake' | 'adapters' | 'venue'> {
   readonly market: SimulatedPrices;
-  readonly venue: Venue;
   /** In a sandbox alone prices can be set. */
   readonly isSandbox: boolean;
 }
 
 export function treasuryRoutes(deps: TreasuryDeps): readonly Route[] {
-  const { market: prices, venue } = deps;
+  const prices = deps.market;
   return [
     ...strategyRoutes(deps),
-    ...positionRoutes({ prices, venue }),
+    ...positionRoutes({ prices }),
     ...planRoutes({ ...deps, prices }),
     ...(deps.isSandbox ? marketRoutes(deps) : []),
   ];
@@ -44,7 +43,8 @@ type Job = (tenant: string, member: string) => Promise<void>;
 /** The due work of the treasury, by the prefix of its members. */
 export function treasuryJobs(deps: TreasuryJobDeps): ReadonlyMap<string, Job> {
   const { store, clock, log } = deps.intents;
-  const triggers = { store, clock, log, prices: deps.market, venue: deps.venue, wake: deps.wake };
+  const { market: prices, venue, wake } = deps;
+  const triggers = { store, clock, log, prices, venue, wake, adapters: deps.accounts.adapters };
   return new Map<string, Job>([
     [planPrefix, (tenant, member) => executePlan(deps, tenant, member)],
     [triggerPrefix, (tenant, member) => lookAtStrategy(triggers, tenant, member)],

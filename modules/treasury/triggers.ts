@@ -8,8 +8,8 @@ import { merge } from '../../store/changes.ts';
 import type { TenantStore } from '../../store/contract.ts';
 import { principalFrom } from './actor.ts';
 import { newPlan, type PlanDeps } from './plan-routes.ts';
-import { planTrades } from './planner.ts';
-import { isCooling, type PlanningDeps, planFrom, situationOf } from './situation.ts';
+import { type PlannedTrades, planTrades } from './planner.ts';
+import { isCooling, type PlanningDeps, planFrom, planInputOf, type Situation, situationOf } from './situation.ts';
 import { strategyType, termsOf, triggerPrefix } from './strategy-record.ts';
 import { triggerDue } from './strategy-routes.ts';
 
@@ -48,16 +48,17 @@ export async function lookAtStrategy(deps: TriggerDeps, tenant: string, member: 
     cursorKey: new Uint8Array(32),
   };
   const context = contextOf(base, { seed: () => seed, startedMs: nowMs }, nowMs);
-  let situation: Awaited<ReturnType<typeof situationOf>>;
+  let situation: Situation;
+  let planned: PlannedTrades;
   try {
     situation = await situationOf(deps, context, terms);
+    planned = planTrades(await planInputOf(deps, context, terms, situation));
   } catch (error) {
-    // Without prices there is no plan this time.
-    if (!(error instanceof ServiceError) || error.kind !== 'conflict') throw error;
+    // Without prices, or without a provider's quotes, there is no plan this time.
+    if (!(error instanceof ServiceError) || (error.kind !== 'conflict' && error.kind !== 'unavailable')) throw error;
     await store.commit(tenant, next);
     return;
   }
-  const planned = planTrades(situation.input);
   if (planned.trades.length === 0 && terms.trigger.kind === 'drift') {
     await store.commit(tenant, next);
     return;

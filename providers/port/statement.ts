@@ -67,6 +67,8 @@ export interface ProviderStatements {
     direction: Direction,
     keys: readonly string[],
   ): Promise<readonly (readonly Movement[])[]>;
+  /** Whether it has booked these exchanges of one asset for another, in the order of our ids for them. */
+  exchanged(meta: CallMeta, wallet: HeldWallet, ids: readonly string[]): Promise<readonly boolean[]>;
   /** What the wallet owns now, by asset symbol. It may be below zero when the provider's books are wrong. */
   balances(meta: CallMeta, wallet: HeldWallet): Promise<ReadonlyMap<string, bigint>>;
 }

@@ -109,7 +109,7 @@ export class CustodianBook {
       ...{ environment: 'sandbox', bookedAtMs: atMs },
     };
     const settlement = { atMs, effect: effect.map(({ asset, units }) => ({ asset, units })) };
-    await this.#books.post(tenant, wallet, { name: `exchange:${id}`, row }, settlement);
+    await this.#books.post(tenant, wallet, { name: exchangeName(id), row }, settlement);
   }
 
   /** The statements of this custodian. */
@@ -131,6 +131,8 @@ export class CustodianBook {
             rows.length < query.limit || last === undefined ? undefined : placeOfName(last.row.bookedAtMs, last.name),
         };
       },
+      exchanged: async ({ tenant }, { providerWalletId }, ids) =>
+        (await this.#books.find(tenant, providerWalletId, ids.map(exchangeName))).map((row) => row !== undefined),
       balances: ({ tenant, nowMs }: CallMeta, { providerWalletId }) =>
         this.#books.balances(tenant, providerWalletId, nowMs),
     };
@@ -175,6 +177,10 @@ export class CustodianBook {
       settledAtMs: state === 'pending' ? null : bookedAtMs + this.#timelineOf(row).at(-1)!.fromMs,
     };
   }
+}
+
+function exchangeName(id: string): string {
+  return `exchange:${id}`;
 }
 
 type TransferRow = BookRow & { readonly direction: Direction };

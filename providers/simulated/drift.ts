@@ -52,6 +52,7 @@ function drifted(base: ProviderStatements, drifts: Drifts): ProviderStatements {
     (await drifts.list(tenant)).filter(({ walletId }) => walletId === id);
   return {
     joinsBy: base.joinsBy,
+    exchanged: (meta, wallet, ids) => base.exchanged(meta, wallet, ids),
     async page(meta, wallet, query) {
       const [page, own] = await Promise.all([base.page(meta, wallet, query), of(meta, wallet)]);
       if (own.length === 0) return page;
@@ -63,7 +64,9 @@ function drifted(base: ProviderStatements, drifts: Drifts): ProviderStatements {
       if (own.length === 0) return found;
       return found.map((movements, index) => [
         ...movements.flatMap((movement) => seen(movement, own, meta.nowMs)),
-        ...own.filter((drift) => drift.kind === 'extra' && drift.key === keys[index]).map(extraMovement),
+        ...own
+          .filter((drift) => drift.kind === 'extra' && drift.direction === direction && drift.key === keys[index])
+          .map(extraMovement),
       ]);
     },
     async balances(meta, wallet) {

@@ -39,7 +39,10 @@ export function restRoutes(): readonly Route[] {
     ...riskRoutes(),
     ...complianceRoutes(),
     ...receiptRoutes(absent()),
-    ...treasuryRoutes({ market: absent(), venue: absent(), policyExists: absent(), wake: absent(), isSandbox: true }),
+    ...treasuryRoutes({
+      ...{ market: absent(), venue: absent(), adapters: absent(), policyExists: absent(), wake: absent() },
+      isSandbox: true,
+    }),
     ...vaultRoutes(absent()),
     ...reconRoutes({ wake: absent() }),
     ...driftRoutes({ drifts: absent(), statements: absent(), isSandbox: true }),

@@ -194,7 +194,7 @@ function afterTrades({ holdings, costs }: PlanInput, trades: ReturnType<typeof p
   for (const { sell, buy } of trades) {
     add(sell.walletId, sell.asset, -sell.units);
     add(buy.walletId, buy.asset, buy.units);
-    const fee = costs.networkFee(sell.asset);
+    const fee = costs.networkFee(sell.asset, sell.walletId)!;
     add(sell.walletId, fee.asset, -fee.units);
   }
   return [...left].map(([key, units]) => ({ walletId: key.split('/')[0]!, asset: key.split('/')[1]!, units }));

@@ -1,6 +1,7 @@
 /** The treasury through its door: strategies, plans, and trades that move both balances through transfers under policy. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Scope } from '../../../api/scopes.ts';
 import type { JsonAnswer } from '../../support/gateway.ts';
 import { until } from '../../support/until.ts';
 import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
@@ -22,9 +23,9 @@ class Desk {
   readonly tenant: string;
   wallet: Json = {};
 
-  constructor(tenant = `tn_${randomBytes(6).toString('hex')}`) {
+  constructor(tenant = `tn_${randomBytes(6).toString('hex')}`, scopes?: readonly Scope[]) {
     this.tenant = tenant;
-    service.tokens.put(this.token, { tenant, id: `tok_${randomBytes(4).toString('hex')}` });
+    service.tokens.put(this.token, { tenant, id: `tok_${randomBytes(4).toString('hex')}`, ...(scopes && { scopes }) });
   }
 
   call(method: string, url: string, body?: object): Promise<JsonAnswer> {
@@ -167,6 +168,20 @@ describe('a strategy', () => {
     expect([error.status, error.details[0].field, error.details[0].issue]).toEqual([400, field, issue]);
   });
 
+  it('executes its plans by itself only by leave of an approver', async () => {
+    const desk = new Desk();
+    const { id } = await desk.open({ autonomy: 'human_approval' });
+    const writer = new Desk(desk.tenant, ['treasury:write']);
+    for (const url of ['/v1/treasury/strategies', `/v1/treasury/strategies/${id}/versions`]) {
+      const error = await writer.refused(url, desk.body({ autonomy: 'within_policy' }));
+      expect([error.status, error.details[0]]).toMatchObject([403, { field: 'autonomy', issue: 'insufficient_scope' }]);
+      expect((await writer.call('POST', url, desk.body({ autonomy: 'human_approval' }))).status).toBe(201);
+    }
+    const approver = new Desk(desk.tenant, ['treasury:write', 'intents:approve']);
+    const next = await approver.post(`/v1/treasury/strategies/${id}/versions`, desk.body());
+    expect(next).toMatchObject({ autonomy: 'within_policy', strategy_version: 3 });
+  });
+
   it('is nothing to other tenants, nor are its plans', async () => {
     const [desk, other] = [new Desk(), new Desk()];
     const { id } = await desk.open();
@@ -250,6 +265,23 @@ describe('a plan', () => {
       expect(then.trades).toEqual([]);
     },
   );
+
+  it('leaves a wallet the fee that its provider asks for', async () => {
+    const desk = new Desk();
+    const { id } = await desk.open(
+      {
+        targets: [
+          { asset: 'ETH', weight_bps: 0, band_bps: 100 },
+          { asset: 'USDC', weight_bps: 10_000, band_bps: 100 },
+        ],
+      },
+      'self_hosted',
+    );
+    const asked = await desk.post('/v1/treasury/rebalance', { strategy_id: id, dry_run: false });
+    expect(asked.trades[0].constraint).toBe('network_fee');
+    const plan = await desk.after(asked.id);
+    expect([plan.status, plan.trades[0].reason]).toEqual(['completed', null]);
+  });
 
   it('is carried out once by two gateways, one of which stops in the middle', async () => {
     const other = await service.another();

@@ -1,0 +1,28 @@
+/**
+ * What our ledger has booked of an exchange at the venue, in one wallet of the venue account: committed with the ledger's entries,
+ * before the venue settles. Reconciliation reads it to set aside an exchange that the venue has not booked yet.
+ */
+import type { RecordType, Versioned } from '../../store/contract.ts';
+
+export interface ExchangeRecord extends Versioned {
+  readonly walletId: string;
+  /** Names the exchange in the venue's books. */
+  readonly orderId: string;
+  /** Smallest units, decimal integers; below zero where they leave the wallet. */
+  readonly effect: readonly { readonly asset: string; readonly units: string }[];
+  readonly createdAtMs: number;
+}
+
+export const exchangeType: RecordType<ExchangeRecord> = {
+  name: 'treasury_exchange',
+  status: () => '',
+  indices: ({ walletId }) => [exchangesIndex(walletId)],
+};
+
+/** In the order of their ids, which says nothing of time. */
+export function exchangesIndex(walletId: string): string {
+  return `treasury:exchanges:wallet:${walletId}`;
+}
+
+/** Longer than any job of reconciliation looks back. */
+export const exchangeTtlMs = 30 * 24 * 3_600_000;
