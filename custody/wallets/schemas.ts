@@ -45,7 +45,9 @@ export const WalletAsset = Closed(
     symbol: Type.String({ examples: ['ETH'] }),
     balance: Balance('what the wallet owns: `available` and `pending`'),
     available: Balance('what a new transfer may take'),
-    pending: Balance('set aside for transfers that are under way'),
+    pending: Balance(
+      'set aside for transfers that are under way, and as the reserve of token orders that are processed',
+    ),
     network: Network,
     decimals: Type.Integer({ minimum: 0, description: 'digits after the decimal point, at most' }),
     contract: Nullable(Type.String({ description: 'EVM: the token’s contract; null for a network’s own coin' })),

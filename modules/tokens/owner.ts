@@ -1,7 +1,7 @@
 /**
  * What tokens decide at the moment when the signing of an order's intent begins: cap and reserve are checked, and what the
- * check has read holds in the commit that begins it. So no two orders lean on the same part of cap or reserve, and a
- * refused order has signed nothing.
+ * check has read holds in the commit that begins it, which also sets the reserve aside until the order is over. So no two
+ * orders lean on the same part of cap or reserve, and a refused order has signed nothing.
  */
 import type { IntentOwner, SigningLeave } from '../../custody/intents/public.ts';
 import { merge } from '../../store/changes.ts';
@@ -36,9 +36,9 @@ export function orderOwner(store: TenantStore): IntentOwner {
       }
       const checked = await checkReserve({ store, tenant, nowMs }, order, supply);
       if (checked.kind === 'refused') return refused(checked.code, checked.message, checked.check);
-      const { check, guards } = checked;
-      const change = merge(orderChange(reporter, beginOrder(order, check, nowMs)), {
-        guards: [{ kind: 'version', id: token.id, version: token.version }, ...guards],
+      const { check, change: held } = checked;
+      const change = merge(orderChange(reporter, beginOrder(order, check, nowMs)), held, {
+        guards: [{ kind: 'version', id: token.id, version: token.version }],
       });
       return { kind: 'granted', change: order.kind === 'mint' ? merge(change, taking(order, supply.left)) : change };
     },

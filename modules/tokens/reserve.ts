@@ -10,8 +10,10 @@ import { findAsset } from '../../custody/assets/public.ts';
 import { findWallet } from '../../custody/intents/public.ts';
 import { walletType } from '../../custody/wallets/public.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
-import type { Guard, TenantStore } from '../../store/contract.ts';
+import { merge } from '../../store/changes.ts';
+import type { Change, Guard, TenantStore } from '../../store/contract.ts';
 import type { OrderRecord, Reserve, ReserveCheck, Supply } from './record.ts';
+import { findHold, holding } from './reserve-hold.ts';
 import type { MintBody } from './schemas.ts';
 
 type Reference = Static<typeof MintBody>['reserve_reference'];
@@ -56,8 +58,8 @@ export async function readReserve(context: RequestContext, token: string, refere
 }
 
 export type Checked =
-  /** `guards` keep it true until the commit. */
-  | { readonly kind: 'covered'; readonly check: ReserveCheck; readonly guards: readonly Guard[] }
+  /** `change` keeps it true: guards until the commit, and what it sets aside until the order is over. */
+  | { readonly kind: 'covered'; readonly check: ReserveCheck; readonly change: Change }
   | {
       readonly kind: 'refused';
       readonly check: ReserveCheck | null;
@@ -68,9 +70,20 @@ export type Checked =
 /** `supply`: before the order. */
 export async function checkReserve(
   { store, tenant, nowMs }: { readonly store: TenantStore; readonly tenant: string; readonly nowMs: number },
-  { kind, units, decimals, reserve }: OrderRecord,
+  order: OrderRecord,
   { circulating, minting }: Supply,
 ): Promise<Checked> {
+  const { kind, units, decimals, reserve } = order;
+  const hold = await findHold(store, tenant, order);
+  if (hold.takenBy !== undefined) {
+    const { symbol } = hold.takenBy;
+    return {
+      kind: 'refused',
+      check: null,
+      code: 'RESERVE_TAKEN',
+      message: `the reserve backs the token ${symbol}, of which units are in circulation or being minted`,
+    };
+  }
   const backed = kind === 'mint' ? circulating + minting + BigInt(units) : BigInt(units);
   const required = scaledUp(backed, decimals, reserve.decimals);
   const found = (held: bigint): ReserveCheck => ({
@@ -89,7 +102,8 @@ export async function checkReserve(
     if (nowMs >= reserve.expiresAtMs) {
       return { kind: 'refused', check: found(held), code: 'RESERVE_EXPIRED', message: 'the attestation has expired' };
     }
-    return held < required ? tooLittle(held) : { kind: 'covered', check: found(held), guards: [] };
+    if (held < required) return tooLittle(held);
+    return { kind: 'covered', check: found(held), change: holding(hold, order, required) };
   }
   const { walletId, asset } = reserve;
   const wallet = await store.readWithBalances(tenant, walletType, walletId);
@@ -101,13 +115,14 @@ export async function checkReserve(
       message: 'the wallet of the reserve is archived',
     };
   }
-  const held = wallet.balances.get(asset)?.available ?? 0n;
+  const available = wallet.balances.get(asset)?.available ?? 0n;
+  const held = available + hold.heldUnits;
   if (held < required) return tooLittle(held);
-  return {
-    kind: 'covered',
-    check: found(held),
-    guards: [{ kind: 'available', walletId, asset, min: required, max: undefined }],
-  };
+  const guards: Guard[] =
+    required > hold.heldUnits
+      ? [{ kind: 'available', walletId, asset, min: required - hold.heldUnits, max: undefined }]
+      : [];
+  return { kind: 'covered', check: found(held), change: merge(holding(hold, order, required), { guards }) };
 }
 
 /** The same amount in units of other decimals, rounded up. */

@@ -22,6 +22,7 @@ import {
   tokenOrigin,
   tokenType,
 } from './record.ts';
+import { releasing } from './reserve-hold.ts';
 import { isFinal } from './states.ts';
 
 interface JobDeps extends Pick<Ports, 'clock' | 'random'> {
@@ -102,16 +103,17 @@ const orderEnd: Decide = async (store, tenant, id, reporter) => {
   const intent = await store.read(tenant, intentType, order.draft.id);
   // The end of the intent makes it due again.
   if (intent === undefined || !isOver(intent.status)) return done;
+  const released = order.status === 'processing' ? await releasing(store, tenant, order) : {};
   if (intent.status === 'completed') {
-    return merge(orderChange(reporter, completeOrder(order, nowMs)), { ledger: [completedEntry(order)] });
+    return merge(orderChange(reporter, completeOrder(order, nowMs)), released, { ledger: [completedEntry(order)] });
   }
   const failed = orderChange(
     reporter,
     failOrder(order, `INTENT_${intent.status.toUpperCase()}`, failureOf(intent), nowMs),
   );
   return order.kind === 'mint' && order.status === 'processing'
-    ? merge(failed, { ledger: [givingBack(order)] })
-    : failed;
+    ? merge(failed, released, { ledger: [givingBack(order)] })
+    : merge(failed, released);
 };
 
 /** What is minted is in circulation; what is burnt may be minted again. */

@@ -53,6 +53,7 @@ export const orderSubStatusTexts: Readonly<Record<string, string>> = {
   CAP_EXCEEDED: 'Rejected: the supply would pass the cap.',
   RESERVE_INSUFFICIENT: 'Rejected: the reserve holds too little; `reserve_check` says what was needed and found.',
   RESERVE_EXPIRED: 'Rejected: the attestation had expired when the order was about to be signed.',
+  RESERVE_TAKEN: 'Rejected: the reserve backs another token, of which units are in circulation or being minted.',
   RESERVE_UNAVAILABLE: 'Rejected: the wallet of the reserve is archived.',
   TOKEN_FROZEN: 'Rejected: the token was frozen when the order was about to be signed.',
   INTENT_FAILED: 'Failed: its transaction failed; `error` says why.',

@@ -5,7 +5,7 @@
 
 import type { Route } from '../../api/route.ts';
 import type { IntentDependencies, IntentQueue } from '../../custody/intents/public.ts';
-import type { SimulatedPrices, Venue } from '../../providers/market/public.ts';
+import type { SimulatedPrices } from '../../providers/market/public.ts';
 import { executePlan } from './execution.ts';
 import { marketRoutes } from './market-routes.ts';
 import { planPrefix } from './plan-record.ts';

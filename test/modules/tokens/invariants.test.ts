@@ -117,6 +117,10 @@ describe('with 16 clients and two gateways', () => {
     expect(sumOf(orders, 'mint') - sumOf(orders, 'redeem')).toBe(ended!.supply);
     expect(units((await issuer.get(`/v1/tokens/${token.id}`)).supply)).toBe(ended!.supply);
     expect(new Set(orders.map(({ sub_status }) => sub_status))).toContain('RESERVE_INSUFFICIENT');
+    const setAside = async () =>
+      (await issuer.get(`/v1/wallets/${reserveWallet.id}`)).assets.find(({ symbol }: Json) => symbol === 'USDC')
+        .pending;
+    await until(async () => Number(await setAside()) === 0, 'nothing of the reserve is set aside any more');
     const events = await all(issuer, '/v1/events', 'events');
     expect(checkReserves(events, reserveWallet.id)).toBeGreaterThan(5);
 
@@ -156,7 +160,7 @@ describe('any orders', () => {
             const reserve_reference = {
               type: 'attestation',
               asset: 'USD',
-              reference: 'model',
+              reference: `model of ${token.symbol}`,
               amount: String(attested),
               expires_at: new Date(Date.now() + 3_600_000).toISOString(),
             };

@@ -1,6 +1,6 @@
 /** Token operations through their door: tokens that are contracts, orders that are transactions, and what refuses them. */
 import { Interface, Transaction } from 'ethers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EvmChain } from '../../../providers/chains/evm.ts';
 import { RedisEvmLedger } from '../../../providers/chains/redis-evm-ledger.ts';
 import { startWalletService, type WalletService } from '../../support/wallet-service.ts';
@@ -139,7 +139,11 @@ describe('a token', () => {
 
   it('is frozen with all that moves it, and unfrozen', async () => {
     const coal = await issuer.issue({ symbol: 'COAL' });
-    await issuer.orderAs(await issuer.mint(coal, '10'), 'completed');
+    const { id: wallet_id } = await issuer.addWallet();
+    await issuer.orderAs(
+      await issuer.mint(coal, '10', { reserve_reference: issuer.reserve({ wallet_id }) }),
+      'completed',
+    );
     const frozen = await issuer.post(`/v1/tokens/${coal.id}/freeze`, { reason: 'an inquiry' });
     expect(frozen).toMatchObject({ status: 'frozen', freeze_reason: 'an inquiry', supply: '10' });
     expect(await issuer.refused(`/v1/tokens/${coal.id}/mint`, { ...mintBody(), amount: '1' })).toMatchObject({
@@ -200,6 +204,44 @@ describe('an order', () => {
   it('does not lean on the token itself', async () => {
     const body = { ...mintBody(), amount: '1', reserve_reference: issuer.reserve({ asset: 'GOLD' }) };
     expect(await issuer.refused(`/v1/tokens/${gold.id}/mint`, body)).toEqual({ status: 400, issue: 'invalid_value' });
+  });
+
+  it('leans on a reserve that backs no other token', async () => {
+    const issuer = await new Issuer(service).open();
+    const [one, two] = [await issuer.issue({ symbol: 'ONE' }), await issuer.issue({ symbol: 'TWO' })];
+    await issuer.orderAs(await issuer.mint(one, '100'), 'completed');
+    const refused = await issuer.orderAs(await issuer.mint(two, '100'), 'rejected');
+    expect(refused).toMatchObject({ sub_status: 'RESERVE_TAKEN', reserve_check: null });
+    expect(refused.error.message).toContain('ONE');
+    await issuer.orderAs(await issuer.redeem(one, '100'), 'completed');
+    await issuer.orderAs(await issuer.mint(two, '100'), 'completed');
+    expect((await issuer.orderAs(await issuer.mint(one, '1'), 'rejected')).sub_status).toBe('RESERVE_TAKEN');
+  });
+
+  it('sets the reserve aside from its signing to its end', async () => {
+    const issuer = await new Issuer(service).open();
+    const token = await issuer.issue();
+    const reserve = await issuer.addWallet();
+    const reserve_reference = issuer.reserve({ wallet_id: reserve.id });
+    await issuer.orderAs(await issuer.mint(token, '4000', { reserve_reference }), 'completed');
+    service.signer.away = true;
+    onTestFinished(() => {
+      service.signer.away = false;
+    });
+    const order = await issuer.orderAs(await issuer.mint(token, '2000', { reserve_reference }), 'processing');
+    const assetOf = async () =>
+      (await issuer.get(`/v1/wallets/${reserve.id}`)).assets.find(({ symbol }: Json) => symbol === 'USDC');
+    expect(await assetOf()).toMatchObject({ available: '4000', pending: '6000' });
+    const out = { asset: 'USDC', amount: '5000', destination: { address: issuer.address } };
+    const path = `/v1/wallets/${reserve.id}/transaction-intents`;
+    expect(await issuer.refused(path, out)).toEqual({ status: 422, issue: 'insufficient_funds' });
+    const more = await issuer.orderAs(await issuer.mint(token, '4000', { reserve_reference }), 'processing');
+    expect(await assetOf()).toMatchObject({ available: '0', pending: '10000' });
+    service.signer.away = false;
+    await issuer.orderAs(order, 'completed');
+    await issuer.orderAs(more, 'completed');
+    expect(await assetOf()).toMatchObject({ available: '10000', pending: '0' });
+    await issuer.post(path, out);
   });
 
   it('waits for the approvals of its policy, from others than who placed it', async () => {
