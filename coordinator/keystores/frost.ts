@@ -1,8 +1,13 @@
-/** MPC_FROST, and every shared key on ed25519: partials are scalars z_i, bound to the set of signers (crypto/frost/). */
+/**
+ * MPC_FROST, and every shared key on ed25519: partials are scalars z_i, bound to the set of signers (crypto/frost/).
+ *
+ * R costs a multiplication a signer. Every signer computes it and says it with its partial; so the coordinator takes a
+ * signer's word, and computes R itself only if the signature does not verify with it, or a caller asks for R.
+ */
 import { tweakPoint } from '../../crypto/derivation.ts';
 import type { FrostSuite } from '../../crypto/frost/ciphersuite.ts';
-import { frostContext } from '../../crypto/frost/context.ts';
-import { frostAggregate, verifyFrostPartial, verifySchnorr } from '../../crypto/frost/frost.ts';
+import { assertFrostRound, type FrostContext, frostContext } from '../../crypto/frost/context.ts';
+import { frostAggregateAt, verifyFrostPartial, verifySchnorr } from '../../crypto/frost/frost.ts';
 import { type Curve, groupOf } from '../../crypto/group.ts';
 import type { AttemptBackend, Keystore } from './port.ts';
 import { derivedKey, isScalar, scalarPartialBytes, underDerivedKey, verificationShareOf } from './shared-key.ts';
@@ -18,23 +23,36 @@ export function frostKeystore(suite: FrostSuite, curve: Curve): Keystore {
       const { key, message } = task;
       const derived = derivedKey(task);
       const groupPublicKey = derived.publicKey;
-      const context = frostContext({ suite, groupPublicKey, message, commitments: nonces });
-      const round = { suite, groupPublicKey, message, commitments: nonces, context };
+      const round = { suite, groupPublicKey, message, commitments: nonces };
+      assertFrostRound(round);
+      let known: FrostContext | undefined;
+      const context = () => {
+        known ??= frostContext(round);
+        return known;
+      };
+      const nodeIds = nonces.map(({ nodeId }) => nodeId);
       const signers = nonces.map(({ nodeId, hiding, binding }) => ({ nodeId, hiding, binding }));
       return {
-        noncePoint: context.groupCommitment,
+        get noncePoint() {
+          return context().groupCommitment;
+        },
         request: { signers, noncePoint: new Uint8Array(), mockNonceInverse: new Uint8Array() },
         verifyPartial({ nodeId, partial }) {
           if (!nonces.some((nonce) => nonce.nodeId === nodeId)) return false;
           const verificationShare = tweakPoint(key.curve, verificationShareOf(key, nodeId), derived.tweak);
-          return verifyFrostPartial({ ...round, nodeId, verificationShare, partial: group.decodeScalar(partial) });
+          const scalar = group.decodeScalar(partial);
+          return verifyFrostPartial({ ...round, context: context(), nodeId, verificationShare, partial: scalar });
         },
         aggregate: (partials) =>
           underDerivedKey(derived, () => {
             const scalars = partials.map(({ nodeId, partial }) => ({ nodeId, partial: group.decodeScalar(partial) }));
-            const signature = frostAggregate({ ...round, partials: scalars });
-            const holds = verifySchnorr(suite, signature, message, groupPublicKey);
-            return holds ? { signature, recoveryId: -1 } : undefined;
+            const signedAt = (noncePoint: Uint8Array) => {
+              const signature = frostAggregateAt({ suite, nodeIds, noncePoint, partials: scalars });
+              return verifySchnorr(suite, signature, message, groupPublicKey) ? signature : undefined;
+            };
+            const told = partials.find(({ noncePoint }) => noncePoint?.length === group.pointBytes)?.noncePoint;
+            const signature = (told && signedAt(told)) ?? signedAt(context().groupCommitment);
+            return signature && { signature, recoveryId: -1 };
           }),
       };
     },

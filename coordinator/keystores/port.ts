@@ -21,6 +21,8 @@ export interface SigningTask {
 export interface NodePartial {
   readonly nodeId: number;
   readonly partial: Uint8Array;
+  /** R, as the node says it; it need not be true. */
+  readonly noncePoint?: Uint8Array | undefined;
 }
 
 export interface FullSignature {

@@ -16,6 +16,8 @@ import { nodeOrder } from './orders.ts';
 /** A partial signature that is in. */
 export interface HeldPartial {
   readonly value: Uint8Array;
+  /** R, as the node said it with its partial; empty or undefined: it said none. */
+  readonly noncePoint?: Uint8Array | undefined;
   readonly origin: 'node' | 'caller';
   /** Checked on its own already. */
   readonly verified: boolean;
@@ -108,7 +110,9 @@ export function verifyPartial(attempt: Attempt, nodeId: number, partial: Uint8Ar
  */
 export function aggregate(attempt: Attempt): FullSignature | undefined {
   const partials = [...attempt.partials].sort(([a], [b]) => a - b);
-  return attempt.backend.aggregate(partials.map(([nodeId, { value }]) => ({ nodeId, partial: value })));
+  return attempt.backend.aggregate(
+    partials.map(([nodeId, { value, noncePoint }]) => ({ nodeId, partial: value, noncePoint })),
+  );
 }
 
 /** Whether bytes name this attempt's R: the compressed point, or for BIP-340 its x coordinate. */

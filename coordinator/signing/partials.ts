@@ -117,7 +117,7 @@ export function partialReply(turn: Turn, nodeId: number, said: PartialReply): vo
   const isAside = isAskedAside(work.sandbox, attempt, nodeId);
   if (isAside) work.sandbox = answeredAside(work.sandbox, attempt, nodeId, partial);
   if (partial === undefined) refused(turn, attempt, nodeId, said);
-  else if (!isAside || isWanted(work, nodeId)) count(turn, attempt, nodeId, partial);
+  else if (!isAside || isWanted(work, nodeId)) count(turn, attempt, nodeId, partial, said.noncePoint);
 }
 
 /** A call wants this node's partial, not only to see it. */
@@ -138,14 +138,15 @@ export function takeAside(turn: Turn): void {
 }
 
 /** A node's own partial is in, or its node is out. */
-function count(turn: Turn, attempt: Attempt, nodeId: number, bytes: Uint8Array): void {
+function count(turn: Turn, attempt: Attempt, nodeId: number, bytes: Uint8Array, noncePoint?: Uint8Array): void {
   const { work } = turn.state;
   const task = work.task!;
   const value = readPartial(task, bytes);
   // A step is told the truth about its node at once; a gathering checks the whole signature, and parts only if it fails.
   const verified = work.queue.steps.has(nodeId);
   if (value === undefined || (verified && !verifyPartial(attempt, nodeId, value))) exclude(turn, [nodeId]);
-  else work.round = partialTaken(work.round, nodeId, { value, origin: 'node', verified });
+  else
+    work.round = partialTaken(work.round, nodeId, { value, noncePoint: noncePoint?.slice(), origin: 'node', verified });
 }
 
 function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: PartialReply): void {

@@ -54,6 +54,11 @@ export function frostContext(round: FrostRound): FrostContext {
   return contextOf(round, undefined);
 }
 
+/** Whether a round has the form of one, with distinct signers; of its points only the lengths. Throws as `frostContext`. */
+export function assertFrostRound(round: FrostRound): void {
+  sortedCommitments(ciphersuite(round.suite).group, round.commitments);
+}
+
 /** As `frostContext`, at a signer: its own term of R is one base multiplication, since it knows the nonces. */
 export function contextOf(
   round: FrostRound,

@@ -76,13 +76,22 @@ export function dealFrostNonce(input: {
  *
  * @throws as `frostContext`; INVALID_NODE_ID if the node is not in the set; INVALID_SCALAR for a share out of range
  */
-export function frostPartial(
-  input: FrostRound & {
-    readonly nodeId: number;
-    readonly signingShare: bigint;
-    readonly nonces: FrostNonces;
-  },
-): bigint {
+export function frostPartial(input: SignerRound): bigint {
+  return frostPartialWithPoint(input).partial;
+}
+
+/** What one signer signs with. */
+export interface SignerRound extends FrostRound {
+  readonly nodeId: number;
+  readonly signingShare: bigint;
+  readonly nonces: FrostNonces;
+}
+
+/** As `frostPartial`; with it the group commitment R that this signer computed, encoded. */
+export function frostPartialWithPoint(input: SignerRound): {
+  readonly partial: bigint;
+  readonly noncePoint: Uint8Array;
+} {
   const { nodeId, signingShare, nonces } = input;
   const { group } = ciphersuite(input.suite);
   if (signingShare <= 0n || signingShare >= group.order) {
@@ -101,7 +110,7 @@ export function frostPartial(
   const nonce = nonces.hiding + context.bindingFactors.get(nodeId)! * nonces.binding;
   const signedNonce = context.negateNonces ? -nonce : nonce;
   const partial = (signedNonce + shareFactor(context, nodeId) * signingShare) % group.order;
-  return partial < 0n ? partial + group.order : partial;
+  return { partial: partial < 0n ? partial + group.order : partial, noncePoint: context.groupCommitment };
 }
 
 /**
@@ -153,18 +162,36 @@ export function frostAggregate(
     readonly partials: readonly { readonly nodeId: number; readonly partial: bigint }[];
   },
 ): Uint8Array {
+  const { suite, partials } = input;
+  const { nodeIds, groupCommitment } = input.context ?? frostContext(input);
+  return frostAggregateAt({ suite, nodeIds, noncePoint: groupCommitment, partials });
+}
+
+/**
+ * The same with R as a signer said it, for a caller that spares itself the computation. If the signature verifies, R was
+ * right: nothing else gives a valid one. If not, R or a partial was wrong, and the caller computes R itself.
+ *
+ * @param nodeIds all signers of the round
+ * @throws INVALID_PARTIAL as `frostAggregate`; INVALID_POINT for an R of the wrong length
+ */
+export function frostAggregateAt(input: {
+  readonly suite: AnyFrostSuite;
+  readonly nodeIds: readonly number[];
+  readonly noncePoint: Uint8Array;
+  readonly partials: readonly { readonly nodeId: number; readonly partial: bigint }[];
+}): Uint8Array {
+  const { noncePoint: R, partials } = input;
   const { group, xOnly } = ciphersuite(input.suite);
-  const context = input.context ?? frostContext(input);
-  const open = new Set(context.nodeIds);
+  if (R.length !== group.pointBytes) throw new CryptoError('INVALID_POINT', 'R is no encoded point');
+  const open = new Set(input.nodeIds);
   let z = 0n;
-  for (const { nodeId, partial } of input.partials) {
+  for (const { nodeId, partial } of partials) {
     if (!open.delete(nodeId) || partial < 0n || partial >= group.order) {
       throw new CryptoError('INVALID_PARTIAL', `the partial of node ${nodeId} is invalid or surplus`, [nodeId]);
     }
     z = (z + partial) % group.order;
   }
   if (open.size > 0) throw new CryptoError('INVALID_PARTIAL', `partials are missing: ${[...open].join(', ')}`);
-  const R = context.groupCommitment;
   return concatBytes(xOnly ? R.subarray(1) : R, group.encodeScalar(z));
 }
 

@@ -9,7 +9,7 @@
  * RFC 9591 §5.2 (round two); crypto/mock-ecdsa.ts; crypto/owner-ecdsa.ts.
  */
 import { CryptoError } from '../../crypto/errors.ts';
-import { frostPartial } from '../../crypto/frost/frost.ts';
+import { frostPartialWithPoint } from '../../crypto/frost/frost.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
 import { signAsOwner } from '../../crypto/owner-ecdsa.ts';
@@ -63,7 +63,12 @@ export function keyFault(request: PartialRequest, key: SigningKey): string | und
 
 /** The partial signature, or what is wrong. */
 export type PartialOutcome =
-  | { readonly kind: 'partial'; readonly partial: Uint8Array }
+  | {
+      readonly kind: 'partial';
+      readonly partial: Uint8Array;
+      /** FROST: R, as this node computed it. */
+      readonly noncePoint?: Uint8Array;
+    }
   | { readonly kind: 'fault'; readonly message: string };
 
 /**
@@ -107,7 +112,7 @@ function frost(
 ): PartialOutcome {
   const { signers, message } = request;
   // Refuses a list of signers in which this node's commitments are not those of the nonce (RFC 9591 §5.2).
-  const partial = frostPartial({
+  const { partial, noncePoint } = frostPartialWithPoint({
     suite: schemes[nonce.scheme].suite,
     nodeId,
     signingShare: key.signingShare,
@@ -116,5 +121,5 @@ function frost(
     commitments: signers,
     nonces: nonce.nonces,
   });
-  return { kind: 'partial', partial: groupOf(key.curve).encodeScalar(partial) };
+  return { kind: 'partial', partial: groupOf(key.curve).encodeScalar(partial), noncePoint };
 }

@@ -66,6 +66,7 @@ import { type SigningKey, SigningKeys } from './signing-keys.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
 const signerMailboxMax = 8_192;
+const noPoint = new Uint8Array(0);
 
 export interface SignerIdentity {
   readonly nodeId: number;
@@ -295,7 +296,7 @@ function answer(
   const effects =
     outcome.kind === 'asked'
       ? [outcome.effect]
-      : [partialReply(identity, asked, outcome.partial), signed(identity, asked)];
+      : [partialReply(identity, asked, outcome.partial, outcome.noncePoint), signed(identity, asked)];
   const begins = state.pending.isEmpty;
   if (bound === '' && scheme !== '') state.pending.put(recordKey, encodeKeyRecord(state.keys.bind(recordKey, scheme)));
   const bucket = state.intents.remember(intent, digest, nowMs);
@@ -338,11 +339,16 @@ function tokenAnswered(identity: SignerIdentity, { outcome, about }: HsmAnswered
   return [refusal(identity, asked, PartialRefusalCode.HSM_FAILED, 'what the token gave does not verify under its key')];
 }
 
-function partialReply({ nodeId }: SignerIdentity, asked: Asked, partial: Uint8Array): NodeEffect {
+function partialReply(
+  { nodeId }: SignerIdentity,
+  asked: Asked,
+  partial: Uint8Array,
+  noncePoint: Uint8Array = noPoint,
+): NodeEffect {
   const { attemptTag } = asked.request;
   return send(asked, {
     case: 'partialReply',
-    value: { nodeId, attemptTag, outcome: { case: 'partial', value: partial } },
+    value: { nodeId, attemptTag, outcome: { case: 'partial', value: partial }, noncePoint },
   });
 }
 

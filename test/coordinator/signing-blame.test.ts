@@ -23,6 +23,18 @@ function spoiled(frame: Frame): Frame {
   return { ...frame, message: { ...frame.message, body: { case: 'partialReply', value: changed } } as WireMessage };
 }
 
+/** A reply with another R than the node computed, or with none. */
+const lyingAbout =
+  (how: 'wrong' | 'none') =>
+  (frame: Frame): Frame => {
+    const { body } = frame.message;
+    if (body.case !== 'partialReply') return frame;
+    const noncePoint = how === 'none' ? new Uint8Array() : Uint8Array.from(body.value.noncePoint ?? []);
+    if (noncePoint.length > 0) noncePoint[9]! ^= 1;
+    const value = { ...body.value, noncePoint };
+    return { ...frame, message: { ...frame.message, body: { case: 'partialReply', value } } as WireMessage };
+  };
+
 const isReply = (frame: Frame) => frame.message.body.case === 'partialReply';
 
 describe.each([
@@ -58,6 +70,34 @@ describe.each([
     const excluded = cluster.submitSignatureShare({ signingSessionId, nodeId: bad }).result();
     expect(codeOf(excluded)).toBe('NODE_NOT_PARTICIPANT');
     expect(excluded.receipt!.message).toContain(`node ${bad}`);
+  });
+
+  test.runIf(name.startsWith('FROST'))(
+    'believes no R that a node says with a right partial, and blames no node for it',
+    () => {
+      for (const lie of [lyingAbout('wrong'), lyingAbout('none')]) {
+        let lies = 0;
+        const { cluster, signingSessionId, culprits } = ceremony('a wrong R', (frame) => {
+          if (!isReply(frame)) return true;
+          lies += 1;
+          return lie(frame);
+        });
+        expect(codeOf(cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+        expect(lies).toBe(3);
+        expect(culprits()).toEqual([]);
+      }
+    },
+  );
+
+  test('names a node whose partial is wrong where others lie about R', () => {
+    let bad = 0;
+    const { cluster, signingSessionId, culprits } = ceremony('both', (frame) => {
+      if (!isReply(frame)) return true;
+      bad ||= nodeOf(frame);
+      return nodeOf(frame) === bad ? spoiled(frame) : lyingAbout('wrong')(frame);
+    });
+    expect(codeOf(cluster.submitSignatureShare({ signingSessionId }).result())).toBe('SIGNATURE_COMPLETED');
+    expect(culprits()).toEqual([bad]);
   });
 
   test('names two of them, and tells a step about its own', () => {

@@ -8,7 +8,9 @@ import { frostContext, isValidFrostCommitment } from '../../../crypto/frost/cont
 import {
   dealFrostNonce,
   frostAggregate,
+  frostAggregateAt,
   frostPartial,
+  frostPartialWithPoint,
   verifyFrostPartial,
   verifySchnorr,
 } from '../../../crypto/frost/frost.ts';
@@ -151,6 +153,19 @@ describe.each(CURVES)('FROST on %s', (curve) => {
         frostPartial({ ...round, nodeId: 1, signingShare, nonces: dealt[0]!.nonces }),
       );
     }
+  });
+
+  it('aggregates with R as a signer says it: the same signature if it is right, none if it is not', () => {
+    const { round, dealt, partials, share } = startRound(suite, keys, [5, 1, 3]);
+    const said = frostPartialWithPoint({ ...round, nodeId: 5, nonces: dealt[0]!.nonces, signingShare: share(5) });
+    expect(said.partial).toBe(partials[0]!.partial);
+    const nodeIds = [5, 1, 3];
+    const at = (noncePoint: Uint8Array) => frostAggregateAt({ suite, nodeIds, noncePoint, partials });
+    expect(at(said.noncePoint)).toEqual(frostAggregate({ ...round, partials }));
+    for (const wrong of [group.generator, flipBit(said.noncePoint, 9), new Uint8Array(group.pointBytes)]) {
+      expect(verifySchnorr(suite, at(wrong), round.message, round.groupPublicKey)).toBe(false);
+    }
+    expectRefusal('INVALID_POINT', () => at(said.noncePoint.subarray(1)));
   });
 
   it('refuses rounds with duplicates, strangers, no signers, or commitments that are no points, naming the node', () => {
