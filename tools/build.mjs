@@ -1,6 +1,7 @@
 /**
  * The build: `node tools/build.mjs OUT` bundles the entries of the product, the tools, the bench and the examples into
- * OUT. Code that several entries share lies in chunks, so a process has one instance of each module.
+ * OUT. Code that several entries share lies in chunks, so a process has one instance of each module. `signmesh/client` is one
+ * file without imports, for browsers too.
  *
  * It does not check types; `npm test` does. It is plain JavaScript because it runs before anything is built.
  *
@@ -96,13 +97,30 @@ async function main(out) {
     },
     plugins: [packages, publicNames, reportPage(page.text)],
   });
+  const client = await build({
+    absWorkingDir: root,
+    entryPoints: ['client/index.ts'],
+    outdir: out,
+    outbase: '.',
+    bundle: true,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'es2022',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    lineLimit: 200,
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+  });
   const scripts = luaFiles();
   for (const path of scripts) copy(join(root, path), join(out, path));
   for (const [name, files] of Object.entries(assets)) {
     for (const file of files) copy(join(root, 'node_modules', name, file), join(out, 'assets', name, file));
   }
   writeFileSync(join(out, 'licenses.txt'), licenses(Object.keys(metafile.inputs)));
-  const read = Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/'));
+  const bundled = [metafile, client.metafile].flatMap(({ inputs }) => Object.keys(inputs));
+  const read = bundled.filter((path) => !path.startsWith('node_modules/'));
   const inputs = [
     ...new Set([...read, ...publicFiles, ...page.inputs]),
     ...scripts,

@@ -1,5 +1,5 @@
 /**
- * `prepare` writes a declaration for every module that signmesh/testing loads; this removes those that its declarations do
+ * `prepare` writes a declaration for every module that signmesh/client and signmesh/testing load; this removes those that their declarations do
  * not refer to: seven eighths, which no compiler of a user would read.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const dist = join(dirname(dirname(fileURLToPath(import.meta.url))), 'dist');
 
 const reached = new Set();
-const waiting = [join(dist, 'testing', 'index.d.ts')];
+const waiting = ['client', 'testing'].map((room) => join(dist, room, 'index.d.ts'));
 for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
   if (reached.has(file)) continue;
   reached.add(file);

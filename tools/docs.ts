@@ -1,10 +1,11 @@
 /**
- * Pages of docs/ that are made from code. `npm run docs` writes them; `npm test` fails while one is not current.
+ * Pages of docs/, and the client's types, that are made from code. `npm run docs` writes them; `npm test` fails while one is not current.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { exitCodes } from '../cli/common/failure.ts';
 import { readIfThere } from '../cli/common/files.ts';
+import { clientApiModule } from './docs/client-api.ts';
 import { configurationPage } from './docs/configuration.ts';
 import { faultsPage } from './docs/faults.ts';
 import { reasonCodesPage } from './docs/reason-codes.ts';
@@ -24,6 +25,7 @@ interface Page {
 }
 
 const generatedPages: readonly Page[] = [
+  { path: 'client/gen/api.ts', render: clientApiModule },
   { path: 'docs/configuration.md', render: configurationPage },
   { path: 'docs/faults.md', render: faultsPage },
   { path: 'docs/reason-codes.md', render: reasonCodesPage },

@@ -152,7 +152,7 @@ describe('examples/wallet-client.ts', () => {
     const settings = { BASE_URL: cluster.httpUrl, TOKEN: 'svc_sk_live_thisIsNoTokenOfASandbox' };
     const { exitCode, stdout, stderr } = await example(examples.wallet, [], settings);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toMatch(/^wallet-client: .* answers 401: .*authentication_failed.*\n$/);
+    expect(stderr).toMatch(/^wallet-client: createProviderConnection: 401 authentication_failed: .*token.*\n$/);
   });
 
   test('ends with 2 when it is called wrongly', async () => {

@@ -37,6 +37,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   plane: [...floor0, 'faults'],
   load: ['proto'],
   testing: [...withRedis, 'faults', 'sim', 'runner', 'report'],
+  client: [],
 };
 const product = [...Object.keys(mayImport), 'cli'];
 const apart = ['tools', 'bench', 'examples', 'test'];

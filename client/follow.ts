@@ -1,0 +1,121 @@
+/**
+ * The event log as an endless iterator: every event once and in order, over broken connections, gateways that stop, and
+ * tokens that are replaced. The place in the log is all that it remembers.
+ */
+import type { CallOptions, Operation } from './contract.ts';
+import { ApiError, CallError, ClientError, InvalidOptionError } from './errors.ts';
+import type { Event } from './gen/api.ts';
+import { mayRepeat, pauseMs } from './retry.ts';
+import { EventParser } from './server-sent-events.ts';
+import { pause, type Transport } from './transport.ts';
+
+export interface FollowOptions extends Pick<CallOptions, 'signal'> {
+  /** Event types, e.g. `['transaction_intent.*']`; all by default. */
+  readonly types?: readonly string[];
+  readonly resourceId?: string;
+  /** Begin behind this sequence; by default with what happens from now on. */
+  readonly afterSequence?: number;
+  /** Called with each place in the log that is done, also when no event matches: store it to resume there. */
+  readonly onPlace?: (sequence: number) => void;
+  /** How often it connects in a row without reading anything; without end by default. */
+  readonly attemptsMax?: number;
+}
+
+const stream: Operation = { id: 'streamEvents', method: 'GET', path: '/v1/events/stream', repeat: 'always' };
+/** The gateway writes every 15 s: a connection that is silent for three times as long is dead. */
+const silenceMsMax = 45_000;
+
+/**
+ * Ends when the caller stops iterating or `signal` aborts (it then rejects with the signal's reason). Rejects with ClientError
+ * `events_lost` when events after the place are no longer retained, and with ApiError for a refusal that a repeat meets again.
+ */
+export async function* follow(transport: Transport, options: FollowOptions): AsyncGenerator<Event, void, undefined> {
+  const { types, resourceId, afterSequence, onPlace, signal, attemptsMax = Number.POSITIVE_INFINITY } = options;
+  if (afterSequence !== undefined && !(Number.isSafeInteger(afterSequence) && afterSequence >= 0)) {
+    throw new InvalidOptionError('afterSequence', 'takes the sequence of an event, or 0');
+  }
+  const { ports } = transport;
+  const query = { type: types?.join(','), resource_id: resourceId };
+  let place = afterSequence;
+  let attempts = 0;
+  for (;;) {
+    signal?.throwIfAborted();
+    const connection = new Connection(transport, signal);
+    try {
+      const headers: Record<string, string> = { accept: 'text/event-stream' };
+      if (place !== undefined) headers['last-event-id'] = String(place);
+      for await (const { id, data } of connection.read(query, headers)) {
+        attempts = 0;
+        const event = data === undefined ? undefined : (JSON.parse(data) as Event);
+        const sequence = event?.sequence ?? (id === undefined ? undefined : Number(id));
+        // A place that lies behind is an event that was given already.
+        if (sequence === undefined || sequence < (place ?? 0) || (event !== undefined && sequence === place)) continue;
+        place = sequence;
+        if (event !== undefined) yield event;
+        // The caller has come back for more: it is done with the event, and may store that it is.
+        onPlace?.(sequence);
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof CallError) || attempts + 1 >= attemptsMax) throw error;
+      if (error instanceof ApiError) refuse(error);
+    } finally {
+      connection.close();
+    }
+    attempts += 1;
+    await pause(ports, pauseMs(attempts, undefined, ports.random()), signal);
+  }
+}
+
+function refuse(error: ApiError): void {
+  if (error.has('too_small', 'last-event-id') || error.has('too_large', 'last-event-id')) {
+    const reason = error.details.map(({ message }) => message).join('; ');
+    const remedy = 'read GET /v1/events from the beginning, then follow from the last sequence that it shows';
+    throw new ClientError('events_lost', `the log no longer has, or never had, that place (${reason}): ${remedy}`, {
+      cause: error,
+    });
+  }
+  const { status, details } = error;
+  if (status !== 500 && !mayRepeat({ kind: 'answered', status, details }, 'always')) throw error;
+}
+
+class Connection {
+  readonly #transport: Transport;
+  readonly #scope = new AbortController();
+  readonly #unlink: () => void;
+  #cancelSilence: () => void = () => {};
+
+  constructor(transport: Transport, signal: AbortSignal | undefined) {
+    this.#transport = transport;
+    const stop = (): void => this.#scope.abort(signal?.reason);
+    signal?.addEventListener('abort', stop, { once: true });
+    this.#unlink = () => signal?.removeEventListener('abort', stop);
+  }
+
+  async *read(query: Readonly<Record<string, unknown>>, headers: Record<string, string>) {
+    this.#expectWords();
+    const body = await this.#transport.open(stream, query, headers, this.#scope.signal);
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
+    const parser = new EventParser();
+    for (;;) {
+      const piece = await reader.read().catch((error: unknown) => {
+        throw this.#transport.lost(stream, error);
+      });
+      if (piece.done) return;
+      this.#expectWords();
+      yield* parser.push(decoder.decode(piece.value, { stream: true }));
+    }
+  }
+
+  close(): void {
+    this.#cancelSilence();
+    this.#unlink();
+    this.#scope.abort();
+  }
+
+  #expectWords(): void {
+    this.#cancelSilence();
+    this.#cancelSilence = this.#transport.ports.startTimer(silenceMsMax, () => this.#scope.abort());
+  }
+}

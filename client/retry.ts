@@ -1,0 +1,52 @@
+/**
+ * The retry law: after an attempt, whether the call is sent again, and when. Pure.
+ *
+ * A call is sent again only if that cannot make a second effect: its operation repeats safely (`Repeat`), or the answer says
+ * that nothing was done. So a refusal for load (429) and a conflict that was not committed are repeated whatever the
+ * operation; a lost connection, a timeout, 502, 503 and 504, after which the effect is unknown, only where a repeat is safe.
+ */
+import type { Repeat } from './contract.ts';
+import type { FieldIssue } from './errors.ts';
+
+/** Of an attempt that did not succeed. */
+export type Failure =
+  | { readonly kind: 'answered'; readonly status: number; readonly details: readonly FieldIssue[] }
+  /** `effect: none`: the request never left. */
+  | { readonly kind: 'unanswered'; readonly effect: 'none' | 'unknown' };
+
+const unknownEffect: ReadonlySet<number> = new Set([408, 502, 503, 504]);
+/** Issues of a 409 that a repeat may not meet any more; the service did nothing. */
+const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_conflict']);
+
+export function mayRepeat(failure: Failure, repeat: Repeat): boolean {
+  const isSafe = repeat !== 'refused';
+  if (failure.kind === 'unanswered') return isSafe || failure.effect === 'none';
+  const { status, details } = failure;
+  if (status === 429) return true;
+  if (status === 409) return details.some(({ issue }) => passing.has(issue));
+  return isSafe && unknownEffect.has(status);
+}
+
+const firstPauseMs = 100;
+const pauseMsMax = 5_000;
+
+/**
+ * How long to wait before attempt `attempts + 1`: exponential with jitter, from half the pause to all of it. What the service
+ * asks for (`Retry-After`) is the least; the jitter comes on top, so that refused callers do not return together.
+ *
+ * @param attempts sent so far, at least 1
+ * @param random from 0 up to 1
+ */
+export function pauseMs(attempts: number, retryAfterMs: number | undefined, random: number): number {
+  const pause = Math.min(pauseMsMax, firstPauseMs * 2 ** Math.min(attempts - 1, 16));
+  const jittered = pause * (0.5 + random / 2);
+  return Math.ceil(retryAfterMs === undefined ? jittered : retryAfterMs + jittered);
+}
+
+/** Milliseconds; undefined: the header is missing or says nothing. Seconds or an HTTP date. */
+export function readRetryAfter(header: string | null, nowMs: number): number | undefined {
+  if (header === null) return undefined;
+  if (/^\d{1,6}$/.test(header.trim())) return Number(header) * 1000;
+  const atMs = /^[A-Z][a-z]{2}, .* GMT$/.test(header) ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}

@@ -1,0 +1,281 @@
+/**
+ * client/gen/api.ts: the types and the table of operations of `signmesh/client`, from the OpenAPI document, which is made
+ * from the schemas of the routes and the descriptors of the signing API. So the client knows what the gateway serves, and
+ * nothing of it is written a second time. The names of the methods are in client-names.ts.
+ */
+import { openapiDocument } from '../../gateway/openapi/document.ts';
+import { reasonCodes } from '../../proto/reason-codes.ts';
+import { clientNames, dryRuns, unnamed } from './client-names.ts';
+import { restRoutes, sandboxRoutes } from './rest-routes.ts';
+
+interface Schema {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly additionalProperties?: boolean | Schema;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+}
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+}
+
+interface Parameter {
+  readonly name?: string;
+  readonly in?: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema?: Schema;
+  readonly $ref?: string;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly 'x-required-scope'?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: Content & { readonly required: boolean };
+  readonly responses: Readonly<Record<string, Content>>;
+}
+
+interface Named {
+  readonly method: string;
+  /** With ":name" parameters. */
+  readonly path: string;
+  readonly name: string;
+  readonly operation: Operation;
+  /** That every call of the method has. */
+  readonly query?: string;
+}
+
+type Schemas = Readonly<Record<string, Schema>>;
+
+export function clientApiModule(): string {
+  const routes = [...restRoutes(), ...sandboxRoutes()];
+  const document = openapiDocument(routes, '') as unknown as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+    readonly components: { readonly schemas: Schemas };
+  };
+  const { schemas } = document.components;
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path: path.replace(/\{(\w+)\}/g, ':$1'),
+      operation,
+    })),
+  );
+  const named = nameAll(operations);
+  const groups = [...new Set(named.map(({ name }) => groupOf(name)))];
+  return `/** Made from the routes and the proto by "npm run docs". Do not edit: see tools/docs/client-api.ts. */
+import type { CallOptions, Operation } from '../contract.ts';
+import type { Pages } from '../pages.ts';
+
+/** Every \`reason_code\` of a receipt of the signing API: docs/reason-codes.md. */
+export type ReasonCode = ${Object.keys(reasonCodes).map(quote).join(' | ')};
+
+${Object.entries(schemas)
+  .filter(([name]) => name !== 'Error')
+  .map(([name, schema]) => declaration(name, schema))
+  .join('\n')}
+${groups.map((group) => groupInterface(group, named, schemas)).join('\n')}
+/** Every operation, by group. */
+export interface Api {
+${groups.map((group) => `  readonly ${group}: ${groupType(group)};`).join('\n')}
+}
+
+export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Operation>>>> = {
+${groups.map((group) => `  ${group}: {\n${table(group, named, schemas)}\n  },`).join('\n')}
+};
+`;
+}
+
+function nameAll(operations: readonly Omit<Named, 'name' | 'query'>[]): Named[] {
+  const known = new Set(operations.map(({ operation }) => operation.operationId));
+  const stray = [...Object.keys(clientNames), ...unnamed].filter((id) => !known.has(id));
+  if (stray.length > 0) throw new Error(`client-names.ts names operations that do not exist: ${stray.join(', ')}`);
+  return operations.flatMap((entry) => {
+    const { operationId } = entry.operation;
+    if (unnamed.has(operationId)) return [];
+    const name = clientNames[operationId];
+    if (name === undefined) throw new Error(`client-names.ts lacks a name for ${operationId}`);
+    const dryRun = dryRuns[operationId];
+    if (dryRun === undefined) return [{ ...entry, name }];
+    const { parameters = [], responses, ...rest } = entry.operation;
+    const [asked] = dryRun.query.split('=');
+    const part = (isDry: boolean): Operation => ({
+      ...rest,
+      summary: isDry ? `${rest.summary.replace(/^./, (first) => first.toUpperCase())}, without effect` : rest.summary,
+      parameters: parameters.filter(
+        (parameter) => parameter.name !== asked && !(isDry && parameter.$ref !== undefined),
+      ),
+      responses: Object.fromEntries(
+        Object.entries(responses).filter(([status]) => (Number(status) === dryRun.status) === isDry || status >= '3'),
+      ),
+    });
+    return [
+      { ...entry, name, operation: part(false) },
+      { ...entry, name: dryRun.name, operation: part(true), query: dryRun.query },
+    ];
+  });
+}
+
+const groupOf = (name: string): string => name.split('.')[0]!;
+const methodOf = (name: string): string => name.split('.')[1]!;
+const groupType = (group: string): string => `${group.charAt(0).toUpperCase()}${group.slice(1)}Api`;
+
+function groupInterface(group: string, named: readonly Named[], schemas: Schemas): string {
+  const methods = named.filter(({ name }) => groupOf(name) === group).map((entry) => signature(entry, schemas));
+  return `export interface ${groupType(group)} {\n${methods.join('\n')}\n}\n`;
+}
+
+function signature({ method, path, name, operation }: Named, schemas: Schemas): string {
+  const { summary, 'x-required-scope': scope, parameters = [], requestBody } = operation;
+  const inPath = parameters.filter((parameter) => parameter.in === 'path');
+  const inQuery = parameters.filter((parameter) => parameter.in === 'query');
+  if (requestBody !== undefined && inQuery.length > 0) throw new Error(`${name}: a body and a query`);
+  const isQueryNeeded = inQuery.some(({ required }) => required);
+  const parts = [
+    ...inPath.map((parameter) => `${parameter.name}: string`),
+    ...(requestBody === undefined
+      ? []
+      : [`body${requestBody.required ? '' : '?'}: ${typeOf(schemaOf(requestBody)!, '  ')}`]),
+    ...(inQuery.length === 0 ? [] : [`query${isQueryNeeded ? '' : '?'}: ${queryType(inQuery)}`]),
+    'options?: CallOptions',
+  ];
+  const { pageOf, type } = answerOf(operation, schemas);
+  const answer = pageOf === undefined ? `Promise<${type}>` : `Pages<${pageOf.item}, ${type}>`;
+  const scoped = scope === undefined ? 'no token' : `scope \`${scope}\``;
+  return `  /** ${summary}: \`${method} ${path}\`, ${scoped}. */\n  ${methodOf(name)}(${parts.join(', ')}): ${answer};`;
+}
+
+function queryType(parameters: readonly Parameter[]): string {
+  const fields = parameters.map(({ name, required, schema }) => `${name}${required ? '' : '?'}: ${typeOf(schema!)}`);
+  return `{ ${fields.join('; ')} }`;
+}
+
+function schemaOf({ content }: Content): Schema | undefined {
+  return content?.['application/json']?.schema;
+}
+
+interface AnswerType {
+  readonly type: string;
+  /** Of a list: the field that holds the items, and their type. */
+  readonly pageOf?: { readonly field: string; readonly item: string };
+  /** Statuses that answer with it; 2xx and, of the service's health, 503. */
+  readonly statuses: readonly number[];
+}
+
+function answerOf({ responses }: Operation, schemas: Schemas): AnswerType {
+  const answers = Object.entries(responses).filter(
+    ([status, response]) => status.startsWith('2') || schemaOf(response) !== undefined,
+  );
+  const statuses = answers.map(([status]) => Number(status));
+  const found = answers.map(([, response]) => schemaOf(response));
+  const type = [...new Set(found.map((schema) => (schema === undefined ? 'void' : typeOf(schema))))].join(' | ');
+  const page = found.length === 1 ? resolved(found[0], schemas) : undefined;
+  const list = Object.entries(page?.properties ?? {}).find(([, { items }]) => items !== undefined);
+  if (page?.properties?.next_cursor === undefined || list === undefined) return { type, statuses };
+  return { type, statuses, pageOf: { field: list[0], item: typeOf(list[1].items!) } };
+}
+
+function resolved(schema: Schema | undefined, schemas: Schemas): Schema | undefined {
+  return schema?.$ref === undefined ? schema : schemas[refName(schema.$ref)];
+}
+
+const refName = (ref: string): string => ref.slice('#/components/schemas/'.length);
+
+function declaration(name: string, schema: Schema): string {
+  const text =
+    schema.properties === undefined
+      ? `export type ${name} = ${typeOf(schema)};\n`
+      : `export interface ${name} ${objectType(schema, '')}\n`;
+  return terse.test(name) ? text.replace(/^ *\/\*\* .* \*\/\n/gm, '') : text;
+}
+
+/** Types whose fields come without words, which docs/faults.md and docs/sandbox-api.md have: the package is to stay small. */
+const terse = /^Sandbox|Fault(Request)?$/;
+
+function typeOf(schema: Schema, indent = ''): string {
+  const { $ref, anyOf, const: only, enum: values, type } = schema;
+  if ($ref !== undefined) return refName($ref);
+  if (anyOf !== undefined) return [...new Set(anyOf.map((each) => typeOf(each, indent)))].join(' | ');
+  if (only !== undefined) return quote(only);
+  if (values !== undefined) return values.map(quote).join(' | ');
+  if (type === 'array') return `readonly ${wrapped(typeOf(schema.items ?? {}, indent))}[]`;
+  if (type === 'object') return objectType(schema, indent);
+  if (type === 'integer') return 'number';
+  return type ?? 'unknown';
+}
+
+const wrapped = (type: string): string => (/^\w+$/.test(type) ? type : `(${type})`);
+
+function objectType(schema: Schema, indent: string): string {
+  const { properties, required = [], additionalProperties, patternProperties } = schema;
+  if (properties === undefined || Object.keys(properties).length === 0) {
+    const [values] = Object.values(patternProperties ?? {});
+    const value = values ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined);
+    if (value !== undefined) return `Readonly<Record<string, ${typeOf(value, indent)}>>`;
+    return additionalProperties === false ? 'Readonly<Record<string, never>>' : 'Readonly<Record<string, unknown>>';
+  }
+  const inner = `${indent}  `;
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const key = /^\w+$/.test(name) ? name : quote(name);
+    const optional = required.includes(name) ? '' : '?';
+    return `${comment(field, inner)}${inner}readonly ${key}${optional}: ${typeOf(field, inner)};\n`;
+  });
+  return `{\n${fields.join('')}${indent}}`;
+}
+
+/** What the schema says of a field, for editors. */
+function comment({ description }: Schema, indent: string): string {
+  if (description === undefined) return '';
+  return `${indent}/** ${description.replaceAll('*/', '*\\/').replaceAll('\n', ' ')} */\n`;
+}
+
+function table(group: string, named: readonly Named[], schemas: Schemas): string {
+  return named
+    .filter(({ name }) => groupOf(name) === group)
+    .map((entry) => `    ${methodOf(entry.name)}: ${row(entry, schemas)},`)
+    .join('\n');
+}
+
+function row({ method, path, operation, query }: Named, schemas: Schemas): string {
+  const { parameters = [], requestBody, operationId } = operation;
+  const { pageOf, statuses } = answerOf(operation, schemas);
+  const isKeyed = parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'));
+  const hasQuery = parameters.some((parameter) => parameter.in === 'query');
+  const repeat =
+    method === 'GET' || query !== undefined ? 'always' : isKeyed ? 'keyed' : (signingRepeats[operationId] ?? 'refused');
+  const fields = [
+    `id: ${quote(operationId)}`,
+    `method: ${quote(method)}`,
+    `path: ${quote(query === undefined ? path : `${path}?${query}`)}`,
+    `repeat: ${quote(repeat)}`,
+    ...(requestBody === undefined ? [] : ["input: 'body'"]),
+    ...(hasQuery ? ["input: 'query'"] : []),
+    ...(pageOf === undefined ? [] : [`list: ${quote(pageOf.field)}`]),
+    ...(statuses.some((status) => status >= 300) ? [`answers: [${statuses.join(', ')}]`] : []),
+  ];
+  return `{ ${fields.join(', ')} }`;
+}
+
+/**
+ * The calls of the signing API take no Idempotency-Key, but each has at most one effect however often it comes: a session
+ * id, an intent id, a dealt pair, a node's partial and a resume token are each taken once (docs/signing-api.md).
+ */
+const signingRepeats: Readonly<Record<string, 'always' | 'named'>> = {
+  initiateDkg: 'named',
+  exchangeDkgShares: 'always',
+  initiateSigning: 'always',
+  submitSignatureShare: 'always',
+  resumeSession: 'always',
+};
+
+const quote = (value: unknown): string =>
+  typeof value === 'string' ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'` : JSON.stringify(value);
