@@ -1,4 +1,4 @@
-/** What the parts of the client share: its options, those of one call, and an operation as data (gen/api.ts holds all). */
+/** What the parts of the client share: its options, those of one call, and an operation as data (generated-api.ts holds all). */
 
 /** The world, handed in. Times are milliseconds. */
 export interface ClientPorts {

@@ -2,7 +2,7 @@
  * What the client throws. Programs act on `code`, and of signing calls on `reasonCode`; the classes are for `instanceof`.
  * Messages are for people: they name the operation, the field and what helps, and hold no token, header, body or URL.
  */
-import type { DiagnosticReceipt, ReasonCode, SessionCheckpoint } from './gen/api.ts';
+import type { DiagnosticReceipt, ReasonCode, SessionCheckpoint } from './generated-api.ts';
 
 /** `error.code` of the service's errors. */
 export type ServiceCode =

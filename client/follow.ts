@@ -4,7 +4,7 @@
  */
 import type { CallOptions, Operation } from './contract.ts';
 import { ApiError, CallError, ClientError, InvalidOptionError } from './errors.ts';
-import type { Event } from './gen/api.ts';
+import type { Event } from './generated-api.ts';
 import { mayRepeat, pauseMs } from './retry.ts';
 import { EventParser } from './server-sent-events.ts';
 import { pause, type Transport } from './transport.ts';

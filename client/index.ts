@@ -4,7 +4,7 @@
  */
 import type { CallOptions, ClientOptions, Operation } from './contract.ts';
 import { type FollowOptions, follow } from './follow.ts';
-import { type Api, type Event, type EventsApi, type Intent, operations } from './gen/api.ts';
+import { type Api, type Event, type EventsApi, type Intent, operations } from './generated-api.ts';
 import { Keys } from './keys.ts';
 import { Pages } from './pages.ts';
 import { Transport } from './transport.ts';
@@ -93,7 +93,7 @@ export {
   UnavailableError,
 } from './errors.ts';
 export type { FollowOptions } from './follow.ts';
-export type * from './gen/api.ts';
+export type * from './generated-api.ts';
 export type { CreatedKey, CreateKeyOptions, Signature, SignOptions } from './keys.ts';
 export { Pages } from './pages.ts';
 export {

@@ -14,7 +14,7 @@ import type {
   ReasonCode,
   SessionCheckpoint,
   SigningApi,
-} from './gen/api.ts';
+} from './generated-api.ts';
 import { pauseMs } from './retry.ts';
 import { pause, type Transport } from './transport.ts';
 

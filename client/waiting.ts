@@ -2,7 +2,7 @@
 import type { ClientPorts } from './contract.ts';
 import { ClientError } from './errors.ts';
 import type { FollowOptions } from './follow.ts';
-import type { Event, Intent } from './gen/api.ts';
+import type { Event, Intent } from './generated-api.ts';
 import { pause } from './transport.ts';
 
 export interface WaitOptions {

@@ -7,7 +7,7 @@
  */
 import { fromBase64 } from './base64.ts';
 import { ClientError, InvalidOptionError, type WebhookRefusal } from './errors.ts';
-import type { Event } from './gen/api.ts';
+import type { Event } from './generated-api.ts';
 
 export type WebhookHeaders =
   | { get(name: string): string | null }

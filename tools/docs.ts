@@ -25,7 +25,7 @@ interface Page {
 }
 
 const generatedPages: readonly Page[] = [
-  { path: 'client/gen/api.ts', render: clientApiModule },
+  { path: 'client/generated-api.ts', render: clientApiModule },
   { path: 'docs/configuration.md', render: configurationPage },
   { path: 'docs/faults.md', render: faultsPage },
   { path: 'docs/reason-codes.md', render: reasonCodesPage },

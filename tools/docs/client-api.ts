@@ -1,5 +1,5 @@
 /**
- * client/gen/api.ts: the types and the table of operations of `signmesh/client`, from the OpenAPI document, which is made
+ * client/generated-api.ts: the types and the table of operations of `signmesh/client`, from the OpenAPI document, which is made
  * from the schemas of the routes and the descriptors of the signing API. So the client knows what the gateway serves, and
  * nothing of it is written a second time. The names of the methods are in client-names.ts.
  */
@@ -73,8 +73,8 @@ export function clientApiModule(): string {
   const named = nameAll(operations);
   const groups = [...new Set(named.map(({ name }) => groupOf(name)))];
   return `/** Made from the routes and the proto by "npm run docs". Do not edit: see tools/docs/client-api.ts. */
-import type { CallOptions, Operation } from '../contract.ts';
-import type { Pages } from '../pages.ts';
+import type { CallOptions, Operation } from './contract.ts';
+import type { Pages } from './pages.ts';
 
 /** Every \`reason_code\` of a receipt of the signing API: docs/reason-codes.md. */
 export type ReasonCode = ${Object.keys(reasonCodes).map(quote).join(' | ')};

@@ -1,6 +1,6 @@
 /** Made from the routes and the proto by "npm run docs". Do not edit: see tools/docs/client-api.ts. */
-import type { CallOptions, Operation } from '../contract.ts';
-import type { Pages } from '../pages.ts';
+import type { CallOptions, Operation } from './contract.ts';
+import type { Pages } from './pages.ts';
 
 /** Every `reason_code` of a receipt of the signing API: docs/reason-codes.md. */
 export type ReasonCode = 'SESSION_ACCEPTED' | 'SHARE_ACCEPTED' | 'SHARE_VERIFIED' | 'DKG_COMPLETED' | 'SIGNATURE_COMPLETED' | 'SESSION_RESUMED' | 'HUMAN_APPROVAL_REQUIRED' | 'WITNESS_MISSING' | 'INVALID_REQUEST' | 'INVALID_THRESHOLD' | 'UNSUPPORTED_CURVE' | 'INVALID_DERIVATION_PATH' | 'INVALID_MESSAGE_HASH' | 'UNSUPPORTED_KEYSTORE' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'WALLET_KEY_NOT_FOUND' | 'WALLET_KEY_AT_CUSTODIAN' | 'WALLET_INTENTS_ONLY' | 'VAULT_KEY' | 'WALLET_ARCHIVED' | 'SESSION_NOT_FOUND' | 'NODE_NOT_PARTICIPANT' | 'SHARE_VERIFICATION_FAILED' | 'COMMITMENT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED' | 'INVALID_PARTIAL_SIGNATURE' | 'DUPLICATE_SESSION' | 'DUPLICATE_INTENT' | 'DUPLICATE_SHARE' | 'RESUME_TOKEN_REUSED' | 'RESUME_TOKEN_INVALID' | 'SESSION_NOT_RESUMABLE' | 'NODES_UNAVAILABLE' | 'QUORUM_UNAVAILABLE' | 'DEALER_MISBEHAVED' | 'NODE_REFUSED' | 'TRANSCRIPT_MISMATCH' | 'KEYSTORE_UNAVAILABLE' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'ORDER_REFUSED' | 'STORE_TAMPERED' | 'SESSION_EXPIRED' | 'SESSION_REVOKED' | 'MOCK_FORCED_DENIED' | 'MOCK_FORCED_REVOKED' | 'MOCK_FORCED_EXPIRED' | 'MOCK_FORCED_BACKEND_FAILED' | 'CONTRACT_VERSION_UNSUPPORTED';
@@ -4154,7 +4154,7 @@ export interface TreasuryPlan {
   })[];
   readonly skipped: readonly ({
     readonly asset: string;
-    readonly constraint: 'in_band' | 'min_trade' | 'no_wallet' | 'cash_floor' | 'network_fee' | 'costs' | 'max_trades';
+    readonly constraint: 'in_band' | 'min_trade' | 'no_wallet' | 'cash_floor' | 'network_fee' | 'not_quoted' | 'costs' | 'max_trades';
   })[];
   readonly withheld: 'cooldown' | null;
   /** what has moved since the plan was made, when the plan itself was read; a stale plan is not executed */
@@ -4544,7 +4544,7 @@ export interface WalletAsset {
   readonly balance: string;
   /** what a new transfer may take */
   readonly available: string;
-  /** set aside for transfers that are under way */
+  /** set aside for transfers that are under way, and as the reserve of token orders that are processed */
   readonly pending: string;
   /** CAIP-2 id of the network */
   readonly network: 'eip155:11155111' | 'bip122:000000000933ea01ad0ee984209779ba' | 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
