@@ -89,13 +89,13 @@ export {
   ProviderRejectedError,
   RateLimitedError,
   type ServiceCode,
-  SigningError,
   UnavailableError,
 } from './errors.ts';
 export type { FollowOptions } from './follow.ts';
 export type * from './generated-api.ts';
 export type { CreatedKey, CreateKeyOptions, Signature, SignOptions } from './keys.ts';
 export { Pages } from './pages.ts';
+export { SigningError } from './signing-error.ts';
 export {
   finalStatuses,
   IntentEndedError,

@@ -5,7 +5,7 @@
  */
 import { fromBase64, toBase64 } from './base64.ts';
 import type { CallOptions } from './contract.ts';
-import { ClientError, InvalidOptionError, type SigningError as Refusal, SigningError } from './errors.ts';
+import { ClientError, InvalidOptionError } from './errors.ts';
 import type {
   DiagnosticReceipt,
   EventsApi,
@@ -16,6 +16,7 @@ import type {
   SigningApi,
 } from './generated-api.ts';
 import { pauseMs } from './retry.ts';
+import { SigningError } from './signing-error.ts';
 import { pause, type Transport } from './transport.ts';
 
 export interface CreateKeyOptions extends CallOptions {
@@ -198,7 +199,7 @@ export class Keys {
       const answer = await send();
       const receipt = receiptOf(answer);
       if (receipt.state === 'RECEIPT_STATE_BACKEND_COMPLETED') return answer;
-      const refusal: Refusal = new SigningError(step, receipt, answer.checkpoint);
+      const refusal = new SigningError(step, receipt, answer.checkpoint);
       const wait = pauseMs(attempts, undefined, ports.random());
       const token = answer.checkpoint?.resume_token ?? '';
       if (!passing.has(receipt.reason_code) || ports.nowMs() + wait >= call.endMs) throw refusal;
