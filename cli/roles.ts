@@ -6,6 +6,8 @@
  */
 import { pino } from 'pino';
 import type { SandboxControl } from '../faults/control.ts';
+import { openTelemetry } from '../telemetry/live.ts';
+import type { Telemetry } from '../telemetry/port.ts';
 import type { WaitingMessage } from './common/channel.ts';
 import { errorCode, errorText, exitCodes, Failure } from './common/failure.ts';
 import { ipcControl, refusingControl } from './ipc-control.ts';
@@ -45,6 +47,24 @@ export async function runRole(role: RoleName, nodeId: number, settings: Settings
 }
 
 async function start(role: RoleName, nodeId: number, settings: Settings): Promise<Running> {
+  const { SIGNMESH_METRICS_HOST: host, SIGNMESH_METRICS_PORT: port } = settings;
+  const { telemetry, stop } = await openTelemetry({
+    about: { role, ...(role === 'node' && { node: String(nodeId) }) },
+    metrics: port === undefined ? undefined : { host, port },
+    traces: settings.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
+  }).catch((error: unknown) => {
+    throw listenFailure({ host, port: port ?? 0, what: 'metrics', variable: 'SIGNMESH_METRICS_PORT' }, error);
+  });
+  try {
+    const running = await startRole(role, nodeId, settings, telemetry);
+    return { ...running, stop: () => running.stop().finally(stop) };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startRole(role: RoleName, nodeId: number, settings: Settings, telemetry: Telemetry): Promise<Running> {
   switch (role) {
     case 'coordinator': {
       const config = coordinatorConfig(settings);
@@ -58,7 +78,7 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
         },
       });
       const { runCoordinator } = await import('../coordinator/main.ts');
-      return runCoordinator(config, { onTrouble: waitFor }).catch((error: unknown) => {
+      return runCoordinator(config, { onTrouble: waitFor, telemetry }).catch((error: unknown) => {
         if ((error as { syscall?: unknown }).syscall !== 'listen' && errorCode(error) !== 'ENOTFOUND') throw error;
         const { listenHost: host, listenPort: port } = config;
         throw listenFailure({ host, port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' }, error);
@@ -67,19 +87,19 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
     case 'node': {
       const config = nodeConfig(settings, nodeId);
       const { runNode } = await import('../nodes/main.ts');
-      return runNode(config);
+      return runNode(config, telemetry);
     }
     case 'gateway': {
       const config = gatewayConfig(settings, sandboxControl(settings));
       const { GatewayStartError, runGateway } = await import('../gateway/main.ts');
-      return runGateway(config).catch((error: unknown) => {
+      return runGateway(config, telemetry).catch((error: unknown) => {
         throw error instanceof GatewayStartError ? new Failure(`${error.message}.`) : error;
       });
     }
     case 'worker': {
       const config = workerConfig(settings);
       const { runWorker } = await import('../gateway/worker.ts');
-      return runWorker(config);
+      return runWorker(config, { telemetry });
     }
   }
 }

@@ -10,6 +10,7 @@ import { type ActorEvent, type Address, type Envelope, noTrace, type Transport }
 import type { Peer } from '../actors/live/handshake.ts';
 import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
 import { LinkServer } from '../actors/live/link-server.ts';
+import { systemTimers } from '../actors/live/ports.ts';
 import { LiveSystem } from '../actors/live/system.ts';
 import { cryptoBackend } from '../crypto/group.ts';
 import { wireMessageBytesMax } from '../proto/limits.ts';
@@ -21,6 +22,7 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../proto/wire.ts';
+import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { coordinatorBehaviours } from './behaviours.ts';
 import type { CoordinatorConfig } from './contract/config.ts';
 import {
@@ -35,6 +37,7 @@ import {
 import { sweepEveryMs } from './expiry.ts';
 import { failureReply } from './failure-replies.ts';
 import { openRedisStore } from './store/redis-store.ts';
+import { CoordinatorTelemetry } from './telemetry.ts';
 
 export interface RunningCoordinator {
   /** Where nodes and gateways connect. */
@@ -46,6 +49,7 @@ export interface RunningCoordinator {
 export interface CoordinatorParts {
   /** What its store waits for, with every change; undefined: it takes writes. */
   readonly onTrouble?: (trouble: string | undefined) => void;
+  readonly telemetry?: Telemetry;
 }
 
 type System = LiveSystem<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord>;
@@ -53,11 +57,12 @@ type System = LiveSystem<CoordinatorMessage, CoordinatorWrite, CoordinatorRecord
 /** Resolves once the store takes writes, however long that is, and the links' port is open. */
 export async function runCoordinator(
   config: CoordinatorConfig,
-  { onTrouble }: CoordinatorParts = {},
+  { onTrouble, telemetry = noTelemetry }: CoordinatorParts = {},
 ): Promise<RunningCoordinator> {
   const log = pino({ level: config.logLevel, base: { role: 'coordinator' } });
   const boot = randomUUID();
   const { roster } = config;
+  const seen = telemetry.isOn ? new CoordinatorTelemetry(telemetry, systemTimers) : undefined;
   let tell: (message: LocalMessage) => void = () => undefined;
   const store = await openRedisStore({
     redisUrl: config.redisUrl,
@@ -81,11 +86,15 @@ export async function runCoordinator(
 
   const system: System = new LiveSystem({
     behaviours: coordinatorBehaviours({ ...config, coordinatorBoot: boot }, cryptoBackend()),
-    store,
+    store: seen?.store(store) ?? store,
     log,
     describe: (message) => (isLocal(message) ? message.kind : (message.body.case ?? '')),
-    onEvent: (address, event) => logEvent(log, address, event),
+    onEvent: (address, event) => {
+      seen?.event(event);
+      logEvent(log, address, event);
+    },
     onDeadLetter: ({ cause }, envelope) => {
+      seen?.deadLetter(cause);
       if (envelope) fail(envelope, cause);
     },
   });
@@ -104,7 +113,7 @@ export async function runCoordinator(
     codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
     deliver: (envelope) => {
       logFrame(log, envelope);
-      return system.deliver(envelope);
+      return system.deliver(seen?.received(envelope) ?? envelope);
     },
     onRefused: (envelope) => fail(envelope, 'overloaded'),
     onPeerUp: (peer) => tell({ kind: 'peerUp', ...peerFacts(peer) }),
@@ -116,7 +125,7 @@ export async function runCoordinator(
     const reply = failureReply(envelope, cause);
     if (reply) links.send(reply);
   };
-  system.connect(wireOnly(links, log));
+  system.connect(wireOnly(links, log, seen));
   tell = (message) => system.deliver({ from: 'runtime', to: clusterAddress, message, trace: noTrace });
   const bound = await links.start();
   log.info({ url: bound.url, boot, fence: store.fence, crypto: cryptoBackend() }, 'coordinator started');
@@ -145,12 +154,17 @@ export async function runCoordinator(
 }
 
 /** Local messages never leave the process: an address that no actor here serves has no route. */
-function wireOnly(links: Transport<WireMessage>, log: Logger): Transport<CoordinatorMessage> {
+function wireOnly(
+  links: Transport<WireMessage>,
+  log: Logger,
+  seen: CoordinatorTelemetry | undefined,
+): Transport<CoordinatorMessage> {
   return {
     send: (envelope) => {
       if (isLocal(envelope.message)) return 'noRoute';
-      logFrame(log, envelope as Envelope<WireMessage>);
-      return links.send(envelope as Envelope<WireMessage>);
+      const frame = envelope as Envelope<WireMessage>;
+      logFrame(log, frame);
+      return links.send(seen?.sending(frame) ?? frame);
     },
   };
 }

@@ -14,6 +14,8 @@ import { RedisWatch } from '../actors/live/redis-watch.ts';
 import { RequestIds } from '../api/request-id.ts';
 import { packageVersion } from '../api/version.ts';
 import { uuidV7 } from '../proto/ids.ts';
+import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
+import { allOf, logRequests } from './access-log/access-log.ts';
 import { Admission } from './auth/admission.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { SandboxTokens } from './auth/sandbox-tokens.ts';
@@ -31,6 +33,8 @@ import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { makeVaultCluster } from './signing/live-vault-cluster.ts';
 import { orderOffice } from './signing/orders.ts';
+import { measureGateway } from './telemetry/gateway.ts';
+import { measureRequests } from './telemetry/requests.ts';
 import { composeWalletApi } from './wallet-api.ts';
 
 export interface RunningGateway {
@@ -54,7 +58,7 @@ export class GatewayStartError extends Error {
 const drainMs = 5_000;
 
 /** Throws GatewayStartError when a port is not available; then no part keeps running. */
-export async function runGateway(config: GatewayConfig): Promise<RunningGateway> {
+export async function runGateway(config: GatewayConfig, telemetry: Telemetry = noTelemetry): Promise<RunningGateway> {
   assertGatewayConfig(config);
   const { clock, timers, random } = systemPorts;
   const log = pino({ level: config.logLevel, base: { role: 'gateway' } });
@@ -70,7 +74,8 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
     log,
   });
   const orders = orderOffice({ roster: config.roster, identitySeed: config.identitySeed, random });
-  const { calls, cluster } = connectSigning({ link, orders, clock, timers, log });
+  const { calls, cluster } = connectSigning({ link, orders, clock, timers, log, tracer: telemetry.tracer });
+  measureGateway(telemetry.metrics, { calls, cluster });
   const watch = watchRedis(redis, config.redisUrl, cluster, log);
   const { environment, acceptAnyTestToken, tokenKey } = config;
   const sandboxTokens = registerSandboxTokens(redis, store, config, cluster, timers, log);
@@ -87,10 +92,13 @@ export async function runGateway(config: GatewayConfig): Promise<RunningGateway>
   const wallets = composeWalletApi(walletPorts, { config, admission, ...(environment === 'sandbox' && { sandbox }) });
   const { publicToken, readyMadeKeys } = config;
   const page = { version: packageVersion(), ...(publicToken !== undefined && { publicToken }) };
-  const accessLog = config.accessLog ? log : undefined;
+  const requests = allOf([
+    telemetry.isOn ? measureRequests(telemetry) : undefined,
+    config.accessLog ? logRequests(log) : undefined,
+  ]);
   const keys = readyMadeKeys && { readyMadeKeys };
   const requestIds = new RequestIds(systemPorts);
-  const doors = { admission, calls, cluster, timers, requestIds, log, accessLog, wallets: wallets.store, ...keys };
+  const doors = { admission, calls, cluster, timers, requestIds, log, requests, wallets: wallets.store, ...keys };
   const http = await buildHttp({ ...doors, ...page, environment, rest: wallets });
   const grpc = buildGrpc(doors);
   const onRestored = async () => {

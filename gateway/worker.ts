@@ -15,6 +15,7 @@ import { BullQueue, type ConsumerOptions, openQueueRedis } from '../delivery/del
 import type { RelayOptions } from '../delivery/deliveries/public.ts';
 import { RedisHookStore } from '../delivery/deliveries/redis-hook-store.ts';
 import { Connections } from '../delivery/egress/connections.ts';
+import type { Send } from '../delivery/egress/public.ts';
 import { sendTo } from '../delivery/egress/send.ts';
 import { followAllWakes } from '../delivery/events/redis-wakes.ts';
 import { BullReconQueue, type ReconConsumerOptions } from '../modules/recon/bull-queue.ts';
@@ -28,9 +29,11 @@ import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
 import { providerStatements } from '../providers/statements.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
+import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { assertWorkerConfig, type WorkerConfig } from './config.ts';
 import { heartbeatKey } from './heartbeat.ts';
 import { openRedis } from './redis.ts';
+import { measureQueue, measureSending } from './telemetry/worker.ts';
 import { composeWebhookWorker } from './webhook-worker.ts';
 
 export interface RunningWorker {
@@ -44,6 +47,7 @@ export interface WorkerParts extends Partial<Ports> {
   readonly recon?: Partial<ReconConsumerOptions>;
   readonly timeoutMs?: number;
   readonly log?: Log;
+  readonly telemetry?: Telemetry;
 }
 
 const reachableMs = 2_000;
@@ -63,14 +67,18 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const reconRedis = openQueueRedis(redisUrl);
   const store = new RedisTenantStore(redis, { clock, random });
   const connections = new Connections();
+  const { telemetry = noTelemetry } = parts;
+  const send: Send = (request) => sendTo(request, { environment, connections });
+  const queue = new BullQueue({ redis: queueRedis, log, ...(parts.consumer && { consumer: parts.consumer }) });
+  measureQueue(telemetry.metrics, () => queue.counts());
   const worker = composeWebhookWorker(
     {
       ...{ clock, timers, random, log },
       store,
       hooks: new RedisHookStore(redis, parts.relay?.overdueMs),
       ring: fileKeyRing(config.credentialKeysDir, { clock, random }),
-      queue: new BullQueue({ redis: queueRedis, log, ...(parts.consumer && { consumer: parts.consumer }) }),
-      send: (request) => sendTo(request, { environment, connections }),
+      queue,
+      send: telemetry.isOn ? measureSending(telemetry, timers, send) : send,
       followAllWakes: (onWake) => followAllWakes(wakeRedis, onWake),
     },
     {

@@ -10,7 +10,7 @@ import { type Logger, pino } from 'pino';
 import type { ActorEvent, Address, Envelope } from '../actors/contract.ts';
 import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
 import { LinkClient } from '../actors/live/link-client.ts';
-import { systemPorts, systemRandom } from '../actors/live/ports.ts';
+import { systemPorts, systemRandom, systemTimers } from '../actors/live/ports.ts';
 import { LiveSystem } from '../actors/live/system.ts';
 import { cryptoBackend } from '../crypto/group.ts';
 import {
@@ -21,6 +21,7 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../proto/wire.ts';
+import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { nodeBehaviours } from './behaviours.ts';
 import { checkNodeConfig, type NodeConfig } from './config.ts';
 import { HsmProcess, noHsm } from './hsm/process.ts';
@@ -28,6 +29,7 @@ import { routeToHsm } from './hsm/routing.ts';
 import { KeyStore } from './key-store.ts';
 import { isLocal, type NodeMessage } from './records/messages.ts';
 import type { NodeRecord, NodeWrite } from './records/records.ts';
+import { NodeTelemetry } from './telemetry.ts';
 
 export interface RunningNode {
   /** Takes no more requests, waits for writes that are under way, closes link and store. Repeatable. */
@@ -39,8 +41,9 @@ export interface RunningNode {
  *
  * @throws Error for a configuration that cannot work, KeyStoreError for a store that cannot be opened
  */
-export async function runNode(config: NodeConfig): Promise<RunningNode> {
+export async function runNode(config: NodeConfig, telemetry: Telemetry = noTelemetry): Promise<RunningNode> {
   checkNodeConfig(config);
+  const seen = telemetry.isOn ? new NodeTelemetry(telemetry, systemTimers) : undefined;
   const { nodeId, roster, identitySeed, allowClientDealers, sandbox } = config;
   const boot = randomUUID();
   const log = pino({ level: config.logLevel, base: { role: 'node', node_id: nodeId } });
@@ -53,7 +56,10 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
     store,
     log,
     describe: (message) => (isLocal(message) ? message.kind : message.body.case),
-    onEvent: (address, event) => logEvent(log, address, event),
+    onEvent: (address, event) => {
+      seen?.event(event);
+      logEvent(log, address, event);
+    },
   });
   const hsm = config.hsm ? new HsmProcess(config.hsm, systemPorts, log) : noHsm;
   const link = new LinkClient<WireMessage>({
@@ -69,7 +75,10 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
       coordinatorKey: roster.coordinator,
     },
     codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
-    deliver: (envelope) => system.deliver(envelope),
+    deliver: (envelope) => {
+      seen?.received(envelope);
+      return system.deliver(envelope);
+    },
     onRefused: ({ to, message }, reason) => {
       log.warn({ address: to, message: message.body.case, reason }, 'a request was refused');
     },
@@ -78,7 +87,10 @@ export async function runNode(config: NodeConfig): Promise<RunningNode> {
   system.connect({
     // Local messages never leave the process, but for the token's own.
     send: (envelope) => {
-      if (!isLocal(envelope.message)) return link.send(envelope as Envelope<WireMessage>);
+      if (!isLocal(envelope.message)) {
+        seen?.sending(envelope as Envelope<WireMessage>);
+        return link.send(envelope as Envelope<WireMessage>);
+      }
       return routeToHsm(hsm, envelope, (answer) => system.deliver(answer)) ? undefined : 'noRoute';
     },
   });

@@ -8,6 +8,7 @@ import { readIfThere } from '../cli/common/files.ts';
 import { clientApiModule } from './docs/client-api.ts';
 import { configurationPage } from './docs/configuration.ts';
 import { faultsPage } from './docs/faults.ts';
+import { metricsPage } from './docs/metrics.ts';
 import { reasonCodesPage } from './docs/reason-codes.ts';
 import { sandboxApiPage } from './docs/sandbox-api.ts';
 import { scenarioSchemaFile, scenariosPage } from './docs/scenarios.ts';
@@ -28,6 +29,7 @@ const generatedPages: readonly Page[] = [
   { path: 'client/generated-api.ts', render: clientApiModule },
   { path: 'docs/configuration.md', render: configurationPage },
   { path: 'docs/faults.md', render: faultsPage },
+  { path: 'docs/metrics.md', render: metricsPage },
   { path: 'docs/reason-codes.md', render: reasonCodesPage },
   { path: 'docs/sandbox-api.md', render: sandboxApiPage },
   { path: 'docs/scenarios.md', render: scenariosPage },

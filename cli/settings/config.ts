@@ -254,6 +254,22 @@ export const variables = {
     ['up', 'gateway'],
     'Whether a gateway logs a line for every request, at level `info`. Off saves its cost: for load tests.',
   ),
+  SIGNMESH_METRICS_PORT: optional(
+    portOrFree(),
+    everyone,
+    'Port on which a process serves `/metrics` for Prometheus. `signmesh up` gives it to the first of its processes and the next ports to the others (0: each a free one), and writes `metrics-targets.json` into the data directory. Unset: no metrics.',
+  ),
+  SIGNMESH_METRICS_HOST: variable(
+    host(),
+    '127.0.0.1',
+    everyone,
+    'Address that `/metrics` is served on. It needs no token: listen where only Prometheus is.',
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(
+    url('http:', 'https:'),
+    everyone,
+    'Where spans go by OTLP over HTTP, e.g. `http://127.0.0.1:4318`; OpenTelemetry’s other variables apply as well. Unset: no traces.',
+  ),
   NO_COLOR: optional(text(64), ['up'], 'Set to anything: no colours on the terminal (see no-color.org).'),
 } as const;
 

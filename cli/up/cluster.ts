@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { builtFile } from '../common/built.ts';
 import { errorText, Failure } from '../common/failure.ts';
 import type { Environment } from '../settings/config.ts';
+import type { MetricsTargets } from './metrics-targets.ts';
 import { clockEnvironment } from './processes.ts';
 import { missingOf, Progress, signsOf } from './progress.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';
@@ -37,6 +38,7 @@ export interface ClusterOptions {
   /** undefined: the Redis is not ours to start. */
   readonly redis: ChildSpec | undefined;
   readonly environment: Environment;
+  readonly metrics: MetricsTargets;
   /** Whether the nodes take client-supplied dealers. */
   readonly clientDealers: boolean;
   /** `isNews`: false for what only `--verbose` shows. */
@@ -56,10 +58,10 @@ export class Cluster {
 
   constructor(options: ClusterOptions) {
     this.#options = options;
-    const { redisUrl, coordinatorPort, coordinatorUrl, say } = options;
+    const { redisUrl, coordinatorPort, coordinatorUrl, say, metrics } = options;
     const ids = Array.from({ length: options.nodes }, (_, index) => index + 1);
     const role = (name: string, args: readonly string[], extra: Environment, flags: readonly string[] = []) =>
-      new SupervisedChild(this.#role(name, args, extra, flags), say);
+      new SupervisedChild(this.#role(name, args, { ...extra, ...metrics.next(name) }, flags), say);
     this.#redis = options.redis && new SupervisedChild(options.redis, say);
     this.#coordinator = role('coordinator', ['coordinator'], {
       REDIS_URL: redisUrl,
@@ -76,6 +78,7 @@ export class Cluster {
     this.#workers = Array.from({ length: options.workers }, (_, index) =>
       role(index === 0 ? 'worker' : `worker-${index + 1}`, ['worker'], { REDIS_URL: redisUrl }),
     );
+    metrics.write(options.dataDir);
   }
 
   get children(): readonly SupervisedChild[] {

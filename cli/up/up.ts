@@ -16,6 +16,7 @@ import { LivePlane } from './fault-plane.ts';
 import { askHealth, type Health, noHealth, reachable } from './gateway-health.ts';
 import { endLeftovers } from './leftovers.ts';
 import { type Lock, takeLock } from './lock.ts';
+import { MetricsTargets } from './metrics-targets.ts';
 import { watchParent } from './parent-watch.ts';
 import { checkPortFree, checkPortsDiffer, freePort, type Listener } from './ports.ts';
 import { privateRedis } from './private-redis.ts';
@@ -195,6 +196,8 @@ class Run {
       redisUrl,
       redis: redis?.spec,
       environment,
+      // Coordinator, nodes, gateway, workers.
+      metrics: await MetricsTargets.choose(settings, roster.nodes.length + settings.SIGNMESH_WORKERS + 2),
       clientDealers,
       say,
     });

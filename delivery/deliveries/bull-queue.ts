@@ -60,6 +60,11 @@ export class BullQueue implements WebhookQueue {
     );
   }
 
+  /** Jobs by state. */
+  counts(): Promise<Readonly<Record<string, number>>> {
+    return this.#queue.getJobCounts('waiting', 'active', 'delayed');
+  }
+
   consume(work: (job: WebhookJob) => Promise<void>): JobConsumer {
     const { redis, consumer, log } = this.#options;
     const { concurrency, lockMs, stalledEveryMs } = { ...consumerDefaults, ...consumer };

@@ -7,6 +7,7 @@ import type { Log } from '../../actors/live/ports.ts';
 import type { CallTrace } from '../../api/call-trace.ts';
 import type { ServiceError } from '../../api/errors/service-error.ts';
 import type { Principal } from '../../api/principal.ts';
+import type { Span } from '../../telemetry/port.ts';
 import type { ReceiptFacts } from './receipt-facts.ts';
 
 /** The message of every line. */
@@ -24,6 +25,8 @@ export class AccessEntry {
   /** Of a signing call that was answered in band. */
   receipt: ReceiptFacts | undefined = undefined;
   error: ServiceError | undefined = undefined;
+  /** Of this request in its trace. */
+  span: Span | undefined = undefined;
 
   /** `startedMs`: of the timers port. */
   constructor(requestId: string, startedMs: number) {
@@ -52,7 +55,36 @@ export interface Ending {
   readonly isProbe: boolean;
 }
 
-export function writeAccess(log: Log, entry: AccessEntry, ending: Ending): void {
+/** Who hears of every request that a door gets. */
+export interface RequestWatcher {
+  /** `traceparent`: as the caller's header has it. Returns what stands in its place from now on. */
+  begun(entry: AccessEntry, traceparent: string | undefined): string | undefined;
+  ended(entry: AccessEntry, ending: Ending): void;
+}
+
+/** A line a request. */
+export function logRequests(log: Log): RequestWatcher {
+  return {
+    begun: (_entry, traceparent) => traceparent,
+    ended: (entry, ending) => writeAccess(log, entry, ending),
+  };
+}
+
+/** undefined: none of them is there. */
+export function allOf(watchers: readonly (RequestWatcher | undefined)[]): RequestWatcher | undefined {
+  const [first, ...others] = watchers.filter((watcher) => watcher !== undefined);
+  if (first === undefined || others.length === 0) return first;
+  const rest = allOf(others)!;
+  return {
+    begun: (entry, traceparent) => rest.begun(entry, first.begun(entry, traceparent)),
+    ended: (entry, ending) => {
+      first.ended(entry, ending);
+      rest.ended(entry, ending);
+    },
+  };
+}
+
+function writeAccess(log: Log, entry: AccessEntry, ending: Ending): void {
   const { principal, trace, receipt, error } = entry;
   const { grpcStatus } = ending;
   const refusal = grpcStatus === undefined || grpcStatus === 'OK' ? undefined : grpcStatus;

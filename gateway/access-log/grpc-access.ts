@@ -10,10 +10,9 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type Metadata, type Server, status as statuses } from '@grpc/grpc-js';
 import type { Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
-import { AccessEntry, writeAccess } from './access-log.ts';
+import { AccessEntry, type RequestWatcher } from './access-log.ts';
 
 const callHeader = 'signmesh-call';
 
@@ -28,15 +27,15 @@ interface WithStreams {
 }
 
 export class GrpcAccess {
-  readonly #log: Log | undefined;
+  readonly #watcher: RequestWatcher | undefined;
   readonly #timers: Timers;
   readonly #requestIds: RequestIds;
   readonly #open = new Map<string, AccessEntry>();
   #calls = 0;
 
-  /** `log`: undefined for no lines; request ids there are all the same. */
-  constructor(log: Log | undefined, timers: Timers, requestIds: RequestIds) {
-    this.#log = log;
+  /** Without a watcher there are request ids all the same. */
+  constructor(watcher: RequestWatcher | undefined, timers: Timers, requestIds: RequestIds) {
+    this.#watcher = watcher;
     this.#timers = timers;
     this.#requestIds = requestIds;
   }
@@ -52,7 +51,7 @@ export class GrpcAccess {
     };
   }
 
-  /** Of a call that is being served, by its metadata; undefined: there is no access log. */
+  /** Of a call that is being served, by its metadata; undefined: no one watches. */
   entryOf(metadata: Metadata): AccessEntry | undefined {
     return this.#open.get(String(metadata.get(callHeader)[0]));
   }
@@ -61,8 +60,10 @@ export class GrpcAccess {
     const requestId = this.#requestIds.of(headers[requestIdHeader]);
     headers[requestIdHeader] = requestId;
     answerWith(stream, requestId);
-    if (this.#log === undefined) return;
+    if (this.#watcher === undefined) return;
     const entry = new AccessEntry(requestId, this.#timers.elapsedMs());
+    const traceparent = this.#watcher.begun(entry, onlyText(headers.traceparent));
+    if (traceparent !== undefined) headers.traceparent = traceparent;
     this.#calls += 1;
     const call = String(this.#calls);
     headers[callHeader] = call;
@@ -78,8 +79,8 @@ export class GrpcAccess {
     const grpcStatus = code === undefined ? undefined : (statuses[Number(code)] ?? String(code));
     const status = sentHeaders?.[':status'];
     const { ':path': route = '', traceparent } = headers;
-    entry.trace ??= callTrace({}, typeof traceparent === 'string' ? traceparent : undefined, entry.requestId);
-    writeAccess(this.#log!, entry, {
+    entry.trace ??= callTrace({}, onlyText(traceparent), entry.requestId);
+    this.#watcher!.ended(entry, {
       door: 'grpc',
       endedMs: this.#timers.elapsedMs(),
       // The path of a method that does not exist is the caller's text.
@@ -91,6 +92,10 @@ export class GrpcAccess {
       isProbe: grpcStatus === 'OK' && isProbe(route),
     });
   }
+}
+
+function onlyText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function isProbe(route: string): boolean {

@@ -6,33 +6,34 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import type { ServiceError } from '../../api/errors/service-error.ts';
-import { AccessEntry, writeAccess } from './access-log.ts';
+import { AccessEntry, type RequestWatcher } from './access-log.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set before anything else happens to the request; undefined: there is no access log. */
+    /** Set before anything else happens to the request; undefined: no one watches. */
     access: AccessEntry | undefined;
   }
 }
 
 export class HttpAccess {
-  readonly #log: Log;
+  readonly #watcher: RequestWatcher;
   readonly #timers: Timers;
   /** The request that a connection is at. */
   readonly #current = new WeakMap<Socket, AccessEntry>();
 
-  constructor(log: Log, timers: Timers) {
-    this.#log = log;
+  constructor(watcher: RequestWatcher, timers: Timers) {
+    this.#watcher = watcher;
     this.#timers = timers;
   }
 
   begin(request: FastifyRequest, reply: FastifyReply): void {
     const entry = new AccessEntry(request.id, this.#timers.elapsedMs());
     request.access = entry;
-    const { socket } = request.raw;
+    const { headers, socket } = request.raw;
+    const traceparent = this.#watcher.begun(entry, onlyText(headers.traceparent));
+    if (traceparent !== undefined) headers.traceparent = traceparent;
     if (socket !== undefined) this.#current.set(socket, entry);
     let isOut = false;
     reply.raw.once('finish', () => {
@@ -60,16 +61,16 @@ export class HttpAccess {
     const endedMs = this.#timers.elapsedMs();
     const entry = new AccessEntry(requestId, endedMs);
     entry.error = error;
-    writeAccess(this.#log, entry, { door: 'http', status: error.entry.http, endedMs, aborted: false, isProbe: false });
+    this.#watcher.ended(entry, { door: 'http', status: error.entry.http, endedMs, aborted: false, isProbe: false });
   }
 
   #end(entry: AccessEntry, request: FastifyRequest, { raw }: FastifyReply, isOut: boolean): void {
     const route = request.is404 ? undefined : request.routeOptions.url;
     const { traceparent } = request.headers;
     // The signing calls have looked into their bodies for it already.
-    entry.trace ??= callTrace({}, typeof traceparent === 'string' ? traceparent : undefined, entry.requestId);
+    entry.trace ??= callTrace({}, onlyText(traceparent), entry.requestId);
     const status = raw.headersSent ? raw.statusCode : entry.error?.entry.http;
-    writeAccess(this.#log, entry, {
+    this.#watcher.ended(entry, {
       door: 'http',
       endedMs: this.#timers.elapsedMs(),
       method: request.method,
@@ -80,4 +81,8 @@ export class HttpAccess {
       isProbe: route === '/v1/health' && status === 200,
     });
   }
+}
+
+function onlyText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

@@ -2,9 +2,9 @@
 import { Server } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Timers } from '../../actors/contract.ts';
-import type { Log } from '../../actors/live/ports.ts';
 import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { grpcMessageBytesMax } from '../../proto/limits.ts';
+import type { RequestWatcher } from '../access-log/access-log.ts';
 import { GrpcAccess } from '../access-log/grpc-access.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { addReflection } from './reflection.ts';
@@ -14,7 +14,7 @@ export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
   readonly cluster: ClusterView;
   readonly timers: Timers;
   /** Where a line a call goes; undefined: nowhere. */
-  readonly accessLog?: Log | undefined;
+  readonly requests?: RequestWatcher | undefined;
 }
 
 /** The whole server, and the one service by name. */
@@ -36,7 +36,7 @@ export interface GrpcDoor {
 
 export function buildGrpc(deps: GrpcDeps): GrpcDoor {
   const server = new Server(options);
-  const access = new GrpcAccess(deps.accessLog, deps.timers, deps.requestIds);
+  const access = new GrpcAccess(deps.requests, deps.timers, deps.requestIds);
   access.watch(server);
   addSigningService(server, { ...deps, access });
   const health = new HealthImplementation();

@@ -14,6 +14,7 @@ import { type RequestIds, requestIdHeader } from '../../api/request-id.ts';
 import type { Route } from '../../api/route.ts';
 import { httpBodyBytesMax } from '../../proto/limits.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
+import type { RequestWatcher } from '../access-log/access-log.ts';
 import { HttpAccess } from '../access-log/http-access.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
@@ -37,8 +38,8 @@ export interface HttpDeps {
   readonly timers: Timers;
   readonly requestIds: RequestIds;
   readonly log: Log;
-  /** Where a line a request goes; undefined: nowhere. */
-  readonly accessLog?: Log | undefined;
+  /** Who hears of every request: the access log, metrics, traces. */
+  readonly requests?: RequestWatcher | undefined;
   /** Where the signing API finds what a wallet asks for; without it no wallet asks for anything. */
   readonly wallets?: WalletReader;
   /** How long a client may take to send a request: 30 s by default. */
@@ -54,7 +55,7 @@ const requestCheckEveryMs = 1_000;
 
 /** Ready for `listen` or `inject`. */
 export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
-  const access = deps.accessLog && new HttpAccess(deps.accessLog, deps.timers);
+  const access = deps.requests && new HttpAccess(deps.requests, deps.timers);
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
     sendError(reply, toServiceError(error), request.id, deps.log);
   const { requestTimeoutMs = requestTimeoutDefaultMs } = deps;

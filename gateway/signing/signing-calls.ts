@@ -15,6 +15,7 @@ import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { CallCase, CallRequest, CallResponse, RequestOf, ResponseOf } from '../../proto/wire.ts';
+import { noTracer, type Span, type Tracer } from '../../telemetry/port.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
 import type { OrderOffice } from './orders.ts';
 
@@ -65,6 +66,7 @@ interface Waiting {
   readonly asked: CallRequest['case'];
   readonly done: Done;
   readonly cancelTimer: Cancel;
+  readonly span: Span;
 }
 
 export interface SigningCallsOptions extends Pick<Ports, 'clock' | 'timers'> {
@@ -72,6 +74,7 @@ export interface SigningCallsOptions extends Pick<Ports, 'clock' | 'timers'> {
   readonly orders: OrderOffice;
   readonly inFlightMax?: number;
   readonly log?: Log;
+  readonly tracer?: Tracer;
 }
 
 const nothing = (): void => {};
@@ -83,6 +86,7 @@ export class SigningCalls {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #log: Log;
+  readonly #tracer: Tracer;
   readonly #waiting = new Map<bigint, Waiting>();
   #lastCallId = 0n;
   #stopped = false;
@@ -95,6 +99,7 @@ export class SigningCalls {
     this.#clock = options.clock;
     this.#timers = options.timers;
     this.#log = options.log ?? silentLog;
+    this.#tracer = options.tracer ?? noTracer;
   }
 
   get inFlight(): number {
@@ -131,7 +136,9 @@ export class SigningCalls {
     const callId = this.#lastCallId;
     // Waits before it is sent: a link may answer within `send`.
     const cancelTimer = this.#timers.start(deadlineMs - nowMs, () => this.#expire(callId));
-    this.#waiting.set(callId, { asked: call.request.case, done, cancelTimer });
+    const asked = call.request.case;
+    const span = this.#tracer.start(asked, 'client', call.traceparent);
+    this.#waiting.set(callId, { asked, done, cancelTimer, span });
     const undelivered = this.#link.send(
       {
         tenant: call.tenant,
@@ -139,7 +146,7 @@ export class SigningCalls {
         attempt: 0,
         body: { case: 'call', value: this.#frameOf(callId, call, nowMs) },
       },
-      { correlationId: call.correlationId, traceparent: call.traceparent, deadlineMs },
+      { correlationId: call.correlationId, traceparent: span.traceparent, deadlineMs },
     );
     if (undelivered !== undefined && this.#take(callId)) {
       if (undelivered === 'noRoute') return refuse(done, 'unavailable', 'no coordinator is connected');
@@ -216,6 +223,7 @@ export class SigningCalls {
     if (waiting === undefined) return undefined;
     this.#waiting.delete(callId);
     waiting.cancelTimer();
+    waiting.span.end();
     if (this.#waiting.size === 0 && this.#onIdle.length > 0) {
       for (const idle of this.#onIdle.splice(0)) idle();
     }

@@ -1,21 +1,29 @@
 /** Faults in real processes, asked for by API as a user asks for them. One cluster for the whole file. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunEventJson } from '../../faults/recording-json.ts';
 import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { SpanCollector } from '../support/span-collector.ts';
 import { until } from '../support/until.ts';
 
 let cluster: TestCluster;
+const collector = new SpanCollector();
 
 beforeAll(async () => {
   cluster = await startCluster({
-    environment: { SIGNMESH_NODES_WAIT_MS: '6000', SIGNMESH_PARTIAL_TIMEOUT_MS: '1500' },
+    environment: {
+      SIGNMESH_NODES_WAIT_MS: '6000',
+      SIGNMESH_PARTIAL_TIMEOUT_MS: '1500',
+      SIGNMESH_METRICS_PORT: '0',
+      OTEL_EXPORTER_OTLP_ENDPOINT: await collector.start(),
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+    },
   });
 }, 120_000);
 
 afterAll(async () => {
-  await cluster.stop();
+  await Promise.all([cluster.stop(), collector.stop()]);
 });
 
 interface Answer {
@@ -66,6 +74,60 @@ const recordedOf = async (session: string): Promise<readonly Extract<RunEventJso
   const { events } = await sandbox('GET', '/recording?limit=10000');
   return events.filter((event: RunEventJson) => event.kind === 'frame' && event.session === session);
 };
+
+describe.sequential('metrics and traces', () => {
+  test('every process serves its metrics where metrics-targets.json says', async () => {
+    await sign();
+    const targets = JSON.parse(readFileSync(join(cluster.dataDir, 'metrics-targets.json'), 'utf8'));
+    const texts = new Map<string, string>();
+    for (const { targets: addresses, labels } of targets) {
+      texts.set(labels.process, await (await fetch(`http://${addresses[0]}/metrics`)).text());
+    }
+    const nodes = cluster.nodeIds.map((id) => `node-${id}`);
+    expect([...texts.keys()].sort()).toEqual(['coordinator', 'gateway', ...nodes, 'worker']);
+    for (const text of texts.values()) expect(text).toMatch(/^process_resident_memory_bytes\{.*role=/m);
+    expect(texts.get('coordinator')).toMatch(
+      /^signmesh_round_duration_seconds_count\{.*round="partialRequest".*\} \d/m,
+    );
+    expect(texts.get('gateway')).toMatch(/^signmesh_receipts_total\{.*SIGNATURE_COMPLETED.*\} \d/m);
+    expect(texts.get('worker')).toMatch(/^signmesh_webhook_queue_jobs\{.*state="waiting".*\} \d/m);
+    const partials = nodes.filter((name) => texts.get(name)!.includes('answer="partialReply"'));
+    expect(partials.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('a signature is one trace, from the client’s traceparent through gateway and coordinator to the nodes', async () => {
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const session = await initiate();
+    const response = await fetch(`${cluster.httpUrl}/v1/signing/share`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${cluster.ready.token}`,
+        'content-type': 'application/json',
+        traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
+      },
+      body: JSON.stringify({ signing_session_id: session }),
+    });
+    expect(response.status).toBe(200);
+    const mine = () => collector.spans.filter((span) => span.traceId === traceId);
+    const named = (name: string) => mine().filter((span) => span.name === name);
+    await until(() => named('partialRequest').length >= 3 && named('request').length === 1, 'the spans');
+    await until(() => named('round partialRequest').length === 1, 'the round');
+    const [request] = named('request');
+    expect(request!.parentSpanId).toBe('00f067aa0ba902b7');
+    await until(() => named('submitSignatureShare').length === 2, 'the call');
+    const calls = named('submitSignatureShare');
+    const gateway = calls.find(({ service }) => service.includes('signmesh-gateway'))!;
+    const coordinator = calls.find(({ service }) => service.includes('signmesh-coordinator'))!;
+    expect(gateway.parentSpanId).toBe(request!.spanId);
+    expect(coordinator.parentSpanId).toBe(gateway.spanId);
+    const [round] = named('round partialRequest');
+    expect(round!.parentSpanId).toBe(coordinator.spanId);
+    for (const { service, parentSpanId } of named('partialRequest')) {
+      expect(service).toContain('signmesh-node');
+      expect(parentSpanId).toBe(round!.spanId);
+    }
+  });
+});
 
 describe.sequential('faults by API', () => {
   test('a node that crashes before its partial leaves is replaced, and comes back', async () => {

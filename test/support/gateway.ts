@@ -12,6 +12,7 @@ import type { Log } from '../../actors/live/ports.ts';
 import { systemClock, systemPorts, systemTimers } from '../../actors/live/ports.ts';
 import { RequestIds } from '../../api/request-id.ts';
 import { allScopes, type Scope } from '../../api/scopes.ts';
+import { logRequests } from '../../gateway/access-log/access-log.ts';
 import { Admission } from '../../gateway/auth/admission.ts';
 import { Authenticator } from '../../gateway/auth/authenticator.ts';
 import { hashToken } from '../../gateway/auth/token-format.ts';
@@ -114,7 +115,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const { tokens = new MemoryTokens(), clock = { offsetMs: 0 }, inFlightMax, requestTimeoutMs } = options;
   const coordinator = new FakeCoordinator();
   const { log, lines } = collectLog();
-  const { log: accessLog, lines: requests } = collectLog();
+  const { log: accessLog, lines: accessLines } = collectLog();
   const time = { nowMs: () => Date.now() + clock.offsetMs };
   const room = connectSigning({
     link: options.link ?? coordinator,
@@ -129,7 +130,13 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const admission = new Admission(new Authenticator(identity), limits, systemTimers);
   const rest = options.rest?.({ room, environment, admission, log, clock: time });
   const wallets = options.wallets ?? rest?.wallets;
-  const common = { admission, timers: systemTimers, requestIds: new RequestIds(systemPorts), log, accessLog };
+  const common = {
+    admission,
+    timers: systemTimers,
+    requestIds: new RequestIds(systemPorts),
+    log,
+    requests: logRequests(accessLog),
+  };
   const doors = { ...common, ...room, ...(wallets !== undefined && { wallets }) };
   const http = await buildHttp({
     ...doors,
@@ -146,7 +153,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     room,
     http,
     lines,
-    requests,
+    requests: accessLines,
     clock,
     async grpcClient() {
       if (client !== undefined) return client;
