@@ -54,7 +54,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
     .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
     .action(async (flags: ClusterFlags & { json?: boolean; verbose?: boolean }) => {
       const { settings, environment } = readEnvironment(flags);
-      const { up } = await import('./up/up.ts');
+      const { up } = await import('./up/public.ts');
       const { seed, nodes, json = false, verbose = false } = flags;
       end(await up({ settings, environment, seed, nodes, json, verbose }));
     });

@@ -8,8 +8,7 @@ import { createHash } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { exitCodes, Failure } from './common/failure.ts';
-import { DemoCluster } from './demo/cluster.ts';
-import { Diagram, type Row, rowsOf } from './demo/diagram.ts';
+import { DemoCluster, Diagram, type Row, rowsOf } from './demo/public.ts';
 
 const nodes = 5;
 

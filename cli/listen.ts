@@ -5,9 +5,15 @@
 import { randomBytes } from 'node:crypto';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { exitCodes, Failure } from './common/failure.ts';
-import { type FollowedEvent, follow } from './events/follow.ts';
-import { forward } from './events/forward.ts';
-import { type Target, type TargetFlags, targetOf, withTarget } from './events/target.ts';
+import {
+  type FollowedEvent,
+  follow,
+  forward,
+  type Target,
+  type TargetFlags,
+  targetOf,
+  withTarget,
+} from './events/public.ts';
 
 interface Flags extends TargetFlags {
   readonly types?: string;

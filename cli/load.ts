@@ -5,7 +5,7 @@ import { performLoad } from '../load/command/perform.ts';
 import { planOf } from '../load/command/plan.ts';
 import { WrongCall } from '../load/command/wrong-call.ts';
 import { errorText, exitCodes, Failure } from './common/failure.ts';
-import { type TargetFlags, targetOf, withTarget } from './events/target.ts';
+import { type TargetFlags, targetOf, withTarget } from './events/public.ts';
 
 /** Resolves with an exit code. Throws a Failure for a wrong call, and when there is nothing to load. */
 export async function run(args: readonly string[]): Promise<number> {

@@ -15,8 +15,7 @@ import { claimRedisPatiently } from './redis/redis-owner.ts';
 import { Restartable, type Running } from './restartable.ts';
 import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
 import { faultsOn, type Settings } from './settings/config.ts';
-import { listenFailure } from './up/ports.ts';
-import { readyMessage } from './up/supervisor.ts';
+import { listenFailure, readyMessage } from './up/public.ts';
 
 export type RoleName = 'coordinator' | 'node' | 'gateway' | 'worker';
 

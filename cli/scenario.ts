@@ -7,8 +7,7 @@ import { runSimulated } from '../runner/scenario/simulated-world.ts';
 import { type Run, type Verdict, verdictExitCodes } from '../runner/scenario/world.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { commandName } from './common/invocation.ts';
-import { type FoundScenario, listed, readScenarios } from './scenario/files.ts';
-import { parseReport, type Report, RunReporter } from './scenario/reports.ts';
+import { type FoundScenario, listed, parseReport, type Report, RunReporter, readScenarios } from './scenario/public.ts';
 
 interface RunFlags {
   /** true: a cluster of its own; a text: the one there. */
@@ -100,7 +99,7 @@ async function runAll(names: readonly string[], flags: RunFlags): Promise<number
   } else {
     if (flags.seed !== undefined) throw new Failure('--seed is of the simulated world.', exitCodes.usage);
     if (flags.crypto !== undefined) throw new Failure('--crypto is of the simulated world.', exitCodes.usage);
-    const { runLive } = await import('./scenario/live.ts');
+    const { runLive } = await import('./scenario/public.ts');
     const url = isUrl ? (flags.live as string) : undefined;
     await runLive(scenarios, { url, token: flags.token }, (done, tookMs) => reporter.add(done, tookMs));
   }

@@ -9,9 +9,7 @@ import { verdictExitCodes } from '../runner/scenario/world.ts';
 import { failureOf, runSeed } from '../runner/search/campaign.ts';
 import { type Profile, profiles } from '../runner/search/profiles.ts';
 import { exitCodes, Failure } from './common/failure.ts';
-import { explainFailure, verdictLine } from './sim/failures.ts';
-import { SimProgress } from './sim/progress.ts';
-import { type Finished, runAll, type SeedTask } from './sim/runs.ts';
+import { explainFailure, type Finished, runAll, type SeedTask, SimProgress, verdictLine } from './sim/public.ts';
 
 interface Flags {
   readonly seeds?: number;

@@ -5,10 +5,18 @@
 import { Command, CommanderError } from 'commander';
 import { eventTypes } from '../delivery/events/public.ts';
 import { exitCodes, Failure } from './common/failure.ts';
-import { RecipeApi } from './events/api.ts';
-import { type FollowedEvent, follow } from './events/follow.ts';
-import { recipes, triggerTypes, untriggered } from './events/recipes.ts';
-import { type Target, type TargetFlags, targetOf, withTarget } from './events/target.ts';
+import {
+  type FollowedEvent,
+  follow,
+  RecipeApi,
+  recipes,
+  type Target,
+  type TargetFlags,
+  targetOf,
+  triggerTypes,
+  untriggered,
+  withTarget,
+} from './events/public.ts';
 import { nearest } from './settings/config.ts';
 
 interface Flags extends TargetFlags {

@@ -10,7 +10,7 @@ import { LiveWorld } from '../../testing/live-world.ts';
 import { ApiError, SandboxApi } from '../../testing/sandbox-api.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 import { commandName } from '../common/invocation.ts';
-import { targetOf } from '../events/target.ts';
+import { targetOf } from '../events/public.ts';
 import type { FoundScenario } from './files.ts';
 import { liveCheckers } from './live-checkers.ts';
 

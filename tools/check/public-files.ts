@@ -7,11 +7,15 @@
 import { worldlyFiles } from './ports.ts';
 import { worldly } from './purity.ts';
 
-const moduleRooms = /^(coordinator|controls|custody|delivery|modules|providers)\//;
+const moduleRooms = /^(cli|coordinator|controls|custody|delivery|modules|providers)\//;
 const lookInside = /^(test|tools|bench|examples)\//;
 
 /** Folders that hold what the modules of a room share, and nothing else: every file of them is public. */
 const sharedFolders: ReadonlySet<string> = new Set([
+  'cli/cluster-files',
+  'cli/common',
+  'cli/redis',
+  'cli/settings',
   'coordinator/contract',
   'coordinator/session',
   'controls/rules',

@@ -1,0 +1,3 @@
+/** What the command `demo` uses of its parts. */
+export { DemoCluster } from './cluster.ts';
+export { Diagram, type Row, rowsOf } from './diagram.ts';

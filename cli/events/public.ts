@@ -1,0 +1,6 @@
+/** What `listen`, `trigger` and others use of a sandbox's events. */
+export { RecipeApi } from './api.ts';
+export { type FollowedEvent, follow } from './follow.ts';
+export { forward } from './forward.ts';
+export { recipes, triggerTypes, untriggered } from './recipes.ts';
+export { type Target, type TargetFlags, targetOf, withTarget } from './target.ts';
