@@ -93,7 +93,7 @@ export interface ErrorAnswer {
   readonly code: ServiceCode;
   readonly message: string;
   readonly details: readonly FieldIssue[];
-  /** Quote it to whoever runs the service: its log has the request under this id. */
+  /** Quote it to the operator of the service: its log has the request under this id. */
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
 }

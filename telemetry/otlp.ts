@@ -2,7 +2,7 @@
  * Spans by OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/), through OpenTelemetry's own exporter. The variables of
  * OpenTelemetry apply: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_BSP_…
  *
- * Spans wait in a bounded queue and are dropped when it is full: a collector that does not answer costs nobody a call.
+ * Spans wait in a bounded queue and are dropped when it is full: a collector that does not answer delays no call.
  */
 import { SpanKind as Kinds, ROOT_CONTEXT, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';

@@ -24,7 +24,7 @@ export interface Metrics {
   counter<L extends string>(family: MetricFamily<L>): (labels: Labels<L>, by?: number) => void;
   /** Of seconds, over the buckets of `bucketsS`. */
   histogram<L extends string>(family: MetricFamily<L>): (labels: Labels<L>, seconds: number) => void;
-  /** Read when somebody asks for the metrics; a reader that fails gives none. */
+  /** Read at each scrape; a reader that fails gives none. */
   gauge<L extends string>(
     family: MetricFamily<L>,
     read: () => readonly Reading<L>[] | Promise<readonly Reading<L>[]>,

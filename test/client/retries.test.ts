@@ -8,7 +8,7 @@ import { type Client, NoAnswerError, RateLimitedError, UnavailableError } from '
 import { pauseMs, readRetryAfter } from '../../client/retry.ts';
 import { broken, cut, json, refusal, virtualClient } from './support.ts';
 
-/** What becomes of one attempt. */
+/** How one attempt ends. */
 const fates = [
   'served',
   'requestLost',

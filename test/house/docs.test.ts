@@ -14,8 +14,10 @@ test('the generated pages are what the code says ("npm run docs" writes them)', 
 
 test('a page that is missing or old is found', () => {
   expect(stalePages(temporaryFolder())).toEqual([
+    'client/generated-api.ts',
     'docs/configuration.md',
     'docs/faults.md',
+    'docs/metrics.md',
     'docs/reason-codes.md',
     'docs/sandbox-api.md',
     'docs/scenarios.md',
