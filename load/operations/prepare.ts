@@ -2,12 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import type { ApiName, Curve, Door } from '../calls/door.ts';
 import { grpcDoor } from '../calls/grpc.ts';
+import { httpClient } from '../calls/http.ts';
 import { restDoor } from '../calls/rest.ts';
 import type { Service } from '../calls/service.ts';
 import type { OperationName } from '../plan/plan.ts';
 import { keyOperation } from './key.ts';
 import type { Operation } from './operation.ts';
+import { readOperation } from './read.ts';
 import { signOperation } from './sign.ts';
+import { transferOperation } from './transfer.ts';
+import { webhookOperation } from './webhook.ts';
 
 export interface Target {
   /** Of the REST API, without a slash at the end. */
@@ -38,6 +42,7 @@ export async function prepare(
   };
   const door: Door =
     api === 'grpc' ? grpcDoor(target.grpc ?? '', target.token) : restDoor(target.url, target.token, connections);
+  const client = httpClient(target.url, target.token, connections);
   const signer = async (curve: Curve) => {
     const walletId = name();
     const publicKey = await service.makeKey(door, curve, walletId);
@@ -47,6 +52,9 @@ export async function prepare(
     sign: () => signer('secp256k1'),
     'sign-ed25519': () => signer('ed25519'),
     key: async () => keyOperation(door, service, name),
+    transfer: () => transferOperation(client, target, name),
+    read: () => readOperation(client),
+    webhook: () => webhookOperation(client),
   };
   const operations = new Map<OperationName, Operation>();
   for (const each of names) operations.set(each, await makers[each]());
@@ -55,6 +63,7 @@ export async function prepare(
     close: async () => {
       for (const operation of operations.values()) await operation.close();
       await door.close();
+      await client.close();
     },
   };
 }

@@ -20,7 +20,7 @@ export type Stage = Shape & { readonly name: string; readonly forMs: number };
 export const arrivalKinds = ['even', 'poisson'] as const;
 export type ArrivalKind = (typeof arrivalKinds)[number];
 
-export const operationNames = ['sign', 'sign-ed25519', 'key'] as const;
+export const operationNames = ['sign', 'sign-ed25519', 'key', 'transfer', 'read', 'webhook'] as const;
 export type OperationName = (typeof operationNames)[number];
 
 export interface LoadPlan {

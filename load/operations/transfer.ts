@@ -1,0 +1,133 @@
+/**
+ * Transfers of wallets whose keys the cluster holds: from the order through policy and signature until the chain has
+ * confirmed it. Each order has an idempotency key, so that one without an answer can be repeated.
+ */
+import { failureOf } from '../calls/call-failed.ts';
+import { EventStream, type ServiceEvent } from '../calls/event-stream.ts';
+import { answered, type HttpClient } from '../calls/http.ts';
+import { TransferRecord } from '../verdict/money.ts';
+import { each, pause } from './at-once.ts';
+import { type Observe, type Operation, Unexpected } from './operation.ts';
+import type { Target } from './prepare.ts';
+import { balancesOf, makeWallets } from './wallets.ts';
+
+/** Transfers of one wallet wait for each other's account numbers as little as those of many customers do. */
+const wallets = 8;
+const amount = '0.00001';
+const destination = '0x00000000000000000000000000000000000b0b00';
+const finals = ['completed', 'failed', 'denied', 'rejected', 'expired', 'cancelled'];
+const endWithinMs = 60_000;
+const settledAtOnce = 8;
+const settleEveryMs = 250;
+
+interface Intent {
+  readonly id: string;
+  readonly status: string;
+}
+
+export async function transferOperation(client: HttpClient, target: Target, name: () => string): Promise<Operation> {
+  const made = (await makeWallets(client, 'self_hosted', wallets)).map(({ id }) => id);
+  const before = await balancesOf(client, made);
+  const record = new TransferRecord();
+  const waiting = new Map<string, (status: string) => void>();
+  const early = new Map<string, string>();
+  /** Orders without an answer. */
+  const unanswered = new Map<string, string>();
+  let turn = 0;
+
+  const stream = await EventStream.open(
+    target.url,
+    target.token,
+    finals.map((status) => `transaction_intent.${status}`),
+    (event) => ended(event),
+  );
+
+  function ended({ type, resource, data }: ServiceEvent): void {
+    const intent = data.object as unknown as IntentObject;
+    if (!made.includes(intent.wallet_id)) return;
+    const status = type.slice('transaction_intent.'.length);
+    const { asset, fee } = intent;
+    record.ended({
+      ...{ intentId: resource.id, walletId: intent.wallet_id, asset, amount: intent.amount, status },
+      ...{ feeAsset: fee.asset, feePaid: fee.paid ?? '0' },
+    });
+    const settle = waiting.get(resource.id);
+    waiting.delete(resource.id);
+    if (settle === undefined) early.set(resource.id, status);
+    else settle(status);
+  }
+
+  /** Resolves with the final status. */
+  function end(intentId: string): Promise<string> {
+    const known = early.get(intentId);
+    if (known !== undefined) {
+      early.delete(intentId);
+      return Promise.resolve(known);
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.delete(intentId);
+        reject(new Unexpected('no final event'));
+      }, endWithinMs);
+      waiting.set(intentId, (status) => {
+        clearTimeout(timer);
+        resolve(status);
+      });
+    });
+  }
+
+  async function order(walletId: string, key: string): Promise<Intent> {
+    const body = `{"asset":"ETH","amount":"${amount}","destination":{"address":"${destination}"}}`;
+    const answer = await client.send('POST', `/v1/wallets/${walletId}/transaction-intents`, body, key);
+    const intent = answered<Intent>(answer, 201);
+    unanswered.delete(key);
+    record.accepted(intent.id, walletId, amount);
+    return intent;
+  }
+
+  async function run(observe: Observe): Promise<void> {
+    turn += 1;
+    const walletId = made[turn % made.length]!;
+    const key = name();
+    unanswered.set(key, walletId);
+    const intent = await observe('POST transaction-intents', () => order(walletId, key)).catch((error: unknown) => {
+      if (failureOf(error).effect === 'none') unanswered.delete(key);
+      throw error;
+    });
+    const status = await observe('until the final event', () => end(intent.id));
+    if (status !== 'completed') throw new Unexpected(status);
+  }
+
+  return {
+    run,
+    async settle(untilMs) {
+      while (performance.now() < untilMs) {
+        await each([...unanswered], settledAtOnce, ([key, walletId]) =>
+          order(walletId, key).then(
+            () => undefined,
+            (error: unknown) => {
+              if (failureOf(error).effect === 'none') unanswered.delete(key);
+            },
+          ),
+        );
+        if (unanswered.size === 0 && record.open === 0) return;
+        await pause(settleEveryMs);
+      }
+    },
+    async checks() {
+      const checks = record.checks(before, await balancesOf(client, made));
+      if (unanswered.size === 0) return checks;
+      const name = 'orders';
+      const text = `${unanswered.size} orders never had an answer`;
+      return [...checks, { name, holds: false, text, faults: [...unanswered.keys()].slice(0, 10) }];
+    },
+    close: () => stream.close(),
+  };
+}
+
+interface IntentObject {
+  readonly wallet_id: string;
+  readonly asset: string;
+  readonly amount: string;
+  readonly fee: { readonly asset: string; readonly paid: string | null };
+}
