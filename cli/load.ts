@@ -1,11 +1,14 @@
 /** `signmesh load`: loads a service from outside, over its doors, and reports how it fared (load/). */
+import { readFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { checkTarget, type LoadFlags, loadCommand } from '../load/command/command.ts';
 import { performLoad } from '../load/command/perform.ts';
-import { planOf } from '../load/command/plan.ts';
+import { planFrom } from '../load/command/plan.ts';
 import { WrongCall } from '../load/command/wrong-call.ts';
+import { YamlError } from '../runner/scenario/yaml-file.ts';
 import { errorText, exitCodes, Failure } from './common/failure.ts';
 import { type TargetFlags, targetOf, withTarget } from './events/public.ts';
+import { readScenarios } from './scenario/public.ts';
 
 /** Resolves with an exit code. Throws a Failure for a wrong call, and when there is nothing to load. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -13,7 +16,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return await load(args);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    if (error instanceof WrongCall) throw new Failure(error.message, exitCodes.usage);
+    if (error instanceof WrongCall || error instanceof YamlError) throw new Failure(error.message, exitCodes.usage);
     if (!(error instanceof CommanderError)) throw new Failure(errorText(error));
     if (error.exitCode === 0) return exitCodes.ok;
     throw new Failure(error.message.replace(/^error: /, '').replace('\n(', ' ('), exitCodes.usage);
@@ -23,9 +26,10 @@ export async function run(args: readonly string[]): Promise<number> {
 async function load(args: readonly string[]): Promise<number> {
   const command = withTarget(loadCommand()).parse([...args], { from: 'user' });
   const flags = command.opts<LoadFlags & TargetFlags>();
-  const plan = planOf(command.args, flags);
+  const plan = planFrom(command.args, flags, (file) => readFileSync(file, 'utf8'));
   const { url, token, grpc } = targetOf(flags);
   const target = { url, token, grpc: flags.grpc ?? grpc };
   checkTarget(target, plan, flags);
-  return performLoad(plan, target, flags);
+  const faults = plan.faults === undefined ? [] : readScenarios([plan.faults]).flatMap((scenario) => scenario.faults);
+  return performLoad(plan, target, faults, flags);
 }

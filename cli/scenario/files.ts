@@ -2,7 +2,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
-import { loadScenario, ScenarioError } from '../../runner/scenario/load.ts';
+import { loadScenario } from '../../runner/scenario/load.ts';
+import { YamlError } from '../../runner/scenario/yaml-file.ts';
 import { packageFile } from '../common/built.ts';
 import { errorText, exitCodes, Failure } from '../common/failure.ts';
 
@@ -25,7 +26,7 @@ export function readScenarios(names: readonly string[]): FoundScenario[] {
     try {
       return [readScenario(file)];
     } catch (error) {
-      if (!(error instanceof ScenarioError)) throw error;
+      if (!(error instanceof YamlError)) throw error;
       problems.push(error.message);
       return [];
     }

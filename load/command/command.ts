@@ -14,6 +14,7 @@ export const loadExitCodes = { ok: 0, wrong: 1, usage: 2, missed: 99, interrupte
 export interface LoadFlags extends PlanFlags {
   readonly grpc?: string;
   readonly json?: string | true;
+  readonly baseline?: string;
   readonly iOwnThisTarget?: boolean;
 }
 
@@ -37,7 +38,7 @@ export function exitCodeOf(report: LoadReport): number {
 export function loadCommand(): Command {
   return new Command('signmesh load')
     .description('Load a service over its doors: rates, latencies, and whether every answer was right.')
-    .argument('<what...>', 'operations such as sign or sign=8 read=2, or one YAML file with the whole plan')
+    .argument('<what...>', 'operations such as sign or sign=8 read=2, or a plan: one YAML file')
     .option('--rate <number>', 'operations a second (open model)', number)
     .option('--ramp-to <number>', 'the rate changes evenly from --rate to this', number)
     .option('--spike-to <number>', 'the rate is this in the second third of the time', number)

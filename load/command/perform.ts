@@ -1,14 +1,30 @@
 /** A load run with what a person sees of it: the live view, Ctrl-C, the report in its formats. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Fault } from '../../faults/vocabulary/fault.ts';
 import type { Target } from '../operations/prepare.ts';
 import type { LoadPlan } from '../plan/plan.ts';
+import { compare } from '../report/baseline.ts';
 import { LiveView } from '../report/live.ts';
+import type { LoadReport } from '../report/results.ts';
 import { textOf } from '../report/text.ts';
 import { runLoad } from '../run/run.ts';
 import { exitCodeOf, type LoadFlags, loadExitCodes } from './command.ts';
+import { WrongCall } from './wrong-call.ts';
 
 /** Resolves with an exit code. Rejects when there is nothing that could be loaded. */
-export async function performLoad(plan: LoadPlan, target: Target, flags: LoadFlags): Promise<number> {
+export async function performLoad(
+  plan: LoadPlan,
+  target: Target,
+  faults: readonly Fault[],
+  flags: LoadFlags,
+): Promise<number> {
+  const strange = faults.find(({ at }) => at?.step !== undefined || at?.session !== undefined);
+  if (strange !== undefined) {
+    throw new WrongCall(
+      `The fault ${strange.id ?? strange.fault} waits for a step or a session of its scenario, and a load has none: give it at: { after_ms: … }.`,
+    );
+  }
+  const before = flags.baseline === undefined ? undefined : readReport(flags.baseline);
   const { stderr } = process;
   const view = new LiveView({ isTTY: stderr.isTTY === true, write: (text) => stderr.write(text) }, plan);
   const interrupted = new AbortController();
@@ -18,17 +34,34 @@ export async function performLoad(plan: LoadPlan, target: Target, flags: LoadFla
     interrupted.abort();
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);
-  const report = await runLoad({
+  const measured = await runLoad({
     plan,
     target,
+    faults,
     signal: interrupted.signal,
     onProgress: (progress) => view.show(progress),
     say: (line) => view.say(line),
   }).finally(() => process.off('SIGINT', stop).off('SIGTERM', stop));
+  const report = before === undefined ? measured : compared(measured, before);
   const json = `${JSON.stringify(report, null, 2)}\n`;
   const toOutput = flags.json === true || flags.json === '-';
   if (toOutput) process.stdout.write(json);
   else if (typeof flags.json === 'string') writeFileSync(flags.json, json);
   (toOutput ? stderr : process.stdout).write(`${textOf(report)}\n`);
   return exitCodeOf(report);
+}
+
+function compared(report: LoadReport, before: LoadReport): LoadReport {
+  return { ...report, baseline: { startedAt: before.startedAt, comparisons: compare(report, before) } };
+}
+
+/** Throws WrongCall. */
+function readReport(file: string): LoadReport {
+  try {
+    const report = JSON.parse(readFileSync(file, 'utf8')) as LoadReport;
+    if (report.schema === 'signmesh-load/1') return report;
+  } catch (error) {
+    throw new WrongCall(`Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  throw new WrongCall(`${file} is no report of signmesh load: make one with --json ${file}.`);
 }

@@ -11,34 +11,44 @@ export function durationMs(text: string): number | undefined {
   return ms > 0 && ms <= planLimits.totalMsMax ? ms : undefined;
 }
 
-/** undefined: the plan can be run. */
-export function planProblem(plan: LoadPlan): string | undefined {
+/** What is wrong with a plan; `at` is where in its file. */
+export interface PlanProblem {
+  readonly at: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** Empty: the plan can be run. */
+export function planProblems(plan: LoadPlan): PlanProblem[] {
   const { rateMax, callersMax, inFlightMax, stagesMax, totalMsMax, arrivalsMax } = planLimits;
-  if (plan.mix.size === 0) return 'The mix is empty: name an operation.';
-  if (plan.stages.length === 0 || plan.stages.length > stagesMax) return `A plan has 1 to ${stagesMax} stages.`;
-  if (!isWhole(plan.inFlightMax, inFlightMax))
-    return `The in-flight bound must be a whole number from 1 to ${inFlightMax}.`;
-  for (const stage of plan.stages) {
+  const problems: PlanProblem[] = [];
+  const add = (at: PlanProblem['at'], message: string) => problems.push({ at, message });
+  const { mix, stages, thresholds } = plan;
+  if (mix.size === 0) add(['mix'], 'the mix is empty: name an operation');
+  if (stages.length === 0 || stages.length > stagesMax) add(['stages'], `a plan has 1 to ${stagesMax} stages`);
+  if (!isWhole(plan.inFlightMax, inFlightMax)) {
+    add(['in_flight_max'], `the in-flight bound is a whole number from 1 to ${inFlightMax}`);
+  }
+  for (const [index, stage] of stages.entries()) {
+    const at = ['stages', index];
     const rates = ratesOf(stage);
-    if (rates.some((rate) => rate > rateMax)) return `Stage ${stage.name}: a rate is at most ${rateMax}/s.`;
-    if (rates.length > 0 && Math.max(...rates) === 0) return `Stage ${stage.name}: nothing arrives at a rate of 0.`;
+    if (rates.some((rate) => rate > rateMax)) add(at, `a rate is at most ${rateMax}/s`);
+    if (rates.length > 0 && Math.max(...rates) === 0) add(at, 'nothing arrives at a rate of 0');
     if (stage.shape === 'closed' && !isWhole(stage.callers, callersMax)) {
-      return `Stage ${stage.name}: callers are a whole number from 1 to ${callersMax}.`;
+      add(at, `callers are a whole number from 1 to ${callersMax}`);
     }
+    if (stages.findIndex(({ name }) => name === stage.name) < index) add(at, `there is a stage ${stage.name} before`);
   }
-  const total = plan.stages.reduce((sum, { forMs }) => sum + forMs, 0);
-  if (total > totalMsMax) return `All stages together last at most ${totalMsMax / 3_600_000} hours.`;
-  const arrivals = plan.stages.reduce(
-    (sum, stage) => sum + (stage.shape === 'closed' ? 0 : expectedArrivals(stage)),
-    0,
-  );
+  const totalMs = stages.reduce((sum, { forMs }) => sum + forMs, 0);
+  if (totalMs > totalMsMax) add(['stages'], `all stages together last at most ${totalMsMax / 3_600_000} hours`);
+  const arrivals = stages.reduce((sum, stage) => sum + (stage.shape === 'closed' ? 0 : expectedArrivals(stage)), 0);
   if (arrivals > arrivalsMax) {
-    return `The plan sends ${Math.round(arrivals)} operations; a run keeps the evidence of at most ${arrivalsMax}.`;
+    add(['stages'], `${Math.round(arrivals)} operations arrive; a run keeps the evidence of at most ${arrivalsMax}`);
   }
-  const known = new Set(plan.stages.map(({ name }) => name));
-  if (known.size < plan.stages.length) return 'Two stages have the same name.';
-  const strange = plan.thresholds.find(({ stage }) => stage !== undefined && !known.has(stage));
-  return strange === undefined ? undefined : `Threshold ${strange.text}: there is no stage ${strange.stage}.`;
+  for (const [index, { stage, text }] of thresholds.entries()) {
+    if (stage === undefined || stages.some(({ name }) => name === stage)) continue;
+    add(['thresholds', index], `${text}: there is no stage ${stage}`);
+  }
+  return problems;
 }
 
 function ratesOf(stage: Stage): readonly number[] {

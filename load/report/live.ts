@@ -9,7 +9,6 @@ export interface Progress {
   readonly atMs: number;
   readonly point: SeriesPoint;
   readonly errors: Readonly<Record<string, number>>;
-  readonly selfUtilization: number;
 }
 
 /** Without a terminal, a line each so many seconds. */
@@ -48,7 +47,7 @@ export class LiveView {
     return this.#plan.stages[stage]!.name;
   }
 
-  #lines({ stage, atMs, point, errors, selfUtilization }: Progress): string[] {
+  #lines({ stage, atMs, point, errors }: Progress): string[] {
     const shown = this.#plan.stages[stage]!;
     const failed = Object.entries(errors).sort(([, a], [, b]) => b - a);
     const more = failed.length > errorsMax ? `, and ${failed.length - errorsMax} other codes` : '';
@@ -58,7 +57,7 @@ export class LiveView {
     return [
       `${(atMs / 1000).toFixed(0).padStart(5)} s  ${shown.name} (${stage + 1} of ${this.#plan.stages.length}): ${shapeText(shown)}`,
       `         ${point.completed}/s completed  ${point.failed}/s failed  ${point.unsent}/s unsent  ${point.inFlight} in flight`,
-      `         p50 ${point.p50.toFixed(1)} ms  p99 ${point.p99.toFixed(1)} ms  generator ${Math.round(selfUtilization * 100)}% busy`,
+      `         p50 ${point.p50.toFixed(1)} ms  p99 ${point.p99.toFixed(1)} ms  generator ${Math.round(point.generator * 100)}% busy`,
       failed.length === 0
         ? '         no errors'
         : `         errors: ${failed

@@ -24,10 +24,21 @@ export interface StageResult extends StageFigures {
   readonly processes: Readonly<Record<string, ProcessFigures>>;
   /** CPU of the service's processes for each completed operation; null: unknown. */
   readonly cpuMsPerOperation: number | null;
+  /** Of a soak; null: another stage, or too short. */
+  readonly drift: Drift | null;
+}
+
+/** Medians of the first and the last quarter of a stage. */
+export interface Drift {
+  readonly p50: { readonly first: number; readonly last: number };
+  readonly p99: { readonly first: number; readonly last: number };
+  readonly serviceRssBytes: { readonly first: number; readonly last: number };
 }
 
 export interface SeriesPoint extends Point {
   readonly processes: ProcessPoint;
+  /** The part of the time in which the generator's event loop was not idle. */
+  readonly generator: number;
 }
 
 /** A fault that was armed during the load. */
@@ -37,6 +48,7 @@ export interface FaultWindow {
   readonly target: string;
   /** When it began to hold; null: it never did. */
   readonly beganMs: number | null;
+  /** null: it held until the load ended. */
   readonly endedMs: number | null;
   readonly triggerCount: number;
 }

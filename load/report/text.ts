@@ -86,6 +86,7 @@ function stageLines(result: StageResult): string[] {
     '',
     `  generator: ${percent(self.utilization, 1)} of its event loop, ${self.cpuSeconds.toFixed(1)} s of CPU, ` +
       `${mib(self.rssBytes)} MiB, lag p99 ${ms(self.lagP99Ms)} ms; sent within ${ms(result.lateness.p99)} ms (p99) of the intended time`,
+    ...driftLines(result),
     ...result.saturation.map((text) => `  NOT THE SERVICE’S FIGURES: ${text}`),
   ];
   const names = Object.entries(processes);
@@ -102,6 +103,15 @@ function stageLines(result: StageResult): string[] {
     );
   }
   return lines;
+}
+
+function driftLines({ drift }: StageResult): string[] {
+  if (drift === null) return [];
+  const { p50, p99, serviceRssBytes: rss } = drift;
+  return [
+    `  soak, first to last quarter: p50 ${ms(p50.first)} to ${ms(p50.last)} ms, p99 ${ms(p99.first)} to ${ms(p99.last)} ms` +
+      (rss.first === 0 ? '' : `, memory of the service ${mib(rss.first)} to ${mib(rss.last)} MiB`),
+  ];
 }
 
 function indented([name, figures]: [string, Figures]): [string, Figures] {

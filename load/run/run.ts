@@ -4,6 +4,7 @@
  * there is a report all the same.
  */
 import { availableParallelism, cpus, totalmem } from 'node:os';
+import type { Fault } from '../../faults/vocabulary/fault.ts';
 import { failureOf, type RateLimit } from '../calls/call-failed.ts';
 import { Service } from '../calls/service.ts';
 import { LatencyHistogram } from '../measure/histogram.ts';
@@ -15,17 +16,21 @@ import { prepare, type Target } from '../operations/prepare.ts';
 import type { LoadPlan, OperationName } from '../plan/plan.ts';
 import { expectedArrivals, seeded } from '../plan/schedule.ts';
 import { evaluateThresholds } from '../plan/threshold.ts';
+import { driftOf } from '../report/drift.ts';
 import type { Progress } from '../report/live.ts';
 import { measured } from '../report/measured.ts';
 import type { LimitHit, LoadReport, SeriesPoint, StageResult } from '../report/results.ts';
 import { type Check, Faults } from '../verdict/check.ts';
 import { type Attempt, type Clock, drive, InFlight } from './drive.ts';
+import { LoadFaults } from './faults.ts';
 import { liveClock } from './live-clock.ts';
 import { recover } from './recovery.ts';
 
 export interface RunOptions {
   readonly plan: LoadPlan;
   readonly target: Target;
+  /** Armed when the load begins, removed when it ends. */
+  readonly faults: readonly Fault[];
   /** Aborted: the stages end, and what follows takes seconds. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
@@ -33,11 +38,15 @@ export interface RunOptions {
   readonly say: (line: string) => void;
 }
 
-const pointEveryMs = 1000;
+/** Points of the series: one a second, fewer of a run that is so long. */
+const pointEveryMsMin = 1000;
+const pointsMax = 2000;
 const drainWithinMs = 35_000;
 const settleWithinMs = 30_000;
 const interruptedWithinMs = 5000;
 const unloadedOperations = 12;
+const unloadedWarmUp = 2;
+const unloadedWithinMs = 10_000;
 /** Connections of the REST client: operations of open stages must not wait for one of them. */
 const connectionsMax = 2048;
 
@@ -70,6 +79,7 @@ class Run {
   readonly #limits = new Map<string, { limit: RateLimit; refused: number }>();
   readonly #series: SeriesPoint[] = [];
   readonly #random: () => number;
+  readonly #faults: LoadFaults;
   #stage = 0;
 
   constructor(
@@ -86,6 +96,7 @@ class Run {
     this.#inFlight = new InFlight(options.plan.inFlightMax);
     this.#monitor = new ProcessMonitor(() => service.pids());
     this.#random = seeded(options.plan.seed);
+    this.#faults = new LoadFaults(service.client);
   }
 
   async report(): Promise<LoadReport> {
@@ -93,7 +104,7 @@ class Run {
     const startedAt = new Date().toISOString();
     const beganMs = this.#clock.nowMs();
     const unloaded = await this.#unloaded();
-    const stages = await this.#load();
+    const stages = await this.#load().finally(() => this.#faults.end());
     say('waiting for what is under way');
     await within(this.#inFlight.idle(), signal.aborted ? interruptedWithinMs : drainWithinMs);
     const [first] = this.#operations.values();
@@ -119,6 +130,7 @@ class Run {
         ...stage,
         achievedRate: (completed * 1000) / stage.tookMs,
         saturation: saturation(stage.self, own.lateness.p99),
+        drift: stage.stage.shape === 'soak' ? driftOf(this.#pointsOf(stage)) : null,
         cpuMsPerOperation: completed === 0 || service === 0 ? null : (service * 1000) / completed,
       };
     });
@@ -141,7 +153,7 @@ class Run {
       inFlightMax: plan.inFlightMax,
       stages: results,
       series: this.#series,
-      faults: [],
+      faults: this.#faults.windows(),
       limits: [...this.#limits.values()] satisfies LimitHit[],
       unloaded: unloaded.latency(),
       recovery,
@@ -151,30 +163,35 @@ class Run {
     };
   }
 
-  /** Single operations, one after the other: what latency is without load. The first two warm the service up. */
+  /** Single operations, one after the other: what latency is without load. The first ones warm the service up. */
   async #unloaded(): Promise<LatencyHistogram> {
     const histogram = new LatencyHistogram();
     const [first] = this.#operations.values();
+    const untilMs = this.#clock.nowMs() + unloadedWithinMs;
     for (let count = 0; count < unloadedOperations && !this.#options.signal.aborted; count += 1) {
       const beganMs = this.#clock.nowMs();
+      if (count > unloadedWarmUp && beganMs > untilMs) break;
       await first!
         .run((_, call) => call())
         .catch((error: unknown) => {
           throw new Error(`a single operation fails before the load: ${codeOf(error)}`);
         });
-      if (count >= 2) histogram.recordMs(this.#clock.nowMs() - beganMs);
+      if (count >= unloadedWarmUp) histogram.recordMs(this.#clock.nowMs() - beganMs);
     }
     return histogram;
   }
 
   async #load() {
-    const { plan, signal } = this.#options;
+    const { plan, faults, signal } = this.#options;
     const stages = [];
+    const totalMs = plan.stages.reduce((sum, { forMs }) => sum + forMs, 0);
+    await this.#faults.arm(faults, totalMs);
     this.#self.start();
     await this.#monitor.start();
     const beganMs = this.#clock.nowMs();
     const ending = new AbortController();
-    const points = this.#points(beganMs, ending.signal);
+    const everyMs = Math.max(pointEveryMsMin, totalMs / pointsMax);
+    const points = this.#points(beganMs, everyMs, ending.signal);
     for (const [index, stage] of plan.stages.entries()) {
       if (signal.aborted) break;
       this.#stage = index;
@@ -201,24 +218,28 @@ class Run {
     }
     ending.abort();
     await points;
+    await this.#faults.sample(this.#clock.nowMs() - beganMs);
     this.#self.stop();
     return stages;
   }
 
-  async #points(beganMs: number, ending: AbortSignal): Promise<void> {
+  async #points(beganMs: number, everyMs: number, ending: AbortSignal): Promise<void> {
     const { onProgress } = this.#options;
-    for (let atMs = pointEveryMs; !ending.aborted; atMs += pointEveryMs) {
+    let loop = performance.eventLoopUtilization();
+    for (let atMs = everyMs; !ending.aborted; atMs += everyMs) {
       await this.#clock.sleep(beganMs + atMs - this.#clock.nowMs(), ending);
       const point = this.#recorder.point(this.#clock.nowMs() - beganMs, this.#inFlight.count);
       const processes = await this.#monitor.sample();
-      const whole = { ...point, processes };
+      await this.#faults.sample(point.atMs);
+      const now = performance.eventLoopUtilization();
+      const whole = { ...point, processes, generator: performance.eventLoopUtilization(now, loop).utilization };
+      loop = now;
       this.#series.push(whole);
       onProgress({
         stage: this.#stage,
         atMs: point.atMs,
         point: whole,
         errors: this.#recorder.errors(),
-        selfUtilization: performance.eventLoopUtilization().utilization,
       });
     }
   }
@@ -251,6 +272,10 @@ class Run {
       if (limit !== undefined) this.#limited(limit);
       return false;
     }
+  }
+
+  #pointsOf({ beganMs, tookMs }: { readonly beganMs: number; readonly tookMs: number }): readonly SeriesPoint[] {
+    return this.#series.filter(({ atMs }) => atMs > beganMs && atMs <= beganMs + tookMs);
   }
 
   #limited(limit: RateLimit): void {

@@ -36,7 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   runner: [...withRedis, 'faults', 'sim'],
   report: [...withRedis, 'faults', 'runner'],
   plane: [...floor0, 'faults'],
-  load: ['proto'],
+  load: ['proto', 'faults', 'runner'],
   testing: [...withRedis, 'faults', 'sim', 'runner', 'report'],
   client: [],
 };

@@ -7,8 +7,9 @@ import { describe, expect, test } from 'vitest';
 import { faultKinds, faultSchemas } from '../../faults/vocabulary/fault.ts';
 import { explain, type JsonSchema } from '../../runner/scenario/explain.ts';
 import { stepSchemas } from '../../runner/scenario/format.ts';
-import { loadScenario, ScenarioError, scenarioBytesMax } from '../../runner/scenario/load.ts';
+import { loadScenario } from '../../runner/scenario/load.ts';
 import { toYaml } from '../../runner/scenario/to-yaml.ts';
+import { YamlError, yamlBytesMax } from '../../runner/scenario/yaml-file.ts';
 import { root } from '../cli/support/up-process.ts';
 
 const folder = join(root, 'scenarios');
@@ -24,8 +25,8 @@ function problems(text: string): string[] {
     load(text);
     return [];
   } catch (error) {
-    expect(error).toBeInstanceOf(ScenarioError);
-    return (error as ScenarioError).message.split('\n');
+    expect(error).toBeInstanceOf(YamlError);
+    return (error as YamlError).message.split('\n');
   }
 }
 
@@ -83,8 +84,8 @@ extra: 1
     ['scenario: !!js x', /1:11/],
     ['scenario: x\nsteps:\n\t- { step: s, heal: true }', /^x\.yaml:3:1 a tab does not indent; use spaces$/],
     [withSteps('{ step: w, wait: { fired: f } }'), /no fault has the id f; there is none/],
-    ['a: 1\n---\nb: 2', /a file holds one scenario; put the other into a file of its own/],
-    [`about: ${'x'.repeat(scenarioBytesMax)}`, /the file is too large/],
+    ['a: 1\n---\nb: 2', /a file holds one document; put the other into a file of its own/],
+    [`about: ${'x'.repeat(yamlBytesMax)}`, /the file is too large/],
     ['scenario: x\nabout: a', /a scenario has either steps or clients/],
     ['scenario: x\nabout: a\nclients: {}', /there is no client/],
     [

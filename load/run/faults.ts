@@ -1,0 +1,69 @@
+/** The faults of a scenario, armed while a load runs, by the sandbox's API; and when each of them held. */
+import type { Fault } from '../../faults/vocabulary/fault.ts';
+import { answered, type HttpClient } from '../calls/http.ts';
+import type { FaultWindow } from '../report/results.ts';
+
+interface FaultView {
+  readonly id: string;
+  readonly state: 'armed' | 'holding' | 'over';
+  readonly trigger_count: number;
+}
+
+interface Armed {
+  readonly fault: Fault;
+  beganMs: number | null;
+  endedMs: number | null;
+  triggerCount: number;
+}
+
+/** A fault that is left behind, should this process die, ends by itself. */
+const spareS = 120;
+
+export class LoadFaults {
+  readonly #client: HttpClient;
+  readonly #armed = new Map<string, Armed>();
+
+  constructor(client: HttpClient) {
+    this.#client = client;
+  }
+
+  /** Rejects with the service's words when it does not take one of them. */
+  async arm(faults: readonly Fault[], loadMs: number): Promise<void> {
+    const expiresInS = Math.min(86_400, Math.ceil(loadMs / 1000) + spareS);
+    for (const fault of faults) {
+      const body = JSON.stringify({ ...fault, expires_in_s: expiresInS });
+      const { id } = answered<FaultView>(await this.#client.send('POST', '/v1/sandbox/faults', body), 201);
+      this.#armed.set(id, { fault, beganMs: null, endedMs: null, triggerCount: 0 });
+    }
+  }
+
+  /** Reads their states. While the service does not answer, they stay as they were. */
+  async sample(atMs: number): Promise<void> {
+    if (this.#armed.size === 0) return;
+    const views = await this.#client.send('GET', '/v1/sandbox/faults').then(
+      (answer) => answered<{ faults: readonly FaultView[] }>(answer, 200).faults,
+      () => undefined,
+    );
+    for (const { id, state, trigger_count: triggerCount } of views ?? []) {
+      const armed = this.#armed.get(id);
+      if (armed === undefined) continue;
+      armed.triggerCount = triggerCount;
+      if (state !== 'armed' || triggerCount > 0) armed.beganMs ??= atMs;
+      if (state === 'over') armed.endedMs ??= atMs;
+    }
+  }
+
+  /** Removes those that are left. One that is gone already is no failure. */
+  async end(): Promise<void> {
+    for (const id of this.#armed.keys()) {
+      await this.#client.send('DELETE', `/v1/sandbox/faults/${encodeURIComponent(id)}`).catch(() => undefined);
+    }
+  }
+
+  windows(): FaultWindow[] {
+    return [...this.#armed].map(([id, { fault, beganMs, endedMs, triggerCount }]) => {
+      const target = 'target' in fault ? [fault.target].flat().join(', ') : '';
+      return { id, fault: fault.fault, target, beganMs, endedMs, triggerCount };
+    });
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Reads a YAML file that people write. Whatever is wrong with it is found at once, and every problem says where it is (line,
+ * column and field) and what to write instead. Only plain YAML is taken: no aliases, tags or repeated keys, so that a file
+ * says what it says and stays small.
+ */
+import { type ErrorCode, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import type { Fault, Path } from './explain.ts';
+
+/** A file is at most this large. */
+export const yamlBytesMax = 1024 * 1024;
+/** More problems than this in one file are not listed. */
+const problemsMax = 50;
+
+/** What YAML’s own words leave unclear. */
+const syntaxFaults: Readonly<Partial<Record<ErrorCode, readonly [message: string, remedy: string]>>> = {
+  DUPLICATE_KEY: ['this field is there already', 'each field stands once'],
+  MULTIPLE_DOCS: ['a file holds one document', 'put the other into a file of its own'],
+  TAB_AS_INDENT: ['a tab does not indent', 'use spaces'],
+};
+
+export interface YamlProblem {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly column: number;
+  /** e.g. steps[2].expect.state; empty: the file itself. */
+  readonly field: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** A file that cannot be used. Its message has one line a problem. */
+export class YamlError extends Error {
+  override readonly name = 'YamlError';
+  readonly problems: readonly YamlProblem[];
+
+  constructor(problems: readonly YamlProblem[]) {
+    super(problems.map(problemLine).join('\n'));
+    this.problems = problems;
+  }
+}
+
+/** "scenarios/x.yaml:12:5 steps[2].expect.state: …; one of …" */
+function problemLine({ file, line, column, field, message, remedy }: YamlProblem): string {
+  const said = remedy === '' ? message : `${message}; ${remedy}`;
+  return `${file}:${line}:${column} ${field === '' ? '' : `${field}: `}${said}`;
+}
+
+export interface YamlFile {
+  /** Its name in problems. */
+  readonly file: string;
+  /** What kind of file it is, e.g. "scenario", and the page that explains it. */
+  readonly kind: string;
+  readonly page: string;
+}
+
+/**
+ * The value of a file. Each of `checks` gets it when those before found nothing. Throws YamlError with every problem
+ * that the first failing one has found.
+ */
+export function readYaml(
+  text: string,
+  { file, kind, page }: YamlFile,
+  checks: readonly ((value: unknown) => readonly Fault[])[],
+): unknown {
+  const whole = (message: string, remedy: string) =>
+    new YamlError([{ file, line: 1, column: 1, field: '', message, remedy }]);
+  if (Buffer.byteLength(text) > yamlBytesMax) {
+    throw whole('the file is too large', `a ${kind} has at most ${yamlBytesMax} bytes`);
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, stringKeys: true, logLevel: 'error' });
+  const problems: YamlProblem[] = [];
+  const add = (offset: number, field: string, message: string, remedy = '') => {
+    const { line, col } = lines.linePos(offset);
+    problems.push({ file, line: Math.max(1, line), column: Math.max(1, col), field, message, remedy });
+  };
+  for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
+    // What follows in the same line follows from it.
+    const line = Math.max(1, lines.linePos(pos[0]).line);
+    if (problems.some((problem) => problem.line === line)) continue;
+    const own = syntaxFaults[code];
+    if (own) add(pos[0], '', ...own);
+    else add(pos[0], '', message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''));
+  }
+  visit(document, {
+    Node: (_, node) => {
+      const anchored = 'anchor' in node && node.anchor !== undefined;
+      if (isAlias(node) || anchored) {
+        add(node.range?.[0] ?? 0, '', 'anchors and aliases are not taken', 'write the value out');
+      }
+    },
+  });
+  const throwProblems = () => {
+    if (problems.length > 0) throw new YamlError(problems.slice(0, problemsMax));
+  };
+  throwProblems();
+  if (document.contents === null) throw whole('the file is empty', `see ${page}`);
+
+  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  const report = (faults: readonly Fault[]) => {
+    for (const { path, message, remedy, atKey } of faults) {
+      add(offsetOf(document.contents!, path, atKey === true), fieldText(path), message, remedy);
+    }
+    problems.sort((a, b) => a.line - b.line || a.column - b.column);
+    throwProblems();
+  };
+  for (const check of checks) report(check(value));
+  return value;
+}
+
+/** Where the node of a path begins; of its nearest parent that is there. */
+function offsetOf(root: Node, path: Path, atKey: boolean): number {
+  let node: Node = root;
+  let offset = root.range?.[0] ?? 0;
+  for (const [index, segment] of path.entries()) {
+    if (isSeq(node)) {
+      const item = node.items[segment as number] as Node | undefined;
+      if (item === undefined) return offset;
+      node = item;
+    } else if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && key.value === segment);
+      if (pair === undefined) return offset;
+      const key = pair.key as Node;
+      if (atKey && index === path.length - 1) return key.range?.[0] ?? offset;
+      if (pair.value === null) return key.range?.[0] ?? offset;
+      node = pair.value as Node;
+      // An empty value has its place behind the colon: the key is what a reader looks for.
+      if (isScalar(node) && node.source === '' && key.range) return key.range[0];
+    } else {
+      return offset;
+    }
+    offset = node.range?.[0] ?? offset;
+  }
+  return offset;
+}
+
+function fieldText(path: Path): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`;
+    const name = part.length > 64 ? `${part.slice(0, 64)}…` : part;
+    return text === '' ? name : `${text}.${name}`;
+  }, '');
+}

@@ -1,0 +1,106 @@
+/** Plans, from a file and from flags: what they become, and what is said of a wrong one. */
+import { describe, expect, test } from 'vitest';
+import { planFrom } from '../../load/command/plan.ts';
+import { WrongCall } from '../../load/command/wrong-call.ts';
+import { loadPlan } from '../../load/plan/file.ts';
+
+const good = `load: checkout
+mix: { sign: 8, read: 2 }
+stages:
+  - { stage: warm, rate: 20, for: 10s }
+  - { stage: climb, rate: 20, ramp_to: 200, for: 500ms }
+  - { stage: peak, rate: 50, spike_to: 400, for: 1m }
+  - { stage: long, rate: 50, soak: true, for: 1h }
+  - { stage: callers, callers: 32, for: 10s }
+thresholds: ['sign.p99@peak<50ms', 'errors<0.1%']
+faults: slow-node
+recover_within: 5s
+`;
+
+function faultsOf(text: string): string[] {
+  try {
+    loadPlan(text, 'plan.yaml');
+  } catch (error) {
+    return (error as Error).message.split('\n');
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a plan file', () => {
+  test('becomes stages, a mix and thresholds', () => {
+    const plan = loadPlan(good, 'plan.yaml');
+    expect(plan.stages).toEqual([
+      { name: 'warm', shape: 'constant', rate: 20, forMs: 10_000 },
+      { name: 'climb', shape: 'ramp', rate: 20, rampTo: 200, forMs: 500 },
+      { name: 'peak', shape: 'spike', rate: 50, spikeTo: 400, forMs: 60_000 },
+      { name: 'long', shape: 'soak', rate: 50, forMs: 3_600_000 },
+      { name: 'callers', shape: 'closed', callers: 32, forMs: 10_000 },
+    ]);
+    expect([...plan.mix]).toEqual([
+      ['sign', 8],
+      ['read', 2],
+    ]);
+    expect(plan).toMatchObject({ name: 'checkout', api: 'rest', faults: 'slow-node', recoverWithinMs: 5000 });
+    expect(plan.thresholds.map(({ metric, stage }) => [metric, stage])).toEqual([
+      ['p99', 'peak'],
+      ['errors', undefined],
+    ]);
+  });
+
+  test.each([
+    ['spike_to: 400', 'spik_to: 400', /^plan.yaml:6:30 stages\[2\].spik_to: .*did you mean spike_to/],
+    ['for: 1m', 'for: 1 minute', /^plan.yaml:6:50 stages\[2\].for: /],
+    ['for: 10s', 'for: 0s', /^plan.yaml:4:35 stages\[0\].for: 0s is 0/],
+    ['sign: 8', 'sing: 8', /^plan.yaml:2:8 mix.sing: .*did you mean sign/],
+    ['{ sign: 8, read: 2 }', '{}', /^plan.yaml:2:6 mix: the mix is empty/],
+    ['callers: 32', 'callers: 32, rate: 5', /^plan.yaml:8:5 stages\[4\]: callers is a closed model/],
+    ['spike_to: 400', 'spike_to: 400, ramp_to: 9', /stages\[2\]: say one of ramp_to, spike_to and soak/],
+    ['rate: 20, for', 'for', /stages\[0\]: say rate/],
+    ['stage: climb', 'stage: warm', /^plan.yaml:5:5 stages\[1\]: there is a stage warm before/],
+    ['p99@peak', 'p99@top', /^plan.yaml:9:14 thresholds\[0\]: .* there is no stage top/],
+    ['p99@peak', 'p95@peak', /^plan.yaml:9:14 thresholds\[0\]: "p95" is no metric/],
+    ['rate: 50, soak', 'rate: 50000, soak', /^plan.yaml:4:3 stages: \d+ operations arrive/],
+    ['recover_within: 5s', 'recover_within: 5', /^plan.yaml:11:17 recover_within/],
+  ])('is refused with line and field: %s → %s', (from, to, said) => {
+    expect(good).toContain(from);
+    expect(faultsOf(good.replace(from, to))).toEqual([expect.stringMatching(said)]);
+  });
+});
+
+describe('the words of a command', () => {
+  const noFile = () => {
+    throw new Error('no file is read');
+  };
+
+  test('become the same plan', () => {
+    const plan = planFrom(
+      ['sign=3', 'key'],
+      { rate: 5, rampTo: 9, for: '2s', threshold: ['p50<1s'], api: 'grpc' },
+      noFile,
+    );
+    expect([...plan.mix]).toEqual([
+      ['sign', 3],
+      ['key', 1],
+    ]);
+    expect(plan.stages).toEqual([{ name: 'load', shape: 'ramp', rate: 5, rampTo: 9, forMs: 2000 }]);
+    expect(plan.api).toBe('grpc');
+  });
+
+  test('may change what a file says, but not its stages', () => {
+    const plan = planFrom(['plan.yaml'], { threshold: ['rate>5'], seed: 9 }, () => good);
+    expect([plan.thresholds.length, plan.seed]).toEqual([3, 9]);
+    expect(() => planFrom(['plan.yaml'], { threshold: [], rate: 5 }, () => good)).toThrow('has stages of its own');
+  });
+
+  test.each([
+    [['sign=0'], { rate: 5 }, 'the weight must be above 0'],
+    [['sign'], { rate: 0 }, 'nothing arrives'],
+    [['sign'], { rate: 5, for: '25h' }, '--for must be a duration'],
+    [['sign'], { callers: 1.5 }, 'whole number'],
+    [['sign'], { rate: 5, soak: true, spikeTo: 7 }, 'Say one of --ramp-to, --spike-to and --soak'],
+  ])('are refused: %s %o', (words, flags, said) => {
+    const call = () => planFrom(words, { threshold: [], ...flags }, noFile);
+    expect(call).toThrow(WrongCall);
+    expect(call).toThrow(said);
+  });
+});
