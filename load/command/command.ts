@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { apiNames } from '../calls/door.ts';
 import { isLoopback } from '../calls/service.ts';
-import type { Target } from '../operations/prepare.ts';
+import type { Target } from '../calls/target.ts';
 import { arrivalKinds, type LoadPlan, operationNames } from '../plan/plan.ts';
 import type { LoadReport } from '../report/results.ts';
 import type { PlanFlags } from './plan.ts';

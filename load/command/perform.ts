@@ -1,7 +1,7 @@
 /** A load run with what a person sees of it: the live view, Ctrl-C, the report in its formats. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
-import type { Target } from '../operations/prepare.ts';
+import type { Target } from '../calls/target.ts';
 import type { LoadPlan } from '../plan/plan.ts';
 import { compare } from '../report/baseline.ts';
 import { LiveView } from '../report/live.ts';

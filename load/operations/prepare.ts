@@ -5,6 +5,7 @@ import { grpcDoor } from '../calls/grpc.ts';
 import { httpClient } from '../calls/http.ts';
 import { restDoor } from '../calls/rest.ts';
 import type { Service } from '../calls/service.ts';
+import type { Target } from '../calls/target.ts';
 import type { OperationName } from '../plan/plan.ts';
 import { keyOperation } from './key.ts';
 import type { Operation } from './operation.ts';
@@ -12,15 +13,6 @@ import { readOperation } from './read.ts';
 import { signOperation } from './sign.ts';
 import { transferOperation } from './transfer.ts';
 import { webhookOperation } from './webhook.ts';
-
-export interface Target {
-  /** Of the REST API, without a slash at the end. */
-  readonly url: string;
-  /** Of the gRPC API; undefined: unknown. */
-  readonly grpc: string | undefined;
-  /** Secret. */
-  readonly token: string;
-}
 
 export interface Prepared {
   readonly operations: ReadonlyMap<OperationName, Operation>;

@@ -5,10 +5,10 @@
 import { failureOf } from '../calls/call-failed.ts';
 import { EventStream, type ServiceEvent } from '../calls/event-stream.ts';
 import { answered, type HttpClient } from '../calls/http.ts';
+import type { Target } from '../calls/target.ts';
 import { TransferRecord } from '../verdict/money.ts';
 import { each, pause } from './at-once.ts';
 import { type Observe, type Operation, Unexpected } from './operation.ts';
-import type { Target } from './prepare.ts';
 import { balancesOf, makeWallets } from './wallets.ts';
 
 /** Transfers of one wallet wait for each other's account numbers as little as those of many customers do. */

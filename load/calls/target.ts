@@ -1,0 +1,9 @@
+/** The service that is loaded. */
+export interface Target {
+  /** Of the REST API, without a slash at the end. */
+  readonly url: string;
+  /** Of the gRPC API; undefined: unknown. */
+  readonly grpc: string | undefined;
+  /** Secret. */
+  readonly token: string;
+}
