@@ -16,6 +16,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, transform } from 'esbuild';
 import { packPage } from '../report/html/pack.mjs';
+import { thinMap } from './thin-maps.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -113,6 +114,9 @@ async function main(out) {
     metafile: true,
     logLevel: 'warning',
   });
+  for (const map of Object.keys(metafile.outputs).filter((path) => path.endsWith('.map'))) {
+    writeFileSync(join(root, map), thinMap(readFileSync(join(root, map), 'utf8')));
+  }
   const scripts = luaFiles();
   for (const path of scripts) copy(join(root, path), join(out, path));
   for (const [name, files] of Object.entries(assets)) {
@@ -128,6 +132,7 @@ async function main(out) {
     'package-lock.json',
     'tsconfig.json',
     'tools/build.mjs',
+    'tools/thin-maps.mjs',
   ];
   writeFileSync(
     join(out, '.stamp'),

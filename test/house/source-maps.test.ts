@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { thinMappings } from '../../tools/thin-maps.mjs';
 import { root } from '../cli/support/up-process.ts';
 
 const dist = join(root, 'dist');
@@ -30,4 +31,9 @@ test('a crash of a bundled process names the source file and its line', () => {
     .findIndex((text) => text.startsWith('process.umask('));
   expect(stderr).toContain('Error: planted');
   expect(stderr).toContain(`${join(root, 'cli', 'main.ts')}:${line + 1}:`);
+});
+
+test('a thinned map says where each source line begins, and leaves out the rest of the line', () => {
+  // Generated line 1: source 0 at 0:0, 0:4, 1:2, 1:9; line 2: nothing; line 3: source 1 at 40:0, then source 0 at 1:0.
+  expect(thinMappings('AAAA,IAAI,IACF,EAAO;;ACuCT,KDvCA')).toBe('AAAA,QACE;;ACuCF,KDvCA');
 });

@@ -1,0 +1,2 @@
+export function thinMap(text: string): string;
+export function thinMappings(mappings: string): string;
