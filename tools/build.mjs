@@ -53,6 +53,9 @@ const entries = [
   ].map((name) => `examples/${name}`),
 ];
 
+/** Modules that the scripts of HTML pages begin with. */
+const pageScripts = ['load/html/browser/main.ts', 'report/html/browser/main.ts'];
+
 /** Packages with files of their own beside the code: binaries, and the page of the API. */
 const unbundled = /^(secp256k1|@fastify\/swagger(-ui)?)(\/|$)/;
 
@@ -70,7 +73,7 @@ const assets = {
 
 /** @param {string} out */
 async function main(out) {
-  const page = packPage();
+  const pages = pageScripts.map((entry) => ({ entry, ...packPage(entry) }));
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: entries.map((entry) => `${entry}.ts`),
@@ -96,7 +99,7 @@ async function main(out) {
     banner: {
       js: "import{createRequire as __createRequire}from'node:module';const __chunk=import.meta.url,require=__createRequire(__chunk),__packages=require;",
     },
-    plugins: [packages, publicNames, reportPage(page.text)],
+    plugins: [packages, publicNames, reportPages(pages)],
   });
   const client = await build({
     absWorkingDir: root,
@@ -122,11 +125,11 @@ async function main(out) {
   for (const [name, files] of Object.entries(assets)) {
     for (const file of files) copy(join(root, 'node_modules', name, file), join(out, 'assets', name, file));
   }
-  writeFileSync(join(out, 'licenses.txt'), licenses(Object.keys(metafile.inputs)));
   const bundled = [metafile, client.metafile].flatMap(({ inputs }) => Object.keys(inputs));
-  const read = bundled.filter((path) => !path.startsWith('node_modules/'));
+  const packed = pages.flatMap(({ inputs }) => inputs);
+  writeFileSync(join(out, 'licenses.txt'), licenses([...bundled, ...packed]));
   const inputs = [
-    ...new Set([...read, ...publicFiles, ...page.inputs]),
+    ...new Set([...bundled, ...packed, ...publicFiles].filter((path) => !path.startsWith('node_modules/'))),
     ...scripts,
     'package.json',
     'package-lock.json',
@@ -269,13 +272,14 @@ function namesOf(path) {
   );
 }
 
-/** Puts the packed script of the page of a run in the place of the module that packs it. */
-function reportPage(text) {
+/** Puts the packed scripts of pages in the place of the module that packs them. */
+function reportPages(pages) {
+  const texts = Object.fromEntries(pages.map(({ entry, text }) => [entry, text]));
   return {
-    name: 'report page',
+    name: 'report pages',
     setup({ onLoad }) {
       onLoad({ filter: /[/\\]report[/\\]html[/\\]pack\.mjs$/ }, () => ({
-        contents: `const text = ${JSON.stringify(text)};\nexport const packPage = () => ({ text });`,
+        contents: `const texts = ${JSON.stringify(texts)};\nexport const packPage = (entry) => ({ text: texts[entry] });`,
         loader: 'js',
       }));
     },

@@ -15,6 +15,7 @@ export interface LoadFlags extends PlanFlags {
   readonly grpc?: string;
   readonly json?: string | true;
   readonly baseline?: string;
+  readonly html?: string;
   readonly iOwnThisTarget?: boolean;
 }
 

@@ -47,6 +47,10 @@ export async function performLoad(
   const toOutput = flags.json === true || flags.json === '-';
   if (toOutput) process.stdout.write(json);
   else if (typeof flags.json === 'string') writeFileSync(flags.json, json);
+  if (flags.html !== undefined) {
+    const { loadPage } = await import('../html/page.ts');
+    writeFileSync(flags.html, loadPage(report));
+  }
   (toOutput ? stderr : process.stdout).write(`${textOf(report)}\n`);
   return exitCodeOf(report);
 }

@@ -5,7 +5,8 @@ import { sumOf } from './measured.ts';
 import type { LoadReport, StageResult } from './results.ts';
 
 const percent = (part: number, whole: number) => (whole === 0 ? '0 %' : `${((100 * part) / whole).toFixed(2)} %`);
-const ms = (value: number) => (value >= 100 ? value.toFixed(0) : value.toFixed(1));
+/** Milliseconds with as many digits as they deserve. */
+export const ms = (value: number) => (value >= 100 ? value.toFixed(0) : value.toFixed(1));
 const mib = (bytes: number) => (bytes / 1024 / 1024).toFixed(0);
 
 export function textOf(report: LoadReport): string {
@@ -123,7 +124,7 @@ function figureCells([name, { completed, errors, latency }]: [string, Figures]):
   return [name, String(completed), String(sumOf(errors)), ...[mean, p50, p90, p99, p999, max].map(ms)];
 }
 
-function limitLines({ limits }: LoadReport): string[] {
+export function limitLines({ limits }: LoadReport): string[] {
   return limits.map(
     ({ limit, refused }) =>
       `THE SERVICE’S RATE LIMIT refused ${refused} calls: "${limit.policy}" allows a tenant ${limit.quota} calls in ${limit.windowS} s ` +
@@ -135,7 +136,7 @@ function second(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
-function rounded(value: number): string {
+export function rounded(value: number): string {
   return value === 0 ? '0' : value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(2);
 }
 

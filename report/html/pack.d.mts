@@ -1,1 +1,1 @@
-export function packPage(): { readonly text: string };
+export function packPage(entry: string): { readonly text: string };

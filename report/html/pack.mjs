@@ -1,18 +1,22 @@
 /**
- * The script of the page, packed by esbuild from browser/main.ts. The build packs it once and puts the text in the place of
+ * The script of a page, packed by esbuild. The build packs each page's once and puts the texts in the place of
  * this module; what runs from the sources (tests) packs it at the first page.
  */
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** The same sources give the same bytes. `inputs`: the files that it is made of, from the root of the repository. */
-export function packPage() {
+/**
+ * The same sources give the same bytes. `inputs`: the files that it is made of, from the root of the repository.
+ *
+ * @param {string} entry the module that it begins with, from the root of the repository
+ */
+export function packPage(entry) {
   const { outputFiles, metafile } = buildSync({
     absWorkingDir: root,
-    entryPoints: [join('report', 'html', 'browser', 'main.ts')],
+    entryPoints: [entry],
     bundle: true,
     format: 'iife',
     platform: 'browser',

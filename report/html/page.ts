@@ -3,65 +3,23 @@
  * lane for each session, and the state of any actor at any moment. It works up to 100,000 events: only what is in sight
  * is drawn.
  *
- * The page loads nothing. Its policy allows its own script and its own style, by their digests, and nothing else; what a
- * run says is text in it, never markup or code.
+ * The page loads nothing (document.ts).
  */
-import { createHash } from 'node:crypto';
 import type { Run } from '../../runner/scenario/world.ts';
-import { plain } from '../plain.ts';
 import { verdictInWords } from '../verdict.ts';
 import { encodeRun } from './browser/encode.ts';
-import { packPage } from './pack.mjs';
+import { html, htmlDocument } from './document.ts';
 import { styles } from './styles.ts';
-
-let packed: string | undefined;
 
 /** The whole document. The same run gives the same bytes. */
 export function htmlPage(run: Run): string {
-  packed ??= packPage().text;
-  const script = packed;
-  const policy = [
-    "default-src 'none'",
-    `script-src ${digest(script)}`,
-    `style-src ${digest(styles)}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join('; ');
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>${html(`${run.scenario}: ${run.verdict.kind}`)}</title>
-<style>${styles}</style>
-</head>
-<body>
-${headerOf(run)}
-${tools}
-${workbench}
-<script type="application/json" id="run">${embedded(encodeRun(run))}</script>
-<script>${script}</script>
-</body>
-</html>
-`;
-}
-
-function digest(text: string): string {
-  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-}
-
-/** JSON in which nothing can end the element or begin another. */
-function embedded(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u007f-\u009f\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
-function html(text: string): string {
-  return plain(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return htmlDocument({
+    title: `${run.scenario}: ${run.verdict.kind}`,
+    styles,
+    script: 'report/html/browser/main.ts',
+    body: `${headerOf(run)}\n${tools}\n${workbench}`,
+    data: encodeRun(run),
+  });
 }
 
 function headerOf(run: Run): string {

@@ -36,7 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   runner: [...withRedis, 'faults', 'sim'],
   report: [...withRedis, 'faults', 'runner'],
   plane: [...floor0, 'faults'],
-  load: ['proto', 'faults', 'runner'],
+  load: ['proto', 'faults', 'runner', 'report'],
   testing: [...withRedis, 'faults', 'sim', 'runner', 'report'],
   client: [],
 };

@@ -1,0 +1,71 @@
+/**
+ * A self-contained HTML document with a packed script and its data. It loads nothing: its policy allows its own script and
+ * its own style, by their digests, and nothing else. What the data says is text in it, never markup or code.
+ */
+import { createHash } from 'node:crypto';
+import { plain } from '../plain.ts';
+import { packPage } from './pack.mjs';
+
+export interface PageParts {
+  readonly title: string;
+  /** The style sheet. */
+  readonly styles: string;
+  /** The module that the packed script begins with, from the root of the repository. */
+  readonly script: string;
+  /** Markup. What comes from elsewhere went through `html`. */
+  readonly body: string;
+  /** JSON, for the script: the text of the element `run`. */
+  readonly data: unknown;
+}
+
+const packed = new Map<string, string>();
+
+/** The same parts give the same bytes. */
+export function htmlDocument({ title, styles, script: entry, body, data }: PageParts): string {
+  let script = packed.get(entry);
+  if (script === undefined) {
+    script = packPage(entry).text;
+    packed.set(entry, script);
+  }
+  const policy = [
+    "default-src 'none'",
+    `script-src ${digest(script)}`,
+    `style-src ${digest(styles)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${html(title)}</title>
+<style>${styles}</style>
+</head>
+<body>
+${body}
+<script type="application/json" id="run">${embedded(data)}</script>
+<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+/** Text for markup. */
+export function html(text: string): string {
+  return plain(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+function digest(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+/** JSON in which nothing can end the element or begin another. */
+function embedded(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u007f-\u009f\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
