@@ -77,7 +77,7 @@ function headerOf(report: LoadReport): string {
   const warnings = [
     ...limitLines(report),
     ...report.stages.flatMap(({ stage, saturation }) =>
-      saturation.map((text) => `${stage.name}: not the service’s figures: ${text}`),
+      saturation.length === 0 ? [] : [`${stage.name}: not the service’s figures: ${saturation.join('; ')}`],
     ),
   ];
   return `<header>

@@ -10,7 +10,10 @@ const noiseMs = 1;
 /** Shares of errors that differ by less are the same. */
 const noiseShare = 0.001;
 
-/** Stages are told by their names; what one of the two lacks is left out. Throws when nothing is left. */
+/**
+ * Stages are told by their names; what one of the two lacks is left out. Where the generator was saturated in one of them, a
+ * difference is `unclear`: the figures are not the service's. Throws when nothing is left.
+ */
 export function compare(now: LoadReport, before: LoadReport): readonly Comparison[] {
   const comparisons = now.stages.flatMap((stage) => {
     const earlier = before.stages.find((each) => each.stage.name === stage.stage.name);
@@ -38,7 +41,8 @@ function compareStages(now: StageResult, before: StageResult): Comparison[] {
   if (before.cpuMsPerOperation !== null && now.cpuMsPerOperation !== null) {
     found.push(comparison(`${name} CPU ms an operation`, before.cpuMsPerOperation, now.cpuMsPerOperation, 1, 0));
   }
-  return found;
+  const isClear = [now, before].every(({ saturation }) => saturation.length === 0);
+  return isClear ? found : found.map((each) => (each.verdict === 'same' ? each : { ...each, verdict: 'unclear' }));
 }
 
 /** `badWay` 1: more is worse. */

@@ -74,7 +74,7 @@ export interface Comparison {
   readonly before: number;
   readonly now: number;
   readonly ratio: number;
-  readonly verdict: 'better' | 'same' | 'worse';
+  readonly verdict: 'better' | 'same' | 'worse' | 'unclear';
 }
 
 export interface LoadReport {

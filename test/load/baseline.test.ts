@@ -13,7 +13,13 @@ function run(ms: number, completedASecond: number, failed = 0, stage = 'load'): 
   const errors = failed === 0 ? {} : { '503': failed };
   const sign = { completed: 100, errors, latency: histogram.latency(), histogram: histogram.encoded() };
   const operations = { sign };
-  const result = { stage: { name: stage }, operations, achievedRate: completedASecond, cpuMsPerOperation: 2 };
+  const result = {
+    stage: { name: stage },
+    operations,
+    achievedRate: completedASecond,
+    cpuMsPerOperation: 2,
+    saturation: [] as string[],
+  };
   return { stages: [result] } as unknown as LoadReport;
 }
 const verdicts = (now: LoadReport, before: LoadReport) =>
@@ -40,6 +46,12 @@ describe('a run against its baseline', () => {
 
   test('is not worse by less than a millisecond', () => {
     expect(verdicts(run(1.2, 100), run(0.5, 100))).toEqual(all.map((name) => [name, 'same']));
+  });
+
+  test('is unclear where the generator was saturated', () => {
+    const now = run(20, 50, 5);
+    (now.stages[0]!.saturation as string[]).push('the cores were full');
+    expect(new Set(compare(now, run(10, 100)).map(({ verdict }) => verdict))).toEqual(new Set(['unclear', 'same']));
   });
 
   test('needs a stage of the same name', () => {

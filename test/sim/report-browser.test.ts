@@ -2,7 +2,7 @@
  * The page of a run in a real browser: it draws, explains, finds and filters, and makes no request. Needs a Chromium
  * (CHROMIUM_PATH says where); without one these tests are skipped.
  */
-import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -20,27 +20,10 @@ import type { Run } from '../../runner/scenario/world.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { temporaryFolder } from '../cli/support/temporary.ts';
 import { root } from '../cli/support/up-process.ts';
+import { findChromium } from '../support/chromium.ts';
 import { hostileRun, hostileTexts, manySessions, oneOfEach, runOf } from './report-sample.ts';
 
 const executablePath = findChromium();
-
-function findChromium(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
-  const candidates = [
-    process.env.CHROMIUM_PATH,
-    '/usr/bin/chromium',
-    ...['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) => folders.map((folder) => join(folder, name))),
-  ];
-  return candidates.find((candidate) => {
-    if (candidate === undefined || candidate === '') return false;
-    try {
-      accessSync(candidate, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
 
 if (executablePath === undefined)
   test.skip('no Chromium is here to open the page in: install chromium, or say where it is with CHROMIUM_PATH', () => {});

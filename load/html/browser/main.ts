@@ -64,6 +64,10 @@ const width = () => Math.max(320, place.clientWidth);
 /** A fault that triggers once has no length: it is drawn this wide, in pixels of the screen. */
 const faultWidthMin = 2;
 
+function fromZero(_plot: Plot, _min: number, max: number | null): [number, number] {
+  return [0, max === null || max === 0 ? 1 : max * 1.05];
+}
+
 /** Behind the curves. */
 function shade(plot: Plot): void {
   const { ctx, bbox } = plot;
@@ -103,7 +107,7 @@ function draw(title: string, columns: Columns, isLogarithmic = false): Plot {
     width: width(),
     height,
     cursor: { sync: { key: 'load' } },
-    scales: { x: { time: false }, y: isLogarithmic ? { distr: 3 } : { range: { min: { pad: 0, soft: 0, mode: 1 } } } },
+    scales: { x: { time: false }, y: isLogarithmic ? { distr: 3 } : { range: fromZero } },
     axes: [axis, { ...axis, size: 60 }],
     series: [
       { label: 's' },
