@@ -20,6 +20,7 @@ import { eventPhases } from './events/phases.ts';
 import { BareFloor } from './floor/floor.ts';
 import { runLoad } from './load/load.ts';
 import { reconRate } from './recon/rates.ts';
+import { reconRedisRate } from './recon/redis-rates.ts';
 import { type BareRates, bareRates } from './reference/bare.ts';
 import { bullmqRate } from './reference/bullmq.ts';
 import { cryptographyRates, frostRate } from './reference/cryptography.ts';
@@ -72,10 +73,11 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
   const withoutCluster = async () => ({
     simulation: options.parts.includes('simulation') ? simulationRates(options.referenceMs, say) : [],
     recon: options.parts.includes('recon') ? await reconRate(options.reconRows, say) : undefined,
+    reconRedis: options.parts.includes('recon-redis') ? await reconRedisRate(options.reconRows, say) : undefined,
     start: await measureStart(options, say),
   });
-  if (options.parts.every((part) => ['recon', 'simulation', 'start'].includes(part))) {
-    const { simulation, recon, start } = await withoutCluster();
+  if (options.parts.every((part) => ['recon', 'recon-redis', 'simulation', 'start'].includes(part))) {
+    const { simulation, recon, reconRedis, start } = await withoutCluster();
     const none = {
       signing: [],
       floor: undefined,
@@ -94,6 +96,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       references: undefined,
       simulation,
       recon,
+      reconRedis,
       start,
       memoryIdle: {},
       correctness: { ...nothingSigned, holds: allVerify(simulation) },
@@ -116,7 +119,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const correctness = await bench.verdict();
     await cluster.stop();
     const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
-    const { simulation, recon, start } = await withoutCluster();
+    const { simulation, recon, reconRedis, start } = await withoutCluster();
     const {
       signingPhases: signing,
       floor,
@@ -140,6 +143,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       references,
       simulation,
       recon,
+      reconRedis,
       start,
       memoryIdle,
       memory: memoryAfter,

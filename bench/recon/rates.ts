@@ -29,7 +29,7 @@ export interface ReconRate {
 }
 
 /** Every so many rows one is missing with the provider. */
-const plantedEvery = 10_000;
+export const plantedEvery = 10_000;
 const beganMs = 1_800_000_000_000;
 const hourMs = 3_600_000;
 
@@ -50,20 +50,47 @@ export async function reconRate(rows: number, say: (line: string) => void): Prom
   const startedMs = performance.now();
   await runner.run('bench', sides.job.id);
   const seconds = (performance.now() - startedMs) / 1000;
-  const { status, progress } = sides.job;
-  const planted = Math.ceil(rows / plantedEvery);
-  const isRight = progress.rowsInternal === rows && progress.rowsExternal === rows - planted;
-  if (status !== 'completed' || !isRight || progress.exceptionsFound !== planted) {
-    throw new Error(`reconciliation is ${status} with ${JSON.stringify(progress)}, and ${planted} were planted`);
-  }
-  return {
-    ...{ rows, seconds, rowsPerSecond: (2 * rows - planted) / seconds },
-    ...{ exceptions: progress.exceptionsFound, planted, memoryBeforeMb, memoryPeakMb },
-  };
+  assertFound(sides.job, rows);
+  return rateOf(sides.job, { rows, seconds, memoryBeforeMb, memoryPeakMb });
 }
 
-function residentMb(): number {
+/** Throws unless the job has found what was planted among so many rows a side, and nothing else. */
+export function assertFound({ status, progress }: JobRecord, rows: number): void {
+  const planted = plantedIn(rows);
+  const isRight = progress.rowsInternal === rows && progress.rowsExternal === rows - planted;
+  if (status === 'completed' && isRight && progress.exceptionsFound === planted) return;
+  throw new Error(`reconciliation is ${status} with ${JSON.stringify(progress)}, and ${planted} were planted`);
+}
+
+export function rateOf(
+  { progress }: JobRecord,
+  measured: Pick<ReconRate, 'rows' | 'seconds' | 'memoryBeforeMb' | 'memoryPeakMb'>,
+): ReconRate {
+  const planted = plantedIn(measured.rows);
+  const rowsPerSecond = (2 * measured.rows - planted) / measured.seconds;
+  return { ...measured, rowsPerSecond, exceptions: progress.exceptionsFound, planted };
+}
+
+function plantedIn(rows: number): number {
+  return Math.ceil(rows / plantedEvery);
+}
+
+export function residentMb(): number {
   return process.memoryUsage.rss() / 2 ** 20;
+}
+
+/** A transactions job over all rows, of which a millisecond has one. */
+export function reconJob(wallet: WalletRecord, fromMs: number, rows: number): JobRecord {
+  return {
+    ...{ id: 'rcj_bench', version: 1, kind: 'transactions', status: 'queued', connectionId: null, asset: null },
+    ...{ walletId: wallet.id, fromMs, toMs: fromMs + rows, lagMs: 0, attempts: 0, error: null },
+    ...{ tolerance: { absolute: '0', bps: 0 }, checkpoint: firstPlace('transactions'), createdBy: 'bench' },
+    ...{ createdAtMs: fromMs, updatedAtMs: fromMs, startedAtMs: null, finishedAtMs: null },
+    progress: {
+      ...{ walletsTotal: 0, walletsDone: 0, walletsUnsettled: 0, rowsInternal: 0, rowsExternal: 0 },
+      ...{ exceptionsFound: 0, exceptionsNew: 0 },
+    },
+  };
 }
 
 /** Row n is made at `beganMs` + n: its place follows from its id. */
@@ -74,17 +101,8 @@ class Sides {
 
   constructor(rows: number) {
     this.#rows = rows;
-    const job: Omit<JobRecord, 'progress'> = {
-      ...{ id: 'rcj_bench', version: 1, kind: 'transactions', status: 'queued', connectionId: null, asset: null },
-      ...{ walletId: this.#wallet.id, fromMs: beganMs, toMs: beganMs + rows, lagMs: 0, attempts: 0, error: null },
-      ...{ tolerance: { absolute: '0', bps: 0 }, checkpoint: firstPlace('transactions'), createdBy: 'bench' },
-      ...{ createdAtMs: beganMs, updatedAtMs: beganMs, startedAtMs: null, finishedAtMs: null },
-    };
-    const progress = {
-      ...{ walletsTotal: 0, walletsDone: 0, walletsUnsettled: 0, rowsInternal: 0, rowsExternal: 0 },
-      ...{ exceptionsFound: 0, exceptionsNew: 0 },
-    };
-    this.#records.set(job.id, { ...job, progress } as JobRecord);
+    const job = reconJob(this.#wallet, beganMs, rows);
+    this.#records.set(job.id, job);
     this.#records.set(this.#wallet.id, this.#wallet);
   }
 
@@ -150,8 +168,8 @@ class Sides {
 
 const zeros = new Uint8Array(10);
 
-function idOf(row: number): string {
-  return newId('txi', beganMs + row, () => zeros);
+export function idOf(row: number, fromMs = beganMs): string {
+  return newId('txi', fromMs + row, () => zeros);
 }
 
 function placeIn(id: string): number {

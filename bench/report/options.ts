@@ -9,7 +9,9 @@ export type DoorName = (typeof doorNames)[number];
 
 export const signingSchemes = { ecdsa: 'secp256k1', ed25519: 'ed25519' } as const;
 export type SigningScheme = keyof typeof signingSchemes;
-export const partNames = ['sign', 'dkg', 'wallet', 'events', 'recon', 'reference', 'simulation', 'start'] as const;
+const usualParts = ['sign', 'dkg', 'wallet', 'events', 'recon', 'reference', 'simulation', 'start'] as const;
+/** The last one takes minutes, and runs only when it is named. */
+export const partNames = [...usualParts, 'recon-redis'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {
@@ -80,7 +82,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
   const countMs = 1000 * (given.seconds ?? (quick ? 1 : 5));
   return {
     quick,
-    parts: given.only ?? partNames,
+    parts: given.only ?? usualParts,
     doors: given.doors ?? doorNames,
     schemes: given.schemes ?? (Object.keys(signingSchemes) as SigningScheme[]),
     inFlight: given.inFlight ?? [1, 8, 64],

@@ -105,6 +105,7 @@ export interface Results {
   readonly simulation: readonly SimulationRate[];
   /** undefined: not measured. */
   readonly recon: ReconRate | undefined;
+  readonly reconRedis: ReconRate | undefined;
   readonly start: StartRates | undefined;
   readonly memoryIdle: Readonly<Record<string, Memory>>;
   readonly memory: Readonly<Record<string, Memory>>;

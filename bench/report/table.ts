@@ -81,7 +81,9 @@ export function tableOf(results: Results): string {
     );
   }
   if (results.references !== undefined) lines.push(...referenceLines(results.references));
-  if (results.recon !== undefined) lines.push(...reconLines(results.recon));
+  const { recon, reconRedis } = results;
+  if (recon !== undefined) lines.push(...reconLines('the engine alone (both sides made as they are read)', recon));
+  if (reconRedis !== undefined) lines.push(...reconLines('both sides in Redis', reconRedis));
   if (results.start !== undefined) lines.push(...startLines(results.start));
   if (results.simulation.length > 0) lines.push(...simulationLines(results.simulation));
   if (Object.keys(results.memory).length > 0) lines.push(...processLines(results));
@@ -158,10 +160,13 @@ function referenceLines({ noble, cryptography, webSocket }: NonNullable<Results[
 }
 
 /** Medians over the runs, and in brackets the slowest and the fastest. */
-function reconLines({ rows, seconds, rowsPerSecond, exceptions, memoryBeforeMb, memoryPeakMb }: ReconRate): string[] {
+function reconLines(
+  what: string,
+  { rows, seconds, rowsPerSecond, exceptions, memoryBeforeMb, memoryPeakMb }: ReconRate,
+): string[] {
   return [
     '',
-    'Reconciliation, the engine alone (both sides made as they are read)',
+    `Reconciliation, ${what}`,
     '',
     `${rows} rows a side: ${Math.round(rowsPerSecond)} rows/s, ${fixed(seconds)} s, ${exceptions} exceptions, as planted`,
     `memory ${Math.round(memoryBeforeMb)} MB before, ${Math.round(memoryPeakMb)} MB at most`,

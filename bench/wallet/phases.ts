@@ -1,7 +1,8 @@
 /**
  * The wallet API under load: reads of one wallet and of a page, beside tenants of few and of very many wallets; intents
  * to the sandbox provider; intents of a self_hosted wallet, each through policy, cluster signature and chain to its
- * provider_tx_id; and messages of a vault, each through policy and cluster signature. What was accepted must end well: endings are counted when the load is over.
+ * provider_tx_id; and the companion modules: messages of a vault, orders of a token, plans of the treasury. Intents that were accepted
+ * must end well: endings are counted when their load is over.
  */
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
@@ -14,7 +15,9 @@ import { type HttpClient, httpClient } from '../../load/calls/http.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import type { BenchCluster } from '../cluster/cluster.ts';
 import type { Phase, WalletPhase } from '../report/results.ts';
+import { evm, post } from './calls.ts';
 import { IntentFollower } from './follow.ts';
+import { mintOrder, treasury, vaultSigner } from './modules.ts';
 import { seedWallets } from './seed.ts';
 
 export interface WalletBenchOptions {
@@ -34,7 +37,6 @@ export interface WalletBenchResult {
 /** Intents of one wallet wait for each other's balance and numbers as little as those of many customers do. */
 const walletsSigning = 8;
 const walletsFew = 10;
-const evm = 'eip155:11155111';
 const destination = '0x00000000000000000000000000000000000b0b00';
 const endingsWithinMs = 60_000;
 
@@ -74,10 +76,15 @@ export async function walletPhases(cluster: BenchCluster, options: WalletBenchOp
   await measure('an intent to its provider_tx_id (self_hosted)', inFlight, async () => {
     await follower.providerTook(await create(next(ownWallets)));
   });
-  const sign = await vaultSigner(acting);
-  await measure('sign a message of a vault (FROST Ed25519)', inFlight, sign);
   const faults = await endingFaults(follower, made);
   await follower.close();
+
+  const sign = await vaultSigner(acting);
+  await measure('sign a message of a vault (FROST Ed25519)', inFlight, sign);
+  await measure('order a mint', inFlight, await mintOrder(acting, next(ownWallets)));
+  const { plan, execute } = await treasury(acting, next(sandboxWallets));
+  await measure('plan a rebalance', inFlight, plan);
+  await measure('a rebalance to its end (sandbox provider)', [1], execute);
   await acting.close();
   return { phases, faults };
 }
@@ -121,31 +128,6 @@ async function walletsOf(client: HttpClient, kind: 'sandbox' | 'self_hosted'): P
 async function read(client: HttpClient, path: string): Promise<void> {
   const { status } = await client.send('GET', path);
   if (status !== 200) throw new Error(`HTTP ${status}`);
-}
-
-interface Made {
-  readonly id: string;
-  readonly status?: string;
-  readonly primary_key_id?: string;
-}
-
-async function post(client: HttpClient, path: string, body: string): Promise<Made> {
-  const { status, text } = await client.send('POST', path, body);
-  if (status !== 201) throw new Error(`POST ${path}: HTTP ${status} ${text.slice(0, 300)}`);
-  return JSON.parse(text) as Made;
-}
-
-/** Signs with a new key of a new vault, another message each time. */
-async function vaultSigner(client: HttpClient): Promise<() => Promise<void>> {
-  const terms = { name: 'bench', keystore_type: 'mpc_frost', curve: 'ed25519' };
-  const vault = await post(client, '/v1/vaults', JSON.stringify(terms));
-  const fields = { key_id: vault.primary_key_id, message_type: 'raw' };
-  return async () => {
-    const body = JSON.stringify({ ...fields, message: randomBytes(32).toString('base64') });
-    const { status, text } = await client.send('POST', `/v1/vaults/${vault.id}/sign`, body);
-    if (status !== 200 || !text.includes('"status":"completed"'))
-      throw new Error(`HTTP ${status} ${text.slice(0, 300)}`);
-  };
 }
 
 /** Every intent that was approved must complete. */

@@ -7,7 +7,7 @@ import type { Target } from './target.ts';
 
 const callTimeoutMs = 30_000;
 const reachedEveryMs = 200;
-const reachedTriesMax = 150;
+const reachedWithinMs = 30_000;
 
 export const evmNetwork = 'eip155:11155111';
 
@@ -72,13 +72,13 @@ export class RecipeApi {
   }
 
   /** What this path answers, as soon as its status is this one. */
-  async reached(path: string, status: string): Promise<Made> {
-    for (let run = 0; run < reachedTriesMax; run += 1) {
+  async reached(path: string, status: string, withinMs = reachedWithinMs): Promise<Made> {
+    for (let run = 0; run * reachedEveryMs < withinMs; run += 1) {
       const found = await this.call('GET', path);
       if (found.status === status) return found;
       await setTimeout(reachedEveryMs);
     }
-    throw new Failure(`${path} is not ${status} after ${(reachedTriesMax * reachedEveryMs) / 1000} s`);
+    throw new Failure(`${path} is not ${status} after ${withinMs / 1000} s`);
   }
 
   /** A transfer to a wallet of one's own, or to `address`. */

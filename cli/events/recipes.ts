@@ -14,6 +14,8 @@ export type Recipe = (api: RecipeApi) => Promise<unknown>;
 const amountFor = (outcome: TestOutcome): string => testAmounts.find((each) => each.outcome === outcome)!.amount;
 const plain = '0.01';
 const pollMs = 100;
+/** A provider is asked for its statement for a minute. */
+const failedWithinMs = 120_000;
 /** The shortest time that approvers can have. */
 const shortestApprovalS = 60;
 /** Nothing listens there. */
@@ -290,6 +292,10 @@ const recon: Readonly<Record<string, Recipe>> = {
       async (api) => compare(api, await api.wallet()),
     ]),
   ),
+  'job.progressed': (api) => withSilence(api, (job) => happens(api, job, 'recon.job.progressed')),
+  // After five attempts: a minute.
+  'job.failed': (api) => withSilence(api, ({ id }) => api.reached(`/v1/recon/jobs/${id}`, 'failed', failedWithinMs)),
+  'job.cancelled': (api) => withSilence(api, ({ id }) => api.post(`/v1/recon/jobs/${id}/cancel`)),
   'exception.opened': (api) => differs(api),
   'exception.updated': async (api) => {
     const wallet = await differs(api);
@@ -299,6 +305,22 @@ const recon: Readonly<Record<string, Recipe>> = {
   'exception.resolved': async (api) => resolve(api, await differs(api), 'false_positive'),
 };
 
+/** With a job whose provider gives no statement: it is tried again. */
+async function withSilence(api: RecipeApi, use: (job: Made) => Promise<unknown>): Promise<void> {
+  const wallet = await api.wallet();
+  await drift(api, wallet, { kind: 'silent' });
+  try {
+    await use(await api.post('/v1/recon/jobs', { kind: 'balances', scope: { wallet_id: wallet.id } }));
+  } finally {
+    await api.call('DELETE', driftPath(wallet));
+  }
+}
+
+async function happens(api: RecipeApi, { id }: Made, type: string): Promise<void> {
+  const path = `/v1/events?resource_id=${id}&type=${type}`;
+  while ((await api.call('GET', path)).events.length === 0) await pause(systemTimers, pollMs);
+}
+
 async function differs(api: RecipeApi): Promise<Made> {
   const wallet = await api.wallet();
   await drift(api, wallet);
@@ -306,9 +328,12 @@ async function differs(api: RecipeApi): Promise<Made> {
   return wallet;
 }
 
-function drift(api: RecipeApi, wallet: Made): Promise<Made> {
-  const path = `/v1/sandbox/provider-connections/${wallet.provider_connection_id}/drift`;
-  return api.post(path, { kind: 'extra', wallet_id: wallet.id, amount: plain });
+function drift(api: RecipeApi, wallet: Made, how: object = { kind: 'extra', amount: plain }): Promise<Made> {
+  return api.post(driftPath(wallet), { wallet_id: wallet.id, ...how });
+}
+
+function driftPath(wallet: Made): string {
+  return `/v1/sandbox/provider-connections/${wallet.provider_connection_id}/drift`;
 }
 
 /** Resolves when the job is over. */
@@ -345,9 +370,6 @@ export const recipes: ReadonlyMap<string, Recipe> = new Map([
 /** Types that no call brings about, with the reason. */
 export const untriggered: ReadonlyMap<string, string> = new Map([
   ['module_access.denied', 'The operator denies: `signmesh modules deny`.'],
-  ['recon.job.progressed', 'It takes a job of many rows.'],
-  ['recon.job.failed', 'It takes a provider that gives no statement for minutes.'],
-  ['recon.job.cancelled', 'A small job is over before it can be cancelled.'],
   ['webhook.suspended', 'It takes five days of failed deliveries.'],
   ['dkg.session.resumed', 'A node has to fail in the middle of a key’s making.'],
   ['dkg.session.failed', 'A node has to fail in the middle of a key’s making.'],

@@ -20,7 +20,7 @@ import { windowMaxMs } from './schemas.ts';
 const DriftBody = Closed({
   kind: OneOf(driftKinds, {
     description:
-      '`missing`: a movement is not shown; `late`: not for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` that nothing stands behind',
+      '`missing`: a movement is not shown; `late`: not for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` that nothing stands behind; `silent`: the provider gives no statement of the wallet',
   }),
   wallet_id: Id('wal'),
   transaction_intent_id: Type.Optional(Id('txi')),
@@ -35,7 +35,10 @@ const DriftView = Closed(
     kind: OneOf(driftKinds),
     wallet_id: Type.String(),
     direction: OneOf(['in', 'out']),
-    movement: Type.String({ description: 'the key of the movement: our id for it, or the id of its transaction' }),
+    movement: Type.String({
+      description:
+        'the key of the movement: our id for it, or the id of its transaction; of `extra` and `silent` its own',
+    }),
     asset: Type.String(),
     amount: Nullable(Type.String()),
     until: Nullable(Timestamp),
@@ -141,7 +144,7 @@ async function newDrift(
   const { nowMs } = context;
   const id = context.newId('rcd');
   const target =
-    kind === 'extra'
+    kind === 'extra' || kind === 'silent'
       ? ({ direction: 'out', key: `drift-${id}`, asset: assetFor(wallet, body.asset) } as const)
       : await targetOf(context, provider, wallet, body.transaction_intent_id);
   const { direction, key, asset } = target;

@@ -3,7 +3,7 @@
  * balances of one wallet and changes neither its custodian's book nor its chain.
  */
 import type { ProviderKind } from '../port/kinds.ts';
-import type { CallMeta, HeldWallet } from '../port/port.ts';
+import { type CallMeta, type HeldWallet, ProviderUnavailable } from '../port/port.ts';
 import {
   effectOf,
   type Movement,
@@ -15,7 +15,7 @@ import {
   type StatementsByKind,
 } from '../port/statement.ts';
 
-export const driftKinds = ['missing', 'extra', 'duplicate', 'amount', 'status', 'late'] as const;
+export const driftKinds = ['missing', 'extra', 'duplicate', 'amount', 'status', 'late', 'silent'] as const;
 export type DriftKind = (typeof driftKinds)[number];
 
 export interface Drift {
@@ -23,7 +23,7 @@ export interface Drift {
   readonly kind: DriftKind;
   readonly connectionId: string;
   readonly walletId: string;
-  /** The movement that it changes, as statements name it; of an extra one: its own. */
+  /** The movement that it changes, as statements name it; of `extra` and `silent`: its own. */
   readonly direction: Movement['direction'];
   readonly key: string;
   readonly asset: string;
@@ -48,8 +48,11 @@ export function withDrifts(statements: StatementsByKind, drifts: Drifts): Statem
 }
 
 function drifted(base: ProviderStatements, drifts: Drifts): ProviderStatements {
-  const of = async ({ tenant }: CallMeta, { id }: HeldWallet) =>
-    (await drifts.list(tenant)).filter(({ walletId }) => walletId === id);
+  const of = async ({ tenant }: CallMeta, { id }: HeldWallet) => {
+    const own = (await drifts.list(tenant)).filter(({ walletId }) => walletId === id);
+    if (own.some(({ kind }) => kind === 'silent')) throw new ProviderUnavailable('the provider gives no statement');
+    return own;
+  };
   return {
     joinsBy: base.joinsBy,
     exchanged: (meta, wallet, ids) => base.exchanged(meta, wallet, ids),

@@ -9,7 +9,7 @@ import type { Results } from '../../bench/report/results.ts';
 
 const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url));
 
-test('a tiny run through every door is correct, and leaves nothing behind', { timeout: 120_000 }, async () => {
+test('a tiny run through every door is correct, and leaves nothing behind', { timeout: 180_000 }, async () => {
   const leftBehind = () => readdirSync(tmpdir()).filter((name) => name.startsWith('signmesh-bench-'));
   const before = leftBehind();
   const tiny = ['--quick', '--seconds', '0.2', '--in-flight', '2', '--wallets', '30'];
@@ -41,6 +41,9 @@ test('a tiny run through every door is correct, and leaves nothing behind', { ti
     'create an intent (sandbox provider)',
     'an intent to its provider_tx_id (self_hosted)',
     'sign a message of a vault (FROST Ed25519)',
+    'order a mint',
+    'plan a rebalance',
+    'a rebalance to its end (sandbox provider)',
   ]);
   expect(results.events.map(({ name }) => name)).toEqual([
     'from a change to its receipt',

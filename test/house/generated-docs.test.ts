@@ -85,8 +85,12 @@ describe('docs/wallet-api.md', () => {
       .filter((file) => file.endsWith('.ts'))
       .map((file) => readFileSync(join(root, file), 'utf8'))
       .join('\n');
-    const named = new Set([...code.matchAll(/\bissue: '([a-z_]+)'/g)].map(([, issue]) => issue!));
-    expect(named).toContain('open_intents');
+    const named = new Set(
+      [...code.matchAll(/\b(?:issue: |refusal\()'([a-z_]+)'|throw refusal\([^;]*?, '([a-z_]+)'\);/g)].map(
+        ([, issue, last]) => (issue ?? last)!,
+      ),
+    );
+    expect([...named]).toEqual(expect.arrayContaining(['open_intents', 'changed_since', 'own_plan']));
     expect([...named].filter((issue) => !Object.hasOwn(issueTexts, issue))).toEqual([]);
     const words = [...Object.keys(issueTexts), ...Object.keys(subStatusTexts)];
     expect(words.filter((word) => !code.includes(`'${word}'`))).toEqual([]);

@@ -1,23 +1,30 @@
-/** Every adapter passes the same suite, over a real Redis; then what only the simulated custodians do. */
+/** Every adapter and its statements pass the same suites, over a real Redis; then what only the simulated custodians do. */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { providerAdapters } from '../../providers/adapters.ts';
+import { type Arrival, arrivals } from '../../providers/arrivals.ts';
+import { type BooksOf, custodianBooks } from '../../providers/books.ts';
 import { openChains } from '../../providers/chains/chains.ts';
 import { redisLedgers } from '../../providers/chains/redis-ledgers.ts';
 import { type ProviderKind, providerKinds } from '../../providers/port/kinds.ts';
 import { type ProviderAdapter, ProviderUnavailable } from '../../providers/port/port.ts';
+import type { StatementsByKind } from '../../providers/port/statement.ts';
 import { makeSelfHosted } from '../../providers/self-hosted/adapter.ts';
 import { latencyMs } from '../../providers/simulated/latency.ts';
 import { RedisCustodianBooks } from '../../providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../providers/simulated/redis-custodian-records.ts';
+import { providerStatements } from '../../providers/statements.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 import { dumpRedis } from '../support/redis-dump.ts';
 import { providerConformance } from './conformance.ts';
 import { connection, fakeSigner, intentOf, makeWallet, metaAt, startMs } from './self-hosted/support.ts';
+import { statementConformance } from './statement-conformance.ts';
 
 let server: RedisDatabase;
 let redis: Redis;
 let adapters: ReadonlyMap<ProviderKind, ProviderAdapter>;
+let statements: StatementsByKind;
+let arrive: (arrival: Arrival) => Promise<void>;
 const slept: number[] = [];
 const sleep = async (ms: number): Promise<void> => {
   slept.push(ms);
@@ -34,17 +41,19 @@ afterAll(async () => {
 beforeEach(async () => {
   await redis.flushdb();
   slept.length = 0;
-  const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains: openChains({ ledgers: redisLedgers(redis) }) });
-  adapters = providerAdapters({
-    selfHosted,
-    records: (kind) => new RedisCustodianRecords(redis, kind),
-    books: (kind) => new RedisCustodianBooks(redis, kind),
-    sleep,
-  });
+  const chains = openChains({ ledgers: redisLedgers(redis) });
+  const books: BooksOf = (kind) => new RedisCustodianBooks(redis, kind);
+  const selfHosted = makeSelfHosted({ signer: fakeSigner(), chains });
+  const records = (kind: ProviderKind) => new RedisCustodianRecords(redis, kind);
+  adapters = providerAdapters({ selfHosted, records, books, sleep });
+  statements = providerStatements({ books, chains });
+  arrive = arrivals({ chains, books: custodianBooks(books) });
 });
 
 for (const kind of providerKinds) {
-  providerConformance(kind, () => ({ adapter: adapters.get(kind)!, dump: () => dumpRedis(redis) }));
+  const subject = () => ({ adapter: adapters.get(kind)!, dump: () => dumpRedis(redis) });
+  providerConformance(kind, subject);
+  statementConformance(kind, () => ({ ...subject(), statements: statements.get(kind)!, arrive }));
 }
 
 const hosted = ['fireblocks', 'bitgo', 'copper'] as const;

@@ -238,7 +238,7 @@ function trigger(subject: () => Subject): void {
 
 const sepolia = 'eip155:11155111';
 
-async function walletOf(
+export async function walletOf(
   { adapter }: Subject,
   id: string,
   environment: ClusterEnvironment = 'sandbox',
@@ -247,7 +247,7 @@ async function walletOf(
   return makeWallet(adapter, id, network, environment);
 }
 
-function amountFor(outcome: TestOutcome): string {
+export function amountFor(outcome: TestOutcome): string {
   const { amount } = testAmounts.find((trigger) => trigger.outcome === outcome)!;
   return formatAmount(parseAmount(amount, 18) as bigint, 18);
 }
@@ -279,7 +279,7 @@ function transferOf(
   return { intent, wallet, number: adapter.sequenceCounter(wallet) === undefined ? undefined : (number ?? 0) };
 }
 
-interface Run {
+export interface Run {
   readonly last: Progress;
   readonly stages: readonly Progress['stage'][];
   readonly subStatuses: readonly (string | null)[];
@@ -301,7 +301,13 @@ interface Way {
 }
 
 /** Asks as the control plane would, by a clock of its own. */
-async function follow(subject: Subject, wallet: WalletRecord, id: string, amount: string, way: Way = {}): Promise<Run> {
+export async function follow(
+  subject: Subject,
+  wallet: WalletRecord,
+  id: string,
+  amount: string,
+  way: Way = {},
+): Promise<Run> {
   const { asset = 'ETH', repeat = false, fromMs = startMs, forMs = 600_000 } = way;
   const counted = numbers.get(`${subject.adapter.info.kind}/${wallet.id}`) ?? 0;
   const number = way.number ?? counted;
