@@ -6,8 +6,8 @@ import type { Pages } from './pages.ts';
 export type ReasonCode = 'SESSION_ACCEPTED' | 'SHARE_ACCEPTED' | 'SHARE_VERIFIED' | 'DKG_COMPLETED' | 'SIGNATURE_COMPLETED' | 'SESSION_RESUMED' | 'HUMAN_APPROVAL_REQUIRED' | 'WITNESS_MISSING' | 'INVALID_REQUEST' | 'INVALID_THRESHOLD' | 'UNSUPPORTED_CURVE' | 'INVALID_DERIVATION_PATH' | 'INVALID_MESSAGE_HASH' | 'UNSUPPORTED_KEYSTORE' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'WALLET_KEY_NOT_FOUND' | 'WALLET_KEY_AT_CUSTODIAN' | 'WALLET_INTENTS_ONLY' | 'VAULT_KEY' | 'WALLET_ARCHIVED' | 'SESSION_NOT_FOUND' | 'NODE_NOT_PARTICIPANT' | 'SHARE_VERIFICATION_FAILED' | 'COMMITMENT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED' | 'INVALID_PARTIAL_SIGNATURE' | 'DUPLICATE_SESSION' | 'DUPLICATE_INTENT' | 'DUPLICATE_SHARE' | 'RESUME_TOKEN_REUSED' | 'RESUME_TOKEN_INVALID' | 'SESSION_NOT_RESUMABLE' | 'NODES_UNAVAILABLE' | 'QUORUM_UNAVAILABLE' | 'DEALER_MISBEHAVED' | 'NODE_REFUSED' | 'TRANSCRIPT_MISMATCH' | 'KEYSTORE_UNAVAILABLE' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'ORDER_REFUSED' | 'STORE_TAMPERED' | 'SESSION_EXPIRED' | 'SESSION_REVOKED' | 'MOCK_FORCED_DENIED' | 'MOCK_FORCED_REVOKED' | 'MOCK_FORCED_EXPIRED' | 'MOCK_FORCED_BACKEND_FAILED' | 'CONTRACT_VERSION_UNSUPPORTED';
 
 export interface AddReconDrift {
-  /** `missing`: a movement is not shown; `late`: not for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` that nothing stands behind */
-  readonly kind: 'missing' | 'extra' | 'duplicate' | 'amount' | 'status' | 'late';
+  /** `missing`: a movement is not shown; `late`: not for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` that nothing stands behind; `silent`: the provider gives no statement of the wallet */
+  readonly kind: 'missing' | 'extra' | 'duplicate' | 'amount' | 'status' | 'late' | 'silent';
   /** `wal_` and a UUIDv7 */
   readonly wallet_id: string;
   /** `txi_` and a UUIDv7 */
@@ -2536,10 +2536,10 @@ export interface ReceiverStatusFaultRequest {
 
 export interface ReconDrift {
   readonly id: string;
-  readonly kind: 'missing' | 'extra' | 'duplicate' | 'amount' | 'status' | 'late';
+  readonly kind: 'missing' | 'extra' | 'duplicate' | 'amount' | 'status' | 'late' | 'silent';
   readonly wallet_id: string;
   readonly direction: 'in' | 'out';
-  /** the key of the movement: our id for it, or the id of its transaction */
+  /** the key of the movement: our id for it, or the id of its transaction; of `extra` and `silent` its own */
   readonly movement: string;
   readonly asset: string;
   readonly amount: string | null;

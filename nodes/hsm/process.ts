@@ -148,6 +148,7 @@ export class HsmProcess implements StoppableHsm {
   #gone(child: ChildProcess, why: string): void {
     if (child !== this.#child) return;
     this.#child = undefined;
+    this.#log.warn({ pid: child.pid, reason: why }, 'hsm process ended');
     this.#fail('HSM_SESSION_LOST', `the PKCS#11 module is gone: ${why}`);
   }
 
