@@ -1,5 +1,5 @@
 /**
- * What reconciliation relies on, whoever gives the statement: the book of a simulated custodian, or a chain's index by address.
+ * What reconciliation relies on from every statement: the book of a simulated custodian, or a chain’s index by address.
  * The function takes a way to make one and defines the tests.
  */
 import { describe, expect, it } from 'vitest';
