@@ -8,6 +8,7 @@ import type { SandboxControl } from '../faults/control.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
 import type { HsmConfig } from '../nodes/hsm/protocol.ts';
+import type { VendorConfig } from '../nodes/vendor/http-vendor.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import {
   clusterFolder,
@@ -79,6 +80,7 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
     allowClientDealers: clientDealersAllowed(settings, false),
     sandbox: sandbox && { seed: sandbox.seed, tenant: sandboxTenant, sessions: Object.values(sandboxSessions) },
     hsm: hsmConfig(settings),
+    vendor: vendorConfig(settings),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
 }
@@ -93,6 +95,20 @@ function hsmConfig(settings: Settings): HsmConfig | undefined {
     pin: readPin(required(settings, 'SIGNMESH_PKCS11_PIN_FILE')),
     program: builtFile('nodes/hsm/child.js'),
     timeoutMs: settings.SIGNMESH_PKCS11_TIMEOUT_MS,
+  };
+}
+
+/** undefined: no vendor is configured. */
+function vendorConfig(settings: Settings): VendorConfig | undefined {
+  const url = settings.SIGNMESH_VENDOR_URL;
+  if (url === undefined) return undefined;
+  return {
+    url,
+    secret: readSecretFile(required(settings, 'SIGNMESH_VENDOR_SECRET_FILE')),
+    timeoutMs: settings.SIGNMESH_VENDOR_TIMEOUT_MS,
+    callbackHost: settings.SIGNMESH_VENDOR_CALLBACK_HOST,
+    callbackPort: settings.SIGNMESH_VENDOR_CALLBACK_PORT,
+    callbackUrl: settings.SIGNMESH_VENDOR_CALLBACK_URL,
   };
 }
 

@@ -3,7 +3,7 @@ import type { CallOptions, Operation } from './contract.ts';
 import type { Pages } from './pages.ts';
 
 /** Every `reason_code` of a receipt of the signing API: docs/reason-codes.md. */
-export type ReasonCode = 'SESSION_ACCEPTED' | 'SHARE_ACCEPTED' | 'SHARE_VERIFIED' | 'DKG_COMPLETED' | 'SIGNATURE_COMPLETED' | 'SESSION_RESUMED' | 'HUMAN_APPROVAL_REQUIRED' | 'WITNESS_MISSING' | 'INVALID_REQUEST' | 'INVALID_THRESHOLD' | 'UNSUPPORTED_CURVE' | 'INVALID_DERIVATION_PATH' | 'INVALID_MESSAGE_HASH' | 'UNSUPPORTED_KEYSTORE' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'WALLET_KEY_NOT_FOUND' | 'WALLET_KEY_AT_CUSTODIAN' | 'WALLET_INTENTS_ONLY' | 'VAULT_KEY' | 'WALLET_ARCHIVED' | 'SESSION_NOT_FOUND' | 'NODE_NOT_PARTICIPANT' | 'SHARE_VERIFICATION_FAILED' | 'COMMITMENT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED' | 'INVALID_PARTIAL_SIGNATURE' | 'DUPLICATE_SESSION' | 'DUPLICATE_INTENT' | 'DUPLICATE_SHARE' | 'RESUME_TOKEN_REUSED' | 'RESUME_TOKEN_INVALID' | 'SESSION_NOT_RESUMABLE' | 'NODES_UNAVAILABLE' | 'QUORUM_UNAVAILABLE' | 'DEALER_MISBEHAVED' | 'NODE_REFUSED' | 'TRANSCRIPT_MISMATCH' | 'KEYSTORE_UNAVAILABLE' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'ORDER_REFUSED' | 'STORE_TAMPERED' | 'SESSION_EXPIRED' | 'SESSION_REVOKED' | 'MOCK_FORCED_DENIED' | 'MOCK_FORCED_REVOKED' | 'MOCK_FORCED_EXPIRED' | 'MOCK_FORCED_BACKEND_FAILED' | 'CONTRACT_VERSION_UNSUPPORTED';
+export type ReasonCode = 'SESSION_ACCEPTED' | 'SHARE_ACCEPTED' | 'VENDOR_ORDER_OPEN' | 'SHARE_VERIFIED' | 'DKG_COMPLETED' | 'SIGNATURE_COMPLETED' | 'SESSION_RESUMED' | 'HUMAN_APPROVAL_REQUIRED' | 'WITNESS_MISSING' | 'INVALID_REQUEST' | 'INVALID_THRESHOLD' | 'UNSUPPORTED_CURVE' | 'INVALID_DERIVATION_PATH' | 'INVALID_MESSAGE_HASH' | 'UNSUPPORTED_KEYSTORE' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'WALLET_KEY_NOT_FOUND' | 'WALLET_KEY_AT_CUSTODIAN' | 'WALLET_INTENTS_ONLY' | 'VAULT_KEY' | 'WALLET_ARCHIVED' | 'SESSION_NOT_FOUND' | 'NODE_NOT_PARTICIPANT' | 'SHARE_VERIFICATION_FAILED' | 'COMMITMENT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED' | 'INVALID_PARTIAL_SIGNATURE' | 'DUPLICATE_SESSION' | 'DUPLICATE_INTENT' | 'DUPLICATE_SHARE' | 'RESUME_TOKEN_REUSED' | 'RESUME_TOKEN_INVALID' | 'SESSION_NOT_RESUMABLE' | 'NODES_UNAVAILABLE' | 'QUORUM_UNAVAILABLE' | 'DEALER_MISBEHAVED' | 'NODE_REFUSED' | 'TRANSCRIPT_MISMATCH' | 'KEYSTORE_UNAVAILABLE' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'VENDOR_UNAVAILABLE' | 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_SIGNATURE_INVALID' | 'ORDER_REFUSED' | 'STORE_TAMPERED' | 'SESSION_EXPIRED' | 'SESSION_REVOKED' | 'MOCK_FORCED_DENIED' | 'MOCK_FORCED_REVOKED' | 'MOCK_FORCED_EXPIRED' | 'MOCK_FORCED_BACKEND_FAILED' | 'CONTRACT_VERSION_UNSUPPORTED';
 
 export interface AddReconDrift {
   /** `missing`: a movement is not shown; `late`: not for `delay_s`; `duplicate`: shown twice; `amount`: `amount` is added to it; `status`: it is shown as reversed; `extra`: a movement of `amount` that nothing stands behind; `silent`: the provider gives no statement of the wallet */
@@ -65,7 +65,7 @@ export interface BadCommitmentFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -84,7 +84,7 @@ export interface BadCommitmentFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -104,7 +104,7 @@ export interface BadNoncesFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -123,7 +123,7 @@ export interface BadNoncesFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -143,7 +143,7 @@ export interface BadPartialFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -161,7 +161,7 @@ export interface BadPartialFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -180,7 +180,7 @@ export interface BadProofFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -198,7 +198,7 @@ export interface BadProofFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -217,7 +217,7 @@ export interface BadShareFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -237,7 +237,7 @@ export interface BadShareFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -287,7 +287,7 @@ export interface ClockJumpFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -306,7 +306,7 @@ export interface ClockJumpFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -326,7 +326,7 @@ export interface ClockSkewFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -345,7 +345,7 @@ export interface ClockSkewFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -534,7 +534,7 @@ export interface CorruptFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -553,7 +553,7 @@ export interface CorruptFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -573,7 +573,7 @@ export interface CrashFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -593,7 +593,7 @@ export interface CrashFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -695,9 +695,9 @@ export interface CreateVault {
   /** every key of the vault is bound to it: see docs/signing-api.md */
   readonly keystore_type: 'mock_threshold' | 'mpc_frost' | 'multisig_evm_wallet' | 'mpc_vendor' | 'hsm_pkcs11';
   readonly curve: 'secp256k1' | 'ed25519';
-  /** nodes that a signature takes, from 2; 3 by default. Of `hsm_pkcs11` 1 */
+  /** nodes that a signature takes, from 2; 3 by default. Of `hsm_pkcs11` and `mpc_vendor` 1 */
   readonly threshold?: number;
-  /** nodes that hold a share, from 2; 5 by default. Of `hsm_pkcs11` 1 */
+  /** nodes that hold a share, from 2; 5 by default. Of `hsm_pkcs11` and `mpc_vendor` 1 */
   readonly total_nodes?: number;
   readonly policy?: string | null;
   /** `human_required`: every signature waits for a human’s witness */
@@ -743,7 +743,7 @@ export interface DelayFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -766,7 +766,7 @@ export interface DelayFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -904,7 +904,7 @@ export interface DoubleDeliveryFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -921,7 +921,7 @@ export interface DoubleDeliveryFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -939,7 +939,7 @@ export interface DropFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -958,7 +958,7 @@ export interface DropFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -978,7 +978,7 @@ export interface DuplicateFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -998,7 +998,7 @@ export interface DuplicateFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1019,7 +1019,7 @@ export interface EarlyConfirmFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1037,7 +1037,7 @@ export interface EarlyConfirmFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1056,7 +1056,7 @@ export interface EquivocateFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1074,7 +1074,7 @@ export interface EquivocateFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1139,7 +1139,7 @@ export interface FalseOrderFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1159,7 +1159,7 @@ export interface FalseOrderFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1180,7 +1180,7 @@ export interface FalseRefusalFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1190,7 +1190,7 @@ export interface FalseRefusalFault {
   readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
-  readonly code: 'NONCE_UNKNOWN' | 'KEY_UNKNOWN' | 'REQUEST_INVALID' | 'ORDER_MISSING' | 'ORDER_INVALID' | 'ORDER_EXPIRED' | 'WITNESS_MISSING' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'HSM_UNCONFIGURED' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'PARAMETERS_CHANGED' | 'STALE_ATTEMPT' | 'NOT_OPEN' | 'ATTEMPT_DISCARDED' | 'ATTEMPT_BROKEN' | 'ALREADY_FINAL' | 'OPENING_INVALID' | 'NOT_FINISHED' | 'FINISH_FAILED' | 'SIGNATURE_INVALID' | 'TRANSCRIPT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED';
+  readonly code: 'NONCE_UNKNOWN' | 'KEY_UNKNOWN' | 'REQUEST_INVALID' | 'ORDER_MISSING' | 'ORDER_INVALID' | 'ORDER_EXPIRED' | 'WITNESS_MISSING' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'HSM_UNCONFIGURED' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'VENDOR_UNCONFIGURED' | 'VENDOR_UNAVAILABLE' | 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_EXPIRED' | 'VENDOR_SIGNATURE_INVALID' | 'PARAMETERS_CHANGED' | 'STALE_ATTEMPT' | 'NOT_OPEN' | 'ATTEMPT_DISCARDED' | 'ATTEMPT_BROKEN' | 'ALREADY_FINAL' | 'OPENING_INVALID' | 'NOT_FINISHED' | 'FINISH_FAILED' | 'SIGNATURE_INVALID' | 'TRANSCRIPT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED';
 }
 
 export interface FalseRefusalFaultRequest {
@@ -1199,7 +1199,7 @@ export interface FalseRefusalFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1209,7 +1209,7 @@ export interface FalseRefusalFaultRequest {
   readonly count?: number;
   readonly for_ms?: number;
   readonly target: string | readonly string[];
-  readonly code: 'NONCE_UNKNOWN' | 'KEY_UNKNOWN' | 'REQUEST_INVALID' | 'ORDER_MISSING' | 'ORDER_INVALID' | 'ORDER_EXPIRED' | 'WITNESS_MISSING' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'HSM_UNCONFIGURED' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'PARAMETERS_CHANGED' | 'STALE_ATTEMPT' | 'NOT_OPEN' | 'ATTEMPT_DISCARDED' | 'ATTEMPT_BROKEN' | 'ALREADY_FINAL' | 'OPENING_INVALID' | 'NOT_FINISHED' | 'FINISH_FAILED' | 'SIGNATURE_INVALID' | 'TRANSCRIPT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED';
+  readonly code: 'NONCE_UNKNOWN' | 'KEY_UNKNOWN' | 'REQUEST_INVALID' | 'ORDER_MISSING' | 'ORDER_INVALID' | 'ORDER_EXPIRED' | 'WITNESS_MISSING' | 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED' | 'HSM_UNCONFIGURED' | 'HSM_SESSION_LOST' | 'HSM_PIN_REFUSED' | 'HSM_TIMEOUT' | 'HSM_TOKEN_ABSENT' | 'HSM_FAILED' | 'VENDOR_UNCONFIGURED' | 'VENDOR_UNAVAILABLE' | 'VENDOR_REJECTED' | 'VENDOR_CANCELLED' | 'VENDOR_EXPIRED' | 'VENDOR_SIGNATURE_INVALID' | 'PARAMETERS_CHANGED' | 'STALE_ATTEMPT' | 'NOT_OPEN' | 'ATTEMPT_DISCARDED' | 'ATTEMPT_BROKEN' | 'ALREADY_FINAL' | 'OPENING_INVALID' | 'NOT_FINISHED' | 'FINISH_FAILED' | 'SIGNATURE_INVALID' | 'TRANSCRIPT_MISMATCH' | 'CLIENT_DEALERS_NOT_ALLOWED';
   readonly expires_in_s?: number;
 }
 
@@ -1219,7 +1219,7 @@ export interface FalseReportFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1238,7 +1238,7 @@ export interface FalseReportFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1258,7 +1258,7 @@ export interface ForceReceiptFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1276,7 +1276,7 @@ export interface ForceReceiptFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1300,7 +1300,7 @@ export interface HalfOpenFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1318,7 +1318,7 @@ export interface HalfOpenFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1350,7 +1350,7 @@ export interface HoldFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1369,7 +1369,7 @@ export interface HoldFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1389,7 +1389,7 @@ export interface HsmFailsFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1408,7 +1408,7 @@ export interface HsmFailsFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1801,7 +1801,7 @@ export interface OtherMessageFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1820,7 +1820,7 @@ export interface OtherMessageFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1840,7 +1840,7 @@ export interface OtherSchemeFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1860,7 +1860,7 @@ export interface OtherSchemeFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1881,7 +1881,7 @@ export interface OtherSignersFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1901,7 +1901,7 @@ export interface OtherSignersFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1922,7 +1922,7 @@ export interface PartitionFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1941,7 +1941,7 @@ export interface PartitionFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1961,7 +1961,7 @@ export interface PauseFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -1979,7 +1979,7 @@ export interface PauseFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2005,7 +2005,7 @@ export interface PoisonJobFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2022,7 +2022,7 @@ export interface PoisonJobFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2431,7 +2431,7 @@ export interface ReceiverResetFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2448,7 +2448,7 @@ export interface ReceiverResetFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2466,7 +2466,7 @@ export interface ReceiverSlowFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2484,7 +2484,7 @@ export interface ReceiverSlowFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2503,7 +2503,7 @@ export interface ReceiverStatusFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2521,7 +2521,7 @@ export interface ReceiverStatusFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2792,7 +2792,7 @@ export interface RedisGoneFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2809,7 +2809,7 @@ export interface RedisGoneFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2827,7 +2827,7 @@ export interface ReorderFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2847,7 +2847,7 @@ export interface ReorderFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2925,7 +2925,7 @@ export interface ReuseNonceFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -2944,7 +2944,7 @@ export interface ReuseNonceFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3026,7 +3026,7 @@ export interface RollbackFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3045,7 +3045,7 @@ export interface RollbackFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3129,7 +3129,7 @@ export interface SandboxFrame {
   readonly arrives_ms: readonly number[];
   readonly from: string;
   readonly to: string;
-  readonly point: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+  readonly point: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
   readonly tenant: string;
   readonly session: string;
   readonly attempt: number;
@@ -3204,7 +3204,7 @@ export interface SandboxSession {
   readonly total_nodes: number;
   readonly participants: readonly number[];
   readonly curve: string | null;
-  readonly key_scheme: 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340' | 'owner_ecdsa' | 'hsm_ecdsa' | 'hsm_ed25519' | null;
+  readonly key_scheme: 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340' | 'owner_ecdsa' | 'hsm_ecdsa' | 'hsm_ed25519' | 'vendor_ecdsa' | 'vendor_ed25519' | null;
   readonly key_exposed: boolean;
   readonly created_at: string;
   readonly expires_at: string;
@@ -3275,7 +3275,7 @@ export interface SecondProcessFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3293,7 +3293,7 @@ export interface SecondProcessFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3418,7 +3418,7 @@ export interface SlowFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3437,7 +3437,7 @@ export interface SlowFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3457,7 +3457,7 @@ export interface SplitConfirmFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3476,7 +3476,7 @@ export interface SplitConfirmFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3496,7 +3496,7 @@ export interface StaleReplayFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3514,7 +3514,7 @@ export interface StaleReplayFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3533,7 +3533,7 @@ export interface StoreFailingFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3551,7 +3551,7 @@ export interface StoreFailingFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3570,7 +3570,7 @@ export interface StoreLostFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3588,7 +3588,7 @@ export interface StoreLostFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3607,7 +3607,7 @@ export interface StoreSlowFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3626,7 +3626,7 @@ export interface StoreSlowFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3646,7 +3646,7 @@ export interface StoreUnansweredFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3664,7 +3664,7 @@ export interface StoreUnansweredFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3772,7 +3772,7 @@ export interface SubstituteOpeningFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3792,7 +3792,7 @@ export interface SubstituteOpeningFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3813,7 +3813,7 @@ export interface SupplyDealersFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -3832,7 +3832,7 @@ export interface SupplyDealersFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -4225,7 +4225,7 @@ export interface TruncateFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -4244,7 +4244,7 @@ export interface TruncateFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -4794,7 +4794,7 @@ export interface WithholdFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -4812,7 +4812,7 @@ export interface WithholdFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -4831,7 +4831,7 @@ export interface WorkerStalledFault {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;
@@ -4848,7 +4848,7 @@ export interface WorkerStalledFaultRequest {
   readonly at?: {
     readonly after_ms?: number;
     readonly step?: string;
-    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
     readonly phase?: 'before' | 'after';
     readonly of?: string;
     readonly session?: string;

@@ -23,7 +23,7 @@ import { CryptoError } from './errors.ts';
 import { type Curve, groupOf } from './group.ts';
 import { verifyHsmPossession } from './hsm.ts';
 import { verify } from './identity.ts';
-import type { OwnKeys } from './key-package.ts';
+import { isHeldOutside, type OwnKeys } from './key-package.ts';
 import { BoundedMemo } from './memo.ts';
 import { participantsOf, type Sharing } from './participants.ts';
 import { verifyPossession } from './possession.ts';
@@ -220,7 +220,7 @@ export function verifyOpening(
     throw error;
   }
   if (opening.clientSupplied) return undefined;
-  const verify = terms.ownKeys === 'hsm' ? verifyHsmPossession : verifyPossession;
+  const verify = isHeldOutside(terms.ownKeys) ? verifyHsmPossession : verifyPossession;
   const proven = verify({
     curve: terms.curve,
     context: sessionContext(terms),

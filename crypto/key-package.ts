@@ -29,8 +29,13 @@ export interface PublicKeyPackage {
   readonly groupCommitments: readonly Uint8Array[];
 }
 
-/** Who holds a key of a node's own: the node itself, or its PKCS#11 token. */
-export type OwnKeys = 'node' | 'hsm';
+/** Who holds a key of a node's own: the node itself, its PKCS#11 token, or a remote vendor. */
+export type OwnKeys = 'node' | 'hsm' | 'vendor';
+
+/** The node has no secret of the key: a token or a vendor does. */
+export function isHeldOutside(ownKeys: OwnKeys | undefined): boolean {
+  return ownKeys === 'hsm' || ownKeys === 'vendor';
+}
 
 /** What one node keeps of a key. */
 export interface KeyPackage extends PublicKeyPackage {
@@ -75,7 +80,7 @@ export function publicKeyPackage(transcript: DkgTranscript): PublicKeyPackage {
   if (ownKeys) {
     const verificationShares = ownPublicKeys(participants, commitmentsByDealer);
     // A token's key has one node, and is the whole key.
-    const publicKey = ownKeys === 'hsm' ? verificationShares[0]! : new Uint8Array(0);
+    const publicKey = isHeldOutside(ownKeys) ? verificationShares[0]! : new Uint8Array(0);
     return {
       curve,
       threshold,
@@ -129,7 +134,7 @@ export function finishDkg(
   const { curve, totalNodes, nodeId, ownKeys, sharesByDealer } = input;
   const shared = publicKeyPackage(input);
   const place = placeOf(shared, nodeId);
-  if (ownKeys === 'hsm') return { ...shared, nodeId, signingShare: 0n };
+  if (isHeldOutside(ownKeys)) return { ...shared, nodeId, signingShare: 0n };
   const dealers = ownKeys ? 1 : totalNodes;
   if (sharesByDealer.length !== dealers) {
     throw new CryptoError('INVALID_SHARE', `expected the shares of ${dealers} dealers`);

@@ -4,7 +4,12 @@
  */
 import { type Call, CallErrorCode, type CallReply } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { DkgVerified } from '../proto/gen/signmesh/wire/v1/dkg_pb.ts';
-import { PartialRefusalCode, type PartialReply, Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import {
+  PartialRefusalCode,
+  type PartialReply,
+  Scheme,
+  type VendorSettled,
+} from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { DiagnosticReceipt } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { reasonCodes } from '../proto/reason-codes.ts';
 import type { CallRequest, WireBody, WireEnvelope } from '../proto/wire.ts';
@@ -57,6 +62,12 @@ function wordsOf(body: WireBody, attempt: number): string {
     }
     case 'dkgVerified':
       return verifiedWords(body.value);
+    case 'vendorSettled':
+      return `the vendor has decided: ${partialWords(body.value)}`;
+    case 'vendorNoted':
+      return 'the session has noted it';
+    case 'vendorCancel':
+      return 'cancel the order at the vendor';
     case 'dkgConfirm':
       return `confirm ${listed(body.value.results).length} results`;
     case 'dkgConfirmed':
@@ -70,7 +81,8 @@ function wordsOf(body: WireBody, attempt: number): string {
   }
 }
 
-function partialWords({ nodeId, outcome }: PartialReply): string {
+function partialWords({ nodeId, outcome }: PartialReply | VendorSettled): string {
+  if (outcome?.case === 'vendorOrder') return `the order of node ${nodeId} at the vendor is open`;
   if (outcome?.case === 'refusal') return `refused ${PartialRefusalCode[outcome.value.code ?? 0] ?? '?'}`;
   return `partial of node ${nodeId}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The actors of one node, for whichever runtime: "node/<id>" signs, "node/<id>/dkg/<tenant>/<session>" makes keys. They
- * share nothing but the store, through which a final key reaches the signer.
+ * The actors of one node, for whichever runtime: "node/<id>" signs, "node/<id>/dkg/<tenant>/<session>" makes keys, and
+ * "node/<id>/vendor/<tenant>/<reference>" has a vendor sign. A final key reaches the signer through the store.
  *
  * Made once for each start of a node process, live or simulated: the boot id must be fresh then.
  */
@@ -13,6 +13,7 @@ import type { DkgState } from './dkg/state.ts';
 import type { NodeBehaviour } from './records/messages.ts';
 import { nonceHedge } from './signer/nonce-hedge.ts';
 import { type SignerState, signerBehaviour } from './signer/signer-actor.ts';
+import { type VendorOrderActorState, vendorOrderBehaviour } from './vendor/order-actor.ts';
 
 export interface NodeIdentity {
   readonly nodeId: number;
@@ -29,13 +30,18 @@ export interface NodeIdentity {
 export interface NodeBehaviours {
   readonly signer: NodeBehaviour<SignerState>;
   readonly dkg: NodeBehaviour<DkgState>;
+  readonly vendorOrders: NodeBehaviour<VendorOrderActorState>;
 }
 
 export function nodeBehaviours(identity: NodeIdentity): NodeBehaviours {
   const { nodeId, boot, roster, identitySeed } = identity;
   const hedge = nonceHedge(identitySeed, boot);
   const orderKey = nodeOrderKey(roster, nodeId, identityFromSeed(identitySeed).secretKey);
-  return { signer: signerBehaviour({ nodeId, boot, hedge, orderKey }), dkg: dkgBehaviour(dkgPartyOf(identity)) };
+  return {
+    signer: signerBehaviour({ nodeId, boot, hedge, orderKey }),
+    dkg: dkgBehaviour(dkgPartyOf(identity)),
+    vendorOrders: vendorOrderBehaviour({ nodeId, clusterId: roster.clusterId }),
+  };
 }
 
 /** What a node is in every DKG. */

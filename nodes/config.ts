@@ -7,6 +7,7 @@ import { identityFromSeed } from '../crypto/identity.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { SandboxKeys } from './dkg/party.ts';
 import type { HsmConfig } from './hsm/protocol.ts';
+import type { VendorConfig } from './vendor/http-vendor.ts';
 
 export interface NodeConfig {
   /** 1..n. */
@@ -32,6 +33,8 @@ export interface NodeConfig {
   readonly sandbox?: SandboxKeys | undefined;
   /** Its PKCS#11 token; none: keys of HSM_PKCS11 are refused. */
   readonly hsm?: HsmConfig | undefined;
+  /** Its vendor; none: keys of MPC_VENDOR are refused. */
+  readonly vendor?: VendorConfig | undefined;
   /** A level of pino: "debug", "info", "warn", "error", "silent". */
   readonly logLevel: string;
 }

@@ -19,7 +19,7 @@ import { decryptRecord, encryptRecord } from '../crypto/at-rest.ts';
 import { encodeParts, equalBytes, u32be, utf8 } from '../crypto/bytes.ts';
 import { CryptoError } from '../crypto/errors.ts';
 import { IntentJournal, leftJournals, readJournal } from './intent-journal.ts';
-import { isIntentBucket, type NodeRecord, type NodeWrite } from './records/records.ts';
+import { isIntentBucket, type NodeRecord, type NodeWrite, vendorRecordName } from './records/records.ts';
 
 /** What is wrong with a store. */
 export type KeyStoreErrorCode =
@@ -50,7 +50,7 @@ export interface KeyStoreOptions {
   readonly sync?: boolean;
 }
 
-/** Outside the names that records have ("dkg/…", "key/…"). */
+/** Outside the names that records have ("dkg/…", "key/…", "vendor/…"). */
 const markerKey = 'meta/marker';
 const marker = utf8('signmesh/node-store/v1');
 /** A node must stay small; these are buffers of LevelDB, in bytes. */
@@ -134,6 +134,12 @@ export class KeyStore implements Store<NodeWrite, NodeRecord> {
     // Until then the old value stands in a log or a table of LevelDB.
     for (const key of write.deletes) await this.#level.compactRange(key, key);
     return { kind: 'written' };
+  }
+
+  /** The names of the orders at a vendor that it has. */
+  async vendorOrders(): Promise<{ readonly tenant: string; readonly reference: string }[]> {
+    const keys = await this.#level.keys({ gte: 'vendor/', lt: 'vendor0' }).all();
+    return keys.flatMap((key) => vendorRecordName(key) ?? []);
   }
 
   /** Waits for what is under way. Repeatable. */

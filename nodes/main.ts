@@ -30,6 +30,8 @@ import { KeyStore } from './key-store.ts';
 import { isLocal, type NodeMessage } from './records/messages.ts';
 import type { NodeRecord, NodeWrite } from './records/records.ts';
 import { NodeTelemetry } from './telemetry.ts';
+import { HttpVendor, noVendor } from './vendor/http-vendor.ts';
+import { routeToVendor, vendorNews } from './vendor/routing.ts';
 
 export interface RunningNode {
   /** Takes no more requests, waits for writes that are under way, closes link and store. Repeatable. */
@@ -50,9 +52,9 @@ export async function runNode(config: NodeConfig, telemetry: Telemetry = noTelem
   const { storeDir, storageKey } = config;
   const store = await KeyStore.open({ storeDir, nodeId, storageKey, random: systemRandom });
 
-  const { signer, dkg } = nodeBehaviours({ nodeId, boot, roster, identitySeed, allowClientDealers, sandbox });
+  const behaviours = Object.values(nodeBehaviours({ nodeId, boot, roster, identitySeed, allowClientDealers, sandbox }));
   const system = new LiveSystem<NodeMessage, NodeWrite, NodeRecord>({
-    behaviours: [signer, dkg],
+    behaviours,
     store,
     log,
     describe: (message) => (isLocal(message) ? message.kind : message.body.case),
@@ -62,6 +64,9 @@ export async function runNode(config: NodeConfig, telemetry: Telemetry = noTelem
     },
   });
   const hsm = config.hsm ? new HsmProcess(config.hsm, systemPorts, log) : noHsm;
+  const lookAt = (tenant: string, reference: string) =>
+    system.deliver(vendorNews(nodeId, tenant, reference)) === undefined;
+  const vendor = config.vendor ? await HttpVendor.start(config.vendor, roster.clusterId, lookAt, log) : noVendor;
   const link = new LinkClient<WireMessage>({
     url: config.coordinatorUrl,
     handshake: {
@@ -85,22 +90,28 @@ export async function runNode(config: NodeConfig, telemetry: Telemetry = noTelem
     log,
   });
   system.connect({
-    // Local messages never leave the process, but for the token's own.
+    // Local messages never leave the process, but for those to token and vendor.
     send: (envelope) => {
       if (!isLocal(envelope.message)) {
         seen?.sending(envelope as Envelope<WireMessage>);
         return link.send(envelope as Envelope<WireMessage>);
       }
-      return routeToHsm(hsm, envelope, (answer) => system.deliver(answer)) ? undefined : 'noRoute';
+      const deliver = (answer: Envelope<NodeMessage>) => system.deliver(answer);
+      const routed = routeToHsm(hsm, envelope, deliver) || routeToVendor(vendor, envelope, deliver);
+      return routed ? undefined : 'noRoute';
     },
   });
   link.start();
+  for (const { tenant, reference } of await store.vendorOrders()) lookAt(tenant, reference);
   log.info({ boot, crypto: cryptoBackend(), sandbox: sandbox !== undefined }, 'node started');
 
   let stopping: Promise<void> | undefined;
   return {
     stop() {
-      stopping ??= shutDown(system, link, store, log).then(() => hsm.stop());
+      stopping ??= vendor
+        .stop()
+        .then(() => shutDown(system, link, store, log))
+        .then(() => hsm.stop());
       return stopping;
     },
   };

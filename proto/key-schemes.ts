@@ -7,10 +7,18 @@
 import { Scheme } from './gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
-export type KeyScheme = 'mock_ecdsa' | 'frost_ed25519' | 'frost_bip340' | 'owner_ecdsa' | 'hsm_ecdsa' | 'hsm_ed25519';
+export type KeyScheme =
+  | 'mock_ecdsa'
+  | 'frost_ed25519'
+  | 'frost_bip340'
+  | 'owner_ecdsa'
+  | 'hsm_ecdsa'
+  | 'hsm_ed25519'
+  | 'vendor_ecdsa'
+  | 'vendor_ed25519';
 
-/** Who holds a key that is not shared: the node's own store, or the PKCS#11 token behind it. */
-export type KeyHolder = 'node' | 'hsm';
+/** Who holds a key that is not shared: the node's own store, the PKCS#11 token behind it, or a remote vendor. */
+export type KeyHolder = 'node' | 'hsm' | 'vendor';
 
 /** Empty: the key is not bound yet. */
 export type KeyBinding = KeyScheme | '';
@@ -30,9 +38,10 @@ interface SchemeFacts {
   readonly derives: boolean;
 }
 
-const { MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET, HSM_PKCS11 } = KeystoreType;
+const { MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET, HSM_PKCS11, MPC_VENDOR } = KeystoreType;
 const shared = { ownKeys: undefined, dealsNonces: true, derives: true } as const;
 const alone = { ownKeys: 'node', dealsNonces: false, derives: false } as const;
+const atVendor = { ...alone, ownKeys: 'vendor', keystoreTypes: [MPC_VENDOR] } as const;
 
 const facts: Readonly<Record<KeyScheme, SchemeFacts>> = {
   mock_ecdsa: { scheme: Scheme.MOCK_ECDSA, curve: 'secp256k1', keystoreTypes: [MOCK_THRESHOLD], ...shared },
@@ -46,6 +55,8 @@ const facts: Readonly<Record<KeyScheme, SchemeFacts>> = {
   owner_ecdsa: { scheme: Scheme.OWNER_ECDSA, curve: 'secp256k1', keystoreTypes: [MULTISIG_EVM_WALLET], ...alone },
   hsm_ecdsa: { scheme: Scheme.HSM_ECDSA, curve: 'secp256k1', keystoreTypes: [HSM_PKCS11], ...alone, ownKeys: 'hsm' },
   hsm_ed25519: { scheme: Scheme.HSM_ED25519, curve: 'ed25519', keystoreTypes: [HSM_PKCS11], ...alone, ownKeys: 'hsm' },
+  vendor_ecdsa: { scheme: Scheme.VENDOR_ECDSA, curve: 'secp256k1', ...atVendor },
+  vendor_ed25519: { scheme: Scheme.VENDOR_ED25519, curve: 'ed25519', ...atVendor },
 };
 
 export const keySchemes = Object.keys(facts) as readonly KeyScheme[];
@@ -89,11 +100,12 @@ export function isSharedKey(binding: KeyBinding): boolean {
   return ownKeysOf(binding) === undefined;
 }
 
-/** Threshold and number of nodes of a key whose scheme leaves no choice: a token's key has one node. */
+/** Threshold and number of nodes of a key whose scheme leaves no choice: a token's or a vendor's key has one node. */
 export function fixedSharing(
   binding: KeyBinding,
 ): { readonly threshold: number; readonly totalNodes: number } | undefined {
-  return ownKeysOf(binding) === 'hsm' ? { threshold: 1, totalNodes: 1 } : undefined;
+  const holder = ownKeysOf(binding);
+  return holder === 'hsm' || holder === 'vendor' ? { threshold: 1, totalNodes: 1 } : undefined;
 }
 
 /** Who holds a key that is not shared. */

@@ -58,3 +58,6 @@ export const retentionMs = 30 * 24 * 3_600_000;
 export const orderLifetimeMs = retentionMs + pendingLifetimeMs;
 /** How long a call waits for unreachable nodes. */
 export const nodesWaitMs = 10_000;
+
+/** How long a session waits for the vendor of its key, at most, whatever the vendor says. */
+export const vendorOrderLifetimeMaxMs = 24 * 3_600_000;

@@ -21,6 +21,11 @@ export const reasonCodes = {
     text: 'The partial signature verifies and is kept; more are needed.',
     helps: 'nothingToDo',
   },
+  VENDOR_ORDER_OPEN: {
+    state: S.ACCEPTED,
+    text: 'The vendor of the key has the order. The session completes by itself when the vendor has decided.',
+    helps: 'nothingToDo',
+  },
   SHARE_VERIFIED: {
     state: S.ACCEPTED,
     text: 'The share verifies against its dealer’s commitments; pairs are still missing.',
@@ -75,7 +80,7 @@ export const reasonCodes = {
   },
   UNSUPPORTED_KEYSTORE: {
     state: S.DENIED,
-    text: 'This keystore_type is not built yet: use UNSPECIFIED or another type.',
+    text: 'No key of this keystore_type is made on this curve: name another curve or type.',
     helps: 'correctedCall',
   },
   KEYSTORE_MISMATCH: {
@@ -182,7 +187,7 @@ export const reasonCodes = {
   },
   KEYSTORE_UNAVAILABLE: {
     state: S.BACKEND_FAILED,
-    text: 'The backend of the key is not configured at its node: HSM_PKCS11 needs a PKCS#11 module. A resume tries again.',
+    text: 'The backend of the key is not configured at its node: HSM_PKCS11 needs a PKCS#11 module, MPC_VENDOR a vendor. A resume tries again.',
     helps: 'resume',
   },
   HSM_SESSION_LOST: {
@@ -208,6 +213,26 @@ export const reasonCodes = {
   HSM_FAILED: {
     state: S.BACKEND_FAILED,
     text: 'The PKCS#11 token refused, or its signature does not verify; the message has its own code.',
+    helps: 'resume',
+  },
+  VENDOR_UNAVAILABLE: {
+    state: S.BACKEND_FAILED,
+    text: 'The vendor of the key does not answer, or not as agreed. A resume asks it again; an order that it has stays one.',
+    helps: 'resume',
+  },
+  VENDOR_REJECTED: {
+    state: S.BACKEND_FAILED,
+    text: 'The vendor of the key rejected the order. A resume makes a new one.',
+    helps: 'resume',
+  },
+  VENDOR_CANCELLED: {
+    state: S.BACKEND_FAILED,
+    text: 'The order was cancelled at the vendor of the key. A resume makes a new one.',
+    helps: 'resume',
+  },
+  VENDOR_SIGNATURE_INVALID: {
+    state: S.BACKEND_FAILED,
+    text: 'What the vendor gave is no signature of the message under its key. It was not released; a resume makes a new order.',
     helps: 'resume',
   },
   ORDER_REFUSED: {

@@ -29,6 +29,7 @@ import type { CoordinatorSnapshot, SyncStore } from './memory-stores.ts';
 import type { Bug, SimOptions } from './options.ts';
 import type { ProcessState } from './processes.ts';
 import type { SimToken } from './token.ts';
+import type { SimVendor } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { nodeName, SimWorld } from './world.ts';
 
@@ -208,6 +209,11 @@ export class SimCluster {
   /** What a node has stored, for tests that play the thief. */
   nodeStore(id: number): SyncStore<NodeWrite, NodeRecord> {
     return this.#world.nodeStores[id - 1]!;
+  }
+
+  /** The vendor of MPC_VENDOR keys. */
+  get vendor(): SimVendor {
+    return this.#world.vendor;
   }
 
   /** The PKCS#11 token of a node. */

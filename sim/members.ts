@@ -18,6 +18,8 @@ import { routeToHsm } from '../nodes/hsm/routing.ts';
 import type { HsmPort } from '../nodes/records/hsm-port.ts';
 import { isLocal as isLocalToNode, type NodeMessage } from '../nodes/records/messages.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
+import type { VendorPort } from '../nodes/records/vendor-port.ts';
+import { routeToVendor } from '../nodes/vendor/routing.ts';
 import type { WireMessage } from '../proto/wire.ts';
 import { Machine } from './machine.ts';
 import type { LaterStore, World } from './machine-ports.ts';
@@ -43,21 +45,24 @@ export type CoordinatorMachine = Machine<CoordinatorMessage, CoordinatorWrite, C
 export function nodeMachine(
   identity: NodeIdentity,
   token: HsmPort,
+  vendor: VendorPort,
   ports: MemberPorts<NodeWrite, NodeRecord>,
 ): NodeMachine {
-  const { signer, dkg } = nodeBehaviours(identity);
+  const behaviours = Object.values(nodeBehaviours(identity));
   const world: World<NodeMessage> = {
     ...ports,
     send: (envelope) => {
       if (!isLocalToNode(envelope.message)) return ports.send(envelope as Envelope<WireMessage>);
       // A process that died meanwhile hears of no answer.
-      return routeToHsm(token, envelope, (answer) => machine.deliver(answer)) ? undefined : 'noRoute';
+      const deliver = (answer: Envelope<NodeMessage>) => machine.deliver(answer);
+      const routed = routeToHsm(token, envelope, deliver) || routeToVendor(vendor, envelope, deliver);
+      return routed ? undefined : 'noRoute';
     },
     deadLetter: () => undefined,
   };
   const machine: NodeMachine = new Machine(
     world,
-    [signer, dkg],
+    behaviours,
     storeOf(ports, undefined, () => machine.isAlive),
   );
   return machine;

@@ -10,6 +10,7 @@ import type { WireMessage } from '../proto/wire.ts';
 import type { Codec } from './frame-codec.ts';
 import type { WriteFate } from './memory-stores.ts';
 import type { Observation } from './observation.ts';
+import type { SimVendorOptions } from './vendor.ts';
 
 export interface SimOptions {
   readonly seed: string;
@@ -42,6 +43,9 @@ export interface SimOptions {
   readonly deliveryScheduleMs?: readonly number[];
   /** What an actor that throws does: end the run (default), or be noted and restart, as in the live world. */
   readonly onBug?: 'throw' | 'record';
+
+  /** The vendor of MPC_VENDOR keys. */
+  readonly vendor?: SimVendorOptions;
 
   readonly observe?: (observation: Observation) => void;
   readonly record?: (event: RunEvent) => void;

@@ -7,7 +7,8 @@ import { safeErrorText } from '../actors/error-text.ts';
 import type { SessionConfig } from '../coordinator/contract/config.ts';
 import type { CoordinatorRecord, CoordinatorWrite } from '../coordinator/contract/messages.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
-import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
+import { type NodeRecord, type NodeWrite, vendorRecordName } from '../nodes/records/records.ts';
+import { vendorNews } from '../nodes/vendor/routing.ts';
 import { dkgLifetimeMs, nodesWaitMs, pendingLifetimeMs, signingLifetimeMs } from '../proto/limits.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
@@ -27,6 +28,7 @@ import { randomStream } from './random.ts';
 import type { Recorder } from './recorder.ts';
 import type { Redis } from './store-side.ts';
 import type { SimToken } from './token.ts';
+import type { SimVendor } from './vendor.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 type CoordinatorPorts = MemberPorts<CoordinatorWrite, CoordinatorRecord>;
@@ -39,6 +41,7 @@ export interface StartParts {
   readonly nodeStores: readonly MemoryNodeStore[];
   /** The nodes' PKCS#11 tokens. */
   readonly tokens: readonly SimToken[];
+  readonly vendor: SimVendor;
   readonly coordinatorStore: MemoryCoordinatorStore;
   readonly recorder: Recorder;
   readonly processes: Processes;
@@ -100,11 +103,17 @@ export class Starts {
     });
     const { roster } = this.#parts;
     const allowClientDealers = this.#options.clientDealers?.(id) ?? true;
-    return nodeMachine(
+    const machine = nodeMachine(
       { nodeId: id, boot, roster, identitySeed, allowClientDealers, sandbox: undefined },
       this.#parts.tokens[id - 1]!,
+      this.#parts.vendor.portOf(id),
       ports,
     );
+    for (const key of this.#parts.nodeStores[id - 1]!.snapshot().keys()) {
+      const name = vendorRecordName(key);
+      if (name) machine.deliver(vendorNews(id, name.tenant, name.reference));
+    }
+    return machine;
   }
 
   #ports<W, R>(

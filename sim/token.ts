@@ -3,22 +3,18 @@
  * a millisecond after it was asked, or fails as it was told to.
  */
 
-import { concatBytes, type RandomBytes } from '../crypto/bytes.ts';
-import { ciphersuite } from '../crypto/frost/ciphersuite.ts';
-import { type Curve, groupOf } from '../crypto/group.ts';
-import { ecdsaChecks } from '../crypto/mock-ecdsa.ts';
+import type { RandomBytes } from '../crypto/bytes.ts';
 import type { HsmFailure } from '../faults/vocabulary/fault.ts';
 import type { HsmFault, HsmOutcome, HsmPort, HsmRequest } from '../nodes/records/hsm-port.ts';
+import { HeldKeys } from '../providers/vendor/public.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 const answerMs = 1;
 
 export class SimToken implements HsmPort {
   readonly #time: VirtualTime;
-  readonly #random: RandomBytes;
   readonly #fails: () => HsmFailure | undefined;
-  /** Secret scalars by label. */
-  readonly #keys = new Map<string, bigint>();
+  readonly #keys: HeldKeys;
   /** What it answers in place of a signature. */
   fault: HsmFault | undefined;
 
@@ -26,12 +22,12 @@ export class SimToken implements HsmPort {
   constructor(time: VirtualTime, random: RandomBytes, fails: () => HsmFailure | undefined) {
     this.#fails = fails;
     this.#time = time;
-    this.#random = random;
+    this.#keys = new HeldKeys(random);
   }
 
   /** Labels of its keys. */
   get labels(): string[] {
-    return [...this.#keys.keys()];
+    return this.#keys.labels;
   }
 
   ask(request: HsmRequest, answer: (outcome: HsmOutcome) => void): void {
@@ -45,29 +41,17 @@ export class SimToken implements HsmPort {
     switch (request.kind) {
       case 'make': {
         const { curve, label, challenge } = request;
-        const group = groupOf(curve);
-        const secret = this.#keys.get(label) ?? group.randomScalar(this.#random);
-        this.#keys.set(label, secret);
-        return { kind: 'made', publicKey: group.baseMultiply(secret), signature: this.#sign(curve, secret, challenge) };
+        const publicKey = this.#keys.make(label, curve);
+        return { kind: 'made', publicKey, signature: this.#keys.sign(label, challenge)! };
       }
       case 'sign': {
-        const secret = this.#keys.get(request.label);
-        if (secret === undefined) return { kind: 'failed', fault: 'HSM_TOKEN_ABSENT', message: 'no such key' };
-        return { kind: 'signed', signature: this.#sign(request.curve, secret, request.message) };
+        const signature = this.#keys.sign(request.label, request.message);
+        if (signature === undefined) return { kind: 'failed', fault: 'HSM_TOKEN_ABSENT', message: 'no such key' };
+        return { kind: 'signed', signature };
       }
       case 'destroy':
         this.#keys.delete(request.label);
         return { kind: 'destroyed' };
     }
-  }
-
-  #sign(curve: Curve, secret: bigint, message: Uint8Array): Uint8Array {
-    const group = groupOf(curve);
-    if (curve === 'secp256k1') return ecdsaChecks.current.sign(group.encodeScalar(secret), message).signature;
-    // RFC 8032 §5.1.6, with a random nonce.
-    const nonce = group.randomScalar(this.#random);
-    const R = group.baseMultiply(nonce);
-    const c = ciphersuite('FROST-ED25519-SHA512-v1').challenge(R, group.baseMultiply(secret), message);
-    return concatBytes(R, group.encodeScalar((nonce + c * secret) % group.order));
   }
 }

@@ -12,6 +12,7 @@ import { gatewayMacs } from '../crypto/orders.ts';
 import { faultEngine } from '../faults/engine.ts';
 import { frameText } from '../faults/frame-text.ts';
 import type { ProcessName } from '../faults/vocabulary/engine-contract.ts';
+import { vendorNews } from '../nodes/vendor/routing.ts';
 import { ordersOf } from '../proto/orders.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
@@ -38,6 +39,7 @@ import { Starts } from './starts.ts';
 import { StoreCopies } from './store-copies.ts';
 import { Redis } from './store-side.ts';
 import { SimToken } from './token.ts';
+import { SimVendor } from './vendor.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 const linkTimeoutDefaultMs = 6_000;
@@ -53,6 +55,7 @@ export class SimWorld {
   readonly identities: readonly Uint8Array[];
   readonly nodeStores: readonly MemoryNodeStore[];
   readonly tokens: readonly SimToken[];
+  readonly vendor: SimVendor;
   readonly coordinatorStore: MemoryCoordinatorStore;
   readonly recorder: Recorder;
   readonly processes: Processes;
@@ -92,6 +95,7 @@ export class SimWorld {
       (_, index) =>
         new SimToken(time, this.#random(`token/${index + 1}`), () => this.faultService.hsmFails(`node/${index + 1}`)),
     );
+    this.vendor = new SimVendor(time, this.#random('vendor'), (...of) => this.#calledBack(...of), options.vendor);
     this.coordinatorStore = memoryCoordinatorStore((tenant, event, sequence) => {
       this.recorder.logged(tenant, event, sequence);
       // At a whole millisecond, as everything but the moment of a write.
@@ -197,6 +201,12 @@ export class SimWorld {
       pause: () => this.#nodes.get(id)?.pause(),
       resume: () => this.#nodes.get(id)?.resume(),
     });
+  }
+
+  /** The vendor calls back the process of a node. */
+  #calledBack(nodeId: number, tenant: string, reference: string): boolean {
+    const node = this.#nodes.get(nodeId);
+    return node !== undefined && node.deliver(vendorNews(nodeId, tenant, reference)) === undefined;
   }
 
   #redisIs(up: boolean): void {

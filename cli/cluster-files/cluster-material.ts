@@ -202,7 +202,7 @@ function makeLateSecrets(dataDir: string): void {
   }
 }
 
-function ensureSecret(dataDir: string, file: string): Uint8Array {
+export function ensureSecret(dataDir: string, file: string): Uint8Array {
   const path = join(dataDir, file);
   return parseSecret(path, readIfThere(path) ?? writeOnce(path, `${randomBytes(32).toString('hex')}\n`));
 }

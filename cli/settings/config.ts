@@ -142,6 +142,51 @@ export const variables = {
     ['up', 'node'],
     'How long a request to the token may take, in milliseconds; then its process is ended.',
   ),
+  SIGNMESH_VENDOR_URL: optional(
+    url('http:', 'https:'),
+    ['up', 'node'],
+    'The vendor of this node’s MPC_VENDOR keys. Unset: `signmesh up` runs a simulated one in a sandbox; otherwise such keys are refused with `KEYSTORE_UNAVAILABLE`.',
+  ),
+  SIGNMESH_VENDOR_SECRET_FILE: optional(
+    path(),
+    ['up', 'node'],
+    'A file that holds the secret which node and vendor share: 64 hex digits and at most a newline. Needed with a vendor.',
+  ),
+  SIGNMESH_VENDOR_TIMEOUT_MS: variable(
+    duration(60_000),
+    1500,
+    ['up', 'node'],
+    'How long a request to the vendor may take, in milliseconds.',
+  ),
+  SIGNMESH_VENDOR_CALLBACK_HOST: variable(
+    host(),
+    '127.0.0.1',
+    ['up', 'node'],
+    'Address on which a node with a vendor listens for its callbacks.',
+  ),
+  SIGNMESH_VENDOR_CALLBACK_PORT: variable(
+    portOrFree(),
+    0,
+    ['up', 'node'],
+    'Port for the vendor’s callbacks; 0 is a free one. The nodes of one machine need different ones.',
+  ),
+  SIGNMESH_VENDOR_CALLBACK_URL: optional(
+    url('http:', 'https:'),
+    ['up', 'node'],
+    'Where the vendor reaches that port, when it is not at host and port themselves.',
+  ),
+  SIGNMESH_SIMULATED_VENDOR: variable(
+    onOff(),
+    true,
+    ['up'],
+    'Whether `signmesh up` runs a simulated vendor in a sandbox, for MPC_VENDOR keys.',
+  ),
+  SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: variable(
+    duration(dayMs),
+    1000,
+    ['up'],
+    'How long the simulated vendor takes to decide on an order, in milliseconds.',
+  ),
   SIGNMESH_ACCEPT_ANY_TEST_TOKEN: variable(
     onOff(),
     true,

@@ -44,6 +44,8 @@ export interface ClusterOptions {
   readonly redis: ChildSpec | undefined;
   readonly environment: Environment;
   readonly metrics: MetricsTargets;
+  /** For the nodes alone. */
+  readonly nodeEnvironment: Environment;
   /** Whether the nodes take client-supplied dealers. */
   readonly clientDealers: boolean;
   /** `isNews`: false for what only `--verbose` shows. */
@@ -75,6 +77,7 @@ export class Cluster {
     });
     const ofNodes = {
       ...nodeMemory,
+      ...options.nodeEnvironment,
       SIGNMESH_COORDINATOR_URL: coordinatorUrl,
       SIGNMESH_ALLOW_CLIENT_DEALERS: options.clientDealers ? 'on' : 'off',
     };

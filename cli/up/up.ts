@@ -23,6 +23,7 @@ import { privateRedis } from './private-redis.ts';
 import { Progress } from './progress.ts';
 import { type ReadyKey, readyKeys } from './ready-keys.ts';
 import { duration, Screen } from './screen.ts';
+import { type SimulatedVendor, startSimulatedVendor } from './simulated-vendor.ts';
 import { Snapshots } from './snapshots.ts';
 import { completeChange } from './state-change.ts';
 
@@ -73,6 +74,7 @@ class Run {
   readonly #screen: Screen;
   #cluster: Cluster | undefined;
   #plane: LivePlane | undefined;
+  #vendor: SimulatedVendor | undefined;
   #lock: Lock | undefined;
   #askedToStopAtMs: number | undefined;
   #stopping = false;
@@ -128,6 +130,7 @@ class Run {
     }
     await this.#cluster?.stop();
     await this.#plane?.stop();
+    await this.#vendor?.server.stop();
     this.#lock?.release();
   }
 
@@ -187,6 +190,7 @@ class Run {
       ? new LivePlane({ dataDir, roster, coordinatorPort, redisUrl, ownsRedis: redis !== undefined, say })
       : undefined;
     this.#plane = plane;
+    this.#vendor = await this.#startVendor(sandbox);
     const cluster = new Cluster({
       dataDir,
       nodes: roster.nodes.length,
@@ -198,6 +202,7 @@ class Run {
       environment,
       // Coordinator, nodes, gateway, workers.
       metrics: await MetricsTargets.choose(settings, roster.nodes.length + settings.SIGNMESH_WORKERS + 2),
+      nodeEnvironment: this.#vendor?.environment ?? {},
       clientDealers,
       say,
     });
@@ -215,6 +220,15 @@ class Run {
           }),
     );
     return cluster;
+  }
+
+  /** undefined: the settings name another vendor, or want none. */
+  async #startVendor(sandbox: Sandbox | undefined): Promise<SimulatedVendor | undefined> {
+    const { settings } = this.#options;
+    if (sandbox === undefined || settings.SIGNMESH_VENDOR_URL !== undefined || !settings.SIGNMESH_SIMULATED_VENDOR) {
+      return undefined;
+    }
+    return startSimulatedVendor(settings.SIGNMESH_DATA_DIR, settings.SIGNMESH_SIMULATED_VENDOR_DECIDES_MS);
   }
 
   async #startProcesses(cluster: Cluster, owner: Owner, nodes: number): Promise<void> {

@@ -188,7 +188,8 @@ export type CoordinatorWrite =
     }
   /**
    * The next epoch of a session, the event of its new state, and the key it made, if any. Refused unless the stored epoch
-   * is one lower. A session of a closed key neither resumes (RESUMED) nor completes: KEY_CLOSED. `binds` as above.
+   * is one lower. A session of a closed key neither resumes (RESUMED), nor waits for a vendor, nor completes: KEY_CLOSED. `binds`
+   * as above.
    */
   | {
       readonly kind: 'update';
@@ -267,6 +268,11 @@ export function nodeFault(
   reason: 'silent' | 'bad_partial',
 ): Effect<CoordinatorMessage, CoordinatorWrite> {
   return { kind: 'send', to: clusterAddress, message: { kind: 'nodeFault', nodeId, reason } };
+}
+
+/** The actor of an order at the vendor. */
+export function vendorOrderAddress(nodeId: number, tenant: string, reference: string): Address {
+  return `node/${nodeId}/vendor/${tenant}/${reference}`;
 }
 
 /** Store keys as the Store port takes them. */

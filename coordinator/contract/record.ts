@@ -95,6 +95,10 @@ export interface SigningRecord {
   readonly guarded: boolean;
   /** Nodes that gave a wrong partial in this session. */
   readonly excluded: readonly number[];
+  /** Its node's order at the vendor of the key, once that is open (nodes/vendor/). Records of an earlier version have none. */
+  readonly vendorOrder?:
+    | { readonly nodeId: number; readonly reference: string; readonly expiresMs: number }
+    | undefined;
   /** Hex, once complete. */
   readonly signature: string;
   /** Mock ECDSA: 0..3; otherwise -1. */

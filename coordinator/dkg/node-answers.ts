@@ -206,7 +206,7 @@ function refused(turn: DkgTurn, nodeId: number, asked: Asked, { code, message, r
   failAttempt(turn, [], `node ${nodeId} refused: ${quotedText(code)} (${said})`, [nodeId]);
 }
 
-/** Why the token of a node made no key, by the node's refusal. */
+/** Why the token, or the vendor, of a node made no key, by the node's refusal. */
 const tokenFaults: ReadonlyMap<string, ReasonCode> = new Map<string, ReasonCode>([
   ['HSM_UNCONFIGURED', 'KEYSTORE_UNAVAILABLE'],
   ['HSM_SESSION_LOST', 'HSM_SESSION_LOST'],
@@ -214,6 +214,8 @@ const tokenFaults: ReadonlyMap<string, ReasonCode> = new Map<string, ReasonCode>
   ['HSM_TIMEOUT', 'HSM_TIMEOUT'],
   ['HSM_TOKEN_ABSENT', 'HSM_TOKEN_ABSENT'],
   ['HSM_FAILED', 'HSM_FAILED'],
+  ['VENDOR_UNCONFIGURED', 'KEYSTORE_UNAVAILABLE'],
+  ['VENDOR_UNAVAILABLE', 'VENDOR_UNAVAILABLE'],
 ]);
 
 /** Why a node does not take a client-supplied share, and what its caller is told: the session is as it was. */

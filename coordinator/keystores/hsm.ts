@@ -1,6 +1,6 @@
 /**
- * HSM_PKCS11: the token of the key's one node makes the whole signature, and the partial is that signature (crypto/hsm.ts). On
- * secp256k1 with the recovery id behind it, which the node computes.
+ * HSM_PKCS11 and MPC_VENDOR: the token, or the vendor, of the key's one node makes the whole signature, and the partial is that
+ * signature (crypto/hsm.ts). On secp256k1 with the recovery id behind it, which the node computes.
  */
 
 import type { Curve } from '../../crypto/group.ts';
@@ -28,7 +28,7 @@ export function hsmKeystore(curve: Curve): Keystore {
           return {
             signature: one.partial.subarray(0, 64),
             recoveryId: curve === 'secp256k1' ? one.partial[64]! : -1,
-            verified: `verified under the token's public key ${publicKey}`,
+            verified: `verified under the public key ${publicKey}`,
           };
         },
       };

@@ -16,6 +16,8 @@ const keystores: Readonly<Record<KeyScheme, Keystore>> = {
   owner_ecdsa: ownerEcdsaKeystore,
   hsm_ecdsa: hsmKeystore('secp256k1'),
   hsm_ed25519: hsmKeystore('ed25519'),
+  vendor_ecdsa: hsmKeystore('secp256k1'),
+  vendor_ed25519: hsmKeystore('ed25519'),
 };
 
 /** Throws for a number that is no scheme of this version: a task has one. */

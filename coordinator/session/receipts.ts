@@ -82,10 +82,12 @@ function backendRoute(record: SessionRecord): string {
   const { keystoreType } = record;
   if (ceremony.kind === 'dkg') {
     if (keystoreType === KeystoreType.HSM_PKCS11) return `m0/hsm-keys/${ceremony.curve}`;
+    if (keystoreType === KeystoreType.MPC_VENDOR) return `m0/vendor-keys/${ceremony.curve}`;
     return keystoreType === KeystoreType.MULTISIG_EVM_WALLET ? 'm0/owner-keys' : `m0/dkg/${ceremony.curve}`;
   }
   if (ceremony.curve === '') return 'm0/mock-directive';
   if (keystoreType === KeystoreType.HSM_PKCS11) return `m0/hsm-pkcs11/${ceremony.curve}`;
+  if (keystoreType === KeystoreType.MPC_VENDOR) return `m0/mpc-vendor/${ceremony.curve}`;
   if (keystoreType === KeystoreType.MULTISIG_EVM_WALLET) return 'm0/multisig-evm';
   if (ceremony.curve === 'ed25519') return 'm0/frost-ed25519';
   return keystoreType === KeystoreType.MPC_FROST ? 'm0/frost-bip340' : 'm0/mock-ecdsa-secp256k1';

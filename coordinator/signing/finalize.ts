@@ -2,6 +2,7 @@
 import { participantsOf } from '../../crypto/participants.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
+import { vendorOrderAddress, wire } from '../contract/messages.ts';
 import { advance } from '../contract/record.ts';
 import { isTerminal } from '../contract/transitions.ts';
 import { commit, isOverdue, reply } from '../session/turn.ts';
@@ -20,17 +21,31 @@ export function completeSession(turn: Turn, record: SigningSession): void {
   const calls = roundCalls(queue);
   work.queue = roundAnswered(queue);
   commit(turn, record, work, { cause: calls[0] ?? queue.inbox[0] });
+  cancelOrder(turn, record);
   leaveNodes(turn);
   work.round = roundEnded(work.round);
   for (const call of calls) reply(turn, call, sessionAnswer(record), signatureResult(record));
 }
 
+/** The vendor need not sign for a session that has ended. Best effort: a signature that it gives all the same is not released. */
+function cancelOrder({ effects }: Turn, { tenant, sessionId, state, ceremony: { vendorOrder } }: SigningSession): void {
+  if (!vendorOrder || (state !== ReceiptState.REVOKED && state !== ReceiptState.EXPIRED)) return;
+  const to = vendorOrderAddress(vendorOrder.nodeId, tenant, vendorOrder.reference);
+  const message = wire({ tenant, session: sessionId }, { case: 'vendorCancel', value: {} });
+  effects.push({ kind: 'send', to, message });
+}
+
 /** Ends a session whose lifetime is over; returns whether it did. Calls in the inbox are handled after it. */
 export function expire(turn: Turn): boolean {
-  const { record } = turn.state;
-  if (turn.persisted || !isOverdue(record, turn.context.nowMs)) return false;
-  completeSession(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
+  if (turn.persisted || !isOverdue(turn.state.record, turn.context.nowMs)) return false;
+  endLifetime(turn);
   return true;
+}
+
+/** The lifetime is over: the session's, or that of its order at the vendor. */
+export function endLifetime(turn: Turn): void {
+  const { record } = turn.state;
+  completeSession(turn, advance(record, { ...answer('SESSION_EXPIRED'), state: ReceiptState.EXPIRED }, turn.context));
 }
 
 /**

@@ -19,6 +19,8 @@ const titles: Readonly<Record<KeyScheme, string>> = {
   owner_ecdsa: 'the owner keys of its nodes (MULTISIG_EVM_WALLET)',
   hsm_ecdsa: 'a PKCS#11 token, by ECDSA (HSM_PKCS11)',
   hsm_ed25519: 'a PKCS#11 token, by Ed25519 (HSM_PKCS11)',
+  vendor_ecdsa: 'a vendor, by ECDSA (MPC_VENDOR)',
+  vendor_ed25519: 'a vendor, by Ed25519 (MPC_VENDOR)',
 };
 
 /** The scheme that a keystore type stands for; UNSPECIFIED: that of a key that is not bound. Undefined: none on this curve. */

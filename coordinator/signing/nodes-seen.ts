@@ -7,14 +7,18 @@
 /** What a node knows durably that keeps it from signing; a reason code. */
 export type LastingRefusal = 'KEYSTORE_MISMATCH' | 'INTENT_MESSAGE_CHANGED';
 
-/** Why the token behind a node did not sign; a reason code. */
+/** Why the token, or the vendor, behind a node did not sign; a reason code. */
 export type TokenFault =
   | 'KEYSTORE_UNAVAILABLE'
   | 'HSM_SESSION_LOST'
   | 'HSM_PIN_REFUSED'
   | 'HSM_TIMEOUT'
   | 'HSM_TOKEN_ABSENT'
-  | 'HSM_FAILED';
+  | 'HSM_FAILED'
+  | 'VENDOR_UNAVAILABLE'
+  | 'VENDOR_REJECTED'
+  | 'VENDOR_CANCELLED'
+  | 'VENDOR_SIGNATURE_INVALID';
 
 /** Why a node cannot answer in this session. */
 export type Inability =

@@ -8,16 +8,17 @@ import {
   type PartialRefusal,
   PartialRefusalCode,
   type PartialReply,
+  type VendorOrder,
 } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import { clusterAddress, nodeFault } from '../contract/messages.ts';
-import { advance, progress } from '../contract/record.ts';
-import type { SigningTask } from '../keystores/public.ts';
+import { advance, progress, type SigningRecord } from '../contract/record.ts';
+import type { FullSignature, SigningTask } from '../keystores/public.ts';
 import { commit, reply } from '../session/turn.ts';
 import { nodeList } from '../session/wording.ts';
 import { type Attempt, aggregate, bindsSigners, isSigner, readPartial, verifyPartial } from './attempt.ts';
-import { completeSession, failRefused, failToken, whyRefusing } from './finalize.ts';
+import { completeSession, endLifetime, failRefused, failToken, whyRefusing } from './finalize.ts';
 import {
   foundUnable,
   heardOf,
@@ -51,7 +52,7 @@ const lastingRefusals: ReadonlyMap<PartialRefusalCode, LastingRefusal> = new Map
   [PartialRefusalCode.KEYSTORE_MISMATCH, 'KEYSTORE_MISMATCH'],
   [PartialRefusalCode.INTENT_MESSAGE_CHANGED, 'INTENT_MESSAGE_CHANGED'],
 ]);
-/** Why the node's token did not sign. */
+/** Why the node's token, or vendor, did not sign. */
 const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
   [PartialRefusalCode.HSM_UNCONFIGURED, 'KEYSTORE_UNAVAILABLE'],
   [PartialRefusalCode.HSM_SESSION_LOST, 'HSM_SESSION_LOST'],
@@ -59,6 +60,11 @@ const tokenFaults: ReadonlyMap<PartialRefusalCode, TokenFault> = new Map([
   [PartialRefusalCode.HSM_TIMEOUT, 'HSM_TIMEOUT'],
   [PartialRefusalCode.HSM_TOKEN_ABSENT, 'HSM_TOKEN_ABSENT'],
   [PartialRefusalCode.HSM_FAILED, 'HSM_FAILED'],
+  [PartialRefusalCode.VENDOR_UNCONFIGURED, 'KEYSTORE_UNAVAILABLE'],
+  [PartialRefusalCode.VENDOR_UNAVAILABLE, 'VENDOR_UNAVAILABLE'],
+  [PartialRefusalCode.VENDOR_REJECTED, 'VENDOR_REJECTED'],
+  [PartialRefusalCode.VENDOR_CANCELLED, 'VENDOR_CANCELLED'],
+  [PartialRefusalCode.VENDOR_SIGNATURE_INVALID, 'VENDOR_SIGNATURE_INVALID'],
 ]);
 /** What of a node's own words goes into an event. */
 const quotedCharsMax = 200;
@@ -102,22 +108,29 @@ export function duplicateShare(nodeId: number): Answer {
   return answer('DUPLICATE_SHARE', `the partial signature of node ${nodeId} is already in`);
 }
 
-/** A node answered. Anything that is not of this attempt, or not from one of its nodes, is ignored. */
-export function partialReply(turn: Turn, nodeId: number, said: PartialReply): void {
+/**
+ * A node answered. Anything that is not of this attempt, or not from one of its nodes, is ignored. Gives its order at the
+ * vendor of the key, if that is what it answers.
+ */
+export function partialReply(turn: Turn, nodeId: number, said: PartialReply): VendorOrder | undefined {
   const { work } = turn.state;
   const { task } = work;
   const attempt = attemptOf(work.round);
-  if (!attempt || !task || said.attemptTag !== attempt.tag || attempt.partials.has(nodeId)) return;
-  if (!participants(turn.state).includes(nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) return;
+  if (!attempt || !task || said.attemptTag !== attempt.tag || attempt.partials.has(nodeId)) return undefined;
+  if (!participants(turn.state).includes(nodeId) || (bindsSigners(attempt) && !isSigner(attempt, nodeId))) {
+    return undefined;
+  }
   // A second answer of it: the first one counts, once it is wanted.
-  if (answersAside(work.sandbox, attempt).has(nodeId)) return;
+  if (answersAside(work.sandbox, attempt).has(nodeId)) return undefined;
   work.round = nodesReleased(work.round, (id) => id === nodeId);
   work.nodes = heardOf(work.nodes, nodeId);
+  if (said.outcome.case === 'vendorOrder') return said.outcome.value;
   const partial = said.outcome.case === 'partial' ? said.outcome.value : undefined;
   const isAside = isAskedAside(work.sandbox, attempt, nodeId);
   if (isAside) work.sandbox = answeredAside(work.sandbox, attempt, nodeId, partial);
   if (partial === undefined) refused(turn, attempt, nodeId, said);
   else if (!isAside || isWanted(work, nodeId)) count(turn, attempt, nodeId, partial, said.noncePoint);
+  return undefined;
 }
 
 /** A call wants this node's partial, not only to see it. */
@@ -144,7 +157,7 @@ function count(turn: Turn, attempt: Attempt, nodeId: number, bytes: Uint8Array, 
   const value = readPartial(task, bytes);
   // A step is told the truth about its node at once; a gathering checks the whole signature, and parts only if it fails.
   const verified = work.queue.steps.has(nodeId);
-  if (value === undefined || (verified && !verifyPartial(attempt, nodeId, value))) exclude(turn, [nodeId]);
+  if (value === undefined || (verified && !verifyPartial(attempt, nodeId, value))) excludeNodes(turn, [nodeId]);
   else
     work.round = partialTaken(work.round, nodeId, { value, noncePoint: noncePoint?.slice(), origin: 'node', verified });
 }
@@ -160,6 +173,11 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
     message: (refusal?.message ?? '').slice(0, quotedCharsMax),
   };
   turn.effects.push({ kind: 'emit', event: { type: 'signing.node_refused', level: 'warn', fields } });
+
+  if (refusal?.code === PartialRefusalCode.VENDOR_EXPIRED) {
+    endLifetime(turn);
+    return;
+  }
 
   const unknown = attempt.nonces.find((nonce) => nonce.nodeId === nodeId);
   if (refusal?.code === PartialRefusalCode.NONCE_UNKNOWN && unknown && work.task) {
@@ -196,6 +214,13 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
   // A node that restarted since it dealt: FROST starts over, mock ECDSA does without its part in the nonce.
   if (bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
   else if (forgot) work.round = nonceForgotten(work.round, nodeId);
+}
+
+/** What the vendor decided, if it did not sign: the session pauses, or ends with its order's lifetime. */
+export function orderEnded(turn: Turn, nodeId: number, { code, message }: PartialRefusal): void {
+  const reason = tokenFaults.get(code);
+  if (code === PartialRefusalCode.VENDOR_EXPIRED) endLifetime(turn);
+  else if (reason) failToken(turn, nodeId, reason, message.slice(0, quotedCharsMax));
 }
 
 function inabilityOf(refusal: PartialRefusal | undefined): Inability {
@@ -257,34 +282,42 @@ function awaitsAgain(turn: Turn, attempt: Attempt): boolean {
 }
 
 function completeSignature(turn: Turn, attempt: Attempt): void {
-  const { record } = turn.state;
   const full = aggregate(attempt);
   if (!full) {
     const culprits = [...attempt.partials]
       .filter(([id, { value, verified }]) => !verified && !verifyPartial(attempt, id, value))
       .map(([id]) => id);
     if (culprits.length === 0) throw new Error('a signature of right partials does not verify');
-    exclude(turn, culprits);
+    excludeNodes(turn, culprits);
     return;
   }
-  const { submitted, given } = partialsIn(attempt);
+  completeWith(turn, full, partialsIn(attempt));
+}
+
+/** The signature is verified: the session is complete. */
+export function completeWith(
+  turn: Turn,
+  full: FullSignature,
+  { submitted, given }: Pick<SigningRecord, 'submitted' | 'given'>,
+): void {
+  const { record, work } = turn.state;
   const text = `signature by ${nodeList(submitted)}, ${full.verified}`;
   const done = { ...answer('SIGNATURE_COMPLETED', text), state: ReceiptState.BACKEND_COMPLETED as const };
   const signature = Buffer.from(full.signature).toString('hex');
-  const { number } = attempt;
+  const { attempts: attempt } = work.round.history;
   const { recoveryId } = full;
   completeSession(
     turn,
-    advance(record, done, turn.context, { attempt: number, order: undefined, submitted, given, signature, recoveryId }),
+    advance(record, done, turn.context, { attempt, order: undefined, submitted, given, signature, recoveryId }),
   );
 }
 
 /** Nodes whose own partial is wrong: named and excluded; the round continues without them. */
-function exclude(turn: Turn, culprits: readonly number[]): void {
+export function excludeNodes(turn: Turn, culprits: readonly number[]): void {
   const { work, record } = turn.state;
   const told = culprits.flatMap((id) => work.queue.steps.get(id) ?? []);
   work.queue = withoutSteps(work.queue, culprits);
-  work.round = partialsDropped(work.round, culprits);
+  if (attemptOf(work.round)) work.round = partialsDropped(work.round, culprits);
   const attempt = attemptOf(work.round);
   if (attempt && bindsSigners(attempt)) work.round = attemptAbandoned(work.round);
   const excluded = [...new Set([...record.ceremony.excluded, ...culprits])].sort((a, b) => a - b);

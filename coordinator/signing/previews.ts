@@ -10,6 +10,7 @@
  */
 import { participantsOf } from '../../crypto/participants.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { ownKeysOf } from '../../proto/key-schemes.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
 import type { PreviewCall } from '../contract/messages.ts';
 import { isOpen } from '../contract/transitions.ts';
@@ -133,6 +134,9 @@ function resultOf(turn: Turn, { call, failed }: Preview): PreviewedPartial | Ans
   if (record.ceremony.excluded.includes(nodeId)) {
     return answer('NODE_NOT_PARTICIPANT', `node ${nodeId} is excluded from this session: its partial did not verify`);
   }
+  // It would be made: the vendor has no signature to show that does not count.
+  if (ownKeysOf(key.record.scheme) === 'vendor')
+    return answer('INVALID_REQUEST', 'a vendor’s signature has no preview');
   const known = knownPartial(work, nodeId);
   if (known) return known;
   if (failed) return failed;

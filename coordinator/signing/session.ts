@@ -19,6 +19,7 @@ import {
   type LocalMessage,
   receivedBody,
 } from '../contract/messages.ts';
+import { isOpen } from '../contract/transitions.ts';
 import { signingTask } from '../keystores/public.ts';
 import { noPreviewReply, nothingToInspect } from '../session/inspection.ts';
 import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
@@ -41,6 +42,7 @@ import {
   newWork,
   type OpenState,
   type SessionKey,
+  type Settlement,
   type SigningSession,
   type SigningState,
   type SigningStep,
@@ -48,6 +50,7 @@ import {
   type Turn,
 } from './state.ts';
 import { readPath } from './validation.ts';
+import { vendorNoted, vendorOrderOpen, vendorSettled } from './vendor-orders.ts';
 
 type Unborn = Extract<SigningState, { phase: 'unborn' }>;
 
@@ -96,6 +99,10 @@ function notFoundReply(said: LocalMessage): CoordinatorEffect | undefined {
 }
 
 function unborn(state: Unborn, input: CoordinatorInput, context: Context, config: SessionConfig): SigningStep {
+  if (input.kind === 'message' && !isLocal(input.message) && receivedBody(input.message).case === 'vendorSettled') {
+    const { tenant, session } = input.message;
+    return { state, effects: [vendorNoted(input.from, tenant, session), { kind: 'stop' }] };
+  }
   if (input.kind !== 'message' || !isLocal(input.message)) return { state, effects: [{ kind: 'stop' }] };
   // Its record has left the store: it cannot sign any more.
   if (input.message.kind === 'revoke') return { state, effects: [ended(input.from, context.self), { kind: 'stop' }] };
@@ -115,6 +122,8 @@ function open(state: OpenState, input: CoordinatorInput, context: Context, confi
     case 'loaded':
       turn.state.work.key = keyFrom(input.record);
       prepare(turn);
+      if (turn.state.work.settled) settled(turn, turn.state.work.settled);
+      servePreviews(turn);
       takeCalls(turn);
       break;
     case 'loadFailed':
@@ -186,9 +195,14 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
   if (!isLocal(said)) {
     const body = receivedBody(said);
     const nodeId = nodeOf(from);
+    if (body.case === 'vendorSettled' && nodeId === body.value.nodeId) {
+      settled(turn, { from, said: body.value });
+      return;
+    }
     if (body.case !== 'partialReply' || nodeId === undefined || expire(turn)) return;
-    partialReply(turn, nodeId, body.value);
-    advanceRound(turn);
+    const order = partialReply(turn, nodeId, body.value);
+    if (order) vendorOrderOpen(turn, nodeId, order);
+    else advanceRound(turn);
     return;
   }
   switch (said.kind) {
@@ -230,6 +244,18 @@ function message(turn: Turn, input: Extract<CoordinatorInput, { kind: 'message' 
       return;
     default:
       return;
+  }
+}
+
+/** The vendor has decided. It waits for the key; its node repeats it, if it is lost. */
+function settled(turn: Turn, settlement: Settlement): void {
+  const { work, record } = turn.state;
+  work.settled = undefined;
+  if (work.key.kind === 'known' || !isOpen(record.state)) {
+    vendorSettled(turn, settlement.from, settlement.said);
+  } else if (work.key.kind === 'unread') {
+    work.settled = settlement;
+    loadKey(turn);
   }
 }
 
@@ -291,6 +317,7 @@ function adopt(turn: Turn, record: SigningSession, keyClosed: boolean): SigningS
       nodes: fresh.nodes,
       queue: { ...emptyQueue, inbox: waitingCalls(queue) },
       sandbox,
+      settled: undefined,
     },
   };
   if (keyClosed) revoke(turn, false);
@@ -304,7 +331,8 @@ function ended(to: Address, self: Address): CoordinatorEffect {
   return { kind: 'send', to, message: { kind: 'ended', sessionId: self.split('/')[2]! } };
 }
 
+/** Of a node's signer, or of one of its orders at a vendor. */
 function nodeOf(address: string): number | undefined {
-  const match = /^node\/(\d+)$/.exec(address);
+  const match = /^node\/(\d+)(\/vendor\/.*)?$/.exec(address);
   return match ? Number(match[1]) : undefined;
 }

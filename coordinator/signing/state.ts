@@ -6,8 +6,9 @@
  * A step never changes the state that it was given. Its turn works on a draft: a copy of the work, one level deep, whose
  * fields are replaced by new values. So the old state stands as it was when the step's write is refused.
  */
-import type { Context, Step } from '../../actors/contract.ts';
+import type { Address, Context, Step } from '../../actors/contract.ts';
 import { participantsOf } from '../../crypto/participants.ts';
+import type { VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
@@ -38,6 +39,11 @@ export type SessionKey =
   /** `tampered`: something stands in its place that no coordinator wrote. `loading`: its record was asked for. */
   | { readonly kind: 'unread' | 'missing' | 'tampered'; readonly loading: boolean };
 
+export interface Settlement {
+  readonly from: Address;
+  readonly said: VendorSettled;
+}
+
 export interface Work {
   readonly key: SessionKey;
   /** Once the key is known and the request was validated against it. */
@@ -46,6 +52,8 @@ export interface Work {
   readonly nodes: NodesSeen;
   readonly queue: Queue;
   readonly sandbox: SandboxWork;
+  /** What the vendor decided, until the key is read. */
+  readonly settled: Settlement | undefined;
 }
 
 /** The work of the state that a step will leave behind. */
@@ -77,6 +85,7 @@ export function newWork({ state, ceremony }: SigningSession): Work {
     nodes: nothingSeen,
     queue: emptyQueue,
     sandbox: noSandboxWork,
+    settled: undefined,
   };
 }
 

@@ -103,19 +103,7 @@ export function requestFault(facts: SigningFacts): Answer | undefined {
   if (isVaultKey(facts.keyId) && !facts.walletService) return answer('VAULT_KEY');
   if (facts.archived) return answer('WALLET_ARCHIVED');
   if (facts.intentsOnly) return answer('WALLET_INTENTS_ONLY');
-  switch (facts.keystoreType) {
-    case KeystoreType.UNSPECIFIED:
-    case KeystoreType.MOCK_THRESHOLD:
-    case KeystoreType.MPC_FROST:
-    case KeystoreType.MULTISIG_EVM_WALLET:
-    case KeystoreType.HSM_PKCS11:
-      return undefined;
-    default:
-      return answer(
-        'UNSUPPORTED_KEYSTORE',
-        `keystore_type KEYSTORE_TYPE_${KeystoreType[facts.keystoreType]} is not built yet: use MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET or HSM_PKCS11`,
-      );
-  }
+  return undefined;
 }
 
 export type KeyedResult = { readonly path: readonly number[]; readonly scheme: KeyScheme } | { readonly fault: Answer };

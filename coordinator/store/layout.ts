@@ -11,7 +11,7 @@ import { isWalletKey } from '../../proto/limits.ts';
 import { firstCluster, keyRecordKey, ofCluster, sessionRecordKey } from '../../redis/clusters.ts';
 import { tenantPrefix } from '../../redis/event-log.ts';
 import type { KeyRecord, SessionRecord } from '../contract/record.ts';
-import { isTerminal } from '../contract/transitions.ts';
+import { isOpen, isTerminal } from '../contract/transitions.ts';
 import { macChars, type RecordMacs } from './record-macs.ts';
 
 export const redisKeys = {
@@ -45,7 +45,8 @@ export function openingOf({ state, ceremony }: SessionRecord): 'checked' | 'list
 /** What the next epoch of a session is to the key of a wallet. */
 export function changeOf({ state, ceremony }: SessionRecord): 'goesOn' | 'completes' | 'ends' | '' {
   if (ceremony.kind !== 'signing' || !isWalletKey(ceremony.facts.keyId)) return '';
-  if (state === ReceiptState.RESUMED) return 'goesOn';
+  // A session that waits for a vendor lives longer than it was to.
+  if (state === ReceiptState.RESUMED || (isOpen(state) && ceremony.vendorOrder)) return 'goesOn';
   if (state === ReceiptState.BACKEND_COMPLETED) return 'completes';
   return isTerminal(state) ? 'ends' : '';
 }

@@ -28,6 +28,8 @@ export const dkgRefusalCodes = [
   'HSM_TIMEOUT',
   'HSM_TOKEN_ABSENT',
   'HSM_FAILED',
+  'VENDOR_UNCONFIGURED',
+  'VENDOR_UNAVAILABLE',
   'CLIENT_DEALERS_NOT_ALLOWED',
 ] as const;
 export type DkgRefusalName = (typeof dkgRefusalCodes)[number];

@@ -12,6 +12,8 @@ export const points = [
   'nonces_dealt',
   'partial_request',
   'partial_reply',
+  'vendor_settled',
+  'vendor_noted',
   'dkg_open',
   'dkg_opened',
   'dkg_seal',

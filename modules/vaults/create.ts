@@ -124,15 +124,15 @@ async function makeKey(
   };
 }
 
-/** What is asked for, or the defaults: a token's key has one node. Throws ServiceError 400. */
+/** What is asked for, or the defaults: a token's or a vendor's key has one node. Throws ServiceError 400. */
 function sharingOf(body: Static<typeof CreateVaultBody>): Pick<VaultRecord, 'threshold' | 'totalNodes'> {
-  const isToken = body.keystore_type === 'hsm_pkcs11';
-  const totalNodes = body.total_nodes ?? (isToken ? 1 : defaultTotalNodes);
+  const isAlone = body.keystore_type === 'hsm_pkcs11' || body.keystore_type === 'mpc_vendor';
+  const totalNodes = body.total_nodes ?? (isAlone ? 1 : defaultTotalNodes);
   const threshold = body.threshold ?? Math.min(defaultThreshold, totalNodes);
-  const min = isToken ? 1 : thresholdMin;
-  const max = isToken ? 1 : totalNodes;
-  if (totalNodes < min || (isToken && totalNodes > max)) {
-    throw refusedSharing('total_nodes', isToken ? 'takes 1' : `takes ${min} or more`);
+  const min = isAlone ? 1 : thresholdMin;
+  const max = isAlone ? 1 : totalNodes;
+  if (totalNodes < min || (isAlone && totalNodes > max)) {
+    throw refusedSharing('total_nodes', isAlone ? 'takes 1' : `takes ${min} or more`);
   }
   if (threshold < min || threshold > max) throw refusedSharing('threshold', `takes ${min} to ${max}`);
   return { threshold, totalNodes };

@@ -23,6 +23,8 @@ export const dkgRefusals = {
   HSM_TIMEOUT: 'the PKCS#11 module did not answer in time',
   HSM_TOKEN_ABSENT: 'the PKCS#11 token, or the key in it, is absent',
   HSM_FAILED: 'the PKCS#11 token refused',
+  VENDOR_UNCONFIGURED: 'this node has no vendor',
+  VENDOR_UNAVAILABLE: 'the vendor of the key does not answer, or not as agreed',
   CLIENT_DEALERS_NOT_ALLOWED: 'this node takes no client-supplied dealer in this session',
 } as const;
 

@@ -26,6 +26,7 @@ import { type Curve, groupOf } from '../../crypto/group.ts';
 import { hkdfSha256 } from '../../crypto/hashing.ts';
 import { hsmChallenge } from '../../crypto/hsm.ts';
 import { sign } from '../../crypto/identity.ts';
+import { isHeldOutside } from '../../crypto/key-package.ts';
 import { areParticipants, participantsOf } from '../../crypto/participants.ts';
 import { type Polynomial, polynomialFromSeed, randomPolynomial } from '../../crypto/polynomial.ts';
 import { provePossession } from '../../crypto/possession.ts';
@@ -34,7 +35,8 @@ import { commitTo, shareFor } from '../../crypto/vss.ts';
 import type { DkgOpen, DkgSeal } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import { bindingAtMaking, fixedSharing, keyBinding, ownKeysOf } from '../../proto/key-schemes.ts';
 import { thresholdMin } from '../../proto/limits.ts';
-import { hsmLabel } from '../records/hsm-port.ts';
+import { hsmAddress, hsmLabel } from '../records/hsm-port.ts';
+import { vendorAddress } from '../records/vendor-port.ts';
 import { alreadyFinal } from './confirming.ts';
 import { type DkgWorld, identityKeyOf, idFault, type Outcome, refused } from './party.ts';
 import { attemptOf, type Dealing, type DealingState, type DkgState, type Provisional } from './state.ts';
@@ -135,7 +137,7 @@ export function wireOpening(opening: DealerOpening) {
 
 function deal(terms: DkgTerms, world: DkgWorld): Outcome {
   const { token } = world;
-  if (terms.ownKeys === 'hsm' && token?.kind !== 'made') return askToken(terms, world);
+  if (isHeldOutside(terms.ownKeys) && token?.kind !== 'made') return askToken(terms, world);
   const dealing = dealingOf(terms, world);
   return {
     kind: 'advanced',
@@ -144,13 +146,14 @@ function deal(terms: DkgTerms, world: DkgWorld): Outcome {
   };
 }
 
-/** The key is made in the token, and stays there. */
+/** The key is made in the token, or at the vendor, and stays there. */
 function askToken(terms: DkgTerms, { party, token }: DkgWorld): Outcome {
   const { curve, tenant, session } = terms;
   if (token?.kind === 'failed') return refused(token.fault, token.message);
-  if (token !== undefined) return refused('HSM_FAILED');
+  if (token !== undefined) return refused(terms.ownKeys === 'vendor' ? 'VENDOR_UNAVAILABLE' : 'HSM_FAILED');
   const challenge = hsmChallenge({ curve, context: sessionContext(terms), dealerId: party.nodeId });
-  return { kind: 'waits', request: { kind: 'make', label: hsmLabel(tenant, session), curve, challenge } };
+  const to = terms.ownKeys === 'vendor' ? vendorAddress : hsmAddress;
+  return { kind: 'waits', to, request: { kind: 'make', label: hsmLabel(tenant, session), curve, challenge } };
 }
 
 function dealingOf(terms: DkgTerms, { party, random, token }: DkgWorld): Dealing {

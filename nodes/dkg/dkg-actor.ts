@@ -14,7 +14,7 @@
  */
 import type { Address, Context } from '../../actors/contract.ts';
 import type { WireBody, WireBodyInit } from '../../proto/wire.ts';
-import { type HsmOutcome, hsmAddress } from '../records/hsm-port.ts';
+import type { HsmOutcome } from '../records/hsm-port.ts';
 import { encodeKeyRecord } from '../records/key-record.ts';
 import type { NodeBehaviour, NodeEffect, NodeInput, NodeMessageInput, NodeStep } from '../records/messages.ts';
 import { isLocal, receivedBody } from '../records/messages.ts';
@@ -78,7 +78,7 @@ function receive(party: DkgParty, state: DkgState, input: NodeInput, context: Co
   }
 }
 
-/** `token`: what the node's token answered to this request, which waited for it. */
+/** `token`: what the node's token, or vendor, answered to this request, which waited for it. */
 function handle(
   party: DkgParty,
   state: DkgState,
@@ -101,7 +101,7 @@ function handle(
     case 'waits': {
       const { from, trace, message } = input;
       const asked = { kind: 'hsmAsked' as const, request: outcome.request, about: { from, trace, message } };
-      return { state, effects: [idle, { kind: 'send', to: hsmAddress, message: asked }] };
+      return { state, effects: [idle, { kind: 'send', to: outcome.to, message: asked }] };
     }
     case 'ignored':
       return { state, effects: [idle] };

@@ -2,6 +2,7 @@
  * Who a node is in a DKG, and the outcomes that its steps are made of. The steps (dealing.ts, verifying.ts,
  * confirming.ts) are pure functions from a state and a request to an outcome; dkg-actor.ts turns outcomes into effects.
  */
+import type { Address } from '../../actors/contract.ts';
 import type { RandomBytes } from '../../crypto/bytes.ts';
 import type { FinishedDkg } from '../../crypto/dkg-transcripts.ts';
 import { participantsOf, type Sharing } from '../../crypto/participants.ts';
@@ -68,8 +69,8 @@ export type Outcome =
       readonly finalKey?: StoredKey;
     }
   | Refused
-  /** The node's token is asked first; the request continues with its answer. */
-  | { readonly kind: 'waits'; readonly request: HsmRequest }
+  /** The node's token, or vendor, is asked first; the request continues with its answer. */
+  | { readonly kind: 'waits'; readonly to: Address; readonly request: HsmRequest }
   /** Nothing to do and nothing to say. */
   | { readonly kind: 'ignored' };
 

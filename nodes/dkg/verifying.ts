@@ -30,7 +30,7 @@ import {
 } from '../../crypto/dkg-transcripts.ts';
 import { CryptoError } from '../../crypto/errors.ts';
 import { sign } from '../../crypto/identity.ts';
-import { finishDkg, type KeyPackage } from '../../crypto/key-package.ts';
+import { finishDkg, isHeldOutside, type KeyPackage } from '../../crypto/key-package.ts';
 import { shareFor, verifyShare } from '../../crypto/vss.ts';
 import type { DkgOpening, DkgVerify, SealedShare } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
@@ -197,7 +197,7 @@ function realShare(
     // This node's own share needs no box, only the check that no other opening was shown in its name.
     const own = openingTranscript(sessionContext(terms), dealing.opening);
     if (!equalBytes(own, openingDigest)) return faulty(opening.dealer, 'COMMITMENT_MISMATCH');
-    return terms.ownKeys === 'hsm' ? undefined : shareFor(terms.curve, dealing.polynomial, party.nodeId);
+    return isHeldOutside(terms.ownKeys) ? undefined : shareFor(terms.curve, dealing.polynomial, party.nodeId);
   }
   // Its opening proves that it has its key: there is nothing else to verify.
   if (terms.ownKeys) return undefined;

@@ -32,13 +32,16 @@ export type HsmFault =
   | 'HSM_TOKEN_ABSENT'
   | 'HSM_FAILED';
 
+/** Why a vendor did not answer; the names of the wire's refusal codes. */
+export type VendorFault = 'VENDOR_UNCONFIGURED' | 'VENDOR_UNAVAILABLE';
+
 export type HsmOutcome =
   | { readonly kind: 'made'; readonly publicKey: Uint8Array; readonly signature: Uint8Array }
   /** 64 bytes, as the token gave them. */
   | { readonly kind: 'signed'; readonly signature: Uint8Array }
   | { readonly kind: 'destroyed' }
   /** `message`: public, without a secret. */
-  | { readonly kind: 'failed'; readonly fault: HsmFault; readonly message: string };
+  | { readonly kind: 'failed'; readonly fault: HsmFault | VendorFault; readonly message: string };
 
 /** What a node is given to reach its token. */
 export interface HsmPort {
@@ -53,7 +56,7 @@ export const unconfigured: HsmOutcome = {
   message: 'no PKCS#11 module is configured',
 };
 
-/** The name of a key in its token. */
+/** The name of a key in its token, or at its vendor. */
 export function hsmLabel(tenant: string, keySession: string): string {
   return `signmesh/${tenant}/${keySession}`;
 }

@@ -3,9 +3,12 @@
  * to itself, which never leaves the process.
  */
 import type { Address, Behaviour, Effect, Input, Step, Trace } from '../../actors/contract.ts';
+import type { Curve } from '../../crypto/group.ts';
+import type { PartialRequest } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { WireBody, WireMessage } from '../../proto/wire.ts';
 import type { HsmOutcome, HsmRequest } from './hsm-port.ts';
 import type { NodeRecord, NodeWrite } from './records.ts';
+import type { VendorOutcome, VendorRequest } from './vendor-port.ts';
 
 /** The signer to itself: write what waits to become durable. */
 export interface LocalNodeMessage {
@@ -36,7 +39,53 @@ export interface HsmAbout {
   readonly publicKey?: Uint8Array;
 }
 
-export type NodeMessage = WireMessage | LocalNodeMessage | HsmAsked | HsmAnswered;
+/** The signer to the actor of an order: a request that it has checked, and what it promises is durable. */
+export interface VendorSign {
+  readonly kind: 'vendorSign';
+  readonly asked: SigningAsked;
+  readonly curve: Curve;
+  /** Of the key at the vendor. */
+  readonly publicKey: Uint8Array;
+  /** What is signed, with what and how (signer/intent-memory.ts). */
+  readonly digest: string;
+}
+
+/** A PartialRequest, and who asks. */
+export interface SigningAsked {
+  readonly from: Address;
+  readonly trace: Trace;
+  readonly tenant: string;
+  readonly session: string;
+  readonly attempt: number;
+  readonly request: PartialRequest;
+}
+
+/** The actor of an order to the vendor, over the port of nodes/records/vendor-port.ts. */
+export interface VendorAsked {
+  readonly kind: 'vendorAsked';
+  readonly request: VendorRequest;
+}
+
+export interface VendorAnswered {
+  readonly kind: 'vendorAnswered';
+  readonly externalId: string;
+  readonly outcome: VendorOutcome;
+}
+
+/** To the actor of an order: look at it. The vendor called back, or the process has started. */
+export interface VendorNews {
+  readonly kind: 'vendorNews';
+}
+
+export type NodeMessage =
+  | WireMessage
+  | LocalNodeMessage
+  | HsmAsked
+  | HsmAnswered
+  | VendorSign
+  | VendorAsked
+  | VendorAnswered
+  | VendorNews;
 export type NodeInput = Input<NodeMessage, NodeWrite, NodeRecord>;
 /** A message off the wire. */
 export type NodeMessageInput = Extract<NodeInput, { kind: 'message' }> & { readonly message: WireMessage };

@@ -1,11 +1,12 @@
 /**
  * What a node's store holds, and how it is asked to change.
  *
- * Three kinds of records, JSON text with bytes as lowercase hex (codecs: dkg/record.ts, key-record.ts,
+ * Four kinds of records, JSON text with bytes as lowercase hex (codecs: dkg/record.ts, key-record.ts,
  * signer/intent-memory.ts):
  * - `dkg/<tenant>/<session>`: one DKG session, as far as this node has come;
  * - `key/<tenant>/<session>`: a final key package. It appears in the same write that makes its session final;
- * - `intent/<tenant>/<bucket>`: what was signed for some of the tenant's intents.
+ * - `intent/<tenant>/<bucket>`: what was signed for some of the tenant's intents;
+ * - `vendor/<tenant>/<reference>`: the order of an intent at the vendor of its key (vendor/record.ts).
  *
  * Records are secret: the live store encrypts each at rest (key-store.ts). Tenant and session hold no "/", so that no
  * two pairs share a key; the code that makes a key checks that (`isRecordName`).
@@ -34,6 +35,20 @@ export function intentBucketKey(tenant: string, bucket: string): string {
 
 export function isIntentBucket(recordKey: string): boolean {
   return recordKey.startsWith(intentPrefix);
+}
+
+const vendorPrefix = 'vendor/';
+
+/** The order of an intent at the vendor. `reference`: 32 hex digits (signer/intent-memory.ts). */
+export function vendorRecordKey(tenant: string, reference: string): string {
+  return `${vendorPrefix}${tenant}/${reference}`;
+}
+
+/** Tenant and reference of a record of an order; undefined: it is another record's key. */
+export function vendorRecordName(recordKey: string): { tenant: string; reference: string } | undefined {
+  const [tenant, reference] = recordKey.slice(vendorPrefix.length).split('/');
+  if (!recordKey.startsWith(vendorPrefix) || !tenant || !reference) return undefined;
+  return { tenant, reference };
 }
 
 export function keyRecordKey(tenant: string, session: string): string {

@@ -7,9 +7,11 @@ import { digestBytes, ed25519MessageBytesMax } from '../../proto/limits.ts';
 export type FrostScheme = Scheme.FROST_ED25519 | Scheme.FROST_BIP340;
 /** Schemes that nonces are dealt for. */
 export type DealtScheme = Scheme.MOCK_ECDSA | FrostScheme;
-export type SigningScheme = DealtScheme | Scheme.OWNER_ECDSA | HsmScheme;
+export type SigningScheme = DealtScheme | Scheme.OWNER_ECDSA | HsmScheme | VendorScheme;
 /** Schemes of keys in the node's token. */
 export type HsmScheme = Scheme.HSM_ECDSA | Scheme.HSM_ED25519;
+/** Schemes of keys at the node's vendor. */
+export type VendorScheme = Scheme.VENDOR_ECDSA | Scheme.VENDOR_ED25519;
 
 interface SchemeFacts {
   readonly curve: Curve;
@@ -18,13 +20,15 @@ interface SchemeFacts {
 }
 
 export const schemes: Readonly<
-  Record<Scheme.MOCK_ECDSA | Scheme.OWNER_ECDSA | HsmScheme, SchemeFacts> &
+  Record<Scheme.MOCK_ECDSA | Scheme.OWNER_ECDSA | HsmScheme | VendorScheme, SchemeFacts> &
     Record<FrostScheme, SchemeFacts & { readonly suite: FrostSuite }>
 > = {
   [Scheme.MOCK_ECDSA]: { curve: 'secp256k1', messageBytesMin: digestBytes, messageBytesMax: digestBytes },
   [Scheme.OWNER_ECDSA]: { curve: 'secp256k1', messageBytesMin: digestBytes, messageBytesMax: digestBytes },
   [Scheme.HSM_ECDSA]: { curve: 'secp256k1', messageBytesMin: digestBytes, messageBytesMax: digestBytes },
   [Scheme.HSM_ED25519]: { curve: 'ed25519', messageBytesMin: 1, messageBytesMax: ed25519MessageBytesMax },
+  [Scheme.VENDOR_ECDSA]: { curve: 'secp256k1', messageBytesMin: digestBytes, messageBytesMax: digestBytes },
+  [Scheme.VENDOR_ED25519]: { curve: 'ed25519', messageBytesMin: 1, messageBytesMax: ed25519MessageBytesMax },
   [Scheme.FROST_ED25519]: {
     curve: 'ed25519',
     messageBytesMin: 1,
@@ -41,11 +45,15 @@ export const schemes: Readonly<
 
 /** Whether the number on the wire is a scheme that a node signs with. */
 export function isSigningScheme(scheme: Scheme): scheme is SigningScheme {
-  return isDealtScheme(scheme) || scheme === Scheme.OWNER_ECDSA || isHsmScheme(scheme);
+  return isDealtScheme(scheme) || scheme === Scheme.OWNER_ECDSA || isHsmScheme(scheme) || isVendorScheme(scheme);
 }
 
 export function isHsmScheme(scheme: Scheme): scheme is HsmScheme {
   return scheme === Scheme.HSM_ECDSA || scheme === Scheme.HSM_ED25519;
+}
+
+export function isVendorScheme(scheme: Scheme): scheme is VendorScheme {
+  return scheme === Scheme.VENDOR_ECDSA || scheme === Scheme.VENDOR_ED25519;
 }
 
 /** Whether it is one that nonces are dealt for. */

@@ -39,6 +39,7 @@ import type { WireBodyInit } from '../../proto/wire.ts';
 import { hsmAddress, hsmLabel } from '../records/hsm-port.ts';
 import { decodeKeyRecord, encodeKeyRecord } from '../records/key-record.ts';
 import type {
+  SigningAsked as Asked,
   HsmAnswered,
   NodeBehaviour,
   NodeEffect,
@@ -55,13 +56,14 @@ import {
   type NodeRecord,
   type NodeWrite,
 } from '../records/records.ts';
+import { vendorAddress, vendorOrderAddress } from '../records/vendor-port.ts';
 import { IntentMemory, type NamedIntent, namedIntent, signedDigest } from './intent-memory.ts';
 import type { NonceHedge } from './nonce-hedge.ts';
 import { NonceNumbers, NoncePools, type TakenNonce } from './nonce-secrets.ts';
 import { orderFault } from './orders.ts';
 import { computePartial, keyFault, requestFault } from './partials.ts';
 import { PendingWrite } from './pending-write.ts';
-import { isDealtScheme, isHsmScheme } from './schemes.ts';
+import { isDealtScheme, isHsmScheme, isVendorScheme } from './schemes.ts';
 import { type SigningKey, SigningKeys } from './signing-keys.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
@@ -77,17 +79,7 @@ export interface SignerIdentity {
   readonly orderKey: Uint8Array;
 }
 
-/** A request on its way to an answer. */
-interface Asked {
-  readonly from: Address;
-  readonly trace: Trace;
-  readonly tenant: string;
-  readonly session: string;
-  readonly attempt: number;
-  readonly request: PartialRequest;
-}
-
-/** One that a gateway ordered, for an intent. */
+/** A request on its way to an answer, that a gateway ordered for an intent. */
 interface Ordered extends Asked {
   readonly intent: NamedIntent;
 }
@@ -289,9 +281,11 @@ function answer(
   if (nonce === undefined && request.nonceNumber !== 0n) {
     return [refusal(identity, asked, NONCE_UNKNOWN, 'this nonce does not exist, or was used already')];
   }
-  const outcome = isHsmScheme(request.scheme)
-    ? tokenAsked(asked, key)
-    : computePartial(request, key, nonce, identity.nodeId);
+  const outcome = isVendorScheme(request.scheme)
+    ? vendorAsked(identity, asked, key, digest)
+    : isHsmScheme(request.scheme)
+      ? tokenAsked(asked, key)
+      : computePartial(request, key, nonce, identity.nodeId);
   if (outcome.kind === 'fault') return [refusal(identity, asked, REQUEST_INVALID, outcome.message)];
   const effects =
     outcome.kind === 'asked'
@@ -319,11 +313,25 @@ function tokenAsked(asked: Asked, { curve, publicKey }: SigningKey): { kind: 'as
   };
 }
 
+/** The actor of the intent's order asks the vendor, and answers. It hears of the request once what that promises is durable. */
+function vendorAsked(
+  { nodeId }: SignerIdentity,
+  { intent, ...asked }: Ordered,
+  { curve, publicKey }: SigningKey,
+  digest: string,
+): { kind: 'asked'; effect: NodeEffect } {
+  const to = vendorOrderAddress(nodeId, asked.tenant, intent.intent);
+  return {
+    kind: 'asked',
+    effect: { kind: 'send', to, message: { kind: 'vendorSign', asked, curve, publicKey, digest } },
+  };
+}
+
 function tokenAnswered(identity: SignerIdentity, { outcome, about }: HsmAnswered): NodeEffect[] {
   const { from, trace, message, publicKey } = about;
   const body = receivedBody(message);
   if (body.case !== 'partialRequest' || publicKey === undefined) {
-    if (outcome.kind !== 'failed' || outcome.fault === 'HSM_UNCONFIGURED') return [];
+    if (outcome.kind !== 'failed' || outcome.fault.endsWith('_UNCONFIGURED')) return [];
     return [event('signer.token.key_left', 'error', { fault: outcome.fault, reason: outcome.message })];
   }
   const { tenant, session, attempt } = message;
@@ -395,13 +403,14 @@ function deleteKey(
   return begins ? [{ kind: 'send', to: self, message: { kind: 'flush' } }] : [];
 }
 
-/** The token, if there is one, forgets the key too; on whichever curve it is. */
+/** The token and the vendor, if there are any, forget the key too; on whichever curve it is. */
 function tokenCleared(from: Address, trace: Trace, tenant: string, keySession: string): NodeEffect[] {
   const label = hsmLabel(tenant, keySession);
   const body = { case: 'keyDeleted' as const, value: { keySession } };
   const about = { from, trace, message: { tenant, session: '', attempt: 0, body } };
   const request = { kind: 'destroy' as const, label };
-  return [{ kind: 'send', to: hsmAddress, message: { kind: 'hsmAsked', request, about } }];
+  const message = { kind: 'hsmAsked' as const, request, about };
+  return [hsmAddress, vendorAddress].map((to) => ({ kind: 'send', to, message }));
 }
 
 function writeRefused(state: SignerState, write: NodeWrite, refusal: Refusal<NodeRecord>): NodeStep<SignerState> {

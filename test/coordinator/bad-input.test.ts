@@ -373,7 +373,7 @@ describe('InitiateSigning', () => {
         `mock_directive ${directive}`,
       ],
     ),
-    ...[KeystoreType.MULTISIG_EVM_WALLET, KeystoreType.HSM_PKCS11].map(
+    ...[KeystoreType.MULTISIG_EVM_WALLET, KeystoreType.HSM_PKCS11, KeystoreType.MPC_VENDOR].map(
       (keystoreType): Row => [
         `keystore ${KeystoreType[keystoreType]}`,
         { keystoreType },
@@ -381,7 +381,6 @@ describe('InitiateSigning', () => {
         'keystore_type',
       ],
     ),
-    ['keystore MPC_VENDOR', { keystoreType: KeystoreType.MPC_VENDOR }, 'UNSUPPORTED_KEYSTORE', 'keystore_type'],
   ];
   test.each(rows)('refuses %s and makes no session', (_, request, code, named) => {
     const whole = { transactionIntentId: 'refused', walletId: 'k', messageHash: digest, context: { client } };

@@ -6,6 +6,8 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, test } from 'vitest';
 import { evmAddressOf } from '../../crypto/evm-address.ts';
 import { verifyReleased } from '../../crypto/frost/released.ts';
+import { hsmSignature } from '../../crypto/hsm.ts';
+import { hsmLabel } from '../../nodes/records/hsm-port.ts';
 import { decodeKeyRecord } from '../../nodes/records/key-record.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
@@ -13,7 +15,7 @@ import type { WireBody } from '../../proto/wire.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
 import { begin, blamed, codeOf, digest, tenant, tokenOf, witness } from './support/world.ts';
 
-const { UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET, HSM_PKCS11 } = KeystoreType;
+const { UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET, HSM_PKCS11, MPC_VENDOR } = KeystoreType;
 const keyId = 'wal_k';
 const service = { walletService: true };
 const threshold = 2;
@@ -97,14 +99,21 @@ const keystores: readonly Keystore[] = [
       );
     },
   },
-  ...(['secp256k1', 'ed25519'] as const).map((curve) => {
+  ...(
+    [
+      [HSM_PKCS11, 'hsm', 'hsm-pkcs11', 'secp256k1'],
+      [HSM_PKCS11, 'hsm', 'hsm-pkcs11', 'ed25519'],
+      [MPC_VENDOR, 'vendor', 'mpc-vendor', 'secp256k1'],
+      [MPC_VENDOR, 'vendor', 'mpc-vendor', 'ed25519'],
+    ] as const
+  ).map(([type, holder, route, curve]) => {
     const isEcdsa = curve === 'secp256k1';
     return {
-      name: `HSM_PKCS11 on ${curve}`,
-      scheme: isEcdsa ? 'hsm_ecdsa' : 'hsm_ed25519',
-      type: HSM_PKCS11,
+      name: `${KeystoreType[type]} on ${curve}`,
+      scheme: `${holder}_${isEcdsa ? 'ecdsa' : 'ed25519'}` as const,
+      type,
       curve,
-      route: `m0/hsm-pkcs11/${curve}`,
+      route: `m0/${route}/${curve}`,
       partialBytes: isEcdsa ? 65 : 64,
       sharesNonce: false,
       isSingle: true,
@@ -138,7 +147,16 @@ const submit = (cluster: SimCluster, signingSessionId: string, more: object = {}
   cluster.submitSignatureShare({ signingSessionId, ...more }).result();
 
 /** What a node would give in this session. Its answer is not let through. */
-function partialOf(cluster: SimCluster, session: string, nodeId: number): Uint8Array {
+function partialOf(cluster: SimCluster, session: string, nodeId: number, { type, curve }: Keystore): Uint8Array {
+  if (type === MPC_VENDOR) {
+    const { book } = cluster.vendor;
+    const message = Buffer.from(digest).toString('hex');
+    const order = { externalId: 'by hand', key: hsmLabel(tenant, keyId), message, callback: '1/none/none' };
+    book.place(order, cluster.time.nowMs());
+    book.advance(cluster.time.nowMs() + 1);
+    const signature = Buffer.from(book.orders.find(({ externalId }) => externalId === 'by hand')!.signature, 'hex');
+    return hsmSignature(curve, signature, digest, groupKey(cluster))!;
+  }
   const preview = cluster.previewPartial({ sessionId: session, nodeId }).result();
   return preview.partial;
 }
@@ -161,7 +179,7 @@ describe.each(keystores)('$name', (keystore) => {
 
   test('UNSPECIFIED and its own type sign, every other type is KEYSTORE_MISMATCH and opens nothing', () => {
     const cluster = world(keystore);
-    const types = [UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET, HSM_PKCS11];
+    const types = [UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST, MULTISIG_EVM_WALLET, HSM_PKCS11, MPC_VENDOR];
     const own =
       keystore.scheme === 'frost_ed25519' ? [UNSPECIFIED, MOCK_THRESHOLD, MPC_FROST] : [UNSPECIFIED, keystore.type];
     for (const keystoreType of types) {
@@ -177,7 +195,7 @@ describe.each(keystores)('$name', (keystore) => {
   test('stepping: a node at a time, a partial given in a node’s place, each counted once', () => {
     const cluster = world(keystore);
     const session = start(cluster, 't');
-    const partial = partialOf(cluster, session, 1);
+    const partial = partialOf(cluster, session, 1, keystore);
     expect(partial).toHaveLength(keystore.partialBytes);
     const given = submit(cluster, session, { nodeId: 1, partialSignature: partial });
     expect(codeOf(given)).toBe(keystore.isSingle ? 'SIGNATURE_COMPLETED' : 'SHARE_ACCEPTED');
@@ -191,7 +209,7 @@ describe.each(keystores)('$name', (keystore) => {
   test('a wrong partial of a caller is refused and blames the call; the session is unchanged', () => {
     const cluster = world(keystore);
     const session = start(cluster, 't');
-    const wrong = partialOf(cluster, session, 1).slice();
+    const wrong = partialOf(cluster, session, 1, keystore).slice();
     wrong[5]! ^= 1;
     const answered = submit(cluster, session, { nodeId: 1, partialSignature: wrong });
     expect([codeOf(answered), answered.receipt!.epoch]).toEqual(['INVALID_PARTIAL_SIGNATURE', 1n]);

@@ -77,7 +77,7 @@ describe('a mock directive', () => {
     ['INVALID_MESSAGE_HASH', { messageHash: new Uint8Array(3) }],
     ['INVALID_DERIVATION_PATH', { derivation: { derivationPath: 'nonsense' } }],
     ['UNSUPPORTED_CURVE', { derivation: { curve: 'ed25519' } }],
-    ['UNSUPPORTED_KEYSTORE', { keystoreType: KeystoreType.MPC_VENDOR }],
+    ['KEYSTORE_MISMATCH', { keystoreType: KeystoreType.MPC_VENDOR }],
     ['WITNESS_MISSING', { approvalMode: ApprovalMode.HUMAN_REQUIRED }],
   ])('leaves %s to the resume, and its token good', (code, more) => {
     const failed = initiate(`skipped ${code}`, { mockDirective: FORCE_BACKEND_FAILED, ...more });

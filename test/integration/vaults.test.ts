@@ -65,6 +65,37 @@ test('mock ECDSA signs at a derivation path, and other libraries derive the key 
   expect(again.body).toEqual(body);
 });
 
+test('a vendor’s key signs later: the session waits, completes by itself, and other libraries verify', async () => {
+  const begun = encodeURIComponent(new Date(Date.now() - 1_000).toISOString());
+  const onSecp = await vault('mpc_vendor', 'secp256k1');
+  const onEd = await vault('mpc_vendor', 'ed25519');
+  const pending = await Promise.all([onSecp, onEd].map((made) => sign(made)));
+  for (const { status, body } of pending) {
+    expect([status, body.status, body.signature]).toEqual([200, 'accepted', null]);
+    expect(body.receipt).toMatchObject({ reason_code: 'VENDOR_ORDER_OPEN', state: 'RECEIPT_STATE_ACCEPTED' });
+  }
+  const sessions = pending.map(({ body }) => body.signing_session_id as string);
+  const completed = async () => {
+    const page = await call('GET', `/v1/events?limit=100&type=signing.session.completed&created_after=${begun}`);
+    const ids = page.body.events.map((event: { resource: { id: string } }) => event.resource.id);
+    return sessions.every((id) => ids.includes(id));
+  };
+  // No call: the vendor's callback completes them.
+  await until(completed, 'the sessions’ completion');
+  const [one, two] = await Promise.all(
+    sessions.map((id) => call('POST', '/v1/signing/share', { signing_session_id: id })),
+  );
+  const signatureOf = ({ body }: { body: { full_signature: string } }) => Buffer.from(body.full_signature, 'base64');
+  const point = Buffer.from((await keyOf(onSecp)).public_key, 'hex');
+  expect(secp256k1.verify(signatureOf(one!), message, point)).toBe(true);
+  const recovery = Buffer.from(one!.body.recovery_id, 'base64');
+  const recovered = secp256k1.recoverPublicKey(Buffer.concat([recovery, signatureOf(one!)]), message);
+  expect(Buffer.from(recovered)).toEqual(point);
+  const publicKey = createPublicKey({ format: 'jwk', key: (await keyOf(onEd)).jwk });
+  expect(nodeVerify(null, message, publicKey, signatureOf(two!))).toBe(true);
+  expect(one!.body.receipt.backend_route).toBe('m0/mpc-vendor/secp256k1');
+});
+
 test('FROST signs BIP-340 and Ed25519, which noble and Node verify', async () => {
   const bip340 = await vault('mpc_frost', 'secp256k1');
   const signed = (await sign(bip340)).body;

@@ -58,7 +58,7 @@ function ask(node: TestNode, request: Request, wish: OrderWish = {}): Sent[] {
 
 function partialOf(sent: readonly Sent[]): Uint8Array {
   const { outcome } = only(sent, 'partialReply');
-  if (outcome.case !== 'partial') throw new Error(`refused: ${outcome.value?.message}`);
+  if (outcome.case !== 'partial') throw new Error(`no partial: ${outcome.case}`);
   return outcome.value;
 }
 

@@ -53,6 +53,10 @@ export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
     'delivery/egress/send.ts',
     { reaches: /^(import of (undici|node:dns)|performance|AbortSignal)/, why: 'implements Send: network and resolver' },
   ],
+  [
+    'providers/vendor/server.ts',
+    { reaches: /^(import of node:(fs|http)|fetch|AbortSignal)/, why: 'the simulated vendor is a server of its own' },
+  ],
   ['api/version.ts', { reaches: /^import of node:fs/, why: 'reads the version from package.json' }],
 ]);
 

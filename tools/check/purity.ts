@@ -24,6 +24,7 @@ export const worldly: readonly string[] = [
   'nodes/intent-journal.ts',
   'nodes/hsm/child.ts',
   'nodes/hsm/process.ts',
+  'nodes/vendor/http-vendor.ts',
   'coordinator/main.ts',
   'coordinator/store/',
 ];

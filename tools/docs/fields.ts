@@ -68,7 +68,7 @@ export const fieldRules: Readonly<Record<string, Readonly<Record<string, string>
     approval_mode: '`HUMAN_REQUIRED` asks for a witness; the others do not.',
     context,
     keystore_type:
-      'Which scheme signs: see Schemes. `UNSPECIFIED` is the key’s own. Another one than that is `KEYSTORE_MISMATCH`, one that is not served `UNSUPPORTED_KEYSTORE`.',
+      'Which scheme signs: see Schemes. `UNSPECIFIED` is the key’s own. Another one than that is `KEYSTORE_MISMATCH`.',
     mock_directive: 'See Mock directives.',
   },
   InitiateSigningResponse: {

@@ -87,6 +87,10 @@ function bodyAt(point: Point, nodeId: number, session: string): WireBodyInit {
         case: 'partialReply',
         value: { nodeId, attemptTag: 7n, outcome: { case: 'partial', value: secret('partial') } },
       };
+    case 'vendor_settled':
+      return { case: 'vendorSettled', value: { nodeId, outcome: { case: 'partial', value: secret('partial') } } };
+    case 'vendor_noted':
+      return { case: 'vendorNoted', value: {} };
     case 'dkg_open':
       return { case: 'dkgOpen', value: { curve: 'secp256k1', threshold: 2, totalNodes: 3, participants: [1, 2, 3] } };
     case 'dkg_opened':

@@ -82,7 +82,8 @@ describe('a vault', () => {
   });
 
   it('of a keystore type that the cluster does not make answers what the cluster says', async () => {
-    const refused = await call('POST', '/v1/vaults', { name: 'v', keystore_type: 'mpc_vendor', curve: 'secp256k1' });
+    const type = { name: 'v', keystore_type: 'multisig_evm_wallet', curve: 'ed25519' };
+    const refused = await call('POST', '/v1/vaults', type);
     expect([refused.status, refused.body.error.details[0].issue]).toEqual([422, 'unsupported_keystore']);
   });
 

@@ -11,7 +11,7 @@ import type { Call, CallReply, ClusterStatus } from "./cluster_pb.ts";
 import { file_signmesh_wire_v1_cluster } from "./cluster_pb.ts";
 import type { DkgConfirm, DkgConfirmed, DkgDiscard, DkgOpen, DkgOpened, DkgRefused, DkgSeal, DkgSealed, DkgVerified, DkgVerify } from "./dkg_pb.ts";
 import { file_signmesh_wire_v1_dkg } from "./dkg_pb.ts";
-import type { DealNonces, DeleteKey, KeyDeleted, NoncesDealt, PartialReply, PartialRequest } from "./signing_pb.ts";
+import type { DealNonces, DeleteKey, KeyDeleted, NoncesDealt, PartialReply, PartialRequest, VendorCancel, VendorNoted, VendorSettled } from "./signing_pb.ts";
 import { file_signmesh_wire_v1_signing } from "./signing_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -19,15 +19,16 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/frame.proto.
  */
 export const file_signmesh_wire_v1_frame: GenFile = /*@__PURE__*/
-  fileDesc("ChxzaWdubWVzaC93aXJlL3YxL2ZyYW1lLnByb3RvEhBzaWdubWVzaC53aXJlLnYxIokJCgVGcmFtZRIKCgJ0bxgBIAEoCRIMCgRmcm9tGAIgASgJEg4KBnRlbmFudBgDIAEoCRIPCgdzZXNzaW9uGAQgASgJEg8KB2F0dGVtcHQYBSABKA0SFgoOY29ycmVsYXRpb25faWQYBiABKAkSEwoLdHJhY2VwYXJlbnQYByABKAkSGQoRZGVhZGxpbmVfZXBvY2hfbXMYCCABKAMSJgoEY2FsbBgQIAEoCzIWLnNpZ25tZXNoLndpcmUudjEuQ2FsbEgAEjEKCmNhbGxfcmVwbHkYESABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxSZXBseUgAEjkKDmNsdXN0ZXJfc3RhdHVzGBIgASgLMh8uc2lnbm1lc2gud2lyZS52MS5DbHVzdGVyU3RhdHVzSAASMwoLZGVhbF9ub25jZXMYICABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRlYWxOb25jZXNIABI1Cgxub25jZXNfZGVhbHQYISABKAsyHS5zaWdubWVzaC53aXJlLnYxLk5vbmNlc0RlYWx0SAASOwoPcGFydGlhbF9yZXF1ZXN0GCIgASgLMiAuc2lnbm1lc2gud2lyZS52MS5QYXJ0aWFsUmVxdWVzdEgAEjcKDXBhcnRpYWxfcmVwbHkYIyABKAsyHi5zaWdubWVzaC53aXJlLnYxLlBhcnRpYWxSZXBseUgAEjEKCmRlbGV0ZV9rZXkYJCABKAsyGy5zaWdubWVzaC53aXJlLnYxLkRlbGV0ZUtleUgAEjMKC2tleV9kZWxldGVkGCUgASgLMhwuc2lnbm1lc2gud2lyZS52MS5LZXlEZWxldGVkSAASLQoIZGtnX29wZW4YMCABKAsyGS5zaWdubWVzaC53aXJlLnYxLkRrZ09wZW5IABIxCgpka2dfb3BlbmVkGDEgASgLMhsuc2lnbm1lc2gud2lyZS52MS5Ea2dPcGVuZWRIABItCghka2dfc2VhbBgyIAEoCzIZLnNpZ25tZXNoLndpcmUudjEuRGtnU2VhbEgAEjEKCmRrZ19zZWFsZWQYMyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkRrZ1NlYWxlZEgAEjEKCmRrZ192ZXJpZnkYNCABKAsyGy5zaWdubWVzaC53aXJlLnYxLkRrZ1ZlcmlmeUgAEjUKDGRrZ192ZXJpZmllZBg1IAEoCzIdLnNpZ25tZXNoLndpcmUudjEuRGtnVmVyaWZpZWRIABIzCgtka2dfY29uZmlybRg2IAEoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnQ29uZmlybUgAEjcKDWRrZ19jb25maXJtZWQYNyABKAsyHi5zaWdubWVzaC53aXJlLnYxLkRrZ0NvbmZpcm1lZEgAEjMKC2RrZ19kaXNjYXJkGDggASgLMhwuc2lnbm1lc2gud2lyZS52MS5Ea2dEaXNjYXJkSAASMwoLZGtnX3JlZnVzZWQYOSABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRrZ1JlZnVzZWRIAEIGCgRib2R5YgZwcm90bzM", [file_signmesh_wire_v1_cluster, file_signmesh_wire_v1_dkg, file_signmesh_wire_v1_signing]);
+  fileDesc("ChxzaWdubWVzaC93aXJlL3YxL2ZyYW1lLnByb3RvEhBzaWdubWVzaC53aXJlLnYxIrQKCgVGcmFtZRIKCgJ0bxgBIAEoCRIMCgRmcm9tGAIgASgJEg4KBnRlbmFudBgDIAEoCRIPCgdzZXNzaW9uGAQgASgJEg8KB2F0dGVtcHQYBSABKA0SFgoOY29ycmVsYXRpb25faWQYBiABKAkSEwoLdHJhY2VwYXJlbnQYByABKAkSGQoRZGVhZGxpbmVfZXBvY2hfbXMYCCABKAMSJgoEY2FsbBgQIAEoCzIWLnNpZ25tZXNoLndpcmUudjEuQ2FsbEgAEjEKCmNhbGxfcmVwbHkYESABKAsyGy5zaWdubWVzaC53aXJlLnYxLkNhbGxSZXBseUgAEjkKDmNsdXN0ZXJfc3RhdHVzGBIgASgLMh8uc2lnbm1lc2gud2lyZS52MS5DbHVzdGVyU3RhdHVzSAASMwoLZGVhbF9ub25jZXMYICABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRlYWxOb25jZXNIABI1Cgxub25jZXNfZGVhbHQYISABKAsyHS5zaWdubWVzaC53aXJlLnYxLk5vbmNlc0RlYWx0SAASOwoPcGFydGlhbF9yZXF1ZXN0GCIgASgLMiAuc2lnbm1lc2gud2lyZS52MS5QYXJ0aWFsUmVxdWVzdEgAEjcKDXBhcnRpYWxfcmVwbHkYIyABKAsyHi5zaWdubWVzaC53aXJlLnYxLlBhcnRpYWxSZXBseUgAEjEKCmRlbGV0ZV9rZXkYJCABKAsyGy5zaWdubWVzaC53aXJlLnYxLkRlbGV0ZUtleUgAEjMKC2tleV9kZWxldGVkGCUgASgLMhwuc2lnbm1lc2gud2lyZS52MS5LZXlEZWxldGVkSAASOQoOdmVuZG9yX3NldHRsZWQYJiABKAsyHy5zaWdubWVzaC53aXJlLnYxLlZlbmRvclNldHRsZWRIABI1Cgx2ZW5kb3Jfbm90ZWQYJyABKAsyHS5zaWdubWVzaC53aXJlLnYxLlZlbmRvck5vdGVkSAASNwoNdmVuZG9yX2NhbmNlbBgoIAEoCzIeLnNpZ25tZXNoLndpcmUudjEuVmVuZG9yQ2FuY2VsSAASLQoIZGtnX29wZW4YMCABKAsyGS5zaWdubWVzaC53aXJlLnYxLkRrZ09wZW5IABIxCgpka2dfb3BlbmVkGDEgASgLMhsuc2lnbm1lc2gud2lyZS52MS5Ea2dPcGVuZWRIABItCghka2dfc2VhbBgyIAEoCzIZLnNpZ25tZXNoLndpcmUudjEuRGtnU2VhbEgAEjEKCmRrZ19zZWFsZWQYMyABKAsyGy5zaWdubWVzaC53aXJlLnYxLkRrZ1NlYWxlZEgAEjEKCmRrZ192ZXJpZnkYNCABKAsyGy5zaWdubWVzaC53aXJlLnYxLkRrZ1ZlcmlmeUgAEjUKDGRrZ192ZXJpZmllZBg1IAEoCzIdLnNpZ25tZXNoLndpcmUudjEuRGtnVmVyaWZpZWRIABIzCgtka2dfY29uZmlybRg2IAEoCzIcLnNpZ25tZXNoLndpcmUudjEuRGtnQ29uZmlybUgAEjcKDWRrZ19jb25maXJtZWQYNyABKAsyHi5zaWdubWVzaC53aXJlLnYxLkRrZ0NvbmZpcm1lZEgAEjMKC2RrZ19kaXNjYXJkGDggASgLMhwuc2lnbm1lc2gud2lyZS52MS5Ea2dEaXNjYXJkSAASMwoLZGtnX3JlZnVzZWQYOSABKAsyHC5zaWdubWVzaC53aXJlLnYxLkRrZ1JlZnVzZWRIAEIGCgRib2R5YgZwcm90bzM", [file_signmesh_wire_v1_cluster, file_signmesh_wire_v1_dkg, file_signmesh_wire_v1_signing]);
 
 /**
  * @generated from message signmesh.wire.v1.Frame
  */
 export type Frame = Message<"signmesh.wire.v1.Frame"> & {
   /**
-   * Addresses: "coordinator", "node/3", "node/3/dkg/<tenant>/<session>", "signing/<tenant>/<session>",
-   * "dkg/<tenant>/<session>", "cluster", "gateway/<boot>".
+   * Addresses: "coordinator", "node/3", "node/3/dkg/<tenant>/<session>",
+   * "node/3/vendor/<tenant>/<reference>", "signing/<tenant>/<session>", "dkg/<tenant>/<session>",
+   * "cluster", "gateway/<boot>".
    *
    * @generated from field: string to = 1;
    */
@@ -129,6 +130,24 @@ export type Frame = Message<"signmesh.wire.v1.Frame"> & {
      */
     value: KeyDeleted;
     case: "keyDeleted";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.VendorSettled vendor_settled = 38;
+     */
+    value: VendorSettled;
+    case: "vendorSettled";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.VendorNoted vendor_noted = 39;
+     */
+    value: VendorNoted;
+    case: "vendorNoted";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.VendorCancel vendor_cancel = 40;
+     */
+    value: VendorCancel;
+    case: "vendorCancel";
   } | {
     /**
      * @generated from field: signmesh.wire.v1.DkgOpen dkg_open = 48;

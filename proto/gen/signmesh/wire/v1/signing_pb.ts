@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file signmesh/wire/v1/signing.proto.
  */
 export const file_signmesh_wire_v1_signing: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL3NpZ25pbmcucHJvdG8SEHNpZ25tZXNoLndpcmUudjEicAoKRGVhbE5vbmNlcxIoCgZzY2hlbWUYASABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRINCgVjb3VudBgCIAEoDRIYChBjb29yZGluYXRvcl9ib290GAMgASgJEg8KB3JlcXVlc3QYBCABKAQikgEKC05vbmNlc0RlYWx0EigKBnNjaGVtZRgBIAEoDjIYLnNpZ25tZXNoLndpcmUudjEuU2NoZW1lEhEKCW5vZGVfYm9vdBgCIAEoCRIYChBjb29yZGluYXRvcl9ib290GAMgASgJEiwKBm5vbmNlcxgEIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGVhbHROb25jZSJRCgpEZWFsdE5vbmNlEg4KBm51bWJlchgBIAEoBBIOCgZoaWRpbmcYAiABKAwSDwoHYmluZGluZxgDIAEoDBISCgptb2NrX25vbmNlGAQgASgMIkQKEFNpZ25lckNvbW1pdG1lbnQSDwoHbm9kZV9pZBgBIAEoDRIOCgZoaWRpbmcYAiABKAwSDwoHYmluZGluZxgDIAEoDCLjAgoOUGFydGlhbFJlcXVlc3QSKAoGc2NoZW1lGAEgASgOMhguc2lnbm1lc2gud2lyZS52MS5TY2hlbWUSEwoLa2V5X3Nlc3Npb24YAiABKAkSFwoPZGVyaXZhdGlvbl9wYXRoGAMgASgJEg8KB21lc3NhZ2UYBCABKAwSFAoMbm9uY2VfbnVtYmVyGAUgASgEEhEKCW5vZGVfYm9vdBgGIAEoCRIYChBjb29yZGluYXRvcl9ib290GAcgASgJEjMKB3NpZ25lcnMYCCADKAsyIi5zaWdubWVzaC53aXJlLnYxLlNpZ25lckNvbW1pdG1lbnQSEwoLbm9uY2VfcG9pbnQYCSABKAwSGgoSbW9ja19ub25jZV9pbnZlcnNlGAogASgMEhMKC2F0dGVtcHRfdGFnGAsgASgGEioKBW9yZGVyGAwgASgLMhsuc2lnbm1lc2gud2lyZS52MS5Ob2RlT3JkZXIi1gEKCU5vZGVPcmRlchIdChV0cmFuc2FjdGlvbl9pbnRlbnRfaWQYASABKAkSFgoOd2FsbGV0X3NlcnZpY2UYAiABKAgSMAoNa2V5c3RvcmVfdHlwZRgDIAEoDjIZLnN2Yy5tZXNoLnYxLktleXN0b3JlVHlwZRINCgVjdXJ2ZRgEIAEoCRIYChBleHBpcmVzX2Vwb2NoX21zGAUgASgDEhUKDW5lZWRzX3dpdG5lc3MYBiABKAgSCwoDbWFjGAcgASgMEhMKC3dpdG5lc3NfbWFjGAggASgMIpwBCgxQYXJ0aWFsUmVwbHkSDwoHbm9kZV9pZBgBIAEoDRIRCgdwYXJ0aWFsGAIgASgMSAASMwoHcmVmdXNhbBgDIAEoCzIgLnNpZ25tZXNoLndpcmUudjEuUGFydGlhbFJlZnVzYWxIABITCgthdHRlbXB0X3RhZxgEIAEoBhITCgtub25jZV9wb2ludBgFIAEoDEIJCgdvdXRjb21lIlUKDlBhcnRpYWxSZWZ1c2FsEjIKBGNvZGUYASABKA4yJC5zaWdubWVzaC53aXJlLnYxLlBhcnRpYWxSZWZ1c2FsQ29kZRIPCgdtZXNzYWdlGAIgASgJIi0KCURlbGV0ZUtleRITCgtrZXlfc2Vzc2lvbhgBIAEoCRILCgNtYWMYAiABKAwiMgoKS2V5RGVsZXRlZBIPCgdub2RlX2lkGAEgASgNEhMKC2tleV9zZXNzaW9uGAIgASgJKrABCgZTY2hlbWUSFgoSU0NIRU1FX1VOU1BFQ0lGSUVEEAASFQoRU0NIRU1FX01PQ0tfRUNEU0EQARIYChRTQ0hFTUVfRlJPU1RfRUQyNTUxORACEhcKE1NDSEVNRV9GUk9TVF9CSVAzNDAQAxIWChJTQ0hFTUVfT1dORVJfRUNEU0EQBBIUChBTQ0hFTUVfSFNNX0VDRFNBEAUSFgoSU0NIRU1FX0hTTV9FRDI1NTE5EAYqpwUKElBhcnRpYWxSZWZ1c2FsQ29kZRIkCiBQQVJUSUFMX1JFRlVTQUxfQ09ERV9VTlNQRUNJRklFRBAAEiYKIlBBUlRJQUxfUkVGVVNBTF9DT0RFX05PTkNFX1VOS05PV04QARIkCiBQQVJUSUFMX1JFRlVTQUxfQ09ERV9LRVlfVU5LTk9XThACEigKJFBBUlRJQUxfUkVGVVNBTF9DT0RFX1JFUVVFU1RfSU5WQUxJRBADEiYKIlBBUlRJQUxfUkVGVVNBTF9DT0RFX09SREVSX01JU1NJTkcQBBImCiJQQVJUSUFMX1JFRlVTQUxfQ09ERV9PUkRFUl9JTlZBTElEEAUSJgoiUEFSVElBTF9SRUZVU0FMX0NPREVfT1JERVJfRVhQSVJFRBAGEigKJFBBUlRJQUxfUkVGVVNBTF9DT0RFX1dJVE5FU1NfTUlTU0lORxAHEioKJlBBUlRJQUxfUkVGVVNBTF9DT0RFX0tFWVNUT1JFX01JU01BVENIEAgSLworUEFSVElBTF9SRUZVU0FMX0NPREVfSU5URU5UX01FU1NBR0VfQ0hBTkdFRBAJEikKJVBBUlRJQUxfUkVGVVNBTF9DT0RFX0hTTV9VTkNPTkZJR1VSRUQQChIpCiVQQVJUSUFMX1JFRlVTQUxfQ09ERV9IU01fU0VTU0lPTl9MT1NUEAsSKAokUEFSVElBTF9SRUZVU0FMX0NPREVfSFNNX1BJTl9SRUZVU0VEEAwSJAogUEFSVElBTF9SRUZVU0FMX0NPREVfSFNNX1RJTUVPVVQQDRIpCiVQQVJUSUFMX1JFRlVTQUxfQ09ERV9IU01fVE9LRU5fQUJTRU5UEA4SIwofUEFSVElBTF9SRUZVU0FMX0NPREVfSFNNX0ZBSUxFRBAPYgZwcm90bzM", [file_svc_mesh_v1_mpc_wallet]);
+  fileDesc("Ch5zaWdubWVzaC93aXJlL3YxL3NpZ25pbmcucHJvdG8SEHNpZ25tZXNoLndpcmUudjEicAoKRGVhbE5vbmNlcxIoCgZzY2hlbWUYASABKA4yGC5zaWdubWVzaC53aXJlLnYxLlNjaGVtZRINCgVjb3VudBgCIAEoDRIYChBjb29yZGluYXRvcl9ib290GAMgASgJEg8KB3JlcXVlc3QYBCABKAQikgEKC05vbmNlc0RlYWx0EigKBnNjaGVtZRgBIAEoDjIYLnNpZ25tZXNoLndpcmUudjEuU2NoZW1lEhEKCW5vZGVfYm9vdBgCIAEoCRIYChBjb29yZGluYXRvcl9ib290GAMgASgJEiwKBm5vbmNlcxgEIAMoCzIcLnNpZ25tZXNoLndpcmUudjEuRGVhbHROb25jZSJRCgpEZWFsdE5vbmNlEg4KBm51bWJlchgBIAEoBBIOCgZoaWRpbmcYAiABKAwSDwoHYmluZGluZxgDIAEoDBISCgptb2NrX25vbmNlGAQgASgMIkQKEFNpZ25lckNvbW1pdG1lbnQSDwoHbm9kZV9pZBgBIAEoDRIOCgZoaWRpbmcYAiABKAwSDwoHYmluZGluZxgDIAEoDCLjAgoOUGFydGlhbFJlcXVlc3QSKAoGc2NoZW1lGAEgASgOMhguc2lnbm1lc2gud2lyZS52MS5TY2hlbWUSEwoLa2V5X3Nlc3Npb24YAiABKAkSFwoPZGVyaXZhdGlvbl9wYXRoGAMgASgJEg8KB21lc3NhZ2UYBCABKAwSFAoMbm9uY2VfbnVtYmVyGAUgASgEEhEKCW5vZGVfYm9vdBgGIAEoCRIYChBjb29yZGluYXRvcl9ib290GAcgASgJEjMKB3NpZ25lcnMYCCADKAsyIi5zaWdubWVzaC53aXJlLnYxLlNpZ25lckNvbW1pdG1lbnQSEwoLbm9uY2VfcG9pbnQYCSABKAwSGgoSbW9ja19ub25jZV9pbnZlcnNlGAogASgMEhMKC2F0dGVtcHRfdGFnGAsgASgGEioKBW9yZGVyGAwgASgLMhsuc2lnbm1lc2gud2lyZS52MS5Ob2RlT3JkZXIi1gEKCU5vZGVPcmRlchIdChV0cmFuc2FjdGlvbl9pbnRlbnRfaWQYASABKAkSFgoOd2FsbGV0X3NlcnZpY2UYAiABKAgSMAoNa2V5c3RvcmVfdHlwZRgDIAEoDjIZLnN2Yy5tZXNoLnYxLktleXN0b3JlVHlwZRINCgVjdXJ2ZRgEIAEoCRIYChBleHBpcmVzX2Vwb2NoX21zGAUgASgDEhUKDW5lZWRzX3dpdG5lc3MYBiABKAgSCwoDbWFjGAcgASgMEhMKC3dpdG5lc3NfbWFjGAggASgMItMBCgxQYXJ0aWFsUmVwbHkSDwoHbm9kZV9pZBgBIAEoDRIRCgdwYXJ0aWFsGAIgASgMSAASMwoHcmVmdXNhbBgDIAEoCzIgLnNpZ25tZXNoLndpcmUudjEuUGFydGlhbFJlZnVzYWxIABI1Cgx2ZW5kb3Jfb3JkZXIYBiABKAsyHS5zaWdubWVzaC53aXJlLnYxLlZlbmRvck9yZGVySAASEwoLYXR0ZW1wdF90YWcYBCABKAYSEwoLbm9uY2VfcG9pbnQYBSABKAxCCQoHb3V0Y29tZSI6CgtWZW5kb3JPcmRlchIRCglyZWZlcmVuY2UYASABKAkSGAoQZXhwaXJlc19lcG9jaF9tcxgCIAEoAyJzCg1WZW5kb3JTZXR0bGVkEg8KB25vZGVfaWQYASABKA0SEQoHcGFydGlhbBgCIAEoDEgAEjMKB3JlZnVzYWwYAyABKAsyIC5zaWdubWVzaC53aXJlLnYxLlBhcnRpYWxSZWZ1c2FsSABCCQoHb3V0Y29tZSINCgtWZW5kb3JOb3RlZCIOCgxWZW5kb3JDYW5jZWwiVQoOUGFydGlhbFJlZnVzYWwSMgoEY29kZRgBIAEoDjIkLnNpZ25tZXNoLndpcmUudjEuUGFydGlhbFJlZnVzYWxDb2RlEg8KB21lc3NhZ2UYAiABKAkiLQoJRGVsZXRlS2V5EhMKC2tleV9zZXNzaW9uGAEgASgJEgsKA21hYxgCIAEoDCIyCgpLZXlEZWxldGVkEg8KB25vZGVfaWQYASABKA0SEwoLa2V5X3Nlc3Npb24YAiABKAkq5AEKBlNjaGVtZRIWChJTQ0hFTUVfVU5TUEVDSUZJRUQQABIVChFTQ0hFTUVfTU9DS19FQ0RTQRABEhgKFFNDSEVNRV9GUk9TVF9FRDI1NTE5EAISFwoTU0NIRU1FX0ZST1NUX0JJUDM0MBADEhYKElNDSEVNRV9PV05FUl9FQ0RTQRAEEhQKEFNDSEVNRV9IU01fRUNEU0EQBRIWChJTQ0hFTUVfSFNNX0VEMjU1MTkQBhIXChNTQ0hFTUVfVkVORE9SX0VDRFNBEAcSGQoVU0NIRU1FX1ZFTkRPUl9FRDI1NTE5EAgqswcKElBhcnRpYWxSZWZ1c2FsQ29kZRIkCiBQQVJUSUFMX1JFRlVTQUxfQ09ERV9VTlNQRUNJRklFRBAAEiYKIlBBUlRJQUxfUkVGVVNBTF9DT0RFX05PTkNFX1VOS05PV04QARIkCiBQQVJUSUFMX1JFRlVTQUxfQ09ERV9LRVlfVU5LTk9XThACEigKJFBBUlRJQUxfUkVGVVNBTF9DT0RFX1JFUVVFU1RfSU5WQUxJRBADEiYKIlBBUlRJQUxfUkVGVVNBTF9DT0RFX09SREVSX01JU1NJTkcQBBImCiJQQVJUSUFMX1JFRlVTQUxfQ09ERV9PUkRFUl9JTlZBTElEEAUSJgoiUEFSVElBTF9SRUZVU0FMX0NPREVfT1JERVJfRVhQSVJFRBAGEigKJFBBUlRJQUxfUkVGVVNBTF9DT0RFX1dJVE5FU1NfTUlTU0lORxAHEioKJlBBUlRJQUxfUkVGVVNBTF9DT0RFX0tFWVNUT1JFX01JU01BVENIEAgSLworUEFSVElBTF9SRUZVU0FMX0NPREVfSU5URU5UX01FU1NBR0VfQ0hBTkdFRBAJEikKJVBBUlRJQUxfUkVGVVNBTF9DT0RFX0hTTV9VTkNPTkZJR1VSRUQQChIpCiVQQVJUSUFMX1JFRlVTQUxfQ09ERV9IU01fU0VTU0lPTl9MT1NUEAsSKAokUEFSVElBTF9SRUZVU0FMX0NPREVfSFNNX1BJTl9SRUZVU0VEEAwSJAogUEFSVElBTF9SRUZVU0FMX0NPREVfSFNNX1RJTUVPVVQQDRIpCiVQQVJUSUFMX1JFRlVTQUxfQ09ERV9IU01fVE9LRU5fQUJTRU5UEA4SIwofUEFSVElBTF9SRUZVU0FMX0NPREVfSFNNX0ZBSUxFRBAPEiwKKFBBUlRJQUxfUkVGVVNBTF9DT0RFX1ZFTkRPUl9VTkNPTkZJR1VSRUQQEBIrCidQQVJUSUFMX1JFRlVTQUxfQ09ERV9WRU5ET1JfVU5BVkFJTEFCTEUQERIoCiRQQVJUSUFMX1JFRlVTQUxfQ09ERV9WRU5ET1JfUkVKRUNURUQQEhIpCiVQQVJUSUFMX1JFRlVTQUxfQ09ERV9WRU5ET1JfQ0FOQ0VMTEVEEBMSJwojUEFSVElBTF9SRUZVU0FMX0NPREVfVkVORE9SX0VYUElSRUQQFBIxCi1QQVJUSUFMX1JFRlVTQUxfQ09ERV9WRU5ET1JfU0lHTkFUVVJFX0lOVkFMSUQQFWIGcHJvdG8z", [file_svc_mesh_v1_mpc_wallet]);
 
 /**
  * Coordinator to node: deal this many nonces ahead. Those dealt to an earlier boot of the coordinator are void.
@@ -327,7 +327,8 @@ export type PartialReply = Message<"signmesh.wire.v1.PartialReply"> & {
   outcome: {
     /**
      * 32-byte scalar: big-endian for secp256k1, little-endian for ed25519. SCHEME_OWNER_ECDSA: r, s and v, 65 bytes.
-     * SCHEME_HSM_ECDSA: r, s and the recovery id, 65 bytes; SCHEME_HSM_ED25519: the signature, 64 bytes.
+     * SCHEME_HSM_ECDSA, SCHEME_VENDOR_ECDSA: r, s and the recovery id, 65 bytes; SCHEME_HSM_ED25519,
+     * SCHEME_VENDOR_ED25519: the signature, 64 bytes.
      *
      * @generated from field: bytes partial = 2;
      */
@@ -339,6 +340,14 @@ export type PartialReply = Message<"signmesh.wire.v1.PartialReply"> & {
      */
     value: PartialRefusal;
     case: "refusal";
+  } | {
+    /**
+     * The vendor has the order and has not decided on it yet: VendorSettled follows.
+     *
+     * @generated from field: signmesh.wire.v1.VendorOrder vendor_order = 6;
+     */
+    value: VendorOrder;
+    case: "vendorOrder";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -365,6 +374,102 @@ export const PartialReplySchema: GenMessage<PartialReply> = /*@__PURE__*/
   messageDesc(file_signmesh_wire_v1_signing, 6);
 
 /**
+ * A node's order at the vendor of its key.
+ *
+ * @generated from message signmesh.wire.v1.VendorOrder
+ */
+export type VendorOrder = Message<"signmesh.wire.v1.VendorOrder"> & {
+  /**
+   * Names the order's actor at its node: "node/<id>/vendor/<tenant>/<reference>". 32 hex digits.
+   *
+   * @generated from field: string reference = 1;
+   */
+  reference: string;
+
+  /**
+   * The vendor signs nothing for it from then on.
+   *
+   * @generated from field: int64 expires_epoch_ms = 2;
+   */
+  expiresEpochMs: bigint;
+};
+
+/**
+ * Describes the message signmesh.wire.v1.VendorOrder.
+ * Use `create(VendorOrderSchema)` to create a new message.
+ */
+export const VendorOrderSchema: GenMessage<VendorOrder> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_signing, 7);
+
+/**
+ * Node to coordinator: the vendor has decided on the order of the frame's session. Repeated until it is noted.
+ *
+ * @generated from message signmesh.wire.v1.VendorSettled
+ */
+export type VendorSettled = Message<"signmesh.wire.v1.VendorSettled"> & {
+  /**
+   * @generated from field: uint32 node_id = 1;
+   */
+  nodeId: number;
+
+  /**
+   * @generated from oneof signmesh.wire.v1.VendorSettled.outcome
+   */
+  outcome: {
+    /**
+     * As in PartialReply.
+     *
+     * @generated from field: bytes partial = 2;
+     */
+    value: Uint8Array;
+    case: "partial";
+  } | {
+    /**
+     * @generated from field: signmesh.wire.v1.PartialRefusal refusal = 3;
+     */
+    value: PartialRefusal;
+    case: "refusal";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message signmesh.wire.v1.VendorSettled.
+ * Use `create(VendorSettledSchema)` to create a new message.
+ */
+export const VendorSettledSchema: GenMessage<VendorSettled> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_signing, 8);
+
+/**
+ * Coordinator to node: the frame's session knows what became of its order.
+ *
+ * @generated from message signmesh.wire.v1.VendorNoted
+ */
+export type VendorNoted = Message<"signmesh.wire.v1.VendorNoted"> & {
+};
+
+/**
+ * Describes the message signmesh.wire.v1.VendorNoted.
+ * Use `create(VendorNotedSchema)` to create a new message.
+ */
+export const VendorNotedSchema: GenMessage<VendorNoted> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_signing, 9);
+
+/**
+ * Coordinator to node: the frame's session has ended, and wants no signature any more.
+ *
+ * @generated from message signmesh.wire.v1.VendorCancel
+ */
+export type VendorCancel = Message<"signmesh.wire.v1.VendorCancel"> & {
+};
+
+/**
+ * Describes the message signmesh.wire.v1.VendorCancel.
+ * Use `create(VendorCancelSchema)` to create a new message.
+ */
+export const VendorCancelSchema: GenMessage<VendorCancel> = /*@__PURE__*/
+  messageDesc(file_signmesh_wire_v1_signing, 10);
+
+/**
  * @generated from message signmesh.wire.v1.PartialRefusal
  */
 export type PartialRefusal = Message<"signmesh.wire.v1.PartialRefusal"> & {
@@ -384,7 +489,7 @@ export type PartialRefusal = Message<"signmesh.wire.v1.PartialRefusal"> & {
  * Use `create(PartialRefusalSchema)` to create a new message.
  */
 export const PartialRefusalSchema: GenMessage<PartialRefusal> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_signing, 7);
+  messageDesc(file_signmesh_wire_v1_signing, 11);
 
 /**
  * Coordinator to node: the key of the frame's tenant signs nothing any more; delete your share of it and your record of its
@@ -411,7 +516,7 @@ export type DeleteKey = Message<"signmesh.wire.v1.DeleteKey"> & {
  * Use `create(DeleteKeySchema)` to create a new message.
  */
 export const DeleteKeySchema: GenMessage<DeleteKey> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_signing, 8);
+  messageDesc(file_signmesh_wire_v1_signing, 12);
 
 /**
  * Node to coordinator: nothing of the key is in the store any more.
@@ -435,7 +540,7 @@ export type KeyDeleted = Message<"signmesh.wire.v1.KeyDeleted"> & {
  * Use `create(KeyDeletedSchema)` to create a new message.
  */
 export const KeyDeletedSchema: GenMessage<KeyDeleted> = /*@__PURE__*/
-  messageDesc(file_signmesh_wire_v1_signing, 9);
+  messageDesc(file_signmesh_wire_v1_signing, 13);
 
 /**
  * @generated from enum signmesh.wire.v1.Scheme
@@ -485,6 +590,18 @@ export enum Scheme {
    * @generated from enum value: SCHEME_HSM_ED25519 = 6;
    */
   HSM_ED25519 = 6,
+
+  /**
+   * A key of a remote vendor, whose one node orders signatures: secp256k1 ECDSA, and Ed25519.
+   *
+   * @generated from enum value: SCHEME_VENDOR_ECDSA = 7;
+   */
+  VENDOR_ECDSA = 7,
+
+  /**
+   * @generated from enum value: SCHEME_VENDOR_ED25519 = 8;
+   */
+  VENDOR_ED25519 = 8,
 }
 
 /**
@@ -606,6 +723,48 @@ export enum PartialRefusalCode {
    * @generated from enum value: PARTIAL_REFUSAL_CODE_HSM_FAILED = 15;
    */
   HSM_FAILED = 15,
+
+  /**
+   * The vendor did not sign, and why: the node is configured with none;
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_VENDOR_UNCONFIGURED = 16;
+   */
+  VENDOR_UNCONFIGURED = 16,
+
+  /**
+   * it does not answer, or not as agreed;
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_VENDOR_UNAVAILABLE = 17;
+   */
+  VENDOR_UNAVAILABLE = 17,
+
+  /**
+   * it rejected the order;
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_VENDOR_REJECTED = 18;
+   */
+  VENDOR_REJECTED = 18,
+
+  /**
+   * the order was cancelled;
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_VENDOR_CANCELLED = 19;
+   */
+  VENDOR_CANCELLED = 19,
+
+  /**
+   * the order's lifetime is over;
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_VENDOR_EXPIRED = 20;
+   */
+  VENDOR_EXPIRED = 20,
+
+  /**
+   * what it gave is no signature of the message under the key.
+   *
+   * @generated from enum value: PARTIAL_REFUSAL_CODE_VENDOR_SIGNATURE_INVALID = 21;
+   */
+  VENDOR_SIGNATURE_INVALID = 21,
 }
 
 /**

@@ -1,0 +1,30 @@
+/**
+ * The simulated vendor of a sandbox: a server in the process of `up`, so that it outlives coordinator, nodes and gateway, with its
+ * keys and its book in a directory of its own (providers/vendor/server.ts). The nodes reach it by HTTP, as they would any vendor.
+ */
+import { join } from 'node:path';
+import { systemPorts } from '../../actors/live/ports.ts';
+import { VendorServer } from '../../providers/vendor/server.ts';
+import { ensureSecret } from '../cluster-files/cluster-material.ts';
+import { makeDirectory } from '../common/files.ts';
+import type { Environment } from '../settings/config.ts';
+
+/** How long it keeps an order open. */
+const lifetimeMs = 3_600_000;
+
+export interface SimulatedVendor {
+  readonly server: VendorServer;
+  /** What its nodes need to reach it. */
+  readonly environment: Environment;
+}
+
+export async function startSimulatedVendor(dataDir: string, decideMs: number): Promise<SimulatedVendor> {
+  const directory = join(dataDir, 'vendor');
+  makeDirectory(directory);
+  const secret = ensureSecret(directory, 'secret');
+  const server = await VendorServer.start({ directory, port: 0, secret, decideMs, lifetimeMs, ports: systemPorts });
+  return {
+    server,
+    environment: { SIGNMESH_VENDOR_URL: server.url, SIGNMESH_VENDOR_SECRET_FILE: join(directory, 'secret') },
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * A session whose key a vendor holds (MPC_VENDOR): its node has an order there, and the vendor decides when it decides.
+ *
+ * The node says that the order is open: the session stays ACCEPTED (or RESUMED), lives as long as the order, and answers its
+ * calls. Later the node tells what became of it (VendorSettled), and repeats that until it is noted: so the session completes
+ * without a call, also from its record after a crash. A session that ends before has its order cancelled; a later session of
+ * the intent gets the same order from its node as long as that is not settled (nodes/vendor/order-actor.ts).
+ */
+import type { Address } from '../../actors/contract.ts';
+import { participantsOf } from '../../crypto/participants.ts';
+import type { VendorOrder, VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import { vendorOrderLifetimeMaxMs } from '../../proto/limits.ts';
+import { timestamp } from '../../proto/timestamps.ts';
+import { answer } from '../contract/answers.ts';
+import { type CoordinatorEffect, wire } from '../contract/messages.ts';
+import { progress } from '../contract/record.ts';
+import { isOpen } from '../contract/transitions.ts';
+import { keystoreFor } from '../keystores/public.ts';
+import { commit, reply } from '../session/turn.ts';
+import { expire } from './finalize.ts';
+import { completeWith, excludeNodes, orderEnded } from './partials.ts';
+import { failPreviewsOf } from './previews.ts';
+import { roundAnswered, roundCalls } from './queue.ts';
+import { knownKey, leaveRound, type Turn } from './state.ts';
+
+/** 32 hex digits: the node's name for an order. */
+const referencePattern = /^[0-9a-f]{32}$/;
+
+/** The vendor has the order of this session, and has not decided: whoever waits for the signature hears so. */
+export function vendorOrderOpen(turn: Turn, nodeId: number, { reference, expiresEpochMs }: VendorOrder): void {
+  const { work, record } = turn.state;
+  if (!referencePattern.test(reference)) return;
+  const expiresMs = Math.min(Number(expiresEpochMs), turn.context.nowMs + vendorOrderLifetimeMaxMs);
+  const text = `the vendor of node ${nodeId} has the order, until ${timestamp(expiresMs)}; the session completes by itself`;
+  failPreviewsOf(turn, new Set([nodeId]), () => text);
+  const calls = roundCalls(work.queue);
+  work.queue = roundAnswered(work.queue);
+  const known = record.ceremony.vendorOrder;
+  if (known?.reference !== reference || known.expiresMs !== expiresMs) {
+    const vendorOrder = { nodeId, reference, expiresMs };
+    const { attempts } = work.round.history;
+    const next = progress(record, turn.context, { vendorOrder, attempt: attempts });
+    commit(turn, { ...next, expiresMs }, work);
+  }
+  leaveRound(turn);
+  const { state } = record;
+  for (const call of calls) reply(turn, call, { ...answer('VENDOR_ORDER_OPEN', text), state });
+}
+
+/** The vendor has decided. The session's key is known, unless the session has ended. */
+export function vendorSettled(turn: Turn, from: Address, { nodeId, outcome }: VendorSettled): void {
+  const { work, record } = turn.state;
+  const noted = vendorNoted(from, record.tenant, record.sessionId);
+  if (!isOpen(record.state) || expire(turn)) {
+    turn.effects.push(noted);
+    return;
+  }
+  const { task } = work;
+  if (!task || !participantsOf(knownKey(work)).includes(nodeId) || record.ceremony.excluded.includes(nodeId)) return;
+  if (outcome.case === 'refusal') {
+    orderEnded(turn, nodeId, outcome.value);
+  } else if (outcome.case === 'partial') {
+    const partial = outcome.value.slice();
+    const full = keystoreFor(task.scheme).open(task, []).aggregate([{ nodeId, partial }]);
+    // Its node has verified it: a wrong one is the node's own doing.
+    if (full) completeWith(turn, full, { submitted: [nodeId], given: [] });
+    else excludeNodes(turn, [nodeId]);
+  }
+  turn.effects.push(noted);
+}
+
+/** To a node: the session knows what became of its order, or has ended. */
+export function vendorNoted(to: Address, tenant: string, session: string): CoordinatorEffect {
+  return { kind: 'send', to, message: wire({ tenant, session }, { case: 'vendorNoted', value: {} }) };
+}
