@@ -26,6 +26,7 @@ const sharedFolders: ReadonlySet<string> = new Set([
 
 /** They hand live adapters in, which no public file names: who loads a module does not load its adapters. */
 const liveCompositions: ReadonlySet<string> = new Set([
+  'cli/up/simulated-vendor.ts',
   'coordinator/main.ts',
   'gateway/main.ts',
   'gateway/live-wallet-ports.ts',
