@@ -43,7 +43,7 @@ import {
   voidedTold,
 } from './round.ts';
 import { answeredAside, answersAside, isAskedAside } from './sandbox-work.ts';
-import { healthyNodes, isBusy, knownKey, leaveRound, participants, type Turn, type Work } from './state.ts';
+import { healthyNodes, isAtVendor, isBusy, knownKey, leaveRound, participants, type Turn, type Work } from './state.ts';
 
 /** A node that forgot this many nonces in one session is not asked in it again. */
 const forgottenMax = 2;
@@ -124,7 +124,7 @@ export function partialReply(turn: Turn, nodeId: number, said: PartialReply): Ve
   if (answersAside(work.sandbox, attempt).has(nodeId)) return undefined;
   work.round = nodesReleased(work.round, (id) => id === nodeId);
   work.nodes = heardOf(work.nodes, nodeId);
-  if (said.outcome.case === 'vendorOrder') return said.outcome.value;
+  if (said.outcome.case === 'vendorOrder' && isAtVendor(work)) return said.outcome.value;
   const partial = said.outcome.case === 'partial' ? said.outcome.value : undefined;
   const isAside = isAskedAside(work.sandbox, attempt, nodeId);
   if (isAside) work.sandbox = answeredAside(work.sandbox, attempt, nodeId, partial);
@@ -174,7 +174,7 @@ function refused(turn: Turn, attempt: Attempt, nodeId: number, { outcome }: Part
   };
   turn.effects.push({ kind: 'emit', event: { type: 'signing.node_refused', level: 'warn', fields } });
 
-  if (refusal?.code === PartialRefusalCode.VENDOR_EXPIRED) {
+  if (refusal?.code === PartialRefusalCode.VENDOR_EXPIRED && isAtVendor(work)) {
     endLifetime(turn);
     return;
   }

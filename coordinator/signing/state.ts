@@ -10,6 +10,7 @@ import type { Address, Context, Step } from '../../actors/contract.ts';
 import { participantsOf } from '../../crypto/participants.ts';
 import type { VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { ownKeysOf } from '../../proto/key-schemes.ts';
 import { type Answer, answer } from '../contract/answers.ts';
 import type { SessionConfig } from '../contract/config.ts';
 import {
@@ -102,6 +103,11 @@ export function isBusy({ queue, sandbox }: Work): boolean {
 export function knownKey({ key }: Work): KeyRecord {
   if (key.kind !== 'known') throw new Error(`the session's key is ${key.kind}`);
   return key.record;
+}
+
+/** A vendor holds the session's key: of other keys no node's word about orders counts. */
+export function isAtVendor({ key }: Work): boolean {
+  return key.kind === 'known' && ownKeysOf(key.record.scheme) === 'vendor';
 }
 
 export function isLoading({ key }: Work): boolean {

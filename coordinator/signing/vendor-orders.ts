@@ -21,7 +21,7 @@ import { expire } from './finalize.ts';
 import { completeWith, excludeNodes, orderEnded } from './partials.ts';
 import { failPreviewsOf } from './previews.ts';
 import { roundAnswered, roundCalls } from './queue.ts';
-import { knownKey, leaveRound, type Turn } from './state.ts';
+import { isAtVendor, knownKey, leaveRound, type Turn } from './state.ts';
 
 /** 32 hex digits: the node's name for an order. */
 const referencePattern = /^[0-9a-f]{32}$/;
@@ -56,7 +56,13 @@ export function vendorSettled(turn: Turn, from: Address, { nodeId, outcome }: Ve
     return;
   }
   const { task } = work;
-  if (!task || !participantsOf(knownKey(work)).includes(nodeId) || record.ceremony.excluded.includes(nodeId)) return;
+  if (
+    !task ||
+    !isAtVendor(work) ||
+    !participantsOf(knownKey(work)).includes(nodeId) ||
+    record.ceremony.excluded.includes(nodeId)
+  )
+    return;
   if (outcome.case === 'refusal') {
     orderEnded(turn, nodeId, outcome.value);
   } else if (outcome.case === 'partial') {

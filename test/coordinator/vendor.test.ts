@@ -4,11 +4,12 @@
  */
 import { describe, expect, test } from 'vitest';
 import { verifyReleased } from '../../crypto/frost/released.ts';
+import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
 import type { VendorConduct } from '../../providers/vendor/public.ts';
 import { SimCluster, type SimOptions } from '../../sim/cluster.ts';
-import { begin, blamed, codeOf, digest, tenant, tokenOf } from './support/world.ts';
+import { begin, blamed, codeOf, digest, makeKey, tenant, tokenOf } from './support/world.ts';
 
 const keyId = 'wal_vendor';
 const decideMs = 60_000;
@@ -234,6 +235,35 @@ describe('a later session of the intent', () => {
     expect(cluster.vendor.book.orders).toHaveLength(1);
   });
 });
+
+test.each(['an open order', 'a settled one', 'one that expired'])(
+  'of a key that nodes share, a node’s word about %s at a vendor counts for nothing',
+  (what) => {
+    const refusal = { case: 'refusal' as const, value: { code: PartialRefusalCode.VENDOR_EXPIRED, message: '' } };
+    const cluster = new SimCluster({
+      seed: 'vendor',
+      nodes: 3,
+      onFrame: (envelope) => {
+        const { body } = envelope.message;
+        if (envelope.from !== 'node/2' || body.case !== 'partialReply') return true;
+        const value = body.value as PartialReply;
+        const vendorOrder = { reference: 'ab'.repeat(16), expiresEpochMs: 1_700_000_900_000n };
+        const outcome = what === 'an open order' ? { case: 'vendorOrder' as const, value: vendorOrder } : refusal;
+        const lie =
+          what === 'a settled one'
+            ? { case: 'vendorSettled' as const, value: { nodeId: 2, outcome: refusal } }
+            : { case: 'partialReply' as const, value: { nodeId: 2, attemptTag: value.attemptTag, outcome } };
+        return { ...envelope, message: { ...envelope.message, body: lie } };
+      },
+    });
+    makeKey(cluster, 'shared', 'secp256k1', 2, 3);
+    for (const intent of ['a', 'b', 'c']) {
+      const { signingSessionId } = begin(cluster, intent, { walletId: 'shared' });
+      expect(codeOf(submit(cluster, signingSessionId))).toBe('SIGNATURE_COMPLETED');
+    }
+    expect(blamed(cluster)).toEqual([]);
+  },
+);
 
 test('a closed key has its order cancelled and its key deleted at the vendor', () => {
   const cluster = world();
