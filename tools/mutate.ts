@@ -1,11 +1,12 @@
 /**
  * `signmesh mutate ROOM…`: whether tests notice small faults. Plants a seeded sample of mutants into the sources of the named
- * folders, one at a time, and runs the test files that reach it until one fails.
+ * folders and runs the tests that reach each, one mutant at a time, until one fails (mutate/runner.ts).
  *
  * `--count 300` mutants at most of each folder, `--seed 1`; `--tests GLOB` names the test files (test/ROOM/**), `--not GLOB` those
- * to leave out: tests that start processes do not see a mutant.
+ * to leave out: tests that start processes do not see a mutant. `--root DIR` is another checkout, such as an older commit;
+ * `--mutants FILE` a list of mutants as JSON in place of a sample.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,6 +15,7 @@ import { exitCodes, Failure } from '../cli/common/failure.ts';
 import { randomStream } from '../sim/random.ts';
 import { repositoryRoot } from './check/repository.ts';
 import { type Mutant, mutantsOf, sample, switched } from './mutate/mutants.ts';
+import type { Orders, Reached, Verdict } from './mutate/runner.ts';
 
 /** A mutant that keeps its tests busy for so long is found: they would not have ended. */
 const runMsMax = 180_000;
@@ -34,14 +36,19 @@ export async function run(args: readonly string[]): Promise<number> {
       seed: { type: 'string', default: '1' },
       not: { type: 'string', multiple: true, default: [] },
       tests: { type: 'string', multiple: true, default: [] },
+      root: { type: 'string', default: repositoryRoot() },
+      mutants: { type: 'string' },
     },
   });
   if (rooms.length === 0)
     throw new Failure('mutate: name folders, for example: mutate coordinator nodes custody/intents');
-  const root = repositoryRoot();
+  const { root } = values;
   for (const room of rooms) {
     const all = sourcesOf(root, room).flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')));
-    const mutants = sample(all, Number(values.count), drawing(`${values.seed} ${room}`));
+    const mutants =
+      values.mutants === undefined
+        ? sample(all, Number(values.count), drawing(`${values.seed} ${room}`))
+        : (JSON.parse(readFileSync(values.mutants, 'utf8')) as Mutant[]);
     process.stdout.write(`${room}: ${mutants.length} of ${all.length} mutants, seed ${values.seed}\n`);
     const include = values.tests.length > 0 ? values.tests : [`test/${room}/**/*.test.ts`];
     await tryAll(root, mutants, { include, exclude: values.not }, room);
@@ -66,11 +73,10 @@ async function tryAll(root: string, mutants: readonly Mutant[], tests: Tests, ro
   const folder = mkdtempSync(join(tmpdir(), 'signmesh-mutants-'));
   const trials = await Trials.open(root, mutants, tests, folder);
   try {
-    const reachedBy = await trials.withoutMutant();
+    const results = await trials.run();
     const counts: Record<Result, number> = { killed: 0, survived: 0, 'not reached': 0 };
     for (const mutant of mutants) {
-      const files = reachedBy.get(mutant.id) ?? [];
-      const result = files.length === 0 ? 'not reached' : await trials.with(mutant, files);
+      const result = results.get(mutant.id)!;
       counts[result] += 1;
       process.stdout.write(`${result.padEnd(12)} ${mutant.file}:${mutant.line}  ${mutant.what}\n`);
     }
@@ -88,16 +94,20 @@ async function tryAll(root: string, mutants: readonly Mutant[], tests: Tests, ro
 /** One vitest for all runs: modules are compiled once. */
 class Trials {
   readonly #vitest: Vitest;
+  readonly #mutants: readonly Mutant[];
   readonly #folder: string;
   #specifications: TestSpecification[] = [];
   #failed = false;
 
-  private constructor(vitest: Vitest, folder: string) {
+  private constructor(vitest: Vitest, mutants: readonly Mutant[], folder: string) {
     this.#vitest = vitest;
+    this.#mutants = mutants;
     this.#folder = folder;
   }
 
   static async open(root: string, mutants: readonly Mutant[], tests: Tests, folder: string): Promise<Trials> {
+    const own = join(repositoryRoot(), 'tools', 'mutate');
+    const servers = join(root, 'test', 'support', 'redis-servers.ts');
     const plantedIn = (path: string) => mutants.filter(({ file }) => join(root, file) === path);
     let trials: Trials | undefined;
     const fails = () => trials?.fail();
@@ -111,9 +121,13 @@ class Trials {
         pool: 'forks',
         isolate: false,
         maxWorkers: availableParallelism(),
-        testTimeout: 60_000,
-        globalSetup: [join(root, 'test/support/redis-servers.ts')],
-        setupFiles: [join(root, 'tools/mutate/setup.ts')],
+        testTimeout: 30_000,
+        hookTimeout: 60_000,
+        globalSetup: existsSync(servers) ? [servers] : [],
+        setupFiles: [join(own, 'setup.ts')],
+        runner: join(own, 'runner.ts'),
+        // What a mutant breaks outside of its test is no news.
+        dangerouslyIgnoreUnhandledErrors: true,
         reporters: [
           {
             onTestCaseResult: (test) => {
@@ -138,41 +152,100 @@ class Trials {
         ],
       },
     );
-    trials = new Trials(vitest, folder);
+    trials = new Trials(vitest, mutants, folder);
     return trials;
   }
 
   fail(): void {
     this.#failed = true;
+  }
+
+  async run(): Promise<ReadonlyMap<number, Result>> {
+    const reached = await this.#withoutMutant();
+    const reachedBy = (mutant: number) =>
+      reached.filter(({ tests, outside }) => [...Object.values(tests), outside].some((ids) => ids.includes(mutant)));
+    await this.#tryInTests(reached.filter(({ repeats }) => repeats));
+    const results = new Map<number, Result>();
+    for (const { id } of this.#mutants) {
+      const files = reachedBy(id);
+      // What tests share was set up without the mutant, and some tests run but once in a process.
+      const whole = files.filter(({ outside, repeats }) => !repeats || outside.includes(id)).map(({ file }) => file);
+      if (files.length === 0) results.set(id, 'not reached');
+      else results.set(id, this.#isKilled(id) || (await this.#isKilledBy(id, whole)) ? 'killed' : 'survived');
+    }
+    return results;
+  }
+
+  /** Throws when tests fail without any. */
+  async #withoutMutant(): Promise<readonly Reached[]> {
+    this.#specifications = await this.#vitest.globTestSpecifications();
+    await this.#run({ mode: 'reach', on: 0 }, this.#specifications);
+    if (this.#failed) throw new Failure('mutate: tests fail without any mutant');
+    return readdirSync(this.#folder)
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => JSON.parse(readFileSync(join(this.#folder, name), 'utf8')) as Reached);
+  }
+
+  async #tryInTests(reached: readonly Reached[]): Promise<void> {
+    for (let before = -1; ; ) {
+      const verdicts = this.#verdicts();
+      for (const { mutant, verdict } of verdicts) if (verdict === 'killed') this.#noteKilled(mutant);
+      const done = new Set(verdicts.map(({ file, test, mutant }) => `${file} ${test} ${mutant}`));
+      const plan: Record<string, Record<string, number[]>> = {};
+      for (const { file, tests } of reached) {
+        for (const [test, mutants] of Object.entries(tests)) {
+          const left = mutants.filter((id) => !this.#isKilled(id) && !done.has(`${file} ${test} ${id}`));
+          if (left.length === 0) continue;
+          plan[file] ??= {};
+          plan[file][test] = left;
+        }
+      }
+      const files = Object.keys(plan);
+      // A run without a verdict is the last: nothing more can be said.
+      if (files.length === 0 || done.size === before) return;
+      before = done.size;
+      writeFileSync(join(this.#folder, 'plan.json'), JSON.stringify(plan));
+      await this.#run({ mode: 'try', on: 0 }, this.#of(files));
+    }
+  }
+
+  async #isKilledBy(mutant: number, files: readonly string[]): Promise<boolean> {
+    if (files.length === 0) return false;
+    const timer = setTimeout(() => this.#cancel(), runMsMax);
+    await this.#run({ mode: 'whole', on: mutant }, this.#of(files)).finally(() => clearTimeout(timer));
+    return this.#failed;
+  }
+
+  #of(files: readonly string[]): TestSpecification[] {
+    return this.#specifications.filter(({ moduleId }) => files.includes(moduleId));
+  }
+
+  #verdicts(): readonly Verdict[] {
+    const path = join(this.#folder, 'verdicts');
+    if (!existsSync(path)) return [];
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Verdict);
+  }
+
+  #isKilled(mutant: number): boolean {
+    return existsSync(join(this.#folder, `killed-${mutant}`));
+  }
+
+  #noteKilled(mutant: number): void {
+    writeFileSync(join(this.#folder, `killed-${mutant}`), '');
+  }
+
+  #cancel(): void {
+    this.#failed = true;
     void this.#vitest.cancelCurrentRun('test-failure');
   }
 
-  /** Which test files reach which mutant. Throws when tests fail without any. */
-  async withoutMutant(): Promise<ReadonlyMap<number, readonly string[]>> {
-    this.#specifications = await this.#vitest.globTestSpecifications();
-    await this.#run(0, this.#specifications);
-    if (this.#failed) throw new Failure('mutate: tests fail without any mutant');
-    const reachedBy = new Map<number, string[]>();
-    for (const name of readdirSync(this.#folder)) {
-      const { file, reached } = JSON.parse(readFileSync(join(this.#folder, name), 'utf8')) as {
-        readonly file: string;
-        readonly reached: readonly number[];
-      };
-      for (const id of reached) reachedBy.set(id, [...(reachedBy.get(id) ?? []), file]);
-    }
-    return reachedBy;
-  }
-
-  async with({ id }: Mutant, files: readonly string[]): Promise<Result> {
-    const wanted = this.#specifications.filter(({ moduleId }) => files.includes(moduleId));
-    const timer = setTimeout(() => this.fail(), runMsMax);
-    await this.#run(id, wanted).finally(() => clearTimeout(timer));
-    return this.#failed ? 'killed' : 'survived';
-  }
-
-  async #run(on: number, specifications: TestSpecification[]): Promise<void> {
+  async #run({ mode, on }: Omit<Orders, 'folder'>, specifications: TestSpecification[]): Promise<void> {
     this.#failed = false;
-    for (const project of this.#vitest.projects) project.provide('mutation', { on, folder: this.#folder });
+    const orders: Orders = { mode, on, folder: this.#folder };
+    for (const project of this.#vitest.projects) project.provide('mutation', orders);
     await this.#vitest.runTestSpecifications(specifications);
   }
 

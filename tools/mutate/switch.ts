@@ -1,0 +1,30 @@
+/** What the mutants of a worker's modules ask, and runner.ts turns. */
+
+/** A loop that a mutant keeps from ending. */
+const callsMax = 3_000_000;
+
+export interface Switch {
+  /** The mutant that is on; 0: none. */
+  on: number;
+  /** Asked since it was turned. */
+  calls: number;
+  /** Those that were asked about. */
+  readonly reached: Set<number>;
+  /** A mutant ran in this process. */
+  isUsed: boolean;
+  /** And left something behind that tests share. */
+  isSpoiled: boolean;
+}
+
+const shared = globalThis as { mutantSwitch?: Switch; mutantIsOn?: (id: number) => boolean };
+// Vitest loads its runner apart from the tests: both find this.
+shared.mutantSwitch ??= { on: 0, calls: 0, reached: new Set(), isUsed: false, isSpoiled: false };
+export const mutantSwitch: Switch = shared.mutantSwitch;
+
+shared.mutantIsOn = (id) => {
+  mutantSwitch.reached.add(id);
+  if (id !== mutantSwitch.on) return false;
+  mutantSwitch.calls += 1;
+  if (mutantSwitch.calls > callsMax) throw new Error('the mutant loops');
+  return true;
+};
