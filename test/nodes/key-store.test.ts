@@ -4,12 +4,12 @@ import { appendFile, cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IntentJournal, readJournal } from '../../nodes/intent-journal.ts';
 import { KeyStore, KeyStoreError } from '../../nodes/key-store.ts';
 import { intentBucketKey } from '../../nodes/records/records.ts';
+import { childProgram } from '../support/child-program.ts';
 
 const storageKey = new Uint8Array(32).fill(7);
 const random = (length: number) => new Uint8Array(randomBytes(length));
@@ -248,9 +248,8 @@ describe('the key store at rest', () => {
 
 describe('the key store when its process is killed', () => {
   it('has every acknowledged batch, whole', async () => {
-    const folder = fileURLToPath(new URL('child/', import.meta.url));
-    const script = join(folder, 'write-until-killed.ts');
-    const child = spawn(process.execPath, ['--import', join(folder, 'register-typescript.mjs'), script, storeDir], {
+    const script = childProgram(new URL('child/write-until-killed.ts', import.meta.url));
+    const child = spawn(process.execPath, [script, storeDir], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const gone = new Promise<string | null>((resolve) => child.once('exit', (_code, signal) => resolve(signal)));

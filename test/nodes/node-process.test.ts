@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Envelope } from '../../actors/contract.ts';
 import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
@@ -26,13 +25,13 @@ import {
   type WireMessage,
   wireProtocolVersions,
 } from '../../proto/wire.ts';
+import { childProgram } from '../support/child-program.ts';
 import { orderFor } from '../support/orders.ts';
 import { identitySeedOf, rosterOf } from './harness.ts';
 
 const roster = rosterOf(3);
 const ids = [1, 2, 3];
 const names = { tenant: 'acme', session: 'key-1', attempt: 1 };
-const childFolder = fileURLToPath(new URL('child/', import.meta.url));
 
 let folder = '';
 let server: LinkServer<WireMessage>;
@@ -61,8 +60,8 @@ function start(nodeId: number): void {
     coordinatorUrl: url,
     storeDir: join(folder, `${nodeId}`),
   };
-  const args = ['--import', join(childFolder, 'register-typescript.mjs'), join(childFolder, 'run-node.ts')];
-  const child = spawn(process.execPath, [...args, JSON.stringify(config)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const args = [childProgram(new URL('child/run-node.ts', import.meta.url)), JSON.stringify(config)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const entry = { child, output: '' };
   child.stdout.on('data', (data: Buffer) => {
     entry.output += data.toString();

@@ -1,9 +1,9 @@
 /** Several workers over one Redis, and the death of one in the middle. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { hostname } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { heartbeatKey } from '../../../gateway/heartbeat.ts';
+import { childProgram } from '../../support/child-program.ts';
 import { startRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 import { type Receiver, sequencesOf, startReceiver } from './support/receiver.ts';
@@ -25,9 +25,8 @@ afterEach(async () => {
 });
 
 async function spawnWorker(): Promise<ChildProcess> {
-  const nodes = fileURLToPath(new URL('../../nodes/child/register-typescript.mjs', import.meta.url));
-  const script = fileURLToPath(new URL('./child/run-worker.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', nodes, script, JSON.stringify(service.config)], {
+  const script = childProgram(new URL('./child/run-worker.ts', import.meta.url));
+  const child = spawn(process.execPath, [script, JSON.stringify(service.config)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);

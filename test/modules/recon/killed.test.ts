@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { childProgram } from '../../support/child-program.ts';
 import { until } from '../../support/until.ts';
 import { seedTransfers } from './support/seed.ts';
 import { type ReconService, startReconService, type View } from './support/service.ts';
@@ -29,13 +29,12 @@ afterEach(async () => {
 });
 
 async function spawnWorker(): Promise<ChildProcess> {
-  const loader = fileURLToPath(new URL('../../nodes/child/register-typescript.mjs', import.meta.url));
-  const script = fileURLToPath(new URL('./child/run-recon-worker.ts', import.meta.url));
+  const script = childProgram(new URL('./child/run-recon-worker.ts', import.meta.url));
   const config = {
     ...{ environment: 'sandbox', redisUrl: recon.service.redisServer.url, chainBlockMs: 20, logLevel: 'silent' },
     credentialKeysDir: join(folder, 'keys'),
   };
-  const child = spawn(process.execPath, ['--import', loader, script, JSON.stringify(config)], {
+  const child = spawn(process.execPath, [script, JSON.stringify(config)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);
