@@ -16,7 +16,7 @@ let cluster: TestCluster;
 let target: Target;
 let api: RestClient;
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_CHAIN_BLOCK_MS: '100' } });
+  cluster = await startCluster({ nodes: 3, environment: { SIGNMESH_CHAIN_BLOCK_MS: '100' } });
   target = targetOf({ dataDir: cluster.dataDir }, {});
   api = new RestClient(target.url, target.token);
 }, 180_000);

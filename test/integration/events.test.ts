@@ -21,7 +21,7 @@ let cluster: TestCluster;
 let api: RestClient;
 beforeAll(async () => {
   const settings = { SIGNMESH_CHAIN_BLOCK_MS: '100', SIGNMESH_SIGNING_LIFETIME_MS: String(lifetimeMs) };
-  cluster = await startCluster({ environment: settings });
+  cluster = await startCluster({ nodes: 3, environment: settings });
   api = new RestClient(cluster.httpUrl, cluster.token);
 });
 afterAll(() => cluster?.stop());

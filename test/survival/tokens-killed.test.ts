@@ -27,7 +27,7 @@ let cluster: TestCluster;
 let further: FurtherGateway;
 let redis: Redis;
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_CHAIN_BLOCK_MS: '100' } });
+  cluster = await startCluster({ nodes: 3, environment: { SIGNMESH_CHAIN_BLOCK_MS: '100' } });
   further = await FurtherGateway.start(cluster);
   redis = new Redis(cluster.redisUrl());
 }, 120_000);

@@ -63,6 +63,7 @@ let events: readonly BookedEvent[];
 
 beforeAll(async () => {
   cluster = await startCluster({
+    nodes: 3,
     environment: { SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,3200,3200' },
   });
   api = new RestClient(cluster.httpUrl, cluster.token);
