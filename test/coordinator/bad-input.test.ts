@@ -572,3 +572,12 @@ describe('a session that is unknown, of another kind, or of another tenant', () 
     expect(codeOf(cluster.resumeSession(resume, 'tn_other').result())).toBe('WALLET_KEY_NOT_FOUND');
   });
 });
+
+test('fields of exactly the greatest length are taken', () => {
+  const longest = new Uint8Array(65_536);
+  const transactionIntentId = 'x'.repeat(256);
+  begin(cluster, transactionIntentId, { policyApprovalToken: longest, humanApprovalWitness: longest });
+  // The intent holds its place like any other.
+  const again = cluster.initiateSigning({ transactionIntentId, walletId: 'k', messageHash: digest }).result();
+  expect(codeOf(again)).toBe('DUPLICATE_INTENT');
+});

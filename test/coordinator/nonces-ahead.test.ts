@@ -37,6 +37,30 @@ describe('a pool of nonces', () => {
     expect(depth(pools, scheme, 1)).toBe(asked);
   });
 
+  test('is filled again at half a batch, with twice as many when it had run low', () => {
+    const pools = noNoncePools(16);
+    let dealt = 1;
+    const deal = () => {
+      const asked = shortage(pools, scheme, 1);
+      put(pools, scheme, 1, batch(dealt, asked));
+      dealt += asked;
+      return asked;
+    };
+    const drawTo = (left: number) => {
+      while (depth(pools, scheme, 1) > left) take(pools, scheme, 1);
+    };
+    // Empty is low.
+    expect(deal()).toBe(32);
+    drawTo(17);
+    expect(deal()).toBe(0);
+    drawTo(16);
+    expect(deal()).toBe(32);
+    drawTo(4);
+    expect(deal()).toBe(32);
+    drawTo(3);
+    expect(deal()).toBe(64);
+  });
+
   test('continues behind the batch of a nonce that its node forgot', () => {
     const pools = noNoncePools(4);
     const filled = (first: number) => {

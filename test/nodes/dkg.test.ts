@@ -433,6 +433,9 @@ describe('a request out of order', () => {
     node.crash();
     expect(refusal(node.dkg(names, open))).toBe('ATTEMPT_DISCARDED');
     expect(refusal(node.dkg(names, { case: 'dkgVerify', value: {} }))).toBe('ATTEMPT_DISCARDED');
+    const second = { ...names, attempt: 2 };
+    expect(node.dkg(second, { case: 'dkgDiscard', value: {} })).toEqual([]);
+    expect(refusal(node.dkg(second, open))).toBe('ATTEMPT_DISCARDED');
     only(node.dkg({ ...names, attempt: 3 }, open), 'dkgOpened');
 
     const ceremony = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 3 });
@@ -579,12 +582,15 @@ describe('the sandbox seed', () => {
   });
 });
 
-it('emits no secret', () => {
+it('emits no secret, and names tenant and session', () => {
   const ceremony = new Ceremony({ curve: 'secp256k1', threshold: 2, totalNodes: 3 });
   ceremony.run();
   for (const node of ceremony.nodes) {
     expect(node.events.length).toBeGreaterThan(0);
     expect(JSON.stringify(node.events)).not.toMatch(/[0-9a-f]{32}/);
+    const ofDkg = node.events.filter(({ event }) => event.type.startsWith('dkg.'));
+    expect(ofDkg.length).toBeGreaterThan(0);
+    for (const { event } of ofDkg) expect(event.fields).toMatchObject({ tenant: 'acme', session: 'key-1' });
   }
 });
 

@@ -10,8 +10,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { File, Task, Test } from '@vitest/runner';
-import { inject } from 'vitest';
+import { type RunnerTestFile as File, inject, type RunnerTask as Task, type RunnerTestCase as Test } from 'vitest';
 import { VitestTestRunner } from 'vitest/runners';
 import { getFn } from 'vitest/suite';
 import { mutantSwitch } from './switch.ts';
