@@ -100,6 +100,8 @@ function whatHappens(fault: Fault): string {
       return `writes of ${who} take ${fault.by_ms} ms longer`;
     case 'hsm_fails':
       return `the PKCS#11 token of ${who} fails (${fault.by ?? 'token_absent'})`;
+    case 'vendor_fails':
+      return `the vendor behaves badly (${fault.by})`;
     case 'store_failing':
       return `reads and writes of ${who} fail`;
     case 'rollback':

@@ -8,7 +8,13 @@
  */
 import { type ArmedFault, ControlError } from '../faults/control.ts';
 import { describe, targetsOf } from '../faults/describe.ts';
-import type { FaultEngine, FrameVerdict, Order, ReceiverBehaviour } from '../faults/vocabulary/engine-contract.ts';
+import type {
+  FaultEngine,
+  FrameVerdict,
+  Order,
+  ReceiverBehaviour,
+  VendorConduct,
+} from '../faults/vocabulary/engine-contract.ts';
 import { type Fault, type FaultKind, simulatedOnly } from '../faults/vocabulary/fault.ts';
 import { LinkProxy } from './link-proxy.ts';
 import type { ProcessControl, QueueControl } from './ports.ts';
@@ -27,6 +33,8 @@ export interface FaultPlaneOptions {
   readonly ownsRedis: boolean;
   /** How a process with a node's identity shakes hands; each time with another boot. */
   readonly handshakeOf: SecondProcessesOptions['handshakeOf'];
+  /** How the simulated vendor shall behave; undefined: this cluster runs none. */
+  readonly vendor?: ((conduct: VendorConduct | undefined) => void) | undefined;
   /** What went wrong in carrying out an order, for a person. */
   readonly say: (line: string) => void;
 }
@@ -289,6 +297,9 @@ export class FaultPlane {
         return;
       case 'receiver':
         this.#receiver = order.behaviour ?? null;
+        return;
+      case 'vendor':
+        this.#options.vendor?.(order.conduct);
         return;
       case 'fired':
       case 'ended':

@@ -5,6 +5,7 @@ import type { Network } from './network.ts';
 import type { Processes } from './processes.ts';
 import type { Recorder } from './recorder.ts';
 import type { StoreCopies } from './store-copies.ts';
+import type { SimVendor } from './vendor.ts';
 
 /** What orders are about. A world without a receiver has no deliveries. */
 export interface OrderedParts {
@@ -12,11 +13,12 @@ export interface OrderedParts {
   readonly network: Network;
   readonly recorder: Recorder;
   readonly deliveries: Deliveries | undefined;
+  readonly vendor: SimVendor;
   readonly copies: StoreCopies;
 }
 
 export function performOrder(order: WorldOrder, parts: OrderedParts): void {
-  const { processes, network, recorder, deliveries, copies } = parts;
+  const { processes, network, recorder, deliveries, vendor, copies } = parts;
   switch (order.kind) {
     case 'crash':
       if (processes.has(order.process)) processes.crash(order.process, order.loseState, order.restartAfterMs);
@@ -64,5 +66,8 @@ export function performOrder(order: WorldOrder, parts: OrderedParts): void {
       return;
     case 'receiver':
       deliveries?.behave(order.behaviour);
+      return;
+    case 'vendor':
+      vendor.behave(order.conduct);
   }
 }

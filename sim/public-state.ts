@@ -11,6 +11,7 @@ import { askedOf, type SigningState, attemptOf as signingAttemptOf } from '../co
 import type { RunEvent } from '../faults/recording.ts';
 import { attemptOf, type DkgState } from '../nodes/dkg/state.ts';
 import type { SignerState } from '../nodes/signer/signer-actor.ts';
+import type { VendorOrderActorState } from '../nodes/vendor/order-actor.ts';
 import { Scheme } from '../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
@@ -23,6 +24,7 @@ export function publicState(address: Address, state: unknown): PublicState | und
   if (first === 'dkg') return dkgSessionState(state as DkgSessionState);
   if (first === 'cluster') return clusterState(state as ClusterState);
   if (first !== 'node' || second === undefined) return undefined;
+  if (third === 'vendor') return vendorOrderState(state as VendorOrderActorState);
   return third === 'dkg' ? nodeDkgState(state as DkgState) : signerState(state as SignerState);
 }
 
@@ -89,6 +91,11 @@ function clusterState({ ready, pools, draws, storeReady }: ClusterState): Public
 
 function nodeDkgState(state: DkgState): PublicState {
   return { state: state.phase, fields: { attempt: attemptOf(state) } };
+}
+
+function vendorOrderState({ record, waiting }: VendorOrderActorState): PublicState {
+  const { phase = 'none', ordinal = 0, end = '', noted = false } = record ?? {};
+  return { state: phase, fields: { ordinal, end, noted, requests_waiting: waiting.length } };
 }
 
 function signerState({ pools, waiting }: SignerState): PublicState {

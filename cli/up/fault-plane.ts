@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
 import { systemRandom } from '../../actors/live/ports.ts';
 import { faultEngine } from '../../faults/engine.ts';
+import type { VendorConduct } from '../../faults/vocabulary/engine-contract.ts';
 import { isControlRequest, PlaneControl } from '../../plane/control.ts';
 import { FaultPlane } from '../../plane/fault-plane.ts';
 import type { ProcessControl, QueueControl, SnapshotControl } from '../../plane/ports.ts';
@@ -22,6 +23,8 @@ export interface LivePlaneOptions {
   readonly coordinatorPort: number;
   readonly redisUrl: string;
   readonly ownsRedis: boolean;
+  /** The simulated vendor, once it runs. */
+  readonly vendor: () => { behave(conduct: VendorConduct | undefined): void } | undefined;
   readonly say: (line: string) => void;
 }
 
@@ -63,6 +66,7 @@ export class LivePlane {
         boot: randomUUID(),
         coordinatorKey: roster.coordinator,
       }),
+      vendor: (conduct) => this.#options.vendor()?.behave(conduct),
       say,
     });
   }

@@ -187,7 +187,15 @@ class Run {
     const redisUrl = settings.REDIS_URL ?? redis?.url ?? '';
     const coordinatorPort = settings.SIGNMESH_COORDINATOR_PORT || (await freePort());
     const plane = faults
-      ? new LivePlane({ dataDir, roster, coordinatorPort, redisUrl, ownsRedis: redis !== undefined, say })
+      ? new LivePlane({
+          dataDir,
+          roster,
+          coordinatorPort,
+          redisUrl,
+          ownsRedis: redis !== undefined,
+          vendor: () => this.#vendor?.server,
+          say,
+        })
       : undefined;
     this.#plane = plane;
     this.#vendor = await this.#startVendor(sandbox);

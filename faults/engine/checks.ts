@@ -115,9 +115,9 @@ function nodesMeant(fault: Fault): string[] {
   return named.length > 0 ? named : [nodeName(1)];
 }
 
-/** Worker, Redis and receiver send no frames: for them a point without `of` means a frame of any process. */
+/** Worker, Redis, receiver and vendor send no frames: for them a point without `of` means a frame of any process. */
 export function isFrameless(name: string): boolean {
-  return name === 'worker' || name === 'redis' || name === 'receiver';
+  return name === 'worker' || name === 'redis' || name === 'receiver' || name === 'vendor';
 }
 
 function checkLength(fault: Fault): void {

@@ -2,8 +2,8 @@
  * The conditions that hold now, with the faults that cause each. Several faults may pause one process or stop Redis; the
  * condition ends with the last of them. An order is given when a condition begins or ends, and never in between.
  */
-import type { Order, ProcessName, ReceiverBehaviour } from '../vocabulary/engine-contract.ts';
-import type { Fault } from '../vocabulary/fault.ts';
+import type { Order, ProcessName, ReceiverBehaviour, VendorConduct } from '../vocabulary/engine-contract.ts';
+import type { Fault, FaultOf } from '../vocabulary/fault.ts';
 
 type Condition =
   | { readonly kind: 'pause' | 'silence' | 'second'; readonly process: ProcessName }
@@ -16,6 +16,7 @@ export class Conditions {
   readonly #jumps = new Map<ProcessName, number>();
   readonly #skews = new Map<ProcessName, Map<string, number>>();
   readonly #receiver = new Map<string, ReceiverBehaviour>();
+  readonly #vendor = new Map<string, VendorConduct>();
 
   begin(condition: Condition, id: string): readonly Order[] {
     const key = keyOf(condition);
@@ -65,6 +66,20 @@ export class Conditions {
 
   receiverWell(id: string): readonly Order[] {
     return this.#receiver.delete(id) ? [this.#behaviour()] : [];
+  }
+
+  vendor(id: string, { by, by_ms }: FaultOf<'vendor_fails'>): readonly Order[] {
+    this.#vendor.set(id, { by, by_ms });
+    return [this.#conduct()];
+  }
+
+  vendorWell(id: string): readonly Order[] {
+    return this.#vendor.delete(id) ? [this.#conduct()] : [];
+  }
+
+  /** The latest counts. */
+  #conduct(): Order {
+    return { kind: 'vendor', conduct: [...this.#vendor.values()].at(-1) };
   }
 
   #clock(name: ProcessName): Order {

@@ -48,6 +48,8 @@ export function triggerOrders(
     case 'receiver_slow':
     case 'receiver_reset':
       return conditions.receiver(id, fault);
+    case 'vendor_fails':
+      return conditions.vendor(id, fault);
     default:
       return [];
   }
@@ -85,6 +87,8 @@ export function healingOrders(
     case 'receiver_slow':
     case 'receiver_reset':
       return conditions.receiverWell(id);
+    case 'vendor_fails':
+      return conditions.vendorWell(id);
     default:
       return [];
   }

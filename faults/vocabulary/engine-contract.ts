@@ -4,7 +4,7 @@
  * signals. Pure: callers hand in time and randomness, and the engine performs nothing.
  */
 import type { WireEnvelope } from '../../proto/wire.ts';
-import type { Fault, FaultKind, HsmFailure } from './fault.ts';
+import type { Fault, FaultKind, HsmFailure, VendorFailure } from './fault.ts';
 import type { Point } from './trigger-points.ts';
 
 /** "node/3", "coordinator", "gateway", "worker", "redis", "receiver". */
@@ -76,6 +76,8 @@ export type Order =
   | { readonly kind: 'queue'; readonly what: 'double_delivery' | 'poison_job' }
   /** How the webhook receiver behaves from now on; undefined: well. */
   | { readonly kind: 'receiver'; readonly behaviour: ReceiverBehaviour | undefined }
+  /** How the simulated vendor behaves from now on; undefined: well. */
+  | { readonly kind: 'vendor'; readonly conduct: VendorConduct | undefined }
   /** For reports. `victims`: the processes that a `fired` fault hit. */
   | {
       readonly kind: 'fired' | 'ended';
@@ -83,6 +85,11 @@ export type Order =
       readonly fault: FaultKind;
       readonly victims?: readonly ProcessName[];
     };
+
+export interface VendorConduct {
+  readonly by: VendorFailure;
+  readonly by_ms?: number | undefined;
+}
 
 export interface ReceiverBehaviour {
   readonly status?: number;

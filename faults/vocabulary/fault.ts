@@ -70,6 +70,18 @@ const onCoordinator = {
 /** How a token fails; HSM_… reason codes in lower case. */
 export const hsmFailures = ['session_lost', 'pin_refused', 'timeout', 'token_absent', 'failed'] as const;
 export type HsmFailure = (typeof hsmFailures)[number];
+/** How the vendor of MPC_VENDOR keys behaves badly. */
+export const vendorFailures = [
+  'delay',
+  'reject',
+  'never_answers',
+  'answers_twice',
+  'lies',
+  'callback_lost',
+  'callback_out_of_order',
+  'unavailable',
+] as const;
+export type VendorFailure = (typeof vendorFailures)[number];
 const onLink = {
   ...onProcess,
   direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
@@ -296,6 +308,17 @@ export const faultSchemas = {
       by: Type.Optional(OneOf(hsmFailures, 'how: token_absent by default')),
     },
     'the node’s PKCS#11 token does not sign',
+  ),
+  vendor_fails: kind(
+    'vendor_fails',
+    {
+      by: OneOf(
+        vendorFailures,
+        'how: orders made meanwhile take longer, are rejected, are never decided, or get a wrong signature (lies); callbacks come twice, never, or an old one last; or every request fails',
+      ),
+      by_ms: Type.Optional(PositiveMs('of delay: how much longer; 60,000 by default')),
+    },
+    'the simulated vendor of MPC_VENDOR keys behaves badly',
   ),
   rollback: kind(
     'rollback',

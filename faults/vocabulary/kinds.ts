@@ -32,6 +32,7 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   store_slow: 'window',
   store_failing: 'window',
   hsm_fails: 'window',
+  vendor_fails: 'window',
   receiver_status: 'window',
   receiver_slow: 'window',
   receiver_reset: 'window',

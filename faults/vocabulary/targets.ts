@@ -16,6 +16,8 @@ export function targetsOf(fault: Fault): readonly ProcessName[] {
     case 'receiver_slow':
     case 'receiver_reset':
       return ['receiver'];
+    case 'vendor_fails':
+      return ['vendor'];
     case 'force_receipt':
       return ['gateway'];
   }

@@ -32,8 +32,8 @@ import { type VendorOrderState, type VendorOutcome, vendorAddress } from '../rec
 import { decodeVendorOrder, isSettled, type VendorEnd, type VendorOrderRecord } from './record.ts';
 import { event, nameOf, outcomeOf, partialReply, refusal, tell, tellMs, type VendorOrders, writeOf } from './words.ts';
 
-/** How long a request waits for a quick vendor. Below the coordinator's time for a partial. */
-const patienceMs = 400;
+/** How long a request waits for a quick vendor. Well below the coordinator's time for a partial. */
+const patienceMs = 150;
 /** How often an open order is looked at without news. */
 export const pollMs = 15_000;
 /** How long an actor without an open order stays in memory. */
@@ -146,8 +146,10 @@ function asked(orders: VendorOrders, state: State, sign: VendorSign, context: Co
     return store(state, { ...next, noted: false }, context, [reply, ...tell(orders, next, context.self)]);
   }
   const asking = { ...state, waiting, cancels: false };
-  const patience: NodeEffect = { kind: 'startTimer', name: 'patience', afterMs: patienceMs };
-  const effects = [patience, ...(state.asking ? [] : [askVendor(next, context.self, false)])];
+  // Requests that are repeated do not put the answer off.
+  const patience: NodeEffect[] =
+    state.waiting.length > 0 ? [] : [{ kind: 'startTimer', name: 'patience', afterMs: patienceMs }];
+  const effects = [...patience, ...(state.asking ? [] : [askVendor(next, context.self, false)])];
   if (!changed) return { state: { ...asking, asking: true }, effects };
   return store({ ...asking, asking: true }, next, context, effects);
 }

@@ -4,7 +4,7 @@
  * completes after a denial, a revocation or an expiry that was written is the transition table's matter.
  */
 import type { KeyRecord } from '../../coordinator/contract/record.ts';
-import type { PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
+import type { PartialReply, VendorSettled } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import {
   ApprovalMode,
   type InitiateSigningRequest,
@@ -45,7 +45,13 @@ export function quorumSigned(): Checker {
     }
   }
 
-  function replied(tenant: string, session: string, { nodeId, attemptTag, outcome }: PartialReply): void {
+  /** What a vendor has signed belongs to no attempt: tag 0. */
+  function replied(
+    tenant: string,
+    session: string,
+    { nodeId, outcome }: PartialReply | VendorSettled,
+    attemptTag = 0n,
+  ): void {
     if (outcome.case !== 'partial') return;
     const name = `${tenant}/${session}`;
     const byTag = answered.get(name) ?? new Map<bigint, Set<number>>();
@@ -90,8 +96,12 @@ export function quorumSigned(): Checker {
           return undefined;
         case 'frame': {
           const { message, from } = observation.envelope;
-          if (message.body.case !== 'partialReply' || !from.startsWith('node/')) return undefined;
-          replied(message.tenant, message.session, message.body.value as PartialReply);
+          const { tenant, session, body } = message;
+          if (!from.startsWith('node/')) return undefined;
+          if (body.case === 'vendorSettled') replied(tenant, session, body.value as VendorSettled);
+          if (body.case !== 'partialReply') return undefined;
+          const reply = body.value as PartialReply;
+          replied(tenant, session, reply, reply.attemptTag);
           return undefined;
         }
         case 'written':

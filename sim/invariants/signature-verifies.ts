@@ -86,7 +86,7 @@ function isRight(
 ): boolean {
   const { curve, publicKey, chainCode } = key;
   const { derivationPath, messageHash } = ceremony.facts;
-  if (keystoreType === KeystoreType.HSM_PKCS11) {
+  if (keystoreType === KeystoreType.HSM_PKCS11 || keystoreType === KeystoreType.MPC_VENDOR) {
     const scheme = curve === 'ed25519' ? 'ed25519' : 'ecdsa';
     const own = Buffer.from(key.verificationShares[0]!, 'hex');
     return verify({ scheme, publicKey: own, message: Buffer.from(messageHash, 'hex'), signature });

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { verifyReleased } from '../../crypto/frost/released.ts';
+import { vendorFailures } from '../../faults/vocabulary/fault.ts';
 import { PartialRefusalCode, type PartialReply } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { wireScheme } from '../../proto/key-schemes.ts';
@@ -280,3 +281,73 @@ test('the vendor’s keys follow from nothing that we have: two vendors make oth
   const keys = ['one', 'other'].map((seed) => world({ seed }).storedKey(tenant, keyId)!.publicKey);
   expect(keys[0]).not.toBe(keys[1]);
 });
+
+describe('whatever vendor, crashes and clients do', () => {
+  const conducts = [...vendorFailures, undefined, undefined];
+  const intents = ['a', 'b', 'c'];
+
+  test.each(Array.from({ length: 12 }, (_, seed) => [seed]))(
+    'an intent gets one signature, and a session ends once (seed %s)',
+    (seed) => {
+      const draw = drawFrom(seed);
+      const cluster = world({
+        seed: `vendor ${seed}`,
+        nodes: 1,
+        sweeping: true,
+        vendor: { decideMs: 3_000, lifetimeMs: 300_000 },
+      });
+      const sessions: string[] = [];
+      const resume = (session: string) => {
+        cluster.submitSignatureShare({ signingSessionId: session }).onAnswer((told) => {
+          const resumeToken = told.checkpoint?.resumeToken ?? '';
+          if (resumeToken !== '') cluster.resumeSession({ sessionId: session, resumeToken });
+        });
+      };
+      for (let step = 0; step < 60; step += 1) {
+        const session = draw(sessions);
+        const action = draw(['begin', 'submit', 'submit', 'resume', 'vendor', 'crash', 'start', 'wait'] as const);
+        if (action === 'begin') {
+          const request = { transactionIntentId: draw(intents)!, walletId: keyId, messageHash: digest };
+          cluster.initiateSigning(request).onAnswer(({ signingSessionId: id }) => void (id && sessions.push(id)));
+        } else if (action === 'submit' && session) cluster.submitSignatureShare({ signingSessionId: session });
+        else if (action === 'resume' && session) resume(session);
+        else if (action === 'vendor') behave(cluster, draw(conducts));
+        else if (action === 'crash') cluster.crash(draw(['coordinator', 'node/1'] as const)!);
+        else if (action === 'start') for (const process of ['coordinator', 'node/1'] as const) cluster.start(process);
+        // At a whole millisecond, as every start.
+        cluster.time.advance(draw([10, 500, 4_000, 16_000])! + 1 - (cluster.time.nowMs() % 1));
+      }
+      behave(cluster, undefined);
+      cluster.heal();
+      cluster.time.advance(400_000);
+
+      const stored = [...new Set(sessions)].map((id) => cluster.storedSession(tenant, id)!);
+      for (const intent of intents) {
+        const own = stored.filter(({ ceremony }) => ceremony.kind === 'signing' && ceremony.facts.intentId === intent);
+        expect(own.filter(({ state }) => state === BACKEND_COMPLETED).length).toBeLessThanOrEqual(1);
+      }
+      for (const { sessionId } of stored) {
+        const ends = cluster.eventLog(tenant).filter(({ type, resource }) => {
+          return resource.id === sessionId && /completed|expired|revoked|denied/.test(type);
+        });
+        expect(ends.length).toBeLessThanOrEqual(1);
+      }
+      // At the vendor, too, no intent has two orders that were signed in earnest: one for each that it signed.
+      const { orders } = cluster.vendor.book;
+      const signed = orders.filter(({ status, fate }) => status === 'COMPLETED' && fate === 'sign');
+      const callbacks = signed.map(({ callback }) => callback);
+      expect(new Set(callbacks).size).toBe(callbacks.length);
+      expect(blamed(cluster)).toEqual([]);
+      expect(cluster.bugs).toEqual([]);
+    },
+  );
+});
+
+/** Draws from a list, by a seed: Lehmer's generator. */
+function drawFrom(seed: number) {
+  let state = seed + 1;
+  return <T>(from: readonly T[]): T | undefined => {
+    state = (state * 48_271) % 2_147_483_647;
+    return from[state % from.length];
+  };
+}

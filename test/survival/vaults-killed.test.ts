@@ -1,13 +1,15 @@
 /** kill -9 of gateway, coordinator and a node while vaults are made, used and archived: a repeated request has one effect. */
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startCluster, type TestCluster } from '../support/cluster.ts';
+import { type RoleName, startCluster, type TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 let cluster: TestCluster;
 
 beforeAll(async () => {
-  cluster = await startCluster({ environment: { SIGNMESH_NODES_WAIT_MS: '2000' } });
+  cluster = await startCluster({
+    environment: { SIGNMESH_NODES_WAIT_MS: '2000', SIGNMESH_SIMULATED_VENDOR_DECIDES_MS: '3000' },
+  });
 });
 afterAll(() => cluster?.stop());
 
@@ -94,4 +96,35 @@ test('every signature is made once, and every vault', { timeout: 300_000 }, asyn
   await cluster.back('node-3', node);
   const isDeleted = async () => (await call('GET', `/v1/vaults/${vault.id}/keys`))?.keys[0].status === 'deleted';
   await until(isDeleted, 'the node that was away deletes its share, too', 90_000, 200);
+});
+
+test('a vendor’s order outlives kill -9 of coordinator and node, and completes without a call', {
+  timeout: 300_000,
+}, async () => {
+  const terms = { name: 'vendor', keystore_type: 'mpc_vendor', curve: 'ed25519' };
+  const vault = await insist('/v1/vaults', terms, 'make-vendor');
+  const [key] = (await until(() => call('GET', `/v1/vaults/${vault.id}/keys`), 'the key')).keys;
+  const message = Buffer.from('what the vendor shall sign');
+  const order = { key_id: key.id, message: message.toString('base64'), message_type: 'raw' };
+  const pending = await insist(`/v1/vaults/${vault.id}/sign`, order, 'sign-vendor');
+  expect([pending.status, pending.signature]).toEqual(['accepted', null]);
+  const node = `node-${key.participants[0]}` as RoleName;
+  const dead = await Promise.all([cluster.kill('coordinator'), cluster.kill(node)]);
+  await Promise.all([cluster.back('coordinator', dead[0]), cluster.back(node, dead[1])]);
+
+  const { signing_session_id: session } = pending;
+  const completions = async () => {
+    const page = await call('GET', '/v1/events?limit=100&type=signing.session.completed&after_sequence=' + after);
+    after = page?.events.at(-1)?.sequence ?? after;
+    ids.push(...(page?.events ?? []).map(({ data }: Body) => data.object.session_id));
+    return ids.includes(session);
+  };
+  let after = 0;
+  const ids: string[] = [];
+  await until(completions, 'the completion, by the vendor’s callback', 90_000, 100);
+  const share = { signing_session_id: session };
+  const { full_signature: signature } = await until(() => call('POST', '/v1/signing/share', share), 'the signature');
+  const publicKey = createPublicKey({ format: 'jwk', key: key.jwk });
+  expect(verify(null, message, publicKey, Buffer.from(signature, 'base64'))).toBe(true);
+  expect(ids.filter((id) => id === session)).toHaveLength(1);
 });
