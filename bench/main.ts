@@ -18,6 +18,7 @@ import { readProbes } from './cluster/probes.ts';
 import { coordinatorDoor } from './doors/coordinator.ts';
 import { eventPhases } from './events/phases.ts';
 import { BareFloor } from './floor/floor.ts';
+import { generatorCapacity } from './generator/capacity.ts';
 import { runLoad } from './load/load.ts';
 import { reconRate } from './recon/rates.ts';
 import { reconRedisRate } from './recon/redis-rates.ts';
@@ -87,6 +88,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       deliveries: undefined,
       bare: undefined,
       memory: {},
+      generator: [],
     };
     return {
       ...base,
@@ -116,6 +118,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     if (options.parts.includes('wallet')) await bench.wallet();
     if (options.parts.includes('events')) await bench.events();
     const memoryAfter = memory(cluster.pids);
+    const generator = options.parts.includes('generator') ? await generatorCapacity(cluster, options.countMs, say) : [];
     const correctness = await bench.verdict();
     await cluster.stop();
     const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
@@ -147,10 +150,11 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       start,
       memoryIdle,
       memory: memoryAfter,
+      generator,
       correctness: { ...correctness, holds: correctness.holds && allVerify(simulation) },
       targets: targetsOf({
         ...{ signing, floor, dkg, wallet, events, deliveries, bare, references, simulation, start },
-        ...{ memory: memoryAfter, cores: where.cores },
+        ...{ generator, memory: memoryAfter, cores: where.cores },
       }),
     };
   } finally {

@@ -38,9 +38,14 @@ const entries = [
   'nodes/hsm/child',
   'testing/index',
   ...['bench', 'check', 'docs', 'mutate'].map((name) => `tools/${name}`),
-  ...['main', 'probe', 'floor/floor-process', 'reference/bare-server', 'reference/echo-server'].map(
-    (name) => `bench/${name}`,
-  ),
+  ...[
+    'main',
+    'probe',
+    'floor/floor-process',
+    'reference/bare-server',
+    'reference/canned-server',
+    'reference/echo-server',
+  ].map((name) => `bench/${name}`),
   ...[
     'grpc-client',
     'http-client',

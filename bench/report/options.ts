@@ -9,7 +9,17 @@ export type DoorName = (typeof doorNames)[number];
 
 export const signingSchemes = { ecdsa: 'secp256k1', ed25519: 'ed25519' } as const;
 export type SigningScheme = keyof typeof signingSchemes;
-const usualParts = ['sign', 'dkg', 'wallet', 'events', 'recon', 'reference', 'simulation', 'start'] as const;
+const usualParts = [
+  'sign',
+  'dkg',
+  'wallet',
+  'events',
+  'generator',
+  'recon',
+  'reference',
+  'simulation',
+  'start',
+] as const;
 /** The last one takes minutes, and runs only when it is named. */
 export const partNames = [...usualParts, 'recon-redis'] as const;
 export type PartName = (typeof partNames)[number];

@@ -4,6 +4,7 @@ import type { Curve } from '../../load/calls/door.ts';
 import type { Memory } from '../../load/measure/processes.ts';
 import type { Verdict } from '../../load/verdict/signatures.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
+import type { GeneratorCapacity } from '../generator/capacity.ts';
 import type { LoadResult } from '../load/load.ts';
 import type { ReconRate } from '../recon/rates.ts';
 import type { BareRates } from '../reference/bare.ts';
@@ -109,6 +110,8 @@ export interface Results {
   readonly start: StartRates | undefined;
   readonly memoryIdle: Readonly<Record<string, Memory>>;
   readonly memory: Readonly<Record<string, Memory>>;
+  /** The load generator against a bare server, and the service beside it. Empty: not measured. */
+  readonly generator: readonly GeneratorCapacity[];
   readonly correctness: Correctness;
   readonly targets: readonly Target[];
 }

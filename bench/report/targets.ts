@@ -5,17 +5,23 @@ import type { Results, Target } from './results.ts';
 
 const mib = 1024 * 1024;
 
-type Measured = RatioInput & Pick<Results, 'events' | 'simulation' | 'start' | 'memory'>;
+type Measured = RatioInput & Pick<Results, 'events' | 'generator' | 'simulation' | 'start' | 'memory'>;
 
 /** Those that this run has measured. */
 export function targetsOf(measured: Measured): Target[] {
-  const { wallet, events, simulation, start, memory } = measured;
+  const { wallet, events, generator, simulation, start, memory } = measured;
   const targets: Target[] = [
     ...ratiosOf(measured),
     ...listTargets(wallet),
     ...eventTargets(events),
     ...simulationTargets(simulation),
     ...startTargets(start),
+    ...generator.map(({ api, ratio }) => ({
+      name: `capacity of the load generator over ${api}, by CPU`,
+      aim: 'at least 3 times the maximum of the service',
+      got: `${ratio.toFixed(1)} times`,
+      met: ratio >= 3,
+    })),
   ];
   const nodes = Object.entries(memory).filter(([name]) => name.startsWith('node-'));
   if (nodes.length > 0) {

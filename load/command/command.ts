@@ -30,7 +30,9 @@ export function checkTarget({ url, grpc }: Target, plan: LoadPlan, flags: LoadFl
 }
 
 export function exitCodeOf(report: LoadReport): number {
-  if (!report.correctness.holds || !report.recovery.holds) return loadExitCodes.wrong;
+  // A person who interrupts a run does not wait for the recovery.
+  const recovered = report.recovery.holds || report.interrupted;
+  if (!report.correctness.holds || !recovered) return loadExitCodes.wrong;
   const isWorse = report.baseline?.comparisons.some(({ verdict }) => verdict === 'worse') === true;
   if (isWorse || report.thresholds.some(({ holds }) => !holds)) return loadExitCodes.missed;
   return report.interrupted ? loadExitCodes.interrupted : loadExitCodes.ok;

@@ -3,6 +3,7 @@
  * many are under way as allowed is not sent; it is counted, and never put off. An operation belongs to the stage in which
  * it arrived, also when it ends later.
  */
+import { setMaxListeners } from 'node:events';
 import type { ArrivalKind, Stage } from '../plan/plan.ts';
 import { arrivalTimes } from '../plan/schedule.ts';
 
@@ -76,6 +77,8 @@ const afterErrorMs = 20;
 /** Resolves when the stage's time is over. What it has sent may still be under way. */
 export async function drive(options: DriveOptions): Promise<void> {
   const { stage, clock, signal } = options;
+  // Every caller that waits listens to it.
+  setMaxListeners(0, signal);
   const endMs = clock.nowMs() + stage.forMs;
   if (stage.shape === 'closed') {
     await Promise.all(Array.from({ length: stage.callers }, () => caller(options, endMs)));

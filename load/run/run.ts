@@ -5,14 +5,13 @@
  */
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
-import { failureOf, type RateLimit } from '../calls/call-failed.ts';
 import { Service } from '../calls/service.ts';
 import type { Target } from '../calls/target.ts';
 import { LatencyHistogram } from '../measure/histogram.ts';
 import { ProcessMonitor } from '../measure/monitor.ts';
 import { Recorder } from '../measure/recorder.ts';
 import { SelfMeter, saturation } from '../measure/self.ts';
-import { type Observe, type Operation, Unexpected } from '../operations/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { prepare } from '../operations/prepare.ts';
 import type { LoadPlan, OperationName } from '../plan/plan.ts';
 import { expectedArrivals, seeded } from '../plan/schedule.ts';
@@ -20,11 +19,12 @@ import { evaluateThresholds } from '../plan/threshold.ts';
 import { driftOf } from '../report/drift.ts';
 import type { Progress } from '../report/live.ts';
 import { measured } from '../report/measured.ts';
-import type { LimitHit, LoadReport, SeriesPoint, StageResult } from '../report/results.ts';
+import type { LoadReport, SeriesPoint, StageResult } from '../report/results.ts';
 import { type Check, Faults } from '../verdict/check.ts';
-import { type Attempt, type Clock, drive, InFlight } from './drive.ts';
+import { type Clock, drive, InFlight } from './drive.ts';
 import { LoadFaults } from './faults.ts';
 import { liveClock } from './live-clock.ts';
+import { failureCode, Operator } from './operator.ts';
 import { recover } from './recovery.ts';
 
 export interface RunOptions {
@@ -47,6 +47,8 @@ const settleWithinMs = 30_000;
 const interruptedWithinMs = 5000;
 const unloadedOperations = 12;
 const unloadedWarmUp = 2;
+/** Fast ones first: a transfer waits for blocks. */
+const probes: readonly OperationName[] = ['sign', 'sign-ed25519', 'read', 'webhook', 'key', 'transfer'];
 const unloadedWithinMs = 10_000;
 /** Connections of the REST client: operations of open stages must not wait for one of them. */
 const connectionsMax = 2048;
@@ -74,10 +76,10 @@ class Run {
   readonly #version: string;
   readonly #clock: Clock = liveClock;
   readonly #recorder: Recorder;
+  readonly #operator: Operator;
   readonly #inFlight: InFlight;
   readonly #self = new SelfMeter();
   readonly #monitor: ProcessMonitor;
-  readonly #limits = new Map<string, { limit: RateLimit; refused: number }>();
   readonly #series: SeriesPoint[] = [];
   readonly #random: () => number;
   readonly #faults: LoadFaults;
@@ -97,6 +99,14 @@ class Run {
     this.#inFlight = new InFlight(options.plan.inFlightMax);
     this.#monitor = new ProcessMonitor(() => service.pids());
     this.#random = seeded(options.plan.seed);
+    const { plan } = options;
+    this.#operator = new Operator({
+      operations,
+      mix: plan.mix,
+      random: this.#random,
+      recorder: this.#recorder,
+      clock: this.#clock,
+    });
     this.#faults = new LoadFaults(service.client);
   }
 
@@ -108,9 +118,8 @@ class Run {
     const stages = await this.#load().finally(() => this.#faults.end());
     say('waiting for what is under way');
     await within(this.#inFlight.idle(), signal.aborted ? interruptedWithinMs : drainWithinMs);
-    const [first] = this.#operations.values();
     const recovery = await recover({
-      operation: first!,
+      operation: this.#probe(),
       beforeP50Ms: unloaded.percentileMs(50),
       health: () => this.#service.health(),
       withinMs: signal.aborted ? interruptedWithinMs : plan.recoverWithinMs,
@@ -155,7 +164,7 @@ class Run {
       stages: results,
       series: this.#series,
       faults: this.#faults.windows(),
-      limits: [...this.#limits.values()] satisfies LimitHit[],
+      limits: this.#operator.limits(),
       unloaded: unloaded.latency(),
       recovery,
       correctness: { holds: checks.every(({ holds }) => holds), checks },
@@ -167,15 +176,15 @@ class Run {
   /** Single operations, one after the other: what latency is without load. The first ones warm the service up. */
   async #unloaded(): Promise<LatencyHistogram> {
     const histogram = new LatencyHistogram();
-    const [first] = this.#operations.values();
+    const probe = this.#probe();
     const untilMs = this.#clock.nowMs() + unloadedWithinMs;
     for (let count = 0; count < unloadedOperations && !this.#options.signal.aborted; count += 1) {
       const beganMs = this.#clock.nowMs();
       if (count > unloadedWarmUp && beganMs > untilMs) break;
-      await first!
+      await probe
         .run((_, call) => call())
         .catch((error: unknown) => {
-          throw new Error(`a single operation fails before the load: ${codeOf(error)}`);
+          throw new Error(`a single operation fails before the load: ${failureCode(error)}`);
         });
       if (count >= unloadedWarmUp) histogram.recordMs(this.#clock.nowMs() - beganMs);
     }
@@ -204,7 +213,7 @@ class Run {
         clock: this.#clock,
         inFlight: this.#inFlight,
         signal,
-        operate: (attempt) => this.#operate(index, attempt),
+        operate: (attempt) => this.#operator.operate(index, attempt),
         onUnsent: () => this.#recorder.unsent(index),
       });
       await this.#monitor.sample();
@@ -245,61 +254,15 @@ class Run {
     }
   }
 
-  async #operate(stage: number, { intendedMs, sentMs }: Attempt): Promise<boolean> {
-    const recorder = this.#recorder;
-    recorder.sent(stage, sentMs - intendedMs);
-    const name = this.#draw();
-    // The first call of an operation counts from the time it was due.
-    let dueMs: number | undefined = intendedMs;
-    const observe: Observe = async (endpoint, call) => {
-      const beganMs = dueMs ?? this.#clock.nowMs();
-      dueMs = undefined;
-      try {
-        const answer = await call();
-        recorder.call(stage, endpoint, this.#clock.nowMs() - beganMs, undefined);
-        return answer;
-      } catch (error) {
-        recorder.call(stage, endpoint, 0, codeOf(error));
-        throw error;
-      }
-    };
-    try {
-      await this.#operations.get(name)!.run(observe);
-      recorder.operation(stage, name, this.#clock.nowMs() - intendedMs, undefined);
-      return true;
-    } catch (error) {
-      recorder.operation(stage, name, 0, codeOf(error));
-      const { limit } = failureOf(error);
-      if (limit !== undefined) this.#limited(limit);
-      return false;
-    }
+  /** The operation that is run one at a time before and after the load. */
+  #probe(): Operation {
+    const name = probes.find((each) => this.#operations.has(each))!;
+    return this.#operations.get(name)!;
   }
 
   #pointsOf({ beganMs, tookMs }: { readonly beganMs: number; readonly tookMs: number }): readonly SeriesPoint[] {
     return this.#series.filter(({ atMs }) => atMs > beganMs && atMs <= beganMs + tookMs);
   }
-
-  #limited(limit: RateLimit): void {
-    const hit = this.#limits.get(limit.policy) ?? { limit, refused: 0 };
-    hit.refused += 1;
-    this.#limits.set(limit.policy, hit);
-  }
-
-  #draw(): OperationName {
-    const { mix } = this.#options.plan;
-    const [only] = mix.keys();
-    if (mix.size === 1) return only!;
-    let left = this.#random() * [...mix.values()].reduce((sum, weight) => sum + weight, 0);
-    for (const [name, weight] of mix) {
-      left -= weight;
-      if (left < 0) return name;
-    }
-    return only!;
-  }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Unexpected ? error.code : failureOf(error).code;
 }
 
 /** A run in which nothing was answered shows nothing. */

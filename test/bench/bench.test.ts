@@ -63,6 +63,8 @@ test('a tiny run through every door is correct, and leaves nothing behind', { ti
       expect.arrayContaining(['gateway', 'coordinator', 'node-1', 'redis', 'load']),
     );
   }
+  expect(results.generator.map(({ api }) => api)).toEqual(['rest', 'grpc']);
+  for (const { ratio } of results.generator) expect(ratio).toBeGreaterThan(0);
   expect(results.start?.readyMs).toHaveLength(1);
   expect(results.start?.memory['node-1']?.own).toBeGreaterThan(results.start!.bareNode!.own);
   expect(results.references?.noble).toHaveLength(2);

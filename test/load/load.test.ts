@@ -1,10 +1,12 @@
 /** `signmesh load` as a person runs it, against a real cluster: it loads, verifies, and says so. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LoadReport } from '../../load/report/results.ts';
 import { type SharedCluster, sharedCluster } from '../support/shared-cluster.ts';
+import { until } from '../support/until.ts';
 
 const command = fileURLToPath(new URL('../../cli/signmesh.mjs', import.meta.url));
 
@@ -51,6 +53,46 @@ test('a mix over gRPC is verified, measured from the due time, and judged by its
   expect(Object.keys(stage!.processes)).toEqual(expect.arrayContaining(['gateway', 'coordinator', 'node-1', 'redis']));
   expect(report.recovery.holds).toBe(true);
   expect(stderr).toContain('Threshold rate>1000: MISSED');
+});
+
+test('Ctrl-C ends a mix of the wallet API early, with its verdict', { timeout: 120_000 }, async () => {
+  const words = [
+    command,
+    'load',
+    'read=4',
+    'transfer',
+    'webhook',
+    ...place(),
+    '--callers',
+    '4',
+    '--for',
+    '1h',
+    '--json',
+  ];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text;
+    });
+  }
+  const exited = once(child, 'close');
+  try {
+    await until(
+      () => said.stderr.includes('in flight, errors: none'),
+      () => `a line of progress; it says ${said.stderr}`,
+    );
+  } finally {
+    child.kill('SIGINT');
+  }
+  const [code] = (await exited) as [number];
+  expect(code, said.stderr).toBe(130);
+  const report = JSON.parse(said.stdout) as LoadReport;
+  expect(report.interrupted).toBe(true);
+  expect(report.correctness.checks.filter(({ holds }) => !holds)).toEqual([]);
+  const [stage] = report.stages;
+  for (const name of ['read', 'transfer', 'webhook']) expect(stage!.operations[name]!.completed).toBeGreaterThan(0);
+  expect(stage).toMatchObject({ requestedRate: null, unsent: 0 });
 });
 
 test('what is wrong with a call is said before anything is sent', { timeout: 60_000 }, async () => {

@@ -1,0 +1,150 @@
+/**
+ * How much more the load generator can do than the service: both are measured at signatures, in turns, so that a machine
+ * that is busy for a while is so for both. The generator is one thread, so its capacity is what its CPU per operation
+ * against a bare server (reference/canned-server.ts) leaves room for on one core. The service's maximum is what its
+ * processes' CPU per operation leaves room for on all cores of the machine, at most what its busiest process allows.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { builtFile } from '../../cli/common/built.ts';
+import type { Door } from '../../load/calls/door.ts';
+import { grpcDoor } from '../../load/calls/grpc.ts';
+import { restDoor } from '../../load/calls/rest.ts';
+import { cpuSeconds } from '../../load/measure/processes.ts';
+import { Recorder } from '../../load/measure/recorder.ts';
+import { signOperation } from '../../load/operations/sign.ts';
+import { drive, InFlight } from '../../load/run/drive.ts';
+import { liveClock } from '../../load/run/live-clock.ts';
+import { Operator } from '../../load/run/operator.ts';
+import type { BenchCluster } from '../cluster/cluster.ts';
+import { median } from '../start/starts.ts';
+
+export interface GeneratorCapacity {
+  readonly api: 'rest' | 'grpc';
+  /** Signatures a second that one core of the generator can ask for: by its CPU against the bare server. */
+  readonly generatorPerSecond: number;
+  /** That it did get from the bare server, which shares the machine with it. */
+  readonly barePerSecond: number;
+  /** What the service can give at most on this machine, by its CPU. */
+  readonly servicePerSecond: number;
+  readonly serviceMeasuredPerSecond: number;
+  readonly ratio: number;
+}
+
+const callers = 64;
+const rounds = 3;
+
+interface Measured {
+  readonly perSecond: number;
+  /** CPU seconds of an operation, by process; "generator" is this one. */
+  readonly cpu: Readonly<Record<string, number>>;
+}
+
+export async function generatorCapacity(
+  cluster: BenchCluster,
+  forMs: number,
+  say: (line: string) => void,
+): Promise<GeneratorCapacity[]> {
+  const child = spawn(process.execPath, [builtFile('bench/reference/canned-server.js')], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  try {
+    const [ports] = (await once(child, 'message')) as [{ readonly http: number; readonly grpc: number }];
+    const doors = {
+      rest: (isBare: boolean) =>
+        restDoor(isBare ? `http://127.0.0.1:${ports.http}` : cluster.httpUrl, cluster.token, callers),
+      grpc: (isBare: boolean) => grpcDoor(isBare ? `127.0.0.1:${ports.grpc}` : cluster.grpcAddress, cluster.token),
+    };
+    const found: GeneratorCapacity[] = [];
+    for (const api of ['rest', 'grpc'] as const) found.push(await capacityOf(api, doors[api], cluster, forMs, say));
+    return found;
+  } finally {
+    await end(child);
+  }
+}
+
+async function capacityOf(
+  api: GeneratorCapacity['api'],
+  open: (isBare: boolean) => Door,
+  cluster: BenchCluster,
+  forMs: number,
+  say: (line: string) => void,
+): Promise<GeneratorCapacity> {
+  const bare: Measured[] = [];
+  const service: Measured[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    bare.push(await measure(open(true), cluster, forMs, `bare-${api}-${round}`));
+    service.push(await measure(open(false), cluster, forMs, `service-${api}-${round}`));
+  }
+  const generatorPerSecond = median(bare.map(({ cpu }) => 1 / cpu.generator!));
+  const servicePerSecond = median(service.map(({ cpu }) => maximum(cpu)));
+  const capacity = {
+    ...{ api, generatorPerSecond, servicePerSecond },
+    barePerSecond: median(bare.map(({ perSecond }) => perSecond)),
+    serviceMeasuredPerSecond: median(service.map(({ perSecond }) => perSecond)),
+    ratio: generatorPerSecond / servicePerSecond,
+  };
+  say(
+    `bench: the load generator over ${api}: ${generatorPerSecond.toFixed(0)} signatures/s of its own CPU, the service ` +
+      `${servicePerSecond.toFixed(0)}/s of its: ${capacity.ratio.toFixed(1)} times`,
+  );
+  return capacity;
+}
+
+/** Warms up for half the time, then measures. */
+async function measure(door: Door, cluster: BenchCluster, forMs: number, run: string): Promise<Measured> {
+  let serial = 0;
+  const operation = signOperation(door, cluster.key('secp256k1'), () => {
+    serial += 1;
+    return `${run}-${process.pid}-${serial}`;
+  });
+  const recorder = new Recorder(2);
+  const operator = new Operator({
+    operations: new Map([['sign', operation]]),
+    mix: new Map([['sign', 1]]),
+    random: () => 0,
+    recorder,
+    clock: liveClock,
+  });
+  const stage = async (index: number, stageMs: number) => {
+    await drive({
+      stage: { name: 'capacity', shape: 'closed', callers, forMs: stageMs },
+      arrivals: 'even',
+      random: () => 0,
+      clock: liveClock,
+      inFlight: new InFlight(callers),
+      signal: new AbortController().signal,
+      operate: (attempt) => operator.operate(index, attempt),
+      onUnsent: () => undefined,
+    });
+  };
+  await stage(0, forMs / 2);
+  const pids = { ...cluster.pids, generator: process.pid };
+  const before = cpuSeconds(pids);
+  const beganMs = performance.now();
+  await stage(1, forMs);
+  const seconds = (performance.now() - beganMs) / 1000;
+  const after = cpuSeconds(pids);
+  await door.close();
+  const { completed, errors } = recorder.stages()[1]!.total;
+  const failed = Object.values(errors).reduce((sum, count) => sum + count, 0);
+  // Failed operations cost CPU that the completed ones would be charged with.
+  if (failed > completed / 100) throw new Error(`${run}: ${completed} completed, and ${JSON.stringify(errors)}`);
+  if (completed === 0) throw new Error(`nothing completed in ${run}: ${JSON.stringify(errors)}`);
+  const cpu = Object.entries(after).map(([name, total]) => [name, (total - (before[name] ?? total)) / completed]);
+  return { perSecond: completed / seconds, cpu: Object.fromEntries(cpu) };
+}
+
+/** Operations a second that the service's CPU leaves room for on this machine. */
+function maximum({ generator: _, ...service }: Measured['cpu']): number {
+  const all = Object.values(service);
+  const total = all.reduce((sum, seconds) => sum + seconds, 0);
+  return Math.min(availableParallelism() / total, 1 / Math.max(...all));
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill();
+  await once(child, 'exit');
+}

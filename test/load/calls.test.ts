@@ -1,0 +1,140 @@
+/** How the generator tells refusals apart: the service's rate limit, a full queue, and what may have had an effect. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { anyPack } from '@bufbuild/protobuf/wkt';
+import { Server as GrpcServer, Metadata, ServerCredentials, status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, test } from 'vitest';
+import { CallFailed, failureOf } from '../../load/calls/call-failed.ts';
+import type { Door } from '../../load/calls/door.ts';
+import { grpcDoor } from '../../load/calls/grpc.ts';
+import { restDoor } from '../../load/calls/rest.ts';
+import { isLoopback } from '../../load/calls/service.ts';
+import { ErrorInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function failure(door: Door) {
+  closing.push(() => door.close());
+  const error = await door.submitShare('sig_1').then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeDefined();
+  return failureOf(error);
+}
+
+describe('over REST', () => {
+  async function answering(statusCode: number, headers: Record<string, string>, body: string): Promise<Door> {
+    const server: Server = createServer((_request, response) => response.writeHead(statusCode, headers).end(body));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(() => server.close());
+    return restDoor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'token', 1);
+  }
+  const limited = { 'ratelimit-policy': '"signing";q=2000;w=10', ratelimit: '"signing";r=0;t=9', 'retry-after': '9' };
+
+  test('a used-up allowance is the rate limit, with its terms', async () => {
+    expect(await failure(await answering(429, limited, '{"error":{"code":"rate_limited"}}'))).toEqual({
+      code: '429 RATE_LIMITED',
+      effect: 'none',
+      limit: { policy: 'signing', quota: 2000, windowS: 10 },
+    });
+  });
+
+  test('a 429 with calls left is a full queue', async () => {
+    const headers = { ...limited, ratelimit: '"signing";r=12;t=9' };
+    expect(await failure(await answering(429, headers, '{}'))).toEqual({ code: '429 OVERLOADED', effect: 'none' });
+  });
+
+  test.each([
+    [503, 'provider_unavailable', 'unknown'],
+    [504, 'provider_unavailable', 'unknown'],
+    [404, 'not_found', 'none'],
+  ])('a %i may have had an effect, or not', async (code, word, effect) => {
+    const body = JSON.stringify({ error: { code: word } });
+    expect(await failure(await answering(code, {}, body))).toEqual({ code: `${code} ${word}`, effect });
+  });
+
+  test('a refused connection had none', async () => {
+    const door = await answering(200, {}, '{}');
+    await closing.shift()!();
+    expect(await failure(door)).toEqual({ code: 'ECONNREFUSED', effect: 'none' });
+  });
+});
+
+describe('over gRPC', () => {
+  async function answering(code: status, reason: string): Promise<Door> {
+    const server = new GrpcServer();
+    const asTheyAre = (bytes: Buffer) => bytes;
+    const path = '/svc.mesh.v1.MpcWalletService/SubmitSignatureShare';
+    const method = { path, requestStream: false, responseStream: false };
+    const codecs = {
+      ...{ requestSerialize: asTheyAre, requestDeserialize: asTheyAre },
+      ...{ responseSerialize: asTheyAre, responseDeserialize: asTheyAre },
+    };
+    server.addService(
+      { submit: { ...method, ...codecs } },
+      {
+        submit: (_call: unknown, answer: (error: object) => void) => {
+          const metadata = new Metadata();
+          const info = create(ErrorInfoSchema, { reason });
+          const details = create(StatusSchema, { details: [anyPack(ErrorInfoSchema, info)] });
+          metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, details)));
+          metadata.set('ratelimit-policy', '"signing";q=2000;w=10');
+          answer({ code, metadata });
+        },
+      },
+    );
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      );
+    });
+    closing.push(() => server.forceShutdown());
+    return grpcDoor(`127.0.0.1:${port}`, 'token');
+  }
+
+  test('RATE_LIMITED is the rate limit, OVERLOADED a full queue', async () => {
+    expect(await failure(await answering(status.RESOURCE_EXHAUSTED, 'RATE_LIMITED'))).toEqual({
+      code: 'RESOURCE_EXHAUSTED RATE_LIMITED',
+      effect: 'none',
+      limit: { policy: 'signing', quota: 2000, windowS: 10 },
+    });
+    expect(await failure(await answering(status.RESOURCE_EXHAUSTED, 'OVERLOADED'))).toEqual({
+      code: 'RESOURCE_EXHAUSTED OVERLOADED',
+      effect: 'none',
+    });
+  });
+
+  test('UNAVAILABLE may have had an effect', async () => {
+    expect(await failure(await answering(status.UNAVAILABLE, 'UNAVAILABLE'))).toEqual({
+      code: 'UNAVAILABLE',
+      effect: 'unknown',
+    });
+  });
+});
+
+test('a failure says what reports count', () => {
+  expect(failureOf(new CallFailed({ code: 'X', effect: 'none' }))).toEqual({ code: 'X', effect: 'none' });
+  expect(failureOf(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))).toMatchObject({ effect: 'unknown' });
+});
+
+test.each([
+  ['http://127.0.0.1:8080', true],
+  ['http://localhost:8080/', true],
+  ['http://[::1]:8080', true],
+  ['127.0.0.1:50051', true],
+  ['http://10.0.0.1:8080', false],
+  ['https://127.0.0.1.example.com', false],
+  ['http://localhost.example.com', false],
+  ['http://user:127.0.0.1@example.com', false],
+  ['example.com:50051', false],
+])('%s is this machine: %s', (place, expected) => {
+  expect(isLoopback(place)).toBe(expected);
+});
