@@ -1,6 +1,10 @@
-/** gRPC through grpc-js, over a few channels: one alone would make all calls wait for one flow-control window. */
+/**
+ * gRPC through Node's own HTTP/2, over a few connections: one alone would make all calls wait for one flow-control window.
+ * A general client of gRPC costs twice as much CPU a call, and the load generator shares the machine with what it
+ * measures. The protocol: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ */
+import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import { fromBinary } from '@bufbuild/protobuf';
-import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { ErrorInfoSchema } from '../../proto/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
 import { CallFailed, type CallFailure, rateLimitOf } from './call-failed.ts';
@@ -8,68 +12,106 @@ import type { Door } from './door.ts';
 import { protobufDoor } from './messages.ts';
 
 const service = '/svc.mesh.v1.MpcWalletService';
-const channels = 4;
+const connections = 4;
 const answerWithinMs = 30_000;
-const asTheyAre = (bytes: Buffer): Buffer => bytes;
+/** Of a message: a byte that says whether it is compressed, and four of its length. */
+const prefixBytes = 5;
+
+/** By number: https://grpc.github.io/grpc/core/md_doc_statuscodes.html */
+const statusNames = [
+  ...['OK', 'CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'],
+  ...['PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED', 'OUT_OF_RANGE', 'UNIMPLEMENTED'],
+  ...['INTERNAL', 'UNAVAILABLE', 'DATA_LOSS', 'UNAUTHENTICATED'],
+];
+/** Statuses with which the service refuses before any effect. */
+const withoutEffect: ReadonlySet<string> = new Set([
+  ...['INVALID_ARGUMENT', 'UNAUTHENTICATED', 'PERMISSION_DENIED', 'NOT_FOUND', 'FAILED_PRECONDITION'],
+  ...['UNIMPLEMENTED', 'RESOURCE_EXHAUSTED'],
+]);
 
 export function grpcDoor(address: string, token: string): Door {
-  const clients = Array.from(
-    { length: channels },
-    () => new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 }),
-  );
-  const metadata = new Metadata();
-  metadata.set('authorization', `Bearer ${token}`);
+  const sessions: (ClientHttp2Session | undefined)[] = Array.from({ length: connections }, () => undefined);
+  const fixed = {
+    [constants.HTTP2_HEADER_METHOD]: 'POST',
+    [constants.HTTP2_HEADER_SCHEME]: 'http',
+    [constants.HTTP2_HEADER_AUTHORITY]: address,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    'grpc-timeout': `${answerWithinMs}m`,
+    authorization: `Bearer ${token}`,
+  };
   let turn = 0;
+
+  /** The next one in turn; opened again when it has broken. */
+  function session(): ClientHttp2Session {
+    turn = (turn + 1) % connections;
+    const known = sessions[turn];
+    if (known !== undefined && !known.closed && !known.destroyed) return known;
+    const opened = connect(`http://${address}`);
+    // Its calls fail with it, and say so.
+    opened.on('error', () => undefined);
+    sessions[turn] = opened;
+    return opened;
+  }
+
   return protobufDoor(
-    (rpc, request) =>
-      new Promise((resolve, reject) => {
-        turn = (turn + 1) % channels;
-        clients[turn]!.makeUnaryRequest(
-          `${service}/${rpc}`,
-          asTheyAre,
-          asTheyAre,
-          Buffer.from(request.buffer, request.byteOffset, request.length),
-          metadata,
-          { deadline: Date.now() + answerWithinMs },
-          (error, response) => {
-            if (error !== null) reject(new CallFailed(grpcFailure(error), `gRPC ${error.message}`));
-            else if (response === undefined) reject(new CallFailed({ code: 'NO_RESPONSE', effect: 'unknown' }));
-            else resolve(response);
-          },
-        );
-      }),
+    (rpc, request) => unary(session(), { ...fixed, [constants.HTTP2_HEADER_PATH]: `${service}/${rpc}` }, request),
     async () => {
-      for (const client of clients) client.close();
+      await Promise.all(sessions.map((each) => each && new Promise<void>((resolve) => each.close(resolve))));
     },
   );
 }
 
-/** Statuses with which the service refuses before any effect. */
-const withoutEffect: ReadonlySet<number> = new Set([
-  status.INVALID_ARGUMENT,
-  status.UNAUTHENTICATED,
-  status.PERMISSION_DENIED,
-  status.NOT_FOUND,
-  status.FAILED_PRECONDITION,
-  status.UNIMPLEMENTED,
-  status.RESOURCE_EXHAUSTED,
-]);
+function unary(session: ClientHttp2Session, headers: Record<string, string>, request: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const stream = session.request(headers, { endStream: false });
+    const chunks: Buffer[] = [];
+    let first: IncomingHttpHeaders = {};
+    let last: IncomingHttpHeaders | undefined;
+    let broken: Error | undefined;
+    stream.on('response', (received) => {
+      first = received;
+    });
+    stream.on('trailers', (received: IncomingHttpHeaders) => {
+      last = received;
+    });
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('error', (error) => {
+      broken = error;
+    });
+    stream.setTimeout(answerWithinMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    stream.on('close', () => {
+      // An answer without a message has its status in the first headers.
+      const end = last ?? first;
+      const status = end['grpc-status'];
+      const message = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+      if (status === '0' && message.length >= prefixBytes) resolve(message.subarray(prefixBytes));
+      else if (status === undefined) reject(broken ?? new CallFailed({ code: 'NO_ANSWER', effect: 'unknown' }));
+      else
+        reject(new CallFailed(failureOf(Number(status), { ...first, ...end }), `gRPC ${String(end['grpc-message'])}`));
+    });
+    const frame = Buffer.allocUnsafe(prefixBytes + request.length);
+    frame[0] = 0;
+    frame.writeUInt32BE(request.length, 1);
+    frame.set(request, prefixBytes);
+    stream.end(frame);
+  });
+}
 
-function grpcFailure({ code, metadata }: ServiceError): CallFailure {
-  const name = status[code] ?? String(code);
-  const effect = withoutEffect.has(code) ? 'none' : 'unknown';
-  if (code !== status.RESOURCE_EXHAUSTED) return { code: name, effect };
-  const reason = reasonOf(metadata);
-  const limit = reason === 'RATE_LIMITED' ? rateLimitOf(metadata.get('ratelimit-policy')[0]?.toString()) : undefined;
-  return { code: `${name} ${reason}`.trim(), effect, limit };
+function failureOf(status: number, metadata: IncomingHttpHeaders): CallFailure {
+  const name = statusNames[status] ?? String(status);
+  const effect = withoutEffect.has(name) ? 'none' : 'unknown';
+  if (name !== 'RESOURCE_EXHAUSTED') return { code: name, effect };
+  const reason = reasonOf(metadata['grpc-status-details-bin']);
+  const policy = metadata['ratelimit-policy'];
+  const limit = reason === 'RATE_LIMITED' && typeof policy === 'string' ? rateLimitOf(policy) : undefined;
+  return { code: `${name} ${reason}`.trim(), effect, ...(limit !== undefined && { limit }) };
 }
 
 /** `ErrorInfo.reason` of the details; empty: there is none. */
-function reasonOf(metadata: Metadata): string {
-  const [bytes] = metadata.get('grpc-status-details-bin');
-  if (!(bytes instanceof Buffer)) return '';
-  const info = fromBinary(StatusSchema, bytes).details.find(({ typeUrl }) =>
-    typeUrl.endsWith(ErrorInfoSchema.typeName),
-  );
+function reasonOf(details: string | string[] | undefined): string {
+  if (typeof details !== 'string') return '';
+  const { details: parts } = fromBinary(StatusSchema, Buffer.from(details, 'base64'));
+  const info = parts.find(({ typeUrl }) => typeUrl.endsWith(ErrorInfoSchema.typeName));
   return info === undefined ? '' : fromBinary(ErrorInfoSchema, info.value).reason;
 }
