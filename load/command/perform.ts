@@ -26,7 +26,10 @@ export async function performLoad(
   }
   const before = flags.baseline === undefined ? undefined : readReport(flags.baseline);
   const { stderr } = process;
-  const view = new LiveView({ isTTY: stderr.isTTY === true, write: (text) => stderr.write(text) }, plan);
+  const view = new LiveView(
+    { isTTY: stderr.isTTY === true, columns: stderr.columns ?? 80, write: (text) => stderr.write(text) },
+    plan,
+  );
   const interrupted = new AbortController();
   const stop = () => {
     if (interrupted.signal.aborted) process.exit(loadExitCodes.interrupted);

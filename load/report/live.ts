@@ -17,6 +17,8 @@ const errorsMax = 3;
 
 export interface Screen {
   readonly isTTY: boolean;
+  /** Of a terminal: a longer line would wrap, and the lines above could not be found again. */
+  readonly columns: number;
   write(text: string): void;
 }
 
@@ -70,7 +72,7 @@ export class LiveView {
 
   #redraw(lines: readonly string[]): void {
     const up = this.#drawn === 0 ? '' : `\u001b[${this.#drawn}A`;
-    this.#screen.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join('')}`);
+    this.#screen.write(`${up}${lines.map((line) => `\u001b[2K${line.slice(0, this.#screen.columns - 1)}\n`).join('')}`);
     this.#drawn = lines.length;
   }
 }
