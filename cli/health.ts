@@ -13,7 +13,7 @@ const timeoutMs = 3000;
 export async function probe(role: string, settings: Settings): Promise<number> {
   if (role === 'coordinator') return takesConnections('127.0.0.1', settings.SIGNMESH_COORDINATOR_PORT);
   if (role === 'node') {
-    const url = new URL(required(settings, 'SIGNMESH_COORDINATOR_URL'));
+    const url = new URL(required(settings, 'SIGNMESH_COORDINATOR_URL')[0]!);
     return takesConnections(url.hostname, Number(url.port || (url.protocol === 'wss:' ? 443 : 80)));
   }
   if (role === 'gateway') return answersOk(`http://127.0.0.1:${settings.SIGNMESH_HTTP_PORT}/v1/health`);

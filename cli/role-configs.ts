@@ -9,11 +9,13 @@ import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
 import type { NodeConfig } from '../nodes/config.ts';
 import type { HsmConfig } from '../nodes/hsm/protocol.ts';
 import type { VendorConfig } from '../nodes/vendor/http-vendor.ts';
+import type { Roster } from '../proto/roster.ts';
 import { firstCluster } from '../redis/clusters.ts';
 import {
   clusterFolder,
   credentialKeysDir,
   readRoster,
+  readRosters,
   readSecret,
   readSecretFile,
   secretFiles,
@@ -38,6 +40,7 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
     resumeKey: readSecret(folder, secretFiles.coordinatorResume),
     listenHost: settings.SIGNMESH_COORDINATOR_HOST,
     listenPort: settings.SIGNMESH_COORDINATOR_PORT,
+    announcedUrl: settings.SIGNMESH_COORDINATOR_URL?.[0],
     redisUrl,
     lifetimes: {
       signingMs: settings.SIGNMESH_SIGNING_LIFETIME_MS,
@@ -57,7 +60,7 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
 
 export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
   const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_CLUSTER: cluster } = settings;
-  const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL');
+  const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL')[0]!;
   const roster = readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT, cluster);
   const folder = clusterFolder(dataDir, cluster);
   if (!roster.nodes.some(({ id }) => id === nodeId)) {
@@ -135,9 +138,10 @@ function storageKeyOf(settings: Settings, nodeId: number): Uint8Array {
 export function gatewayConfig(settings: Settings, sandboxControl?: SandboxControl): GatewayConfig {
   const dataDir = settings.SIGNMESH_DATA_DIR;
   const redisUrl = required(settings, 'REDIS_URL');
-  const coordinatorUrl = required(settings, 'SIGNMESH_COORDINATOR_URL');
+  const [coordinatorUrl, ...furtherUrls] = required(settings, 'SIGNMESH_COORDINATOR_URL') as [string, ...string[]];
   const environment = settings.SIGNMESH_ENVIRONMENT;
   const sandbox = environment === 'sandbox' ? readSandbox(dataDir) : undefined;
+  const [roster, ...further] = readRosters(dataDir, environment) as [Roster, ...Roster[]];
   return {
     environment,
     httpHost: settings.SIGNMESH_HTTP_HOST,
@@ -146,7 +150,12 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
     grpcPort: settings.SIGNMESH_GRPC_PORT,
     coordinatorUrl,
     redisUrl,
-    roster: readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT),
+    roster,
+    furtherClusters: further.map((each, index) => ({
+      roster: each,
+      coordinatorUrl: furtherUrls[index],
+      joinSecret: readSecret(clusterFolder(dataDir, index + 2), secretFiles.join),
+    })),
     identitySeed: readSecret(dataDir, secretFiles.gatewayIdentity),
     joinSecret: readSecret(dataDir, secretFiles.join),
     tokenKey: readSecret(dataDir, secretFiles.gatewayToken),

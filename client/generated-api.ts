@@ -695,9 +695,9 @@ export interface CreateVault {
   /** every key of the vault is bound to it: see docs/signing-api.md */
   readonly keystore_type: 'mock_threshold' | 'mpc_frost' | 'multisig_evm_wallet' | 'mpc_vendor' | 'hsm_pkcs11';
   readonly curve: 'secp256k1' | 'ed25519';
-  /** nodes that a signature takes, from 2; 3 by default. Of `hsm_pkcs11` and `mpc_vendor` 1 */
+  /** nodes that a signature takes, from 2; by default as the cluster says, 3 unless it was set up otherwise. Of `hsm_pkcs11` and `mpc_vendor` 1 */
   readonly threshold?: number;
-  /** nodes that hold a share, from 2; 5 by default. Of `hsm_pkcs11` and `mpc_vendor` 1 */
+  /** nodes that hold a share, from 2; by default as the cluster says, 5 unless it was set up otherwise. Of `hsm_pkcs11` and `mpc_vendor` 1 */
   readonly total_nodes?: number;
   readonly policy?: string | null;
   /** `human_required`: every signature waits for a human’s witness */
@@ -1342,6 +1342,17 @@ export interface Health {
   readonly quorum?: number;
   /** `native` or `js`; empty while no coordinator is connected */
   readonly crypto?: string;
+  /** why `status` is not `ok` */
+  readonly reasons?: readonly string[];
+  /** each cluster, where there are several; the fields above then say what they have together */
+  readonly clusters?: readonly ({
+    readonly cluster?: number;
+    readonly status?: 'ok' | 'degraded' | 'unavailable';
+    readonly coordinator?: 'connected' | 'disconnected';
+    readonly nodes_ready?: number;
+    readonly nodes_total?: number;
+    readonly quorum?: number;
+  })[];
 }
 
 export interface HoldFault {

@@ -36,6 +36,7 @@ import {
 } from './contract/messages.ts';
 import { sweepEveryMs } from './expiry.ts';
 import { failureReply } from './failure-replies.ts';
+import { Announcing, announceEveryMs } from './store/announcing.ts';
 import { openRedisStore } from './store/redis-store.ts';
 import { CoordinatorTelemetry } from './telemetry.ts';
 
@@ -98,6 +99,7 @@ export async function runCoordinator(
       if (envelope) fail(envelope, cause);
     },
   });
+  let announcing: Announcing | undefined;
   const links = new LinkServer<WireMessage>({
     host: config.listenHost,
     port: config.listenPort,
@@ -113,11 +115,18 @@ export async function runCoordinator(
     codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
     deliver: (envelope) => {
       logFrame(log, envelope);
+      if (envelope.message.body.case === 'call') announcing?.called();
       return system.deliver(seen?.received(envelope) ?? envelope);
     },
     onRefused: (envelope) => fail(envelope, 'overloaded'),
-    onPeerUp: (peer) => tell({ kind: 'peerUp', ...peerFacts(peer) }),
-    onPeerDown: (peer) => tell({ kind: 'peerDown', ...peerFacts(peer) }),
+    onPeerUp: (peer) => {
+      announcing?.linked(peer.nodeId, true);
+      tell({ kind: 'peerUp', ...peerFacts(peer) });
+    },
+    onPeerDown: (peer) => {
+      announcing?.linked(peer.nodeId, false);
+      tell({ kind: 'peerDown', ...peerFacts(peer) });
+    },
     limits: { messageBytesMax: wireMessageBytesMax },
     log,
   });
@@ -128,11 +137,14 @@ export async function runCoordinator(
   system.connect(wireOnly(links, log, seen));
   tell = (message) => system.deliver({ from: 'runtime', to: clusterAddress, message, trace: noTrace });
   const bound = await links.start();
+  announcing = new Announcing(store.registry, roster, config.announcedUrl ?? bound.url, log);
+  await announcing.announce();
   log.info({ url: bound.url, boot, fence: store.fence, crypto: cryptoBackend() }, 'coordinator started');
 
   const sweeping = setInterval(() => {
     system.deliver({ from: 'runtime', to: expiryAddress, message: { kind: 'sweep' }, trace: noTrace });
   }, sweepEveryMs);
+  const announced = setInterval(() => announcing?.announce(), announceEveryMs);
 
   let stopping: Promise<void> | undefined;
   return {
@@ -146,6 +158,8 @@ export async function runCoordinator(
   /** The system first, so that answers of durable changes still leave; the store last, when all writes are done. */
   async function shutDown(): Promise<void> {
     clearInterval(sweeping);
+    clearInterval(announced);
+    await announcing?.withdraw();
     await system.stop();
     await links.stop();
     await store.close();

@@ -1,3 +1,12 @@
+/** A cluster beside the first. */
+export interface GatewayCluster {
+  /** ws://host:port; undefined: the registry in Redis says it. */
+  readonly coordinatorUrl: string | undefined;
+  readonly roster: Roster;
+  /** Secret. */
+  readonly joinSecret: Uint8Array;
+}
+
 /** What a gateway process must be told. The command line fills it from flags, variables and cluster files. */
 import type { SandboxControl } from '../faults/control.ts';
 import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
@@ -19,8 +28,10 @@ export interface GatewayConfig {
   readonly coordinatorUrl: string;
   /** redis://host:port. */
   readonly redisUrl: string;
+  /** Of cluster 1, as are the coordinator's URL and the join secret. */
   readonly roster: Roster;
-  /** 32 bytes, secret: the seed of the identity that all gateways of the cluster share. */
+  readonly furtherClusters?: readonly GatewayCluster[];
+  /** 32 bytes, secret: the seed of the identity that all gateways share. */
   readonly identitySeed: Uint8Array;
   /** Secret. */
   readonly joinSecret: Uint8Array;

@@ -14,6 +14,7 @@ import { RedisWatch } from '../actors/live/redis-watch.ts';
 import { RequestIds } from '../api/request-id.ts';
 import { packageVersion } from '../api/version.ts';
 import { uuidV7 } from '../proto/ids.ts';
+import { RedisClusters } from '../redis/redis-clusters.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { allOf, logRequests } from './access-log/access-log.ts';
 import { Admission } from './auth/admission.ts';
@@ -24,15 +25,14 @@ import { assertGatewayConfig, type GatewayConfig } from './config.ts';
 import { buildGrpc, type GrpcDoor } from './grpc/server.ts';
 import { buildHttp } from './http/app.ts';
 import { RedisRateLimits } from './limits/rate-limits.ts';
+import { liveClusterLinks } from './live-cluster-links.ts';
 import { liveWalletPorts } from './live-wallet-ports.ts';
 import { openRedis } from './redis.ts';
 import { sandboxSessions } from './sandbox/sessions.ts';
 import type { ClusterView } from './signing/cluster-view.ts';
-import { connectSigning } from './signing/connect.ts';
-import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
+import { connectClusters } from './signing/connect.ts';
 import { makeClusterSigner } from './signing/live-cluster-signer.ts';
 import { makeVaultCluster } from './signing/live-vault-cluster.ts';
-import { orderOffice } from './signing/orders.ts';
 import { measureGateway } from './telemetry/gateway.ts';
 import { measureRequests } from './telemetry/requests.ts';
 import { composeWalletApi } from './wallet-api.ts';
@@ -65,17 +65,14 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   setLogger(grpcLogger(log));
   const redis = openRedis(config.redisUrl, log);
   const store = new TokenStore(redis, config.tokenKey, systemPorts);
-  const link = new LiveCoordinatorLink({
-    url: config.coordinatorUrl,
-    roster: config.roster,
-    identitySeed: config.identitySeed,
-    joinSecret: config.joinSecret,
-    boot: uuidV7(clock.nowMs(), random),
-    log,
-  });
-  const orders = orderOffice({ roster: config.roster, identitySeed: config.identitySeed, random });
-  const { calls, cluster } = connectSigning({ link, orders, clock, timers, log, tracer: telemetry.tracer });
-  measureGateway(telemetry.metrics, { calls, cluster });
+  const registry = new RedisClusters(redis);
+  const links = liveClusterLinks(config, registry, uuidV7(clock.nowMs(), random), log);
+  const { readyMadeKeys: readyMade } = config;
+  const { tracer, metrics } = telemetry;
+  const room = { clusters: links.clusters, registry, readyMade, clock, timers, random, log, tracer };
+  const rooms = connectClusters(room);
+  const { calls, cluster } = rooms;
+  measureGateway(metrics, { calls, cluster });
   const watch = watchRedis(redis, config.redisUrl, cluster, log);
   const { environment, acceptAnyTestToken, tokenKey } = config;
   const sandboxTokens = registerSandboxTokens(redis, store, config, cluster, timers, log);
@@ -87,7 +84,10 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const admission = new Admission(authenticator, limits, timers);
   const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }) };
   const { credentialKeysDir } = config;
-  const clusters = { signer: makeClusterSigner({ calls }), vaultCluster: makeVaultCluster({ calls }) };
+  const clusters = {
+    signer: makeClusterSigner({ calls }),
+    vaultCluster: makeVaultCluster({ calls, sharing: config.roster.sharing }),
+  };
   const walletPorts = liveWalletPorts({ redis, credentialKeysDir, ...clusters, log });
   const wallets = composeWalletApi(walletPorts, { config, admission, ...(environment === 'sandbox' && { sandbox }) });
   const { publicToken, readyMadeKeys } = config;
@@ -103,6 +103,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const grpc = buildGrpc(doors);
   const onRestored = async () => {
     authenticator.clearCache();
+    rooms.restored();
     await wallets.restored();
     await sandboxTokens?.register();
     log.info({ event: 'gateway.restored' }, 'the stored data was restored or reset: caches are cleared');
@@ -111,12 +112,12 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     watch.stop();
     sandboxTokens?.stop();
     await Promise.all([wallets.stop(), closeDoors(http, grpc, calls)]);
-    await link.stop();
+    await links.stop();
     await closeRedis(redis);
     log.info({}, 'gateway stopped');
   });
 
-  link.start();
+  links.start();
   try {
     const httpAddress = await listenHttp(http, config);
     const grpcAddress = await listenGrpc(grpc, config);

@@ -9,7 +9,6 @@ import { Redis } from 'ioredis';
 
 import { systemPorts } from '../../actors/live/ports.ts';
 import { readSecret, secretFiles } from '../../cli/cluster-files/cluster-material.ts';
-
 import { hashToken, newToken, tenantOfHash } from '../../gateway/auth/token-format.ts';
 import { type HttpClient, httpClient } from '../../load/calls/http.ts';
 import { RedisTenantStore } from '../../store/redis-tenant-store.ts';

@@ -97,6 +97,19 @@ export function url(...protocols: readonly string[]): Kind<string> {
   };
 }
 
+/** One, or several separated by commas. */
+export function urls(countMax: number, ...protocols: readonly string[]): Kind<readonly string[]> {
+  const one = url(...protocols);
+  return {
+    allowed: `${one.allowed}; or several, separated by commas`,
+    parse: (text) => {
+      const values = text.split(',').map((part) => one.parse(part.trim()));
+      return values.length <= countMax && values.every((value) => value !== undefined) ? values : undefined;
+    },
+    print: (values) => values.join(','),
+  };
+}
+
 export function text(charsMax: number): Kind<string> {
   return {
     allowed: `a text of at most ${charsMax} characters`,

@@ -27,6 +27,7 @@ import {
   portOrFree,
   text,
   url,
+  urls,
 } from './config-kinds.ts';
 
 export const roles = ['up', 'init', 'coordinator', 'node', 'gateway', 'worker'] as const;
@@ -243,9 +244,9 @@ export const variables = {
   ),
   SIGNMESH_COORDINATOR_PORT: variable(portOrFree(), 0, ['up', 'coordinator'], 'Port the coordinator listens on.'),
   SIGNMESH_COORDINATOR_URL: optional(
-    url('ws:', 'wss:'),
-    ['node', 'gateway'],
-    'Where nodes and gateways find the coordinator. `signmesh up` sets it for its children.',
+    urls(clustersMax, 'ws:', 'wss:'),
+    ['coordinator', 'node', 'gateway'],
+    'Where nodes and gateways find the coordinator. `signmesh up` sets it for its children. For a gateway of several clusters: those of cluster 1, 2, …; a gateway finds the coordinators that are not named in the registry in Redis, where each announces the address that this variable gives it, or the one it listens on.',
   ),
   SIGNMESH_SIGNING_LIFETIME_MS: variable(
     duration(30 * dayMs),

@@ -3,6 +3,7 @@
  * start. A second InitiateDkg of a known session is refused as a replay, and a whole round of a completed session
  * answers what it answered before.
  */
+
 import { bitcoinTestnetAddress, evmAddress, solanaAddress } from '../../networks/addresses.ts';
 import type { KeyScheme } from '../../proto/key-schemes.ts';
 import { defaultThreshold, defaultTotalNodes } from '../../proto/limits.ts';

@@ -39,6 +39,8 @@ export interface CoordinatorConfig extends Omit<SessionConfig, 'coordinatorBoot'
   readonly listenHost: string;
   /** 0: a free one. */
   readonly listenPort: number;
+  /** Where others find it, if not where it listens. */
+  readonly announcedUrl: string | undefined;
   readonly redisUrl: string;
   readonly logLevel: string;
 }

@@ -14,6 +14,7 @@ import { firstCluster, ofCluster } from '../../redis/clusters.ts';
 import type { DueKind } from '../../redis/due-work.ts';
 import { eventArguments, tenantPrefix } from '../../redis/event-log.ts';
 import { luaCommand } from '../../redis/lua.ts';
+import { RedisClusters } from '../../redis/redis-clusters.ts';
 import { RedisDueWork } from '../../redis/redis-due-work.ts';
 import {
   type CoordinatorRecord,
@@ -37,6 +38,8 @@ type SessionWrite = Exclude<CoordinatorWrite, { kind: 'closeKey' }>;
 export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
   /** This start's fence. */
   readonly fence: number;
+  /** Where its cluster announces itself. */
+  readonly registry: RedisClusters;
   close(): Promise<void>;
 }
 
@@ -95,6 +98,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
 
   return {
     fence,
+    registry: new RedisClusters(redis),
     load,
     write,
     close: async () => {

@@ -18,7 +18,7 @@ import type { RequestWatcher } from '../access-log/access-log.ts';
 import { HttpAccess } from '../access-log/http-access.ts';
 import type { Admission } from '../auth/admission.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
-import type { SigningCalls } from '../signing/signing-calls.ts';
+import type { Calls } from '../signing/signing-calls.ts';
 import type { WalletReader } from '../signing/wallet-terms.ts';
 import { documentRoutes } from './docs-page.ts';
 import { answerRaw, answerUnparsable, sendError } from './errors.ts';
@@ -33,7 +33,7 @@ export interface HttpDeps {
   /** A public token: the page of the API offers it. */
   readonly publicToken?: string;
   readonly admission: Admission;
-  readonly calls: SigningCalls;
+  readonly calls: Calls;
   readonly cluster: ClusterView;
   readonly timers: Timers;
   readonly requestIds: RequestIds;

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
-import type { ClusterView } from '../signing/cluster-view.ts';
+import type { ClusterView, OneCluster } from '../signing/cluster-view.ts';
 import { jsonContentType } from './errors.ts';
 
 export interface HealthDeps {
@@ -23,19 +23,33 @@ export function healthRoute(app: FastifyInstance, deps: HealthDeps): void {
 }
 
 function healthBody({ environment, version, cluster }: HealthDeps) {
-  const { status } = cluster;
+  const { clusters } = cluster;
+  const statuses = clusters.flatMap(({ status }) => (status === undefined ? [] : [status]));
+  const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
   return {
     status: cluster.health,
     environment,
     version,
     coordinator: cluster.coordinatorConnected ? 'connected' : 'disconnected',
-    session_store: status?.storeReady ? 'ready' : 'unavailable',
+    session_store: statuses.some(({ storeReady }) => storeReady) ? 'ready' : 'unavailable',
+    nodes_ready: sum(statuses.map(({ nodesReady }) => nodesReady.length)),
+    nodes_total: sum(statuses.map(({ nodesTotal }) => nodesTotal)),
+    quorum: statuses[0]?.quorum ?? 0,
+    /** "native" or "js"; empty while no coordinator is connected. */
+    crypto: statuses[0]?.cryptoBackend ?? '',
+    /** Why `status` is not "ok": a sentence each. */
+    reasons: cluster.reasons,
+    ...(clusters.length > 1 && { clusters: clusters.map(clusterBody) }),
+  };
+}
+
+function clusterBody({ number, health, isConnected, status }: OneCluster) {
+  return {
+    cluster: number,
+    status: health,
+    coordinator: isConnected ? 'connected' : 'disconnected',
     nodes_ready: status?.nodesReady.length ?? 0,
     nodes_total: status?.nodesTotal ?? 0,
     quorum: status?.quorum ?? 0,
-    /** "native" or "js"; empty while no coordinator is connected. */
-    crypto: status?.cryptoBackend ?? '',
-    /** Why `status` is not "ok": a sentence each. */
-    reasons: cluster.reasons,
   };
 }

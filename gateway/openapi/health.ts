@@ -11,6 +11,22 @@ const fields = {
   nodes_total: { type: 'integer', minimum: 0 },
   quorum: { type: 'integer', minimum: 0 },
   crypto: { type: 'string', description: '`native` or `js`; empty while no coordinator is connected' },
+  reasons: { type: 'array', items: { type: 'string' }, description: 'why `status` is not `ok`' },
+  clusters: {
+    type: 'array',
+    description: 'each cluster, where there are several; the fields above then say what they have together',
+    items: {
+      type: 'object',
+      properties: {
+        cluster: { type: 'integer', minimum: 1 },
+        status: { type: 'string', enum: ['ok', 'degraded', 'unavailable'] },
+        coordinator: { type: 'string', enum: ['connected', 'disconnected'] },
+        nodes_ready: { type: 'integer', minimum: 0 },
+        nodes_total: { type: 'integer', minimum: 0 },
+        quorum: { type: 'integer', minimum: 0 },
+      },
+    },
+  },
 } as const;
 
 export const healthSchema: JsonObject = { type: 'object', properties: fields, required: ['status', 'environment'] };

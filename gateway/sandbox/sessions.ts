@@ -8,7 +8,7 @@ import {
   type PreviewPartialResponse,
 } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
 import type { RequestOf, ResponseOf } from '../../proto/wire.ts';
-import type { SigningCalls } from '../signing/signing-calls.ts';
+import type { Calls } from '../signing/signing-calls.ts';
 
 export interface Caller {
   readonly tenant: string;
@@ -22,7 +22,7 @@ export interface SandboxSessions {
   preview(caller: Caller, sessionId: string, nodeId: number): Promise<PreviewPartialResponse>;
 }
 
-export function sandboxSessions({ calls }: { readonly calls: SigningCalls }): SandboxSessions {
+export function sandboxSessions({ calls }: { readonly calls: Calls }): SandboxSessions {
   return {
     inspect: (caller, sessionId) =>
       call(calls, caller, 'inspectSession', create(InspectSessionRequestSchema, { sessionId })),
@@ -32,7 +32,7 @@ export function sandboxSessions({ calls }: { readonly calls: SigningCalls }): Sa
 }
 
 async function call<K extends 'inspectSession' | 'previewPartial'>(
-  calls: SigningCalls,
+  calls: Calls,
   { tenant, traceparent, requestId }: Caller,
   asked: K,
   value: RequestOf<K>,

@@ -1,13 +1,15 @@
 /**
- * What the coordinator last said of its cluster, what stands in this gateway's own way, and what health checks make of
+ * What the coordinators last said of their clusters, what stands in this gateway's own way, and what health checks make of
  * both.
  */
 import type { ClusterStatus } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import { firstCluster } from '../../redis/clusters.ts';
 
 /**
- * `ok`: every node is ready, and so is the session store. `degraded`: nodes are missing, but a quorum can sign; or what is
- * stored cannot be changed. `unavailable`: no coordinator, no quorum, or no session store; ceremonies fail. Or this
- * gateway has not started yet.
+ * Of a cluster. `ok`: every node is ready, and so is the session store. `degraded`: nodes are missing, but a quorum can sign; or
+ * what is stored cannot be changed. `unavailable`: no coordinator, no quorum, or no session store; ceremonies fail.
+ *
+ * Of several: `ok` and `unavailable` when all of them are, else `degraded`. A gateway that has not started yet is `unavailable`.
  */
 export type ClusterHealth = 'ok' | 'degraded' | 'unavailable';
 
@@ -18,32 +20,63 @@ export interface Hindrance {
   readonly reason: string;
 }
 
+export interface OneCluster {
+  readonly number: number;
+  readonly health: ClusterHealth;
+  /** undefined while its coordinator is not connected, or until it has spoken. */
+  readonly status: ClusterStatus | undefined;
+  readonly isConnected: boolean;
+  readonly reasons: readonly string[];
+}
+
 const rank: Readonly<Record<ClusterHealth, number>> = { ok: 0, degraded: 1, unavailable: 2 };
 
 export class ClusterView {
-  #status: ClusterStatus | undefined;
-  #up = false;
+  readonly #clusters: Map<number, { status: ClusterStatus | undefined; isConnected: boolean }>;
   #health: ClusterHealth = 'unavailable';
   readonly #listeners: ((health: ClusterHealth) => void)[] = [];
   readonly #hindrances = new Map<string, Hindrance>();
+
+  constructor(numbers: readonly number[] = [firstCluster]) {
+    this.#clusters = new Map(numbers.map((number) => [number, { status: undefined, isConnected: false }]));
+  }
 
   get health(): ClusterHealth {
     return this.#health;
   }
 
-  /** undefined while no coordinator is connected, or until it has spoken. */
-  get status(): ClusterStatus | undefined {
-    return this.#status;
+  /** By number. */
+  get clusters(): readonly OneCluster[] {
+    return [...this.#clusters].map(([number, { status, isConnected }]) => ({
+      number,
+      health: healthOf(status),
+      status,
+      isConnected,
+      reasons: clusterReasons(status, isConnected),
+    }));
   }
 
+  statusOf(number: number): ClusterStatus | undefined {
+    return this.#clusters.get(number)?.status;
+  }
+
+  isConnected(number: number): boolean {
+    return this.#clusters.get(number)?.isConnected === true;
+  }
+
+  /** A coordinator is connected. */
   get coordinatorConnected(): boolean {
-    return this.#up;
+    return this.clusters.some(({ isConnected }) => isConnected);
   }
 
   /** Why health is not `ok`, one line each. */
   get reasons(): readonly string[] {
     const own = [...this.#hindrances.values()].map(({ reason }) => reason);
-    return [...clusterReasons(this.#status, this.#up), ...own];
+    const isOne = this.#clusters.size === 1;
+    const theirs = this.clusters.flatMap(({ number, reasons }) =>
+      reasons.map((reason) => (isOne ? reason : `cluster ${number}: ${reason}`)),
+    );
+    return [...theirs, ...own];
   }
 
   /** `what` stands in the way from now on, or, with undefined, no more. */
@@ -59,25 +92,29 @@ export class ClusterView {
     listener(this.#health);
   }
 
-  onStatus(status: ClusterStatus): void {
-    this.#status = status;
+  onStatus(status: ClusterStatus, number: number = firstCluster): void {
+    this.#clusters.set(number, { status, isConnected: this.isConnected(number) });
     this.#evaluate();
   }
 
   /** What a coordinator said before the link was lost counts no more: the next one speaks for itself. */
-  onLink(up: boolean): void {
-    this.#up = up;
-    this.#status = undefined;
+  onLink(isConnected: boolean, number: number = firstCluster): void {
+    this.#clusters.set(number, { status: undefined, isConnected });
     this.#evaluate();
   }
 
   #evaluate(): void {
-    const all = [healthOf(this.#status), ...[...this.#hindrances.values()].map((one) => one.health)];
+    const all = [together(this.clusters), ...[...this.#hindrances.values()].map((one) => one.health)];
     const health = all.reduce((worst, one) => (rank[one] > rank[worst] ? one : worst));
     if (health === this.#health) return;
     this.#health = health;
     for (const listener of this.#listeners) listener(health);
   }
+}
+
+function together(clusters: readonly OneCluster[]): ClusterHealth {
+  for (const all of ['ok', 'unavailable'] as const) if (clusters.every(({ health }) => health === all)) return all;
+  return 'degraded';
 }
 
 function healthOf(status: ClusterStatus | undefined): ClusterHealth {

@@ -1,27 +1,64 @@
-/** Puts the signing room on a link: replies go to the calls, the cluster's state to the view. */
+/** Puts the signing room on the links of its clusters: replies go to the calls, the clusters' states to the view. */
+import type { RandomBytes } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
+import { type ClusterRegistry, firstCluster } from '../../redis/clusters.ts';
+import { ClusterCalls, type ClusterCallsOptions } from './cluster-calls.ts';
 import { ClusterView } from './cluster-view.ts';
-import { SigningCalls, type SigningCallsOptions } from './signing-calls.ts';
+import { type Calls, SigningCalls, type SigningCallsOptions } from './signing-calls.ts';
 
 export interface SigningRoom {
   readonly calls: SigningCalls;
   readonly cluster: ClusterView;
 }
 
+/** Of one cluster. */
 export function connectSigning(options: SigningCallsOptions): SigningRoom {
+  const cluster = new ClusterView();
+  return { calls: connect(firstCluster, options, cluster), cluster };
+}
+
+type Shared = Omit<SigningCallsOptions, 'link' | 'orders'>;
+
+export interface ClustersOptions extends Shared, Pick<ClusterCallsOptions, 'readyMade'> {
+  /** By number. */
+  readonly clusters: ReadonlyMap<number, Pick<SigningCallsOptions, 'link' | 'orders'>>;
+  readonly registry: ClusterRegistry;
+  readonly random: RandomBytes;
+}
+
+export interface ClusterRooms {
+  readonly calls: Calls & Pick<SigningCalls, 'stop'>;
+  readonly cluster: ClusterView;
+  /** The stored state is another. */
+  readonly restored: () => void;
+}
+
+/** Of one cluster or several. */
+export function connectClusters(options: ClustersOptions): ClusterRooms {
+  const cluster = new ClusterView([...options.clusters.keys()]);
+  const rooms = new Map(
+    [...options.clusters].map(([number, own]) => [number, connect(number, { ...options, ...own }, cluster)]),
+  );
+  const [only] = rooms.values();
+  if (rooms.size === 1 && only !== undefined) return { calls: only, cluster, restored: () => undefined };
+  const calls = new ClusterCalls({ ...options, clusters: rooms, view: cluster });
+  calls.watch();
+  return { calls, cluster, restored: () => calls.restored() };
+}
+
+function connect(number: number, options: SigningCallsOptions, cluster: ClusterView): SigningCalls {
   const log: Log = options.log ?? silentLog;
   const calls = new SigningCalls(options);
-  const cluster = new ClusterView();
   options.link.listen({
     onMessage: ({ body }) => {
       if (body.case === 'callReply') calls.onReply(body.value);
-      else if (body.case === 'clusterStatus') cluster.onStatus(body.value);
+      else if (body.case === 'clusterStatus') cluster.onStatus(body.value, number);
       else log.warn({ body: body.case }, 'a frame that is not for a gateway was dropped');
     },
     onStatus: (up) => {
-      cluster.onLink(up);
+      cluster.onLink(up, number);
       if (!up) calls.onLinkLost();
     },
   });
-  return { calls, cluster };
+  return calls;
 }

@@ -22,7 +22,7 @@ import { type KeyScheme, walletKeySchemes, wireScheme } from '../../proto/key-sc
 import type { RequestOf, ResponseOf } from '../../proto/wire.ts';
 import { type CallMeta, ProviderRejected, ProviderUnavailable } from '../../providers/port/port.ts';
 import type { ClusterSignature, ClusterSigner, Curve, SigningOrder } from '../../providers/self-hosted/public.ts';
-import type { SigningCalls } from './signing-calls.ts';
+import type { Calls } from './signing-calls.ts';
 
 /** A key generation that failed is resumed this often within one call. */
 const resumesMax = 2;
@@ -38,7 +38,7 @@ interface Answered {
   readonly receipt?: DiagnosticReceipt | undefined;
 }
 
-export function makeClusterSigner({ calls }: { readonly calls: SigningCalls }): ClusterSigner {
+export function makeClusterSigner({ calls }: { readonly calls: Calls }): ClusterSigner {
   return {
     createKey: (meta, walletId, curve, networkId) => createKey(calls, meta, walletId, curve, networkId),
     sign: (meta, order) => sign(calls, meta, order),
@@ -51,7 +51,7 @@ export function makeClusterSigner({ calls }: { readonly calls: SigningCalls }): 
 }
 
 /** Throws ProviderUnavailable until every node has confirmed that it deleted its share. */
-export async function closeKey(calls: SigningCalls, meta: CallMeta, keyId: string): Promise<void> {
+export async function closeKey(calls: Calls, meta: CallMeta, keyId: string): Promise<void> {
   const { pendingNodes } = await ask(calls, meta, 'closeKey', create(CloseKeyRequestSchema, { keyId }));
   if (pendingNodes.length === 0) return;
   const text = `nodes ${pendingNodes.join(', ')} have not deleted their shares of an archived key yet`;
@@ -59,7 +59,7 @@ export async function closeKey(calls: SigningCalls, meta: CallMeta, keyId: strin
 }
 
 async function createKey(
-  calls: SigningCalls,
+  calls: Calls,
   meta: CallMeta,
   walletId: string,
   curve: Curve,
@@ -73,7 +73,7 @@ async function createKey(
 
 /** The answer to a MakeKey that has a key. Throws ProviderUnavailable or ProviderRejected. */
 export async function obtainKey(
-  calls: SigningCalls,
+  calls: Calls,
   meta: CallMeta,
   request: RequestOf<'makeKey'>,
   scheme: KeyScheme,
@@ -87,7 +87,7 @@ export async function obtainKey(
   }
 }
 
-async function sign(calls: SigningCalls, meta: CallMeta, order: SigningOrder): Promise<ClusterSignature> {
+async function sign(calls: Calls, meta: CallMeta, order: SigningOrder): Promise<ClusterSignature> {
   const request = create(InitiateSigningRequestSchema, {
     transactionIntentId: order.purpose,
     walletId: order.walletId,
@@ -107,7 +107,7 @@ async function sign(calls: SigningCalls, meta: CallMeta, order: SigningOrder): P
  * The signature of a purpose, or the answer of a session that gives none for now. Throws ProviderUnavailable when the same
  * request may be repeated later.
  */
-export async function signFor(calls: SigningCalls, meta: CallMeta, request: RequestOf<'sign'>): Promise<Signed> {
+export async function signFor(calls: Calls, meta: CallMeta, request: RequestOf<'sign'>): Promise<Signed> {
   for (let sessions = 0; sessions < sessionsMax; sessions += 1) {
     const signed = await signOnce(calls, meta, request);
     const state = signed.receipt?.state;
@@ -126,7 +126,7 @@ export interface Signed extends Answered {
   readonly recoveryId: Uint8Array;
 }
 
-async function signOnce(calls: SigningCalls, meta: CallMeta, request: RequestOf<'sign'>): Promise<Signed> {
+async function signOnce(calls: Calls, meta: CallMeta, request: RequestOf<'sign'>): Promise<Signed> {
   const begun = await ask(calls, meta, 'sign', request);
   if (begun.receipt?.reasonCode !== 'DUPLICATE_INTENT') return begun;
   // Another call began before (of this gateway before it died, say): its session continues.
@@ -139,7 +139,7 @@ async function signOnce(calls: SigningCalls, meta: CallMeta, request: RequestOf<
 
 /** One call as the wallet service. Throws ProviderUnavailable when there is no answer: its effect is unknown then. */
 export async function ask<K extends 'makeKey' | 'sign' | 'submitSignatureShare' | 'closeKey'>(
-  calls: SigningCalls,
+  calls: Calls,
   { tenant, correlationId, traceparent }: CallMeta,
   asked: K,
   request: RequestOf<K>,

@@ -21,9 +21,10 @@ import {
   SessionCheckpointSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { schemeOfKeystore } from '../../proto/key-schemes.ts';
+import type { Sharing } from '../../proto/roster.ts';
 import { type CallMeta, ProviderRejected } from '../../providers/port/port.ts';
 import { closeKey, contextOf, obtainKey, refused, signFor } from './live-cluster-signer.ts';
-import type { SigningCalls } from './signing-calls.ts';
+import type { Calls } from './signing-calls.ts';
 
 const wireTypes: Readonly<Record<KeystoreName, KeystoreType>> = {
   mock_threshold: KeystoreType.MOCK_THRESHOLD,
@@ -39,15 +40,22 @@ const statuses: ReadonlyMap<ReceiptState | undefined, MessageSignature['status']
   [ReceiptState.RESUMED, 'accepted'],
 ]);
 
-export function makeVaultCluster({ calls }: { readonly calls: SigningCalls }): VaultCluster {
+export function makeVaultCluster({
+  calls,
+  sharing,
+}: {
+  readonly calls: Calls;
+  readonly sharing?: Sharing | undefined;
+}): VaultCluster {
   return {
+    ...(sharing && { usualSharing: sharing }),
     makeKey: (meta, order) => makeKey(calls, meta, order),
     sign: (meta, order) => sign(calls, meta, order),
     closeKey: (meta, keyId) => closeKey(calls, meta, keyId),
   };
 }
 
-async function makeKey(calls: SigningCalls, meta: CallMeta, order: KeyOrder): Promise<MadeKey> {
+async function makeKey(calls: Calls, meta: CallMeta, order: KeyOrder): Promise<MadeKey> {
   const { keyId, keystoreType, curve, threshold, totalNodes } = order;
   const scheme = schemeOfKeystore(wireTypes[keystoreType], curve);
   if (scheme === undefined) {
@@ -68,7 +76,7 @@ async function makeKey(calls: SigningCalls, meta: CallMeta, order: KeyOrder): Pr
   return { scheme, publicKey, ownerKeys, chainCode, participants };
 }
 
-async function sign(calls: SigningCalls, meta: CallMeta, order: MessageOrder): Promise<MessageSignature> {
+async function sign(calls: Calls, meta: CallMeta, order: MessageOrder): Promise<MessageSignature> {
   const request = create(InitiateSigningRequestSchema, {
     transactionIntentId: order.purpose,
     walletId: order.keyId,

@@ -60,7 +60,7 @@ export type Asked<K extends CallCase> =
   | { readonly response: ResponseOf<K>; readonly failure?: undefined }
   | { readonly response?: undefined; readonly failure: ServiceError };
 
-type Done = (outcome: CallOutcome) => void;
+export type Done = (outcome: CallOutcome) => void;
 
 interface Waiting {
   readonly asked: CallRequest['case'];
@@ -79,32 +79,16 @@ export interface SigningCallsOptions extends Pick<Ports, 'clock' | 'timers'> {
 
 const nothing = (): void => {};
 
-export class SigningCalls {
-  readonly #link: CoordinatorLink;
-  readonly #orders: OrderOffice;
-  readonly #inFlightMax: number;
-  readonly #clock: Clock;
-  readonly #timers: Timers;
-  readonly #log: Log;
-  readonly #tracer: Tracer;
-  readonly #waiting = new Map<bigint, Waiting>();
-  #lastCallId = 0n;
-  #stopped = false;
-  #onIdle: (() => void)[] = [];
+/** Where calls to coordinators begin. */
+export abstract class Calls {
+  /**
+   * Sends the call; `done` gets its outcome, possibly before `start` returns. The function it returns gives the call
+   * up: its caller went away, `done` will not be called any more.
+   */
+  abstract start(call: SigningCall, done: Done): () => void;
 
-  constructor(options: SigningCallsOptions) {
-    this.#link = options.link;
-    this.#orders = options.orders;
-    this.#inFlightMax = options.inFlightMax ?? inFlightDefaultMax;
-    this.#clock = options.clock;
-    this.#timers = options.timers;
-    this.#log = options.log ?? silentLog;
-    this.#tracer = options.tracer ?? noTracer;
-  }
-
-  get inFlight(): number {
-    return this.#waiting.size;
-  }
+  /** Calls that wait for an answer. */
+  abstract readonly inFlight: number;
 
   /** The call as a promise, which never rejects. An aborted call stays unanswered. */
   call(call: SigningCall, signal?: AbortSignal): Promise<CallOutcome> {
@@ -119,11 +103,37 @@ export class SigningCalls {
     const { response, failure } = await this.call({ ...about, request: { case: asked, value } as CallRequest });
     return failure === undefined ? { response: response.value as ResponseOf<K> } : { failure };
   }
+}
 
-  /**
-   * Sends the call; `done` gets its outcome, possibly before `start` returns. The function it returns gives the call
-   * up: its caller went away, `done` will not be called any more.
-   */
+/** Those to one coordinator. */
+export class SigningCalls extends Calls {
+  readonly #link: CoordinatorLink;
+  readonly #orders: OrderOffice;
+  readonly #inFlightMax: number;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #log: Log;
+  readonly #tracer: Tracer;
+  readonly #waiting = new Map<bigint, Waiting>();
+  #lastCallId = 0n;
+  #stopped = false;
+  #onIdle: (() => void)[] = [];
+
+  constructor(options: SigningCallsOptions) {
+    super();
+    this.#link = options.link;
+    this.#orders = options.orders;
+    this.#inFlightMax = options.inFlightMax ?? inFlightDefaultMax;
+    this.#clock = options.clock;
+    this.#timers = options.timers;
+    this.#log = options.log ?? silentLog;
+    this.#tracer = options.tracer ?? noTracer;
+  }
+
+  get inFlight(): number {
+    return this.#waiting.size;
+  }
+
   start(call: SigningCall, done: Done): () => void {
     const nowMs = this.#clock.nowMs();
     const deadlineMs = deadlineOf(call, nowMs);

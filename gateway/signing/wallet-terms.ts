@@ -12,7 +12,7 @@ import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { type KeyScheme, wireScheme } from '../../proto/key-schemes.ts';
 import { StoreUnavailable, type TenantStore } from '../../store/contract.ts';
-import type { CallOutcome, SigningCall, SigningCalls, WalletTerms } from './signing-calls.ts';
+import type { CallOutcome, Calls, SigningCall, WalletTerms } from './signing-calls.ts';
 
 /** The part of the store that says what a wallet asks for. */
 export type WalletReader = Pick<TenantStore, 'read'>;
@@ -25,7 +25,7 @@ export interface ReadyMadeKeys {
 }
 
 export interface ClientCallDeps {
-  readonly calls: SigningCalls;
+  readonly calls: Calls;
   readonly log: Log;
   /** undefined: there is no wallet API, and no wallet asks for anything. */
   readonly wallets?: WalletReader;
@@ -43,7 +43,7 @@ const approvalModeOf: Readonly<Record<WalletApprovalMode, ApprovalMode>> = {
 };
 
 /**
- * As `SigningCalls.start`, for a client. When the store of the wallets does not answer,
+ * As `Calls.start`, for a client. When the store of the wallets does not answer,
  * the outcome is 503 and nothing was sent.
  */
 export function startClientCall(

@@ -1,7 +1,7 @@
 /** Metrics of a gateway beside those of its requests: calls to the coordinator, the cluster as it sees it, event streams. */
 import type { MetricFamily, Metrics } from '../../telemetry/port.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
-import type { SigningCalls } from '../signing/signing-calls.ts';
+import type { Calls } from '../signing/signing-calls.ts';
 
 const calls: MetricFamily<never> = {
   name: 'signmesh_coordinator_calls_in_flight',
@@ -21,7 +21,7 @@ const health: MetricFamily<'health'> = {
 
 export function measureGateway(
   metrics: Metrics,
-  parts: { readonly calls: SigningCalls; readonly cluster: ClusterView },
+  parts: { readonly calls: Calls; readonly cluster: ClusterView },
 ): void {
   metrics.gauge(calls, () => [{ labels: {}, value: parts.calls.inFlight }]);
   metrics.gauge(linked, () => [{ labels: {}, value: parts.cluster.coordinatorConnected ? 1 : 0 }]);

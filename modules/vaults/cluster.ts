@@ -3,6 +3,7 @@
  * the same id gives the same key, the same purpose the same session and signature.
  */
 import type { KeyScheme } from '../../proto/key-schemes.ts';
+import type { Sharing } from '../../proto/roster.ts';
 import type { CallMeta } from '../../providers/port/port.ts';
 import type { Curve, KeystoreName } from './record.ts';
 
@@ -54,6 +55,8 @@ export interface MessageSignature {
 
 /** Throws ProviderUnavailable when the same call may be repeated later, ProviderRejected when it never helps. */
 export interface VaultCluster {
+  /** Of a key that asks for neither; undefined: 3 of 5. */
+  readonly usualSharing?: Sharing;
   makeKey(meta: CallMeta, order: KeyOrder): Promise<MadeKey>;
   sign(meta: CallMeta, order: MessageOrder): Promise<MessageSignature>;
   /** Ends what is open with the key and deletes every node's share. Throws until all nodes have confirmed it. */

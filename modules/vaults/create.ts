@@ -8,7 +8,8 @@ import type { Answer, RequestContext } from '../../api/route.ts';
 import { metaOf } from '../../custody/provider-calls/calling.ts';
 import { askingProvider } from '../../custody/provider-calls/refusals.ts';
 import { assertPolicy } from '../../custody/wallets/public.ts';
-import { defaultThreshold, defaultTotalNodes, thresholdMin } from '../../proto/limits.ts';
+import { nodesMax, thresholdMin } from '../../proto/limits.ts';
+import { defaultSharing, type Sharing } from '../../proto/roster.ts';
 import { create, update } from '../../store/changes.ts';
 import { keyEvent, vaultEvent } from './change.ts';
 import type { VaultCluster } from './cluster.ts';
@@ -18,7 +19,7 @@ import type { CreateKeyBody, CreateVaultBody } from './schemas.ts';
 import { vaultKeyView, vaultView } from './view.ts';
 
 export interface CreateDeps {
-  readonly cluster: Pick<VaultCluster, 'makeKey'>;
+  readonly cluster: Pick<VaultCluster, 'makeKey' | 'usualSharing'>;
   /** Whether the tenant has a policy of this name. */
   readonly policyExists: (context: RequestContext, name: string) => Promise<boolean>;
 }
@@ -31,7 +32,7 @@ export async function createVault(
 ): Promise<Answer> {
   const { nowMs } = context;
   await assertPolicy(deps, context, body.policy);
-  const { threshold, totalNodes } = sharingOf(body);
+  const { threshold, totalNodes } = sharingOf(body, deps.cluster.usualSharing);
   const keyId = context.newId('vky');
   const vault: VaultRecord = {
     id: context.newId('vlt'),
@@ -125,10 +126,13 @@ async function makeKey(
 }
 
 /** What is asked for, or the defaults: a token's or a vendor's key has one node. Throws ServiceError 400. */
-function sharingOf(body: Static<typeof CreateVaultBody>): Pick<VaultRecord, 'threshold' | 'totalNodes'> {
+function sharingOf(
+  body: Static<typeof CreateVaultBody>,
+  usual: Sharing = defaultSharing(nodesMax),
+): Pick<VaultRecord, 'threshold' | 'totalNodes'> {
   const isAlone = body.keystore_type === 'hsm_pkcs11' || body.keystore_type === 'mpc_vendor';
-  const totalNodes = body.total_nodes ?? (isAlone ? 1 : defaultTotalNodes);
-  const threshold = body.threshold ?? Math.min(defaultThreshold, totalNodes);
+  const totalNodes = body.total_nodes ?? (isAlone ? 1 : usual.totalNodes);
+  const threshold = body.threshold ?? Math.min(usual.threshold, totalNodes);
   const min = isAlone ? 1 : thresholdMin;
   const max = isAlone ? 1 : totalNodes;
   if (totalNodes < min || (isAlone && totalNodes > max)) {

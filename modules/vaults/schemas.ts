@@ -46,14 +46,16 @@ export const CreateVaultBody = Closed(
       Type.Integer({
         minimum: 1,
         maximum: nodesMax,
-        description: 'nodes that a signature takes, from 2; 3 by default. Of `hsm_pkcs11` and `mpc_vendor` 1',
+        description:
+          'nodes that a signature takes, from 2; by default as the cluster says, 3 unless it was set up otherwise. Of `hsm_pkcs11` and `mpc_vendor` 1',
       }),
     ),
     total_nodes: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: nodesMax,
-        description: 'nodes that hold a share, from 2; 5 by default. Of `hsm_pkcs11` and `mpc_vendor` 1',
+        description:
+          'nodes that hold a share, from 2; by default as the cluster says, 5 unless it was set up otherwise. Of `hsm_pkcs11` and `mpc_vendor` 1',
       }),
     ),
     policy: Type.Optional(Nullable(PolicyName)),

@@ -8,6 +8,7 @@ import { changeEvent } from '../../coordinator/session/events.ts';
 import type { SigningSession } from '../../coordinator/signing/state.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../coordinator/store/redis-store.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { RedisClusters } from '../../redis/redis-clusters.ts';
 import { randomStream } from '../../sim/random.ts';
 import { openDatabase, type RedisDatabase } from '../support/redis-database.ts';
 
@@ -211,6 +212,13 @@ test('records name their cluster; what another cluster wrote is none of ours, an
   await of(2).write(updated(advance(made, ends.completed, moment), key));
   expect(await redis.hget(`${at}session:${made.sessionId}`, 'cluster')).toBe('2');
   expect((await redis.get(`${at}key:k`))!.slice(22)).toContain('"cluster":2}');
+  const registry = new RedisClusters(redis);
+  for (const id of [made.sessionId, 'k']) expect(await registry.locate(tenant, id)).toBe(2);
+  expect(await registry.locate(tenant, 'unknown')).toBeUndefined();
+  await redis.copy(`${at}session:${made.sessionId}`, `${at}session:earlier`);
+  await redis.hdel(`${at}session:earlier`, 'cluster');
+  expect(await registry.locate(tenant, 'earlier')).toBe(1);
+  expect(await registry.session(tenant, made.sessionId)).toMatchObject({ epoch: 2, correlationId: 'c' });
   const own = await open(2);
   expect(await own.load(keyKey(tenant, 'k'))).toEqual({ kind: 'key', key });
   for (const name of [sessionKey(tenant, made.sessionId), keyKey(tenant, 'k')]) {

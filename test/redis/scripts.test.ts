@@ -162,3 +162,38 @@ describeScript('redis/due-settle.lua', (script) => {
     if (score === undefined) expect(await script.redis.hexists(keys.registeredKey, 'a')).toBe(0);
   });
 });
+
+const clusterKeys = { clustersKey: 'sm:{clusters}', placedKey: 'sm:{clusters}:placed' };
+
+describeScript('redis/announce-cluster.lua', (script) => {
+  const announce = (clusterId: string, silentMs = 10_000) =>
+    script.call({ clustersKey: clusterKeys.clustersKey }, { number: 2, clusterId, silentMs, entry: '{"a":"b c"}' });
+
+  test('a number belongs to the cluster that announced it, until that has been silent for too long', async () => {
+    expect(await announce('cl_a')).toEqual(['OK']);
+    expect(await announce('cl_a')).toEqual(['OK']);
+    const before = await script.redis.hget(clusterKeys.clustersKey, '2');
+    expect(before).toMatch(/^\d{13} cl_a \{"a":"b c"\}$/);
+    expect(await announce('cl_b')).toEqual(['TAKEN', 'cl_a']);
+    expect(await script.redis.hget(clusterKeys.clustersKey, '2')).toBe(before);
+    expect(await announce('cl_b', 0)).toEqual(['OK']);
+  });
+});
+
+describeScript('redis/list-clusters.lua', (script) => {
+  test('names every cluster with its age, its entry and its keys; what cannot be read is left out', async () => {
+    const [seconds] = await script.redis.time();
+    await script.redis.hset(clusterKeys.clustersKey, {
+      1: `${Number(seconds) * 1_000 - 5_000} cl_a {"x":1}`,
+      2: `${Number(seconds) * 1_000} cl_b {}`,
+      3: 'broken',
+    });
+    await script.redis.hset(clusterKeys.placedKey, '2', 7);
+    const found = (await script.call(clusterKeys, {})) as string[][];
+    const [one, two] = found.sort();
+    expect(found).toHaveLength(2);
+    expect([one![0], one![2], one![3], one![4]]).toEqual(['1', 'cl_a', '{"x":1}', '0']);
+    expect(Number(one![1])).toBeGreaterThanOrEqual(5_000);
+    expect([two![0], two![2], two![4]]).toEqual(['2', 'cl_b', '7']);
+  });
+});

@@ -1,0 +1,124 @@
+/**
+ * A gateway's links to the coordinators of all its clusters, with the orders for each cluster's nodes. A cluster whose
+ * coordinator has no configured URL is found in the registry; the pinned roster says whether it is the one that was meant.
+ */
+import type { Trace, UndeliveredReason } from '../actors/contract.ts';
+import { type Log, systemPorts } from '../actors/live/ports.ts';
+import type { Roster } from '../proto/roster.ts';
+import type { WireMessage } from '../proto/wire.ts';
+import { type ClusterRegistry, firstCluster } from '../redis/clusters.ts';
+import type { GatewayConfig } from './config.ts';
+import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
+import type { CoordinatorLink, LinkListener } from './signing/coordinator-port.ts';
+import { type OrderOffice, orderOffice } from './signing/orders.ts';
+
+export interface ClusterLinks {
+  /** By number. */
+  readonly clusters: ReadonlyMap<number, { readonly link: CoordinatorLink; readonly orders: OrderOffice }>;
+  /** Begins to connect, and to look for coordinators whose address is not known. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const lookEveryMs = 1_000;
+
+export function liveClusterLinks(
+  config: GatewayConfig,
+  registry: ClusterRegistry,
+  boot: string,
+  log: Log,
+): ClusterLinks {
+  const { identitySeed, furtherClusters = [] } = config;
+  const { timers, random } = systemPorts;
+  const links = new Map<number, FoundLink>();
+  const clusters = new Map<number, { link: CoordinatorLink; orders: OrderOffice }>();
+  for (const { roster, joinSecret, coordinatorUrl } of [config, ...furtherClusters]) {
+    const open = (url: string) => new LiveCoordinatorLink({ url, roster, identitySeed, joinSecret, boot, log });
+    const link = new FoundLink(open, roster, coordinatorUrl);
+    links.set(roster.number ?? firstCluster, link);
+    clusters.set(roster.number ?? firstCluster, { link, orders: orderOffice({ roster, identitySeed, random }) });
+  }
+  const sought = [...links.values()].filter(({ isConfigured }) => !isConfigured);
+  let cancel = (): void => undefined;
+  let stopped = false;
+  const look = (): void => {
+    registry
+      .list()
+      .then((entries) => {
+        for (const link of sought) link.foundAt(entries.find(({ clusterId }) => clusterId === link.clusterId)?.url);
+      })
+      // The gateway's watch of Redis says why.
+      .catch(() => undefined)
+      .finally(() => {
+        if (!stopped) cancel = timers.start(lookEveryMs, look);
+      });
+  };
+  return {
+    clusters,
+    start() {
+      for (const link of links.values()) link.start();
+      if (sought.length > 0) look();
+    },
+    async stop() {
+      stopped = true;
+      cancel();
+      await Promise.all([...links.values()].map((link) => link.stop()));
+    },
+  };
+}
+
+/** A link whose address may be found later, and may change. */
+class FoundLink implements CoordinatorLink {
+  readonly isConfigured: boolean;
+  readonly clusterId: string;
+  readonly #open: (url: string) => LiveCoordinatorLink;
+  #url: string | undefined;
+  #link: LiveCoordinatorLink | undefined;
+  #listener: LinkListener | undefined;
+
+  constructor(open: (url: string) => LiveCoordinatorLink, { clusterId }: Roster, url: string | undefined) {
+    this.#open = open;
+    this.#url = url;
+    this.clusterId = clusterId;
+    this.isConfigured = url !== undefined;
+  }
+
+  send(message: WireMessage, trace: Trace): UndeliveredReason | undefined {
+    return this.#link === undefined ? 'noRoute' : this.#link.send(message, trace);
+  }
+
+  listen(listener: LinkListener): void {
+    this.#listener = listener;
+    listener.onStatus(false);
+  }
+
+  start(): void {
+    if (this.#url !== undefined) this.#connect(this.#url);
+  }
+
+  /** undefined: the registry does not know it now; a link that stands may be good for longer. */
+  foundAt(url: string | undefined): void {
+    if (url === undefined || url === this.#url) return;
+    const before = this.#link;
+    this.#url = url;
+    this.#connect(url);
+    void before?.stop();
+  }
+
+  async stop(): Promise<void> {
+    await this.#link?.stop();
+  }
+
+  #connect(url: string): void {
+    const link = this.#open(url);
+    this.#link = link;
+    link.listen({
+      onMessage: (message) => this.#listener?.onMessage(message),
+      onStatus: (up) => {
+        // One that was replaced says nothing any more.
+        if (this.#link === link) this.#listener?.onStatus(up);
+      },
+    });
+    link.start();
+  }
+}

@@ -1,0 +1,148 @@
+/** What a call says of its cluster, and the answer to it while that cluster is unreachable. */
+import { create } from '@bufbuild/protobuf';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { contractVersion } from '../../proto/contract-version.ts';
+import { MakeKeyResponseSchema, SignResponseSchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import {
+  ApprovalMode,
+  type DiagnosticReceipt,
+  DiagnosticReceiptSchema,
+  DkgShareExchangeResponseSchema,
+  InitiateDkgResponseSchema,
+  InitiateSigningResponseSchema,
+  KeystoreType,
+  type OrchestrationContext,
+  ReceiptState,
+  ResumeSessionResponseSchema,
+  type SessionCheckpoint,
+  SessionCheckpointSchema,
+  SignatureShareResponseSchema,
+} from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { newId } from '../../proto/ids.ts';
+import { reasonCodes } from '../../proto/reason-codes.ts';
+import type { CallRequest, CallResponse } from '../../proto/wire.ts';
+import type { SessionFacts } from '../../redis/clusters.ts';
+import type { CallOutcome, SigningCall } from './signing-calls.ts';
+
+export interface Named {
+  /** Of the session or key that the call is about; empty: a new one without a name. */
+  readonly id: string;
+  /** It is made if there is none. */
+  readonly makesKey: boolean;
+}
+
+export function namedBy(request: CallRequest): Named {
+  switch (request.case) {
+    case 'initiateDkg':
+    case 'makeKey':
+      return { id: request.value.sessionId, makesKey: true };
+    case 'initiateSigning':
+    case 'sign':
+      return { id: request.value.walletId, makesKey: false };
+    case 'submitSignatureShare':
+      return { id: request.value.signingSessionId, makesKey: false };
+    case 'closeKey':
+      return { id: request.value.keyId, makesKey: false };
+    default:
+      return { id: request.value.sessionId, makesKey: false };
+  }
+}
+
+/** The session that an answer is of; empty: none, or it names a session that may be another cluster's. */
+export function sessionOf({ response }: CallOutcome): string {
+  if (response === undefined || !('receipt' in response.value)) return '';
+  const { receipt } = response.value;
+  return receipt === undefined || receipt.reasonCode === 'DUPLICATE_INTENT' ? '' : receipt.sessionId;
+}
+
+const openStates: readonly number[] = [
+  ReceiptState.ACCEPTED,
+  ReceiptState.PENDING_HUMAN_APPROVAL,
+  ReceiptState.RESUMED,
+  ReceiptState.BACKEND_FAILED,
+];
+
+/**
+ * A client's call is answered with a receipt, as its cluster would answer it without nodes. The checkpoint is that of the
+ * session as far as its record says; its token only the cluster can make. `session` undefined: there is none, and the call
+ * has changed nothing.
+ */
+export function unreachableAnswer(
+  cluster: number,
+  call: SigningCall,
+  session: SessionFacts | undefined,
+  moment: { readonly nowMs: number; readonly random: (length: number) => Uint8Array },
+): CallOutcome {
+  const { request } = call;
+  const text = `cluster ${cluster} is unreachable`;
+  if (request.case === 'closeKey' || request.case === 'inspectSession' || request.case === 'previewPartial') {
+    return { failure: new ServiceError('unavailable', `${text}: repeat the call when it is back`) };
+  }
+  const { nowMs, random } = moment;
+  const { id } = namedBy(request);
+  const epoch = BigInt(session?.epoch ?? 0);
+  const { QUORUM_UNAVAILABLE: reason } = reasonCodes;
+  const context: OrchestrationContext | undefined = request.value.context;
+  const sessionId = session === undefined ? '' : id;
+  const checkpointId = session?.checkpointId ?? newId('ckp', nowMs, random);
+  const isOpen = session !== undefined && openStates.includes(session.state);
+  const receipt = create(DiagnosticReceiptSchema, {
+    receiptId: newId('rcp', nowMs, random),
+    state: reason.state,
+    approvalMode: session?.approvalMode || ApprovalMode.DIRECT_ALLOWED,
+    reasonCode: 'QUORUM_UNAVAILABLE',
+    message:
+      session === undefined
+        ? `${text}, and the call has changed nothing: repeat it when the cluster is back`
+        : `${text}: repeat the call when it is back, or resume with the token of the session's last checkpoint`,
+    correlationId: context?.correlationId || session?.correlationId || newId('cor', nowMs, random),
+    sessionId,
+    contractVersion,
+    clientName: context?.client?.clientName ?? '',
+    clientVersion: context?.client?.clientVersion ?? '',
+    epoch,
+    checkpointId,
+    resumable: isOpen,
+    keystoreType: session?.keystoreType || KeystoreType.MOCK_THRESHOLD,
+    backendRoute: 'm0/gateway',
+  });
+  const checkpoint = create(SessionCheckpointSchema, {
+    checkpointId,
+    epoch,
+    createdAtEpochMs: BigInt(session?.checkpointMs ?? nowMs),
+    state: session?.state ?? reason.state,
+  });
+  const { state } = receipt;
+  const proof = { receipt, checkpoint };
+  return { response: responseOf(request.case, sessionId, { state, epoch }, proof) };
+}
+
+type Answered = Exclude<CallRequest['case'], 'closeKey' | 'inspectSession' | 'previewPartial'>;
+
+function responseOf(
+  asked: Answered,
+  sessionId: string,
+  at: { readonly state: ReceiptState; readonly epoch: bigint },
+  proof: { readonly receipt: DiagnosticReceipt; readonly checkpoint: SessionCheckpoint },
+): CallResponse {
+  const errorMessage = proof.receipt.message;
+  switch (asked) {
+    case 'initiateDkg':
+      return { case: asked, value: create(InitiateDkgResponseSchema, { sessionId, ...at, ...proof }) };
+    case 'exchangeDkgShares':
+      return { case: asked, value: create(DkgShareExchangeResponseSchema, { sessionId, errorMessage, ...proof }) };
+    case 'initiateSigning':
+      return {
+        case: asked,
+        value: create(InitiateSigningResponseSchema, { signingSessionId: sessionId, ...at, ...proof }),
+      };
+    case 'submitSignatureShare':
+      return { case: asked, value: create(SignatureShareResponseSchema, { signingSessionId: sessionId, ...proof }) };
+    case 'resumeSession':
+      return { case: asked, value: create(ResumeSessionResponseSchema, { sessionId, ...at, ...proof }) };
+    case 'makeKey':
+      return { case: asked, value: create(MakeKeyResponseSchema, proof) };
+    case 'sign':
+      return { case: asked, value: create(SignResponseSchema, proof) };
+  }
+}
