@@ -52,6 +52,7 @@ function makeProgram(end: (exitCode: number) => void): Command {
     .option('--verbose', 'print the log, with a line for every request')
     .option('--port <port>', 'of the REST API (SIGNMESH_HTTP_PORT)')
     .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
+    .option('--door-faults', 'a proxy before the gateway, for faults of its door (SIGNMESH_DOOR_FAULTS)')
     .action(async (flags: ClusterFlags & { json?: boolean; verbose?: boolean }) => {
       const { settings, environment } = readEnvironment(flags);
       const { up } = await import('./up/public.ts');

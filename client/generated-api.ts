@@ -27,6 +27,168 @@ export interface AdvanceSandboxClock {
   readonly advance_s?: number;
 }
 
+export interface AnswerCutFault {
+  readonly fault: 'answer_cut';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly route?: string;
+  readonly rpc?: string;
+}
+
+export interface AnswerCutFaultRequest {
+  readonly fault: 'answer_cut';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly route?: string;
+  readonly rpc?: string;
+  readonly expires_in_s?: number;
+}
+
+export interface AnswerLostFault {
+  readonly fault: 'answer_lost';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly route?: string;
+  readonly rpc?: string;
+}
+
+export interface AnswerLostFaultRequest {
+  readonly fault: 'answer_lost';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly route?: string;
+  readonly rpc?: string;
+  readonly expires_in_s?: number;
+}
+
+export interface AnswerSlowFault {
+  readonly fault: 'answer_slow';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly route?: string;
+  readonly rpc?: string;
+  readonly by_ms: number;
+}
+
+export interface AnswerSlowFaultRequest {
+  readonly fault: 'answer_slow';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly route?: string;
+  readonly rpc?: string;
+  readonly by_ms: number;
+  readonly expires_in_s?: number;
+}
+
+export interface AnswerStatusFault {
+  readonly fault: 'answer_status';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly route?: string;
+  readonly rpc?: string;
+  readonly status: number;
+  readonly retry_after_s?: number;
+}
+
+export interface AnswerStatusFaultRequest {
+  readonly fault: 'answer_status';
+  readonly id?: string;
+  readonly at?: {
+    readonly after_ms?: number;
+    readonly step?: string;
+    readonly point?: 'call' | 'call_reply' | 'cluster_status' | 'deal_nonces' | 'nonces_dealt' | 'partial_request' | 'partial_reply' | 'vendor_settled' | 'vendor_noted' | 'dkg_open' | 'dkg_opened' | 'dkg_seal' | 'dkg_sealed' | 'dkg_verify' | 'dkg_verified' | 'dkg_confirm' | 'dkg_confirmed' | 'dkg_discard' | 'dkg_refused';
+    readonly phase?: 'before' | 'after';
+    readonly of?: string;
+    readonly session?: string;
+    readonly nth?: number;
+  };
+  readonly probability?: number;
+  readonly count?: number;
+  readonly for_ms?: number;
+  readonly route?: string;
+  readonly rpc?: string;
+  readonly status: number;
+  readonly retry_after_s?: number;
+  readonly expires_in_s?: number;
+}
+
 export interface ApproveTokenOrder {
   /** `approve` by default */
   readonly decision?: 'approve' | 'reject';
@@ -652,7 +814,7 @@ export interface CreateReconJob {
   readonly lag_s?: number;
 }
 
-export type CreateSandboxFault = CrashFaultRequest | PauseFaultRequest | SlowFaultRequest | DelayFaultRequest | DropFaultRequest | DuplicateFaultRequest | ReorderFaultRequest | PartitionFaultRequest | HoldFaultRequest | HalfOpenFaultRequest | CorruptFaultRequest | TruncateFaultRequest | BadShareFaultRequest | BadCommitmentFaultRequest | BadProofFaultRequest | BadPartialFaultRequest | EquivocateFaultRequest | WithholdFaultRequest | StaleReplayFaultRequest | FalseReportFaultRequest | FalseRefusalFaultRequest | EarlyConfirmFaultRequest | BadNoncesFaultRequest | OtherMessageFaultRequest | FalseOrderFaultRequest | OtherSchemeFaultRequest | OtherSignersFaultRequest | ReuseNonceFaultRequest | SubstituteOpeningFaultRequest | SupplyDealersFaultRequest | SplitConfirmFaultRequest | SecondProcessFaultRequest | ClockSkewFaultRequest | ClockJumpFaultRequest | StoreLostFaultRequest | StoreUnansweredFaultRequest | StoreSlowFaultRequest | StoreFailingFaultRequest | HsmFailsFaultRequest | VendorFailsFaultRequest | RollbackFaultRequest | RedisGoneFaultRequest | WorkerStalledFaultRequest | DoubleDeliveryFaultRequest | PoisonJobFaultRequest | ReceiverStatusFaultRequest | ReceiverSlowFaultRequest | ReceiverResetFaultRequest | ForceReceiptFaultRequest;
+export type CreateSandboxFault = CrashFaultRequest | PauseFaultRequest | SlowFaultRequest | DelayFaultRequest | DropFaultRequest | DuplicateFaultRequest | ReorderFaultRequest | PartitionFaultRequest | HoldFaultRequest | HalfOpenFaultRequest | CorruptFaultRequest | TruncateFaultRequest | BadShareFaultRequest | BadCommitmentFaultRequest | BadProofFaultRequest | BadPartialFaultRequest | EquivocateFaultRequest | WithholdFaultRequest | StaleReplayFaultRequest | FalseReportFaultRequest | FalseRefusalFaultRequest | EarlyConfirmFaultRequest | BadNoncesFaultRequest | OtherMessageFaultRequest | FalseOrderFaultRequest | OtherSchemeFaultRequest | OtherSignersFaultRequest | ReuseNonceFaultRequest | SubstituteOpeningFaultRequest | SupplyDealersFaultRequest | SplitConfirmFaultRequest | SecondProcessFaultRequest | ClockSkewFaultRequest | ClockJumpFaultRequest | StoreLostFaultRequest | StoreUnansweredFaultRequest | StoreSlowFaultRequest | StoreFailingFaultRequest | HsmFailsFaultRequest | VendorFailsFaultRequest | RollbackFaultRequest | RedisGoneFaultRequest | WorkerStalledFaultRequest | DoubleDeliveryFaultRequest | PoisonJobFaultRequest | ReceiverStatusFaultRequest | ReceiverSlowFaultRequest | ReceiverResetFaultRequest | AnswerLostFaultRequest | AnswerSlowFaultRequest | AnswerStatusFaultRequest | AnswerCutFaultRequest | ForceReceiptFaultRequest;
 
 export interface CreateToken {
   /** 2 to 12 capital letters and digits, a letter first; none of the registry’s, and unique among your tokens */
@@ -3109,7 +3271,7 @@ export type SandboxEvent = SandboxFrame | SandboxActorEvent | SandboxStateEvent 
 
 export interface SandboxFault {
   readonly id: string;
-  readonly fault: CrashFault | PauseFault | SlowFault | DelayFault | DropFault | DuplicateFault | ReorderFault | PartitionFault | HoldFault | HalfOpenFault | CorruptFault | TruncateFault | BadShareFault | BadCommitmentFault | BadProofFault | BadPartialFault | EquivocateFault | WithholdFault | StaleReplayFault | FalseReportFault | FalseRefusalFault | EarlyConfirmFault | BadNoncesFault | OtherMessageFault | FalseOrderFault | OtherSchemeFault | OtherSignersFault | ReuseNonceFault | SubstituteOpeningFault | SupplyDealersFault | SplitConfirmFault | SecondProcessFault | ClockSkewFault | ClockJumpFault | StoreLostFault | StoreUnansweredFault | StoreSlowFault | StoreFailingFault | HsmFailsFault | VendorFailsFault | RollbackFault | RedisGoneFault | WorkerStalledFault | DoubleDeliveryFault | PoisonJobFault | ReceiverStatusFault | ReceiverSlowFault | ReceiverResetFault | ForceReceiptFault;
+  readonly fault: CrashFault | PauseFault | SlowFault | DelayFault | DropFault | DuplicateFault | ReorderFault | PartitionFault | HoldFault | HalfOpenFault | CorruptFault | TruncateFault | BadShareFault | BadCommitmentFault | BadProofFault | BadPartialFault | EquivocateFault | WithholdFault | StaleReplayFault | FalseReportFault | FalseRefusalFault | EarlyConfirmFault | BadNoncesFault | OtherMessageFault | FalseOrderFault | OtherSchemeFault | OtherSignersFault | ReuseNonceFault | SubstituteOpeningFault | SupplyDealersFault | SplitConfirmFault | SecondProcessFault | ClockSkewFault | ClockJumpFault | StoreLostFault | StoreUnansweredFault | StoreSlowFault | StoreFailingFault | HsmFailsFault | VendorFailsFault | RollbackFault | RedisGoneFault | WorkerStalledFault | DoubleDeliveryFault | PoisonJobFault | ReceiverStatusFault | ReceiverSlowFault | ReceiverResetFault | AnswerLostFault | AnswerSlowFault | AnswerStatusFault | AnswerCutFault | ForceReceiptFault;
   readonly state: 'armed' | 'holding' | 'over';
   readonly trigger_count: number;
   readonly strikes: number;
@@ -3122,7 +3284,7 @@ export interface SandboxFaultEvent {
   readonly kind: 'fault';
   readonly at_ms: number;
   readonly id: string;
-  readonly fault: 'crash' | 'pause' | 'slow' | 'delay' | 'drop' | 'duplicate' | 'reorder' | 'partition' | 'hold' | 'half_open' | 'corrupt' | 'truncate' | 'bad_share' | 'bad_commitment' | 'bad_proof' | 'bad_partial' | 'equivocate' | 'withhold' | 'stale_replay' | 'false_report' | 'false_refusal' | 'early_confirm' | 'bad_nonces' | 'other_message' | 'false_order' | 'other_scheme' | 'other_signers' | 'reuse_nonce' | 'substitute_opening' | 'supply_dealers' | 'split_confirm' | 'second_process' | 'clock_skew' | 'clock_jump' | 'store_lost' | 'store_unanswered' | 'store_slow' | 'store_failing' | 'hsm_fails' | 'vendor_fails' | 'rollback' | 'redis_gone' | 'worker_stalled' | 'double_delivery' | 'poison_job' | 'receiver_status' | 'receiver_slow' | 'receiver_reset' | 'force_receipt';
+  readonly fault: 'crash' | 'pause' | 'slow' | 'delay' | 'drop' | 'duplicate' | 'reorder' | 'partition' | 'hold' | 'half_open' | 'corrupt' | 'truncate' | 'bad_share' | 'bad_commitment' | 'bad_proof' | 'bad_partial' | 'equivocate' | 'withhold' | 'stale_replay' | 'false_report' | 'false_refusal' | 'early_confirm' | 'bad_nonces' | 'other_message' | 'false_order' | 'other_scheme' | 'other_signers' | 'reuse_nonce' | 'substitute_opening' | 'supply_dealers' | 'split_confirm' | 'second_process' | 'clock_skew' | 'clock_jump' | 'store_lost' | 'store_unanswered' | 'store_slow' | 'store_failing' | 'hsm_fails' | 'vendor_fails' | 'rollback' | 'redis_gone' | 'worker_stalled' | 'double_delivery' | 'poison_job' | 'receiver_status' | 'receiver_slow' | 'receiver_reset' | 'answer_lost' | 'answer_slow' | 'answer_status' | 'answer_cut' | 'force_receipt';
   readonly targets: readonly string[];
   readonly what: 'armed' | 'fired' | 'ended';
   readonly text: string;

@@ -1,5 +1,5 @@
 /**
- * Reconciliation with nothing but `fetch`: a custodian that books a transfer differently than we do, the job that finds it,
+ * Reconciliation with `signmesh/client`: a custodian that books a transfer differently than we do, the job that finds it,
  * and the correction of the ledger that settles it.
  *
  *     npm start                                # in one terminal
@@ -8,16 +8,12 @@
  * Options, or the environment variables in brackets: --url [BASE_URL], --token [TOKEN]. Exit code 0: the difference was
  * found and settled. 1: something failed. 2: a wrong call of this program.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { createClient, type ReconJob } from 'signmesh/client';
 
 /** The public token of a fresh sandbox. */
 const sandboxToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
 const destination = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-const patienceMs = 60_000;
-
-// biome-ignore lint/suspicious/noExplicitAny: the service's own JSON, of which this program reads a field or two
-type Body = any;
 
 interface Settings {
   readonly url: string;
@@ -37,70 +33,49 @@ function readSettings(): Settings {
 
 const { url, token } = readSettings();
 
-async function call(method: string, path: string, body?: object): Promise<Body> {
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} answers ${response.status}: ${text}`);
-  return text === '' ? {} : JSON.parse(text);
-}
-
-async function until(path: string, isOver: (body: Body) => boolean): Promise<Body> {
-  const endMs = Date.now() + patienceMs;
-  for (;;) {
-    const body = await call('GET', path);
-    if (isOver(body)) return body;
-    if (Date.now() > endMs) throw new Error(`${path} is still ${body.status}`);
-    await pause(100);
-  }
-}
+const client = createClient({ baseUrl: url, token });
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 async function run(): Promise<void> {
-  const connection = await call('POST', '/v1/providers/connect', {
-    type: 'sandbox',
-    name: 'custodian',
-    credentials: {},
-  });
-  const wallet = await call('POST', '/v1/wallets', {
+  const connection = await client.connections.connect({ type: 'sandbox', name: 'custodian', credentials: {} });
+  const wallet = await client.wallets.create({
     name: 'reconciled',
     provider_connection_id: connection.id,
     network: 'eip155:11155111',
   });
-  const transfers = `/v1/wallets/${wallet.id}/transaction-intents`;
   const transfer = { asset: 'ETH', amount: '0.5', destination: { address: destination } };
-  const intent = await call('POST', transfers, transfer);
-  await until(`${transfers}/${intent.id}`, ({ status }) => status === 'completed');
+  const intent = await client.waitFor(await client.intents.create(wallet.id, transfer));
   say(`${intent.id} sent 0.5 ETH`);
 
   // The custodian says that it sent 0.1 ETH more than we asked for.
-  await call('POST', `/v1/sandbox/provider-connections/${connection.id}/drift`, {
+  await client.sandbox.addDrift(connection.id, {
     kind: 'amount',
     wallet_id: wallet.id,
     transaction_intent_id: intent.id,
     amount: '0.1',
   });
-  const scope = { wallet_id: wallet.id };
-  const { id } = await call('POST', '/v1/recon/jobs', { kind: 'transactions', scope, lag_s: 0 });
-  const job = await until(`/v1/recon/jobs/${id}`, ({ finished_at }) => finished_at !== null);
-  say(`${id} ${job.status}: ${job.progress.exceptions_found} exception`);
+  const job = await finished('transactions', wallet.id);
+  say(`${job.id} ${job.status}: ${job.progress.exceptions_found} exception`);
 
-  const { exceptions } = await call('GET', `/v1/recon/exceptions?job_id=${id}`);
-  const [found] = exceptions;
+  const [found] = await client.recon.exceptions({ job_id: job.id }).toArray(1);
   if (found?.type !== 'amount_mismatch' || found.delta !== '-0.1') throw new Error('the difference was not found');
-  say(`${found.id} ${found.type}: expected ${found.expected.amount}, actual ${found.actual.amount}`);
+  say(`${found.id} ${found.type}: expected ${found.expected?.amount}, actual ${found.actual?.amount}`);
 
-  const settled = await call('POST', `/v1/recon/exceptions/${found.id}/resolve`, { resolution: 'adjusted' });
-  const balances = await call('POST', '/v1/recon/jobs', { kind: 'balances', scope, lag_s: 0 });
-  const check = await until(`/v1/recon/jobs/${balances.id}`, ({ finished_at }) => finished_at !== null);
+  const settled = await client.recon.resolveException(found.id, { resolution: 'adjusted' });
+  const check = await finished('balances', wallet.id);
   if (check.progress.exceptions_found !== 0) throw new Error('the ledger was not corrected');
-  say(`${settled.id} ${settled.resolution.resolution}: the balances agree`);
+  say(`${settled.id} ${settled.resolution?.resolution}: the balances agree`);
+}
+
+async function finished(kind: 'transactions' | 'balances', walletId: string): Promise<ReconJob> {
+  const { id } = await client.recon.createJob({ kind, scope: { wallet_id: walletId }, lag_s: 0 });
+  return client.waitUntil(
+    () => client.recon.job(id),
+    ({ finished_at }) => finished_at !== null,
+  );
 }
 
 run().catch((error: unknown) => {

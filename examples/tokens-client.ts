@@ -1,5 +1,5 @@
 /**
- * Token operations with nothing but `fetch`: a token is issued, minted against a reserve, refused beyond it, and redeemed. The
+ * Token operations with `signmesh/client`: a token is issued, minted against a reserve, refused beyond it, and redeemed. The
  * transactions are decoded by an independent library, and the supply is added up from their logs.
  *
  *     npm start                                # in one terminal
@@ -8,71 +8,33 @@
  * Options, or the environment variables in brackets: --url [BASE_URL], --token [TOKEN]. Exit code 0: everything is as it
  * must be. 1: something failed. 2: a wrong call of this program.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
+import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Interface, Transaction, ZeroAddress } from 'ethers';
+import { createClient, type MintToken, type RedeemToken, type TokenOrder } from 'signmesh/client';
 
 /** The token of a fresh sandbox. */
 const sandboxToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
 const network = 'eip155:11155111';
-const patienceMs = 60_000;
 const contract = new Interface([
   'function mint(address to, uint256 units)',
   'function burn(uint256 units)',
   'event Transfer(address indexed from, address indexed to, uint256 units)',
 ]);
 
-/** Fields that this program does not read are left out. */
-interface Token {
-  readonly id: string;
-  readonly status: string;
-  readonly contract: string;
-  readonly supply: string;
-}
-
-interface Order {
-  readonly id: string;
-  readonly status: string;
-  readonly sub_status: string | null;
-  readonly wallet_id: string;
-  readonly transaction_intent_id: string;
-}
-
-interface Intent {
-  readonly provider_details: {
-    readonly raw_transaction: string;
-    readonly receipt: { readonly logs: readonly [{ readonly topics: readonly string[]; readonly data: string }] };
-  };
+/** What an intent of a self-hosted wallet on an EVM network shows once it is mined. */
+interface Mined {
+  readonly raw_transaction: string;
+  readonly receipt: { readonly logs: readonly [{ readonly topics: readonly string[]; readonly data: string }] };
 }
 
 async function main(url: string, token: string): Promise<void> {
-  async function call<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await fetch(new URL(path, url), {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(method === 'POST' && { 'content-type': 'application/json', 'idempotency-key': randomUUID() }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path} answers ${response.status}: ${await response.text()}`);
-    return (await response.json()) as T;
-  }
-
-  async function reached<T extends { readonly status: string }>(path: string, ...statuses: string[]): Promise<T> {
-    for (const endMs = Date.now() + patienceMs; ; ) {
-      const found = await call<T>('GET', path);
-      if (statuses.includes(found.status)) return found;
-      if (Date.now() > endMs) throw new Error(`${path} is still ${found.status} after ${patienceMs / 1000} s`);
-      await pause(200);
-    }
-  }
+  const client = createClient({ baseUrl: url, token });
 
   /** What its transaction has logged: units above zero were minted, below zero burnt. */
-  async function logged({ wallet_id, transaction_intent_id }: Order): Promise<bigint> {
-    const path = `/v1/wallets/${wallet_id}/transaction-intents/${transaction_intent_id}`;
-    const { raw_transaction: raw, receipt } = (await call<Intent>('GET', path)).provider_details;
+  async function logged({ wallet_id, transaction_intent_id }: TokenOrder): Promise<bigint> {
+    const { provider_details: details } = await client.intents.get(wallet_id, transaction_intent_id ?? '');
+    const { raw_transaction: raw, receipt } = details as unknown as Mined;
     const { to, data } = Transaction.from(raw);
     const name = contract.parseTransaction({ data })?.name;
     const log = contract.parseLog({ topics: [...receipt.logs[0].topics], data: receipt.logs[0].data })!;
@@ -81,16 +43,9 @@ async function main(url: string, token: string): Promise<void> {
     return log.args.from === ZeroAddress ? units : -units;
   }
 
-  const connection = await call<{ id: string }>('POST', '/v1/providers/connect', {
-    type: 'self_hosted',
-    credentials: {},
-  });
-  const wallet = await call<{ id: string; addresses: [{ address: string }] }>('POST', '/v1/wallets', {
-    name: 'tokens-client',
-    provider_connection_id: connection.id,
-    network,
-  });
-  const issued = await call<Token>('POST', '/v1/tokens', {
+  const connection = await client.connections.connect({ type: 'self_hosted', credentials: {} });
+  const wallet = await client.wallets.create({ name: 'tokens-client', provider_connection_id: connection.id, network });
+  const issued = await client.tokens.create({
     symbol: `GOLD${randomBytes(3).toString('hex').toUpperCase()}`,
     name: 'Vaulted gold',
     network,
@@ -98,26 +53,33 @@ async function main(url: string, token: string): Promise<void> {
     supply_cap: '50000',
     issuer_wallet_id: wallet.id,
   });
-  const path = `/v1/tokens/${issued.id}`;
-  const gold = await reached<Token>(path, 'active', 'failed');
+  const gold = await client.waitUntil(
+    () => client.tokens.get(issued.id),
+    ({ status }) => status === 'active' || status === 'failed',
+  );
   if (gold.status !== 'active') throw new Error(`the token ${gold.id} is ${gold.status}`);
   say(`deployed: ${gold.contract}`);
 
   // The wallet's 10,000 USDC back what it issues.
-  const reserve_reference = { type: 'wallet', asset: 'USDC', wallet_id: wallet.id };
-  const destination = { address: wallet.addresses[0].address };
-  const ordered = async (verb: 'mint' | 'redeem', body: object): Promise<Order> => {
-    const { id } = await call<Order>('POST', `${path}/${verb}`, { ...body, reserve_reference });
-    return reached<Order>(`${path}/orders/${id}`, 'completed', 'rejected', 'failed');
-  };
-  const minted = await ordered('mint', { amount: '8000', destination });
-  const beyond = await ordered('mint', { amount: '2000.000001', destination });
-  const redeemed = await ordered('redeem', { amount: '500', source: { wallet_id: wallet.id } });
+  const reserve_reference = { type: 'wallet', asset: 'USDC', wallet_id: wallet.id } as const;
+  const destination = { address: wallet.addresses[0]!.address };
+  const settled = ({ id }: TokenOrder): Promise<TokenOrder> =>
+    client.waitUntil(
+      () => client.tokens.order(issued.id, id),
+      ({ status }) => ['completed', 'rejected', 'failed'].includes(status),
+    );
+  const mint = async (body: Omit<MintToken, 'reserve_reference'>) =>
+    settled(await client.tokens.mint(issued.id, { ...body, reserve_reference }));
+  const redeem = async (body: Omit<RedeemToken, 'reserve_reference'>) =>
+    settled(await client.tokens.redeem(issued.id, { ...body, reserve_reference }));
+  const minted = await mint({ amount: '8000', destination });
+  const beyond = await mint({ amount: '2000.000001', destination });
+  const redeemed = await redeem({ amount: '500', source: { wallet_id: wallet.id } });
   if (beyond.sub_status !== 'RESERVE_INSUFFICIENT')
     throw new Error(`beyond its reserve a mint is ${beyond.sub_status}`);
   say('refused: 2000.000001 more than the reserve holds');
   const units = (await logged(minted)) + (await logged(redeemed));
-  const { supply } = await call<Token>('GET', path);
+  const { supply } = await client.tokens.get(issued.id);
   if (units !== 7_500_000_000n || supply !== '7500') throw new Error(`the supply is ${supply}, the logs say ${units}`);
   say(`supply: ${supply}, as the logs add up`);
 }

@@ -9,37 +9,14 @@
  * Options, or the environment variables in brackets: --url [BASE_URL], --token [TOKEN]. Exit code 0: the proposal was taken and
  * carried out. 1: something failed. 2: a wrong call of this program.
  */
-import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { createClient, type Rebalance, type StrategyPosition } from 'signmesh/client';
 
 /** The token of a fresh sandbox. */
 const sandboxToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
-const patienceMs = 60_000;
 
-/** Fields that this program does not read are left out. */
-interface Position {
-  readonly asset: string;
-  readonly amount: string;
-  readonly weight_bps: number;
-  readonly drift_bps: number;
-}
-
-interface Plan {
-  readonly id: string;
-  readonly status: string;
-  readonly trades: readonly {
-    readonly sell: { readonly asset: string; readonly amount: string };
-    readonly buy: { readonly asset: string };
-    readonly bought: string | null;
-    readonly reason: string | null;
-  }[];
-}
-
-interface Proposal {
-  readonly trades: readonly { readonly sell: string; readonly buy: string; readonly amount: string }[];
-  readonly rationale: string;
-}
+type Position = StrategyPosition['assets'][number];
+type Proposal = NonNullable<Rebalance['proposal']>;
 
 /** What a model would answer. undefined: nothing is far enough from its target. */
 function propose(positions: readonly Position[]): Proposal | undefined {
@@ -54,26 +31,14 @@ function propose(positions: readonly Position[]): Proposal | undefined {
 }
 
 async function main(url: string, token: string): Promise<void> {
-  async function call<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await fetch(new URL(path, url), {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(method === 'POST' && { 'content-type': 'application/json', 'idempotency-key': randomUUID() }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path} answers ${response.status}: ${await response.text()}`);
-    return (await response.json()) as T;
-  }
-
-  const connection = await call<{ id: string }>('POST', '/v1/providers/connect', { type: 'sandbox', credentials: {} });
-  const wallet = await call<{ id: string }>('POST', '/v1/wallets', {
+  const client = createClient({ baseUrl: url, token });
+  const connection = await client.connections.connect({ type: 'sandbox', credentials: {} });
+  const wallet = await client.wallets.create({
     name: 'treasury-proposer',
     provider_connection_id: connection.id,
     network: 'eip155:11155111',
   });
-  const strategy = await call<{ id: string }>('POST', '/v1/treasury/strategies', {
+  const strategy = await client.treasury.createStrategy({
     name: 'treasury-proposer',
     wallet_ids: [wallet.id],
     targets: [
@@ -82,22 +47,18 @@ async function main(url: string, token: string): Promise<void> {
     ],
     autonomy: 'within_policy',
   });
-  const { positions } = await call<{ positions: [{ assets: Position[] }] }>(
-    'GET',
-    `/v1/treasury/positions?strategy_id=${strategy.id}`,
-  );
-  for (const { asset, amount, drift_bps } of positions[0].assets)
-    say(`${asset}: ${amount}, ${drift_bps} bps off its target`);
-  const proposal = propose(positions[0].assets);
+  const [position] = await client.treasury.positions({ strategy_id: strategy.id }).toArray(1);
+  const { assets } = position!;
+  for (const { asset, amount, drift_bps } of assets) say(`${asset}: ${amount}, ${drift_bps} bps off its target`);
+  const proposal = propose(assets);
   if (proposal === undefined) return say('nothing to propose');
   say(`proposed: ${proposal.rationale}`);
   const order = { strategy_id: strategy.id, dry_run: false, proposal };
-  let plan = await call<Plan>('POST', '/v1/treasury/rebalance', order);
-  for (const endMs = Date.now() + patienceMs; plan.status === 'executing'; ) {
-    if (Date.now() > endMs) throw new Error(`the plan ${plan.id} is still being executed after ${patienceMs / 1000} s`);
-    await pause(200);
-    plan = await call<Plan>('GET', `/v1/treasury/plans/${plan.id}`);
-  }
+  const { id } = await client.treasury.rebalance(order);
+  const plan = await client.waitUntil(
+    () => client.treasury.plan(id),
+    ({ status }) => status !== 'executing',
+  );
   const [trade] = plan.trades;
   if (plan.status !== 'completed') throw new Error(`the plan ${plan.id} is ${plan.status}: ${trade?.reason}`);
   say(`completed: sold ${trade!.sell.amount} ${trade!.sell.asset}, bought ${trade!.bought} ${trade!.buy.asset}`);

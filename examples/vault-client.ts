@@ -1,5 +1,5 @@
 /**
- * Vaults with nothing but `fetch`: a key that five nodes make together, signatures that Node's own cryptography verifies, a
+ * Vaults with `signmesh/client`: a key that five nodes make together, signatures that Node's own cryptography verifies, a
  * message that a policy refuses, and the end of the key.
  *
  *     npm start                               # in one terminal
@@ -8,32 +8,12 @@
  * Options, or the environment variables in brackets: --url [BASE_URL], --token [TOKEN]. Exit code 0: everything verifies. 1:
  * something failed. 2: a wrong call of this program.
  */
-import { createPublicKey, type JsonWebKey, randomUUID, verify } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
+import { createPublicKey, randomUUID, verify } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { createClient } from 'signmesh/client';
 
 /** The public token of a fresh sandbox. */
 const sandboxToken = 'svc_sk_test_sandboxTokenForEveryoneToUse001PqAfG';
-const patienceMs = 60_000;
-
-/** Fields that this program does not read are left out. */
-interface Vault {
-  readonly id: string;
-  readonly primary_key_id: string;
-}
-
-interface Key {
-  readonly id: string;
-  readonly status: string;
-  readonly jwk: JsonWebKey;
-  readonly addresses: readonly { readonly network: string; readonly address: string }[];
-}
-
-interface Signature {
-  readonly status: string;
-  readonly signature: string | null;
-  readonly reason: string;
-}
 
 interface Settings {
   readonly url: string;
@@ -41,38 +21,22 @@ interface Settings {
 }
 
 async function main({ url, token }: Settings): Promise<void> {
-  async function call<T>(method: string, path: string, body?: object, idempotencyKey = randomUUID()): Promise<T> {
-    const response = await fetch(new URL(path, url), {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        // So a repeat after a lost answer is the same request: a message is never signed twice.
-        ...(method === 'POST' && { 'idempotency-key': idempotencyKey }),
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as T;
-  }
-  const keyOf = async ({ id }: Vault): Promise<Key> => {
-    const { keys } = await call<{ keys: readonly Key[] }>('GET', `/v1/vaults/${id}/keys`);
-    return keys[0]!;
-  };
+  const client = createClient({ baseUrl: url, token });
+  const keyOf = async (vaultId: string) => (await client.vaults.keys(vaultId).toArray(1))[0]!;
 
-  const terms = { keystore_type: 'mpc_frost', curve: 'ed25519', threshold: 3, total_nodes: 5 };
-  const vault = await call<Vault>('POST', '/v1/vaults', { name: 'settlement', ...terms });
-  const key = await keyOf(vault);
+  const terms = { keystore_type: 'mpc_frost', curve: 'ed25519', threshold: 3, total_nodes: 5 } as const;
+  const vault = await client.vaults.create({ name: 'settlement', ...terms });
+  const key = await keyOf(vault.id);
   print('vault', vault.id);
   print('key', `of five nodes, ${key.addresses[0]?.address}`);
 
   const message = Buffer.from(`order ${randomUUID()}`);
-  const asked = { key_id: key.id, message: message.toString('base64'), message_type: 'raw' };
-  const once = randomUUID();
-  const signed = await call<Signature>('POST', `/v1/vaults/${vault.id}/sign`, asked, once);
-  const again = await call<Signature>('POST', `/v1/vaults/${vault.id}/sign`, asked, once);
-  const publicKey = createPublicKey({ format: 'jwk', key: key.jwk });
+  const asked = { key_id: key.id, message: message.toString('base64'), message_type: 'raw' } as const;
+  // A repeat under the same key is the same request: a message is never signed twice.
+  const idempotencyKey = randomUUID();
+  const signed = await client.vaults.sign(vault.id, asked, { idempotencyKey });
+  const again = await client.vaults.sign(vault.id, asked, { idempotencyKey });
+  const publicKey = createPublicKey({ format: 'jwk', key: { ...key.jwk } });
   const isGood = verify(null, message, publicKey, Buffer.from(signed.signature ?? '', 'base64'));
   if (!isGood || signed.signature !== again.signature)
     throw new Error('the signature does not verify, or was made twice');
@@ -80,21 +44,17 @@ async function main({ url, token }: Settings): Promise<void> {
 
   const policy = `no-messages-${randomUUID()}`;
   const when = 'tx.kind == "message"';
-  await call('POST', '/v1/policies', { name: policy, rules: [{ id: 'messages', effect: 'deny', when }] });
-  const guarded = await call<Vault>('POST', '/v1/vaults', { name: 'guarded', policy, ...terms });
-  const refused = await call<Signature>('POST', `/v1/vaults/${guarded.id}/sign`, {
-    ...asked,
-    key_id: guarded.primary_key_id,
-  });
+  await client.policies.put({ name: policy, rules: [{ id: 'messages', effect: 'deny', when }] });
+  const guarded = await client.vaults.create({ name: 'guarded', policy, ...terms });
+  const refused = await client.vaults.sign(guarded.id, { ...asked, key_id: guarded.primary_key_id });
   if (refused.status !== 'denied') throw new Error(`the policy did not hold: ${refused.status}`);
   print('denied', refused.reason);
 
-  await call('POST', `/v1/vaults/${vault.id}/archive`, { reason: 'the example is over' });
-  const deadline = Date.now() + patienceMs;
-  while ((await keyOf(vault)).status !== 'deleted') {
-    if (Date.now() > deadline) throw new Error('the nodes have not deleted their shares in time');
-    await pause(100);
-  }
+  await client.vaults.archive(vault.id, { reason: 'the example is over' });
+  await client.waitUntil(
+    () => keyOf(vault.id),
+    ({ status }) => status === 'deleted',
+  );
   print('archived', 'every node has deleted its share');
 }
 
@@ -112,10 +72,7 @@ function options(): Settings {
 }
 
 function fail(error: unknown, exitCode: number): never {
-  const text = error instanceof Error ? error.message : String(error);
-  // fetch says only that it failed; the reason is below.
-  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  process.stderr.write(`vault-client: ${text}${cause}\n`);
+  process.stderr.write(`vault-client: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(exitCode);
 }
 

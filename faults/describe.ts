@@ -120,6 +120,14 @@ function whatHappens(fault: Fault): string {
       return `the webhook receiver takes ${fault.by_ms} ms to answer`;
     case 'receiver_reset':
       return 'the webhook receiver cuts the connection';
+    case 'answer_lost':
+      return `${requests(fault)} lose their answers`;
+    case 'answer_slow':
+      return `${requests(fault)} are answered ${fault.by_ms} ms later`;
+    case 'answer_status':
+      return `${requests(fault)} are refused with ${fault.status}`;
+    case 'answer_cut':
+      return `${requests(fault)} are cut off in the middle of their answers`;
     case 'force_receipt':
       return `signing sessions are forced to be ${fault.state}`;
   }
@@ -154,6 +162,11 @@ const wrongNonces = {
 function forWhom(fault: Fault): string {
   const ids = 'for' in fault ? fault.for : undefined;
   return ids === undefined ? '' : ` for ${ids.map((id) => `node/${id}`).join(', ')}`;
+}
+
+function requests({ route, rpc }: { readonly route?: string; readonly rpc?: string }): string {
+  const named = [route, rpc].filter((name) => name !== undefined);
+  return named.length === 0 ? 'requests to the gateway' : `requests of ${named.join(' and ')}`;
 }
 
 function whom(fault: Fault): string {

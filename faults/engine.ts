@@ -12,10 +12,13 @@ import { ByzantineBehaviours } from './byzantine/behaviours.ts';
 import { ActiveFaults } from './engine/active-faults.ts';
 import { type ArmedFault, armedFault } from './engine/armed.ts';
 import { checkFault } from './engine/checks.ts';
+import { type DoorFault, doorVerdict, isDoorFault, touchesRequest } from './engine/door.ts';
 import { FrameFilter } from './engine/frame-filter.ts';
 import { deliveries, FaultLifecycle, firedOrder } from './engine/lifecycle.ts';
 import { copyOrders } from './engine/trigger-orders.ts';
 import type {
+  DoorRequest,
+  DoorVerdict,
   FaultEngine,
   FaultStatus,
   FrameInTransit,
@@ -130,17 +133,30 @@ class Engine implements FaultEngine {
     for (const armed of this.#stores(name)) {
       const { fault } = armed;
       if (fate !== 'answered' && fault.fault !== 'store_slow') continue;
-      if (!this.#triggersOnStore(armed, name, nowMs)) continue;
+      if (!this.#triggersOnUse(armed, name, nowMs)) continue;
       if (fault.fault === 'store_slow') delayMs += fault.by_ms;
       else fate = fault.fault === 'store_unanswered' ? 'unanswered' : 'lost';
     }
     return { fate, delayMs };
   }
 
+  request(request: DoorRequest, nowMs: number): DoorVerdict {
+    this.#latestMs = nowMs;
+    const triggered: { readonly id: string; readonly fault: DoorFault }[] = [];
+    for (const armed of this.#active.live) {
+      const { id, fault, phase } = armed;
+      if (phase !== 'holding' || !isDoorFault(fault) || !touchesRequest(fault, request)) continue;
+      const isDecided = triggered.some((each) => each.fault.fault !== 'answer_slow');
+      if (isDecided && fault.fault !== 'answer_slow') continue;
+      if (this.#triggersOnUse(armed, 'gateway', nowMs)) triggered.push({ id, fault });
+    }
+    return doorVerdict(triggered);
+  }
+
   readsFail(name: ProcessName, nowMs: number): boolean {
     this.#latestMs = nowMs;
     const failing = this.#stores(name).filter(({ fault }) => fault.fault === 'store_failing');
-    return failing.some((armed) => this.#triggersOnStore(armed, name, nowMs));
+    return failing.some((armed) => this.#triggersOnUse(armed, name, nowMs));
   }
 
   hsmFails(name: ProcessName, nowMs: number): HsmFailure | undefined {
@@ -148,7 +164,7 @@ class Engine implements FaultEngine {
     for (const armed of this.#active.live) {
       const { phase, fault, on } = armed;
       if (phase !== 'holding' || fault.fault !== 'hsm_fails' || !on.includes(name)) continue;
-      if (this.#triggersOnStore(armed, name, nowMs)) return fault.by ?? 'token_absent';
+      if (this.#triggersOnUse(armed, name, nowMs)) return fault.by ?? 'token_absent';
     }
     return undefined;
   }
@@ -197,7 +213,7 @@ class Engine implements FaultEngine {
     );
   }
 
-  #triggersOnStore(armed: ArmedFault, name: ProcessName, nowMs: number): boolean {
+  #triggersOnUse(armed: ArmedFault, name: ProcessName, nowMs: number): boolean {
     if (armed.endsMs <= nowMs || !this.#lifecycle.chance(armed)) return false;
     armed.triggerCount += 1;
     if (armed.triggerCount === 1) this.#pending.push(firedOrder(armed, [name]));

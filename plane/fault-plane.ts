@@ -9,6 +9,8 @@
 import { type ArmedFault, ControlError } from '../faults/control.ts';
 import { describe, targetsOf } from '../faults/describe.ts';
 import type {
+  DoorRequest,
+  DoorVerdict,
   FaultEngine,
   FrameVerdict,
   Order,
@@ -16,6 +18,10 @@ import type {
   VendorConduct,
 } from '../faults/vocabulary/engine-contract.ts';
 import { type Fault, type FaultKind, simulatedOnly } from '../faults/vocabulary/fault.ts';
+import { isDoorKind } from '../faults/vocabulary/kinds.ts';
+import type { DoorProxyOptions } from './door-ports.ts';
+import { GrpcDoor } from './grpc-door.ts';
+import { HttpDoor } from './http-door.ts';
 import { LinkProxy } from './link-proxy.ts';
 import type { ProcessControl, QueueControl } from './ports.ts';
 import { nowMs } from './real-time.ts';
@@ -29,6 +35,8 @@ export interface FaultPlaneOptions {
   readonly queue: QueueControl;
   /** ws://host:port of the coordinator. */
   readonly coordinatorUrl: string;
+  /** Where callers find the doors, and where the gateway listens behind them; undefined: callers go to the gateway itself. */
+  readonly doors?: Readonly<Record<'http' | 'grpc', Pick<DoorProxyOptions, 'listen' | 'upstream'>>> | undefined;
   /** Whether Redis is a child that can be stopped. */
   readonly ownsRedis: boolean;
   /** How a process with a node's identity shakes hands; each time with another boot. */
@@ -52,6 +60,7 @@ export class FaultPlane {
   readonly #engine: FaultEngine;
   readonly #proxy: LinkProxy;
   readonly #seconds: SecondProcesses;
+  readonly #doors: readonly (HttpDoor | GrpcDoor)[];
   readonly #expiries = new Map<string, { readonly expiresMs: number; readonly timer: NodeJS.Timeout }>();
   /** Processes, by fault. */
   readonly #targets = new Map<string, readonly string[]>();
@@ -67,6 +76,10 @@ export class FaultPlane {
     const { engine } = options;
     this.#engine = engine;
     this.#seconds = new SecondProcesses(options);
+    const { doors } = options;
+    const evaluate = (request: DoorRequest): DoorVerdict => this.#evaluateRequest(request);
+    this.#doors =
+      doors === undefined ? [] : [new HttpDoor({ ...doors.http, evaluate }), new GrpcDoor({ ...doors.grpc, evaluate })];
     this.#proxy = new LinkProxy({
       upstreamUrl: options.coordinatorUrl,
       evaluator: {
@@ -90,7 +103,8 @@ export class FaultPlane {
   }
 
   /** Resolves with the URL at which nodes and gateways find the coordinator. */
-  start(): Promise<string> {
+  async start(): Promise<string> {
+    for (const door of this.#doors) await door.start();
     return this.#proxy.start();
   }
 
@@ -98,6 +112,7 @@ export class FaultPlane {
     for (const { timer } of this.#expiries.values()) clearTimeout(timer);
     clearTimeout(this.#wake);
     await this.#seconds.stop();
+    await Promise.all(this.#doors.map((door) => door.stop()));
     await this.#proxy.stop();
   }
 
@@ -219,6 +234,13 @@ export class FaultPlane {
         message: `${fault.fault} is for the simulator alone: ${reason}`,
       });
     }
+    if (isDoorKind(fault.fault) && this.#doors.length === 0) {
+      throw new ControlError({
+        code: 'unsupported',
+        field: 'fault',
+        message: `${fault.fault} needs a proxy before the gateway: start the sandbox with --door-faults, or SIGNMESH_DOOR_FAULTS=on`,
+      });
+    }
     if (fault.fault === 'crash' && fault.restart_after_ms === null && targetsOf(fault).includes('gateway')) {
       throw new ControlError({
         code: 'unsupported',
@@ -234,6 +256,13 @@ export class FaultPlane {
           'this cluster runs on a Redis that REDIS_URL names: faults of Redis need one that `signmesh up` started',
       });
     }
+  }
+
+  #evaluateRequest(request: DoorRequest): DoorVerdict {
+    const verdict = this.#engine.request(request, nowMs());
+    // It may have set off what is told, or what ends.
+    if (verdict.faults.length > 0) this.#perform(this.#engine.wake(nowMs()));
+    return verdict;
   }
 
   /** Stops the timer that would end the fault. */

@@ -30,15 +30,18 @@ export interface TestSettings {
   readonly partialTimeoutMs: number;
   /** A call waits so long for nodes that are unreachable. */
   readonly nodesWaitMs: number;
+  /** Whether its gateway's door can have faults. */
+  readonly doorFaults?: boolean;
 }
 
 /** Variables of a sandbox for tests and scenarios: it has no rate limits, and repeats deliveries soon. */
-export function testVariables({ nodes, partialTimeoutMs, nodesWaitMs }: TestSettings): Variables {
+export function testVariables({ nodes, partialTimeoutMs, nodesWaitMs, doorFaults = false }: TestSettings): Variables {
   return {
     SIGNMESH_NODES: String(nodes),
     SIGNMESH_PARTIAL_TIMEOUT_MS: String(partialTimeoutMs),
     SIGNMESH_NODES_WAIT_MS: String(nodesWaitMs),
     SIGNMESH_RATE_LIMIT: 'off',
+    SIGNMESH_DOOR_FAULTS: doorFaults ? 'on' : 'off',
     SIGNMESH_WEBHOOK_RETRY_SCHEDULE_MS: '200,1000,5000',
   };
 }

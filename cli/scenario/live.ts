@@ -2,6 +2,8 @@
  * Scenarios against real processes: a sandbox that runs already, or sandboxes of their own, one for all scenarios that
  * want the same cluster. One scenario at a time, since faults and processes are the whole sandbox's.
  */
+import type { Fault } from '../../faults/vocabulary/fault.ts';
+import { isDoorKind } from '../../faults/vocabulary/kinds.ts';
 import type { CheckedScenario } from '../../runner/scenario/format.ts';
 import { runScenario } from '../../runner/scenario/run.ts';
 import type { Run, Verdict } from '../../runner/scenario/world.ts';
@@ -46,7 +48,10 @@ async function onOwnCluster(scenarios: readonly CheckedScenario[], done: (run: R
   const [first] = possible;
   if (first === undefined) return;
   const { nodes, partial_timeout_ms: partialTimeoutMs, nodes_wait_ms: nodesWaitMs } = first.cluster;
-  const starting = startLiveProcess({ environment: testVariables({ nodes, partialTimeoutMs, nodesWaitMs }) });
+  const doorFaults = hasDoorFaults(first);
+  const starting = startLiveProcess({
+    environment: testVariables({ nodes, partialTimeoutMs, nodesWaitMs, doorFaults }),
+  });
   // Ctrl-C leaves nothing behind; a second one is not waited for.
   const interrupt = () =>
     void starting.then((cluster) => cluster.stop()).finally(() => process.exit(exitCodes.interrupted));
@@ -149,13 +154,24 @@ function wantsReceiver({ clients, expect, faults }: CheckedScenario): boolean {
   return waits || hitsDelivery || expect.some(({ delivered }) => delivered !== undefined);
 }
 
-/** What healing does not undo: clocks that are off, and stores that are lost. */
-export function leavesTraces({ clients, faults }: CheckedScenario): boolean {
+function hasDoorFaults(scenario: CheckedScenario): boolean {
+  return faultsOf(scenario).some(({ fault }) => isDoorKind(fault));
+}
+
+/** Those that it begins with, and those that its steps inject. */
+function faultsOf({ clients, faults }: CheckedScenario): readonly Fault[] {
   const steps = Object.values(clients).flat();
-  const all = [...faults, ...steps.flatMap((step) => ('inject' in step ? [step.inject] : []))];
+  return [...faults, ...steps.flatMap((step) => ('inject' in step ? [step.inject] : []))];
+}
+
+/** What healing does not undo: clocks that are off, and stores that are lost. */
+export function leavesTraces(scenario: CheckedScenario): boolean {
+  const steps = Object.values(scenario.clients).flat();
   return (
     steps.some((step) => 'advance_ms' in step) ||
-    all.some((fault) => fault.fault === 'clock_jump' || (fault.fault === 'crash' && fault.lose_state === true))
+    faultsOf(scenario).some(
+      (fault) => fault.fault === 'clock_jump' || (fault.fault === 'crash' && fault.lose_state === true),
+    )
   );
 }
 
@@ -164,7 +180,7 @@ function grouped(scenarios: readonly CheckedScenario[]): readonly (readonly Chec
   const groups = new Map<string, CheckedScenario[]>();
   for (const scenario of scenarios) {
     const { nodes, partial_timeout_ms, nodes_wait_ms } = scenario.cluster;
-    const key = `${nodes} ${partial_timeout_ms} ${nodes_wait_ms}`;
+    const key = `${nodes} ${partial_timeout_ms} ${nodes_wait_ms} ${hasDoorFaults(scenario)}`;
     groups.set(key, [...(groups.get(key) ?? []), scenario]);
   }
   return [...groups.values()];

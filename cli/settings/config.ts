@@ -283,6 +283,12 @@ export const variables = {
     ['up', 'gateway'],
     'Whether `/v1/sandbox/…` can inject faults into a sandbox that `signmesh up` runs, and take and restore snapshots of it. Unset: on in a sandbox. Off removes the proxy hop from every message between the processes: for load tests. Production has none of it.',
   ),
+  SIGNMESH_DOOR_FAULTS: variable(
+    onOff(),
+    false,
+    ['up'],
+    'Whether a proxy stands before the gateway of a sandbox that `signmesh up` runs, so that faults of the door can be injected (`answer_lost` and others). Every request takes a hop more.',
+  ),
   SIGNMESH_ALLOW_CLIENT_DEALERS: optional(
     onOff(),
     ['up', 'node'],

@@ -39,6 +39,8 @@ export interface ClusterOptions {
   readonly coordinatorPort: number;
   /** Where nodes and gateway find the coordinator: itself, or what stands before it. */
   readonly coordinatorUrl: string;
+  /** Where the gateway listens, if not where its callers come. */
+  readonly gatewayListens: Environment;
   readonly redisUrl: string;
   /** undefined: the Redis is not ours to start. */
   readonly redis: ChildSpec | undefined;
@@ -82,7 +84,11 @@ export class Cluster {
       SIGNMESH_ALLOW_CLIENT_DEALERS: options.clientDealers ? 'on' : 'off',
     };
     this.#nodes = ids.map((id) => role(`node-${id}`, ['node', String(id)], ofNodes, nodeFlags));
-    this.#gateway = role('gateway', ['gateway'], { REDIS_URL: redisUrl, SIGNMESH_COORDINATOR_URL: coordinatorUrl });
+    this.#gateway = role('gateway', ['gateway'], {
+      REDIS_URL: redisUrl,
+      SIGNMESH_COORDINATOR_URL: coordinatorUrl,
+      ...options.gatewayListens,
+    });
     this.#workers = Array.from({ length: options.workers }, (_, index) =>
       role(index === 0 ? 'worker' : `worker-${index + 1}`, ['worker'], { REDIS_URL: redisUrl }),
     );

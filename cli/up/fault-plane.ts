@@ -8,7 +8,7 @@ import { systemRandom } from '../../actors/live/ports.ts';
 import { faultEngine } from '../../faults/engine.ts';
 import type { VendorConduct } from '../../faults/vocabulary/engine-contract.ts';
 import { isControlRequest, PlaneControl } from '../../plane/control.ts';
-import { FaultPlane } from '../../plane/fault-plane.ts';
+import { FaultPlane, type FaultPlaneOptions } from '../../plane/fault-plane.ts';
 import type { ProcessControl, QueueControl, SnapshotControl } from '../../plane/ports.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { wireProtocolVersions } from '../../proto/wire.ts';
@@ -25,6 +25,7 @@ export interface LivePlaneOptions {
   readonly ownsRedis: boolean;
   /** The simulated vendor, once it runs. */
   readonly vendor: () => { behave(conduct: VendorConduct | undefined): void } | undefined;
+  readonly doors: FaultPlaneOptions['doors'];
   readonly say: (line: string) => void;
 }
 
@@ -40,7 +41,7 @@ export class LivePlane {
 
   constructor(options: LivePlaneOptions) {
     this.#options = options;
-    const { dataDir, roster, say, ownsRedis, redisUrl, coordinatorPort } = options;
+    const { dataDir, roster, say, ownsRedis, doors, redisUrl, coordinatorPort } = options;
     const engine = faultEngine({
       nodesTotal: roster.nodes.length,
       random: systemRandom,
@@ -56,6 +57,7 @@ export class LivePlane {
       queue: this.#queue(redisUrl),
       coordinatorUrl: `ws://127.0.0.1:${coordinatorPort}`,
       ownsRedis,
+      doors,
       handshakeOf: (nodeId) => ({
         protocolVersions: wireProtocolVersions,
         clusterId: roster.clusterId,

@@ -186,6 +186,7 @@ class Run {
         : undefined;
     const redisUrl = settings.REDIS_URL ?? redis?.url ?? '';
     const coordinatorPort = settings.SIGNMESH_COORDINATOR_PORT || (await freePort());
+    const doors = faults && settings.SIGNMESH_DOOR_FAULTS ? await this.#doors() : undefined;
     const plane = faults
       ? new LivePlane({
           dataDir,
@@ -193,6 +194,7 @@ class Run {
           coordinatorPort,
           redisUrl,
           ownsRedis: redis !== undefined,
+          doors,
           vendor: () => this.#vendor?.server,
           say,
         })
@@ -205,6 +207,15 @@ class Run {
       workers: settings.SIGNMESH_WORKERS,
       coordinatorPort,
       coordinatorUrl: (await plane?.start()) ?? `ws://127.0.0.1:${coordinatorPort}`,
+      gatewayListens:
+        doors === undefined
+          ? {}
+          : {
+              SIGNMESH_HTTP_HOST: doors.http.upstream.host,
+              SIGNMESH_HTTP_PORT: String(doors.http.upstream.port),
+              SIGNMESH_GRPC_HOST: doors.grpc.upstream.host,
+              SIGNMESH_GRPC_PORT: String(doors.grpc.upstream.port),
+            },
       redisUrl,
       redis: redis?.spec,
       environment,
@@ -237,6 +248,19 @@ class Run {
       return undefined;
     }
     return startSimulatedVendor(settings.SIGNMESH_DATA_DIR, settings.SIGNMESH_SIMULATED_VENDOR_DECIDES_MS);
+  }
+
+  /** The proxies take the gateway's places, and it listens on loopback behind them. */
+  async #doors() {
+    const { settings } = this.#options;
+    const host = '127.0.0.1';
+    const http = { host, port: await freePort() };
+    let grpc = { host, port: await freePort() };
+    while (grpc.port === http.port) grpc = { host, port: await freePort() };
+    return {
+      http: { listen: { host: settings.SIGNMESH_HTTP_HOST, port: settings.SIGNMESH_HTTP_PORT }, upstream: http },
+      grpc: { listen: { host: settings.SIGNMESH_GRPC_HOST, port: settings.SIGNMESH_GRPC_PORT }, upstream: grpc },
+    };
   }
 
   async #startProcesses(cluster: Cluster, owner: Owner, nodes: number): Promise<void> {

@@ -14,7 +14,7 @@ import { CallReplySchema, CallSchema } from '../../proto/gen/signmesh/wire/v1/cl
 import { encodeMessage } from '../../proto/message-encoding.ts';
 import type { FaultStatus, FrameInTransit, ProcessName } from '../vocabulary/engine-contract.ts';
 import type { Fault } from '../vocabulary/fault.ts';
-import { isLie, liePoints, type Nature, natures } from '../vocabulary/kinds.ts';
+import { countsUses, isLie, liePoints, type Nature, natures } from '../vocabulary/kinds.ts';
 import { passesBy, senderOf, targetsOf } from '../vocabulary/targets.ts';
 import type { Point } from '../vocabulary/trigger-points.ts';
 import { isFrameless } from './checks.ts';
@@ -52,8 +52,7 @@ export interface ArmedFault {
 export function armedFault(id: string, fault: Fault, nowMs: number): ArmedFault {
   const nature = natures[fault.fault];
   const { step, after_ms, nth } = fault.at ?? {};
-  const once =
-    nature === 'frames' ? nth !== undefined && fault.for_ms === undefined : !fault.fault.startsWith('store_');
+  const once = nature === 'frames' ? nth !== undefined && fault.for_ms === undefined : !countsUses(fault.fault);
   return {
     id,
     fault,

@@ -2,8 +2,9 @@
  * Whether a cluster can have a fault. The caller has checked the schema; this file checks what a schema cannot say. Every
  * error names the field and the remedy.
  */
-import { type Fault, simulatedOnly } from '../vocabulary/fault.ts';
+import { type Fault, liveOnly, simulatedOnly } from '../vocabulary/fault.ts';
 import {
+  countsUses,
   gatewayPoints,
   natures,
   needsIdentity,
@@ -28,6 +29,9 @@ export function checkFault(fault: Fault, options: FaultEngineOptions): void {
 function checkWorld({ fault }: Fault, { world }: FaultEngineOptions): void {
   const reason = simulatedOnly[fault];
   if (world === 'live' && reason !== undefined) throw new FaultError('fault', `${fault} is simulated only: ${reason}`);
+  const lacking = liveOnly[fault];
+  if (world === 'simulated' && lacking !== undefined)
+    throw new FaultError('fault', `${fault} is live only: ${lacking}`);
 }
 
 function checkTargets(fault: Fault, { nodesTotal, identitySeed }: FaultEngineOptions): void {
@@ -131,7 +135,7 @@ function checkLength(fault: Fault): void {
   if (count > 1 && (nature === 'momentary' || nature === 'spell') && !byPoint) {
     throw new FaultError('count', `${fault.fault} triggers once unless at.point says at which frames`);
   }
-  if (fault.count !== undefined && nature === 'window' && !fault.fault.startsWith('store_')) {
+  if (fault.count !== undefined && nature === 'window' && !countsUses(fault.fault)) {
     throw new FaultError('count', `${fault.fault} holds until it ends: for_ms says how long`);
   }
 }

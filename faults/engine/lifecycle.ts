@@ -3,6 +3,7 @@
  * a fault to ActiveFaults.
  */
 import type { FrameInTransit, Order, ProcessName } from '../vocabulary/engine-contract.ts';
+import { countsUses, isDoorKind } from '../vocabulary/kinds.ts';
 import { type FaultEngineOptions, unitOf } from '../vocabulary/options.ts';
 import { peersOf, processesOf } from '../vocabulary/targets.ts';
 import type { ActiveFaults } from './active-faults.ts';
@@ -35,7 +36,8 @@ export class FaultLifecycle {
       this.#active.changed();
       return [];
     }
-    if (!this.chance(armed)) return this.end(armed, nowMs);
+    // At a door the probability is that of each request.
+    if (!isDoorKind(armed.fault.fault) && !this.chance(armed)) return this.end(armed, nowMs);
     return this.trigger(armed, processesOf(armed.targets, this.#options.nodesTotal), nowMs);
   }
 
@@ -54,8 +56,8 @@ export class FaultLifecycle {
 
   /** Triggers a fault that does not touch single frames. */
   trigger(armed: ArmedFault, victims: readonly ProcessName[], nowMs: number): Order[] {
-    // Windows on stores count writes instead.
-    if (!armed.fault.fault.startsWith('store_')) armed.triggerCount += 1;
+    // Windows on stores and doors count writes and requests instead.
+    if (!countsUses(armed.fault.fault)) armed.triggerCount += 1;
     const fired = armed.triggerCount > 0 ? [firedOrder(armed, victims)] : [];
     const orders = [...fired, ...triggerOrders(armed, victims, this.#conditions, this.#options.nodesTotal)];
     if (armed.nature === 'momentary') {

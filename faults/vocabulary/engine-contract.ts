@@ -103,6 +103,28 @@ export interface WriteVerdict {
   readonly delayMs: number;
 }
 
+/** A request to a gateway, before it is answered. */
+export type DoorRequest =
+  /** `path` without the query. */
+  | { readonly door: 'http'; readonly method: string; readonly path: string }
+  /** `rpc`: the method's name without its service. */
+  | { readonly door: 'grpc'; readonly rpc: string };
+
+/**
+ * The fate of a request. `refused`: it is answered so, without effect. `lost`, `cut`: it takes effect, and its connection ends
+ * before its answer, or in the middle of the body.
+ */
+export interface DoorVerdict {
+  readonly fate: 'answered' | 'refused' | 'lost' | 'cut';
+  /** Of `refused`. */
+  readonly status?: number;
+  readonly retryAfterS?: number;
+  /** What the answer, or its end, waits for. */
+  readonly delayMs: number;
+  /** Ids of the faults that touched it. */
+  readonly faults: readonly string[];
+}
+
 export interface FaultStatus {
   readonly id: string;
   readonly fault: Fault;
@@ -130,6 +152,8 @@ export interface FaultEngine {
   frame(frame: FrameInTransit, nowMs: number): FrameVerdict;
   /** A process is about to write to its store; `write` of the coordinator and of nodes. */
   write(process: ProcessName, nowMs: number): WriteVerdict;
+  /** A request has come to the gateway; `fired` and `ended` come with the next orders. */
+  request(request: DoorRequest, nowMs: number): DoorVerdict;
   /** Whether reads of this process fail now. */
   readsFail(process: ProcessName, nowMs: number): boolean;
   /** How the PKCS#11 token of this node fails now; undefined: it works. */

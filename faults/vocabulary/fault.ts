@@ -6,7 +6,7 @@
  * A trigger by time sets when it begins. A trigger by point fires it at the nth such frame.
  *
  * - Faults of a process, a clock, Redis or the queue trigger once, or `count` times when a point triggers them.
- * - Faults of links, byzantine faults, and those of stores and receivers hold for as long as they are armed: `for_ms`, or
+ * - Faults of links, byzantine faults, and those of stores, doors and receivers hold for as long as they are armed: `for_ms`, or
  *   `count` triggers, or until they are removed. With a point they touch those frames alone; with its `nth` and neither
  *   `count` nor `for_ms` the nth alone. A fault that does not touch single frames (partition, half_open, stores,
  *   receivers) begins with the point's frame instead.
@@ -85,6 +85,22 @@ export type VendorFailure = (typeof vendorFailures)[number];
 const onLink = {
   ...onProcess,
   direction: Type.Optional(OneOf(['in', 'out', 'both'] as const, 'frames to the target, from it, or both (default)')),
+};
+/** Without either: every request of the API, at both doors. */
+const onDoor = {
+  route: Type.Optional(
+    Type.String({
+      pattern: '^((GET|POST|PATCH|DELETE) )?/[!-~]{0,200}$',
+      description:
+        'HTTP requests of this route alone, e.g. `POST /v1/wallets/:id/transaction-intents`; without a method, of each',
+    }),
+  ),
+  rpc: Type.Optional(
+    Type.String({
+      pattern: '^[A-Z][A-Za-z]{1,60}$',
+      description: 'gRPC calls of this method alone, e.g. `InitiateSigning`',
+    }),
+  ),
 };
 
 function kind<const K extends string, T extends TProperties>(name: K, properties: T, description: string) {
@@ -349,6 +365,27 @@ export const faultSchemas = {
   receiver_slow: kind('receiver_slow', { by_ms: PositiveMs('before it answers') }, 'the webhook receiver is slow'),
   receiver_reset: kind('receiver_reset', {}, 'the webhook receiver resets the connection'),
 
+  answer_lost: kind('answer_lost', onDoor, 'a request takes effect, and its connection is cut before the answer'),
+  answer_slow: kind('answer_slow', { ...onDoor, by_ms: PositiveMs('before it is answered') }, 'answers come later'),
+  answer_status: kind(
+    'answer_status',
+    {
+      ...onDoor,
+      status: Type.Integer({
+        minimum: 400,
+        maximum: 599,
+        description: 'on gRPC the status that the service gives with it: 429 RESOURCE_EXHAUSTED, 503 UNAVAILABLE, …',
+      }),
+      retry_after_s: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600, description: 'the header Retry-After' })),
+    },
+    'a request is refused with this status, without effect',
+  ),
+  answer_cut: kind(
+    'answer_cut',
+    onDoor,
+    'a request takes effect, and its connection is reset in the middle of the answer’s body',
+  ),
+
   force_receipt: kind(
     'force_receipt',
     { state: OneOf(['DENIED', 'REVOKED', 'EXPIRED', 'BACKEND_FAILED'] as const, 'the receipt state') },
@@ -388,6 +425,14 @@ export const coordinatorKinds = [
   'split_confirm',
 ] as const satisfies readonly FaultKind[];
 
+/** Faults between a gateway and its callers. */
+export const doorKinds = [
+  'answer_lost',
+  'answer_slow',
+  'answer_status',
+  'answer_cut',
+] as const satisfies readonly FaultKind[];
+
 /** Kinds that only the simulated world has, and why. */
 export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_lost: 'a live store cannot be made to lose one write and say nothing',
@@ -396,4 +441,14 @@ export const simulatedOnly: Readonly<Partial<Record<FaultKind, string>>> = {
   store_failing: 'a live store cannot be made to fail for one process; redis_gone can',
   hsm_fails: 'a live token is a device: remove it, or end the process of its module',
   rollback: 'live stores roll back together only, by a snapshot',
+};
+
+const noDoor = 'the simulated world has no door: its calls go to the coordinator';
+
+/** Kinds that only the live world has, and why. */
+export const liveOnly: Readonly<Partial<Record<FaultKind, string>>> = {
+  answer_lost: noDoor,
+  answer_slow: noDoor,
+  answer_status: noDoor,
+  answer_cut: noDoor,
 };

@@ -7,7 +7,7 @@
  * - *window*: it holds from its beginning to its end. With a point it begins at that frame.
  * - *frames*: it touches frames one by one, from its beginning to its end. With a point it touches those frames alone.
  */
-import { type byzantineKinds, coordinatorKinds, type Fault, type FaultKind, type FaultOf } from './fault.ts';
+import { type byzantineKinds, coordinatorKinds, doorKinds, type Fault, type FaultKind, type FaultOf } from './fault.ts';
 import { type Point, points } from './trigger-points.ts';
 
 export type Nature = 'momentary' | 'spell' | 'window' | 'frames';
@@ -36,6 +36,10 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   receiver_status: 'window',
   receiver_slow: 'window',
   receiver_reset: 'window',
+  answer_lost: 'window',
+  answer_slow: 'window',
+  answer_status: 'window',
+  answer_cut: 'window',
 
   slow: 'frames',
   delay: 'frames',
@@ -66,6 +70,15 @@ export const natures: Readonly<Record<FaultKind, Nature>> = {
   split_confirm: 'frames',
   force_receipt: 'frames',
 };
+
+export function isDoorKind(kind: FaultKind): boolean {
+  return (doorKinds as readonly FaultKind[]).includes(kind);
+}
+
+/** Windows that trigger at each write or request that they touch. */
+export function countsUses(kind: FaultKind): boolean {
+  return kind.startsWith('store_') || isDoorKind(kind);
+}
 
 /** Points whose frames leave a node. Frames of the other points go to a node, except those of calls. */
 export const nodeOutPoints: readonly Point[] = [

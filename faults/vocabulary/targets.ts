@@ -19,6 +19,10 @@ export function targetsOf(fault: Fault): readonly ProcessName[] {
     case 'vendor_fails':
       return ['vendor'];
     case 'force_receipt':
+    case 'answer_lost':
+    case 'answer_slow':
+    case 'answer_status':
+    case 'answer_cut':
       return ['gateway'];
   }
 }

@@ -2,7 +2,14 @@
 import Type, { type TSchema } from 'typebox';
 import { Closed, ListOf, Nullable, OneOf, Timestamp } from '../../api/schema-kit.ts';
 import type { ArmedFault } from '../../faults/control.ts';
-import { type Fault, type FaultKind, faultKinds, faultSchemas, simulatedOnly } from '../../faults/vocabulary/fault.ts';
+import {
+  type Fault,
+  type FaultKind,
+  faultKinds,
+  faultSchemas,
+  liveOnly,
+  simulatedOnly,
+} from '../../faults/vocabulary/fault.ts';
 import { isoTime, isoTimeOrNull } from './shared.ts';
 
 /** A fault left behind ends by itself. */
@@ -29,7 +36,8 @@ function variants(suffix: string, more: Record<string, TSchema>): TSchema[] {
       properties: Record<string, TSchema>;
       description: string;
     };
-    const only = simulatedOnly[kind] === undefined ? '' : ' (simulated worlds alone)';
+    const isSimulated = simulatedOnly[kind] !== undefined;
+    const only = isSimulated ? ' (simulated worlds alone)' : liveOnly[kind] === undefined ? '' : ' (live alone)';
     return Closed({ ...properties, ...more }, { title: `${titleOf(kind)}${suffix}`, description: description + only });
   });
 }

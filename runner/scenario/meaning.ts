@@ -3,7 +3,7 @@
  * made, faults that a world does not have.
  */
 import { checkFault } from '../../faults/engine/checks.ts';
-import { type Fault as ClusterFault, simulatedOnly } from '../../faults/vocabulary/fault.ts';
+import { type Fault as ClusterFault, liveOnly, simulatedOnly } from '../../faults/vocabulary/fault.ts';
 import { type FaultEngineOptions, FaultError } from '../../faults/vocabulary/options.ts';
 import { reasonCodes } from '../../proto/reason-codes.ts';
 import { type Fault, oneOf, type Path } from './explain.ts';
@@ -229,7 +229,11 @@ function checkFaults(
     if (only !== undefined && scenario.worlds.includes('live')) {
       report([...path, 'fault'], `${fault.fault} is of the simulated world alone: ${only}`, 'say worlds: [simulated]');
     }
-    const wrong = faultError(fault, scenario.cluster.nodes);
+    const lacking = liveOnly[fault.fault];
+    if (lacking !== undefined && scenario.worlds.includes('simulated')) {
+      report([...path, 'fault'], `${fault.fault} is of the live world alone: ${lacking}`, 'say worlds: [live]');
+    }
+    const wrong = faultError(fault, scenario.cluster.nodes, lacking === undefined ? 'simulated' : 'live');
     if (wrong !== undefined) report([...path, ...wrong.field.split('.')], wrong.message.slice(wrong.field.length + 2));
     const { step, session } = fault.at ?? {};
     if (step !== undefined && !names.includes(step)) {
@@ -248,7 +252,7 @@ function checkFaults(
 }
 
 /** What the engine has against a fault; undefined: it would arm it. */
-function faultError(fault: ClusterFault, nodes: number): FaultError | undefined {
+function faultError(fault: ClusterFault, nodes: number, world: 'simulated' | 'live'): FaultError | undefined {
   const bytes = (length: number) => new Uint8Array(length);
   const roster = { clusterId: '', coordinator: bytes(32), gateway: bytes(32), nodes: [] };
   const options: FaultEngineOptions = {
@@ -256,7 +260,7 @@ function faultError(fault: ClusterFault, nodes: number): FaultError | undefined 
     random: bytes,
     roster,
     identitySeed: () => bytes(32),
-    world: 'simulated',
+    world,
   };
   try {
     checkFault(fault, options);

@@ -6,13 +6,15 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { leavesTraces, runOn } from '../../cli/scenario/live.ts';
 import { run } from '../../cli/scenario.ts';
+import { type Client, createClient } from '../../client/index.ts';
 import { loadScenario } from '../../runner/scenario/load.ts';
 import { runSimulated } from '../../runner/scenario/simulated-world.ts';
 import { type LiveProcess, startLiveProcess, testVariables } from '../../testing/live-process.ts';
 import { SandboxApi } from '../../testing/sandbox-api.ts';
+import { grpcApi } from '../support/client.ts';
 import { until } from '../support/until.ts';
 import { root } from './support/up-process.ts';
 
@@ -25,7 +27,7 @@ const live = scenarios.filter(({ worlds }) => worlds.includes('live'));
 let sandbox: LiveProcess;
 let api: SandboxApi;
 beforeAll(async () => {
-  const environment = testVariables({ nodes: 5, partialTimeoutMs: 300, nodesWaitMs: 2000 });
+  const environment = testVariables({ nodes: 5, partialTimeoutMs: 300, nodesWaitMs: 2000, doorFaults: true });
   sandbox = await startLiveProcess({ environment });
   api = new SandboxApi({ baseUrl: sandbox.ready.http, token: sandbox.ready.token });
 }, 120_000);
@@ -40,8 +42,69 @@ describe.each(live.map((scenario) => [scenario.scenario, scenario] as const))('%
   test('has the same verdict live as simulated', { timeout: 90_000 }, async () => {
     const { verdict, events } = await runOn(api, scenario, '--live');
     if (leavesTraces(scenario)) await api.reset();
-    expect(verdict).toEqual(runSimulated(scenario, { crypto: 'model', record: false }).verdict);
+    const isLiveAlone = !scenario.worlds.includes('simulated');
+    if (isLiveAlone) expect(scenario.about).toMatch(/live\s+alone/i);
+    const expected = isLiveAlone
+      ? { kind: 'passed' }
+      : runSimulated(scenario, { crypto: 'model', record: false }).verdict;
+    expect(verdict).toEqual(expected);
     expect(events.some(({ kind }) => kind === 'frame')).toBe(true);
+  });
+});
+
+describe('faults at the door of signmesh/client', () => {
+  const destination = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' };
+  const route = 'POST /v1/wallets/:id/transaction-intents';
+  let client: Client;
+  let walletId: string;
+  beforeAll(async () => {
+    const { http, token } = sandbox.ready;
+    client = createClient({ baseUrl: http, token });
+    const { id } = await client.connections.connect({ type: 'sandbox', name: 'door', credentials: {} });
+    const order = { name: 'door', provider_connection_id: id, network: 'eip155:11155111' as const };
+    walletId = (await client.wallets.create(order)).id;
+  });
+  afterEach(() => client.sandbox.resetFaults());
+
+  const intents = () => client.intents.list(walletId).toArray();
+
+  test.each(['answer_lost', 'answer_cut'] as const)(
+    'after %s a transfer is sent again, and is one transfer',
+    async (fault) => {
+      const before = (await intents()).length;
+      const { id } = await client.sandbox.createFault({ fault, route, count: 2 });
+      const intent = await client.intents.create(walletId, { asset: 'ETH', amount: '0.01', destination });
+      expect((await client.sandbox.fault(id)).trigger_count).toBe(2);
+      expect((await client.waitFor(intent)).status).toBe('completed');
+      expect(await intents()).toHaveLength(before + 1);
+    },
+  );
+
+  test('a call that may not be repeated fails, and says that its effect is unknown', async () => {
+    await client.sandbox.createFault({ fault: 'answer_lost', route: 'PATCH /v1/wallets/:id' });
+    const error = await client.wallets.update(walletId, { name: 'renamed' }).catch((reason) => reason);
+    expect(error).toMatchObject({ code: 'connection_failed', effect: 'unknown', attempts: 1 });
+    expect((await client.wallets.get(walletId)).name).toBe('renamed');
+  });
+
+  test('pages that are cut and refused are asked for again: no item is lost or given twice', async () => {
+    const ids = (await intents()).map(({ id }) => id);
+    await client.sandbox.createFault({ fault: 'answer_cut', route: `GET ${route.slice(5)}`, count: 1 });
+    await client.sandbox.createFault({ fault: 'answer_status', status: 503, retry_after_s: 0, count: 2 });
+    const read = await client.intents.list(walletId, { limit: 1 }).toArray();
+    expect(read.map(({ id }) => id)).toEqual(ids);
+  });
+
+  test('a gRPC call that is refused is UNAVAILABLE, and others are not touched', async () => {
+    const grpc = grpcApi(sandbox.ready.grpc, sandbox.ready.token);
+    try {
+      await client.sandbox.createFault({ fault: 'answer_status', status: 503, rpc: 'InitiateDkg' });
+      await expect(grpc.initiateDkg({ threshold: 2, totalNodes: 3 })).rejects.toMatchObject({ status: 14 });
+      expect((await grpc.initiateSigning({})).receipt?.reasonCode).toBe('INVALID_REQUEST');
+      expect((await client.signing.initiateDkg({ threshold: 2 })).receipt?.reason_code).toBe('SESSION_ACCEPTED');
+    } finally {
+      grpc.close();
+    }
   });
 });
 

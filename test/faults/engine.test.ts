@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { faultEngine } from '../../faults/engine.ts';
 import type { Order } from '../../faults/vocabulary/engine-contract.ts';
 import type { Fault, FaultKind } from '../../faults/vocabulary/fault.ts';
-import { faultKinds } from '../../faults/vocabulary/fault.ts';
+import { faultKinds, liveOnly } from '../../faults/vocabulary/fault.ts';
 import { MockDirective } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { WireBodyInit } from '../../proto/wire.ts';
 import { frameAt, optionsFor, samples } from './support/frames.ts';
@@ -623,7 +623,7 @@ describe('a fault that makes no sense', () => {
 test('every kind can be armed, and a frame that nothing touches arrives as it is', () => {
   expect(Object.keys(samples).sort()).toEqual([...faultKinds].sort());
   for (const kind of Object.keys(samples) as FaultKind[]) {
-    const engine = engineOf();
+    const engine = engineOf({ world: liveOnly[kind] === undefined ? 'simulated' : 'live' });
     const { id } = engine.arm(samples[kind], 0);
     expect(engine.disarm(id, 1)).toBeDefined();
     const frame = frameAt('partial_reply', 'node/1');

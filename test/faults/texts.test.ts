@@ -28,6 +28,12 @@ describe('a fault in words', () => {
       },
       'coordinator crashes after the 21st call of gateway, 2 times; back after 100 ms',
     ],
+    [samples.answer_lost, 'requests of POST /v1/wallets lose their answers'],
+    [
+      { fault: 'answer_status', status: 429, count: 3, rpc: 'InitiateDkg' },
+      'requests of InitiateDkg are refused with 429, 3 times',
+    ],
+    [samples.answer_slow, 'requests to the gateway are answered 100 ms later'],
     [
       { fault: 'pause', target: ['node/1', 'node/2'], for_ms: 50, at: { after_ms: 9 } },
       'node/1 and node/2 pauses for 50 ms after 9 ms',

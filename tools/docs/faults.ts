@@ -1,6 +1,13 @@
 /** The made parts of docs/faults.md: every kind with its fields, the trigger and the points, from the vocabulary itself. */
 import type { TSchema } from 'typebox';
-import { type FaultKind, faultKinds, faultSchemas, simulatedOnly, Trigger } from '../../faults/vocabulary/fault.ts';
+import {
+  type FaultKind,
+  faultKinds,
+  faultSchemas,
+  liveOnly,
+  simulatedOnly,
+  Trigger,
+} from '../../faults/vocabulary/fault.ts';
 import { points } from '../../faults/vocabulary/trigger-points.ts';
 import { requestTable } from './schemas.ts';
 import { code, withSections } from './sections.ts';
@@ -33,7 +40,12 @@ function kindSection(kind: FaultKind): string {
   const { description = '', properties, required = [] } = faultSchemas[kind] as unknown as ObjectSchema;
   const isOwn = (name: string) => !common.includes(name) || (name !== 'fault' && required.includes(name));
   const own = Object.fromEntries(Object.entries(properties).filter(([name]) => isOwn(name)));
-  const only = simulatedOnly[kind] === undefined ? '' : ` In simulated worlds alone: ${simulatedOnly[kind]}.`;
+  const only =
+    simulatedOnly[kind] !== undefined
+      ? ` In simulated worlds alone: ${simulatedOnly[kind]}.`
+      : liveOnly[kind] !== undefined
+        ? ` Live alone: ${liveOnly[kind]}.`
+        : '';
   const sentence = `${description.charAt(0).toUpperCase()}${description.slice(1)}.${only}`;
   const fields =
     Object.keys(own).length === 0 ? [] : [requestTable({ properties: own, required } as unknown as TSchema)];

@@ -208,5 +208,9 @@ export const samples: { readonly [K in FaultKind]: FaultOf<K> & Fault } = {
   receiver_status: { fault: 'receiver_status', status: 500 },
   receiver_slow: { fault: 'receiver_slow', by_ms: 10 },
   receiver_reset: { fault: 'receiver_reset' },
+  answer_lost: { fault: 'answer_lost', route: 'POST /v1/wallets' },
+  answer_slow: { fault: 'answer_slow', by_ms: 100 },
+  answer_status: { fault: 'answer_status', status: 503 },
+  answer_cut: { fault: 'answer_cut', rpc: 'InitiateSigning' },
   force_receipt: { fault: 'force_receipt', state: 'DENIED' },
 };

@@ -1,0 +1,48 @@
+/**
+ * Which requests a fault of the door touches. A route is a pattern of segments: `:name` and `*` stand for any one. What
+ * steers the sandbox itself is no request of the API: it is not shown to the engine.
+ */
+import type { DoorRequest, DoorVerdict } from '../vocabulary/engine-contract.ts';
+import type { doorKinds, Fault, FaultOf } from '../vocabulary/fault.ts';
+import { isDoorKind } from '../vocabulary/kinds.ts';
+
+export type DoorFault = FaultOf<(typeof doorKinds)[number]>;
+
+export function isDoorFault(fault: Fault): fault is DoorFault {
+  return isDoorKind(fault.fault);
+}
+
+export function touchesRequest({ route, rpc }: DoorFault, request: DoorRequest): boolean {
+  if (route === undefined && rpc === undefined) return true;
+  if (request.door === 'grpc') return request.rpc === rpc;
+  if (route === undefined) return false;
+  const [, method, pattern = ''] = /^(?:([A-Z]+) )?(.*)$/.exec(route) ?? [];
+  return (method === undefined || method === request.method) && matches(pattern.split('/'), request.path.split('/'));
+}
+
+function matches(pattern: readonly string[], path: readonly string[]): boolean {
+  if (pattern.length !== path.length) return false;
+  return pattern.every((part, index) => {
+    const given = path[index]!;
+    return part === given || ((part.startsWith(':') || part === '*') && given !== '');
+  });
+}
+
+/** What becomes of a request that these faults have triggered at: delays add up, and the first other one decides. */
+export function doorVerdict(triggered: readonly { readonly id: string; readonly fault: DoorFault }[]): DoorVerdict {
+  const delayMs = triggered.reduce((sum, { fault }) => sum + (fault.fault === 'answer_slow' ? fault.by_ms : 0), 0);
+  const faults = triggered.map(({ id }) => id);
+  const deciding = triggered.find(({ fault }) => fault.fault !== 'answer_slow')?.fault;
+  switch (deciding?.fault) {
+    case 'answer_status': {
+      const { status, retry_after_s: retryAfterS } = deciding;
+      return { fate: 'refused', status, ...(retryAfterS !== undefined && { retryAfterS }), delayMs, faults };
+    }
+    case 'answer_lost':
+      return { fate: 'lost', delayMs, faults };
+    case 'answer_cut':
+      return { fate: 'cut', delayMs, faults };
+    default:
+      return { fate: 'answered', delayMs, faults };
+  }
+}
