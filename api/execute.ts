@@ -5,11 +5,11 @@
  */
 import type { Ports } from '../actors/contract.ts';
 import { pause } from '../actors/waiting.ts';
-import type { Change, CommitRefusal, IdempotencyMark } from '../store/contract.ts';
+import { type Change, type CommitRefusal, type IdempotencyMark, StoreUnavailable } from '../store/contract.ts';
 import { isStored, type Outcome, showing } from './answers.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
-import { keepsChanging, toServiceError } from './failures.ts';
+import { keepsChanging, outcomeUnknown, toServiceError } from './failures.ts';
 import type { Answer, RequestContext } from './route.ts';
 import type { Turn, Turns } from './turns.ts';
 
@@ -114,7 +114,7 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
     if (stream !== undefined) throw new Error('a stream is no answer to a change');
     const mark = isStored(outcome) ? execution.markOf?.(outcome) : undefined;
     const { store, tenant } = execution.base;
-    const result = await store.commit(tenant, answer.change, mark);
+    const result = await store.commit(tenant, answer.change, mark).catch(unanswered);
     if (result.committed) {
       afterCommit(answer, execution);
       return { kind: 'done', outcome: showing(outcome, result.balances), settled: mark !== undefined };
@@ -126,6 +126,10 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
     answer = answer.onRefusal(refusal);
   }
   throw new Error('an answer to a refusal was refused twice');
+}
+
+function unanswered(error: unknown): never {
+  throw error instanceof StoreUnavailable && !error.changedNothing ? outcomeUnknown(error) : error;
 }
 
 function afterCommit(answer: Answer, { base }: Execution): void {

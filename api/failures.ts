@@ -39,8 +39,7 @@ function fromPorts(error: unknown): ServiceError | undefined {
     return new ServiceError('unavailable', error.message, { retryAfterS });
   }
   if (error instanceof StoreUnavailable) {
-    const message =
-      'the store does not answer or takes no writes: repeat the request, with the same Idempotency-Key if it has one';
+    const message = 'the store does not answer or takes no writes: nothing was changed, repeat the request';
     return new ServiceError('unavailable', message, { cause: error });
   }
   return undefined;
@@ -51,5 +50,16 @@ export function keepsChanging(): ServiceError {
   return new ServiceError('conflict', 'the resource keeps changing: repeat the request', {
     details: [{ field: '', issue: 'version_conflict' }],
     retryAfterS: 1,
+  });
+}
+
+/** Of a change whose commit was sent, and was not answered: it may have taken effect. */
+export function outcomeUnknown(error: StoreUnavailable): ServiceError {
+  const message = 'the store does not answer, so whether the request took effect is unknown';
+  const remedy =
+    'Repeat it with the same Idempotency-Key: the answer is that of its effect, and it takes effect once. Without a key, read the resource first.';
+  return new ServiceError('unavailable', `${message}: repeat it with the same Idempotency-Key`, {
+    details: [{ field: '', issue: 'outcome_unknown', message: remedy }],
+    cause: error,
   });
 }

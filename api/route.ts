@@ -14,6 +14,9 @@ import type { Change, CommitRefusal, TenantStore } from '../store/contract.ts';
 import type { Principal } from './principal.ts';
 import type { Scope } from './scopes.ts';
 
+/** The classes of calls that load control tells apart; `transfers`: calls that make work for the gateway's driver. */
+export type LoadClass = 'reads' | 'writes' | 'transfers' | 'signing';
+
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** Everything a handler may use of the world. */
@@ -86,6 +89,8 @@ export interface RouteSpec<P extends TSchema, Q extends TSchema, B extends TSche
   readonly scope: Scope | undefined;
   /** Which of the tenant's allowances it takes from; `none`: from no one's. */
   readonly limitClass: 'reads' | 'writes' | 'none';
+  /** Its class in load control, where that is not `limitClass`. */
+  readonly loadClass?: LoadClass;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;

@@ -20,6 +20,7 @@ import { eventPhases } from './events/phases.ts';
 import { BareFloor } from './floor/floor.ts';
 import { generatorCapacity } from './generator/capacity.ts';
 import { runLoad } from './load/load.ts';
+import { type OverloadPhase, overloadPhases } from './overload/phases.ts';
 import { reconRate } from './recon/rates.ts';
 import { reconRedisRate } from './recon/redis-rates.ts';
 import { type BareRates, bareRates } from './reference/bare.ts';
@@ -85,6 +86,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       dkg: [],
       wallet: [],
       events: [],
+      overload: [],
       deliveries: undefined,
       bare: undefined,
       memory: {},
@@ -117,6 +119,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     if (options.parts.includes('dkg')) await bench.dkg();
     if (options.parts.includes('wallet')) await bench.wallet();
     if (options.parts.includes('events')) await bench.events();
+    if (options.parts.includes('overload')) await bench.overload();
     const memoryAfter = memory(cluster.pids);
     const generator = options.parts.includes('generator') ? await generatorCapacity(cluster, options.countMs, say) : [];
     const correctness = await bench.verdict();
@@ -129,6 +132,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       dkgPhases: dkg,
       walletPhases: wallet,
       eventPhases: events,
+      overloadPhases: overload,
       deliveries,
       bare,
     } = bench;
@@ -141,6 +145,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       dkg,
       wallet,
       events,
+      overload,
       deliveries,
       bare,
       references,
@@ -153,7 +158,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
       generator,
       correctness: { ...correctness, holds: correctness.holds && allVerify(simulation) },
       targets: targetsOf({
-        ...{ signing, floor, dkg, wallet, events, deliveries, bare, references, simulation, start },
+        ...{ signing, floor, dkg, wallet, events, overload, deliveries, bare, references, simulation, start },
         ...{ generator, memory: memoryAfter, cores: where.cores },
       }),
     };
@@ -187,6 +192,7 @@ class Bench {
   readonly dkgPhases: DkgPhase[] = [];
   walletPhases: readonly WalletPhase[] = [];
   eventPhases: readonly EventPhase[] = [];
+  overloadPhases: readonly OverloadPhase[] = [];
   deliveries: Results['deliveries'];
   bare: BareRates | undefined;
   readonly #cluster: BenchCluster;
@@ -292,6 +298,10 @@ class Bench {
     this.eventPhases = phases;
     this.deliveries = { drain, bullmq };
     this.#walletFaults = [...this.#walletFaults, ...faults];
+  }
+
+  async overload(): Promise<void> {
+    this.overloadPhases = await overloadPhases(this.#cluster, this.#options.countMs, this.#say);
   }
 
   async verdict(): Promise<Correctness> {

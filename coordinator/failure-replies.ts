@@ -12,7 +12,7 @@ const failures = {
   bug: { code: CallErrorCode.INTERNAL, message: 'this call met a bug: please report it' },
   unavailable: {
     code: CallErrorCode.UNAVAILABLE,
-    message: 'the session store cannot be reached: repeat the call',
+    message: 'the session store cannot be reached; nothing was changed: repeat the call',
   },
   overloaded: {
     code: CallErrorCode.OVERLOADED,

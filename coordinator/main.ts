@@ -10,7 +10,7 @@ import { type ActorEvent, type Address, type Envelope, noTrace, type Transport }
 import type { Peer } from '../actors/live/handshake.ts';
 import { identityFromSeed } from '../actors/live/handshake-crypto.ts';
 import { LinkServer } from '../actors/live/link-server.ts';
-import { systemTimers } from '../actors/live/ports.ts';
+import { systemClock, systemTimers } from '../actors/live/ports.ts';
 import { LiveSystem } from '../actors/live/system.ts';
 import { cryptoBackend } from '../crypto/group.ts';
 import { wireMessageBytesMax } from '../proto/limits.ts';
@@ -24,6 +24,7 @@ import {
 } from '../proto/wire.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { coordinatorBehaviours } from './behaviours.ts';
+import { CallGate } from './call-gate.ts';
 import type { CoordinatorConfig } from './contract/config.ts';
 import {
   type CoordinatorMessage,
@@ -116,7 +117,7 @@ export async function runCoordinator(
     deliver: (envelope) => {
       logFrame(log, envelope);
       if (envelope.message.body.case === 'call') announcing?.called();
-      return system.deliver(seen?.received(envelope) ?? envelope);
+      return gate.deliver(envelope);
     },
     onRefused: (envelope) => fail(envelope, 'overloaded'),
     onPeerUp: (peer) => {
@@ -124,6 +125,7 @@ export async function runCoordinator(
       tell({ kind: 'peerUp', ...peerFacts(peer) });
     },
     onPeerDown: (peer) => {
+      gate.gatewayGone(peer.address);
       announcing?.linked(peer.nodeId, false);
       tell({ kind: 'peerDown', ...peerFacts(peer) });
     },
@@ -132,9 +134,17 @@ export async function runCoordinator(
   });
   const fail = (envelope: Envelope<CoordinatorMessage>, cause: Parameters<typeof failureReply>[1]) => {
     const reply = failureReply(envelope, cause);
-    if (reply) links.send(reply);
+    if (reply === undefined) return;
+    gate.sent(reply);
+    links.send(reply);
   };
-  system.connect(wireOnly(links, log, seen));
+  const gate = new CallGate({
+    timers: systemTimers,
+    clock: systemClock,
+    deliver: (envelope) => system.deliver(seen?.received(envelope) ?? envelope),
+    refuse: (envelope) => fail(envelope, 'overloaded'),
+  });
+  system.connect(wireOnly(links, gate, log, seen));
   tell = (message) => system.deliver({ from: 'runtime', to: clusterAddress, message, trace: noTrace });
   const bound = await links.start();
   announcing = new Announcing(store.registry, roster, config.announcedUrl ?? bound.url, log);
@@ -170,6 +180,7 @@ export async function runCoordinator(
 /** Local messages never leave the process: an address that no actor here serves has no route. */
 function wireOnly(
   links: Transport<WireMessage>,
+  gate: CallGate,
   log: Logger,
   seen: CoordinatorTelemetry | undefined,
 ): Transport<CoordinatorMessage> {
@@ -177,6 +188,7 @@ function wireOnly(
     send: (envelope) => {
       if (isLocal(envelope.message)) return 'noRoute';
       const frame = envelope as Envelope<WireMessage>;
+      gate.sent(frame);
       logFrame(log, frame);
       return links.send(seen?.sending(frame) ?? frame);
     },

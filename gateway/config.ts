@@ -12,6 +12,7 @@ import type { SandboxControl } from '../faults/control.ts';
 import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
 import { tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
+import type { LoadLimits } from './limits/load-control.ts';
 import type { RateLimitConfig } from './limits/rate-limits.ts';
 import type { ReadyMadeKeys } from './signing/wallet-terms.ts';
 
@@ -45,6 +46,8 @@ export interface GatewayConfig {
   readonly chainBlockMs: number;
   /** Intents that this gateway moves on at a time; undefined: its own default. */
   readonly intentConcurrency?: number;
+  /** What it takes on at once; undefined: its own defaults. */
+  readonly load?: LoadLimits;
   /** false: calls are not counted (load tests). */
   readonly rateLimit: RateLimitConfig | false;
   /** Sandbox only: test tokens that were never issued open a tenant of their own. */

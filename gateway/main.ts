@@ -24,6 +24,7 @@ import { TokenStore } from './auth/token-store.ts';
 import { assertGatewayConfig, type GatewayConfig } from './config.ts';
 import { buildGrpc, type GrpcDoor } from './grpc/server.ts';
 import { buildHttp } from './http/app.ts';
+import { LoadControl } from './limits/load-control.ts';
 import { RedisRateLimits } from './limits/rate-limits.ts';
 import { liveClusterLinks } from './live-cluster-links.ts';
 import { liveWalletPorts } from './live-wallet-ports.ts';
@@ -81,7 +82,9 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     ...(sandboxTokens && { reserved: sandboxTokens }),
   });
   const limits = config.rateLimit === false ? undefined : new RedisRateLimits(redis, config.rateLimit, clock, log);
-  const admission = new Admission(authenticator, limits, timers);
+  const probe = () => redis.ping().catch(() => undefined);
+  const load = new LoadControl({ timers, probe, ...(config.load && { limits: config.load }) });
+  const admission = new Admission(authenticator, limits, timers, load);
   const sandbox = { control: config.sandboxControl, sessions: sandboxSessions({ calls }) };
   const { credentialKeysDir } = config;
   const clusters = {
@@ -89,7 +92,12 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     vaultCluster: makeVaultCluster({ calls, sharing: config.roster.sharing }),
   };
   const walletPorts = liveWalletPorts({ redis, credentialKeysDir, ...clusters, log });
-  const wallets = composeWalletApi(walletPorts, { config, admission, ...(environment === 'sandbox' && { sandbox }) });
+  const wallets = composeWalletApi(walletPorts, {
+    config,
+    admission,
+    load,
+    ...(environment === 'sandbox' && { sandbox }),
+  });
   const { publicToken, readyMadeKeys } = config;
   const page = { version: packageVersion(), ...(publicToken !== undefined && { publicToken }) };
   const requests = allOf([

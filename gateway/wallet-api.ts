@@ -56,6 +56,7 @@ import type { KeyRing } from '../store/secrets/key-ring.ts';
 import type { Admission } from './auth/admission.ts';
 import type { GatewayConfig } from './config.ts';
 import type { RestDeps } from './http/mount.ts';
+import type { LoadControl } from './limits/load-control.ts';
 import type { SandboxDeps } from './sandbox/deps.ts';
 import { sandboxRoutes } from './sandbox/routes.ts';
 
@@ -100,6 +101,8 @@ export interface WalletPorts extends Ports {
 export interface WalletApiOptions {
   readonly config: WalletApiConfig;
   readonly admission: Admission;
+  /** Is told when the driver has more transfers than it can handle in time. */
+  readonly load?: LoadControl;
   /** In a sandbox alone: its routes are there. */
   readonly sandbox?: Omit<SandboxDeps, 'timers'>;
   /** For tests: answers that do not match their schemas are errors. */
@@ -179,6 +182,7 @@ export function composeWalletApi(ports: WalletPorts, options: WalletApiOptions):
       ...tokenJobs({ store, clock, random }),
     ]),
   });
+  options.load?.heed('transfers', (tenant) => driver.pressureOf(tenant));
   const feed = new LiveFeed({ wakes: ports.wakes, store, timers, log }, options.streams?.limits);
   const access = { isAutomatic: !config.modulesByOperator, openTenant: config.bannerToken?.tenant };
   const policyExists = async (context: RequestContext, name: string) => (await findPolicy(context, name)) !== undefined;

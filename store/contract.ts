@@ -280,6 +280,13 @@ export interface DueTaken {
 /** Redis did not answer in time. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
+  /** It refused the command, or the command was never sent: it changed nothing. Otherwise its fate is unknown. */
+  readonly changedNothing: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly changedNothing?: boolean } = {}) {
+    super(message, options);
+    this.changedNothing = options.changedNothing ?? false;
+  }
 }
 
 /** Which wallet an address belongs to, over all tenants: how a transfer between two wallets of ours finds its receiver. */

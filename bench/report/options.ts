@@ -20,8 +20,8 @@ const usualParts = [
   'simulation',
   'start',
 ] as const;
-/** The last one takes minutes, and runs only when it is named. */
-export const partNames = [...usualParts, 'recon-redis'] as const;
+/** The last two take minutes, and run only when they are named. */
+export const partNames = [...usualParts, 'recon-redis', 'overload'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {

@@ -6,6 +6,7 @@ import type { Verdict } from '../../load/verdict/signatures.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
 import type { GeneratorCapacity } from '../generator/capacity.ts';
 import type { LoadResult } from '../load/load.ts';
+import type { OverloadPhase } from '../overload/phases.ts';
 import type { ReconRate } from '../recon/rates.ts';
 import type { BareRates } from '../reference/bare.ts';
 import type { BullmqRate } from '../reference/bullmq.ts';
@@ -99,6 +100,8 @@ export interface Results {
   readonly events: readonly EventPhase[];
   /** Deliveries of what had piled up, and what they are compared with; undefined when they were not measured. */
   readonly deliveries: { readonly drain: DrainRate; readonly bullmq: BullmqRate } | undefined;
+  /** Empty when it was not measured. */
+  readonly overload: readonly OverloadPhase[];
   /** What the wallet API is compared with; undefined when it was not measured. */
   readonly bare: BareRates | undefined;
   readonly references: References | undefined;

@@ -67,6 +67,23 @@ export function tableOf(results: Results): string {
       ),
     );
   }
+  if (results.overload.length > 0) {
+    lines.push('', 'Overload (open load), through REST', '');
+    lines.push(
+      ...grid(
+        ['', 'times the maximum', 'sent/s', 'good/s', 'good p99 ms', 'refused', 'refused p99 ms', 'health max ms'],
+        results.overload.flatMap(({ name, runs }) =>
+          runs.map(({ times, perSecond, goodPerSecond, goodMs, refused, refusedMs, health }) => [
+            name,
+            String(times),
+            ...[perSecond, goodPerSecond, goodMs.p99].map(whole),
+            String(refused),
+            ...[refusedMs.p99, health.max].map(whole),
+          ]),
+        ),
+      ),
+    );
+  }
   if (results.deliveries !== undefined) {
     const { drain, bullmq } = results.deliveries;
     lines.push(

@@ -5,15 +5,16 @@ import type { Results, Target } from './results.ts';
 
 const mib = 1024 * 1024;
 
-type Measured = RatioInput & Pick<Results, 'events' | 'generator' | 'simulation' | 'start' | 'memory'>;
+type Measured = RatioInput & Pick<Results, 'events' | 'generator' | 'overload' | 'simulation' | 'start' | 'memory'>;
 
 /** Those that this run has measured. */
 export function targetsOf(measured: Measured): Target[] {
-  const { wallet, events, generator, simulation, start, memory } = measured;
+  const { wallet, events, generator, overload, simulation, start, memory } = measured;
   const targets: Target[] = [
     ...ratiosOf(measured),
     ...listTargets(wallet),
     ...eventTargets(events),
+    ...overload.flatMap(overloadTargets),
     ...simulationTargets(simulation),
     ...startTargets(start),
     ...generator.map(({ api, ratio }) => ({
@@ -34,6 +35,38 @@ export function targetsOf(measured: Measured): Target[] {
     });
   }
   return targets;
+}
+
+function overloadTargets({ name, maximum, runs, recoverySeconds, gatewayMib }: Results['overload'][number]): Target[] {
+  const three = runs.find(({ times }) => times === 3);
+  if (three === undefined) return [];
+  const { goodPerSecond, refusedMs, health, other } = three;
+  const share = goodPerSecond / maximum;
+  const lost = Object.values(other).reduce((sum, count) => sum + count, 0);
+  const at = `${name}, three times the maximum`;
+  const { before, after } = gatewayMib;
+  return [
+    { name: `${at}: good answers`, aim: '0.80 of the maximum', got: share.toFixed(2), met: share >= 0.8 },
+    {
+      name: `${at}: the rest`,
+      aim: 'refused, p99 within 1 s',
+      got: `p99 ${refusedMs.p99} ms, ${lost} answered otherwise`,
+      met: refusedMs.p99 <= 1_000 && lost === 0,
+    },
+    { name: `${at}: health`, aim: 'within 1 s', got: `${health.max} ms at most`, met: health.max <= 1_000 },
+    {
+      name: `${at}: as before`,
+      aim: 'within 5 s',
+      got: `${recoverySeconds.toFixed(1)} s`,
+      met: recoverySeconds <= 5,
+    },
+    {
+      name: `${at}: memory of the gateway`,
+      aim: 'within 1.5 times',
+      got: `${before} MiB before, ${after} after`,
+      met: after <= 1.5 * before,
+    },
+  ];
 }
 
 /** Of the largest node, over a bare Node process. */

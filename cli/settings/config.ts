@@ -219,6 +219,18 @@ export const variables = {
     ['up', 'gateway'],
     'Signing calls of one tenant in 10 s, over all gateways and both doors.',
   ),
+  SIGNMESH_LOAD_CALLS: variable(
+    integer(1, 100_000, 'calls'),
+    4096,
+    ['up', 'gateway'],
+    'Calls of one class (reads, writes, transfers, signing) that a gateway works on at once, at most. It takes on fewer while it is late.',
+  ),
+  SIGNMESH_LOAD_WAIT_MS: variable(
+    duration(60_000),
+    2000,
+    ['up', 'gateway'],
+    'How long a call may wait for its turn in a burst, in milliseconds, and in a lasting overload an eighth of it. A call that would have to wait longer is refused at once: 429, RESOURCE_EXHAUSTED.',
+  ),
   SIGNMESH_CHAIN_BLOCK_MS: variable(
     integer(10, 600_000, 'milliseconds'),
     1000,

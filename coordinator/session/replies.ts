@@ -27,9 +27,10 @@ export function errorEffect(call: CallFacts, code: CallErrorCode, message: strin
   return outcomeEffect(call, { case: 'error', value: { code, message } });
 }
 
-/** Nothing was promised: the client may call again. */
+/** The fate of the write is not known. A call may be repeated: what took effect is found, and takes effect once. */
 export function unavailableEffect(call: CallFacts): CoordinatorEffect {
-  return errorEffect(call, CallErrorCode.UNAVAILABLE, 'the session store cannot be reached: repeat the call');
+  const text = 'the session store does not answer; whether the call took effect is unknown: repeat it';
+  return errorEffect(call, CallErrorCode.UNAVAILABLE, text);
 }
 
 export function outcomeEffect(call: CallFacts, outcome: Outcome): CoordinatorEffect {

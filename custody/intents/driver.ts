@@ -16,6 +16,7 @@ import { retryDelayMs } from './backoff.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { duePrefix } from './effects.ts';
 import { FairQueue } from './fair-queue.ts';
+import { Pace } from './pace.ts';
 import { type IntentRecord, intentType } from './record.ts';
 import { IntentSteps, type StepTimes, stepTimes, type Task } from './steps.ts';
 
@@ -36,6 +37,9 @@ export interface DriverOptions {
 /** A wait that is longer is left to the store. */
 const localWaitMaxMs = 10_000;
 const sweptPerTenantMax = 64;
+/** So many transfers of a tenant may always be queued; more only while the last would wait no longer than this. */
+const backlogMin = 64;
+const backlogWaitMs = 3_000;
 /** The longest pause before a failing job is tried again. */
 const jobAgainMaxMs = 2_000;
 /** Jobs whose failures are counted; others are tried again with the first pause. */
@@ -59,6 +63,7 @@ interface Held {
 interface Lane {
   readonly queue: FairQueue<Held>;
   running: number;
+  readonly pace: Pace;
 }
 
 export class IntentDriver implements IntentQueue {
@@ -98,6 +103,17 @@ export class IntentDriver implements IntentQueue {
 
   enqueue(tenant: string, intent: IntentRecord, wallet: WalletRecord): void {
     this.#offer({ tenant, id: intent.id, record: intent, wallet, number: null, dueAtMs: 0 });
+  }
+
+  /** Why a tenant’s new transfers should wait: those that it has would be handled too late already. */
+  pressureOf(tenant: string): string | undefined {
+    for (const { queue, pace } of this.#lanes.values()) {
+      const { own, ahead } = queue.waiting(tenant);
+      if (own > backlogMin && pace.waitMs(ahead) > backlogWaitMs) {
+        return `${own} transfers of this tenant wait for their turn already`;
+      }
+    }
+    return undefined;
   }
 
   /** Something of this tenant is due now. Returns at once. */
@@ -245,7 +261,7 @@ export class IntentDriver implements IntentQueue {
     this.#held.set(held.key, held);
     let lane = this.#lanes.get(held.provider);
     if (lane === undefined) {
-      lane = { queue: new FairQueue(), running: 0 };
+      lane = { queue: new FairQueue(), running: 0, pace: new Pace(this.#deps.timers) };
       this.#lanes.set(held.provider, lane);
     }
     lane.queue.push(held.task.tenant, held);
@@ -258,6 +274,7 @@ export class IntentDriver implements IntentQueue {
       if (held === undefined) return;
       if (held.dropped === true) continue;
       held.state = 'running';
+      lane.pace.started();
       lane.running += 1;
       this.#running += 1;
       this.#run(held).finally(() => {

@@ -9,6 +9,14 @@ export class FairQueue<T> {
     else items.push(item);
   }
 
+  /** How many of one tenant wait, and how many will be served before one more of them would be. */
+  waiting(tenant: string): { readonly own: number; readonly ahead: number } {
+    const own = this.#byTenant.get(tenant)?.length ?? 0;
+    let ahead = 0;
+    for (const items of this.#byTenant.values()) ahead += Math.min(items.length, own + 1);
+    return { own, ahead };
+  }
+
   shift(): T | undefined {
     for (const [tenant, items] of this.#byTenant) {
       const item = items.shift();

@@ -35,6 +35,7 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
         'With an allowing policy the intent is `approved` already and needs no further call. Amount and largest fee are set aside. A denied intent is created too, and says why.',
       scope: 'intents:write',
       limitClass: 'writes',
+      loadClass: 'transfers',
       params: WalletParams,
       query: CreateQuery,
       body: CreateBody,

@@ -1,11 +1,15 @@
 /**
- * The one way in, for both doors: token, scope, allowance, in this order. What passes has a principal; everything else
- * has a ServiceError. Nothing of a request's body is read before.
+ * The one way in, for both doors: token, scope, load, allowance, in this order. What passes has a principal; everything else
+ * has a ServiceError. Nothing of a request's body is read before. Then a call takes a place (`enter`), and leaves it
+ * when it was worked on.
  */
+import type { Place } from '../../actors/admission/gate-host.ts';
 import type { Timers } from '../../actors/contract.ts';
 import { ServiceError } from '../../api/errors/service-error.ts';
 import type { Principal } from '../../api/principal.ts';
+import type { LoadClass } from '../../api/route.ts';
 import type { Scope } from '../../api/scopes.ts';
+import type { LoadControl } from '../limits/load-control.ts';
 import type { LimitClass, RateLimits, RateVerdict } from '../limits/rate-limits.ts';
 import type { Authenticator } from './authenticator.ts';
 
@@ -16,6 +20,8 @@ export interface Requirement {
   readonly alsoScope?: Scope | undefined;
   /** `none`: it is not counted. */
   readonly limitClass: LimitClass | 'none';
+  /** Its class in load control; `limitClass` by default. */
+  readonly loadClass?: LoadClass | undefined;
 }
 
 export type Admitted =
@@ -39,12 +45,32 @@ export class Admission {
   readonly #authenticator: Authenticator;
   readonly #limits: RateLimits | undefined;
   readonly #timers: Timers;
+  readonly #load: LoadControl | undefined;
 
-  /** Without `limits`, calls are not counted. */
-  constructor(authenticator: Authenticator, limits: RateLimits | undefined, timers: Timers) {
+  /** Without `limits`, calls are not counted; without `load`, all have a place. */
+  constructor(authenticator: Authenticator, limits: RateLimits | undefined, timers: Timers, load?: LoadControl) {
     this.#authenticator = authenticator;
     this.#limits = limits;
     this.#timers = timers;
+    this.#load = load;
+  }
+
+  /**
+   * A place for a call that was admitted and read. Calls one of the two, once, possibly before it returns; neither after
+   * `leave`, which ends a wait as well.
+   */
+  enter(
+    requirement: Requirement,
+    tenant: string,
+    onStart: (place: Place) => void,
+    onRefused: (error: ServiceError) => void,
+  ): Place {
+    const loadClass = loadClassOf(requirement);
+    if (this.#load !== undefined && loadClass !== 'none') {
+      return this.#load.enter(loadClass, tenant, onStart, onRefused);
+    }
+    onStart(unlimited);
+    return unlimited;
   }
 
   /**
@@ -96,6 +122,12 @@ export class Admission {
       done({ admitted: false, error: missingScope(lacking), rate: undefined, principal: identified });
       return;
     }
+    const loadClass = loadClassOf(requirement);
+    const refusal = loadClass === 'none' ? undefined : this.#load?.refusal(loadClass, identified.tenant);
+    if (refusal !== undefined) {
+      done({ admitted: false, error: refusal, rate: undefined, principal: identified });
+      return;
+    }
     if (this.#limits === undefined || limitClass === 'none') {
       done({ admitted: true, principal: identified, rate: undefined });
       return;
@@ -105,6 +137,12 @@ export class Admission {
       else done({ admitted: false, error: overLimit(limitClass, rate), rate, principal: identified });
     });
   }
+}
+
+const unlimited: Place = Object.freeze({ leave: () => undefined });
+
+function loadClassOf({ loadClass, limitClass }: Requirement): LoadClass | 'none' {
+  return loadClass ?? limitClass;
 }
 
 function isRefusal(identified: Principal | ServiceError): identified is ServiceError {

@@ -107,21 +107,30 @@ function submit(
   const trace = callTrace(message, onlyText(call.metadata, 'traceparent'), requestId);
   if (entry !== undefined) entry.trace = trace;
   const deadline = call.getDeadline();
-  const cancel = startClientCall(
-    deps,
-    {
-      request: callRequest(method, message),
-      tenant,
-      correlationId: trace.correlationId,
-      traceparent: trace.traceparent,
-      deadlineEpochMs: deadline instanceof Date ? deadline.getTime() : deadline,
+  const clientCall = {
+    request: callRequest(method, message),
+    tenant,
+    correlationId: trace.correlationId,
+    traceparent: trace.traceparent,
+    deadlineEpochMs: deadline instanceof Date ? deadline.getTime() : deadline,
+  };
+  let cancel = (): void => undefined;
+  const place = deps.admission.enter(
+    method.requirement,
+    tenant,
+    (taken) => {
+      cancel = startClientCall(deps, clientCall, ({ response, failure }) => {
+        taken.leave();
+        if (failure !== undefined) fail(failure);
+        else succeed(response);
+      });
     },
-    ({ response, failure }) => {
-      if (failure !== undefined) fail(failure);
-      else succeed(response);
-    },
+    fail,
   );
-  call.once('cancelled', cancel);
+  call.once('cancelled', () => {
+    cancel();
+    place.leave();
+  });
 }
 
 function initialMetadata(requestId: string, rate: RateVerdict | undefined): Metadata {

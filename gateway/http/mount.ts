@@ -3,12 +3,14 @@
  * one commit, one answer. Encapsulated: nothing here changes how other routes of the app read bodies.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { Place } from '../../actors/admission/gate-host.ts';
 import type { Ports } from '../../actors/contract.ts';
 import type { Log } from '../../actors/live/ports.ts';
 import { pause } from '../../actors/waiting.ts';
 import type { Outcome, SealPort } from '../../api/answers.ts';
 import { callTrace } from '../../api/call-trace.ts';
 import { type Attempt, type ContextBase, freshAttempt } from '../../api/context.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
 import { type Executed, execute } from '../../api/execute.ts';
 import { toServiceError } from '../../api/failures.ts';
 import { type HashedRequest, hashRequest, Idempotency, readIdempotencyKey } from '../../api/idempotency.ts';
@@ -23,7 +25,7 @@ import { Turns } from '../../api/turns.ts';
 import { type ModuleAccess, moduleRefusal } from '../../modules/access/public.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { TenantStore } from '../../store/contract.ts';
-import type { Admission } from '../auth/admission.ts';
+import type { Admission, Requirement } from '../auth/admission.ts';
 import { onlyAuthorization } from '../auth/bearer.ts';
 import { jsonContentType, sendError } from './errors.ts';
 import { guard, principalOf } from './guard.ts';
@@ -88,6 +90,7 @@ function mountRoute(
       : {
           scope: route.scope,
           limitClass: route.limitClass,
+          loadClass: route.loadClass,
           ...(preview === undefined ? {} : { alsoScope: `preview:${preview}` as const }),
         };
   const read = inputReader(route);
@@ -100,12 +103,52 @@ function mountRoute(
     exposeHeadRoute: route.method === 'GET' && !isStreaming(route),
     ...(requirement === undefined ? {} : { onRequest: [guard(admission, requirement), ...moduleGuard(route, deps)] }),
     handler: async (request, reply) => {
-      const served = await serve(request, read(request));
+      const input = read(request);
+      const place = requirement && (await placeOf(admission, requirement, request, reply));
+      let served: Served;
+      try {
+        served = await serve(request, input);
+      } finally {
+        place?.leave();
+      }
       check?.(served.outcome);
       const stillAdmitted = async () =>
         requirement === undefined || admission.stillAdmits(onlyAuthorization(request.raw.rawHeaders), requirement);
       return answer(reply, served, { stillAdmitted }, request.id, deps.log);
     },
+  });
+}
+
+/** Resolves when the call may be worked on; rejects with ServiceError when it is refused, or its client has gone. */
+function placeOf(
+  admission: Admission,
+  requirement: Requirement,
+  request: FastifyRequest,
+  { raw }: FastifyReply,
+): Promise<Place> {
+  return new Promise((resolve, reject) => {
+    let waits = true;
+    const settle = (): void => {
+      waits = false;
+      raw.off('close', gone);
+    };
+    const gone = (): void => {
+      place.leave();
+      reject(new ServiceError('unavailable', 'the client has gone'));
+    };
+    const place = admission.enter(
+      requirement,
+      principalOf(request).tenant,
+      (taken) => {
+        settle();
+        resolve(taken);
+      },
+      (error) => {
+        settle();
+        reject(error);
+      },
+    );
+    if (waits) raw.once('close', gone);
   });
 }
 

@@ -39,22 +39,32 @@ function serve(method: SigningMethod, request: FastifyRequest, reply: FastifyRep
   }
   const trace = callTrace(message, headerOf(request, 'traceparent'), request.id);
   if (request.access !== undefined) request.access.trace = trace;
-  const cancel = startClientCall(
-    deps,
-    {
-      request: callRequest(method, message),
-      tenant: principalOf(request).tenant,
-      correlationId: trace.correlationId,
-      traceparent: trace.traceparent,
+  const { tenant } = principalOf(request);
+  const call = {
+    request: callRequest(method, message),
+    tenant,
+    correlationId: trace.correlationId,
+    traceparent: trace.traceparent,
+  };
+  let cancel = (): void => undefined;
+  const place = deps.admission.enter(
+    method.requirement,
+    tenant,
+    (taken) => {
+      cancel = startClientCall(deps, call, (outcome) => {
+        taken.leave();
+        const { access } = request;
+        if (access !== undefined && outcome.response !== undefined) access.receipt = receiptFacts(outcome.response);
+        answer(method, outcome, request, reply, deps.log);
+      });
     },
-    (outcome) => {
-      const { access } = request;
-      if (access !== undefined && outcome.response !== undefined) access.receipt = receiptFacts(outcome.response);
-      answer(method, outcome, request, reply, deps.log);
-    },
+    (error) => sendError(reply, error, request.id, deps.log),
   );
   // The client went away: its call gives its place free. After an answer this does nothing.
-  reply.raw.once('close', cancel);
+  reply.raw.once('close', () => {
+    cancel();
+    place.leave();
+  });
 }
 
 /** Before they are decoded: an entry is three bytes of a body, and an object of the decoder's. */

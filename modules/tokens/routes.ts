@@ -114,6 +114,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/tokens/:id/mint',
       operationId: 'mintToken',
+      loadClass: 'transfers',
       summary: 'Order a mint: units for an address, backed by a reserve',
       description:
         'Policy decides at once. Cap and reserve are checked when the transaction is about to be signed: the reserve must hold what is in circulation, what is being minted, and this order.',
@@ -128,6 +129,7 @@ function ofOrders(deps: TokenDeps): readonly Route[] {
       method: 'POST',
       path: '/v1/tokens/:id/redeem',
       operationId: 'redeemToken',
+      loadClass: 'transfers',
       summary: 'Order a redemption: units of a wallet are burnt',
       description:
         'As a mint; the reserve must hold the amount that is redeemed. What the holder is paid for it is a transfer of its own.',

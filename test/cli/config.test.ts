@@ -9,6 +9,7 @@ import {
   type Variable,
   variables,
 } from '../../cli/settings/config.ts';
+import { loadLimitDefaults } from '../../gateway/limits/load-control.ts';
 import { rateLimitDefaults } from '../../gateway/limits/rate-limits.ts';
 
 function failureOf(environment: Environment): Failure {
@@ -98,6 +99,8 @@ describe('the environment', () => {
     expect(settings.SIGNMESH_RATE_LIMIT_READS).toBe(rateLimitDefaults.reads);
     expect(settings.SIGNMESH_RATE_LIMIT_WRITES).toBe(rateLimitDefaults.writes);
     expect(settings.SIGNMESH_RATE_LIMIT_SIGNING).toBe(rateLimitDefaults.signing);
+    expect(settings.SIGNMESH_LOAD_CALLS).toBe(loadLimitDefaults.inHandMax);
+    expect(settings.SIGNMESH_LOAD_WAIT_MS).toBe(loadLimitDefaults.waitMs);
   });
 
   test.each([

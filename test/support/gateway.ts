@@ -20,6 +20,7 @@ import type { TokenRecord } from '../../gateway/auth/token-record.ts';
 import type { TokenLookup } from '../../gateway/auth/token-store.ts';
 import { buildGrpc, type GrpcDoor } from '../../gateway/grpc/server.ts';
 import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
+import { LoadControl, type LoadLimits } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
@@ -96,6 +97,8 @@ export interface GatewayOptions {
   readonly environment?: ClusterEnvironment;
   readonly acceptAnyTestToken?: boolean;
   readonly limits?: RateLimits;
+  /** Without it, nothing is refused for load. */
+  readonly load?: Partial<LoadLimits>;
   readonly inFlightMax?: number;
   readonly requestTimeoutMs?: number;
   /** Those of another gateway, where several serve one tenant. */
@@ -127,7 +130,8 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   });
   coordinator.status(healthyCluster);
   const identity = { environment, acceptAnyTestToken, tokenKey, store: tokens, log, clock: time };
-  const admission = new Admission(new Authenticator(identity), limits, systemTimers);
+  const load = options.load && new LoadControl({ timers: systemTimers, limits: options.load });
+  const admission = new Admission(new Authenticator(identity), limits, systemTimers, load);
   const rest = options.rest?.({ room, environment, admission, log, clock: time });
   const wallets = options.wallets ?? rest?.wallets;
   const common = {

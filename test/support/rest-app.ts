@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { systemPorts } from '../../actors/live/ports.ts';
 import type { Route } from '../../api/route.ts';
 import type { RestDeps } from '../../gateway/http/mount.ts';
+import type { LoadLimits } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
 import type { SigningRoom } from '../../gateway/signing/connect.ts';
 import type { CoordinatorLink } from '../../gateway/signing/coordinator-port.ts';
@@ -31,16 +32,18 @@ export interface RestAppOptions extends Partial<Omit<RestDeps, 'admission'>> {
   readonly store: TenantStore;
   readonly environment?: ClusterEnvironment;
   readonly limits?: RateLimits;
+  readonly load?: Partial<LoadLimits>;
   readonly requestTimeoutMs?: number;
   /** The way to a coordinator of the test's own. */
   readonly link?: CoordinatorLink;
 }
 
 export async function restApp(options: RestAppOptions): Promise<RestApp> {
-  const { routes, environment = 'sandbox', limits, requestTimeoutMs, link, ...deps } = options;
+  const { routes, environment = 'sandbox', limits, load, requestTimeoutMs, link, ...deps } = options;
   const gateway = await openGateway({
     environment,
     ...(limits !== undefined && { limits }),
+    ...(load !== undefined && { load }),
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     ...(link !== undefined && { link }),
     rest: ({ room, admission, log }) => ({

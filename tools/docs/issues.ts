@@ -28,6 +28,8 @@ export const issueTexts: Readonly<Record<string, string>> = {
   malformed: 'The body is no JSON, or the text cannot be read.',
   version_conflict: 'The resource has another version by now: read it and decide again.',
   state_conflict: 'The resource is not in a state that allows this.',
+  outcome_unknown:
+    'The store did not answer: the request may have taken effect. Repeat it with the same idempotency key; `message` says more.',
   request_in_progress: 'A request with this idempotency key is running: repeat it later.',
   idempotency_key_reused: 'The idempotency key belongs to a request with another body, or of another caller.',
   open_intents: 'Transaction intents are open: they must end first.',

@@ -1,0 +1,118 @@
+/**
+ * Runs work gates (work-gate.ts) on timers: ticks while there is work, measures how late the process is, and calls back.
+ * All gates of a host share that delay. `probe` may measure more of it, e.g. one round trip to Redis.
+ */
+import type { Cancel, Timers } from '../contract.ts';
+import { type GateOptions, type Work, WorkGate } from './work-gate.ts';
+
+export interface GateHostOptions<K extends string> {
+  readonly timers: Timers;
+  /** The classes of work, each with a gate of its own. */
+  readonly gates: Readonly<Record<K, Partial<GateOptions>>>;
+  /** Resolves when what the work depends on has answered; never rejects. Its time counts as delay. */
+  readonly probe?: () => Promise<unknown>;
+  readonly tickMs?: number;
+}
+
+/** A place, or a wait for one. */
+export interface Place {
+  /** The work is over, or its caller has gone. Repeatable. */
+  leave(): void;
+}
+
+interface Queued extends Work {
+  readonly onStart: () => void;
+  readonly onRefused: (retryAfterMs: number) => void;
+}
+
+const tickDefaultMs = 100;
+
+export class GateHost<K extends string> {
+  readonly #timers: Timers;
+  readonly #gates: Readonly<Record<K, WorkGate<Queued>>>;
+  readonly #all: readonly WorkGate<Queued>[];
+  readonly #probe: (() => Promise<unknown>) | undefined;
+  readonly #tickMs: number;
+  #cancelTick: Cancel | undefined;
+  #tickedMs = 0;
+  #probedMs: number | undefined;
+  #probeTookMs = 0;
+  #delayMs = 0;
+
+  constructor({ timers, gates, probe, tickMs = tickDefaultMs }: GateHostOptions<K>) {
+    this.#timers = timers;
+    this.#probe = probe;
+    this.#tickMs = tickMs;
+    const made = (Object.keys(gates) as K[]).map((name): [K, WorkGate<Queued>] => [name, new WorkGate(gates[name])]);
+    this.#gates = Object.fromEntries(made) as Record<K, WorkGate<Queued>>;
+    this.#all = made.map(([, gate]) => gate);
+  }
+
+  /** As last measured; of a time without work it is not. */
+  get delayMs(): number {
+    return this.#delayMs;
+  }
+
+  gate(name: K): Pick<WorkGate<Queued>, 'inHand' | 'waiting' | 'limit'> {
+    return this.#gates[name];
+  }
+
+  /** Milliseconds after which to try again, when work would be refused now. It takes no place. */
+  refusal(name: K, tenant: string): number | undefined {
+    return this.#gates[name].refusal(tenant, this.#timers.elapsedMs());
+  }
+
+  /**
+   * Calls one of the two, once, possibly before it returns; neither after `leave`. Work that starts gets the place that it
+   * must leave at its end.
+   */
+  enter(name: K, tenant: string, onStart: (place: Place) => void, onRefused: (retryAfterMs: number) => void): Place {
+    const gate = this.#gates[name];
+    const place: Place = {
+      leave: () => {
+        for (const next of gate.leave(work)) next.onStart();
+      },
+    };
+    const work: Queued = { tenant, state: 'new', sinceMs: 0, onStart: () => onStart(place), onRefused };
+    const nowMs = this.#timers.elapsedMs();
+    const verdict = gate.offer(work, nowMs);
+    if (verdict === 'refused') {
+      onRefused(gate.refusal(tenant, nowMs) ?? this.#tickMs);
+      return place;
+    }
+    this.#startTicking(nowMs);
+    if (verdict === 'started') work.onStart();
+    return place;
+  }
+
+  #startTicking(nowMs: number): void {
+    if (this.#cancelTick !== undefined) return;
+    this.#tickedMs = nowMs;
+    this.#cancelTick = this.#timers.start(this.#tickMs, () => this.#tick());
+  }
+
+  #tick(): void {
+    const nowMs = this.#timers.elapsedMs();
+    this.#delayMs = Math.max(nowMs - this.#tickedMs - this.#tickMs, this.#probed(nowMs));
+    this.#tickedMs = nowMs;
+    const verdicts = this.#all.map((gate) => ({ gate, ...gate.tick(nowMs, this.#delayMs) }));
+    const isBusy = this.#all.some(({ inHand, waiting }) => inHand > 0 || waiting > 0);
+    this.#cancelTick = isBusy ? this.#timers.start(this.#tickMs, () => this.#tick()) : undefined;
+    for (const { gate, started, refused } of verdicts) {
+      for (const work of refused) work.onRefused(gate.refusal(work.tenant, nowMs) ?? this.#tickMs);
+      for (const work of started) work.onStart();
+    }
+  }
+
+  /** How long the last probe took, or the one that is under way has taken so far; starts another when there is none. */
+  #probed(nowMs: number): number {
+    if (this.#probe === undefined) return 0;
+    if (this.#probedMs !== undefined) return Math.max(this.#probeTookMs, nowMs - this.#probedMs);
+    this.#probedMs = nowMs;
+    this.#probe().then(() => {
+      this.#probeTookMs = this.#timers.elapsedMs() - nowMs;
+      this.#probedMs = undefined;
+    });
+    return this.#probeTookMs;
+  }
+}

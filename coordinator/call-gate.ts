@@ -1,0 +1,99 @@
+/**
+ * Load control in front of the coordinator's actors: a call of a gateway gets a place (actors/admission/), and keeps it until
+ * its reply leaves. A call that would have to wait too long is answered OVERLOADED before any actor has seen it, so it has
+ * no effect. All other messages (of nodes, of links) pass at once.
+ *
+ * A call whose deadline has passed while it waited is dropped: its gateway has answered it. A place whose reply never
+ * comes is free again after `placeMaxMs`, longer than any call may take.
+ */
+import { GateHost, type Place } from '../actors/admission/gate-host.ts';
+import type { Address, Clock, Envelope, Timers, UndeliveredReason } from '../actors/contract.ts';
+import type { WireMessage } from '../proto/wire.ts';
+import { type CoordinatorMessage, receivedBody } from './contract/messages.ts';
+
+export interface CallGateOptions {
+  readonly timers: Timers;
+  readonly clock: Clock;
+  readonly deliver: (envelope: Envelope<WireMessage>) => UndeliveredReason | undefined;
+  /** Answers the caller that it was refused for load. */
+  readonly refuse: (envelope: Envelope<WireMessage>) => void;
+}
+
+interface InHand {
+  readonly place: Place;
+  readonly gateway: Address;
+  readonly sinceMs: number;
+}
+
+const placeMaxMs = 150_000;
+
+/** A gateway has waited before it: what waits here is only what several gateways send at once. */
+const limits = { limitStart: 256, limitMin: 32, burstWaitMs: 1_000, standingAfterMs: 1_000, standingWaitMs: 250 };
+
+export class CallGate {
+  readonly #options: CallGateOptions;
+  readonly #host: GateHost<'calls'>;
+  /** By gateway and call, oldest first. */
+  readonly #inHand = new Map<string, InHand>();
+
+  constructor(options: CallGateOptions) {
+    this.#options = options;
+    this.#host = new GateHost({ timers: options.timers, gates: { calls: limits } });
+  }
+
+  /** Where the links deliver. */
+  deliver(envelope: Envelope<WireMessage>): UndeliveredReason | undefined {
+    const { deliver, refuse, timers, clock } = this.#options;
+    const { from, message, trace } = envelope;
+    const body = receivedBody(message);
+    if (body.case !== 'call') return deliver(envelope);
+    const key = keyOf(from, body.value.callId);
+    const sinceMs = timers.elapsedMs();
+    this.#dropOld(sinceMs);
+    this.#host.enter(
+      'calls',
+      message.tenant,
+      (place) => {
+        if (trace.deadlineMs !== undefined && trace.deadlineMs > 0 && trace.deadlineMs <= clock.nowMs()) {
+          place.leave();
+          return;
+        }
+        this.#inHand.set(key, { place, gateway: from, sinceMs });
+        if (deliver(envelope) === undefined) return;
+        this.#leave(key);
+        refuse(envelope);
+      },
+      () => refuse(envelope),
+    );
+    return undefined;
+  }
+
+  /** A message leaves: a reply gives the place of its call free. */
+  sent({ to, message }: Envelope<CoordinatorMessage>): void {
+    if (!('body' in message) || message.body.case !== 'callReply') return;
+    this.#leave(keyOf(to, message.body.value.callId ?? 0n));
+  }
+
+  /** Its calls get no reply any more. */
+  gatewayGone(gateway: Address): void {
+    for (const [key, call] of [...this.#inHand]) if (call.gateway === gateway) this.#leave(key);
+  }
+
+  #leave(key: string): void {
+    const call = this.#inHand.get(key);
+    if (call === undefined) return;
+    this.#inHand.delete(key);
+    call.place.leave();
+  }
+
+  #dropOld(nowMs: number): void {
+    for (const [key, { sinceMs }] of this.#inHand) {
+      if (nowMs - sinceMs < placeMaxMs) return;
+      this.#leave(key);
+    }
+  }
+}
+
+function keyOf(gateway: Address, callId: bigint): string {
+  return `${gateway} ${callId}`;
+}

@@ -1,0 +1,78 @@
+/**
+ * Load control of a gateway: what it cannot finish in time it refuses with 429 / RESOURCE_EXHAUSTED before any effect:
+ * before the tenant's allowance is used, the body is read and an idempotency key is taken up. Each class of calls has a gate of its
+ * own (actors/admission/work-gate.ts); health and the public pages have none, so that they never wait.
+ *
+ * A place is held while a call is worked on, not while its body arrives or its answer leaves: a slow client holds none.
+ */
+import { GateHost, type Place } from '../../actors/admission/gate-host.ts';
+import type { Timers } from '../../actors/contract.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import type { LoadClass } from '../../api/route.ts';
+
+export interface LoadLimits {
+  /** Calls of a class that are worked on at once, at most. */
+  readonly inHandMax: number;
+  /** How long a call may wait for its place in a burst; in a lasting overload an eighth of it. */
+  readonly waitMs: number;
+}
+
+export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 2_000 };
+
+export interface LoadControlOptions {
+  readonly timers: Timers;
+  readonly limits?: Partial<LoadLimits>;
+  /** One round trip to the store. Never rejects. */
+  readonly probe?: () => Promise<unknown>;
+}
+
+/** Why a call of a class and a tenant is refused beside the gate; undefined: it is not. */
+export type Pressure = (tenant: string) => string | undefined;
+
+export class LoadControl {
+  readonly #host: GateHost<LoadClass>;
+  readonly #pressures = new Map<LoadClass, Pressure>();
+
+  constructor({ timers, limits, probe }: LoadControlOptions) {
+    const { inHandMax, waitMs } = { ...loadLimitDefaults, ...limits };
+    const gate = {
+      limitStart: Math.min(64, inHandMax),
+      limitMin: Math.min(16, inHandMax),
+      limitMax: inHandMax,
+      burstWaitMs: waitMs,
+      standingAfterMs: waitMs / 2,
+      standingWaitMs: waitMs / 8,
+    };
+    const gates = { reads: gate, writes: gate, transfers: gate, signing: gate };
+    this.#host = new GateHost({ timers, gates, ...(probe !== undefined && { probe }) });
+  }
+
+  /** Asks `pressure` before each call of the class. */
+  heed(loadClass: LoadClass, pressure: Pressure): void {
+    this.#pressures.set(loadClass, pressure);
+  }
+
+  /** Whether a call would be refused now. It takes no place. */
+  refusal(loadClass: LoadClass, tenant: string): ServiceError | undefined {
+    const pressure = this.#pressures.get(loadClass)?.(tenant);
+    if (pressure !== undefined) return new ServiceError('overloaded', `${pressure}: nothing was started, repeat later`);
+    const retryAfterMs = this.#host.refusal(loadClass, tenant);
+    return retryAfterMs === undefined ? undefined : tooMuch(loadClass, retryAfterMs);
+  }
+
+  /** Calls one of the two, once, possibly before it returns; neither after `leave`. */
+  enter(
+    loadClass: LoadClass,
+    tenant: string,
+    onStart: (place: Place) => void,
+    onRefused: (error: ServiceError) => void,
+  ): Place {
+    return this.#host.enter(loadClass, tenant, onStart, (retryAfterMs) => onRefused(tooMuch(loadClass, retryAfterMs)));
+  }
+}
+
+function tooMuch(loadClass: LoadClass, retryAfterMs: number): ServiceError {
+  const retryAfterS = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const text = `the gateway has more ${loadClass} calls than it can finish in time: nothing was started, repeat in ${retryAfterS} s`;
+  return new ServiceError('overloaded', text, { retryAfterS });
+}

@@ -1,0 +1,97 @@
+/** The coordinator refuses calls for load before any actor has seen them, and its gateways learn it. */
+import { expect, it } from 'vitest';
+import { type Envelope, noTrace } from '../../actors/contract.ts';
+import { CallGate } from '../../coordinator/call-gate.ts';
+import { failureReply } from '../../coordinator/failure-replies.ts';
+import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
+import type { WireMessage } from '../../proto/wire.ts';
+import { VirtualTimers } from '../support/virtual-timers.ts';
+
+const gateway = 'gateway/one';
+
+function callOf(callId: bigint, tenant = 'acme', deadlineMs = 0): Envelope<WireMessage> {
+  const message = { tenant, session: '', attempt: 0, body: { case: 'call', value: { callId, request: {} } } };
+  return {
+    from: gateway,
+    to: 'coordinator',
+    message: message as unknown as WireMessage,
+    trace: { ...noTrace, deadlineMs },
+  };
+}
+
+function setUp() {
+  const timers = new VirtualTimers();
+  const delivered: bigint[] = [];
+  const refused: Envelope<WireMessage>[] = [];
+  let full = false;
+  const gate = new CallGate({
+    timers,
+    clock: timers,
+    deliver: ({ message }) => {
+      if (full) return 'mailboxFull';
+      delivered.push((message.body as { value: { callId: bigint } }).value.callId);
+      return undefined;
+    },
+    refuse: (envelope) => refused.push(envelope),
+  });
+  const reply = (callId: bigint) => {
+    const body = { case: 'callReply', value: { callId } };
+    const message = { tenant: '', session: '', attempt: 0, body } as unknown as WireMessage;
+    gate.sent({ from: 'coordinator', to: gateway, message, trace: noTrace });
+  };
+  const fill = () => {
+    full = true;
+  };
+  return { timers, gate, delivered, refused, reply, fill };
+}
+
+it('passes calls in order while there are places, and each reply makes room for one that waits', async () => {
+  const { gate, delivered, reply } = setUp();
+  for (let id = 1n; id <= 300n; id += 1n) gate.deliver(callOf(id));
+  // Three quarters of 256 places: the rest is for other tenants.
+  expect(delivered).toHaveLength(192);
+  gate.deliver(callOf(301n, 'other'));
+  expect(delivered.at(-1)).toBe(301n);
+  reply(1n);
+  reply(1n);
+  expect(delivered.at(-1)).toBe(193n);
+  expect(delivered).toHaveLength(194);
+});
+
+it('answers OVERLOADED to calls that waited too long; no actor has seen them', async () => {
+  const { timers, gate, delivered, refused } = setUp();
+  // Its process is late: it takes on no more.
+  for (let id = 1n; id <= 5_000n; id += 1n) gate.deliver(callOf(id));
+  await timers.advance(20_000);
+  expect(delivered.length + refused.length).toBe(5_000);
+  expect(refused.length).toBeGreaterThan(0);
+  const [one] = refused;
+  expect(failureReply(one!, 'overloaded')).toMatchObject({
+    to: gateway,
+    message: { body: { value: { outcome: { value: { code: CallErrorCode.OVERLOADED } } } } },
+  });
+});
+
+it('answers OVERLOADED when the mailbox is full, and drops a call whose deadline passed while it waited', async () => {
+  const { timers, gate, delivered, refused, reply, fill } = setUp();
+  for (let id = 1n; id <= 192n; id += 1n) gate.deliver(callOf(id));
+  gate.deliver(callOf(193n, 'acme', 50));
+  await timers.advance(60);
+  reply(1n);
+  expect(delivered).toHaveLength(192);
+  expect(refused).toHaveLength(0);
+  fill();
+  gate.deliver(callOf(194n));
+  expect(refused).toHaveLength(1);
+});
+
+it('gives the places of a gateway free that is gone, and those whose reply never came', async () => {
+  const { timers, gate, delivered } = setUp();
+  for (let id = 1n; id <= 192n; id += 1n) gate.deliver(callOf(id));
+  gate.gatewayGone(gateway);
+  for (let id = 200n; id < 392n; id += 1n) gate.deliver(callOf(id));
+  expect(delivered).toHaveLength(384);
+  await timers.advance(200_000);
+  gate.deliver(callOf(400n));
+  expect(delivered.at(-1)).toBe(400n);
+});

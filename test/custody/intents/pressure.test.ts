@@ -1,0 +1,37 @@
+/** When a tenant gets no new transfers, because those that it has would be handled too late. */
+import { describe, expect, it } from 'vitest';
+import { FairQueue } from '../../../custody/intents/fair-queue.ts';
+import { Pace } from '../../../custody/intents/pace.ts';
+import { VirtualTimers } from '../../support/virtual-timers.ts';
+
+describe('the pace of a queue', () => {
+  it('tells how long so many will wait, at the rate of the last seconds', async () => {
+    const timers = new VirtualTimers();
+    const pace = new Pace(timers);
+    for (let count = 0; count < 300; count += 1) {
+      pace.started();
+      await timers.advance(10);
+    }
+    expect(pace.waitMs(100)).toBeGreaterThan(900);
+    expect(pace.waitMs(100)).toBeLessThan(1_100);
+  });
+
+  it('knows no end of a wait when nothing starts any more', async () => {
+    const timers = new VirtualTimers();
+    const pace = new Pace(timers);
+    pace.started();
+    await timers.advance(2_000);
+    pace.waitMs(1);
+    await timers.advance(2_000);
+    expect(pace.waitMs(1)).toBe(Infinity);
+  });
+});
+
+it('ahead of one more of a tenant are as many of each other tenant as of its own', () => {
+  const queue = new FairQueue<number>();
+  for (let count = 0; count < 100; count += 1) queue.push('flood', count);
+  queue.push('small', 1);
+  expect(queue.waiting('flood')).toEqual({ own: 100, ahead: 101 });
+  expect(queue.waiting('small')).toEqual({ own: 1, ahead: 3 });
+  expect(queue.waiting('new')).toEqual({ own: 0, ahead: 2 });
+});

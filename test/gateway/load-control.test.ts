@@ -1,0 +1,188 @@
+/** What a gateway does with more calls than it can finish in time, through both doors. */
+import { status } from '@grpc/grpc-js';
+import Type from 'typebox';
+import { afterEach, expect, it } from 'vitest';
+import { systemTimers } from '../../actors/live/ports.ts';
+import { ServiceError } from '../../api/errors/service-error.ts';
+import { type Route, route } from '../../api/route.ts';
+import { Closed } from '../../api/schema-kit.ts';
+import { LoadControl } from '../../gateway/limits/load-control.ts';
+import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
+import { type IdempotencyStart, StoreUnavailable, type TenantStore } from '../../store/contract.ts';
+import {
+  auth,
+  callJson,
+  errorDetails,
+  grpcCall,
+  openGateway,
+  type TestGateway,
+  testToken,
+} from '../support/gateway.ts';
+import { restApp, tokenOf } from '../support/rest-app.ts';
+import { until } from '../support/until.ts';
+
+let gateway: TestGateway | undefined;
+afterEach(async () => {
+  await gateway?.stop();
+  gateway = undefined;
+});
+
+/** One call at a time, and none may wait for longer than it takes to notice. */
+const oneAtATime = { inHandMax: 1, waitMs: 200 };
+
+const initiate = (app: TestGateway) =>
+  app.http.inject({ method: 'POST', url: '/v1/signing/initiate', headers: auth, payload: {} });
+
+it('refuses calls that would wait too long with 429 and Retry-After, sends nothing on, and answers health meanwhile', async () => {
+  const app = await openGateway({ load: oneAtATime });
+  gateway = app;
+  app.coordinator.answer = () => 'silence';
+  const held = initiate(app);
+  await until(() => app.coordinator.sent.length === 1, 'the first call is sent');
+  const waited = await initiate(app);
+  expect(waited.statusCode).toBe(429);
+  expect(waited.headers['retry-after']).toMatch(/^[1-9][0-9]*$/);
+  expect(waited.json().error).toMatchObject({
+    code: 'rate_limited',
+    message: expect.stringContaining('nothing was started'),
+  });
+  expect((await app.http.inject('/v1/health')).statusCode).toBe(200);
+  const client = await app.grpcClient();
+  const { error } = await grpcCall(client, '/svc.mesh.v1.MpcWalletService/InitiateSigning', new Uint8Array());
+  expect(error?.code).toBe(status.RESOURCE_EXHAUSTED);
+  expect(errorDetails(error)).toMatchObject({ reason: 'OVERLOADED', retryS: expect.any(Number) });
+  expect(app.coordinator.sent).toHaveLength(1);
+  const [first] = app.coordinator.sent;
+  app.coordinator.answer = () => ({ response: {} });
+  app.coordinator.reply(first!, { response: {} });
+  expect((await held).statusCode).toBe(200);
+  expect((await initiate(app)).statusCode).toBe(200);
+});
+
+it('a call that is refused for load takes nothing from the allowance of its tenant', async () => {
+  let consumed = 0;
+  const limits: RateLimits = {
+    consume: async () => {
+      consumed += 1;
+      return { allowed: true, policy: '"signing";q=9;w=1', state: undefined, resetS: 0 };
+    },
+  };
+  const app = await openGateway({ load: { inHandMax: 1, waitMs: 2_000 }, limits });
+  gateway = app;
+  app.coordinator.answer = () => 'silence';
+  void initiate(app);
+  await until(() => app.coordinator.sent.length === 1, 'the first call is sent');
+  // The first to wait shows how long that takes; while another waits, calls are refused before they are counted.
+  expect((await initiate(app)).statusCode).toBe(429);
+  const waiting = initiate(app);
+  await until(() => consumed === 3, 'another call waits');
+  expect((await initiate(app)).statusCode).toBe(429);
+  expect(consumed).toBe(3);
+  await waiting;
+});
+
+it('a client that goes while its call waits leaves no call behind', async () => {
+  const control = new LoadControl({ timers: systemTimers, limits: { inHandMax: 1, waitMs: 60_000 } });
+  const places: string[] = [];
+  const enter = (name: string) =>
+    control.enter(
+      'reads',
+      'one',
+      () => places.push(name),
+      () => places.push(`${name} refused`),
+    );
+  const first = enter('first');
+  const second = enter('second');
+  const third = enter('third');
+  second.leave();
+  first.leave();
+  expect(places).toEqual(['first', 'third']);
+  third.leave();
+});
+
+it('what presses on a class refuses its calls, and those of no other class or tenant', () => {
+  const control = new LoadControl({ timers: systemTimers });
+  control.heed('transfers', (tenant) => (tenant === 'busy' ? '300 transfers wait' : undefined));
+  expect(control.refusal('transfers', 'busy')).toBeInstanceOf(ServiceError);
+  expect(control.refusal('transfers', 'busy')).toMatchObject({ kind: 'overloaded', retryAfterS: 1 });
+  expect(control.refusal('transfers', 'calm')).toBeUndefined();
+  expect(control.refusal('writes', 'busy')).toBeUndefined();
+});
+
+/** A store of which only what these routes need exists. */
+function storeWith(parts: Partial<TenantStore>): TenantStore {
+  return parts as TenantStore;
+}
+
+const run: IdempotencyStart = { kind: 'run', owner: 'o', seed: new Uint8Array(16), startedMs: 0 };
+
+function slowRoute(held: Promise<void>): Route {
+  return route({
+    method: 'POST',
+    path: '/v1/slow',
+    operationId: 'slow',
+    tag: 'Wallets',
+    summary: 'A change that takes its time',
+    scope: 'wallets:write',
+    limitClass: 'writes',
+    responses: { 201: { schema: Closed({ done: Type.Boolean() }), description: 'done' } },
+    handle: async () => {
+      await held;
+      return { status: 201, body: { done: true }, change: { events: [] } };
+    },
+  });
+}
+
+it('a request that is refused for load begins no idempotency record; the tenants beside a flood are served', async () => {
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const begun: string[] = [];
+  const store = storeWith({
+    beginIdempotent: async (tenant, keyHash) => {
+      begun.push(`${tenant} ${keyHash}`);
+      return run;
+    },
+    settleIdempotent: async () => true,
+    commit: async () => ({ committed: true, sequence: 1, allocated: undefined, balances: undefined }),
+  });
+  const app = await restApp({ routes: [slowRoute(held)], store, load: { inHandMax: 4, waitMs: 200 } });
+  gateway = app;
+  const call = (headers: Record<string, string>, key: string) =>
+    app.app.inject({ method: 'POST', url: '/v1/slow', headers: { ...headers, 'idempotency-key': key } });
+  const flood = Array.from({ length: 20 }, (_, index) => call(tokenOf('flood'), `key-${index}`));
+  // The flood holds three of the four places; the last one is for others.
+  await until(() => begun.length === 3, 'three requests begin');
+  const other = call(tokenOf('other'), 'key');
+  await until(() => begun.length === 4, 'the other tenant begins');
+  const refused = (await Promise.race([Promise.all(flood.slice(3)), other])) as { statusCode: number }[];
+  expect(refused.map(({ statusCode }) => statusCode)).toEqual(Array.from({ length: 17 }, () => 429));
+  expect(begun).toHaveLength(4);
+  release();
+  const served = await Promise.all([...flood.slice(0, 3), other]);
+  expect(served.map(({ statusCode }) => statusCode)).toEqual([201, 201, 201, 201]);
+});
+
+it('a store that does not answer a commit leaves the outcome unknown, and says how to learn it; before it nothing was changed', async () => {
+  let changedNothing = false;
+  const store = storeWith({
+    beginIdempotent: async () => run,
+    settleIdempotent: async () => true,
+    commit: async () => {
+      throw new StoreUnavailable('Redis does not answer', { changedNothing });
+    },
+  });
+  const app = await restApp({ routes: [slowRoute(Promise.resolve())], store });
+  gateway = app;
+  const call = () => callJson(app.app, { method: 'POST', url: '/v1/slow', token: testToken });
+  const unknown = await call();
+  expect(unknown.status).toBe(503);
+  expect(unknown.headers['retry-after']).toBe('1');
+  expect(unknown.body.error.message).toContain('whether the request took effect is unknown');
+  expect(unknown.body.error.details).toMatchObject([{ field: '', issue: 'outcome_unknown' }]);
+  changedNothing = true;
+  const known = await call();
+  expect(known.status).toBe(503);
+  expect(known.body.error.message).toContain('nothing was changed');
+});
