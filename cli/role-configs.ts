@@ -168,6 +168,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
       writes: settings.SIGNMESH_RATE_LIMIT_WRITES,
       signing: settings.SIGNMESH_RATE_LIMIT_SIGNING,
     },
+    connectionsMax: settings.SIGNMESH_CONNECTIONS,
     load: { inHandMax: settings.SIGNMESH_LOAD_CALLS, waitMs: settings.SIGNMESH_LOAD_WAIT_MS },
     acceptAnyTestToken: environment === 'sandbox' && settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
     modulesByOperator: settings.SIGNMESH_MODULE_ACCESS === 'operator',

@@ -46,6 +46,8 @@ export interface GatewayConfig {
   readonly chainBlockMs: number;
   /** Intents that this gateway moves on at a time; undefined: its own default. */
   readonly intentConcurrency?: number;
+  /** Connections of each door at once, at most; undefined: 10,000. */
+  readonly connectionsMax?: number;
   /** What it takes on at once; undefined: its own defaults. */
   readonly load?: LoadLimits;
   /** false: calls are not counted (load tests). */

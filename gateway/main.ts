@@ -106,7 +106,19 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   ]);
   const keys = readyMadeKeys && { readyMadeKeys };
   const requestIds = new RequestIds(systemPorts);
-  const doors = { admission, calls, cluster, timers, requestIds, log, requests, wallets: wallets.store, ...keys };
+  const bounds = config.connectionsMax !== undefined && { connectionsMax: config.connectionsMax };
+  const doors = {
+    admission,
+    calls,
+    cluster,
+    timers,
+    requestIds,
+    log,
+    requests,
+    wallets: wallets.store,
+    ...keys,
+    ...bounds,
+  };
   const http = await buildHttp({ ...doors, ...page, environment, rest: wallets });
   const grpc = buildGrpc(doors);
   const onRestored = async () => {

@@ -219,6 +219,12 @@ export const variables = {
     ['up', 'gateway'],
     'Signing calls of one tenant in 10 s, over all gateways and both doors.',
   ),
+  SIGNMESH_CONNECTIONS: variable(
+    integer(1, 1_000_000, 'connections'),
+    10_000,
+    ['up', 'gateway'],
+    'Connections to each door of a gateway at once, at most. At the bound a new one of HTTP takes the place of the one that has been idle for longest.',
+  ),
   SIGNMESH_LOAD_CALLS: variable(
     integer(1, 100_000, 'calls'),
     4096,

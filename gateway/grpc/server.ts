@@ -6,7 +6,9 @@ import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { grpcMessageBytesMax } from '../../proto/limits.ts';
 import type { RequestWatcher } from '../access-log/access-log.ts';
 import { GrpcAccess } from '../access-log/grpc-access.ts';
+import { connectionsDefaultMax } from '../http/connections.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
+import { endHalfOpenStreams } from './half-open.ts';
 import { addReflection } from './reflection.ts';
 import { addSigningService, type SigningServiceDeps } from './signing-service.ts';
 
@@ -15,7 +17,13 @@ export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
   readonly timers: Timers;
   /** Where a line a call goes; undefined: nowhere. */
   readonly requests?: RequestWatcher | undefined;
+  /** How long a client may take to send a request: 30 s by default. */
+  readonly requestTimeoutMs?: number;
+  readonly connectionsMax?: number;
 }
+
+/** How long a client may take to send a request. */
+const requestTimeoutDefaultMs = 30_000;
 
 /** The whole server, and the one service by name. */
 export const healthServices: readonly string[] = ['', MpcWalletService.typeName];
@@ -26,6 +34,8 @@ const options = {
   // A client that went silent is noticed, and its calls give their places free.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 10_000,
+  // An idle connection is closed; a client opens another with its next call.
+  'grpc.max_connection_idle_ms': 300_000,
 };
 
 export interface GrpcDoor {
@@ -38,6 +48,11 @@ export function buildGrpc(deps: GrpcDeps): GrpcDoor {
   const server = new Server(options);
   const access = new GrpcAccess(deps.requests, deps.timers, deps.requestIds);
   access.watch(server);
+  endHalfOpenStreams(server, {
+    timers: deps.timers,
+    requestTimeoutMs: deps.requestTimeoutMs ?? requestTimeoutDefaultMs,
+    connectionsMax: deps.connectionsMax ?? connectionsDefaultMax,
+  });
   addSigningService(server, { ...deps, access });
   const health = new HealthImplementation();
   let stopping = false;

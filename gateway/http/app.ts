@@ -20,6 +20,7 @@ import type { Admission } from '../auth/admission.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import type { Calls } from '../signing/signing-calls.ts';
 import type { WalletReader } from '../signing/wallet-terms.ts';
+import { boundConnections, connectionsDefaultMax } from './connections.ts';
 import { documentRoutes } from './docs-page.ts';
 import { answerRaw, answerUnparsable, sendError } from './errors.ts';
 import { healthRoute } from './health.ts';
@@ -44,6 +45,7 @@ export interface HttpDeps {
   readonly wallets?: WalletReader;
   /** How long a client may take to send a request: 30 s by default. */
   readonly requestTimeoutMs?: number;
+  readonly connectionsMax?: number;
   /** The wallet API; without it the door has the signing API alone. */
   readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps };
 }
@@ -82,6 +84,7 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
     // While the gateway drains, requests that still arrive are served like any other: Fastify's own 503 has no request id.
     return503OnClosing: false,
   });
+  boundConnections(app.server, deps.connectionsMax ?? connectionsDefaultMax);
   answerWhatNodeWouldNot(app.server, deps.requestIds, access);
   app.decorateRequest('principal', undefined);
   app.decorateRequest('access', undefined);

@@ -101,6 +101,7 @@ export interface GatewayOptions {
   readonly load?: Partial<LoadLimits>;
   readonly inFlightMax?: number;
   readonly requestTimeoutMs?: number;
+  readonly connectionsMax?: number;
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
   readonly clock?: { offsetMs: number };
@@ -115,7 +116,13 @@ export interface GatewayOptions {
 /** The one way in which tests open a gateway in their own process. */
 export async function openGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const { environment = 'sandbox', acceptAnyTestToken = environment === 'sandbox', limits } = options;
-  const { tokens = new MemoryTokens(), clock = { offsetMs: 0 }, inFlightMax, requestTimeoutMs } = options;
+  const {
+    tokens = new MemoryTokens(),
+    clock = { offsetMs: 0 },
+    inFlightMax,
+    requestTimeoutMs,
+    connectionsMax,
+  } = options;
   const coordinator = new FakeCoordinator();
   const { log, lines } = collectLog();
   const { log: accessLog, lines: accessLines } = collectLog();
@@ -141,12 +148,15 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     log,
     requests: logRequests(accessLog),
   };
-  const doors = { ...common, ...room, ...(wallets !== undefined && { wallets }) };
+  const bounds = {
+    ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
+    ...(connectionsMax !== undefined && { connectionsMax }),
+  };
+  const doors = { ...common, ...bounds, ...room, ...(wallets !== undefined && { wallets }) };
   const http = await buildHttp({
     ...doors,
     environment,
     version: '0.0.0-test',
-    ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     ...(rest !== undefined && { rest }),
   });
   let grpc: GrpcDoor | undefined;

@@ -1,0 +1,54 @@
+/**
+ * A deadline for what a gRPC client sends: a stream that its client has not ended in time is answered DEADLINE_EXCEEDED and
+ * closed, as a slow HTTP request is. grpc-js has none: a call that never ends its message would stay for ever. The
+ * bound of connections stands here too.
+ */
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { type Server, status } from '@grpc/grpc-js';
+import type { Timers } from '../../actors/contract.ts';
+
+export interface HalfOpenOptions {
+  readonly timers: Timers;
+  readonly requestTimeoutMs: number;
+  readonly connectionsMax: number;
+}
+
+interface Inner {
+  maxConnections: number;
+  on(event: 'stream', listener: (stream: ServerHttp2Stream) => void): void;
+}
+
+/** A part of grpc-js's server that its types hide; the version is exact. */
+interface WithStreams {
+  _setupHandlers(http2Server: Inner, interceptors: unknown): void;
+}
+
+/** Before the server is bound. */
+export function endHalfOpenStreams(server: Server, options: HalfOpenOptions): void {
+  const inner = server as unknown as WithStreams;
+  const setUp = inner._setupHandlers;
+  inner._setupHandlers = (http2Server, interceptors) => {
+    http2Server.maxConnections = options.connectionsMax;
+    http2Server.on('stream', (stream) => watch(stream, options));
+    setUp.call(server, http2Server, interceptors);
+  };
+}
+
+function watch(stream: ServerHttp2Stream, { timers, requestTimeoutMs }: HalfOpenOptions): void {
+  if (stream.endAfterHeaders) return;
+  const cancel = timers.start(requestTimeoutMs, () => {
+    if (stream.closed || stream.destroyed) return;
+    if (!stream.headersSent) {
+      const trailersOnly = {
+        ':status': 200,
+        'content-type': 'application/grpc+proto',
+        'grpc-status': String(status.DEADLINE_EXCEEDED),
+        'grpc-message': 'the request did not arrive in time',
+      };
+      stream.respond(trailersOnly, { endStream: true });
+    }
+    stream.close(constants.NGHTTP2_CANCEL);
+  });
+  stream.once('end', cancel);
+  stream.once('close', cancel);
+}
