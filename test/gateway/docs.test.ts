@@ -62,7 +62,7 @@ describe('docs/http-and-grpc.md', () => {
       'HTTP body': `${httpBodyBytesMax} bytes`,
       'gRPC message': `${grpcMessageBytesMax} bytes`,
       'JSON nesting': `${jsonDepthMax} levels`,
-      'calls under way in one gateway': String(inFlightDefaultMax),
+      'calls of a class under way in one gateway': String(inFlightDefaultMax),
       'deadline of a call': `${callDeadlineDefaultMs / 1000} s, at most ${callDeadlineMaxMs / 1000} s`,
       'length of a token': `${tokenCharsMax} characters`,
     });
