@@ -38,7 +38,7 @@ export interface DriverOptions {
 const localWaitMaxMs = 10_000;
 const sweptPerTenantMax = 64;
 /** So many transfers of a tenant may always be queued; more only while the last would wait no longer than this. */
-const backlogMin = 64;
+const backlogMin = 256;
 const backlogWaitMs = 3_000;
 /** The longest pause before a failing job is tried again. */
 const jobAgainMaxMs = 2_000;

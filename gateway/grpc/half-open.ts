@@ -3,7 +3,7 @@
  * closed, as a slow HTTP request is. grpc-js has none: a call that never ends its message would stay for ever. The
  * bound of connections stands here too.
  */
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
 import { type Server, status } from '@grpc/grpc-js';
 import type { Timers } from '../../actors/contract.ts';
 
@@ -12,6 +12,9 @@ export interface HalfOpenOptions {
   readonly requestTimeoutMs: number;
   readonly connectionsMax: number;
 }
+
+/** RFC 9113 §7. */
+const cancelCode = 0x8;
 
 interface Inner {
   maxConnections: number;
@@ -47,7 +50,7 @@ function watch(stream: ServerHttp2Stream, { timers, requestTimeoutMs }: HalfOpen
       };
       stream.respond(trailersOnly, { endStream: true });
     }
-    stream.close(constants.NGHTTP2_CANCEL);
+    stream.close(cancelCode);
   });
   stream.once('end', cancel);
   stream.once('close', cancel);
