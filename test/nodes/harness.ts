@@ -18,6 +18,8 @@ import { routeToHsm } from '../../nodes/hsm/routing.ts';
 import { type HsmPort, unconfigured } from '../../nodes/records/hsm-port.ts';
 import { isLocal, type NodeMessage } from '../../nodes/records/messages.ts';
 import type { NodeRecord, NodeWrite } from '../../nodes/records/records.ts';
+import { noVendor } from '../../nodes/vendor/http-vendor.ts';
+import { routeToVendor } from '../../nodes/vendor/routing.ts';
 import type { Roster } from '../../proto/roster.ts';
 import {
   decodeFrames,
@@ -246,7 +248,8 @@ export class TestNode {
 
   #leaves(sent: Envelope<NodeMessage>): undefined {
     const { from, to, message, trace } = sent;
-    if (routeToHsm(this.#noToken, sent, (answer) => void this.#machine.deliver(answer))) return;
+    const deliver = (answer: Envelope<NodeMessage>) => void this.#machine.deliver(answer);
+    if (routeToHsm(this.#noToken, sent, deliver) || routeToVendor(noVendor, sent, deliver)) return;
     const [envelope] = decodeFrames(encodeFrame({ from, to, message: message as WireMessage, trace }));
     this.#sent.push({ to, message: envelope!.message });
   }
