@@ -33,7 +33,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe('the package', () => {
   test('holds the build with its maps, the documents, no source and no test', () => {
     expect(packed.bytes).toBeLessThan(packedBytesMax);
-    for (const path of ['dist/cli/main.js', 'dist/testing/index.d.ts', 'LICENSE', 'README.md', 'docs/testing.md']) {
+    for (const path of [
+      'dist/cli/main.js',
+      'dist/client/index.js',
+      'dist/testing/index.d.ts',
+      'LICENSE',
+      'README.md',
+      'docs/testing.md',
+    ]) {
       expect(packed.files).toContain(path);
     }
     expect(packed.files).toContain('proto/svc/mesh/v1/mpc_wallet.proto');

@@ -1,4 +1,5 @@
 /** Compiled, not run: what TypeScript must know of the installed package. */
+import { createClient, type Intent } from 'signmesh/client';
 import { CeremonyFailed, type ClusterOptions, cluster, type Fault, type Key, type TestCluster } from 'signmesh/testing';
 
 const options: ClusterOptions = { nodes: 3 };
@@ -14,3 +15,9 @@ export const codeOf = (error: unknown): string => (error instanceof CeremonyFail
 await cluster({ colour: 'blue' });
 // @ts-expect-error There is no such fault.
 await custody.inject({ fault: 'bad_mood', target: 'node/2' });
+
+const client = createClient({ baseUrl: 'http://127.0.0.1:8080', token: 'svc_sk_test_x' });
+const destination = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' };
+export const intent: Intent = await client.intents.create('wal_1', { asset: 'ETH', amount: '1', destination });
+// @ts-expect-error An amount is a string.
+await client.intents.create('wal_1', { asset: 'ETH', amount: 1, destination });
