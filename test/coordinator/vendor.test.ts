@@ -294,7 +294,7 @@ describe('whatever vendor, crashes and clients do', () => {
         seed: `vendor ${seed}`,
         nodes: 1,
         sweeping: true,
-        vendor: { decideMs: 3_000, lifetimeMs: 300_000 },
+        vendor: { decideMs: 30_000, lifetimeMs: 300_000 },
       });
       const sessions: string[] = [];
       const resume = (session: string) => {
@@ -305,13 +305,27 @@ describe('whatever vendor, crashes and clients do', () => {
       };
       for (let step = 0; step < 60; step += 1) {
         const session = draw(sessions);
-        const action = draw(['begin', 'submit', 'submit', 'resume', 'vendor', 'crash', 'start', 'wait'] as const);
+        const action = draw(['begin', 'submit', 'resume', 'replaced', 'vendor', 'crash', 'start', 'wait'] as const);
         if (action === 'begin') {
           const request = { transactionIntentId: draw(intents)!, walletId: keyId, messageHash: digest };
           cluster.initiateSigning(request).onAnswer(({ signingSessionId: id }) => void (id && sessions.push(id)));
         } else if (action === 'submit' && session) cluster.submitSignatureShare({ signingSessionId: session });
         else if (action === 'resume' && session) resume(session);
-        else if (action === 'vendor') behave(cluster, draw(conducts));
+        // Paused without its node, it makes way for another session of its intent.
+        else if (action === 'replaced' && session) {
+          cluster.crash('node/1');
+          cluster.submitSignatureShare({ signingSessionId: session });
+          cluster.time.advance(12_001 - (cluster.time.nowMs() % 1));
+          for (const process of ['coordinator', 'node/1'] as const) cluster.start(process);
+          const stored = cluster.storedSession(tenant, session);
+          const transactionIntentId = stored?.ceremony.kind === 'signing' ? stored.ceremony.facts.intentId : 'a';
+          const request = { transactionIntentId, walletId: keyId, messageHash: digest };
+          cluster.initiateSigning(request).onAnswer(({ signingSessionId: id }) => {
+            if (id === '') return;
+            sessions.push(id);
+            cluster.submitSignatureShare({ signingSessionId: id });
+          });
+        } else if (action === 'vendor') behave(cluster, draw(conducts));
         else if (action === 'crash') cluster.crash(draw(['coordinator', 'node/1'] as const)!);
         else if (action === 'start') for (const process of ['coordinator', 'node/1'] as const) cluster.start(process);
         // At a whole millisecond, as every start.
