@@ -53,6 +53,9 @@ function makeProgram(end: (exitCode: number) => void): Command {
     .option('--port <port>', 'of the REST API (SIGNMESH_HTTP_PORT)')
     .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
     .option('--door-faults', 'a proxy before the gateway, for faults of its door (SIGNMESH_DOOR_FAULTS)')
+    .option('--gateways <count>', 'gateways, on ports that follow each other (SIGNMESH_GATEWAYS)')
+    .option('--workers <count>', 'workers, which deliver webhooks (SIGNMESH_WORKERS)')
+    .option('--nodes-per-process <count>', 'nodes that share a process (SIGNMESH_NODES_PER_PROCESS)')
     .action(async (flags: ClusterFlags & { json?: boolean; verbose?: boolean }) => {
       const { settings, environment } = readEnvironment(flags);
       const { up } = await import('./up/public.ts');
@@ -67,28 +70,28 @@ function makeProgram(end: (exitCode: number) => void): Command {
     },
   );
 
-  const role = async (name: RoleName, nodeId: number) => {
+  const role = async (name: RoleName, nodeIds: readonly number[]) => {
     const { settings } = readEnvironment({});
     const { runRole } = await import('./roles.ts');
-    end(await runRole(name, nodeId, settings));
+    end(await runRole(name, nodeIds, settings));
   };
   program
     .command('coordinator')
     .description('run the coordinator of a cluster')
-    .action(() => role('coordinator', 0));
+    .action(() => role('coordinator', []));
   program
     .command('node')
-    .description('run one signer node')
-    .argument('<id>', 'its id, from 1', nodeId)
-    .action((id: number) => role('node', id));
+    .description('run one signer node, or several in one process')
+    .argument('<ids...>', 'their ids, from 1', (id: string, ids: readonly number[] = []) => [...ids, nodeId(id)])
+    .action((ids: readonly number[]) => role('node', ids));
   program
     .command('gateway')
     .description('run a gateway: REST and gRPC')
-    .action(() => role('gateway', 0));
+    .action(() => role('gateway', []));
   program
     .command('worker')
     .description('run a worker: deliveries to webhooks')
-    .action(() => role('worker', 0));
+    .action(() => role('worker', []));
   program
     .command('health')
     .description('exit 0 if a role of this host is healthy (for containers)')
@@ -132,7 +135,9 @@ function clusterCommand(program: Command, name: string, description: string): Co
     .command(name)
     .description(description)
     .option('--seed <text>', 'seed of the ready-made keys: a text, or "random" for a secret one', seedText)
+    .option('--clusters <count>', 'coordinators with nodes of their own (SIGNMESH_CLUSTERS)')
     .option('--nodes <count>', 'signer nodes of a new cluster', nodeCount)
+    .option('--threshold <count>', 'nodes that sign, of all nodes of a new cluster (SIGNMESH_THRESHOLD)')
     .option('--data-dir <path>', 'data directory of the cluster (SIGNMESH_DATA_DIR)');
 }
 

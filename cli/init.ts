@@ -1,7 +1,7 @@
 /**
- * `signmesh init`: makes a cluster's keys and secrets, for setups that start each role alone. Repeatable.
+ * `signmesh init`: makes the keys and secrets of clusters, for setups that start each role alone. Repeatable.
  */
-import { ensureClusterMaterial } from './cluster-files/cluster-material.ts';
+import { ensureClusters } from './cluster-files/clusters.ts';
 import { ensureSandbox } from './cluster-files/sandbox.ts';
 import { makeDirectory } from './common/files.ts';
 import type { Settings } from './settings/config.ts';
@@ -10,11 +10,19 @@ import type { Settings } from './settings/config.ts';
 export function initialise(settings: Settings, seed: string | undefined, nodes: number | undefined): string {
   const dataDir = settings.SIGNMESH_DATA_DIR;
   makeDirectory(dataDir);
-  const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES, settings.SIGNMESH_ENVIRONMENT);
-  const cluster = `cluster ${roster.clusterId} with ${roster.nodes.length} nodes in ${dataDir}`;
-  if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return cluster;
+  const rosters = ensureClusters(dataDir, {
+    clusters: settings.SIGNMESH_CLUSTERS,
+    nodes,
+    nodesDefault: settings.SIGNMESH_NODES,
+    threshold: settings.SIGNMESH_THRESHOLD,
+    environment: settings.SIGNMESH_ENVIRONMENT,
+  });
+  const clusters = rosters
+    .map(({ clusterId, nodes: members }) => `cluster ${clusterId} with ${members.length} nodes in ${dataDir}`)
+    .join('\n');
+  if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return clusters;
   const sandbox = ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED);
   return sandbox.kind === 'public'
-    ? `${cluster}\ntoken ${sandbox.token}\napprover's token ${sandbox.approverToken}`
-    : `${cluster}\nthe tokens are in sandbox.json there`;
+    ? `${clusters}\ntoken ${sandbox.token}\napprover's token ${sandbox.approverToken}`
+    : `${clusters}\nthe tokens are in sandbox.json there`;
 }

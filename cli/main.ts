@@ -23,10 +23,10 @@ async function runCommand(argv: readonly string[]): Promise<number> {
   return runCommandLine(argv);
 }
 
-async function runRoleCall({ role, nodeId }: RoleCall): Promise<number> {
+async function runRoleCall({ role, nodeIds }: RoleCall): Promise<number> {
   const { settings } = readEnvironment({});
   const { runRole } = await import('./roles.ts');
-  return runRole(role, nodeId, settings);
+  return runRole(role, nodeIds, settings);
 }
 
 // Keys, stores and logs are readable by their owner alone.

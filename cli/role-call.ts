@@ -1,21 +1,21 @@
-/** A call that starts a role and says nothing else: "coordinator", "node 3", "gateway", "worker". */
+/** A call that starts a role and says nothing else: "coordinator", "node 3", "node 1 2 3", "gateway", "worker". */
 import type { RoleName } from './roles.ts';
 
 export interface RoleCall {
   readonly role: RoleName;
-  /** 0: not a node. */
-  readonly nodeId: number;
+  /** Empty: not of nodes. */
+  readonly nodeIds: readonly number[];
 }
 
 /** From 1; four digits at most. */
 export const nodeIdPattern = /^[1-9]\d{0,3}$/;
 
 /** undefined: another command, or one with options or mistakes; the command line reads it. */
-export function roleCall([name, id, ...more]: readonly string[]): RoleCall | undefined {
-  if (more.length > 0) return undefined;
+export function roleCall([name, ...ids]: readonly string[]): RoleCall | undefined {
   if (name === 'node') {
-    return id !== undefined && nodeIdPattern.test(id) ? { role: 'node', nodeId: Number(id) } : undefined;
+    const areIds = ids.length > 0 && ids.every((id) => nodeIdPattern.test(id)) && new Set(ids).size === ids.length;
+    return areIds ? { role: 'node', nodeIds: ids.map(Number) } : undefined;
   }
   const isRole = name === 'coordinator' || name === 'gateway' || name === 'worker';
-  return isRole && id === undefined ? { role: name, nodeId: 0 } : undefined;
+  return isRole && ids.length === 0 ? { role: name, nodeIds: [] } : undefined;
 }

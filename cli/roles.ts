@@ -23,13 +23,13 @@ export type RoleName = 'coordinator' | 'node' | 'gateway' | 'worker';
 const stopWithinMs = 4500;
 
 /** Resolves with an exit code when the role has stopped. */
-export async function runRole(role: RoleName, nodeId: number, settings: Settings): Promise<number> {
+export async function runRole(role: RoleName, nodeIds: readonly number[], settings: Settings): Promise<number> {
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
   const asked = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
     process.once('disconnect', resolve);
   });
-  const running = new Restartable(() => start(role, nodeId, settings));
+  const running = new Restartable(() => start(role, nodeIds, settings));
   const started = running.start();
   // What it waits for may never come (a Redis that refuses): then there is nothing to stop yet.
   const wasAsked = await Promise.race([started.then(() => false), asked.then(() => true)]);
@@ -45,17 +45,17 @@ export async function runRole(role: RoleName, nodeId: number, settings: Settings
   return exitCode;
 }
 
-async function start(role: RoleName, nodeId: number, settings: Settings): Promise<Running> {
+async function start(role: RoleName, nodeIds: readonly number[], settings: Settings): Promise<Running> {
   const { SIGNMESH_METRICS_HOST: host, SIGNMESH_METRICS_PORT: port } = settings;
   const { telemetry, stop } = await openTelemetry({
-    about: { role, ...(role === 'node' && { node: String(nodeId) }) },
+    about: { role, ...(role === 'node' && { node: nodeIds.join('+') }) },
     metrics: port === undefined ? undefined : { host, port },
     traces: settings.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
   }).catch((error: unknown) => {
     throw listenFailure({ host, port: port ?? 0, what: 'metrics', variable: 'SIGNMESH_METRICS_PORT' }, error);
   });
   try {
-    const running = await startRole(role, nodeId, settings, telemetry);
+    const running = await startRole(role, nodeIds, settings, telemetry);
     return { ...running, stop: () => running.stop().finally(stop) };
   } catch (error) {
     await stop();
@@ -63,7 +63,12 @@ async function start(role: RoleName, nodeId: number, settings: Settings): Promis
   }
 }
 
-async function startRole(role: RoleName, nodeId: number, settings: Settings, telemetry: Telemetry): Promise<Running> {
+async function startRole(
+  role: RoleName,
+  nodeIds: readonly number[],
+  settings: Settings,
+  telemetry: Telemetry,
+): Promise<Running> {
   switch (role) {
     case 'coordinator': {
       const config = coordinatorConfig(settings);
@@ -84,9 +89,10 @@ async function startRole(role: RoleName, nodeId: number, settings: Settings, tel
       });
     }
     case 'node': {
-      const config = nodeConfig(settings, nodeId);
+      const configs = nodeIds.map((nodeId) => nodeConfig(settings, nodeId));
       const { runNode } = await import('../nodes/main.ts');
-      return runNode(config, telemetry);
+      // A metric has one source in a process: the first node's.
+      return together(configs.map((config, index) => runNode(config, index === 0 ? telemetry : undefined)));
     }
     case 'gateway': {
       const config = gatewayConfig(settings, sandboxControl(settings));
@@ -101,6 +107,17 @@ async function startRole(role: RoleName, nodeId: number, settings: Settings, tel
       return runWorker(config, { telemetry });
     }
   }
+}
+
+/** Nodes that share a process start and stop together; if one cannot start, none of them runs. */
+async function together(starting: readonly Promise<Running>[]): Promise<Running> {
+  const started = await Promise.allSettled(starting);
+  const running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const stop = () => Promise.all(running.map((one) => one.stop()));
+  const failed = started.find((one) => one.status === 'rejected');
+  if (failed === undefined) return { stop };
+  await stop();
+  throw failed.reason;
 }
 
 /** Tells `up`, if that started us, what stands in the way; undefined: nothing does. */

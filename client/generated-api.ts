@@ -3314,6 +3314,7 @@ export interface SandboxFrame {
 export interface SandboxNode {
   readonly id: string;
   readonly process: string;
+  readonly cluster: number | null;
   readonly state: 'running' | 'paused' | 'down' | 'starting';
   readonly pid: number | null;
   readonly restarts: number;
@@ -3321,6 +3322,8 @@ export interface SandboxNode {
   readonly uptime_ms: number | null;
   readonly linked: boolean | null;
   readonly clock_offset_ms: number;
+  readonly resident_bytes: number | null;
+  readonly together: readonly string[];
 }
 
 export interface SandboxNodePage {

@@ -61,7 +61,8 @@ export async function runCoordinator(
   config: CoordinatorConfig,
   { onTrouble, telemetry = noTelemetry }: CoordinatorParts = {},
 ): Promise<RunningCoordinator> {
-  const log = pino({ level: config.logLevel, base: { role: 'coordinator' } });
+  const { number = 1 } = config.roster;
+  const log = pino({ level: config.logLevel, base: { role: 'coordinator', ...(number > 1 && { cluster: number }) } });
   const boot = randomUUID();
   const { roster } = config;
   const seen = telemetry.isOn ? new CoordinatorTelemetry(telemetry, systemTimers) : undefined;

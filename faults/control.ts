@@ -8,7 +8,7 @@ import type { FaultStatus, ReceiverBehaviour } from './vocabulary/engine-contrac
 import type { Fault } from './vocabulary/fault.ts';
 
 export interface NodeStatus {
-  /** "node/1" … and "coordinator", "gateway", "worker", "redis". */
+  /** "node/1" … and "coordinator", "gateway", "worker", "redis"; of further clusters "cluster/2/node/1", "cluster/2/coordinator". */
   readonly process: string;
   readonly state: 'running' | 'paused' | 'down' | 'starting';
   readonly pid: number | null;
@@ -17,6 +17,10 @@ export interface NodeStatus {
   /** Nodes: whether its link to the coordinator is up. */
   readonly linked: boolean | null;
   readonly clockOffsetMs: number;
+  /** Of the whole process; null: it is down, or the system does not say. */
+  readonly residentBytes: number | null;
+  /** All that runs in this process: nodes may share one. */
+  readonly together: readonly string[];
 }
 
 export interface SnapshotStatus {

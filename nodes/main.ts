@@ -48,7 +48,14 @@ export async function runNode(config: NodeConfig, telemetry: Telemetry = noTelem
   const seen = telemetry.isOn ? new NodeTelemetry(telemetry, systemTimers) : undefined;
   const { nodeId, roster, identitySeed, allowClientDealers, sandbox } = config;
   const boot = randomUUID();
-  const log = pino({ level: config.logLevel, base: { role: 'node', node_id: nodeId } });
+  const log = pino({
+    level: config.logLevel,
+    base: {
+      role: 'node',
+      node_id: nodeId,
+      ...(roster.number !== undefined && roster.number > 1 && { cluster: roster.number }),
+    },
+  });
   const { storeDir, storageKey } = config;
   const store = await KeyStore.open({ storeDir, nodeId, storageKey, random: systemRandom });
 

@@ -12,12 +12,13 @@ import {
   type NodeStatus,
   type SandboxControl,
 } from '../faults/control.ts';
-import type { FaultPlane } from './fault-plane.ts';
+import type { Plane } from './many-planes.ts';
+import { isNode } from './names.ts';
 import type { ProcessControl, SnapshotControl } from './ports.ts';
 import { nowMs } from './real-time.ts';
 
 export interface PlaneControlOptions {
-  readonly plane: FaultPlane;
+  readonly plane: Plane;
   readonly processes: ProcessControl;
   /** undefined: the Redis is not ours. */
   readonly snapshots: SnapshotControl | undefined;
@@ -36,7 +37,7 @@ type Handlers = {
 };
 
 export class PlaneControl implements SandboxControl {
-  readonly #plane: FaultPlane;
+  readonly #plane: Plane;
   readonly #processes: ProcessControl;
   readonly #snapshots: SnapshotControl | undefined;
   readonly #handlers: Handlers;
@@ -119,7 +120,7 @@ export class PlaneControl implements SandboxControl {
   #list(): readonly NodeStatus[] {
     return this.#processes.list().map((status) => ({
       ...status,
-      linked: status.process.startsWith('node/') ? this.#plane.isLinked(status.process) : null,
+      linked: isNode(status.process) ? this.#plane.isLinked(status.process) : null,
       clockOffsetMs: status.process === 'redis' ? 0 : this.#plane.clockOffsetOf(status.process),
     }));
   }
@@ -158,7 +159,7 @@ export class PlaneControl implements SandboxControl {
 
   async #do(takes: ControlTakes<'processes.act'>, status: NodeStatus): Promise<void> {
     const { process, action, loseState = false } = takes;
-    if (loseState && !process.startsWith('node/')) {
+    if (loseState && !isNode(process)) {
       throw new ControlError({
         code: 'invalid',
         field: 'lose_state',
@@ -167,14 +168,14 @@ export class PlaneControl implements SandboxControl {
     }
     switch (action) {
       case 'crash': {
-        this.#plane.cut(process);
+        for (const each of status.together) this.#plane.cut(each);
         const after = takes.restartAfterMs === undefined ? restartAfterMs : takes.restartAfterMs;
         await this.#processes.crash(process, { loseState, restartAfterMs: after });
         return;
       }
       case 'restart':
         await this.#processes.restart(process);
-        if (process.startsWith('node/')) await this.#plane.untilLinked([process], linkedWithinMs);
+        if (isNode(process)) await this.#plane.untilLinked(this.#status(process).together, linkedWithinMs);
         return;
       case 'pause':
         if (status.state === 'down' || !this.#processes.pause(process)) {

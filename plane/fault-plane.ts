@@ -43,6 +43,8 @@ export interface FaultPlaneOptions {
   readonly handshakeOf: SecondProcessesOptions['handshakeOf'];
   /** How the simulated vendor shall behave; undefined: this cluster runs none. */
   readonly vendor?: ((conduct: VendorConduct | undefined) => void) | undefined;
+  /** Where it writes down what it sees; its own by default. */
+  readonly recorder?: Recorder;
   /** What went wrong in carrying out an order, for a person. */
   readonly say: (line: string) => void;
 }
@@ -55,7 +57,7 @@ const rememberedMax = 1_000;
 const lateKinds: readonly FaultKind[] = ['delay', 'slow', 'reorder'];
 
 export class FaultPlane {
-  readonly recorder = new Recorder();
+  readonly recorder: Recorder;
   readonly #options: FaultPlaneOptions;
   readonly #engine: FaultEngine;
   readonly #proxy: LinkProxy;
@@ -73,6 +75,7 @@ export class FaultPlane {
 
   constructor(options: FaultPlaneOptions) {
     this.#options = options;
+    this.recorder = options.recorder ?? new Recorder();
     const { engine } = options;
     this.#engine = engine;
     this.#seconds = new SecondProcesses(options);

@@ -9,6 +9,7 @@ import type { FrameVerdict } from '../faults/vocabulary/engine-contract.ts';
 import type { FaultKind } from '../faults/vocabulary/fault.ts';
 import { decodeFrames, type WireEnvelope } from '../proto/wire.ts';
 import type { FrameHead } from './frame-scan.ts';
+import { processIn } from './names.ts';
 import { nowMs } from './real-time.ts';
 import { Recording } from './recording.ts';
 import { frameWords } from './words.ts';
@@ -23,12 +24,16 @@ const none: readonly string[] = Object.freeze([]);
 export class Recorder {
   readonly recording: Recording;
   /** When the recording's time began. */
-  readonly beganMs = nowMs();
+  readonly beganMs: number;
+  readonly #cluster: number;
   #wordsSecond = -1;
   #wordsLeft = 0;
 
-  constructor(recording = new Recording()) {
+  /** `cluster`: whose names it is given. All recorders of one recording have the same beginning. */
+  constructor(recording = new Recording(), cluster = 1, beganMs: number = nowMs()) {
     this.recording = recording;
+    this.#cluster = cluster;
+    this.beganMs = beganMs;
   }
 
   /** A frame that passed as it was, in its message. */
@@ -42,7 +47,7 @@ export class Recorder {
   }
 
   process(process: string, what: ProcessEvent['what'], text: string): void {
-    this.recording.add({ kind: 'process', atMs: this.#atMs(), process, what, text });
+    this.recording.add({ kind: 'process', atMs: this.#atMs(), process: this.#full(process), what, text });
   }
 
   fault(
@@ -52,7 +57,8 @@ export class Recorder {
     what: 'armed' | 'fired' | 'ended',
     text: string,
   ): void {
-    this.recording.add({ kind: 'fault', atMs: this.#atMs(), id, fault, targets, what, text });
+    const full = targets.map((target) => this.#full(target));
+    this.recording.add({ kind: 'fault', atMs: this.#atMs(), id, fault, targets: full, what, text });
   }
 
   #frame(head: FrameHead, afterMs: readonly number[], faults: readonly string[], text: string): void {
@@ -64,8 +70,8 @@ export class Recorder {
       kind: 'frame',
       atMs,
       arrivesMs,
-      from,
-      to,
+      from: this.#full(from),
+      to: this.#full(to),
       point,
       tenant,
       session,
@@ -74,6 +80,10 @@ export class Recorder {
       text,
       faults,
     });
+  }
+
+  #full(name: string): string {
+    return processIn(this.#cluster, name);
   }
 
   #mayDecode(): boolean {

@@ -97,6 +97,28 @@ export const variables = {
     ['up', 'init'],
     'Signer nodes of a new cluster. An existing cluster keeps its number.',
   ),
+  SIGNMESH_CLUSTERS: optional(
+    integer(1, clustersMax),
+    ['up', 'init'],
+    'Clusters: coordinators with nodes of their own. Unset: those that the data directory has, or one. More than it has: they are added.',
+  ),
+  SIGNMESH_THRESHOLD: optional(
+    integer(2, nodesMax),
+    ['up', 'init'],
+    'Nodes that sign with a key that asks for no number, of all nodes of a new cluster. Unset: 3 of 5, or of fewer.',
+  ),
+  SIGNMESH_GATEWAYS: variable(
+    integer(1, 16),
+    1,
+    ['up'],
+    'Gateways that `signmesh up` starts. The second one listens on the ports that follow those of the first, and so on.',
+  ),
+  SIGNMESH_NODES_PER_PROCESS: variable(
+    integer(1, nodesMax),
+    1,
+    ['up'],
+    'Nodes of a cluster that share a process. They crash, pause and change their clock together (docs/clusters.md).',
+  ),
   SIGNMESH_CLUSTER: variable(
     integer(1, clustersMax),
     1,

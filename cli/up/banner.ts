@@ -21,6 +21,10 @@ export interface Ready {
   readonly secretSeed: boolean;
   readonly dataDir: string;
   readonly tookMs: number;
+  readonly clusters: readonly { readonly cluster: number; readonly nodes: number }[];
+  readonly gateways: readonly { readonly http: string; readonly grpc: string }[];
+  /** Resident memory; undefined: the system does not say. */
+  readonly bytesPerNode: number | undefined;
 }
 
 export function bannerLines(ready: Ready, screen: Screen): string[] {
@@ -28,6 +32,11 @@ export function bannerLines(ready: Ready, screen: Screen): string[] {
   const lines = ['', screen.bold(`signmesh is ready (${duration(ready.tookMs)}). Ctrl-C stops it.`), ''];
   lines.push(row('REST', `${ready.httpUrl} (every operation: ${ready.httpUrl}/v1/docs)`));
   lines.push(row('gRPC', `${ready.grpcAddress} (reflection is on)`));
+  for (const { http, grpc } of ready.gateways.slice(1)) lines.push(row('a further gateway', `${http}, gRPC ${grpc}`));
+  if (ready.clusters.length > 1) {
+    const nodes = ready.clusters.reduce((sum, { nodes: own }) => sum + own, 0);
+    lines.push(row('clusters', `${ready.clusters.length}, with ${nodes} nodes`));
+  }
   if (ready.token !== undefined) lines.push(row('token', ready.token));
   if (ready.approverToken !== undefined) lines.push(row('approver’s token', ready.approverToken));
   for (const key of ready.keys) {
@@ -87,6 +96,9 @@ export function jsonLine(ready: Ready, pids: Readonly<Record<string, number>>): 
       addresses: Object.fromEntries(key.addresses.map(({ network, address }) => [network, address])),
     })),
     data_dir: ready.dataDir,
+    clusters: ready.clusters,
+    gateways: ready.gateways,
+    bytes_per_node: ready.bytesPerNode ?? null,
     pids,
     took_ms: Math.round(ready.tookMs),
   });

@@ -1,16 +1,18 @@
 /**
- * The processes of one cluster, as children: how each is started, in which order they stop.
+ * The processes of all clusters of one `up`, as children: how each is started, in which order they stop.
  *
  * They start at once and find each other by themselves: nodes and gateway try again until the coordinator listens.
  * They stop from the outside in, so that no client gets an outcome that was lost: the gateway takes no more calls, the
  * workers finish their deliveries, the coordinator finishes what it has, the nodes close their stores, and Redis writes everything out last.
  */
 import { join } from 'node:path';
+import { processIn } from '../../plane/names.ts';
+import { firstCluster } from '../../redis/clusters.ts';
 import { builtFile } from '../common/built.ts';
 import { errorText, Failure } from '../common/failure.ts';
 import type { Environment } from '../settings/config.ts';
 import type { MetricsTargets } from './metrics-targets.ts';
-import { clockEnvironment } from './processes.ts';
+import { clockEnvironment, type Member, residentBytes } from './processes.ts';
 import { missingOf, Progress, signsOf } from './progress.ts';
 import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
@@ -34,12 +36,16 @@ const nodeMemory = { MALLOC_ARENA_MAX: '1' };
 
 export interface ClusterOptions {
   readonly dataDir: string;
-  readonly nodes: number;
+  /** By number, from 1. */
+  readonly clusters: readonly OneCluster[];
+  /** Nodes of a cluster that share a process. */
+  readonly nodesPerProcess: number;
+  readonly gateways: number;
   readonly workers: number;
-  readonly coordinatorPort: number;
-  /** Where nodes and gateway find the coordinator: itself, or what stands before it. */
-  readonly coordinatorUrl: string;
-  /** Where the gateway listens, if not where its callers come. */
+  /** Of the first gateway; the next one's follow. */
+  readonly httpPort: number;
+  readonly grpcPort: number;
+  /** Where the first gateway listens, if not where its callers come. */
   readonly gatewayListens: Environment;
   readonly redisUrl: string;
   /** undefined: the Redis is not ours to start. */
@@ -54,58 +60,119 @@ export interface ClusterOptions {
   readonly say: (line: string, isNews?: boolean) => void;
 }
 
+export interface OneCluster {
+  readonly number: number;
+  readonly nodes: number;
+  readonly coordinatorPort: number;
+  /** Where nodes and gateways find the coordinator: itself, or what stands before it. */
+  readonly coordinatorUrl: string;
+}
+
 export class Cluster {
   readonly #options: ClusterOptions;
-  readonly #redis: SupervisedChild | undefined;
-  readonly #coordinator: SupervisedChild;
-  readonly #nodes: readonly SupervisedChild[];
-  readonly #gateway: SupervisedChild;
-  readonly #workers: readonly SupervisedChild[];
+  readonly #redis: readonly Member[];
+  readonly #coordinators: readonly Member[];
+  readonly #nodes: readonly Member[];
+  readonly #gateways: readonly Member[];
+  readonly #workers: readonly Member[];
   #stopped: Promise<void> | undefined;
   /** How far the clock of a process is off, by its name in faults; read at each start of one. */
   readonly clocks = new Map<string, number>();
 
   constructor(options: ClusterOptions) {
     this.#options = options;
-    const { redisUrl, coordinatorPort, coordinatorUrl, say, metrics } = options;
-    const ids = Array.from({ length: options.nodes }, (_, index) => index + 1);
-    const role = (name: string, args: readonly string[], extra: Environment, flags: readonly string[] = roleFlags) =>
-      new SupervisedChild(this.#role(name, args, { ...extra, ...metrics.next(name) }, flags), say);
-    this.#redis = options.redis && new SupervisedChild(options.redis, say);
-    this.#coordinator = role('coordinator', ['coordinator'], {
-      REDIS_URL: redisUrl,
-      SIGNMESH_COORDINATOR_HOST: '127.0.0.1',
-      SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
+    const { redisUrl, clusters, nodesPerProcess, say, metrics } = options;
+    const role = (
+      name: string,
+      processes: readonly string[],
+      args: readonly string[],
+      extra: Environment,
+      flags: readonly string[] = roleFlags,
+    ) => ({
+      child: new SupervisedChild(this.#role(name, processes, args, { ...extra, ...metrics.next(name) }, flags), say),
+      processes,
     });
-    const ofNodes = {
-      ...nodeMemory,
-      ...options.nodeEnvironment,
-      SIGNMESH_COORDINATOR_URL: coordinatorUrl,
-      SIGNMESH_ALLOW_CLIENT_DEALERS: options.clientDealers ? 'on' : 'off',
-    };
-    this.#nodes = ids.map((id) => role(`node-${id}`, ['node', String(id)], ofNodes, nodeFlags));
-    this.#gateway = role('gateway', ['gateway'], {
-      REDIS_URL: redisUrl,
-      SIGNMESH_COORDINATOR_URL: coordinatorUrl,
-      ...options.gatewayListens,
-    });
+    this.#redis = options.redis ? [{ child: new SupervisedChild(options.redis, say), processes: ['redis'] }] : [];
+    this.#coordinators = clusters.map(({ number, coordinatorPort, coordinatorUrl }) =>
+      role(childName('coordinator', number), [processIn(number, 'coordinator')], ['coordinator'], {
+        REDIS_URL: redisUrl,
+        SIGNMESH_CLUSTER: String(number),
+        SIGNMESH_COORDINATOR_HOST: '127.0.0.1',
+        SIGNMESH_COORDINATOR_PORT: String(coordinatorPort),
+        SIGNMESH_COORDINATOR_URL: coordinatorUrl,
+      }),
+    );
+    this.#nodes = clusters.flatMap(({ number, nodes, coordinatorUrl }) =>
+      groupsOf(nodes, nodesPerProcess).map((ids) => {
+        const name = ids.length === 1 ? `node-${ids[0]}` : `nodes-${ids[0]}-${ids.at(-1)}`;
+        const processes = ids.map((id) => processIn(number, `node/${id}`));
+        return role(
+          childName(name, number),
+          processes,
+          ['node', ...ids.map(String)],
+          {
+            ...nodeMemory,
+            ...options.nodeEnvironment,
+            SIGNMESH_CLUSTER: String(number),
+            SIGNMESH_COORDINATOR_URL: coordinatorUrl,
+            SIGNMESH_ALLOW_CLIENT_DEALERS: options.clientDealers ? 'on' : 'off',
+          },
+          nodeFlags,
+        );
+      }),
+    );
+    this.#gateways = Array.from({ length: options.gateways }, (_, index) =>
+      role(numbered('gateway', index), ['gateway'], ['gateway'], {
+        REDIS_URL: redisUrl,
+        SIGNMESH_COORDINATOR_URL: clusters.map(({ coordinatorUrl }) => coordinatorUrl).join(','),
+        SIGNMESH_HTTP_PORT: String(options.httpPort + index),
+        SIGNMESH_GRPC_PORT: String(options.grpcPort + index),
+        ...(index === 0 && options.gatewayListens),
+      }),
+    );
     this.#workers = Array.from({ length: options.workers }, (_, index) =>
-      role(index === 0 ? 'worker' : `worker-${index + 1}`, ['worker'], { REDIS_URL: redisUrl }),
+      role(numbered('worker', index), ['worker'], ['worker'], { REDIS_URL: redisUrl }),
     );
     metrics.write(options.dataDir);
   }
 
-  get children(): readonly SupervisedChild[] {
-    return [this.#redis, ...this.#roles].filter((child) => child !== undefined);
+  /** Every child with the processes in it. */
+  get members(): readonly Member[] {
+    return [...this.#redis, ...this.#roles];
   }
 
-  get #roles(): readonly SupervisedChild[] {
-    return [this.#coordinator, ...this.#nodes, this.#gateway, ...this.#workers];
+  get children(): readonly SupervisedChild[] {
+    return this.members.map(({ child }) => child);
+  }
+
+  get #roles(): readonly Member[] {
+    return [...this.#coordinators, ...this.#nodes, ...this.#gateways, ...this.#workers];
+  }
+
+  /** As faults name them. */
+  get nodeNames(): readonly string[] {
+    return this.#nodes.flatMap(({ processes }) => processes);
+  }
+
+  /** Role processes in all. */
+  get roleCount(): number {
+    return this.#roles.length;
   }
 
   /** With its password: secret. */
   get redisUrl(): string {
     return this.#options.redisUrl;
+  }
+
+  /** Resident memory of the nodes' processes, divided by the nodes in them; undefined: the system does not say. */
+  get bytesPerNode(): number | undefined {
+    const sizes = this.#nodes.map(({ child }) => residentBytes(child.pid));
+    const nodes = this.#nodes.reduce((sum, { processes }) => sum + processes.length, 0);
+    const total = sizes.reduce<number | undefined>(
+      (sum, size) => (sum === undefined || size === undefined ? undefined : sum + size),
+      0,
+    );
+    return total === undefined ? undefined : Math.round(total / nodes);
   }
 
   get pids(): Readonly<Record<string, number>> {
@@ -115,23 +182,24 @@ export class Cluster {
 
   /** Resolves when the private Redis answers; at once when there is none. */
   async startRedis(): Promise<void> {
-    if (this.#redis === undefined) return;
     this.#mayStart();
-    this.#redis.start();
-    await this.#whenReady([this.#redis]);
+    const redis = this.#redis.map(({ child }) => child);
+    for (const child of redis) child.start();
+    await this.#whenReady(redis);
   }
 
   /** Resolves when all role processes serve. `onReady` is called for each. Rejects with a Failure that names the culprit. */
   async startRoles(onReady: (name: string) => void): Promise<void> {
     this.#mayStart();
-    for (const child of this.#roles) {
+    const roles = this.#roles.map(({ child }) => child);
+    for (const child of roles) {
       child.start();
       child.whenReady.then(
         () => onReady(child.name),
         () => undefined,
       );
     }
-    await this.#whenReady(this.#roles);
+    await this.#whenReady(roles);
   }
 
   /** The start is over: from now on a child's records from this level on are worth a line. */
@@ -157,11 +225,9 @@ export class Cluster {
 
   async #stopInOrder(): Promise<void> {
     for (const child of this.children) child.expectStop();
-    await this.#gateway.stop(stopGraceMs);
-    await Promise.all(this.#workers.map((worker) => worker.stop(stopGraceMs)));
-    await this.#coordinator.stop(stopGraceMs);
-    await Promise.all(this.#nodes.map((node) => node.stop(stopGraceMs)));
-    await this.#redis?.stop(stopGraceMs);
+    for (const members of [this.#gateways, this.#workers, this.#coordinators, this.#nodes, this.#redis]) {
+      await Promise.all(members.map(({ child }) => child.stop(stopGraceMs)));
+    }
   }
 
   /** Which of them are not ready yet, and why as far as they say; empty: all are. */
@@ -198,17 +264,41 @@ export class Cluster {
     return join(this.#options.dataDir, 'logs');
   }
 
-  #role(name: string, args: readonly string[], extra: Environment, flags: readonly string[]): ChildSpec {
+  #role(
+    name: string,
+    processes: readonly string[],
+    args: readonly string[],
+    extra: Environment,
+    flags: readonly string[],
+  ): ChildSpec {
     const inherited = Object.entries(this.#options.environment).filter(([variable]) => !notInherited.test(variable));
     return {
       name,
       command: process.execPath,
       args: [...flags, builtFile('cli/main.js'), ...args],
       environment: { ...Object.fromEntries(inherited), ...extra, SIGNMESH_DATA_DIR: this.#options.dataDir },
-      environmentNow: () => clockEnvironment(this.clocks, name),
+      environmentNow: () => clockEnvironment(this.clocks, processes),
       channel: true,
       logFile: join(this.#logs, `${name}.log`),
       recordFile: join(this.#options.dataDir, 'run', `${name}.pid`),
     };
   }
+}
+
+/** As in messages, logs and pids: "node-3", "cluster-2-node-3". */
+function childName(name: string, cluster: number): string {
+  return cluster === firstCluster ? name : `cluster-${cluster}-${name}`;
+}
+
+/** "gateway", "gateway-2", … */
+function numbered(name: string, index: number): string {
+  return index === 0 ? name : `${name}-${index + 1}`;
+}
+
+/** Ids from 1, as many together as share a process. */
+function groupsOf(nodes: number, perProcess: number): readonly (readonly number[])[] {
+  const ids = Array.from({ length: nodes }, (_, index) => index + 1);
+  return Array.from({ length: Math.ceil(nodes / perProcess) }, (_, index) =>
+    ids.slice(index * perProcess, (index + 1) * perProcess),
+  );
 }

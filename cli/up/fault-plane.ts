@@ -1,6 +1,6 @@
 /**
- * The fault plane of the cluster that `up` runs: the engine, the proxy before the coordinator, the children it acts on,
- * and the answers to the gateway's questions.
+ * The fault planes of the clusters that `up` runs: for each an engine and the proxy before its coordinator; the children they act
+ * on, and the answers to the gateways' questions.
  */
 import { randomUUID } from 'node:crypto';
 import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
@@ -9,18 +9,24 @@ import { faultEngine } from '../../faults/engine.ts';
 import type { VendorConduct } from '../../faults/vocabulary/engine-contract.ts';
 import { isControlRequest, PlaneControl } from '../../plane/control.ts';
 import { FaultPlane, type FaultPlaneOptions } from '../../plane/fault-plane.ts';
+import { ManyPlanes, type Plane, processesIn } from '../../plane/many-planes.ts';
+import { isNode } from '../../plane/names.ts';
 import type { ProcessControl, QueueControl, SnapshotControl } from '../../plane/ports.ts';
+import { nowMs } from '../../plane/real-time.ts';
+import { Recorder } from '../../plane/recorder.ts';
+import { Recording } from '../../plane/recording.ts';
 import type { Roster } from '../../proto/roster.ts';
 import { wireProtocolVersions } from '../../proto/wire.ts';
-import { readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
+import { firstCluster } from '../../redis/clusters.ts';
+import { clusterFolder, readSecret, secretFiles } from '../cluster-files/cluster-material.ts';
 import type { Cluster } from './cluster.ts';
 import { Processes } from './processes.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 export interface LivePlaneOptions {
   readonly dataDir: string;
-  readonly roster: Roster;
-  readonly coordinatorPort: number;
+  /** By number, from 1. */
+  readonly clusters: readonly { readonly roster: Roster; readonly coordinatorPort: number }[];
   readonly redisUrl: string;
   readonly ownsRedis: boolean;
   /** The simulated vendor, once it runs. */
@@ -31,72 +37,87 @@ export interface LivePlaneOptions {
 
 const linkedWithinMs = 5000;
 
-/** Started before the cluster, whose processes connect to it; `govern` gives it the processes. */
+/** Started before the clusters, whose processes connect to it; `govern` gives it the processes. */
 export class LivePlane {
   readonly #options: LivePlaneOptions;
-  readonly #plane: FaultPlane;
+  readonly #planes: readonly FaultPlane[];
+  readonly #all: Plane;
   #processes: Processes | undefined;
   #control: PlaneControl | undefined;
   #stopping = false;
 
   constructor(options: LivePlaneOptions) {
     this.#options = options;
-    const { dataDir, roster, say, ownsRedis, doors, redisUrl, coordinatorPort } = options;
+    const recording = new Recording();
+    const beganMs = nowMs();
+    this.#planes = options.clusters.map(({ roster, coordinatorPort }, index) =>
+      this.#planeOf(roster, coordinatorPort, new Recorder(recording, index + 1, beganMs)),
+    );
+    const [only] = this.#planes;
+    this.#all = this.#planes.length === 1 && only !== undefined ? only : new ManyPlanes(this.#planes);
+  }
+
+  get plane(): Plane {
+    return this.#all;
+  }
+
+  /** Resolves with the URLs at which nodes and gateways find the coordinators. */
+  start(): Promise<readonly string[]> {
+    return Promise.all(this.#planes.map((plane) => plane.start()));
+  }
+
+  #planeOf(roster: Roster, coordinatorPort: number, recorder: Recorder): FaultPlane {
+    const { dataDir, say, ownsRedis, redisUrl, doors } = this.#options;
+    const { number = firstCluster } = roster;
+    const folder = clusterFolder(dataDir, number);
     const engine = faultEngine({
       nodesTotal: roster.nodes.length,
       random: systemRandom,
       roster,
       // Read when a node is first made to lie, and not before.
-      identitySeed: (nodeId) => readSecret(dataDir, secretFiles.nodeIdentity(nodeId)),
+      identitySeed: (nodeId) => readSecret(folder, secretFiles.nodeIdentity(nodeId)),
       world: 'live',
     });
-    this.#plane = new FaultPlane({
+    return new FaultPlane({
       engine,
       nodesTotal: roster.nodes.length,
-      processes: this.#later(),
+      processes: processesIn(number, this.#later()),
       queue: this.#queue(redisUrl),
       coordinatorUrl: `ws://127.0.0.1:${coordinatorPort}`,
       ownsRedis,
-      doors,
+      // Before the first gateway: no cluster's.
+      doors: number === firstCluster ? doors : undefined,
       handshakeOf: (nodeId) => ({
         protocolVersions: wireProtocolVersions,
         clusterId: roster.clusterId,
-        joinSecret: readSecret(dataDir, secretFiles.join),
-        identity: identityFromSeed(readSecret(dataDir, secretFiles.nodeIdentity(nodeId))),
+        joinSecret: readSecret(folder, secretFiles.join),
+        identity: identityFromSeed(readSecret(folder, secretFiles.nodeIdentity(nodeId))),
         role: 'node',
         nodeId,
         boot: randomUUID(),
         coordinatorKey: roster.coordinator,
       }),
       vendor: (conduct) => this.#options.vendor()?.behave(conduct),
+      recorder,
       say,
     });
   }
 
-  get plane(): FaultPlane {
-    return this.#plane;
-  }
-
-  /** Resolves with the URL at which nodes and gateway find the coordinator. */
-  start(): Promise<string> {
-    return this.#plane.start();
-  }
-
   /** `snapshots`: made over the processes; undefined without a Redis of our own. */
   govern(cluster: Cluster, snapshots: (processes: Processes) => SnapshotControl | undefined): Processes {
-    const processes = new Processes(this.#options.dataDir, cluster.children, cluster.clocks, {
+    const processes = new Processes(this.#options.dataDir, cluster.members, cluster.clocks, {
       changed: (process, what, why) => this.#changed(process, what, why),
       message: (child, message) => this.#answer(child, message),
     });
     this.#processes = processes;
-    this.#control = new PlaneControl({ plane: this.#plane, processes, snapshots: snapshots(processes) });
+    this.#control = new PlaneControl({ plane: this.#all, processes, snapshots: snapshots(processes) });
     return processes;
   }
 
   /** Resolves when nodes and gateway have their links again, or have not found them for too long. */
   async untilLinked(): Promise<void> {
-    const linked = (this.#processes?.names ?? []).filter((name) => name === 'gateway' || name.startsWith('node/'));
-    await this.#plane.untilLinked(linked, linkedWithinMs);
+    const linked = (this.#processes?.names ?? []).filter((name) => name === 'gateway' || isNode(name));
+    await this.#all.untilLinked(linked, linkedWithinMs);
   }
 
   /** Resumes paused processes; cuts the links when the processes have stopped. */
@@ -106,15 +127,15 @@ export class LivePlane {
   }
 
   async stop(): Promise<void> {
-    await this.#plane.stop();
+    await Promise.all(this.#planes.map((plane) => plane.stop()));
   }
 
   #changed(process: string, what: 'up' | 'down' | 'paused' | 'resumed', why: string): void {
-    this.#plane.recorder.process(process, what, why);
+    this.#all.recorder.process(process, what, why);
   }
 
   #answer(child: SupervisedChild, message: unknown): void {
-    if (child.name !== 'gateway' || !isControlRequest(message) || this.#control === undefined || this.#stopping) return;
+    if (!isControlRequest(message) || this.#control === undefined || this.#stopping) return;
     // The next process of its name counts its questions anew: it would take the answer for its own.
     const { pid } = child;
     this.#control.answer(message).then((answer) => {

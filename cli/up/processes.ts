@@ -1,13 +1,22 @@
 /**
- * The cluster's processes as the fault plane and the snapshots see them: by the names that faults have for them, each
- * one or several supervised children.
+ * The processes of all clusters as the fault planes and the snapshots see them: by the names that faults have for them, each
+ * one or several supervised children. Nodes may share a child: what happens to it happens to all of them, except that
+ * only the store of the node that is named is lost.
  */
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isNode, splitName } from '../../plane/names.ts';
 import type { Crash, ProcessControl, ProcessStatus } from '../../plane/ports.ts';
+import { clusterFolder } from '../cluster-files/cluster-material.ts';
 import { clockOffsetVariable, type Order } from '../common/channel.ts';
 import { Orders } from './orders.ts';
 import type { SupervisedChild } from './supervisor.ts';
+
+/** A child, and the names that faults have for what runs in it. */
+export interface Member {
+  readonly child: SupervisedChild;
+  readonly processes: readonly string[];
+}
 
 export interface ProcessWatcher {
   changed(process: string, what: 'up' | 'down' | 'paused' | 'resumed', why: string): void;
@@ -23,22 +32,21 @@ export class Processes implements ProcessControl {
   readonly #watcher: ProcessWatcher;
   readonly #orders = new Orders();
   readonly #children = new Map<string, readonly SupervisedChild[]>();
+  /** What shares its child with a process, itself among it. */
+  readonly #together = new Map<string, readonly string[]>();
   readonly #clocks: Map<string, number>;
 
   /** `clocks`: offsets by process, read by children at each start (`clockEnvironment`). */
-  constructor(
-    dataDir: string,
-    children: readonly SupervisedChild[],
-    clocks: Map<string, number>,
-    watcher: ProcessWatcher,
-  ) {
+  constructor(dataDir: string, members: readonly Member[], clocks: Map<string, number>, watcher: ProcessWatcher) {
     this.#dataDir = dataDir;
     this.#watcher = watcher;
     this.#clocks = clocks;
-    for (const child of children) {
-      const process = processName(child.name);
-      this.#children.set(process, [...(this.#children.get(process) ?? []), child]);
-      this.#watch(process, child);
+    for (const { child, processes } of members) {
+      for (const process of processes) {
+        this.#children.set(process, [...(this.#children.get(process) ?? []), child]);
+        this.#together.set(process, processes);
+      }
+      this.#watch(processes, child);
     }
   }
 
@@ -51,6 +59,8 @@ export class Processes implements ProcessControl {
         pid: child.isAlive ? (child.pid ?? null) : null,
         restarts: children.reduce((sum, { restarts }) => sum + restarts, 0),
         startedMs: child.startedMs ?? null,
+        residentBytes: (child.isAlive && residentBytes(child.pid)) || null,
+        together: this.#together.get(process) ?? [process],
       };
     });
   }
@@ -83,7 +93,7 @@ export class Processes implements ProcessControl {
   }
 
   async setClock(process: string, offsetMs: number): Promise<void> {
-    this.#clocks.set(process, offsetMs);
+    for (const each of this.#together.get(process) ?? [process]) this.#clocks.set(each, offsetMs);
     await Promise.all(this.of(process).map((child) => this.#shift(child, offsetMs)));
   }
 
@@ -94,8 +104,7 @@ export class Processes implements ProcessControl {
 
   /** Of a node that is down. */
   loseStore(process: string): void {
-    const id = /^node\/(\d+)$/.exec(process)?.[1];
-    if (id !== undefined) rmSync(storeFolder(this.#dataDir, Number(id)), { recursive: true, force: true });
+    if (isNode(process)) rmSync(storeFolder(this.#dataDir, process), { recursive: true, force: true });
   }
 
   async #shift(child: SupervisedChild, offsetMs: number): Promise<void> {
@@ -107,32 +116,48 @@ export class Processes implements ProcessControl {
     else await told.catch(() => undefined);
   }
 
-  #watch(process: string, child: SupervisedChild): void {
+  #watch(processes: readonly string[], child: SupervisedChild): void {
     child.watch({
       message: (message) => {
         if (!this.#orders.take(message)) this.#watcher.message(child, message);
       },
       changed: (what, why) => {
         if (what === 'down') this.#orders.gone(child);
-        this.#watcher.changed(process, what, why);
+        for (const process of processes) this.#watcher.changed(process, what, why);
       },
     });
   }
 }
 
-export function storeFolder(dataDir: string, nodeId: number): string {
-  return join(dataDir, `node-${nodeId}`, 'store');
+/** Of a node: "node/3" has its store in node-3/store, "cluster/2/node/3" in cluster-2/node-3/store. */
+export function storeFolder(dataDir: string, process: string): string {
+  return join(dataDir, nodeFolder(process), 'store');
 }
 
-/** "node-3" is "node/3" to faults; all workers are one. */
-export function processName(childName: string): string {
-  return childName.replace(/^node-/, 'node/').replace(/^worker-\d+$/, 'worker');
+/** Relative to the data directory. */
+export function nodeFolder(process: string): string {
+  const { cluster, name } = splitName(process);
+  return join(clusterFolder('.', cluster), name.replace('/', '-'));
 }
 
-/** The clock settings that a child gets at its start. */
-export function clockEnvironment(clocks: ReadonlyMap<string, number>, childName: string): Record<string, string> {
-  const offsetMs = clocks.get(processName(childName)) ?? 0;
+/** The clock settings that a child gets at its start. What shares a process shares its clock. */
+export function clockEnvironment(
+  clocks: ReadonlyMap<string, number>,
+  processes: readonly string[],
+): Record<string, string> {
+  const offsetMs = clocks.get(processes[0] ?? '') ?? 0;
   return offsetMs === 0 ? {} : { [clockOffsetVariable]: String(offsetMs) };
+}
+
+/** Resident memory; undefined: the process is gone, or the system does not say. */
+export function residentBytes(pid: number | undefined): number | undefined {
+  if (pid === undefined) return undefined;
+  try {
+    const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return kib === undefined ? undefined : Number(kib) * 1024;
+  } catch {
+    return undefined;
+  }
 }
 
 function stateOf(child: SupervisedChild): ProcessStatus['state'] {

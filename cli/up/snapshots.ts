@@ -1,5 +1,5 @@
 /**
- * States of a whole cluster, under <data directory>/snapshots: what its Redis holds and the stores of its nodes.
+ * States of all clusters, under <data directory>/snapshots: what their Redis holds and the stores of their nodes.
  *
  * A snapshot is taken while coordinator, nodes and workers are paused, for milliseconds: it is what their sudden death
  * would have left, which they are made for, and sessions under way go on afterwards. Before a state is put back the
@@ -18,14 +18,15 @@ import type { SnapshotControl } from '../../plane/ports.ts';
 import { uuidV7 } from '../../proto/ids.ts';
 import { dataFormat, isReadable, versionOf } from '../cluster-files/data-format.ts';
 import { makeDirectory } from '../common/files.ts';
-import { type Processes, storeFolder } from './processes.ts';
+import { nodeFolder, type Processes, storeFolder } from './processes.ts';
 import { dumpRedis } from './redis-state.ts';
 import { DamagedSnapshot, digestOf, prepareChange, redisFile, snapshotsFolder, type Target } from './state-change.ts';
 import type { SupervisedChild } from './supervisor.ts';
 
 export interface SnapshotOptions {
   readonly dataDir: string;
-  readonly nodes: number;
+  /** As faults name them. */
+  readonly nodes: readonly string[];
   readonly redisUrl: string;
   readonly processes: Processes;
   /** Resolves when every node and the gateway have their link again. */
@@ -126,16 +127,12 @@ export class Snapshots implements SnapshotControl {
     }
   }
 
-  get #nodeIds(): readonly number[] {
-    return Array.from({ length: this.#options.nodes }, (_, index) => index + 1);
-  }
-
   /** All but the gateway, which asks, and Redis, which is asked. */
   get #roles(): readonly SupervisedChild[] {
     const { processes } = this.#options;
-    return processes.names
-      .filter((name) => name !== 'gateway' && name !== 'redis')
-      .flatMap((name) => processes.of(name));
+    const names = processes.names.filter((name) => name !== 'gateway' && name !== 'redis');
+    // Nodes may share one.
+    return [...new Set(names.flatMap((name) => processes.of(name)))];
   }
 
   #checkRedis(): void {
@@ -192,9 +189,9 @@ export class Snapshots implements SnapshotControl {
 
   async #copyStores(into: string): Promise<void> {
     await Promise.all(
-      this.#nodeIds.map(async (node) => {
+      this.#options.nodes.map(async (node) => {
         const store = storeFolder(this.#options.dataDir, node);
-        if (existsSync(store)) await cp(store, join(into, `node-${node}`), { recursive: true });
+        if (existsSync(store)) await cp(store, join(into, nodeFolder(node)), { recursive: true });
       }),
     );
   }

@@ -9,12 +9,13 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:
 import { cp } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { readIfThere, replaceFile } from '../common/files.ts';
-import { storeFolder } from './processes.ts';
+import { nodeFolder, storeFolder } from './processes.ts';
 import { clearRedis, restoreRedis } from './redis-state.ts';
 
 export interface StatePlace {
   readonly dataDir: string;
-  readonly nodes: number;
+  /** As faults name them. */
+  readonly nodes: readonly string[];
   readonly redisUrl: string;
 }
 
@@ -56,7 +57,7 @@ export function digestOf(folder: string): string {
 /** Throws DamagedSnapshot. Nothing has changed when it rejects. */
 export async function prepareChange(place: StatePlace, target: Target): Promise<StateChange> {
   const { dataDir, redisUrl } = place;
-  const nodes = Array.from({ length: place.nodes }, (_, index) => index + 1);
+  const { nodes } = place;
   const discard = () => discardNext(place);
   discard();
   let redis: Buffer | undefined;
@@ -68,7 +69,7 @@ export async function prepareChange(place: StatePlace, target: Target): Promise<
     redis = readFileSync(join(from, redisFile));
     try {
       for (const node of nodes) {
-        const copy = join(from, `node-${node}`);
+        const copy = join(from, nodeFolder(node));
         if (existsSync(copy)) await cp(copy, nextStore(dataDir, node), { recursive: true });
       }
     } catch (error) {
@@ -114,7 +115,7 @@ export async function completeChange(place: StatePlace, say: (line: string) => v
 }
 
 function discardNext({ dataDir, nodes }: StatePlace): void {
-  for (let node = 1; node <= nodes; node += 1) rmSync(nextStore(dataDir, node), { recursive: true, force: true });
+  for (const node of nodes) rmSync(nextStore(dataDir, node), { recursive: true, force: true });
 }
 
 function isWhole(folder: string, digest: string): boolean {
@@ -129,6 +130,6 @@ function underwayFile(dataDir: string): string {
   return join(dataDir, 'run', 'state-change.json');
 }
 
-function nextStore(dataDir: string, node: number): string {
+function nextStore(dataDir: string, node: string): string {
   return `${storeFolder(dataDir, node)}.next`;
 }

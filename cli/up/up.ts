@@ -2,8 +2,10 @@
  * `signmesh up`: a whole cluster on this machine, from nothing to a banner, and down again with nothing left behind.
  */
 import { join } from 'node:path';
+import { processIn } from '../../plane/names.ts';
 import type { Roster } from '../../proto/roster.ts';
-import { ensureClusterMaterial } from '../cluster-files/cluster-material.ts';
+import { firstCluster } from '../../redis/clusters.ts';
+import { ensureClusters } from '../cluster-files/clusters.ts';
 import { checkDataFormat } from '../cluster-files/data-format.ts';
 import { ensureSandbox, type Sandbox } from '../cluster-files/sandbox.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
@@ -53,11 +55,22 @@ export async function up(options: UpOptions): Promise<number> {
 /** The configured addresses; other ports are chosen. */
 function fixedListeners(settings: Settings): Listener[] {
   const { SIGNMESH_HTTP_HOST: httpHost, SIGNMESH_GRPC_HOST: grpcHost, SIGNMESH_COORDINATOR_PORT: port } = settings;
+  const gateways = Array.from({ length: settings.SIGNMESH_GATEWAYS }, (_, index) => index);
   return [
-    { host: httpHost, port: settings.SIGNMESH_HTTP_PORT, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' },
-    { host: grpcHost, port: settings.SIGNMESH_GRPC_PORT, what: 'gRPC', variable: 'SIGNMESH_GRPC_PORT' },
+    ...gateways.flatMap((index) => [
+      { host: httpHost, port: settings.SIGNMESH_HTTP_PORT + index, what: 'REST', variable: 'SIGNMESH_HTTP_PORT' },
+      { host: grpcHost, port: settings.SIGNMESH_GRPC_PORT + index, what: 'gRPC', variable: 'SIGNMESH_GRPC_PORT' },
+    ]),
     ...(port === 0 ? [] : [{ host: '127.0.0.1', port, what: 'coordinator', variable: 'SIGNMESH_COORDINATOR_PORT' }]),
   ];
+}
+
+/** Beside those that are chosen and not yet in use. */
+async function otherFreePort(taken: readonly { readonly coordinatorPort: number }[]): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (!taken.some(({ coordinatorPort }) => coordinatorPort === port)) return port;
+  }
 }
 
 /** One that is busy or still starting is waited for; any other refusal needs a person. */
@@ -150,22 +163,29 @@ class Run {
     checkDataFormat(dataDir);
     for (const listener of fixedListeners(settings)) await checkPortFree(listener);
     // Before the sandbox: a production cluster's directory gets no ready-made keys.
-    const roster = ensureClusterMaterial(dataDir, nodes, settings.SIGNMESH_NODES, settings.SIGNMESH_ENVIRONMENT);
+    const rosters = ensureClusters(dataDir, {
+      clusters: settings.SIGNMESH_CLUSTERS,
+      nodes,
+      nodesDefault: settings.SIGNMESH_NODES,
+      threshold: settings.SIGNMESH_THRESHOLD,
+      environment: settings.SIGNMESH_ENVIRONMENT,
+    });
+    const [first] = rosters as [Roster, ...Roster[]];
     const isSandbox = settings.SIGNMESH_ENVIRONMENT === 'sandbox';
     const sandbox = isSandbox ? ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED) : undefined;
 
-    const cluster = await this.#makeCluster(roster, sandbox, faults, clientDealers);
+    const cluster = await this.#makeCluster(rosters, sandbox, faults, clientDealers);
     if (this.#stopping) return;
     this.#cluster = cluster;
-    await this.#startProcesses(cluster, roster, roster.nodes.length);
-    const keys = await this.#makeKeys(sandbox, roster.nodes.length);
+    await this.#startProcesses(cluster, rosters);
+    const keys = await this.#makeKeys(sandbox, first.nodes.length);
     if (this.#stopping) return;
     cluster.showFrom(this.#options.verbose ? 'info' : 'warn');
-    this.#announce(sandbox, keys, performance.now() - beganMs);
+    this.#announce(sandbox, keys, rosters, performance.now() - beganMs);
   }
 
   async #makeCluster(
-    roster: Roster,
+    rosters: readonly Roster[],
     sandbox: Sandbox | undefined,
     faults: boolean,
     clientDealers: boolean,
@@ -185,13 +205,16 @@ class Run {
           })
         : undefined;
     const redisUrl = settings.REDIS_URL ?? redis?.url ?? '';
-    const coordinatorPort = settings.SIGNMESH_COORDINATOR_PORT || (await freePort());
+    const clusters: { roster: Roster; coordinatorPort: number }[] = [];
+    for (const roster of rosters) {
+      const fixed = clusters.length === 0 ? settings.SIGNMESH_COORDINATOR_PORT : 0;
+      clusters.push({ roster, coordinatorPort: fixed || (await otherFreePort(clusters)) });
+    }
     const doors = faults && settings.SIGNMESH_DOOR_FAULTS ? await this.#doors() : undefined;
     const plane = faults
       ? new LivePlane({
           dataDir,
-          roster,
-          coordinatorPort,
+          clusters,
           redisUrl,
           ownsRedis: redis !== undefined,
           doors,
@@ -199,14 +222,29 @@ class Run {
           say,
         })
       : undefined;
+    const urls = await plane?.start();
+    const nodesPerProcess = settings.SIGNMESH_NODES_PER_PROCESS;
+    const nodeProcesses = rosters.map(({ nodes }) => Math.ceil(nodes.length / nodesPerProcess));
+    const { SIGNMESH_WORKERS: workers, SIGNMESH_GATEWAYS: gateways } = settings;
+    const processCount = nodeProcesses.reduce((sum, count) => sum + count, rosters.length + workers + gateways);
+    const nodes = rosters.flatMap(({ number = firstCluster, nodes }) =>
+      nodes.map(({ id }) => processIn(number, `node/${id}`)),
+    );
     this.#plane = plane;
     this.#vendor = await this.#startVendor(sandbox);
     const cluster = new Cluster({
       dataDir,
-      nodes: roster.nodes.length,
-      workers: settings.SIGNMESH_WORKERS,
-      coordinatorPort,
-      coordinatorUrl: (await plane?.start()) ?? `ws://127.0.0.1:${coordinatorPort}`,
+      clusters: clusters.map(({ roster, coordinatorPort }, index) => ({
+        number: index + 1,
+        nodes: roster.nodes.length,
+        coordinatorPort,
+        coordinatorUrl: urls?.[index] ?? `ws://127.0.0.1:${coordinatorPort}`,
+      })),
+      nodesPerProcess,
+      gateways,
+      workers,
+      httpPort: settings.SIGNMESH_HTTP_PORT,
+      grpcPort: settings.SIGNMESH_GRPC_PORT,
       gatewayListens:
         doors === undefined
           ? {}
@@ -220,7 +258,7 @@ class Run {
       redis: redis?.spec,
       environment,
       // Coordinator, nodes, gateway, workers.
-      metrics: await MetricsTargets.choose(settings, roster.nodes.length + settings.SIGNMESH_WORKERS + 2),
+      metrics: await MetricsTargets.choose(settings, processCount),
       nodeEnvironment: this.#vendor?.environment ?? {},
       clientDealers,
       say,
@@ -230,12 +268,12 @@ class Run {
         ? undefined
         : new Snapshots({
             dataDir,
-            nodes: roster.nodes.length,
+            nodes,
             redisUrl,
             processes,
             untilLinked: () => plane.untilLinked(),
             makeReadyKeys: () =>
-              readyKeys({ baseUrl: this.#httpUrl, token: sandbox.token, nodes: roster.nodes.length }),
+              readyKeys({ baseUrl: this.#httpUrl, token: sandbox.token, nodes: rosters[0]!.nodes.length }),
           }),
     );
     return cluster;
@@ -263,13 +301,14 @@ class Run {
     };
   }
 
-  async #startProcesses(cluster: Cluster, owner: Owner, nodes: number): Promise<void> {
+  async #startProcesses(cluster: Cluster, rosters: readonly Roster[]): Promise<void> {
     const { REDIS_URL: redisUrl, SIGNMESH_DATA_DIR: dataDir } = this.#options.settings;
     if (redisUrl === undefined) {
       await this.#screen.step(
         'redis',
         async () => {
           await cluster.startRedis();
+          const nodes = cluster.nodeNames;
           await completeChange({ dataDir, nodes, redisUrl: cluster.redisUrl }, (line) => this.#screen.notice(line));
           return 'ready';
         },
@@ -279,20 +318,28 @@ class Run {
       let waitingFor = '';
       await this.#screen.step(
         'redis',
-        () => claimOwn(redisUrl, owner, (why) => (waitingFor = why)),
+        async () => {
+          for (const roster of rosters) await claimOwn(redisUrl, roster, (why) => (waitingFor = why));
+        },
         () => (waitingFor === '' ? new URL(redisUrl).host : `waiting: ${waitingFor}`),
       );
     }
     const ready: string[] = [];
-    const { SIGNMESH_WORKERS: workers } = this.#options.settings;
-    const total = nodes + workers + 2;
+    const { SIGNMESH_WORKERS: workers, SIGNMESH_GATEWAYS: gateways } = this.#options.settings;
+    const total = cluster.roleCount;
+    const nodes = cluster.nodeNames.length;
     await this.#screen.step(
       'processes',
       () => cluster.startRoles((name) => ready.push(name)),
       () =>
         ready.length < total
           ? `${ready.length} of ${total} ready; waiting for ${cluster.missing}`
-          : `coordinator, ${nodes} nodes, gateway, ${workers === 1 ? 'worker' : `${workers} workers`}`,
+          : [
+              rosters.length === 1 ? 'coordinator' : `${rosters.length} coordinators`,
+              `${nodes} nodes`,
+              gateways === 1 ? 'gateway' : `${gateways} gateways`,
+              workers === 1 ? 'worker' : `${workers} workers`,
+            ].join(', '),
     );
     let health = noHealth;
     await this.#screen.step(
@@ -344,7 +391,7 @@ class Run {
     );
   }
 
-  #announce(sandbox: Sandbox | undefined, keys: readonly ReadyKey[], tookMs: number): void {
+  #announce(sandbox: Sandbox | undefined, keys: readonly ReadyKey[], rosters: readonly Roster[], tookMs: number): void {
     const { settings, json } = this.#options;
     const ready: Ready = {
       httpUrl: this.#httpUrl,
@@ -355,6 +402,12 @@ class Run {
       secretSeed: sandbox !== undefined && sandbox.kind !== 'public',
       dataDir: settings.SIGNMESH_DATA_DIR,
       tookMs,
+      clusters: rosters.map(({ number = firstCluster, nodes }) => ({ cluster: number, nodes: nodes.length })),
+      gateways: Array.from({ length: settings.SIGNMESH_GATEWAYS }, (_, index) => ({
+        http: `http://${reachable(settings.SIGNMESH_HTTP_HOST)}:${settings.SIGNMESH_HTTP_PORT + index}`,
+        grpc: `${reachable(settings.SIGNMESH_GRPC_HOST)}:${settings.SIGNMESH_GRPC_PORT + index}`,
+      })),
+      bytesPerNode: this.#cluster?.bytesPerNode,
     };
     const line = jsonLine(ready, { up: process.pid, ...this.#cluster?.pids });
     replaceShortLived(join(settings.SIGNMESH_DATA_DIR, 'run', 'ready.json'), `${line}\n`);

@@ -17,13 +17,18 @@ import { Closed, OneOf } from './schema-kit.ts';
 import { points } from './trigger-points.ts';
 
 /** Names of the processes that a fault can target. `node/*`: every node. */
-export const processPattern = '^(node/([1-9][0-9]?|100|\\*)|coordinator|gateway|worker|redis|receiver)$';
+const inCluster = '(cluster/([1-9][0-9]?|100)/)?';
+export const processPattern = `^(${inCluster}(node/([1-9][0-9]?|100|\\*)|coordinator|gateway)|worker|redis|receiver)$`;
 
 const Process = Type.String({
   pattern: processPattern,
-  description: 'node/1, node/*, coordinator, gateway, worker, redis, receiver',
+  description:
+    'node/1, node/*, coordinator, gateway, worker, redis, receiver; of a further cluster cluster/2/node/1, cluster/2/node/*, cluster/2/coordinator, and the gateways’ links to it: cluster/2/gateway',
 });
-const NodeName = Type.String({ pattern: '^node/([1-9][0-9]?|100|\\*)$', description: 'node/1, or node/* for any' });
+const NodeName = Type.String({
+  pattern: `^${inCluster}node/([1-9][0-9]?|100|\\*)$`,
+  description: 'node/1, or node/* for any',
+});
 const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: 86_400_000, description });
 const PositiveMs = (description: string) => Type.Integer({ minimum: 1, maximum: 86_400_000, description });
 

@@ -16,8 +16,12 @@ const farewellMs = 100;
 
 const NodeView = Closed(
   {
-    id: Type.String({ description: 'as in paths: a node’s number, or `coordinator`, `gateway`, `worker`, `redis`' }),
-    process: Type.String({ description: 'as faults name it: `node/1`, `coordinator`, …' }),
+    id: Type.String({
+      description:
+        'as in paths: a node’s number, or `coordinator`, `gateway`, `worker`, `redis`; of cluster 2 `cluster-2-node-1`, `cluster-2-coordinator`',
+    }),
+    process: Type.String({ description: 'as faults name it: `node/1`, `coordinator`, `cluster/2/node/1`, …' }),
+    cluster: Nullable(Type.Integer({ minimum: 1, description: 'null: it belongs to no cluster' })),
     state: OneOf(['running', 'paused', 'down', 'starting']),
     pid: Nullable(Type.Integer()),
     restarts: Type.Integer({ minimum: 0, description: 'since the cluster was started' }),
@@ -25,14 +29,22 @@ const NodeView = Closed(
     uptime_ms: Nullable(Type.Integer({ minimum: 0, description: 'since it was started last; null: it is down' })),
     linked: Nullable(Type.Boolean({ description: 'whether its link to the coordinator is up; null: it is no node' })),
     clock_offset_ms: Type.Integer({ description: 'its clock, beyond the machine’s' }),
+    resident_bytes: Nullable(
+      Type.Integer({ description: 'memory of the whole process; null: it is down, or the system does not say' }),
+    ),
+    together: Type.Array(Type.String(), {
+      description: 'all nodes of this process, itself among them: what is done to one is done to all',
+    }),
   },
   { title: 'SandboxNode' },
 );
 
 const params = Closed({
   node: Type.String({
-    pattern: '^([1-9][0-9]?|100|coordinator|gateway|worker|redis)$',
-    description: 'a node’s number, or `coordinator`, `gateway`, `worker`, `redis`',
+    pattern:
+      '^([1-9][0-9]?|100|gateway|worker|redis|(cluster-([1-9][0-9]?|100)-)?coordinator|cluster-([1-9][0-9]?|100)-node-([1-9][0-9]?|100))$',
+    description:
+      'a node’s number, or `coordinator`, `gateway`, `worker`, `redis`; of cluster 2 `cluster-2-node-1`, `cluster-2-coordinator`',
     examples: ['2'],
   }),
 });
@@ -187,16 +199,20 @@ async function processes({ nowMs }: RequestContext, control: SandboxDeps['contro
 }
 
 function processOf(node: string): string {
-  return /^\d+$/.test(node) ? `node/${node}` : node;
+  const [, cluster, rest = node] = /^cluster-(\d+)-(.+)$/.exec(node) ?? [];
+  const name = /^\d+$/.test(rest) ? `node/${rest}` : rest.replace(/^node-/, 'node/');
+  return cluster === undefined || cluster === '1' ? name : `cluster/${cluster}/${name}`;
 }
 
 /** `realMs`: the machine's time. */
 function nodeView(status: NodeStatus, realMs: number) {
-  const { process, state, pid, restarts, startedMs, linked, clockOffsetMs } = status;
+  const { process, state, pid, restarts, startedMs, linked, clockOffsetMs, residentBytes, together } = status;
+  const [, cluster = '1'] = /^cluster\/(\d+)\//.exec(process) ?? [];
   const isUp = startedMs !== null && state !== 'down';
   return {
-    id: process.replace(/^node\//, ''),
+    id: process.replace(/^node\//, '').replaceAll('/', '-'),
     process,
+    cluster: /^(gateway|worker|redis)$/.test(process) ? null : Number(cluster),
     state,
     pid,
     restarts,
@@ -204,5 +220,7 @@ function nodeView(status: NodeStatus, realMs: number) {
     uptime_ms: isUp ? Math.max(0, Math.round(realMs - startedMs)) : null,
     linked,
     clock_offset_ms: clockOffsetMs,
+    resident_bytes: residentBytes,
+    together,
   };
 }

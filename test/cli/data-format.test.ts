@@ -98,7 +98,14 @@ test('a snapshot of an earlier format is not restored', async () => {
     throw new Error('nothing of the cluster is touched');
   };
   const processes = new Proxy({}, { get: unused }) as never;
-  const options = { dataDir, nodes: 2, redisUrl: '', processes, untilLinked: unused, makeReadyKeys: unused };
+  const options = {
+    dataDir,
+    nodes: ['node/1', 'node/2'],
+    redisUrl: '',
+    processes,
+    untilLinked: unused,
+    makeReadyKeys: unused,
+  };
   const snapshots = new Snapshots(options);
   expect(snapshots.list().map((one) => one.id)).toEqual([id]);
   await expect(snapshots.restore(id)).rejects.toThrow(

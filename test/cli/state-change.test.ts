@@ -48,8 +48,9 @@ async function place() {
   const said: string[] = [];
   return {
     ...{ snapshot, target, stored, said, store },
-    at: (redisUrl = server.url) => ({ dataDir, nodes: 2, redisUrl }),
-    nextStart: () => completeChange({ dataDir, nodes: 2, redisUrl: server.url }, (line) => said.push(line)),
+    at: (redisUrl = server.url) => ({ dataDir, nodes: ['node/1', 'node/2'], redisUrl }),
+    nextStart: () =>
+      completeChange({ dataDir, nodes: ['node/1', 'node/2'], redisUrl: server.url }, (line) => said.push(line)),
   };
 }
 

@@ -21,7 +21,18 @@ function controlled({ ownsRedis = true } = {}) {
   const states = new Map<string, ProcessStatus['state']>(names.map((name) => [name, 'running']));
   const processes: ProcessControl = {
     list: () =>
-      names.map((process) => ({ process, state: states.get(process)!, pid: 1, restarts: 0, startedMs: 0 }) as const),
+      names.map(
+        (process) =>
+          ({
+            process,
+            state: states.get(process)!,
+            pid: 1,
+            restarts: 0,
+            startedMs: 0,
+            residentBytes: null,
+            together: [process],
+          }) as const,
+      ),
     crash: async (process, { loseState, restartAfterMs }) => {
       calls.push(`crash ${process} ${loseState} ${restartAfterMs}`);
       states.set(process, 'down');

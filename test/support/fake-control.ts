@@ -44,6 +44,8 @@ export class FakeControl implements SandboxControl {
       startedMs: Date.now() - 5_000,
       linked: process.startsWith('node/') ? true : null,
       clockOffsetMs: 0,
+      residentBytes: 1_000_000,
+      together: [process],
     }),
   );
 

@@ -1,0 +1,43 @@
+/** The clusters of a data directory: those that are there, and those that a person adds. */
+import { nodesMax } from '../../proto/limits.ts';
+import type { ClusterEnvironment, Roster } from '../../proto/roster.ts';
+import { firstCluster } from '../../redis/clusters.ts';
+import { exitCodes, Failure } from '../common/failure.ts';
+import { ensureClusterMaterial, hasCluster, readRosters } from './cluster-material.ts';
+
+export interface ClustersWanted {
+  /** undefined: those that are there, or one. */
+  readonly clusters: number | undefined;
+  /** Of each; undefined: as it is, or `nodesDefault` in a new one. */
+  readonly nodes: number | undefined;
+  readonly nodesDefault: number;
+  readonly threshold: number | undefined;
+  readonly environment: ClusterEnvironment;
+}
+
+/**
+ * Makes what is missing. Clusters that are added get the nodes and the threshold that are asked for, those that are there keep
+ * theirs. Throws a Failure when all are there and one is of another size, and when more are there than are asked for.
+ */
+export function ensureClusters(dataDir: string, wanted: ClustersWanted): readonly Roster[] {
+  const { environment, nodesDefault, nodes, threshold } = wanted;
+  const there = hasCluster(dataDir, firstCluster) ? readRosters(dataDir, environment).length : 0;
+  const count = wanted.clusters ?? Math.max(1, there);
+  if (threshold !== undefined && threshold > (nodes ?? nodesDefault) && there < count) {
+    throw new Failure(
+      `--threshold ${threshold} is more than the ${nodes ?? nodesDefault} nodes of a cluster. Choose a lower one, or more --nodes (up to ${nodesMax}).`,
+      exitCodes.usage,
+    );
+  }
+  if (count < there) {
+    throw new Failure(
+      `${dataDir} holds ${there} clusters, not ${count}: their nodes hold shares of keys. Leave --clusters out to keep them, or choose another --data-dir.`,
+    );
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const cluster = index + 1;
+    const isKept = cluster <= there && there < count;
+    const asked = isKept ? {} : { threshold };
+    return ensureClusterMaterial(dataDir, isKept ? undefined : nodes, nodesDefault, environment, { cluster, ...asked });
+  });
+}
