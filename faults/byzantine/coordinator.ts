@@ -5,7 +5,7 @@
  * It has no node's identity: a node's signature does not cover what it changes in that node's message.
  */
 import type { RandomBytes } from '../../crypto/bytes.ts';
-import { groupOf } from '../../crypto/group.ts';
+import { type Curve, groupOf } from '../../crypto/group.ts';
 import { type Polynomial, randomPolynomial } from '../../crypto/polynomial.ts';
 import { commitTo, shareFor } from '../../crypto/vss.ts';
 import type { DkgConfirm, DkgOpening, DkgSeal, DkgVerify } from '../../proto/gen/signmesh/wire/v1/dkg_pb.ts';
@@ -199,13 +199,19 @@ function suppliedDealers({ dealers }: DkgVerify, { nodeId, attempt, random }: As
   return { case: 'dkgVerify', value: { dealers: openings, sealed: [], clientSupplied } };
 }
 
-/** Another group key in one of the results that are to be compared. */
+/** Another group key in one of the results that are to be compared; where the nodes share no key, another transcript. */
 function otherResults({ results, ...rest }: DkgConfirm, { nodeId, attempt }: Asking): WireBody | undefined {
   const { terms } = attempt;
   const other = results.find((result) => result.nodeId !== nodeId);
   if (terms === undefined || other === undefined) return undefined;
-  const group = groupOf(terms.curve);
-  const publicKey = Uint8Array.from(group.add(other.publicKey, group.generator));
-  const changed = results.map((result) => (result === other ? { ...result, publicKey } : result));
+  const changed = results.map((result) =>
+    result === other ? { ...result, ...otherThan(other, terms.curve) } : result,
+  );
   return { case: 'dkgConfirm', value: { ...rest, results: changed } };
+}
+
+function otherThan({ publicKey, transcriptDigest }: DkgConfirm['results'][number], curve: Curve) {
+  if (publicKey.length === 0) return { transcriptDigest: transcriptDigest.map((byte) => byte ^ 1) };
+  const group = groupOf(curve);
+  return { publicKey: Uint8Array.from(group.add(publicKey, group.generator)) };
 }

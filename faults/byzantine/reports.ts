@@ -17,8 +17,9 @@ export function falseReport(liar: Dealer, said: DkgVerified, about: number | und
   }
   const { finished } = said;
   if (finished === undefined) return undefined;
-  const { generator } = groupOf(liar.terms.curve);
-  const publicKey = groupOf(liar.terms.curve).add(finished.publicKey, generator);
+  const { generator, add } = groupOf(liar.terms.curve);
+  // Where the nodes share no key, their results name none.
+  const publicKey = finished.publicKey.length === 0 ? generator : add(finished.publicKey, generator);
   const value = { ...said, finished: signedResult(liar, { ...finished, publicKey } as DkgFinished, []) };
   return { case: 'dkgVerified', value };
 }

@@ -77,7 +77,7 @@ const signing = {
   contract_version: Type.Optional(Type.String({ maxLength: 40 })),
 };
 /** Keystore types whose keys are made for them alone. */
-const ownKeystores = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11', 'MPC_VENDOR'] as const;
+export const ownKeystores = ['MULTISIG_EVM_WALLET', 'HSM_PKCS11', 'MPC_VENDOR'] as const;
 const dkg = {
   session: Name('what this scenario calls the key and its session'),
   threshold: Type.Optional(Type.Integer()),

@@ -7,8 +7,8 @@
 import type { CheckedScenario, Step } from '../scenario/format.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
-import { randomFaults } from './random-faults.ts';
-import { ClientPlan, drawKeys, type KeyPlan, type SharedIntent } from './random-steps.ts';
+import { randomFaults, tokenFaults } from './random-faults.ts';
+import { ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
 
 /** Faults begin before the end of their phase, and the last of them is over by then. */
 const breathMs = 50;
@@ -18,7 +18,8 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
   const name = `random-${profile}-${seed}`;
   const swarm = drawSwarm(profile, new Draw(name, 'swarm'));
   const draw = new Draw(name, 'steps');
-  const keys = drawKeys(swarm, draw);
+  const types = new Draw(name, 'key types');
+  const keys = drawKeys(swarm, draw, types);
   const clients: Record<string, readonly Step[]> = {};
   const intents: SharedIntent[] = [];
   const healedMs = swarm.phaseMs + breathMs;
@@ -37,7 +38,8 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
     clients[plan.name] = plan.steps;
   }
   clients.healer = healing(swarm, keys, healedMs);
-  const faults = randomFaults(swarm, new Draw(name, 'faults'));
+  const hasToken = keys.some(({ ownType }) => ownType === 'HSM_PKCS11');
+  const faults = [...randomFaults(swarm, new Draw(name, 'faults')), ...(hasToken ? tokenFaults(swarm, types) : [])];
   return {
     scenario: name,
     about: aboutText(seed, swarm),
@@ -69,10 +71,11 @@ function healing(swarm: Swarm, keys: readonly KeyPlan[], healedMs: number): Step
     { step: 'heal', heal: true },
     { step: 'all-are-back', wait: { nodes_ready: swarm.nodes } },
   ];
-  for (const { session, threshold, totalNodes, curve, supplied } of keys) {
+  for (const key of keys) {
+    const { session, supplied } = key;
     // A client that supplies a dealer must give all its shares; otherwise no key is made.
     if (supplied.length > 0) continue;
-    const terms = { session, threshold, total_nodes: totalNodes, curve };
+    const terms = keyTerms(key);
     const expect = mayBeGone ? {} : { expect: { reason_code: 'DKG_COMPLETED' } };
     steps.push({ step: `${session}-stands`, call: 'make_key', ...terms, insist: true, ...expect });
     steps.push({

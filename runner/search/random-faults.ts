@@ -1,5 +1,12 @@
 /** Random faults that make sense: what faults/engine would refuse is never drawn. */
-import type { byzantineKinds, coordinatorKinds, Fault, FaultKind, Trigger } from '../../faults/vocabulary/fault.ts';
+import {
+  type byzantineKinds,
+  type coordinatorKinds,
+  type Fault,
+  type FaultKind,
+  hsmFailures,
+  type Trigger,
+} from '../../faults/vocabulary/fault.ts';
 import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
 import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
 import type { Draw } from './draw.ts';
@@ -56,6 +63,18 @@ export function randomFaults(swarm: Swarm, draw: Draw): Fault[] {
     add(faultOf(kind, swarm, draw));
   }
   return faults;
+}
+
+/** PKCS#11 tokens that fail for a while: any node may have the key's. */
+export function tokenFaults(swarm: Swarm, draw: Draw): Fault[] {
+  return Array.from({ length: draw.int(0, 2) }, (_, index) => ({
+    id: `token-${index + 1}`,
+    fault: 'hsm_fails',
+    target: `node/${draw.int(1, swarm.nodes)}`,
+    by: draw.pick(hsmFailures),
+    at: { after_ms: draw.int(0, swarm.phaseMs) },
+    for_ms: draw.pick([20, 200, Math.max(1, swarm.phaseMs)]),
+  }));
 }
 
 function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {

@@ -2,7 +2,7 @@
  * Random clients: what they do with keys and signing sessions while things go wrong, and how patiently they finish when
  * all is well again. Step and session names are unique in the scenario.
  */
-import type { Step } from '../scenario/format.ts';
+import type { ownKeystores, Step } from '../scenario/format.ts';
 import type { Draw } from './draw.ts';
 import type { Story, Swarm } from './profiles.ts';
 
@@ -16,6 +16,8 @@ export interface KeyPlan {
   readonly curve: 'secp256k1' | 'ed25519';
   /** What its clients sign with: a key has one scheme. */
   readonly keystore: 'MOCK_THRESHOLD' | 'MPC_FROST';
+  /** A key that nodes do not share; undefined: a shared one. */
+  readonly ownType: (typeof ownKeystores)[number] | undefined;
   /** Client-supplied dealers; the client gives every share that they owe, where the nodes allow it. */
   readonly supplied: readonly number[];
 }
@@ -29,7 +31,8 @@ export interface SharedIntent {
   readonly terms: SigningTerms;
 }
 
-export function drawKeys(swarm: Swarm, draw: Draw): KeyPlan[] {
+/** `types`: what else of a key is drawn from, so that shared keys are the same without it. */
+export function drawKeys(swarm: Swarm, draw: Draw, types: Draw): KeyPlan[] {
   const liars = swarm.liars.length;
   return Array.from({ length: draw.pick([1, 1, 1, 2]) }, (_, index) => {
     const totalNodes = draw.int(Math.max(2 + liars, 2), swarm.nodes);
@@ -41,8 +44,21 @@ export function drawKeys(swarm: Swarm, draw: Draw): KeyPlan[] {
       curve: draw.pick(['secp256k1', 'secp256k1', 'ed25519'] as const),
       keystore: draw.chance(0.4) ? 'MPC_FROST' : 'MOCK_THRESHOLD',
       supplied: swarm.stories.includes('client_supplied') && draw.chance(0.3) ? draw.some(ids, draw.int(1, 2)) : [],
-    };
-  });
+      ownType: undefined,
+    } as const;
+  }).map((key) => (types.chance(0.15) ? ownKey(key, swarm, types) : key));
+}
+
+/** The same key, of a type that nodes do not share. A token's key has one node, which must be an honest one. */
+function ownKey(key: KeyPlan, { liars, losesState }: Swarm, draw: Draw): KeyPlan {
+  const isToken = liars.length === 0 && !losesState && draw.chance(0.5);
+  if (isToken) return { ...key, ownType: 'HSM_PKCS11', threshold: 1, totalNodes: 1, supplied: [] };
+  return { ...key, ownType: 'MULTISIG_EVM_WALLET', curve: 'secp256k1', supplied: [] };
+}
+
+export function keyTerms({ session, threshold, totalNodes, curve, ownType }: KeyPlan) {
+  const shared = { session, threshold, total_nodes: totalNodes, curve };
+  return ownType === undefined ? shared : { ...shared, keystore_type: ownType };
 }
 
 export class ClientPlan {
@@ -64,8 +80,8 @@ export class ClientPlan {
 
   makeKey(key: KeyPlan): void {
     const draw = this.#draw;
-    const { session, threshold, totalNodes, curve, supplied } = key;
-    const terms = { session, threshold, total_nodes: totalNodes, curve };
+    const { session, totalNodes, supplied } = key;
+    const terms = keyTerms(key);
     if (supplied.length === 0 && draw.chance(0.7)) {
       this.#add({ call: 'make_key', ...terms, insist: draw.chance(0.7) });
       return;
@@ -90,8 +106,10 @@ export class ClientPlan {
   }
 
   /** `intents`: of the whole scenario, so that clients meet at one. */
-  tell(story: Story, key: KeyPlan, intents: SharedIntent[]): void {
+  tell(drawn: Story, key: KeyPlan, intents: SharedIntent[]): void {
     const draw = this.#draw;
+    // A client knows no node's own key.
+    const story = key.ownType !== undefined && drawn === 'client_supplied' ? 'steps' : drawn;
     const terms: SigningTerms = this.#terms(key);
     const session = this.#session(story === 'client_supplied' || draw.chance(0.8));
     const submit = (more: Partial<Wish<Extract<Step, { call: 'submit_signature_share' }>>> = {}) =>
@@ -187,7 +205,7 @@ export class ClientPlan {
         } else this.#add({ call: 'initiate_signing', session, ...terms });
         submit({ node: draw.pick([99, key.totalNodes + 1, 1]) });
         resume('wrong', false);
-        if (draw.chance(0.5)) {
+        if (key.ownType === undefined && draw.chance(0.5)) {
           // A right one would make this dealer client-supplied, if the key is not made yet, and owe the others.
           this.#add({
             call: 'exchange_dkg_shares',
@@ -228,8 +246,10 @@ export class ClientPlan {
     return session;
   }
 
-  #terms({ session, keystore }: KeyPlan): SigningTerms {
+  #terms({ session, keystore, ownType }: KeyPlan): SigningTerms {
     const draw = this.#draw;
+    // Such a key derives nothing, and its record names its type.
+    if (ownType !== undefined) return { key: session };
     // The first to leave it unspecified would bind the key to mock ECDSA.
     const named = keystore === 'MPC_FROST' || draw.chance(0.3);
     return {

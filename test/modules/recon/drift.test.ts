@@ -201,6 +201,41 @@ it('hides jobs and exceptions from another tenant, and takes no scope that is no
   expect((await recon.status('POST', '/v1/recon/jobs', scoped, stranger)).status).toBe(404);
 });
 
+it('shows a token of another connection no job, exception, event or page of them', async () => {
+  const drifting = await recon.wallet(connection.id);
+  await recon.call('POST', driftPath(), { kind: 'extra', wallet_id: drifting.id });
+  const body = { kind: 'balances', scope: { wallet_id: drifting.id }, lag_s: 0 };
+  const jobs = [await recon.job(body), await recon.job(body)];
+  const [found] = await recon.exceptions(`?wallet_id=${drifting.id}`);
+  const { id: elsewhere } = await recon.connect('sandbox');
+  const [key] = await recon.service.redis.keys(`sm:{t:*}:r:${drifting.id}`);
+  const tenant = /\{t:(.*)\}/.exec(key!)![1]!;
+  const limited = 'svc_sk_test_limitedToAnotherConnection';
+  recon.service.tokens.put(limited, { tenant, id: 'tok_elsewhere', providerConnectionIds: [elsewhere] });
+  const asLimited = async (path: string) => recon.status('GET', path, undefined, limited);
+  const { next_cursor: cursor } = await recon.call('GET', '/v1/recon/jobs?limit=1');
+  expect(cursor).toEqual(expect.any(String));
+  for (const [path, list] of [
+    ['/v1/recon/jobs?limit=100', 'jobs'],
+    [`/v1/recon/jobs?limit=1&cursor=${cursor}`, 'jobs'],
+    [`/v1/recon/jobs?provider_connection_id=${connection.id}`, 'jobs'],
+    ['/v1/recon/exceptions?limit=100', 'exceptions'],
+    [`/v1/recon/exceptions?job_id=${jobs[0]!.id}`, 'exceptions'],
+    [`/v1/events?type=recon.*&limit=100`, 'events'],
+    [`/v1/events?resource_id=${found!.id}`, 'events'],
+  ] as const) {
+    const { status, body: page } = await asLimited(path);
+    expect([path, status, page[list] ?? []]).toEqual([path, expect.any(Number), []]);
+  }
+  for (const path of [`/v1/recon/jobs/${jobs[0]!.id}`, `/v1/recon/exceptions/${found!.id}`]) {
+    const hidden = await asLimited(path);
+    const unknown = await asLimited(path.replace(/.{4}$/, 'ffff'));
+    expect(hidden.status).toBe(404);
+    expect(hidden.body.error.message).toBe(unknown.body.error.message);
+  }
+  await recon.call('DELETE', driftPath());
+});
+
 it.each([
   [{ kind: 'balances', from: '2026-01-01T00:00:00Z' }, 'from'],
   [{ kind: 'transactions', from: '2020-01-01T00:00:00Z' }, 'from'],

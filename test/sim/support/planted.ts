@@ -185,6 +185,6 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [{ file: 'coordinator/cluster/cluster.js', from: ' || !areDistinct(nonces)', to: '' }],
     invariants: ['nonce-signs-once'],
     profile: 'hostile',
-    seeds: 120,
+    seeds: 300,
   },
 ];
