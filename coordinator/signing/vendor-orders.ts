@@ -26,7 +26,7 @@ import { isAtVendor, knownKey, leaveRound, type Turn } from './state.ts';
 /** 32 hex digits: the node's name for an order. */
 const referencePattern = /^[0-9a-f]{32}$/;
 
-/** The vendor has the order of this session, and has not decided: whoever waits for the signature hears so. */
+/** The vendor has the order of this session, and has not decided: every caller that waits for the signature hears so. */
 export function vendorOrderOpen(turn: Turn, nodeId: number, { reference, expiresEpochMs }: VendorOrder): void {
   const { work, record } = turn.state;
   if (!referencePattern.test(reference)) return;

@@ -53,7 +53,7 @@ export interface VendorOrderActorState {
   readonly again: boolean;
   /** The session wants no signature any more: the vendor is asked to cancel, until it has decided. */
   readonly cancels: boolean;
-  /** It was asked to cancel, whoever has asked for the order since. */
+  /** It was asked to cancel; later requests for the order change nothing of that. */
   readonly cancelAsked: boolean;
 }
 

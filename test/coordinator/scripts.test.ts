@@ -218,5 +218,5 @@ describeScript(
       expect(await script.redis.get(keys.fenceKey)).toBe('6');
     });
   },
-  '-- @keys key\n-- @args fence\nreturn fenced(key, fence) and 1 or 0',
+  { body: '-- @keys key\n-- @args fence\nreturn fenced(key, fence) and 1 or 0' },
 );

@@ -112,7 +112,7 @@ describe('kill -9 between every two steps', () => {
       cluster.time.advance(100 - (cluster.time.nowMs() % 1));
       for (const process of processes) cluster.start(process);
       cluster.time.advance(60_000);
-      // A crash before the vendor had the order leaves the session as it was; a call goes on.
+      // A crash before the vendor had the order leaves the session as it was; a call completes it.
       if (stateOf(cluster, session) !== BACKEND_COMPLETED) {
         const paused = cluster.storedSession(tenant, session)!;
         expect(cluster.vendor.book.orders).toHaveLength(0);

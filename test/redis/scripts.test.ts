@@ -74,7 +74,9 @@ describeScript(
       expect((await log()).map(([id]) => id)).toEqual(['61-0', '62-0', '63-0', '64-0']);
     });
   },
-  "-- @keys prefix\n-- @args followed, balances, event: event\nreturn append_event(prefix, event, followed == '1', balances ~= '' and balances or nil)",
+  {
+    body: "-- @keys prefix\n-- @args followed, balances, event: event\nreturn append_event(prefix, event, followed == '1', balances ~= '' and balances or nil)",
+  },
 );
 
 describeScript(
@@ -88,7 +90,7 @@ describeScript(
       expect(now).toBeLessThan((Number(after) + 1) * 1000);
     });
   },
-  "-- @keys none\nreturn string.format('%.0f', clock_ms())",
+  { body: "-- @keys none\nreturn string.format('%.0f', clock_ms())" },
 );
 
 const keys = { tenantsKey: 'sm:{due:x}', registeredKey: 'sm:{due:x}:registered' };

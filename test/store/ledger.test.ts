@@ -1,110 +1,121 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create } from '../../store/changes.ts';
 import type { LedgerEntry } from '../../store/contract.ts';
 import type { RedisTenantStore } from '../../store/redis-tenant-store.ts';
-import { done, newTenant, refused, type StoreUnderTest, startStore, thing, thingType } from '../support/store.ts';
+import {
+  done,
+  newTenant,
+  refused,
+  type StoreUnderTest,
+  startStore,
+  storeWorlds,
+  thing,
+  thingType,
+} from '../support/store.ts';
 
-let under: StoreUnderTest;
-let store: RedisTenantStore;
+describe.each(storeWorlds)('on %s', (world) => {
+  let under: StoreUnderTest;
+  let store: RedisTenantStore;
 
-beforeAll(async () => {
-  under = await startStore();
-  store = await under.open();
-});
-afterAll(() => under.stop());
+  beforeAll(async () => {
+    under = await startStore(world);
+    store = await under.open();
+  });
+  afterAll(() => under.stop());
 
-const entry = (asset: string, available: bigint, reserved = 0n): LedgerEntry => ({
-  walletId: 'w',
-  asset,
-  available,
-  reserved,
-});
+  const entry = (asset: string, available: bigint, reserved = 0n): LedgerEntry => ({
+    walletId: 'w',
+    asset,
+    available,
+    reserved,
+  });
 
-async function balances(tenant: string) {
-  return (await store.readWithBalances(tenant, thingType, 'w'))?.balances;
-}
+  async function balances(tenant: string) {
+    return (await store.readWithBalances(tenant, thingType, 'w'))?.balances;
+  }
 
-/** Around the edges of limbs and doubles, where carries and borrows are. */
-const units = fc.oneof(
-  fc.bigInt({ min: 0n, max: 10n ** 40n }),
-  fc.integer({ min: 0, max: 46 }).map((zeros) => 10n ** BigInt(zeros)),
-  fc.integer({ min: 0, max: 46 }).map((zeros) => 10n ** BigInt(zeros) - 1n),
-  fc.constantFrom(0n, 1n, 2n ** 53n, 2n ** 53n + 1n, 10n ** 15n, 10n ** 30n + 1n),
-);
-const delta = fc.tuple(units, fc.boolean()).map(([value, negative]) => (negative ? -value : value));
+  /** Around the edges of limbs and doubles, where carries and borrows are. */
+  const units = fc.oneof(
+    fc.bigInt({ min: 0n, max: 10n ** 40n }),
+    fc.integer({ min: 0, max: 46 }).map((zeros) => 10n ** BigInt(zeros)),
+    fc.integer({ min: 0, max: 46 }).map((zeros) => 10n ** BigInt(zeros) - 1n),
+    fc.constantFrom(0n, 1n, 2n ** 53n, 2n ** 53n + 1n, 10n ** 15n, 10n ** 30n + 1n),
+  );
+  const delta = fc.tuple(units, fc.boolean()).map(([value, negative]) => (negative ? -value : value));
 
-it('adds and takes away integers of any size, as BigInt does', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(delta, delta), { minLength: 1, maxLength: 12 }), async (deltas) => {
-      const tenant = newTenant();
-      await done(store, tenant, { puts: [create(thingType, thing('w'))] });
-      let available = 0n;
-      let reserved = 0n;
-      for (const [a, r] of deltas) {
-        const outcome = await store.commit(tenant, { ledger: [entry('ETH', a, r)] });
-        const fits = available + a >= 0n && reserved + r >= 0n;
-        expect(outcome.committed).toBe(fits);
-        if (fits) {
-          available += a;
-          reserved += r;
+  it('adds and takes away integers of any size, as BigInt does', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(delta, delta), { minLength: 1, maxLength: 12 }), async (deltas) => {
+        const tenant = newTenant();
+        await done(store, tenant, { puts: [create(thingType, thing('w'))] });
+        let available = 0n;
+        let reserved = 0n;
+        for (const [a, r] of deltas) {
+          const outcome = await store.commit(tenant, { ledger: [entry('ETH', a, r)] });
+          const fits = available + a >= 0n && reserved + r >= 0n;
+          expect(outcome.committed).toBe(fits);
+          if (fits) {
+            available += a;
+            reserved += r;
+          }
+          expect((await balances(tenant))?.get('ETH') ?? { available: 0n, reserved: 0n }).toEqual({
+            available,
+            reserved,
+          });
         }
-        expect((await balances(tenant))?.get('ETH') ?? { available: 0n, reserved: 0n }).toEqual({
-          available,
-          reserved,
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('takes exactly everything, and not one unit more', async () => {
+    await fc.assert(
+      fc.asyncProperty(units, async (all) => {
+        const tenant = newTenant();
+        await done(store, tenant, { puts: [create(thingType, thing('w'))], ledger: [entry('ETH', all)] });
+        expect(await refused(under, store, tenant, { ledger: [entry('ETH', -all - 1n)] })).toEqual({
+          kind: 'insufficient',
+          walletId: 'w',
+          asset: 'ETH',
         });
-      }
-    }),
-    { numRuns: 150 },
-  );
-});
+        await done(store, tenant, { ledger: [entry('ETH', -all, all)] });
+        expect((await balances(tenant))?.get('ETH')).toEqual({ available: 0n, reserved: all });
+      }),
+      { numRuns: 60 },
+    );
+  });
 
-it('takes exactly everything, and not one unit more', async () => {
-  await fc.assert(
-    fc.asyncProperty(units, async (all) => {
-      const tenant = newTenant();
-      await done(store, tenant, { puts: [create(thingType, thing('w'))], ledger: [entry('ETH', all)] });
-      expect(await refused(under, store, tenant, { ledger: [entry('ETH', -all - 1n)] })).toEqual({
-        kind: 'insufficient',
-        walletId: 'w',
-        asset: 'ETH',
-      });
-      await done(store, tenant, { ledger: [entry('ETH', -all, all)] });
-      expect((await balances(tenant))?.get('ETH')).toEqual({ available: 0n, reserved: all });
-    }),
-    { numRuns: 60 },
-  );
-});
+  it('counts what all entries of a change come to, and each asset by itself', async () => {
+    const tenant = newTenant();
+    const ledger = [
+      entry('ETH', -5n),
+      entry('BTC', 1n, 2n),
+      entry('ETH', 7n, 1n),
+      { ...entry('ETH', 3n), walletId: 'v' },
+    ];
+    await done(store, tenant, { puts: [create(thingType, thing('w'))], ledger });
+    expect(await balances(tenant)).toEqual(
+      new Map([
+        ['ETH', { available: 2n, reserved: 1n }],
+        ['BTC', { available: 1n, reserved: 2n }],
+      ]),
+    );
+    expect((await refused(under, store, tenant, { ledger: [entry('ETH', -2n), entry('ETH', -1n)] })).kind).toBe(
+      'insufficient',
+    );
+  });
 
-it('counts what all entries of a change come to, and each asset by itself', async () => {
-  const tenant = newTenant();
-  const ledger = [
-    entry('ETH', -5n),
-    entry('BTC', 1n, 2n),
-    entry('ETH', 7n, 1n),
-    { ...entry('ETH', 3n), walletId: 'v' },
-  ];
-  await done(store, tenant, { puts: [create(thingType, thing('w'))], ledger });
-  expect(await balances(tenant)).toEqual(
-    new Map([
-      ['ETH', { available: 2n, reserved: 1n }],
-      ['BTC', { available: 1n, reserved: 2n }],
-    ]),
-  );
-  expect((await refused(under, store, tenant, { ledger: [entry('ETH', -2n), entry('ETH', -1n)] })).kind).toBe(
-    'insufficient',
-  );
-});
-
-it('never lets a hundred at once spend more than there is', async () => {
-  const tenant = newTenant();
-  const other = await under.open();
-  await done(store, tenant, { puts: [create(thingType, thing('w'))], ledger: [entry('ETH', 370n)] });
-  const outcomes = await Promise.all(
-    Array.from({ length: 100 }, (_, k) =>
-      (k % 2 === 0 ? store : other).commit(tenant, { ledger: [entry('ETH', -10n, 10n)] }),
-    ),
-  );
-  expect(outcomes.filter(({ committed }) => committed)).toHaveLength(37);
-  expect((await balances(tenant))?.get('ETH')).toEqual({ available: 0n, reserved: 370n });
+  it('never lets a hundred at once spend more than there is', async () => {
+    const tenant = newTenant();
+    const other = await under.open();
+    await done(store, tenant, { puts: [create(thingType, thing('w'))], ledger: [entry('ETH', 370n)] });
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, (_, k) =>
+        (k % 2 === 0 ? store : other).commit(tenant, { ledger: [entry('ETH', -10n, 10n)] }),
+      ),
+    );
+    expect(outcomes.filter(({ committed }) => committed)).toHaveLength(37);
+    expect((await balances(tenant))?.get('ETH')).toEqual({ available: 0n, reserved: 370n });
+  });
 });

@@ -237,7 +237,7 @@ describe('indices', () => {
         expect(await script.call({ key: `${p}ix:a` }, { time: '00000002' })).toBe(1);
       });
     },
-    '-- @keys key\n-- @args time\nreturn count_ids(key, time)',
+    { body: '-- @keys key\n-- @args time\nreturn count_ids(key, time)' },
   );
 });
 

@@ -17,7 +17,7 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
     case 'hash':
       return Object.entries(await redis.hgetall(key)).sort();
     case 'zset':
-      return redis.call('ZRANGE', key, '0', '-1', 'WITHSCORES');
+      return ((await redis.call('ZRANGE', key, '0', '-1', 'WITHSCORES')) as unknown[]).flat();
     case 'set':
       return (await redis.smembers(key)).sort();
     case 'list':

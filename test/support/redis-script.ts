@@ -1,14 +1,17 @@
 /**
- * The test of one Redis script: what it answers, refuses and changes, called with its keys and arguments by name.
- * tools/check/redis-scripts.ts lists the scripts that have none.
+ * The test of one Redis script: what it answers, refuses and changes, called with its keys and arguments by name. It runs on
+ * a real Redis, and on the in-memory Redis, which compiles the same text. tools/check/redis-scripts.ts lists the scripts that
+ * have none.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import { systemClock } from '../../actors/live/ports.ts';
 import { luaCommand, luaScript } from '../../redis/lua.ts';
+import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
 import { keptFolder } from '../cli/support/temporary.ts';
-import { openDatabase, type RedisDatabase } from './redis-database.ts';
+import { openDatabase } from './redis-database.ts';
 import { dumpRedis } from './redis-dump.ts';
 
 export interface ScriptUnderTest {
@@ -21,43 +24,70 @@ export interface ScriptUnderTest {
   refused(keys: Readonly<Record<string, string | undefined>>, args: object): Promise<unknown>;
 }
 
-/** `body`: of a file that others include, a script over it: its directives and what it answers. */
-export function describeScript(path: string, define: (script: ScriptUnderTest) => void, body?: string): void {
-  describe(path, () => {
-    let database: RedisDatabase;
-    let redis: Redis;
-    let call: ScriptUnderTest['call'];
-    beforeAll(async () => {
-      database = await openDatabase();
-      redis = new Redis(database.url);
-      const folder = keptFolder();
-      const over = join(folder, 'over.lua');
-      if (body !== undefined) writeFileSync(over, `-- @include ${path}\n${body}\n`);
-      call = luaCommand(redis, luaScript(body === undefined ? path : over));
-      rmSync(folder, { recursive: true });
-    });
-    beforeEach(async () => {
-      await redis.flushdb();
-    });
-    afterAll(async () => {
-      redis.disconnect();
-      await database.stop();
-    });
-    const content = () => dumpRedis(redis);
-    define({
-      call: (keys, args) => call(keys, args),
-      get redis() {
-        return redis;
+interface World {
+  readonly redis: Redis;
+  stop(): Promise<unknown>;
+}
+
+const worlds: Readonly<Record<string, () => Promise<World>>> = {
+  Redis: async () => {
+    const database = await openDatabase();
+    const redis = new Redis(database.url);
+    return {
+      redis,
+      stop: () => {
+        redis.disconnect();
+        return database.stop();
       },
-      content,
-      refused: async (keys, args) => {
-        const before = await content();
-        const reply = await call(keys, args);
-        const after = await content();
-        if (before !== after)
-          throw new Error(`${path} answered ${JSON.stringify(reply)} and changed\n${before}\nto\n${after}`);
-        return reply;
-      },
+    };
+  },
+  memory: async () => ({ redis: new MemoryRedis(systemClock).client(), stop: () => Promise.resolve() }),
+};
+
+interface Options {
+  /** Of a file that others include, a script over it: its directives and what it answers. */
+  readonly body?: string;
+  /** The world of the scripts that only `signmesh up` runs, over a whole server. */
+  readonly only?: 'Redis';
+}
+
+export function describeScript(
+  path: string,
+  define: (script: ScriptUnderTest) => void,
+  { body, only }: Options = {},
+): void {
+  for (const [name, open] of Object.entries(worlds).filter(([name]) => only === undefined || name === only)) {
+    describe(`${path} (${name})`, () => {
+      let world: World;
+      let call: ScriptUnderTest['call'];
+      beforeAll(async () => {
+        world = await open();
+        const folder = keptFolder();
+        const over = join(folder, 'over.lua');
+        if (body !== undefined) writeFileSync(over, `-- @include ${path}\n${body}\n`);
+        call = luaCommand(world.redis, luaScript(body === undefined ? path : over));
+        rmSync(folder, { recursive: true });
+      });
+      beforeEach(async () => {
+        await world.redis.flushdb();
+      });
+      afterAll(() => world.stop());
+      const content = () => dumpRedis(world.redis);
+      define({
+        call: (keys, args) => call(keys, args),
+        get redis() {
+          return world.redis;
+        },
+        content,
+        refused: async (keys, args) => {
+          const before = await content();
+          const reply = await call(keys, args);
+          const after = await content();
+          if (before !== after)
+            throw new Error(`${path} answered ${JSON.stringify(reply)} and changed\n${before}\nto\n${after}`);
+          return reply;
+        },
+      });
     });
-  });
+  }
 }

@@ -1,10 +1,11 @@
-/** A tenant store on real Redis, and a small kind of record to fill it with. */
+/** A tenant store on a real Redis or on the one in memory, and a small kind of record to fill it with. */
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import type { Clock } from '../../actors/contract.ts';
-import { silentLog, systemPorts } from '../../actors/live/ports.ts';
+import { silentLog, systemClock, systemPorts } from '../../actors/live/ports.ts';
 import { openRedis } from '../../gateway/redis.ts';
 import { uuidV7 } from '../../proto/ids.ts';
+import { MemoryRedis } from '../../redis/memory/memory-redis.ts';
 import type {
   Change,
   CommitOutcome,
@@ -42,9 +43,14 @@ export interface StoreUnderTest {
   stop(): Promise<void>;
 }
 
-/** `database`: one that the test brings, and that `stop` stops. */
-export async function startStore(database?: RedisDatabase): Promise<StoreUnderTest> {
-  const server = database ?? (await openDatabase());
+export type StoreWorld = 'Redis' | 'memory';
+/** What a store must do, it does in both. */
+export const storeWorlds: readonly StoreWorld[] = ['Redis', 'memory'];
+
+/** `where`: one that the test brings, and that `stop` stops; or the world to open one in, Redis unless told. */
+export async function startStore(where: RedisDatabase | StoreWorld = 'Redis'): Promise<StoreUnderTest> {
+  if (where === 'memory') return startMemory();
+  const server = where === 'Redis' ? await openDatabase() : where;
   const redis = new Redis(server.url, { retryStrategy: () => 50 });
   redis.on('error', () => undefined);
   const connections: Redis[] = [redis];
@@ -58,16 +64,30 @@ export async function startStore(database?: RedisDatabase): Promise<StoreUnderTe
     redis,
     connect,
     open: async (clock) => new RedisTenantStore(await connect(), { ...systemPorts, ...(clock && { clock }) }),
-    contents: async (tenant) => {
-      const keys = (await redis.keys(`sm:{t:${tenant}}:*`)).sort();
-      const values = await Promise.all(keys.map((key) => stored(redis, key)));
-      return new Map(keys.map((key, k) => [key, values[k]]));
-    },
+    contents: (tenant) => contentsOf(redis, tenant),
     stop: async () => {
       for (const connection of connections) connection.disconnect();
       await server.stop();
     },
   };
+}
+
+function startMemory(): StoreUnderTest {
+  const memory = new MemoryRedis(systemClock);
+  const redis = memory.client();
+  return {
+    redis,
+    connect: async () => memory.client(),
+    open: async (clock) => new RedisTenantStore(memory.client(), { ...systemPorts, ...(clock && { clock }) }),
+    contents: (tenant) => contentsOf(redis, tenant),
+    stop: () => Promise.resolve(),
+  };
+}
+
+async function contentsOf(redis: Redis, tenant: string): Promise<ReadonlyMap<string, unknown>> {
+  const keys = (await redis.keys(`sm:{t:${tenant}}:*`)).sort();
+  const values = await Promise.all(keys.map((key) => stored(redis, key)));
+  return new Map(keys.map((key, k) => [key, values[k]]));
 }
 
 async function stored(redis: Redis, key: string): Promise<unknown> {

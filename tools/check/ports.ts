@@ -39,6 +39,10 @@ export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
   ['redis/redis-clusters.ts', { reaches: redis, why: 'implements ClusterRegistry' }],
   ['gateway/live-cluster-links.ts', { reaches: /^system/, why: 'holds the links of a gateway process' }],
   ['redis/redis-due-work.ts', { reaches: /^(import of ioredis|performance)/, why: 'implements DueWork' }],
+  [
+    'redis/memory/memory-redis.ts',
+    { reaches: /^import of (ioredis|node:events)/, why: 'stands in for a client of ioredis' },
+  ],
   ['store/secrets/file-key-ring.ts', { reaches: /^import of node:fs/, why: 'implements KeyRing' }],
   ['providers/chains/redis-chain.ts', { reaches: redis, why: 'what the ledgers in Redis share' }],
   ['providers/chains/redis-ledgers.ts', { reaches: redis, why: 'implements ChainLedgers' }],

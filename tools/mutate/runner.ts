@@ -4,7 +4,7 @@
  *
  * `reach` runs every test twice without a mutant, and writes down which mutants it reaches and whether a second run is as
  * good as the first. `try` runs what the plan names. A failure counts when the same test then passes without the mutant:
- * else the mutant, or one before it, has spoiled what tests share, and the file goes on in another process. `whole` runs
+ * else the mutant, or one before it, has spoiled what tests share, and the file continues in another process. `whole` runs
  * files once with one mutant on from the start.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';

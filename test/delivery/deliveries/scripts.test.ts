@@ -147,7 +147,9 @@ describeScript(
       expect(await script.refused(keys, { webhookId })).toBe(0);
     });
   },
-  `-- @keys prefixKey\n-- @args webhookId\nreturn trim_deliveries(prefixKey, webhookId, '${at}', '0', '1', 9)`,
+  {
+    body: `-- @keys prefixKey\n-- @args webhookId\nreturn trim_deliveries(prefixKey, webhookId, '${at}', '0', '1', 9)`,
+  },
 );
 
 describeScript(
@@ -159,7 +161,7 @@ describeScript(
       expect(await script.redis.dbsize()).toBe(0);
     });
   },
-  "-- @keys prefixKey\n-- @args webhookId\nremove_delivery(prefixKey, webhookId, 'd', 'failed')",
+  { body: "-- @keys prefixKey\n-- @args webhookId\nremove_delivery(prefixKey, webhookId, 'd', 'failed')" },
 );
 
 describeScript('delivery/deliveries/clear.lua', (script) => {

@@ -37,7 +37,9 @@ describeScript(
       expect(() => toDigits(-1n)).toThrow(/42 digits/);
     });
   },
-  "-- @keys none\n-- @args how, a, b\nif how == 'plus' then return plus(a, b) end\nif how == 'minus' then return minus(a, b) end\nreturn amount(false)",
+  {
+    body: "-- @keys none\n-- @args how, a, b\nif how == 'plus' then return plus(a, b) end\nif how == 'minus' then return minus(a, b) end\nreturn amount(false)",
+  },
 );
 
 const at = 1_800_000_000_000;
@@ -77,7 +79,7 @@ describeScript(
       expect(await script.redis.zrange(`${p}at:a`, '0', '-1')).toEqual(['in:edge', 'in:new']);
     });
   },
-  "-- @keys prefixKey\n-- @args id, atMs, retentionMs\nnote(prefixKey, 'a', 'in', id, atMs, retentionMs)",
+  { body: "-- @keys prefixKey\n-- @args id, atMs, retentionMs\nnote(prefixKey, 'a', 'in', id, atMs, retentionMs)" },
 );
 
 describeScript('providers/chains/movements.lua', (script) => {
@@ -206,7 +208,7 @@ describeScript(
       expect(await script.redis.hgetall(`${p}acct:a`)).toEqual({ ETH: digits(0), nonce: '1' });
     });
   },
-  "-- @keys prefixKey\nmine_queued(prefixKey, prefixKey .. 'acct:a', 'ETH', '7', '60000')",
+  { body: "-- @keys prefixKey\nmine_queued(prefixKey, prefixKey .. 'acct:a', 'ETH', '7', '60000')" },
 );
 
 describeScript('providers/chains/submit-solana.lua', (script) => {
@@ -258,7 +260,7 @@ describeScript(
       expect(await script.redis.hget(`${p}acct:a`, 'BTC')).toBe('7');
     });
   },
-  "-- @keys prefixKey\ncreate_output(prefixKey, 'ab', 1, 'a', '7', 'BTC')",
+  { body: "-- @keys prefixKey\ncreate_output(prefixKey, 'ab', 1, 'a', '7', 'BTC')" },
 );
 
 describeScript('providers/chains/fund-bitcoin.lua', (script) => {

@@ -1,0 +1,546 @@
+/**
+ * What an in-memory Redis holds, and the commands of Redis that the ports use, one method for each, with the answers that
+ * Redis gives: null for nothing, numbers, texts, lists. Pure but for the clock, which is handed in; synchronous, so that a
+ * script is one step.
+ *
+ * Texts are strings of bytes, one character a byte. Commands, and forms of them, that no port uses throw UnknownCommand.
+ */
+import type { Clock } from './clock.ts';
+import { general } from './lua-library.ts';
+import { SortedSet } from './sorted-set.ts';
+
+export class UnknownCommand extends Error {
+  override readonly name = 'UnknownCommand';
+}
+
+/** As Redis words it. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
+export interface StreamEntry {
+  readonly sequence: number;
+  readonly fields: readonly string[];
+}
+
+interface Stream {
+  readonly entries: StreamEntry[];
+  lastSequence: number;
+}
+
+type Value =
+  | { readonly kind: 'string'; text: string }
+  | { readonly kind: 'hash'; readonly fields: Map<string, string> }
+  | { readonly kind: 'zset'; readonly set: SortedSet }
+  | { readonly kind: 'set'; readonly members: Set<string> }
+  | { readonly kind: 'stream'; readonly stream: Stream };
+
+type Kind = Value['kind'];
+type Of<K extends Kind> = Extract<Value, { kind: K }>;
+
+interface Slot {
+  readonly value: Value;
+  /** Unix ms; undefined: for ever. */
+  expiresMs: number | undefined;
+}
+
+export type Reply = null | number | string | readonly Reply[] | { readonly status: string };
+
+const ok: Reply = Object.freeze({ status: 'OK' });
+
+const makers: { readonly [K in Kind]: () => Of<K> } = {
+  string: () => ({ kind: 'string', text: '' }),
+  hash: () => ({ kind: 'hash', fields: new Map() }),
+  zset: () => ({ kind: 'zset', set: new SortedSet() }),
+  set: () => ({ kind: 'set', members: new Set() }),
+  stream: () => ({ kind: 'stream', stream: { entries: [], lastSequence: 0 } }),
+};
+
+export class Keyspace {
+  readonly #slots = new Map<string, Slot>();
+  readonly #clock: Clock;
+  /** Hears what is published. */
+  readonly #publish: (channel: string, message: string) => number;
+
+  constructor(clock: Clock, publish: (channel: string, message: string) => number = () => 0) {
+    this.#clock = clock;
+    this.#publish = publish;
+  }
+
+  /** Throws UnknownCommand, or a CommandError as Redis would answer. */
+  call(command: string, args: readonly string[]): Reply {
+    const perform = commands[command.toUpperCase()];
+    if (perform === undefined) throw new UnknownCommand(`the in-memory Redis has no command ${command}`);
+    return perform(this, args);
+  }
+
+  get nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  publish(channel: string, message: string): number {
+    return this.#publish(channel, message);
+  }
+
+  /** Empties everything. */
+  clear(): void {
+    this.#slots.clear();
+  }
+
+  keys(): string[] {
+    return [...this.#slots.keys()].filter((key) => this.#live(key) !== undefined);
+  }
+
+  /** The value of this kind; undefined: there is none. Throws WRONGTYPE for one of another kind. */
+  find<K extends Kind>(key: string, kind: K): Of<K> | undefined {
+    const slot = this.#live(key);
+    if (slot === undefined) return undefined;
+    if (slot.value.kind !== kind) {
+      throw new CommandError('WRONGTYPE Operation against a key holding the wrong kind of value');
+    }
+    return slot.value as Of<K>;
+  }
+
+  /** null also for a value of another kind. */
+  textOf(key: string): string | null {
+    const value = this.#live(key)?.value;
+    return value?.kind === 'string' ? value.text : null;
+  }
+
+  make<K extends Kind>(key: string, kind: K): Of<K> {
+    const known = this.find(key, kind);
+    if (known !== undefined) return known;
+    const value = makers[kind]();
+    this.#slots.set(key, { value, expiresMs: undefined });
+    return value;
+  }
+
+  replace(key: string, text: string, expiresMs: number | undefined): void {
+    this.#slots.set(key, { value: { kind: 'string', text }, expiresMs });
+  }
+
+  /** Redis keeps no empty collection. */
+  dropIfEmpty(key: string): void {
+    const value = this.#slots.get(key)?.value;
+    const isEmpty =
+      (value?.kind === 'hash' && value.fields.size === 0) ||
+      (value?.kind === 'zset' && value.set.size === 0) ||
+      (value?.kind === 'set' && value.members.size === 0);
+    if (isEmpty) this.#slots.delete(key);
+  }
+
+  exists(key: string): boolean {
+    return this.#live(key) !== undefined;
+  }
+
+  remove(key: string): boolean {
+    const existed = this.exists(key);
+    this.#slots.delete(key);
+    return existed;
+  }
+
+  /** False when there is no such key. `expiresMs` undefined: for ever. */
+  expire(key: string, expiresMs: number | undefined): boolean {
+    const slot = this.#live(key);
+    if (slot === undefined) return false;
+    slot.expiresMs = expiresMs;
+    return true;
+  }
+
+  /** undefined: no such key; Infinity: for ever. */
+  expiryOf(key: string): number | undefined {
+    const slot = this.#live(key);
+    return slot === undefined ? undefined : (slot.expiresMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** The kind and the content of a key in one form, to compare with Redis; expiry left out. */
+  contentOf(key: string): readonly [Kind, unknown] | undefined {
+    const value = this.#live(key)?.value;
+    switch (value?.kind) {
+      case undefined:
+        return undefined;
+      case 'string':
+        return [value.kind, value.text];
+      case 'hash':
+        return [value.kind, Object.fromEntries(value.fields)];
+      case 'zset':
+        return [value.kind, value.set.entries.map(({ member, score }) => [member, score])];
+      case 'set':
+        return [value.kind, [...value.members].sort()];
+      case 'stream':
+        return [value.kind, value.stream.entries.map(({ sequence, fields }) => [`${sequence}-0`, fields])];
+    }
+  }
+
+  #live(key: string): Slot | undefined {
+    const slot = this.#slots.get(key);
+    if (slot?.expiresMs === undefined || slot.expiresMs > this.#clock.nowMs()) return slot;
+    this.#slots.delete(key);
+    return undefined;
+  }
+}
+
+type Command = (space: Keyspace, args: readonly string[]) => Reply;
+
+function whole(text: string | undefined): number {
+  if (text === undefined || !/^-?\d+$/.test(text))
+    throw new CommandError('ERR value is not an integer or out of range');
+  return Number(text);
+}
+
+/** A score: a number, or one of both infinities. */
+function float(text: string | undefined): number {
+  if (text === '-inf') return Number.NEGATIVE_INFINITY;
+  if (text === '+inf' || text === 'inf') return Number.POSITIVE_INFINITY;
+  const value = Number(text);
+  if (text === undefined || text.trim() === '' || Number.isNaN(value))
+    throw new CommandError('ERR value is not a valid float');
+  return value;
+}
+
+/** 64-bit, as decimal text. */
+function increased(standing: string | undefined, by: string): string {
+  if (!/^-?\d+$/.test(by) || (standing !== undefined && !/^-?\d+$/.test(standing))) {
+    throw new CommandError('ERR value is not an integer or out of range');
+  }
+  const sum = BigInt(standing ?? 0) + BigInt(by);
+  if (BigInt.asIntN(64, sum) !== sum) throw new CommandError('ERR increment or decrement would overflow');
+  return String(sum);
+}
+
+/** As Redis 7.0 writes a score; later versions write fractions, which no port has, in their shortest form. */
+function scoreText(score: number): string {
+  return Number.isSafeInteger(score) ? String(score) : general(score, 17);
+}
+
+/** The entries between two places, which count from the end when they are negative. */
+function slice<T>(items: readonly T[], from: number, to: number): T[] {
+  const first = from < 0 ? Math.max(0, items.length + from) : from;
+  const last = to < 0 ? items.length + to : to;
+  return items.slice(first, last + 1);
+}
+
+function withScores(entries: readonly { member: string; score: number }[], scores: boolean): string[] {
+  return entries.flatMap(({ member, score }) => (scores ? [member, scoreText(score)] : [member]));
+}
+
+interface RangeOptions {
+  readonly scores: boolean;
+  readonly reverse: boolean;
+  readonly by: 'rank' | 'score' | 'lex';
+  readonly offset: number;
+  /** Negative: all. */
+  readonly count: number;
+}
+
+function rangeOptions(words: readonly string[]): RangeOptions {
+  let [scores, reverse, offset, count] = [false, false, 0, -1];
+  let by: RangeOptions['by'] = 'rank';
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at]!.toUpperCase();
+    if (word === 'WITHSCORES') scores = true;
+    else if (word === 'REV') reverse = true;
+    else if (word === 'BYLEX') by = 'lex';
+    else if (word === 'BYSCORE') by = 'score';
+    else if (word === 'LIMIT') {
+      [offset, count] = [whole(words[at + 1]), whole(words[at + 2])];
+      at += 2;
+    } else throw new UnknownCommand(`the in-memory Redis has no range option ${word}`);
+  }
+  return { scores, reverse, by, offset, count };
+}
+
+/** Places of the first entry within a bound and of the first beyond it. */
+function span(set: SortedSet | undefined, low: string, high: string, by: 'score' | 'lex'): readonly [number, number] {
+  if (by === 'score') {
+    const [from, fromOpen] = scoreBound(low);
+    const [to, toOpen] = scoreBound(high);
+    if (set === undefined) return [0, 0];
+    return [
+      set.firstFrom(({ score }) => (fromOpen ? score > from : score >= from)),
+      set.firstFrom(({ score }) => (toOpen ? score >= to : score > to)),
+    ];
+  }
+  const below =
+    (bound: string) =>
+    ({ member }: { member: string }) => {
+      if (bound === '-') return true;
+      if (bound === '+') return false;
+      return bound.startsWith('[') ? member >= bound.slice(1) : member > bound.slice(1);
+    };
+  const beyond =
+    (bound: string) =>
+    ({ member }: { member: string }) => {
+      if (bound === '-') return true;
+      if (bound === '+') return false;
+      return bound.startsWith('[') ? member > bound.slice(1) : member >= bound.slice(1);
+    };
+  if (set === undefined) return [0, 0];
+  return [set.firstFrom(below(low)), set.firstFrom(beyond(high))];
+}
+
+function scoreBound(text: string): readonly [number, boolean] {
+  return text.startsWith('(') ? [float(text.slice(1)), true] : [float(text), false];
+}
+
+function range(set: SortedSet | undefined, low: string, high: string, options: RangeOptions): string[] {
+  const { scores, reverse, by, offset, count } = options;
+  if (by === 'rank') {
+    const entries = set?.entries ?? [];
+    return withScores(slice(reverse ? [...entries].reverse() : entries, whole(low), whole(high)), scores);
+  }
+  const [from, to] = reverse ? span(set, high, low, by) : span(set, low, high, by);
+  if (set === undefined || from >= to) return [];
+  // Only what is asked for is copied: a set may be large.
+  const length = to - from;
+  const taken = count < 0 ? length - offset : Math.min(count, length - offset);
+  if (taken <= 0 || offset < 0) return [];
+  const part = reverse
+    ? set.entries.slice(to - offset - taken, to - offset).reverse()
+    : set.entries.slice(from + offset, from + offset + taken);
+  return withScores(part, scores);
+}
+
+function streamId(text: string): number {
+  if (text === '-') return 0;
+  if (text === '+') return Number.POSITIVE_INFINITY;
+  const [, sequence, part] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+  if (sequence === undefined || (part !== undefined && part !== '0')) {
+    throw new UnknownCommand(`the in-memory Redis has no stream id ${text}`);
+  }
+  return Number(sequence);
+}
+
+function pairs(words: readonly string[]): readonly (readonly [string, string])[] {
+  if (words.length % 2 !== 0) throw new CommandError('ERR wrong number of arguments');
+  return words.flatMap((word, at) => (at % 2 === 0 ? [[word, words[at + 1]!] as const] : []));
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  PING: () => ({ status: 'PONG' }),
+  TIME: (space) => {
+    const ms = space.nowMs;
+    return [String(Math.floor(ms / 1000)), String(Math.floor((ms % 1000) * 1000))];
+  },
+  FLUSHDB: (space) => {
+    space.clear();
+    return ok;
+  },
+  DBSIZE: (space) => space.keys().length,
+  KEYS: (space, [pattern]) => {
+    if (!/^[^*?[\\]*\*$/.test(pattern!)) throw new UnknownCommand(`KEYS ${pattern}`);
+    return space.keys().filter((key) => key.startsWith(pattern!.slice(0, -1)));
+  },
+  TYPE: (space, [key]) => ({ status: space.contentOf(key!)?.[0] ?? 'none' }),
+  PUBLISH: (space, [channel, message]) => space.publish(channel!, message!),
+
+  EXISTS: (space, keys) => keys.filter((key) => space.exists(key)).length,
+  DEL: (space, keys) => keys.filter((key) => space.remove(key)).length,
+  UNLINK: (space, keys) => keys.filter((key) => space.remove(key)).length,
+  PEXPIRE: (space, [key, ms]) => {
+    const forMs = whole(ms);
+    if (forMs <= 0) return space.remove(key!) ? 1 : 0;
+    return space.expire(key!, space.nowMs + forMs) ? 1 : 0;
+  },
+  PERSIST: (space, [key]) => {
+    const expiry = space.expiryOf(key!);
+    if (expiry === undefined || expiry === Number.POSITIVE_INFINITY) return 0;
+    return space.expire(key!, undefined) ? 1 : 0;
+  },
+  PTTL: (space, [key]) => {
+    const expiry = space.expiryOf(key!);
+    if (expiry === undefined) return -2;
+    return expiry === Number.POSITIVE_INFINITY ? -1 : expiry - space.nowMs;
+  },
+
+  GET: (space, [key]) => space.find(key!, 'string')?.text ?? null,
+  MGET: (space, keys) => keys.map((key) => space.textOf(key)),
+  SET: (space, [key, text, ...options]) => {
+    let [expiresMs, onlyNew]: [number | undefined, boolean] = [undefined, false];
+    for (let at = 0; at < options.length; at += 1) {
+      const word = options[at]!.toUpperCase();
+      if (word === 'NX') onlyNew = true;
+      else if (word === 'PX' || word === 'EX') {
+        expiresMs = space.nowMs + whole(options[at + 1]) * (word === 'EX' ? 1000 : 1);
+        at += 1;
+      } else throw new UnknownCommand(`the in-memory Redis has no option ${word} of SET`);
+    }
+    if (onlyNew && space.exists(key!)) return null;
+    space.replace(key!, text!, expiresMs);
+    return ok;
+  },
+  SETNX: (space, [key, text]) => {
+    if (space.exists(key!)) return 0;
+    space.replace(key!, text!, undefined);
+    return 1;
+  },
+  INCR: (space, [key]) => {
+    const text = increased(space.find(key!, 'string')?.text, '1');
+    space.make(key!, 'string').text = text;
+    return Number(text);
+  },
+
+  HSET: (space, [key, ...words]) => {
+    const { fields } = space.make(key!, 'hash');
+    let added = 0;
+    for (const [field, text] of pairs(words)) {
+      if (!fields.has(field)) added += 1;
+      fields.set(field, text);
+    }
+    return added;
+  },
+  HSETNX: (space, [key, field, text]) => {
+    const { fields } = space.make(key!, 'hash');
+    if (fields.has(field!)) return 0;
+    fields.set(field!, text!);
+    return 1;
+  },
+  HGET: (space, [key, field]) => space.find(key!, 'hash')?.fields.get(field!) ?? null,
+  HMGET: (space, [key, ...names]) => {
+    const fields = space.find(key!, 'hash')?.fields;
+    return names.map((name) => fields?.get(name) ?? null);
+  },
+  HGETALL: (space, [key]) => [...(space.find(key!, 'hash')?.fields ?? [])].flat(),
+  HKEYS: (space, [key]) => [...(space.find(key!, 'hash')?.fields.keys() ?? [])],
+  HVALS: (space, [key]) => [...(space.find(key!, 'hash')?.fields.values() ?? [])],
+  HEXISTS: (space, [key, field]) => (space.find(key!, 'hash')?.fields.has(field!) ? 1 : 0),
+  HDEL: (space, [key, ...names]) => {
+    const fields = space.find(key!, 'hash')?.fields;
+    const removed = names.filter((name) => fields?.delete(name)).length;
+    space.dropIfEmpty(key!);
+    return removed;
+  },
+  HINCRBY: (space, [key, field, by]) => {
+    increased(undefined, by!);
+    const text = increased(space.find(key!, 'hash')?.fields.get(field!), by!);
+    space.make(key!, 'hash').fields.set(field!, text);
+    return Number(text);
+  },
+
+  SADD: (space, [key, ...members]) => {
+    const standing = space.make(key!, 'set').members;
+    const before = standing.size;
+    for (const member of members) standing.add(member);
+    return standing.size - before;
+  },
+  SREM: (space, [key, ...members]) => {
+    const standing = space.find(key!, 'set')?.members;
+    const removed = members.filter((member) => standing?.delete(member)).length;
+    space.dropIfEmpty(key!);
+    return removed;
+  },
+  SMEMBERS: (space, [key]) => [...(space.find(key!, 'set')?.members ?? [])],
+
+  ZADD: (space, [key, ...words]) => {
+    const option = words[0]!.toUpperCase();
+    const isLower = option === 'LT';
+    if (/^(NX|XX|GT|CH|INCR)$/.test(option))
+      throw new UnknownCommand(`the in-memory Redis has no option ${option} of ZADD`);
+    // All scores are read before anything changes.
+    const entries = pairs(isLower ? words.slice(1) : words).map(([score, member]) => ({ score: float(score), member }));
+    const { set } = space.make(key!, 'zset');
+    let added = 0;
+    for (const { score, member } of entries) {
+      const known = set.score(member);
+      if (isLower && known !== undefined && known <= score) continue;
+      if (set.add(member, score)) added += 1;
+    }
+    return added;
+  },
+  ZREM: (space, [key, ...members]) => {
+    const set = space.find(key!, 'zset')?.set;
+    const removed = members.filter((member) => set?.remove(member)).length;
+    space.dropIfEmpty(key!);
+    return removed;
+  },
+  ZCARD: (space, [key]) => space.find(key!, 'zset')?.set.size ?? 0,
+  ZSCORE: (space, [key, member]) => {
+    const score = space.find(key!, 'zset')?.set.score(member!);
+    return score === undefined ? null : scoreText(score);
+  },
+  ZMSCORE: (space, [key, ...members]) => {
+    const set = space.find(key!, 'zset')?.set;
+    return members.map((member) => {
+      const score = set?.score(member);
+      return score === undefined ? null : scoreText(score);
+    });
+  },
+  ZRANK: (space, [key, member]) => space.find(key!, 'zset')?.set.rank(member!) ?? null,
+  ZRANGE: (space, [key, low, high, ...options]) =>
+    range(space.find(key!, 'zset')?.set, low!, high!, rangeOptions(options)),
+  ZREVRANGE: (space, [key, low, high, ...options]) =>
+    range(space.find(key!, 'zset')?.set, low!, high!, { ...rangeOptions(options), reverse: true }),
+  ZRANGEBYSCORE: (space, [key, low, high, ...options]) =>
+    range(space.find(key!, 'zset')?.set, low!, high!, { ...rangeOptions(options), by: 'score' }),
+  ZCOUNT: (space, [key, low, high]) => {
+    const set = space.find(key!, 'zset')?.set;
+    const [from, to] = span(set, low!, high!, 'score');
+    return Math.max(0, to - from);
+  },
+  ZLEXCOUNT: (space, [key, low, high]) => {
+    const set = space.find(key!, 'zset')?.set;
+    const [from, to] = span(set, low!, high!, 'lex');
+    return Math.max(0, to - from);
+  },
+  ZPOPMIN: (space, [key]) => {
+    const set = space.find(key!, 'zset')?.set;
+    const [first] = set?.entries ?? [];
+    if (first === undefined) return [];
+    set!.remove(first.member);
+    space.dropIfEmpty(key!);
+    return [first.member, scoreText(first.score)];
+  },
+  ZREMRANGEBYSCORE: (space, [key, low, high]) => {
+    const set = space.find(key!, 'zset')?.set;
+    const [from, to] = span(set, low!, high!, 'score');
+    const gone = (set?.entries ?? []).slice(from, to).map(({ member }) => member);
+    for (const member of gone) set?.remove(member);
+    space.dropIfEmpty(key!);
+    return gone.length;
+  },
+
+  XADD: (space, [key, ...words]) => {
+    // Redis trims whole nodes where "~" stands: it may keep more than `most`, and so does this.
+    const bounded = words[0]!.toUpperCase() === 'MAXLEN';
+    const most = bounded ? whole(words[2]) : Number.POSITIVE_INFINITY;
+    const [id, ...fields] = bounded ? words.slice(3) : words;
+    const { stream } = space.make(key!, 'stream');
+    const sequence = streamId(id!);
+    if (sequence <= stream.lastSequence) {
+      throw new CommandError('ERR The ID specified in XADD is equal or smaller than the target stream top item');
+    }
+    stream.lastSequence = sequence;
+    stream.entries.push({ sequence, fields });
+    if (stream.entries.length > most + nodeEntries) stream.entries.splice(0, stream.entries.length - most);
+    return id!;
+  },
+  XRANGE: (space, [key, low, high, option, count]) => {
+    if (option !== undefined && option.toUpperCase() !== 'COUNT') throw new UnknownCommand(`XRANGE with ${option}`);
+    const entries = space.find(key!, 'stream')?.stream.entries ?? [];
+    const [from, to] = [streamId(low!), streamId(high!)];
+    const first = entriesFrom(entries, from);
+    const most = count === undefined ? entries.length : whole(count);
+    return entries
+      .slice(first, first + Math.max(0, most))
+      .filter(({ sequence }) => sequence <= to)
+      .map(({ sequence, fields }) => [`${sequence}-0`, fields]);
+  },
+  XTRIM: (space, [key, option, id]) => {
+    if (option!.toUpperCase() !== 'MINID') throw new UnknownCommand(`XTRIM with ${option}`);
+    const entries = space.find(key!, 'stream')?.stream.entries ?? [];
+    return entries.splice(0, entriesFrom(entries, streamId(id!))).length;
+  },
+};
+
+/** Entries of a node of a stream, by Redis's default. */
+const nodeEntries = 100;
+
+function entriesFrom(entries: readonly StreamEntry[], sequence: number): number {
+  let [low, high] = [0, entries.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (entries[middle]!.sequence >= sequence) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

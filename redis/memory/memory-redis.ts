@@ -1,0 +1,182 @@
+/**
+ * Redis in memory, for the simulated world and what is served from it: as much of ioredis's client as the ports use. Every
+ * client of one `MemoryRedis` sees the same keys. Scripts are the `.lua` files themselves, compiled (lua-compiler.ts), so
+ * that no decision is written twice. test/redis/memory/ holds commands, scripts and stores to a real Redis.
+ *
+ * It knows no connections and no faults: a world gives each process a client, and passes its calls through `link`, which
+ * may hold, lose or refuse a command or its answer.
+ */
+import { EventEmitter } from 'node:events';
+import type { Redis } from 'ioredis';
+import type { Clock } from './clock.ts';
+import { Keyspace, type Reply } from './keyspace.ts';
+import { type Compiled, compileLua } from './lua-compiler.ts';
+import { fromBytes, general, LuaTable, toBytes } from './lua-library.ts';
+
+/** Takes a command to Redis and its answer back. `perform` answers at once; called once, later, or never. */
+export type RedisLink = <T>(perform: () => T) => Promise<T>;
+
+const atOnce: RedisLink = async (perform) => perform();
+
+type Word = string | number | Uint8Array;
+
+export class MemoryRedis {
+  readonly space: Keyspace;
+  readonly #listeners = new Set<(channel: string, message: string) => void>();
+
+  constructor(clock: Clock) {
+    this.space = new Keyspace(clock, (channel, message) => {
+      for (const listener of [...this.#listeners]) listener(channel, message);
+      return this.#listeners.size;
+    });
+  }
+
+  /** A client of a process. What ioredis has and this has not is undefined there. */
+  client(link: RedisLink = atOnce): Redis {
+    return new MemoryClient(this.space, link, this.#listeners) as unknown as Redis;
+  }
+}
+
+class MemoryClient extends EventEmitter {
+  /** As ioredis says it. */
+  readonly status = 'ready';
+  readonly #space: Keyspace;
+  readonly #link: RedisLink;
+  readonly #listeners: Set<(channel: string, message: string) => void>;
+  readonly #subscribed = new Set<() => void>();
+
+  constructor(space: Keyspace, link: RedisLink, listeners: Set<(channel: string, message: string) => void>) {
+    super();
+    this.#space = space;
+    this.#link = link;
+    this.#listeners = listeners;
+    for (const name of plainCommands)
+      this.#define(name, (words) => fromReply(this.#space.call(name, words), fromBytes));
+    this.#define('call', ([name, ...words]) => fromReply(this.#space.call(name!, words), fromBytes));
+    this.#define('hgetall', (words) => {
+      const flat = this.#space.call('HGETALL', words) as readonly string[];
+      return Object.fromEntries(
+        flat.flatMap((field, at) => (at % 2 === 0 ? [[fromBytes(field), fromBytes(flat[at + 1]!)]] : [])),
+      );
+    });
+  }
+
+  defineCommand(name: string, { lua, numberOfKeys }: { readonly lua: string; readonly numberOfKeys: number }): void {
+    const script = compiled(lua);
+    const run = (words: readonly string[]) =>
+      script(words.slice(0, numberOfKeys), words.slice(numberOfKeys), (command, args) =>
+        toLua(this.#space.call(command, args.map(argumentText))),
+      );
+    this.#define(name, (words) => fromLua(run(words), fromBytes));
+    this.#define(`${name}Buffer`, (words) => fromLua(run(words), (text) => Buffer.from(text, 'latin1')));
+  }
+
+  async psubscribe(pattern: string): Promise<number> {
+    if (!/^[^*?[]*\*$/.test(pattern)) throw new Error(`the in-memory Redis has no pattern ${pattern}`);
+    const prefix = pattern.slice(0, -1);
+    this.#hear((channel, message) => {
+      if (channel.startsWith(prefix)) this.emit('pmessage', pattern, channel, message);
+    });
+    return this.#subscribed.size;
+  }
+
+  async subscribe(...names: readonly string[]): Promise<number> {
+    this.#hear((channel, message) => {
+      if (names.includes(channel)) this.emit('message', channel, message);
+    });
+    return this.#subscribed.size;
+  }
+
+  duplicate(): Redis {
+    return new MemoryClient(this.#space, this.#link, this.#listeners) as unknown as Redis;
+  }
+
+  async quit(): Promise<'OK'> {
+    this.disconnect();
+    return 'OK';
+  }
+
+  disconnect(): void {
+    for (const end of this.#subscribed) end();
+    this.#subscribed.clear();
+  }
+
+  #hear(listener: (channel: string, message: string) => void): void {
+    this.#listeners.add(listener);
+    this.#subscribed.add(() => this.#listeners.delete(listener));
+  }
+
+  #define(name: string, perform: (words: readonly string[]) => unknown): void {
+    Object.defineProperty(this, name, {
+      configurable: true,
+      // A call counts when it reaches Redis, so its words are read before.
+      value: (...words: readonly (Word | readonly Word[] | Readonly<Record<string, Word>>)[]) => {
+        const texts = words.flatMap(wordTexts);
+        return this.#link(() => perform(texts));
+      },
+    });
+  }
+}
+
+const plainCommands = [
+  ...['get', 'set', 'setnx', 'mget', 'incr', 'del', 'unlink', 'exists', 'pexpire', 'pttl', 'ping', 'publish'],
+  ...['keys', 'type', 'dbsize', 'flushdb', 'time', 'hkeys', 'hexists', 'xadd'],
+  ...['hget', 'hmget', 'hset', 'hsetnx', 'hdel', 'hvals', 'hincrby', 'sadd', 'srem', 'smembers'],
+  ...['zadd', 'zrem', 'zcard', 'zscore', 'zrange', 'zrangebyscore', 'zcount', 'xrange'],
+];
+
+const scripts = new Map<string, Compiled>();
+
+function compiled(lua: string): Compiled {
+  const known = scripts.get(lua);
+  if (known !== undefined) return known;
+  const made = compileLua(lua);
+  scripts.set(lua, made);
+  return made;
+}
+
+function wordTexts(word: Word | readonly Word[] | Readonly<Record<string, Word>>): string[] {
+  if (typeof word === 'string') return [toBytes(word)];
+  if (typeof word === 'number') return [String(word)];
+  if (word instanceof Uint8Array) return [Buffer.from(word).toString('latin1')];
+  if (Array.isArray(word)) return word.flatMap(wordTexts);
+  return Object.entries(word).flatMap(([field, value]) => [toBytes(field), ...wordTexts(value)]);
+}
+
+/** As Redis writes a number of a script into a command. */
+function argumentText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : general(value, 17);
+  throw new Error('Lua redis lib command arguments must be strings or integers');
+}
+
+/** What a client gets. `made`: of each text. */
+function fromReply(reply: Reply, made: (text: string) => unknown): unknown {
+  if (typeof reply === 'string') return made(reply);
+  if (reply === null || typeof reply === 'number') return reply;
+  if (Array.isArray(reply)) return reply.map((each) => fromReply(each as Reply, made));
+  return (reply as { readonly status: string }).status;
+}
+
+/** What a script gets of a command. */
+function toLua(reply: Reply): unknown {
+  if (reply === null) return false;
+  if (typeof reply === 'string' || typeof reply === 'number') return reply;
+  if (Array.isArray(reply)) return new LuaTable(reply.map((each) => toLua(each as Reply)));
+  const status = new LuaTable();
+  status.set('ok', (reply as { readonly status: string }).status);
+  return status;
+}
+
+/** What a client gets of a script's answer: numbers lose their fraction, a list ends at its first nil. */
+function fromLua(value: unknown, made: (text: string) => unknown): unknown {
+  if (value === undefined || value === false) return null;
+  if (value === true) return 1;
+  if (typeof value === 'number') return Math.trunc(value);
+  if (typeof value === 'string') return made(value);
+  if (!(value instanceof LuaTable)) return null;
+  const [status, error] = [value.get('ok'), value.get('err')];
+  if (typeof error === 'string') throw new Error(error);
+  if (typeof status === 'string') return status;
+  return value.items.map((each) => fromLua(each, made));
+}
