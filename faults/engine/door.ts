@@ -28,7 +28,7 @@ function matches(pattern: readonly string[], path: readonly string[]): boolean {
   });
 }
 
-/** What becomes of a request that these faults have triggered at: delays add up, and the first other one decides. */
+/** The fate of a request that these faults have triggered at: delays add up, and the first other one decides. */
 export function doorVerdict(triggered: readonly { readonly id: string; readonly fault: DoorFault }[]): DoorVerdict {
   const delayMs = triggered.reduce((sum, { fault }) => sum + (fault.fault === 'answer_slow' ? fault.by_ms : 0), 0);
   const faults = triggered.map(({ id }) => id);

@@ -54,7 +54,7 @@ function signing(lost: Readonly<Record<string, number>>, opener?: string) {
 const request = { keyId: 'treasury', message: new Uint8Array(32), intentId: 'invoice-1' };
 
 describe('a signature', () => {
-  test('whose opening was lost goes on in the session that its first call has opened', async () => {
+  test('whose opening was lost continues in the session that its first call has opened', async () => {
     const { fetch, sent } = signing({ initiate: 2, share: 1, resume: 1 });
     const { client, settle } = virtualClient(fetch);
     const signed = await settle(client.keys.sign(request));

@@ -1,4 +1,4 @@
-/** Faults of the door in the engine: which requests they touch, how often, and what becomes of those. */
+/** Faults of the door in the engine: which requests they touch, how often, and what those requests get. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { faultEngine } from '../../faults/engine.ts';
