@@ -324,7 +324,7 @@ describe('a closed key', () => {
         try {
           first.result();
         } catch (error) {
-          expect(String(error)).toContain('cannot be reached');
+          expect(String(error)).toContain('whether the call took effect is unknown');
         }
         closeKey(cluster);
         for (const { signingSessionId } of open) {
