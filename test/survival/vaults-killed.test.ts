@@ -114,7 +114,7 @@ test('a vendor’s order outlives kill -9 of coordinator and node, and completes
 
   const { signing_session_id: session } = pending;
   const completions = async () => {
-    const page = await call('GET', '/v1/events?limit=100&type=signing.session.completed&after_sequence=' + after);
+    const page = await call('GET', `/v1/events?limit=100&type=signing.session.completed&after_sequence=${after}`);
     after = page?.events.at(-1)?.sequence ?? after;
     ids.push(...(page?.events ?? []).map(({ data }: Body) => data.object.session_id));
     return ids.includes(session);
