@@ -3,7 +3,8 @@
  * its reply leaves. A call that would have to wait too long is answered OVERLOADED before any actor has seen it, so it has
  * no effect. All other messages (of nodes, of links) pass at once.
  *
- * A call whose deadline has passed while it waited is dropped: its gateway has answered it. A place whose reply never
+ * A call whose deadline has passed while it waited here is dropped: its gateway has answered it. Clocks differ, so what counts is the
+ * time that it waited by this process's own timers; a deadline that seems past at the arrival says nothing. A place whose reply never
  * comes is free again after `placeMaxMs`, longer than any call may take.
  */
 import { GateHost, type Place } from '../actors/admission/gate-host.ts';
@@ -50,11 +51,13 @@ export class CallGate {
     const key = keyOf(from, body.value.callId);
     const sinceMs = timers.elapsedMs();
     this.#dropOld(sinceMs);
+    const leftMs = trace.deadlineMs - clock.nowMs();
+    const waitMaxMs = trace.deadlineMs > 0 && leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
     this.#host.enter(
       'calls',
       message.tenant,
       (place) => {
-        if (trace.deadlineMs !== undefined && trace.deadlineMs > 0 && trace.deadlineMs <= clock.nowMs()) {
+        if (timers.elapsedMs() - sinceMs >= waitMaxMs) {
           place.leave();
           return;
         }

@@ -95,3 +95,11 @@ it('gives the places of a gateway free that is gone, and those whose reply never
   gate.deliver(callOf(400n));
   expect(delivered.at(-1)).toBe(400n);
 });
+
+it('passes a call whose deadline seems past at its arrival: the clocks of two processes differ', async () => {
+  const { timers, gate, delivered, refused } = setUp();
+  await timers.advance(7_200_000);
+  gate.deliver(callOf(1n, 'acme', 50));
+  expect(delivered).toEqual([1n]);
+  expect(refused).toEqual([]);
+});
