@@ -28,7 +28,7 @@ describe('the command line', () => {
     [['up', '--nodes', '1'], 'It must be a number from 2 to 100.'],
     [['up', '--nodes', 'many'], 'It must be a number from 2 to 100.'],
     [['up', '--seed', ''], "option '--seed <text>' argument '' is invalid. It must not be empty."],
-    [['node'], "signmesh: missing required argument 'id'"],
+    [['node'], "signmesh: missing required argument 'ids'"],
     [['node', 'three'], 'It must be a number from 1.'],
     [['health', 'redis'], 'signmesh: health: "redis" is none of coordinator, node, gateway, worker.'],
     [['worker'], 'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://.'],

@@ -182,10 +182,28 @@ async function sealed(nodeId: number, key: string): Promise<Buffer | undefined> 
   return value && Buffer.from(value);
 }
 
+/** Read at a moment at which the node, still writing, has added and removed none. */
+function filesOf(folder: string): readonly Buffer[] {
+  for (;;) {
+    const names = readdirSync(folder).sort();
+    const files = names.flatMap((name) => readIfThere(join(folder, name)) ?? []);
+    if (readdirSync(folder).sort().join() === names.join()) return files;
+  }
+}
+
+function readIfThere(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 /** How many pieces of these bytes stand in the store's files. A log breaks a value at its blocks, so it is cut small. */
 function piecesInFiles(nodeId: number, bytes: Buffer): number {
   const folder = join(cluster.dataDir, `node-${nodeId}`, 'store');
-  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name)));
+  const files = filesOf(folder);
   const pieces = Array.from({ length: Math.floor(bytes.length / 32) }, (_, index) =>
     bytes.subarray(32 * index, 32 * (index + 1)),
   );

@@ -56,19 +56,26 @@ async function begin(curve: string): Promise<string> {
 
 const preview = (id: string, node: number) => call('POST', `/v1/sandbox/sessions/${id}/nodes/${node}/partial`);
 
-it.each(keySchemes)('shows a key and a signature under %s', async (scheme) => {
-  const { curve, ownKeys } = schemeFacts(scheme);
-  const nodes = ownKeys === 'hsm' ? { threshold: 1, totalNodes: 1 } : { threshold: 2, totalNodes: 3 };
-  const by = { walletService: true, keyScheme: wireScheme(scheme) };
-  cluster.makeKey({ sessionId: 'vky_1', ...nodes, derivation: { curve } }, tenant, by).result();
-  expect(await call('GET', '/v1/sandbox/sessions/vky_1')).toMatchObject({ status: 200, body: { key_scheme: scheme } });
-  const asked = { walletId: 'vky_1', transactionIntentId: 'intent', messageHash: Buffer.alloc(32, 7) };
-  const begun = cluster.initiateSigning(asked, tenant, { walletService: true }).result();
-  const id = begun.signingSessionId;
-  const seen = await call('GET', `/v1/sandbox/sessions/${id}`);
-  expect(seen).toMatchObject({ status: 200, body: { key_scheme: scheme, key_session: 'vky_1' } });
-  expect(await preview(id, 1)).toMatchObject({ status: 200 });
-});
+// A vendor's signature has no preview: test/coordinator/vendor.test.ts.
+it.each(keySchemes.filter((scheme) => schemeFacts(scheme).ownKeys !== 'vendor'))(
+  'shows a key and a signature under %s',
+  async (scheme) => {
+    const { curve, ownKeys } = schemeFacts(scheme);
+    const nodes = ownKeys === 'hsm' ? { threshold: 1, totalNodes: 1 } : { threshold: 2, totalNodes: 3 };
+    const by = { walletService: true, keyScheme: wireScheme(scheme) };
+    cluster.makeKey({ sessionId: 'vky_1', ...nodes, derivation: { curve } }, tenant, by).result();
+    expect(await call('GET', '/v1/sandbox/sessions/vky_1')).toMatchObject({
+      status: 200,
+      body: { key_scheme: scheme },
+    });
+    const asked = { walletId: 'vky_1', transactionIntentId: 'intent', messageHash: Buffer.alloc(32, 7) };
+    const begun = cluster.initiateSigning(asked, tenant, { walletService: true }).result();
+    const id = begun.signingSessionId;
+    const seen = await call('GET', `/v1/sandbox/sessions/${id}`);
+    expect(seen).toMatchObject({ status: 200, body: { key_scheme: scheme, key_session: 'vky_1' } });
+    expect(await preview(id, 1)).toMatchObject({ status: 200 });
+  },
+);
 
 describe.each(['secp256k1', 'ed25519'])('a session on %s', (curve) => {
   it('is played by a caller: a byte is changed, the right ones count, one is replayed, the rest is signed', async () => {

@@ -139,8 +139,8 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     edits: [
       {
         file: 'coordinator/signing/partials.js',
-        from: 'said.attemptTag !== attempt.tag || attempt.partials.has(nodeId))\n        return;',
-        to: 'said.attemptTag !== attempt.tag)\n        return;\n    attempt.counted = (attempt.counted ?? 0) + 1;',
+        from: 'said.attemptTag !== attempt.tag || attempt.partials.has(nodeId))\n        return undefined;',
+        to: 'said.attemptTag !== attempt.tag)\n        return undefined;\n    attempt.counted = (attempt.counted ?? 0) + 1;',
       },
       {
         file: 'coordinator/signing/partials.js',
