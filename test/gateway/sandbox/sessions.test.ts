@@ -56,7 +56,7 @@ async function begin(curve: string): Promise<string> {
 
 const preview = (id: string, node: number) => call('POST', `/v1/sandbox/sessions/${id}/nodes/${node}/partial`);
 
-// A vendor's signature has no preview: test/coordinator/vendor.test.ts.
+// A vendor's signature has no preview (docs/keystores.md).
 it.each(keySchemes.filter((scheme) => schemeFacts(scheme).ownKeys !== 'vendor'))(
   'shows a key and a signature under %s',
   async (scheme) => {
