@@ -91,8 +91,7 @@ async function startRole(
     case 'node': {
       const configs = nodeIds.map((nodeId) => nodeConfig(settings, nodeId));
       const { runNode } = await import('../nodes/main.ts');
-      // A metric has one source in a process: the first node's.
-      return together(configs.map((config, index) => runNode(config, index === 0 ? telemetry : undefined)));
+      return together(configs.map((config) => runNode(config, telemetry)));
     }
     case 'gateway': {
       const config = gatewayConfig(settings, sandboxControl(settings));

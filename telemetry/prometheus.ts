@@ -8,7 +8,10 @@ export interface PrometheusMetrics extends Metrics {
   text(): Promise<string>;
 }
 
-/** `defaults`: labels of every metric, e.g. the role. */
+/**
+ * `defaults`: labels of every metric, e.g. the role. A counter or histogram that is asked for again is the same one: nodes that share
+ * a process share its metrics.
+ */
 export function prometheusMetrics(defaults: Readonly<Record<string, string>>): PrometheusMetrics {
   const registry = new Registry();
   registry.setDefaultLabels({ ...defaults });
@@ -23,11 +26,13 @@ export function prometheusMetrics(defaults: Readonly<Record<string, string>>): P
     contentType: registry.contentType,
     text: () => registry.metrics(),
     counter: (family) => {
-      const counter = new Counter(settings(family));
+      const counter = (registry.getSingleMetric(family.name) as Counter | undefined) ?? new Counter(settings(family));
       return (labels, by = 1) => counter.inc(asTheyAre(labels), by);
     },
     histogram: (family) => {
-      const histogram = new Histogram({ ...settings(family), buckets: [...bucketsS] });
+      const histogram =
+        (registry.getSingleMetric(family.name) as Histogram | undefined) ??
+        new Histogram({ ...settings(family), buckets: [...bucketsS] });
       return (labels, seconds) => histogram.observe(asTheyAre(labels), seconds);
     },
     gauge: (family, read) => {

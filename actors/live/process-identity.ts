@@ -3,7 +3,7 @@
  * system has given to another process is never mistaken for ours, let alone signalled.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -20,13 +20,25 @@ export function isRunning(identity: ProcessIdentity): boolean {
   return identity.began !== '' && beganAt(identity.pid) === identity.began;
 }
 
-/** Whether the process is stopped (SIGSTOP). Without /proc: true as soon as the signal was sent. */
+/**
+ * Whether the process is stopped (SIGSTOP): every thread of it, since one that is in a call of the system stops only after the
+ * call, and a compaction of a store runs in a thread of its own. Without /proc: true as soon as the signal was sent.
+ */
 export function isStopped(pid: number): boolean {
   if (process.platform !== 'linux') return true;
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return readdirSync(`/proc/${pid}/task`).every((thread) => isThreadStopped(`/proc/${pid}/task/${thread}/stat`));
+  } catch {
+    return true;
+  }
+}
+
+function isThreadStopped(statFile: string): boolean {
+  try {
+    const stat = readFileSync(statFile, 'latin1');
     return stat[stat.lastIndexOf(')') + 2] === 'T';
   } catch {
+    // It has ended.
     return true;
   }
 }

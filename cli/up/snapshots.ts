@@ -46,7 +46,7 @@ const snapshotsMax = 20;
 const bytesMax = 2 * 1024 * 1024 * 1024;
 const quiesceWithinMs = 2000;
 const resumeWithinMs = 10_000;
-const standingWithinMs = 1000;
+const standingWithinMs = 3000;
 
 export class Snapshots implements SnapshotControl {
   readonly #options: SnapshotOptions;
@@ -148,7 +148,15 @@ export class Snapshots implements SnapshotControl {
     const frozen = this.#roles.filter((child) => child.freeze());
     try {
       const untilMs = performance.now() + standingWithinMs;
-      while (!frozen.every((child) => child.isStopped) && performance.now() < untilMs) await turn();
+      const moving = () => frozen.find((child) => !child.isStopped)?.name;
+      while (moving() !== undefined && performance.now() < untilMs) await turn();
+      const name = moving();
+      if (name !== undefined) {
+        throw new ControlError({
+          code: 'unavailable',
+          message: `${name} does not stand still for a copy of its store: try again`,
+        });
+      }
       await work();
     } finally {
       for (const child of frozen) child.thaw();

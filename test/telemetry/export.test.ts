@@ -27,14 +27,17 @@ test('GET /metrics answers what was counted, with the role; a gauge that fails c
   const family = (name: string) => ({ name, help: 'of a test', labels: ['kind'] as const });
   metrics.counter(family('a_total'))({ kind: 'x' }, 3);
   metrics.histogram(family('b_seconds'))({ kind: 'x' }, 0.02);
+  // Another node of the same process.
+  metrics.counter(family('a_total'))({ kind: 'x' }, 4);
+  metrics.histogram(family('b_seconds'))({ kind: 'x' }, 0.02);
   metrics.gauge(family('c'), () => [{ labels: { kind: 'y' }, value: 5 }]);
   metrics.gauge(family('d'), () => Promise.reject(new Error('Redis is gone')));
   const url = opened.metricsUrl!;
   const answer = await fetch(url);
   const text = await answer.text();
   expect(answer.headers.get('content-type')).toContain('text/plain');
-  expect(text).toMatch(/^a_total\{(?=.*kind="x")(?=.*role="node")(?=.*node="3").*\} 3$/m);
-  expect(text).toMatch(/^b_seconds_bucket\{(?=.*le="0.025").*\} 1$/m);
+  expect(text).toMatch(/^a_total\{(?=.*kind="x")(?=.*role="node")(?=.*node="3").*\} 7$/m);
+  expect(text).toMatch(/^b_seconds_bucket\{(?=.*le="0.025").*\} 2$/m);
   expect(text).toMatch(/^c\{.*kind="y".*\} 5$/m);
   expect(text).not.toMatch(/^d\{/m);
   expect(text).toContain('nodejs_eventloop_lag_seconds');
