@@ -10,11 +10,12 @@ import { type ClusterRegistry, firstCluster } from '../redis/clusters.ts';
 import type { GatewayConfig } from './config.ts';
 import { LiveCoordinatorLink } from './signing/coordinator-link.ts';
 import type { CoordinatorLink, LinkListener } from './signing/coordinator-port.ts';
-import { type OrderOffice, orderOffice } from './signing/orders.ts';
+import { orderOffice } from './signing/orders.ts';
+import type { SigningCallsOptions } from './signing/signing-calls.ts';
 
 export interface ClusterLinks {
   /** By number. */
-  readonly clusters: ReadonlyMap<number, { readonly link: CoordinatorLink; readonly orders: OrderOffice }>;
+  readonly clusters: ReadonlyMap<number, Pick<SigningCallsOptions, 'link' | 'orders' | 'roster'>>;
   /** Begins to connect, and to look for coordinators whose address is not known. */
   start(): void;
   stop(): Promise<void>;
@@ -31,12 +32,16 @@ export function liveClusterLinks(
   const { identitySeed, furtherClusters = [] } = config;
   const { timers, random } = systemPorts;
   const links = new Map<number, FoundLink>();
-  const clusters = new Map<number, { link: CoordinatorLink; orders: OrderOffice }>();
+  const clusters = new Map<number, Pick<SigningCallsOptions, 'link' | 'orders' | 'roster'>>();
   for (const { roster, joinSecret, coordinatorUrl } of [config, ...furtherClusters]) {
     const open = (url: string) => new LiveCoordinatorLink({ url, roster, identitySeed, joinSecret, boot, log });
     const link = new FoundLink(open, roster, coordinatorUrl);
     links.set(roster.number ?? firstCluster, link);
-    clusters.set(roster.number ?? firstCluster, { link, orders: orderOffice({ roster, identitySeed, random }) });
+    clusters.set(roster.number ?? firstCluster, {
+      link,
+      roster,
+      orders: orderOffice({ roster, identitySeed, random }),
+    });
   }
   const sought = [...links.values()].filter(({ isConfigured }) => !isConfigured);
   let cancel = (): void => undefined;

@@ -6,6 +6,7 @@
  */
 import { Scheme } from './gen/signmesh/wire/v1/signing_pb.ts';
 import { KeystoreType } from './gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Sharing } from './roster.ts';
 
 export type KeyScheme =
   | 'mock_ecdsa'
@@ -101,11 +102,15 @@ export function isSharedKey(binding: KeyBinding): boolean {
 }
 
 /** Threshold and number of nodes of a key whose scheme leaves no choice: a token's or a vendor's key has one node. */
-export function fixedSharing(
-  binding: KeyBinding,
-): { readonly threshold: number; readonly totalNodes: number } | undefined {
+export function fixedSharing(binding: KeyBinding): Sharing | undefined {
   const holder = ownKeysOf(binding);
   return holder === 'hsm' || holder === 'vendor' ? { threshold: 1, totalNodes: 1 } : undefined;
+}
+
+/** How a key is shared that asks for `threshold` and `totalNodes`, 0 for what its scheme or else `usual` says. */
+export function sharingAtMaking({ threshold, totalNodes }: Sharing, binding: KeyBinding, usual: Sharing): Sharing {
+  const { threshold: signers, totalNodes: nodes } = fixedSharing(binding) ?? usual;
+  return { threshold: threshold || signers, totalNodes: totalNodes || nodes };
 }
 
 /** Who holds a key that is not shared. */

@@ -29,6 +29,7 @@ export async function coordinatorDoor(url: string, dataDir: string): Promise<Doo
   });
   const { calls, cluster } = connectSigning({
     link,
+    roster,
     orders: orderOffice({ roster, identitySeed, random: systemRandom }),
     ...systemPorts,
     log: silentLog,

@@ -63,6 +63,8 @@ export interface DkgRecord {
   readonly ownerKeys?: readonly string[];
   /** Once it is complete, as hex; older records have none. */
   readonly chainCode?: string;
+  /** Once it is complete: what every node signed of the result. Records of an earlier version have none. */
+  readonly confirmation?: KeyConfirmationRecord;
   /** The nodes that its last failure blamed, until a resume; older records have none. */
   readonly culprits?: readonly number[];
   /**
@@ -70,6 +72,14 @@ export interface DkgRecord {
    * an earlier version have none.
    */
   readonly stalledBy?: readonly number[];
+}
+
+/** All as hex; with public key and chain code it makes the finish transcript of each node (crypto/dkg-transcripts.ts). */
+export interface KeyConfirmationRecord {
+  readonly verificationShares: readonly string[];
+  readonly transcriptDigest: string;
+  /** In the order of the participants. */
+  readonly signatures: readonly string[];
 }
 
 export interface SigningRecord {

@@ -6,7 +6,7 @@ import type { Context } from '../../actors/contract.ts';
 import type { Curve } from '../../crypto/group.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { newId } from '../../proto/ids.ts';
-import { bindingAtMaking, fixedSharing, isSharedKey, schemeFacts } from '../../proto/key-schemes.ts';
+import { bindingAtMaking, fixedSharing, isSharedKey, schemeFacts, sharingAtMaking } from '../../proto/key-schemes.ts';
 import { defaultTotalNodes, identifierCharsMax, thresholdMin } from '../../proto/limits.ts';
 import { defaultSharing } from '../../proto/roster.ts';
 import { type Answer, answer, sessionAnswer } from '../contract/answers.ts';
@@ -162,8 +162,7 @@ export function checkTerms(
   // A cluster that names no sharing: a wallet takes what there is; a caller who means 3 of 5 is told when that cannot be.
   const usual = config.roster.sharing ?? defaultSharing(call.walletService ? cluster : defaultTotalNodes);
   const fixed = fixedSharing(call.keyScheme);
-  const totalNodes = request.totalNodes || (fixed?.totalNodes ?? usual.totalNodes);
-  const threshold = request.threshold || (fixed?.threshold ?? usual.threshold);
+  const { threshold, totalNodes } = sharingAtMaking(request, call.keyScheme, usual);
   if (fixed && (threshold !== fixed.threshold || totalNodes !== fixed.totalNodes)) {
     return {
       fault: answer('INVALID_THRESHOLD', 'the key of a token has one node: threshold and total_nodes must be 1, or 0'),

@@ -176,12 +176,13 @@ function finishRound(turn: DkgTurn): void {
   }
   const unconfirmed = ids.filter((id) => !work.confirmed.has(id));
   for (const id of unconfirmed) ask(turn, id, { case: 'dkgConfirm', value: { results } });
-  if (unconfirmed.length === 0) completeDkg(turn, results[0]!);
+  if (unconfirmed.length === 0) completeDkg(turn, results);
 }
 
-/** All nodes hold the final key. */
-function completeDkg(turn: DkgTurn, result: DkgFinished): void {
+/** All nodes hold the final key. `results`: equal, by participant. */
+function completeDkg(turn: DkgTurn, results: readonly DkgFinished[]): void {
   const { record } = turn.state;
+  const result = results[0]!;
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
   const publicKey = hex(result.publicKey);
   const holders = areFirstNodes(record.ceremony) ? '' : `, held by ${nodeList(nodeIds(record))}`;
@@ -196,6 +197,11 @@ function completeDkg(turn: DkgTurn, result: DkgFinished): void {
     publicKey,
     ...(ownerKeys.length > 0 && { ownerKeys }),
     chainCode: hex(result.chainCode),
+    confirmation: {
+      verificationShares: result.verificationShares.map(hex),
+      transcriptDigest: hex(result.transcriptDigest),
+      signatures: results.map(({ signature }) => hex(signature)),
+    },
     verified: sortedPairs(turn.state.work.verified),
   });
   const key: KeyRecord = {

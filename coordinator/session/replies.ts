@@ -82,11 +82,20 @@ function responseTo(asked: CallFacts['asked'], proof: Proof, result: StepResult)
 
 function keyFacts(record: SessionRecord | undefined) {
   if (record?.ceremony.kind !== 'dkg') return {};
-  const { publicKey, ownerKeys = [], chainCode = '', culprits = [] } = record.ceremony;
+  const { publicKey, ownerKeys = [], chainCode = '', culprits = [], confirmation, attempt } = record.ceremony;
+  const bytes = (hex: string) => Buffer.from(hex, 'hex');
   return {
-    publicKey: Buffer.from(publicKey, 'hex'),
-    ownerKeys: ownerKeys.map((key) => Buffer.from(key, 'hex')),
-    chainCode: Buffer.from(chainCode, 'hex'),
+    publicKey: bytes(publicKey),
+    ownerKeys: ownerKeys.map(bytes),
+    chainCode: bytes(chainCode),
+    ...(confirmation && {
+      confirmation: {
+        attempt,
+        verificationShares: confirmation.verificationShares.map(bytes),
+        transcriptDigest: bytes(confirmation.transcriptDigest),
+        signatures: confirmation.signatures.map(bytes),
+      },
+    }),
     participants: [...participantsOf(record.ceremony)],
     culprits: [...culprits],
   };

@@ -17,11 +17,11 @@ export function connectSigning(options: SigningCallsOptions): SigningRoom {
   return { calls: connect(firstCluster, options, cluster), cluster };
 }
 
-type Shared = Omit<SigningCallsOptions, 'link' | 'orders'>;
+type Shared = Omit<SigningCallsOptions, 'link' | 'orders' | 'roster'>;
 
 export interface ClustersOptions extends Shared, Pick<ClusterCallsOptions, 'readyMade'> {
   /** By number. */
-  readonly clusters: ReadonlyMap<number, Pick<SigningCallsOptions, 'link' | 'orders'>>;
+  readonly clusters: ReadonlyMap<number, Pick<SigningCallsOptions, 'link' | 'orders' | 'roster'>>;
   readonly registry: ClusterRegistry;
   readonly random: RandomBytes;
 }

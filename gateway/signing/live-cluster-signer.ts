@@ -31,7 +31,6 @@ const sessionsMax = 3;
 /** When nodes that were unreachable are asked again to delete what is left of an archived wallet. */
 const pendingDeletionMs = 15_000;
 const clientName = 'signmesh-wallet-service';
-const publicKeyBytes: Readonly<Record<Curve, number>> = { secp256k1: 33, ed25519: 32 };
 
 /** What every answer says of its call. */
 interface Answered {
@@ -68,7 +67,7 @@ async function createKey(
   const derivation = { curve, networkId };
   const request = create(InitiateDkgRequestSchema, { sessionId: walletId, derivation, context: contextOf(meta) });
   const { publicKey } = await obtainKey(calls, meta, request, walletKeySchemes[curve]);
-  return checkedKey(publicKey, curve);
+  return publicKey;
 }
 
 /** The answer to a MakeKey that has a key. Throws ProviderUnavailable or ProviderRejected. */
@@ -161,11 +160,6 @@ export async function ask<K extends 'makeKey' | 'sign' | 'submitSignatureShare' 
 
 export function contextOf({ correlationId, traceparent }: CallMeta) {
   return { correlationId, traceparent, client: { clientName } };
-}
-
-function checkedKey(publicKey: Uint8Array, curve: Curve): Uint8Array {
-  if (publicKey.length === publicKeyBytes[curve]) return publicKey;
-  throw new Error(`the key of this wallet has a public key of ${publicKey.length} bytes, which is not ${curve}`);
 }
 
 function unavailable({ receipt }: Answered): ProviderUnavailable {

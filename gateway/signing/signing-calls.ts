@@ -14,9 +14,11 @@ import { internalError, ServiceError } from '../../api/errors/service-error.ts';
 import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { Roster } from '../../proto/roster.ts';
 import type { CallCase, CallRequest, CallResponse, RequestOf, ResponseOf } from '../../proto/wire.ts';
 import { noTracer, type Span, type Tracer } from '../../telemetry/port.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
+import { keyFault } from './key-confirmation.ts';
 import type { OrderOffice } from './orders.ts';
 
 /** How long a call waits when its caller names no deadline. */
@@ -63,7 +65,7 @@ export type Asked<K extends CallCase> =
 export type Done = (outcome: CallOutcome) => void;
 
 interface Waiting {
-  readonly asked: CallRequest['case'];
+  readonly call: SigningCall;
   readonly done: Done;
   readonly cancelTimer: Cancel;
   readonly span: Span;
@@ -72,6 +74,8 @@ interface Waiting {
 export interface SigningCallsOptions extends Pick<Ports, 'clock' | 'timers'> {
   readonly link: CoordinatorLink;
   readonly orders: OrderOffice;
+  /** Pinned: of the cluster that the link leads to. */
+  readonly roster: Roster;
   readonly inFlightMax?: number;
   readonly log?: Log;
   readonly tracer?: Tracer;
@@ -109,6 +113,7 @@ export abstract class Calls {
 export class SigningCalls extends Calls {
   readonly #link: CoordinatorLink;
   readonly #orders: OrderOffice;
+  readonly #roster: Roster;
   readonly #inFlightMax: number;
   readonly #clock: Clock;
   readonly #timers: Timers;
@@ -123,6 +128,7 @@ export class SigningCalls extends Calls {
     super();
     this.#link = options.link;
     this.#orders = options.orders;
+    this.#roster = options.roster;
     this.#inFlightMax = options.inFlightMax ?? inFlightDefaultMax;
     this.#clock = options.clock;
     this.#timers = options.timers;
@@ -146,9 +152,8 @@ export class SigningCalls extends Calls {
     const callId = this.#lastCallId;
     // Waits before it is sent: a link may answer within `send`.
     const cancelTimer = this.#timers.start(deadlineMs - nowMs, () => this.#expire(callId));
-    const asked = call.request.case;
-    const span = this.#tracer.start(asked, 'client', call.traceparent);
-    this.#waiting.set(callId, { asked, done, cancelTimer, span });
+    const span = this.#tracer.start(call.request.case, 'client', call.traceparent);
+    this.#waiting.set(callId, { call, done, cancelTimer, span });
     const undelivered = this.#link.send(
       {
         tenant: call.tenant,
@@ -172,8 +177,9 @@ export class SigningCalls extends Calls {
     const waiting = this.#take(reply.callId);
     if (waiting === undefined) return;
     const { outcome } = reply;
-    if (outcome.case === waiting.asked) this.#answer(waiting.done, { response: outcome });
-    else this.#answer(waiting.done, { failure: failureOf(outcome) });
+    const { call, done } = waiting;
+    if (!isAnswerTo(call, outcome)) this.#answer(done, { failure: failureOf(outcome) });
+    else this.#answer(done, this.#unconfirmed(call, outcome) ?? { response: outcome });
   }
 
   /** The link is gone, and every answer with it. What the calls did is not known here; the message says so. */
@@ -211,6 +217,18 @@ export class SigningCalls extends Calls {
       const waiting = this.#take(callId);
       if (waiting) this.#answer(waiting.done, { failure: new ServiceError('unavailable', message) });
     }
+  }
+
+  /** The refusal of a key that the cluster's nodes did not make; undefined: the response has no such key. */
+  #unconfirmed({ request, tenant, keyScheme }: SigningCall, response: CallResponse): CallOutcome | undefined {
+    if (response.case !== 'makeKey' || request.case !== 'makeKey') return undefined;
+    const fault = keyFault({ tenant, request: request.value, keyScheme }, response.value, this.#roster);
+    if (fault === undefined) return undefined;
+    const said = { tenant, session: request.value.sessionId, reason: fault };
+    this.#log.error(said, 'the coordinator named a key that its nodes did not confirm');
+    const message = `the nodes of the cluster did not confirm the new key: ${fault}`;
+    const details = [{ field: '', issue: 'key_not_confirmed', message: fault }];
+    return { failure: new ServiceError('providerRejected', message, { details }) };
   }
 
   #frameOf(callId: bigint, call: SigningCall, nowMs: number) {
@@ -257,6 +275,10 @@ function deadlineOf(call: SigningCall, nowMs: number): number {
   const asked = call.deadlineEpochMs;
   if (asked === undefined || !Number.isFinite(asked)) return nowMs + callDeadlineDefaultMs;
   return Math.min(Math.floor(asked), nowMs + callDeadlineMaxMs);
+}
+
+function isAnswerTo({ request }: SigningCall, outcome: CallReply['outcome']): outcome is CallResponse {
+  return outcome.case === request.case;
 }
 
 function refuse(done: Done, kind: ErrorKind, message: string): () => void {

@@ -12,7 +12,7 @@ import { CallReplySchema } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts'
 import { InitiateDkgRequestSchema } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import { FakeCoordinator, proof } from '../support/fake-coordinator.ts';
 import { collectLog } from '../support/log.ts';
-import { unheededOrders } from '../support/orders.ts';
+import { nowhere, unheededOrders } from '../support/orders.ts';
 
 let coordinator: FakeCoordinator;
 let room: SigningRoom;
@@ -22,7 +22,13 @@ beforeEach(() => {
   coordinator = new FakeCoordinator();
   const collected = collectLog();
   lines = collected.lines;
-  room = connectSigning({ link: coordinator, orders: unheededOrders(), ...systemPorts, log: collected.log });
+  room = connectSigning({
+    link: coordinator,
+    orders: unheededOrders(),
+    roster: nowhere,
+    ...systemPorts,
+    log: collected.log,
+  });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -155,7 +161,7 @@ describe('calls to the coordinator', () => {
       witnessMacs: macs(2),
       deletionMacs: macs(3),
     };
-    const ordering = connectSigning({ link: coordinator, orders: () => made, ...systemPorts });
+    const ordering = connectSigning({ link: coordinator, orders: () => made, roster: nowhere, ...systemPorts });
     ordering.calls.start(aCall(), () => {});
     const { order, witnessMacs, deletionMacs } = coordinator.last.call;
     expect({ order, witnessMacs, deletionMacs }).toEqual(made);

@@ -30,7 +30,7 @@ import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import { FakeCoordinator, healthyCluster } from './fake-coordinator.ts';
 import { collectLog, type LogLine } from './log.ts';
-import { unheededOrders } from './orders.ts';
+import { nowhere, unheededOrders } from './orders.ts';
 
 export const testToken = 'svc_sk_test_abcdefghijklmnop';
 export const tokenKey = new Uint8Array(32).fill(7);
@@ -130,6 +130,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   const room = connectSigning({
     link: options.link ?? coordinator,
     orders: unheededOrders(),
+    roster: nowhere,
     clock: systemClock,
     timers: systemTimers,
     log,

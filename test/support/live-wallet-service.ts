@@ -21,7 +21,7 @@ export async function liveWalletService(cluster: SharedCluster): Promise<Signing
   const boot = Buffer.from(systemRandom(16)).toString('hex');
   const link = new LiveCoordinatorLink({ url, roster, identitySeed, joinSecret, boot, log });
   const orders = orderOffice({ roster, identitySeed, random: systemRandom });
-  const { calls, cluster: view } = connectSigning({ ...systemPorts, link, orders, log });
+  const { calls, cluster: view } = connectSigning({ ...systemPorts, link, orders, roster, log });
   link.start();
   onTestFinished(() => link.stop());
   await until(() => view.coordinatorConnected, 'the link of a further gateway');

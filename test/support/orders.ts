@@ -56,19 +56,22 @@ export function orderFor(
   };
 }
 
-/** The orders of a gateway whose coordinator is not a real one: of a roster that no node has. */
+const nowhereKey = (id: number) => identityFromSeed(new Uint8Array(32).fill(id)).publicKey;
+
+/** A roster that no node has. */
+export const nowhere: Roster = {
+  clusterId: 'cl_nowhere',
+  nodes: [1, 2, 3, 4, 5].map((id) => ({ id, publicKey: nowhereKey(id) })),
+  coordinator: nowhereKey(201),
+  gateway: nowhereKey(202),
+};
+
+/** The orders of a gateway whose coordinator is not a real one. */
 export function unheededOrders(): OrderOffice {
-  const key = (id: number) => identityFromSeed(new Uint8Array(32).fill(id)).publicKey;
-  const roster: Roster = {
-    clusterId: 'cl_nowhere',
-    nodes: [1, 2, 3, 4, 5].map((id) => ({ id, publicKey: key(id) })),
-    coordinator: key(201),
-    gateway: key(202),
-  };
   let drawn = 0;
   const random = (length: number) => {
     drawn += 1;
     return new Uint8Array(length).fill(drawn);
   };
-  return orderOffice({ roster, identitySeed: new Uint8Array(32).fill(202), random });
+  return orderOffice({ roster: nowhere, identitySeed: new Uint8Array(32).fill(202), random });
 }

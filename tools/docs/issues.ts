@@ -43,6 +43,8 @@ export const issueTexts: Readonly<Record<string, string>> = {
   insufficient_scope: 'The token lacks a permission.',
   vault_archived: 'The vault is archived: its keys sign nothing any more.',
   unsupported_keystore: 'No keys of this keystore type are made on this curve.',
+  key_not_confirmed:
+    'The nodes of the cluster did not sign the key that the coordinator named: an operator must investigate.',
   module_access_needed: 'The tenant has no access to the module; `message` is the call that asks for it.',
   not_by_request: 'Access to this module is not by request.',
   invalid_credentials: 'The provider refuses the credentials.',

@@ -17,7 +17,7 @@ import {
 import type { CallRequest } from '../../../proto/wire.ts';
 import type { ClusterEntry, ClusterRegistry, SessionFacts } from '../../../redis/clusters.ts';
 import { FakeCoordinator, proof } from '../../support/fake-coordinator.ts';
-import { unheededOrders } from '../../support/orders.ts';
+import { nowhere, unheededOrders } from '../../support/orders.ts';
 import { VirtualTimers } from '../../support/virtual-timers.ts';
 
 const status = (nodes = 5) => ({
@@ -48,7 +48,9 @@ function open(numbers: readonly number[]) {
   const coordinators = new Map(numbers.map((number) => [number, new FakeCoordinator()]));
   const timers = new VirtualTimers();
   const rooms = connectClusters({
-    clusters: new Map([...coordinators].map(([number, link]) => [number, { link, orders: unheededOrders() }])),
+    clusters: new Map(
+      [...coordinators].map(([number, link]) => [number, { link, orders: unheededOrders(), roster: nowhere }]),
+    ),
     ...{ registry, clock: timers, timers, random: systemRandom, log: silentLog },
     readyMade: { tenant: 'acme', schemes: { ready: 'mock_ecdsa' } },
   });

@@ -10,6 +10,8 @@ export class SimLink implements CoordinatorLink {
   /** The answer to the call with this number, from 1, never arrives, though its effect stands. */
   loseAnswerOf = 0;
   calls: CallCase[] = [];
+  /** What a malicious coordinator makes of a response. */
+  lie: (response: object) => object = (response) => response;
   #listener: LinkListener | undefined;
 
   constructor(cluster: SimCluster) {
@@ -30,7 +32,7 @@ export class SimLink implements CoordinatorLink {
     });
     let outcome: object;
     try {
-      outcome = { case: request.case, value: ask(request.value, message.tenant, caller).result() };
+      outcome = { case: request.case, value: this.lie(ask(request.value, message.tenant, caller).result()) };
     } catch (error) {
       outcome = unavailable(String(error));
     }
