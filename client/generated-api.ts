@@ -2573,6 +2573,8 @@ export interface PutStrategy {
     readonly price_tolerance_bps?: number;
     readonly price_age_max_s?: number;
     readonly plan_ttl_s?: number;
+    /** how long a plan waits for a silent venue */
+    readonly venue_deadline_s?: number;
   };
   readonly autonomy: 'advisory' | 'human_approval' | 'within_policy';
   readonly policy?: string | null;
@@ -3887,6 +3889,7 @@ export interface Strategy {
     readonly price_tolerance_bps: number;
     readonly price_age_max_s: number;
     readonly plan_ttl_s: number;
+    readonly venue_deadline_s: number;
   };
   readonly autonomy: 'advisory' | 'human_approval' | 'within_policy';
   readonly policy: string | null;

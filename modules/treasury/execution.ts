@@ -7,6 +7,9 @@
  *     exchanging → failed     what was to be sold has left the venue account meanwhile
  *     returning → completed, failed
  *
+ * A venue that is silent beyond the strategy's deadline makes the trade overdue: the plan goes on without it and ends as failed.
+ * The trade itself is still asked for, less often, so that what the venue did after all is booked and brought back.
+ *
  * Every step is one change under compare-and-set of the plan: with the transfer that it opens, whose id follows from plan,
  * trade and leg, or with the exchange in the venue account's balances. So a step that is cut off happened or did not, and of
  * two gateways one wins. Transfers are ordinary intents: compliance, risk and the tenant's policies decide on each, and one
@@ -39,7 +42,7 @@ import { principalFrom } from './actor.ts';
 import { unitsText } from './amounts.ts';
 import { type ExchangeRecord, exchangeTtlMs, exchangeType } from './exchange-record.ts';
 import { nextPlan, type PlanRecord, planPrefix, planType, type TradeRecord } from './plan-record.ts';
-import { type StrategyRecord, strategyType, termsOf } from './strategy-record.ts';
+import { type StrategyRecord, strategyType, termsOf, venueDeadlineS } from './strategy-record.ts';
 import { type VenueAccountDeps, venueWallet } from './venue-account.ts';
 import { planView } from './view.ts';
 
@@ -52,6 +55,9 @@ export interface ExecutionDeps {
 
 /** How often transfers under way, and a venue that does not answer, are looked at. */
 const lookEveryMs = 500;
+/** How often a venue is asked for an overdue trade, and for how long: shorter than it remembers orders. */
+const overdueEveryMs = 60_000;
+const overdueMaxMs = 28 * 24 * 3_600_000;
 
 /** Takes steps until the plan has to wait or is over. Throws StoreUnavailable: then it is due again. */
 export async function executePlan(deps: ExecutionDeps, tenant: string, member: string): Promise<void> {
@@ -59,7 +65,7 @@ export async function executePlan(deps: ExecutionDeps, tenant: string, member: s
   const planId = member.slice(planPrefix.length);
   for (;;) {
     const plan = await store.read(tenant, planType, planId);
-    if (plan === undefined || plan.status !== 'executing') {
+    if (plan === undefined || (plan.status !== 'executing' && !plan.trades.some(isAwaited))) {
       await store.commit(tenant, { due: [{ member, atMs: undefined }] });
       return;
     }
@@ -81,7 +87,8 @@ class PlanStep {
     this.#deps = deps;
     this.#tenant = tenant;
     this.#plan = plan;
-    this.#index = plan.trades.findIndex(({ status }) => status !== 'completed' && status !== 'failed');
+    const isNext = plan.status === 'executing' ? (trade: TradeRecord) => !isOver(trade) && !trade.overdue : isAwaited;
+    this.#index = plan.trades.findIndex(isNext);
   }
 
   run(): Promise<Again> {
@@ -133,7 +140,7 @@ class PlanStep {
         buy: { asset: buy.asset, unitsMin: BigInt(buy.unitsMin) },
       });
     } catch (error) {
-      if (error instanceof ProviderUnavailable) return this.#wait(trade, 'venue_unavailable');
+      if (error instanceof ProviderUnavailable) return this.#waitForVenue(trade);
       throw error;
     }
     if (outcome.kind === 'refused') {
@@ -198,7 +205,7 @@ class PlanStep {
       try {
         await this.#settle(trade);
       } catch (error) {
-        if (error instanceof ProviderUnavailable) return this.#wait(trade, 'venue_unavailable');
+        if (error instanceof ProviderUnavailable) return this.#waitForVenue(trade);
         throw error;
       }
     }
@@ -228,14 +235,15 @@ class PlanStep {
   }
 
   async #finish(): Promise<Again> {
-    const failed = this.#plan.trades.some(({ status }) => status === 'failed');
+    const overdue = this.#plan.trades.some(isAwaited);
+    const failed = overdue || this.#plan.trades.some(({ status }) => status === 'failed');
     const strategy = await this.#strategy();
     const context = this.#context('finish');
     const plan = nextPlan(this.#plan, { status: failed ? 'failed' : 'completed' }, context.nowMs);
     const change: Change = {
       puts: [update(planType, this.#plan, plan), ...releasing(strategy, plan, context.nowMs)],
       events: [planEvent(context, plan.status, plan)],
-      due: [this.#due(undefined)],
+      due: [this.#due(overdue ? context.nowMs + overdueEveryMs : undefined)],
     };
     await this.#deps.intents.store.commit(this.#tenant, change);
     return 'more';
@@ -288,12 +296,29 @@ class PlanStep {
     return (await this.#commit(patch, and)) === 'committed' ? 'more' : 'wait';
   }
 
+  /** Until the deadline the plan waits; then it goes on without the trade, which is asked for until the venue has forgotten it. */
+  async #waitForVenue(trade: TradeRecord): Promise<Again> {
+    const { venueDeadlineMs, overdue = false } = trade;
+    const nowMs = this.#deps.intents.clock.nowMs();
+    if (venueDeadlineMs === undefined) {
+      const { constraints } = termsOf(await this.#strategy());
+      const patch = { reason: 'venue_unavailable', venueDeadlineMs: nowMs + venueDeadlineS(constraints) * 1_000 };
+      await this.#commit(patch, {}, lookEveryMs);
+      return 'wait';
+    }
+    const lateMs = nowMs - venueDeadlineMs;
+    if (lateMs < 0) return this.#wait(trade, 'venue_unavailable');
+    if (!overdue) return this.#move({ overdue: true, reason: 'venue_silent' });
+    if (lateMs >= overdueMaxMs) return this.#move({ status: 'failed', reason: 'venue_silent' });
+    return this.#wait(trade, 'venue_silent', overdueEveryMs);
+  }
+
   /** Says once what is waited for. */
-  async #wait(trade: TradeRecord, reason: string): Promise<Again> {
-    if (trade.reason !== reason) await this.#commit({ reason }, {}, lookEveryMs);
+  async #wait(trade: TradeRecord, reason: string, againInMs = lookEveryMs): Promise<Again> {
+    if (trade.reason !== reason) await this.#commit({ reason }, {}, againInMs);
     else {
       const { id, version } = this.#plan;
-      const atMs = this.#deps.intents.clock.nowMs() + lookEveryMs;
+      const atMs = this.#deps.intents.clock.nowMs() + againInMs;
       await this.#deps.intents.store.commit(this.#tenant, {
         guards: [{ kind: 'version', id, version }],
         due: [this.#due(atMs)],
@@ -365,6 +390,15 @@ class PlanStep {
       intents.clock.nowMs(),
     );
   }
+}
+
+function isOver({ status }: TradeRecord): boolean {
+  return status === 'completed' || status === 'failed';
+}
+
+/** Its plan ends without it, and the venue is still asked. */
+function isAwaited(trade: TradeRecord): boolean {
+  return trade.overdue === true && !isOver(trade);
 }
 
 interface Leg {

@@ -55,6 +55,10 @@ export interface TradeRecord {
   readonly boughtUnits: string | null;
   /** Why the venue exchanged nothing. */
   readonly refusal: VenueRefusal | null;
+  /** Once the venue has not answered: how long the plan waits for it. */
+  readonly venueDeadlineMs?: number;
+  /** The venue was silent beyond it: the plan ends without this trade. */
+  readonly overdue?: boolean;
 }
 
 export interface PlanPrice {

@@ -58,6 +58,9 @@ export const StrategyBody = Closed(
         price_tolerance_bps: Type.Optional(Bps(1, 5_000, 'a plan is stale when a price has moved by more')),
         price_age_max_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
         plan_ttl_s: Type.Optional(Type.Integer({ minimum: 10, maximum: 86_400 })),
+        venue_deadline_s: Type.Optional(
+          Type.Integer({ minimum: 10, maximum: 86_400, description: 'how long a plan waits for a silent venue' }),
+        ),
       }),
     ),
     autonomy: OneOf(autonomyLevels),
@@ -87,6 +90,7 @@ export const Strategy = Closed(
       price_tolerance_bps: Type.Integer(),
       price_age_max_s: Type.Integer(),
       plan_ttl_s: Type.Integer(),
+      venue_deadline_s: Type.Integer(),
     }),
     autonomy: OneOf(autonomyLevels),
     policy: Nullable(Type.String()),

@@ -40,6 +40,8 @@ export interface StrategyTerms {
     readonly priceAgeMaxS: number;
     /** A plan is stale this long after it was made. */
     readonly planTtlS: number;
+    /** How long a plan waits for a silent venue. Versions of an earlier format have none. */
+    readonly venueDeadlineS?: number;
   };
   readonly autonomy: Autonomy;
   /** Name of a policy that its transfers are decided by too, or null. */
@@ -68,6 +70,12 @@ export const strategyType: RecordType<StrategyRecord> = {
 
 /** Versions of one strategy, at most: a strategy is read whole. */
 export const versionsMax = 100;
+
+const venueDeadlineDefaultS = 600;
+
+export function venueDeadlineS(constraints: StrategyTerms['constraints']): number {
+  return constraints.venueDeadlineS ?? venueDeadlineDefaultS;
+}
 
 export function termsOf({ versions }: StrategyRecord): StrategyTerms {
   return versions.at(-1)!;

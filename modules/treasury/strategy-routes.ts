@@ -291,6 +291,7 @@ async function termsFrom(
       priceToleranceBps: constraints.price_tolerance_bps ?? 100,
       priceAgeMaxS: constraints.price_age_max_s ?? 60,
       planTtlS: constraints.plan_ttl_s ?? 300,
+      ...(constraints.venue_deadline_s !== undefined && { venueDeadlineS: constraints.venue_deadline_s }),
     },
     autonomy: body.autonomy,
     policy: body.policy ?? null,

@@ -6,7 +6,7 @@ import { type Actor, principalFrom } from './actor.ts';
 import { unitsText, usdText } from './amounts.ts';
 import type { PlanPosition, PlanRecord, TradeRecord } from './plan-record.ts';
 import type { Staleness } from './situation.ts';
-import { type StrategyRecord, type StrategyTerms, termsOf } from './strategy-record.ts';
+import { type StrategyRecord, type StrategyTerms, termsOf, venueDeadlineS } from './strategy-record.ts';
 
 /** The newest version, or another one of the strategy. */
 export function strategyView(strategy: StrategyRecord, terms: StrategyTerms = termsOf(strategy)): object {
@@ -36,6 +36,7 @@ export function strategyView(strategy: StrategyRecord, terms: StrategyTerms = te
       price_tolerance_bps: limits.priceToleranceBps,
       price_age_max_s: limits.priceAgeMaxS,
       plan_ttl_s: limits.planTtlS,
+      venue_deadline_s: venueDeadlineS(limits),
     },
     autonomy: terms.autonomy,
     policy: terms.policy,

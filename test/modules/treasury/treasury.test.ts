@@ -108,8 +108,8 @@ class Desk {
   }
 
   /** A plan whose payment is at the venue, which does not answer. */
-  async paid(): Promise<Json> {
-    const { id } = await this.open();
+  async paid(over: object = {}): Promise<Json> {
+    const { id } = await this.open(over);
     await this.market({ mode: 'silent' });
     const asked = await this.post('/v1/treasury/rebalance', { strategy_id: id, dry_run: false });
     return until(async () => {
@@ -340,6 +340,33 @@ describe('a plan', () => {
     expect([busy.status, busy.details[0].issue]).toEqual([409, 'plan_executing']);
     await desk.market();
     expect((await desk.after(asked.id)).status).toBe('completed');
+  });
+
+  it('ends without a venue that is silent beyond its deadline, and brings back what comes late', async () => {
+    const desk = new Desk();
+    const plan = await desk.paid({ constraints: { venue_deadline_s: 20 } });
+    const failed = await desk.after(plan.id);
+    expect([failed.status, failed.trades[0].status, failed.trades[0].reason]).toEqual([
+      ...['failed', 'exchanging', 'venue_silent'],
+    ]);
+    expect((await desk.types(plan.id)).at(-1)).toBe('treasury.plan.failed');
+    const strategy = await desk.get(`/v1/treasury/strategies/${plan.strategy_id}`);
+    expect([strategy.executing_plan_id, strategy.constraints.venue_deadline_s]).toEqual([null, 20]);
+    const before = await desk.balances();
+    // It holds no other plan: one can be made, and executed once the venue answers.
+    const next = await desk.post('/v1/treasury/rebalance', { strategy_id: plan.strategy_id });
+    expect(next.status).toBe('proposed');
+
+    await desk.market();
+    const late = await until(async () => {
+      service.clock.offsetMs += 10_000;
+      const { status, trades } = await desk.get(`/v1/treasury/plans/${plan.id}`);
+      return trades[0].status !== 'exchanging' && trades[0].status !== 'returning' && { status, ...trades[0] };
+    }, 'the late exchange');
+    expect([late.status, late.reason, late.transaction_intent_ids.length]).toEqual(['completed', null, 2]);
+    expect((await desk.get(`/v1/treasury/plans/${plan.id}`)).status).toBe('failed');
+    expect((await desk.balances()).USDC).toBeCloseTo(before.USDC! + Number(late.bought), 6);
+    expect((await desk.types(plan.id)).at(-1)).toBe('treasury.plan.updated');
   });
 
   it('fails when what it was to sell has left the venue account', async () => {
