@@ -2768,7 +2768,7 @@ export interface ReconException {
   readonly delta: string;
   readonly sources: {
     readonly internal: {
-      readonly kind: 'transaction_intent' | 'deposit' | 'wallet_balance';
+      readonly kind: 'transaction_intent' | 'deposit' | 'exchange' | 'wallet_balance';
       readonly id: string;
       readonly status: string | null;
       /** RFC 3339, UTC */

@@ -143,7 +143,6 @@ class Sides {
     return {
       joinsBy: 'reference',
       balances: async () => new Map(),
-      exchanged: async () => [],
       find: async (_meta, _wallet, _direction, keys) =>
         keys.map((key) => (placeIn(key) % plantedEvery === 0 ? [] : [movement(placeIn(key))])),
       page: async (_meta, _wallet, { after, limit }) => {

@@ -8,8 +8,9 @@ import { effectOf, type Movement } from '../../providers/port/statement.ts';
 import type { Balances } from '../../store/contract.ts';
 import { compareBalances } from './compare.ts';
 import type { Finding } from './exception-record.ts';
+import { type OwnPhase, ownPhases } from './job-record.ts';
 import { type OwnMovement, ownEffect } from './own-side.ts';
-import type { ExchangePage, OwnExchange, WalletSources, Window } from './sources.ts';
+import type { OwnPage, WalletSources, Window } from './sources.ts';
 import type { StepTerms } from './wallet-steps.ts';
 
 const triesMax = 5;
@@ -71,38 +72,25 @@ async function settlingUnits(
       }
     }
   }
-  for (const [phase, direction] of [['transfers', 'out'] as const, ['deposits', 'in'] as const]) {
+  for (const phase of ownPhases) {
     for await (const movements of ownPages(sources, phase, window)) {
-      const booked = movements.filter(
-        ({ key, state, changedAtMs }) => key !== null && state === 'completed' && isRecent(changedAtMs),
-      );
-      const theirs = await sources.theirs(
-        direction,
-        booked.map(({ key }) => key!),
-      );
-      for (const [index, own] of booked.entries()) {
-        if (theirs[index]!.some(({ settledAtMs }) => settledAtMs !== null)) continue;
-        for (const { asset, units } of ownEffect(own)) add(asset, units);
+      for (const direction of ['in', 'out'] as const) {
+        const booked = movements.filter(
+          (own) =>
+            own.direction === direction && own.key !== null && own.state === 'completed' && isRecent(own.changedAtMs),
+        );
+        const theirs = await sources.theirs(
+          direction,
+          booked.map(({ key }) => key!),
+        );
+        for (const [index, own] of booked.entries()) {
+          if (theirs[index]!.some(({ settledAtMs }) => settledAtMs !== null)) continue;
+          for (const { asset, units } of ownEffect(own)) add(asset, units);
+        }
       }
     }
   }
-  for await (const exchanges of exchangePages(sources)) {
-    const booked = exchanges.filter(({ createdAtMs }) => isRecent(createdAtMs));
-    const theirs = await sources.exchanged(booked.map(({ orderId }) => orderId));
-    for (const [index, { effect }] of booked.entries()) {
-      if (theirs[index] === false) for (const { asset, units } of effect) add(asset, units);
-    }
-  }
   return sums;
-}
-
-async function* exchangePages(sources: WalletSources): AsyncGenerator<readonly OwnExchange[]> {
-  let after: string | null = null;
-  do {
-    const page: ExchangePage = await sources.exchanges(after);
-    yield page.exchanges;
-    after = page.next;
-  } while (after !== null);
 }
 
 async function* statementPages(sources: WalletSources, window: Window): AsyncGenerator<readonly Movement[]> {
@@ -116,12 +104,12 @@ async function* statementPages(sources: WalletSources, window: Window): AsyncGen
 
 async function* ownPages(
   sources: WalletSources,
-  phase: 'transfers' | 'deposits',
+  phase: OwnPhase,
   window: Window,
 ): AsyncGenerator<readonly OwnMovement[]> {
   let after: string | null = null;
   do {
-    const page: Awaited<ReturnType<WalletSources['transfers']>> = await sources[phase](window, after);
+    const page: OwnPage = await sources[phase](window, after);
     yield page.movements;
     after = page.next;
   } while (after !== null);

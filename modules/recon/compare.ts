@@ -9,7 +9,7 @@ import type { WalletRecord } from '../../custody/wallets/public.ts';
 import { formatAmount, parseAmount } from '../../networks/amounts.ts';
 import { assetOf } from '../../networks/assets.ts';
 import type { NewBalance } from '../../providers/port/port.ts';
-import { effectOf, type Movement } from '../../providers/port/statement.ts';
+import { effectOf, type Movement, readExchangeKey } from '../../providers/port/statement.ts';
 import {
   type Correction,
   type ExternalSource,
@@ -64,7 +64,7 @@ function verdictOf(own: OwnMovement | undefined, theirs: readonly Movement[], te
   if (own === undefined) {
     if (first === undefined || !isOld(first.settledAtMs ?? first.bookedAtMs)) return undefined;
     const severity: Severity = first.state === 'failed' ? 'low' : first.direction === 'out' ? 'critical' : 'high';
-    const what = first.direction === 'out' ? 'a transfer' : 'a deposit';
+    const what = readExchangeKey(first.key) ? 'an exchange' : first.direction === 'out' ? 'a transfer' : 'a deposit';
     return {
       type: 'missing_internal',
       severity,
@@ -204,7 +204,7 @@ function theirSource(theirs: readonly Movement[]): ExternalSource {
 }
 
 function nameOf({ kind }: OwnMovement): string {
-  return kind === 'deposit' ? 'deposit' : 'transfer';
+  return kind === 'transaction_intent' ? 'transfer' : kind;
 }
 
 function inText({ asset, units }: NewBalance): Correction {

@@ -32,7 +32,7 @@ export interface Side {
 }
 
 export interface InternalSource {
-  readonly kind: 'transaction_intent' | 'deposit' | 'wallet_balance';
+  readonly kind: 'transaction_intent' | 'deposit' | 'exchange' | 'wallet_balance';
   readonly id: string;
   /** Of the record as it was compared; 0 for what has no version. */
   readonly version: number;

@@ -10,8 +10,12 @@ export type JobKind = (typeof jobKinds)[number];
 export const jobStatuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
-/** Which side of a wallet is read: our transfers, our deposits, the provider's movements; of a balances job: both at once. */
-export type Phase = 'transfers' | 'deposits' | 'statement' | 'balances';
+/** Our records, in the order in which a job reads them. */
+export const ownPhases = ['transfers', 'deposits', 'exchanges'] as const;
+export type OwnPhase = (typeof ownPhases)[number];
+
+/** Which side of a wallet is read: our records, the provider's movements; of a balances job: both at once. */
+export type Phase = OwnPhase | 'statement' | 'balances';
 
 export interface Checkpoint {
   /** The last wallet that is done; null: none is. */

@@ -1,5 +1,5 @@
 /**
- * Our side of a comparison: intents and deposits as movements. Pure.
+ * Our side of a comparison: intents, deposits and exchanges at the venue as movements. Pure.
  *
  * | `state` | What the provider must show |
  * |---|---|
@@ -13,12 +13,13 @@ import { type IntentRecord, isFinal, isSubmitted } from '../../custody/intents/p
 import type { DepositRecord } from '../../custody/wallets/public.ts';
 import { networkOf } from '../../networks/networks.ts';
 import type { NewBalance } from '../../providers/port/port.ts';
-import type { Direction, ProviderStatements } from '../../providers/port/statement.ts';
+import { type Direction, exchangeKey, type ProviderStatements } from '../../providers/port/statement.ts';
+import type { ExchangeRecord } from '../treasury/public.ts';
 
 export type OwnState = 'none' | 'open' | 'pending' | 'completed' | 'failed';
 
 export interface OwnMovement {
-  readonly kind: 'transaction_intent' | 'deposit';
+  readonly kind: 'transaction_intent' | 'deposit' | 'exchange';
   readonly id: string;
   readonly version: number;
   /** As the provider's statements name it; null: the provider has no name for it yet. */
@@ -70,6 +71,19 @@ export function depositMovement(deposit: DepositRecord, nativeAsset: string): Ow
     units: BigInt(units),
     fee: { asset: nativeAsset, units: 0n },
   };
+}
+
+/** An exchange at the venue, one movement for each asset that it moves in the wallet. */
+export function exchangeMovements({ id, version, orderId, effect, createdAtMs }: ExchangeRecord): OwnMovement[] {
+  return effect.map(({ asset, units: signed }) => {
+    const units = BigInt(signed);
+    return {
+      ...{ kind: 'exchange', id, version, key: exchangeKey(orderId, asset), asset, status: 'booked', createdAtMs },
+      ...{ state: 'completed', isFinal: true, changedAtMs: createdAtMs, fee: { asset, units: 0n } },
+      direction: units < 0n ? 'out' : 'in',
+      units: units < 0n ? -units : units,
+    };
+  });
 }
 
 /** What our ledger has booked, or will have booked when all goes as it stands, by asset. */

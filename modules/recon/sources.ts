@@ -1,28 +1,30 @@
 /** Both sides of a wallet, as a job reads them: our records from the store, and the provider's statements. */
 import { type IntentRecord, intentType, ofWalletIndex, txIndex } from '../../custody/intents/public.ts';
 import { depositId, depositsIndex, depositType, type WalletRecord } from '../../custody/wallets/public.ts';
-import type { CallMeta, NewBalance } from '../../providers/port/port.ts';
-import type { Direction, Movement, ProviderStatements, StatementPage } from '../../providers/port/statement.ts';
+import type { CallMeta } from '../../providers/port/port.ts';
+import {
+  type Direction,
+  type Movement,
+  type ProviderStatements,
+  readExchangeKey,
+  type StatementPage,
+} from '../../providers/port/statement.ts';
 import type { TenantStore } from '../../store/contract.ts';
-import { exchangesIndex, exchangeType } from '../treasury/public.ts';
-import { depositMovement, fillerMovement, intentMovement, nativeAssetOf, type OwnMovement } from './own-side.ts';
+import { exchangeRecordId, exchangesIndex, exchangeType } from '../treasury/public.ts';
+import {
+  depositMovement,
+  exchangeMovements,
+  fillerMovement,
+  intentMovement,
+  nativeAssetOf,
+  type OwnMovement,
+} from './own-side.ts';
 
 /** Rows of a page, of either side. */
 export const pageRows = 100;
 
 export interface OwnPage {
   readonly movements: readonly OwnMovement[];
-  readonly next: string | null;
-}
-
-export interface OwnExchange {
-  readonly orderId: string;
-  readonly effect: readonly NewBalance[];
-  readonly createdAtMs: number;
-}
-
-export interface ExchangePage {
-  readonly exchanges: readonly OwnExchange[];
   readonly next: string | null;
 }
 
@@ -66,23 +68,14 @@ export class WalletSources {
     return { movements: within.map((deposit) => this.#ofDeposit(deposit)), next: nextOf(page) };
   }
 
-  /** Exchanges of the venue account that our ledger has booked. In the order of their ids, which says nothing of time. */
-  async exchanges(after: string | null): Promise<ExchangePage> {
+  /** Exchanges that the venue account booked in the window. Their index is in the order of their ids, too. */
+  async exchanges({ fromMs, toMs }: Window, after: string | null): Promise<OwnPage> {
     const page = await this.#store.list(this.#meta.tenant, exchangeType, {
       ...{ indices: [exchangesIndex(this.wallet.id)], order: 'oldest', limit: pageRows },
       ...(after !== null && { afterId: after }),
     });
-    const exchanges = page.items.map(({ orderId, effect, createdAtMs }) => ({
-      orderId,
-      effect: effect.map(({ asset, units }) => ({ asset, units: BigInt(units) })),
-      createdAtMs,
-    }));
-    return { exchanges, next: nextOf(page) };
-  }
-
-  /** Whether the provider has booked these exchanges. */
-  exchanged(orderIds: readonly string[]): Promise<readonly boolean[]> {
-    return orderIds.length === 0 ? Promise.resolve([]) : this.#statements.exchanged(this.#meta, this.wallet, orderIds);
+    const within = page.items.filter(({ createdAtMs }) => createdAtMs >= fromMs && createdAtMs < toMs);
+    return { movements: within.flatMap(exchangeMovements), next: nextOf(page) };
   }
 
   statement({ fromMs, toMs }: Window, after: string | null): Promise<StatementPage> {
@@ -97,6 +90,21 @@ export class WalletSources {
 
   /** Our movements under these keys; undefined: we have none. */
   async own(direction: Direction, keys: readonly string[]): Promise<readonly (OwnMovement | undefined)[]> {
+    const [some, exchanged] = await Promise.all([this.#ownTransfers(direction, keys), this.#ownExchanges(keys)]);
+    return keys.map(
+      (key, index) => exchanged.find((own) => own.key === key && own.direction === direction) ?? some[index],
+    );
+  }
+
+  async #ownExchanges(keys: readonly string[]): Promise<readonly OwnMovement[]> {
+    const ids = keys.flatMap((key) => readExchangeKey(key)?.exchangeId ?? []);
+    if (ids.length === 0) return [];
+    const records = [...new Set(ids)].map((id) => exchangeRecordId(id, this.wallet.id));
+    const found = await this.#store.readMany(this.#meta.tenant, exchangeType, records);
+    return found.flatMap((exchange) => (exchange === undefined ? [] : exchangeMovements(exchange)));
+  }
+
+  async #ownTransfers(direction: Direction, keys: readonly string[]): Promise<readonly (OwnMovement | undefined)[]> {
     const { tenant } = this.#meta;
     if (direction === 'in') {
       const ids = keys.map((key) => depositId(this.wallet.id, key));

@@ -1,6 +1,6 @@
 /**
- * One step of a transactions job on one wallet: a page of one side, joined with the other side by keys. Our transfers and
- * deposits of the window are looked up at the provider; then the provider's movements of the window are looked up with us.
+ * One step of a transactions job on one wallet: a page of one side, joined with the other side by keys. Our transfers,
+ * deposits and exchanges of the window are looked up at the provider; then the provider's movements of the window are looked up with us.
  * A row is found on the other side whatever its time there, so the edges of the window make no exceptions. Memory holds
  * one page of either side.
  */
@@ -8,7 +8,7 @@ import { assetOf } from '../../networks/assets.ts';
 import type { Direction, Movement } from '../../providers/port/statement.ts';
 import { compareMovements, type Terms } from './compare.ts';
 import type { Finding } from './exception-record.ts';
-import type { Phase } from './job-record.ts';
+import { ownPhases, type Phase } from './job-record.ts';
 import type { OwnMovement } from './own-side.ts';
 import type { WalletSources, Window } from './sources.ts';
 
@@ -34,8 +34,11 @@ export async function transactionStep(
 ): Promise<Step> {
   if (phase === 'statement') return statementStep(sources, after, terms);
   const { movements, next } = await sources[phase](terms.window, after);
-  const findings = await ownFindings(sources, phase === 'transfers' ? 'out' : 'in', movements, terms);
-  const following = phase === 'transfers' ? 'deposits' : 'statement';
+  const findings = [
+    ...(await ownFindings(sources, 'out', movements, terms)),
+    ...(await ownFindings(sources, 'in', movements, terms)),
+  ];
+  const following = ownPhases[ownPhases.indexOf(phase) + 1] ?? 'statement';
   return {
     findings,
     rowsInternal: movements.length,
@@ -50,7 +53,7 @@ async function ownFindings(
   movements: readonly OwnMovement[],
   terms: StepTerms,
 ): Promise<Finding[]> {
-  const named = movements.filter(({ key, asset }) => key !== null && isMeant(asset, terms));
+  const named = movements.filter((own) => own.direction === direction && own.key !== null && isMeant(own.asset, terms));
   const theirs = await sources.theirs(
     direction,
     named.map(({ key }) => key!),

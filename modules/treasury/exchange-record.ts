@@ -19,6 +19,11 @@ export const exchangeType: RecordType<ExchangeRecord> = {
   indices: ({ walletId }) => [exchangesIndex(walletId)],
 };
 
+/** An exchange has one record in each wallet that it touches. */
+export function exchangeRecordId(orderId: string, walletId: string): string {
+  return `${orderId}/${walletId}`;
+}
+
 /** In the order of their ids, which says nothing of time. */
 export function exchangesIndex(walletId: string): string {
   return `treasury:exchanges:wallet:${walletId}`;

@@ -40,7 +40,7 @@ import { create, merge, update } from '../../store/changes.ts';
 import type { Change, LedgerEntry, NewEvent, Put } from '../../store/contract.ts';
 import { principalFrom } from './actor.ts';
 import { unitsText } from './amounts.ts';
-import { type ExchangeRecord, exchangeTtlMs, exchangeType } from './exchange-record.ts';
+import { type ExchangeRecord, exchangeRecordId, exchangeTtlMs, exchangeType } from './exchange-record.ts';
 import { nextPlan, type PlanRecord, planPrefix, planType, type TradeRecord } from './plan-record.ts';
 import { type StrategyRecord, strategyType, termsOf, venueDeadlineS } from './strategy-record.ts';
 import { type VenueAccountDeps, venueWallet } from './venue-account.ts';
@@ -167,7 +167,7 @@ class PlanStep {
   #exchangeRecords(ledger: readonly LedgerEntry[]): Put[] {
     return [...new Set(ledger.map(({ walletId }) => walletId))].map((walletId) => {
       const record: ExchangeRecord = {
-        id: `${this.#orderId()}/${walletId}`,
+        id: exchangeRecordId(this.#orderId(), walletId),
         version: 1,
         walletId,
         orderId: this.#orderId(),

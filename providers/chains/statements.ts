@@ -30,8 +30,6 @@ export function chainStatements(chains: Chains): ProviderStatements {
           }),
         ),
       ),
-    // No venue holds its account on a chain.
-    exchanged: async (_meta, _wallet, ids) => ids.map(() => false),
     balances: (_meta, wallet) => answered(() => chains.of(wallet.network).balances(addressOf(wallet))),
   };
 }

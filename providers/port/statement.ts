@@ -3,7 +3,8 @@
  * the other side of reconciliation, so nothing here is made from the control plane's records.
  *
  * A movement has a key, by which the control plane's record of the same transfer is found: for a deposit the id of its
- * transaction on its network, for a transfer out what `joinsBy` says. Movements that share a key are duplicates.
+ * transaction on its network, for a transfer out what `joinsBy` says. An exchange of one asset for another at the holder shows as
+ * one movement for each asset, with a key of `exchangeKey`. Movements that share a key are duplicates.
  */
 import type { ProviderKind } from './kinds.ts';
 import type { CallMeta, HeldWallet, NewBalance } from './port.ts';
@@ -67,13 +68,25 @@ export interface ProviderStatements {
     direction: Direction,
     keys: readonly string[],
   ): Promise<readonly (readonly Movement[])[]>;
-  /** Whether it has booked these exchanges of one asset for another, in the order of our ids for them. */
-  exchanged(meta: CallMeta, wallet: HeldWallet, ids: readonly string[]): Promise<readonly boolean[]>;
   /** What the wallet owns now, by asset symbol. It may be below zero when the provider's books are wrong. */
   balances(meta: CallMeta, wallet: HeldWallet): Promise<ReadonlyMap<string, bigint>>;
 }
 
 export type StatementsByKind = ReadonlyMap<ProviderKind, ProviderStatements>;
+
+const exchangeWord = 'exchange';
+
+/** The key of what an exchange, by our id for it, does to one asset of a wallet. */
+export function exchangeKey(exchangeId: string, asset: string): string {
+  return `${exchangeWord}/${exchangeId}/${asset}`;
+}
+
+/** undefined: the key is no exchange's. */
+export function readExchangeKey(key: string): { readonly exchangeId: string; readonly asset: string } | undefined {
+  const [word, ...rest] = key.split('/');
+  if (word !== exchangeWord || rest.length < 2) return undefined;
+  return { exchangeId: rest.slice(0, -1).join('/'), asset: rest.at(-1)! };
+}
 
 /** One movement of a wallet has it, but for duplicates. */
 export function movementName({ direction, key }: Pick<Movement, 'direction' | 'key'>): string {

@@ -8,7 +8,7 @@ import { assetOf } from '../../networks/assets.ts';
 import type { ClusterEnvironment } from '../../proto/roster.ts';
 import type { CallMeta, NewBalance } from '../port/port.ts';
 import {
-  type Direction,
+  exchangeKey,
   type Movement,
   movementName,
   type ProviderStatements,
@@ -104,12 +104,19 @@ export class CustodianBook {
 
   /** One asset became another within the custodian. May be repeated. Throws ProviderUnavailable. */
   async exchange(tenant: string, { wallet, id, effect, atMs }: BookedExchange): Promise<void> {
-    const row: BookRow = {
-      ...{ id, direction: 'exchange', reference: id, txId: null, assetId: '', amount: '0', counterparty: null },
-      ...{ environment: 'sandbox', bookedAtMs: atMs },
-    };
-    const settlement = { atMs, effect: effect.map(({ asset, units }) => ({ asset, units })) };
-    await this.#books.post(tenant, wallet, { name: exchangeName(id), row }, settlement);
+    for (const { asset, units } of effect) {
+      const key = exchangeKey(id, asset);
+      const direction = units < 0n ? 'out' : 'in';
+      const row: BookRow = {
+        id: toHex(simulatedHash('exchange', tenant, wallet, key)).slice(0, 32),
+        ...{ direction, reference: key, txId: null, counterparty: null, environment: 'sandbox', bookedAtMs: atMs },
+        assetId: this.#words.assetIds[asset] ?? asset,
+        amount: formatAmount(units < 0n ? -units : units, assetOf(asset)!.decimals),
+        isExchange: true,
+      };
+      const settlement = { atMs, effect: [{ asset, units }] };
+      await this.#books.post(tenant, wallet, { name: movementName({ direction, key }), row }, settlement);
+    }
   }
 
   /** The statements of this custodian. */
@@ -117,7 +124,7 @@ export class CustodianBook {
     const find: ProviderStatements['find'] = async (meta, wallet, direction, keys) => {
       const names = keys.map((key) => movementName({ direction, key }));
       const rows = await this.#books.find(meta.tenant, wallet.providerWalletId, names);
-      return rows.map((row) => (row !== undefined && isTransfer(row) ? [this.#movementOf(row, meta.nowMs)] : []));
+      return rows.map((row) => (row === undefined ? [] : [this.#movementOf(row, meta.nowMs)]));
     };
     return {
       joinsBy: 'reference',
@@ -126,13 +133,11 @@ export class CustodianBook {
         const rows = await this.#books.rows(meta.tenant, providerWalletId, query);
         const last = rows.at(-1);
         return {
-          movements: rows.flatMap(({ row }) => (isTransfer(row) ? [this.#movementOf(row, meta.nowMs)] : [])),
+          movements: rows.map(({ row }) => this.#movementOf(row, meta.nowMs)),
           next:
             rows.length < query.limit || last === undefined ? undefined : placeOfName(last.row.bookedAtMs, last.name),
         };
       },
-      exchanged: async ({ tenant }, { providerWalletId }, ids) =>
-        (await this.#books.find(tenant, providerWalletId, ids.map(exchangeName))).map((row) => row !== undefined),
       balances: ({ tenant, nowMs }: CallMeta, { providerWalletId }) =>
         this.#books.balances(tenant, providerWalletId, nowMs),
     };
@@ -144,9 +149,9 @@ export class CustodianBook {
     return found[0];
   }
 
-  #timelineOf({ direction, environment, amount }: BookRow): Timeline<string> {
+  #timelineOf({ direction, environment, amount, isExchange }: BookRow): Timeline<string> {
     const usual = this.#words.timeline(undefined);
-    if (direction === 'out') return this.#words.timeline(testOutcome(environment, amount));
+    if (direction === 'out' && !isExchange) return this.#words.timeline(testOutcome(environment, amount));
     return [{ status: usual.at(-1)!.status, fromMs: 0 }];
   }
 
@@ -160,8 +165,8 @@ export class CustodianBook {
     return { atMs: row.bookedAtMs + fromMs, effect: [...sent, { asset: fee.asset, units: -fee.units }] };
   }
 
-  #movementOf(row: TransferRow, nowMs: number): Movement {
-    const { id, direction, reference, txId, counterparty, bookedAtMs } = row;
+  #movementOf(row: BookRow, nowMs: number): Movement {
+    const { id, direction, reference, txId, counterparty, bookedAtMs, isExchange = false } = row;
     const asset = this.#symbolOf(row.assetId);
     const { status } = standing(this.#timelineOf(row), bookedAtMs, nowMs);
     const stage = this.#words.stageOf(status);
@@ -169,24 +174,14 @@ export class CustodianBook {
     const fee = networkFee(asset);
     return {
       ...{ id, direction, reference, txId, asset, counterparty, state, bookedAtMs },
-      key: direction === 'out' ? reference! : txId!,
+      key: direction === 'out' || isExchange ? reference! : txId!,
       units: unitsOf(asset, row.amount),
-      fee: { asset: fee.asset, units: direction === 'out' && state !== 'pending' ? fee.units : 0n },
+      fee: { asset: fee.asset, units: direction === 'out' && !isExchange && state !== 'pending' ? fee.units : 0n },
       providerStatus: status,
       hasMoved: state === 'completed',
       settledAtMs: state === 'pending' ? null : bookedAtMs + this.#timelineOf(row).at(-1)!.fromMs,
     };
   }
-}
-
-function exchangeName(id: string): string {
-  return `exchange:${id}`;
-}
-
-type TransferRow = BookRow & { readonly direction: Direction };
-
-function isTransfer(row: BookRow): row is TransferRow {
-  return row.direction !== 'exchange';
 }
 
 function unitsOf(symbol: string, amount: string): bigint {

@@ -9,8 +9,7 @@ import type { Direction, StatementQuery } from '../port/statement.ts';
 export interface BookRow {
   /** The custodian's own id. */
   readonly id: string;
-  /** `exchange`: at the venue that the custodian is too. It changes balances, and is no transfer that a statement shows. */
-  readonly direction: Direction | 'exchange';
+  readonly direction: Direction;
   /** The caller's id for it; null for a deposit. */
   readonly reference: string | null;
   /** Its id on its network; null where the custodian names none. */
@@ -22,6 +21,8 @@ export interface BookRow {
   readonly counterparty: string | null;
   readonly environment: 'sandbox' | 'production';
   readonly bookedAtMs: number;
+  /** At the venue that the custodian is too: final when it is booked, and free. */
+  readonly isExchange?: boolean;
 }
 
 /** What a row does to the balance, and when; undefined: it never settles. */

@@ -55,7 +55,6 @@ function drifted(base: ProviderStatements, drifts: Drifts): ProviderStatements {
   };
   return {
     joinsBy: base.joinsBy,
-    exchanged: (meta, wallet, ids) => base.exchanged(meta, wallet, ids),
     async page(meta, wallet, query) {
       const [page, own] = await Promise.all([base.page(meta, wallet, query), of(meta, wallet)]);
       if (own.length === 0) return page;

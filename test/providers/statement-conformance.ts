@@ -91,7 +91,6 @@ export function statementConformance(name: string, subject: () => StatementSubje
       const keys = whole.map(({ key }) => key);
       expect((await statements.find(meta, stranger, 'out', keys)).flat()).toEqual([]);
       expect(await pages(statements, { ...told, wallet: stranger }, everything, 100)).toEqual([]);
-      expect(await statements.exchanged(meta, told.wallet, ['no-such-exchange'])).toEqual([false]);
     });
   });
 }

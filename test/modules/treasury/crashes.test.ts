@@ -13,10 +13,14 @@ import { IntentSteps } from '../../../custody/intents/steps.ts';
 import { initialLedger, walletFrom } from '../../../custody/wallets/make.ts';
 import { type WalletRecord, walletType } from '../../../custody/wallets/record.ts';
 import { balanceStep } from '../../../modules/recon/balance-step.ts';
+import type { Finding } from '../../../modules/recon/exception-record.ts';
 import { WalletSources } from '../../../modules/recon/sources.ts';
+import { transactionStep } from '../../../modules/recon/wallet-steps.ts';
+import { exchangeRecordId, exchangeType } from '../../../modules/treasury/exchange-record.ts';
 import { executePlan } from '../../../modules/treasury/execution.ts';
 import { type PlanRecord, planPrefix, planType } from '../../../modules/treasury/plan-record.ts';
 import { type StrategyRecord, strategyType } from '../../../modules/treasury/strategy-record.ts';
+import { formatAmount } from '../../../networks/amounts.ts';
 import type { NetworkId } from '../../../networks/networks.ts';
 import { newId } from '../../../proto/ids.ts';
 import { providerAdapters } from '../../../providers/adapters.ts';
@@ -31,7 +35,7 @@ import { makeSelfHosted } from '../../../providers/self-hosted/adapter.ts';
 import { RedisCustodianBooks } from '../../../providers/simulated/redis-custodian-books.ts';
 import { RedisCustodianRecords } from '../../../providers/simulated/redis-custodian-records.ts';
 import { providerStatements } from '../../../providers/statements.ts';
-import { create } from '../../../store/changes.ts';
+import { create, update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
 import { RedisAddressBook } from '../../../store/redis-address-book.ts';
 import { devnet, fakeSigner, sepolia } from '../../providers/self-hosted/support.ts';
@@ -206,24 +210,35 @@ async function walletsOf(tenant: string): Promise<readonly WalletRecord[]> {
   return (await store.list(tenant, walletType, { ...oldest, indices: ['wallets'] })).items;
 }
 
-/** What a balances job would find now. */
-async function differences({ tenant }: Scene): Promise<unknown[]> {
+/** What jobs of both kinds would find now. */
+async function differences({ tenant }: Scene): Promise<Array<Finding | string>> {
   const nowMs = clock.nowMs();
   const terms = {
     nowMs,
     lagMs,
     tolerance: { absolute: '0', bps: 0 },
     asset: null,
-    window: { fromMs: 0, toMs: 0 },
+    window: { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER },
   };
   const statements = providerStatements({ books, chains }).get('sandbox')!;
-  const found: unknown[] = [];
+  const found: Array<Finding | string> = [];
   for (const wallet of await walletsOf(tenant)) {
     const meta = { tenant, nowMs, correlationId: '', traceparent: '' };
     const sources = new WalletSources(store, statements, () => meta, wallet);
     const balances = async () => (await store.readWithBalances(tenant, walletType, wallet.id))!.balances;
     const { findings, isUnsettled } = await balanceStep(sources, balances, terms);
     found.push(...findings, ...(isUnsettled ? [`${wallet.id} is unsettled`] : []));
+    let place: Awaited<ReturnType<typeof transactionStep>>['next'] = { phase: 'transfers', after: null };
+    while (place !== undefined && place.phase !== 'balances') {
+      const step: Awaited<ReturnType<typeof transactionStep>> = await transactionStep(
+        sources,
+        place.phase,
+        place.after,
+        terms,
+      );
+      found.push(...step.findings);
+      place = step.next;
+    }
   }
   return found;
 }
@@ -278,3 +293,38 @@ it('a plan ends the same wherever its executor dies, and no job of reconciliatio
     }
   }
 }, 120_000);
+
+it('a transactions job finds an exchange that one side has booked alone, or otherwise', async () => {
+  const each = await scene('planted');
+  await run(each, new Death(0, 'before'));
+  clock.atMs += lagMs;
+  expect(await differences(each)).toEqual([]);
+  const { tenant, plan } = each;
+  const venue = (await walletsOf(tenant)).find(({ name }) => name === 'Venue Ethereum Sepolia')!;
+  const movements = async () => {
+    const all = (await differences(each)).filter((found) => typeof found !== 'string');
+    return all
+      .filter(({ subject }) => subject === 'movement')
+      .map(({ type, asset, delta, internal, external }) => [type, asset, delta, internal?.kind, external?.reference]);
+  };
+  // The venue exchanges what we know nothing of.
+  const { sandbox } = custodianBooks(books);
+  const effect = [{ asset: 'ETH', units: -5n * 10n ** 17n }];
+  await sandbox.exchange(tenant, { wallet: venue.providerWalletId, id: 'of-its-own', effect, atMs: clock.nowMs() });
+  clock.atMs += lagMs;
+  const foreign = ['missing_internal', 'ETH', '-0.5', undefined, 'exchange/of-its-own/ETH'];
+  expect(await movements()).toEqual([foreign]);
+  // Our ledger has an exchange that the venue never made, and one of another amount.
+  const ofPlan = `${plan.id}/0`;
+  const known = (await store.read(tenant, exchangeType, exchangeRecordId(ofPlan, venue.id)))!;
+  const [{ asset, units }] = known.effect as [{ asset: string; units: string }];
+  const other = { ...known, version: 2, effect: [{ asset, units: String(BigInt(units) - 10n ** 17n) }] };
+  const imagined = { ...known, id: exchangeRecordId('imagined', venue.id), orderId: 'imagined', version: 1 };
+  await store.commit(tenant, { puts: [update(exchangeType, known, other), create(exchangeType, imagined)] });
+  const sold = formatAmount(-BigInt(units), 18);
+  expect((await movements()).sort()).toEqual([
+    ['amount_mismatch', 'ETH', '0.1', 'exchange', `exchange/${ofPlan}/ETH`],
+    ['missing_external', 'ETH', sold, 'exchange', undefined],
+    foreign,
+  ]);
+});
