@@ -5,12 +5,13 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { nodesMax } from '../proto/limits.ts';
 import { builtFile, packageFile } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { nodeIdPattern } from './role-call.ts';
 import type { RoleName } from './roles.ts';
+import type { Settings } from './settings/config.ts';
 import { type PlaceFlags, readEnvironment } from './settings/environment.ts';
 
 interface ClusterFlags extends PlaceFlags {
@@ -18,10 +19,23 @@ interface ClusterFlags extends PlaceFlags {
   readonly nodes?: number;
 }
 
+interface UpFlags extends ClusterFlags {
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+  readonly detach?: boolean;
+  readonly outlive?: boolean;
+}
+
+interface LogsFlags {
+  readonly lines: number;
+  readonly follow?: boolean;
+  readonly raw?: boolean;
+}
+
 /** Resolves with an exit code. Throws a Failure, or what is a bug. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   let exitCode: number = exitCodes.ok;
-  const program = makeProgram((code) => {
+  const program = makeProgram(argv, (code) => {
     exitCode = code;
   });
   try {
@@ -34,7 +48,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   }
 }
 
-function makeProgram(end: (exitCode: number) => void): Command {
+function makeProgram(argv: readonly string[], end: (exitCode: number) => void): Command {
   const program = new Command('signmesh')
     .description(
       'A simulator of a threshold-signing custody service: real processes, real signatures, a mock mode.\nNever guard real funds with it.',
@@ -50,17 +64,52 @@ function makeProgram(end: (exitCode: number) => void): Command {
   clusterCommand(program, 'up', 'start a whole cluster: Redis, coordinator, nodes, gateway, worker')
     .option('--json', 'print one machine-readable line when ready')
     .option('--verbose', 'print the log, with a line for every request')
+    .option('--detach', 'end when it is ready, and leave it running until "signmesh stop"')
+    .addOption(new Option('--outlive').hideHelp())
     .option('--port <port>', 'of the REST API (SIGNMESH_HTTP_PORT)')
     .option('--grpc-port <port>', 'of the gRPC API (SIGNMESH_GRPC_PORT)')
     .option('--door-faults', 'a proxy before the gateway, for faults of its door (SIGNMESH_DOOR_FAULTS)')
     .option('--gateways <count>', 'gateways, on ports that follow each other (SIGNMESH_GATEWAYS)')
     .option('--workers <count>', 'workers, which deliver webhooks (SIGNMESH_WORKERS)')
     .option('--nodes-per-process <count>', 'nodes that share a process (SIGNMESH_NODES_PER_PROCESS)')
-    .action(async (flags: ClusterFlags & { json?: boolean; verbose?: boolean }) => {
+    .action(async (flags: UpFlags) => {
       const { settings, environment } = readEnvironment(flags);
-      const { up } = await import('./up/public.ts');
-      const { seed, nodes, json = false, verbose = false } = flags;
-      end(await up({ settings, environment, seed, nodes, json, verbose }));
+      const { detach, up } = await import('./up/public.ts');
+      const {
+        seed,
+        nodes,
+        json = false,
+        verbose = false,
+        detach: isDetached = false,
+        outlive: detached = false,
+      } = flags;
+      if (isDetached) {
+        const place = { dataDir: settings.SIGNMESH_DATA_DIR, colour: isColoured(settings) };
+        end(await detach({ ...place, args: argv.slice(2), json }));
+      } else end(await up({ settings, environment, seed, nodes, json, verbose, detached }));
+    });
+  placeCommand(program, 'status', 'say what runs in a data directory; exit 0 if it serves')
+    .option('--json', 'one machine-readable line')
+    .action(async ({ json = false, ...flags }: PlaceFlags & { json?: boolean }) => {
+      const { settings } = readEnvironment(flags);
+      const { status } = await import('./up/public.ts');
+      end(await status({ dataDir: settings.SIGNMESH_DATA_DIR, json, colour: isColoured(settings) }));
+    });
+  placeCommand(program, 'stop', 'stop the cluster of a data directory').action(async (flags: PlaceFlags) => {
+    const { settings } = readEnvironment(flags);
+    const { stop } = await import('./up/public.ts');
+    end(await stop(settings.SIGNMESH_DATA_DIR));
+  });
+  placeCommand(program, 'logs', 'print what the processes of a data directory log')
+    .argument('[processes...]', 'such as gateway and node-3; none: all of them')
+    .option('--lines <count>', 'the last ones of them all', lineCount, 100)
+    .option('--follow', 'go on with what is logged from now on')
+    .option('--raw', 'the lines as they were logged: JSON, a record a line')
+    .action(async (processes: readonly string[], flags: PlaceFlags & LogsFlags) => {
+      const { settings } = readEnvironment(flags);
+      const { logs } = await import('./up/public.ts');
+      const { lines, follow = false, raw = false } = flags;
+      end(await logs({ dataDir: settings.SIGNMESH_DATA_DIR, processes, lines, follow, raw }));
     });
   clusterCommand(program, 'init', 'make the keys and secrets of a cluster, and start no process').action(
     async (flags: ClusterFlags) => {
@@ -130,15 +179,19 @@ function makeProgram(end: (exitCode: number) => void): Command {
   return program;
 }
 
-function clusterCommand(program: Command, name: string, description: string): Command {
+function placeCommand(program: Command, name: string, description: string): Command {
   return program
     .command(name)
     .description(description)
+    .option('--data-dir <path>', 'data directory of the cluster (SIGNMESH_DATA_DIR)');
+}
+
+function clusterCommand(program: Command, name: string, description: string): Command {
+  return placeCommand(program, name, description)
     .option('--seed <text>', 'seed of the ready-made keys: a text, or "random" for a secret one', seedText)
     .option('--clusters <count>', 'coordinators with nodes of their own (SIGNMESH_CLUSTERS)')
     .option('--nodes <count>', 'signer nodes of a new cluster', nodeCount)
-    .option('--threshold <count>', 'nodes that sign, of all nodes of a new cluster (SIGNMESH_THRESHOLD)')
-    .option('--data-dir <path>', 'data directory of the cluster (SIGNMESH_DATA_DIR)');
+    .option('--threshold <count>', 'nodes that sign, of all nodes of a new cluster (SIGNMESH_THRESHOLD)');
 }
 
 /** Commands for a checkout alone lie apart from the product: a package has no tools/. */
@@ -159,6 +212,15 @@ async function runModule(name: string, args: readonly string[]): Promise<number>
 function nodeId(text: string): number {
   if (nodeIdPattern.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a number from 1.');
+}
+
+function lineCount(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a number from 0 to 999999.');
+}
+
+function isColoured({ NO_COLOR }: Settings): boolean {
+  return process.stdout.isTTY === true && NO_COLOR === undefined;
 }
 
 /** An empty seed is more likely an unset variable than a choice. */

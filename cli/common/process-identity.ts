@@ -7,6 +7,7 @@ export {
   identify,
   isRunning,
   isStopped,
+  type ProcessIdentity,
   parseRecord,
   processorMs,
   signal,

@@ -1,9 +1,8 @@
 /** Which service a command of events talks to: the one that it is told, or the sandbox that runs in the data directory. */
-import { join } from 'node:path';
 import type { Command } from 'commander';
-import { errorText, exitCodes, Failure } from '../common/failure.ts';
-import { readIfThere } from '../common/files.ts';
+import { exitCodes, Failure } from '../common/failure.ts';
 import { loadSettings } from '../settings/config.ts';
+import { readReady } from '../up/public.ts';
 
 export interface TargetFlags {
   readonly url?: string;
@@ -41,7 +40,7 @@ export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = pr
   const { dataDir } = flags;
   const { settings } = loadSettings({ ...environment, ...(dataDir !== undefined && { SIGNMESH_DATA_DIR: dataDir }) });
   const place = settings.SIGNMESH_DATA_DIR;
-  const ready = readReady(join(place, 'run', 'ready.json'));
+  const ready = readReady(place);
   if (ready === undefined) {
     throw new Failure(`No cluster runs in ${place}: start one with "signmesh up", or say --url and --token.`);
   }
@@ -56,21 +55,4 @@ export function targetOf(flags: TargetFlags, environment: NodeJS.ProcessEnv = pr
     grpc: url === undefined ? ready.grpc : undefined,
     approverToken: isOwn ? (ready.approver_token ?? undefined) : undefined,
   };
-}
-
-interface ReadyFile {
-  readonly http: string;
-  readonly grpc: string;
-  readonly token: string | null;
-  readonly approver_token: string | null;
-}
-
-function readReady(path: string): ReadyFile | undefined {
-  const text = readIfThere(path);
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text) as ReadyFile;
-  } catch (error) {
-    throw new Failure(`${path} is damaged: ${errorText(error)}`);
-  }
 }

@@ -25,31 +25,37 @@ export interface Ready {
   readonly gateways: readonly { readonly http: string; readonly grpc: string }[];
   /** Resident memory; undefined: the system does not say. */
   readonly bytesPerNode: number | undefined;
+  /** By process. */
+  readonly pids: Readonly<Record<string, number>>;
 }
 
-export function bannerLines(ready: Ready, screen: Screen): string[] {
-  const row = (name: string, value: string) => `  ${screen.dim(name.padEnd(rowNameWidth))} ${value}`;
-  const lines = ['', screen.bold(`signmesh is ready (${duration(ready.tookMs)}). Ctrl-C stops it.`), ''];
-  lines.push(row('REST', `${ready.httpUrl} (every operation: ${ready.httpUrl}/v1/docs)`));
-  lines.push(row('gRPC', `${ready.grpcAddress} (reflection is on)`));
+/** What tools get as one line, and what `run/ready.json` holds while the cluster runs. */
+export type ReadyLine = ReturnType<typeof readyLine>;
+
+/** `stop`: how a person stops it, e.g. "Ctrl-C". */
+export function bannerLines(ready: ReadyLine, stop: string, { dim, bold, yellow }: Screen): string[] {
+  const row = (name: string, value: string) => `  ${dim(name.padEnd(rowNameWidth))} ${value}`;
+  const lines = ['', bold(`signmesh is ready (${duration(ready.took_ms)}). ${stop} stops it.`), ''];
+  lines.push(row('REST', `${ready.http} (every operation: ${ready.http}/v1/docs)`));
+  lines.push(row('gRPC', `${ready.grpc} (reflection is on)`));
   for (const { http, grpc } of ready.gateways.slice(1)) lines.push(row('a further gateway', `${http}, gRPC ${grpc}`));
   if (ready.clusters.length > 1) {
     const nodes = ready.clusters.reduce((sum, { nodes: own }) => sum + own, 0);
     lines.push(row('clusters', `${ready.clusters.length}, with ${nodes} nodes`));
   }
-  if (ready.token !== undefined) lines.push(row('token', ready.token));
-  if (ready.approverToken !== undefined) lines.push(row('approver’s token', ready.approverToken));
+  if (ready.token !== null) lines.push(row('token', ready.token));
+  if (ready.approver_token !== null) lines.push(row('approver’s token', ready.approver_token));
   for (const key of ready.keys) {
-    lines.push('', row('key', `${screen.bold(key.walletId)} (${key.scheme}, ${key.publicKey})`));
-    for (const { network, address } of key.addresses) lines.push(row(`  ${network}`, address));
+    lines.push('', row('key', `${bold(key.wallet_id)} (${key.scheme}, ${key.public_key})`));
+    for (const [network, address] of Object.entries(key.addresses)) lines.push(row(`  ${network}`, address));
   }
-  if (ready.token !== undefined && ready.keys.length > 0) {
-    lines.push('', '  A signature, in three lines to copy:', '', ...signingLines(ready.httpUrl, ready.token));
-    lines.push('', '  A wallet of the cluster and a transfer, in three more:', '', ...walletLines(ready.httpUrl));
+  if (ready.token !== null && ready.keys.length > 0) {
+    lines.push('', '  A signature, in three lines to copy:', '', ...signingLines(ready.http, ready.token));
+    lines.push('', '  A wallet of the cluster and a transfer, in three more:', '', ...walletLines(ready.http));
   }
-  const seed = ready.secretSeed ? '' : ' The keys above come from a public seed: everyone can compute them.';
-  lines.push('', screen.yellow(`  M0 is a mock. Never guard real funds with it.${seed}`));
-  lines.push(row('data and logs', ready.dataDir), '');
+  const seed = ready.secret_seed ? '' : ' The keys above come from a public seed: everyone can compute them.';
+  lines.push('', yellow(`  M0 is a mock. Never guard real funds with it.${seed}`));
+  lines.push(row('data and logs', ready.data_dir), '');
   return lines;
 }
 
@@ -80,9 +86,8 @@ export function walletLines(httpUrl: string): string[] {
   ];
 }
 
-/** One line for tools. */
-export function jsonLine(ready: Ready, pids: Readonly<Record<string, number>>): string {
-  return JSON.stringify({
+export function readyLine(ready: Ready) {
+  return {
     event: 'ready',
     http: ready.httpUrl,
     grpc: ready.grpcAddress,
@@ -95,11 +100,12 @@ export function jsonLine(ready: Ready, pids: Readonly<Record<string, number>>): 
       public_key: key.publicKey,
       addresses: Object.fromEntries(key.addresses.map(({ network, address }) => [network, address])),
     })),
+    secret_seed: ready.secretSeed,
     data_dir: ready.dataDir,
     clusters: ready.clusters,
     gateways: ready.gateways,
     bytes_per_node: ready.bytesPerNode ?? null,
-    pids,
+    pids: ready.pids,
     took_ms: Math.round(ready.tookMs),
-  });
+  };
 }

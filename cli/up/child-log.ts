@@ -5,6 +5,7 @@
  */
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { parseRecord, readable } from './log-record.ts';
 
 const logBytesMax = 32 * 1024 * 1024;
 const lineCharsMax = 16_384;
@@ -12,9 +13,11 @@ const tailLinesMax = 20;
 const levels = { info: 30, warn: 40, error: 50 } as const;
 /** As pino begins each record. Most are below what is shown, and need not be parsed. */
 const levelPattern = /^\{"level":(\d+)[,}]/;
-const levelNames: Readonly<Record<number, string>> = { 40: 'warn', 50: 'error', 60: 'fatal' };
-/** Of every log record; not worth repeating on the terminal. */
-const housekeeping = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'v']);
+
+/** Where the file goes that is turned over. */
+export function earlierLog(path: string): string {
+  return `${path}.1`;
+}
 
 export class ChildLog {
   readonly path: string;
@@ -73,7 +76,7 @@ export class ChildLog {
     if (this.#file < 0) return;
     if (this.#size > logBytesMax) {
       closeSync(this.#file);
-      renameSync(this.path, `${this.path}.1`);
+      renameSync(this.path, earlierLog(this.path));
       this.#file = openSync(this.path, 'a', 0o600);
       this.#size = 0;
     }
@@ -95,46 +98,4 @@ export class ChildLog {
     this.#tail.push(line);
     if (this.#tail.length > tailLinesMax) this.#tail.shift();
   }
-}
-
-interface LogRecord {
-  readonly level: number;
-  readonly msg?: unknown;
-  readonly [field: string]: unknown;
-}
-
-function parseRecord(line: string): LogRecord | undefined {
-  if (!line.startsWith('{')) return undefined;
-  try {
-    const record = JSON.parse(line) as LogRecord;
-    return typeof record.level === 'number' ? record : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** `warn  link lost  node=3 reason="closed"`, and of a request `POST /v1/wallets  201  12.5 ms  tenant=…`. */
-function readable(record: LogRecord): string {
-  const { told, rest } = record.msg === 'request' ? requestWords(record) : { told: [record.msg], rest: record };
-  const fields = Object.entries(rest)
-    .filter(([name]) => !housekeeping.has(name))
-    .map(([name, value]) => {
-      const { message } = (value ?? {}) as { message?: unknown };
-      return `${name}=${typeof message === 'string' ? message : typeof value === 'string' ? value : JSON.stringify(value)}`;
-    });
-  const words = [levelNames[record.level] ?? '', ...told.map((word) => String(word ?? '')), fields.join(' ')];
-  return printable(words.filter((word) => word !== '').join('  '));
-}
-
-/** The fields that say what a request was and how it ended, in the order in which people read them, and the others. */
-function requestWords(record: LogRecord): { told: readonly unknown[]; rest: object } {
-  const { role: _, door, method, route, path, status, grpc_status, reason_code, duration_ms, ...rest } = record;
-  const what = [door === 'grpc' ? 'gRPC' : method, route ?? path ?? 'no request line'].filter(Boolean).join(' ');
-  const ending = [grpc_status ?? status ?? 'aborted', reason_code].filter(Boolean).join(' ');
-  return { told: [what, ending, `${String(duration_ms)} ms`], rest };
-}
-
-/** Callers name some of it: nothing in it may steer a terminal. */
-function printable(line: string): string {
-  return line.replace(/\p{Cc}/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`);
 }

@@ -1,4 +1,9 @@
 /** What the commands use of `signmesh up`. */
+export { detach, outliveOption } from './detach.ts';
+export { logs } from './logs.ts';
 export { listenFailure } from './ports.ts';
+export { readReady } from './running.ts';
+export { status } from './status.ts';
+export { stop } from './stop.ts';
 export { readyMessage } from './supervisor.ts';
 export { up } from './up.ts';

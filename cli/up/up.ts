@@ -12,7 +12,7 @@ import { exitCodes, Failure } from '../common/failure.ts';
 import { makeDirectory, replaceShortLived } from '../common/files.ts';
 import { claimRedisPatiently, type Owner } from '../redis/redis-owner.ts';
 import { clientDealersAllowed, type Environment, faultsOn, type Settings } from '../settings/config.ts';
-import { bannerLines, jsonLine, type Ready } from './banner.ts';
+import { bannerLines, readyLine } from './banner.ts';
 import { Cluster } from './cluster.ts';
 import { LivePlane } from './fault-plane.ts';
 import { askHealth, type Health, noHealth, reachable } from './gateway-health.ts';
@@ -24,6 +24,7 @@ import { checkPortFree, checkPortsDiffer, freePort, type Listener } from './port
 import { privateRedis } from './private-redis.ts';
 import { Progress } from './progress.ts';
 import { type ReadyKey, readyKeys } from './ready-keys.ts';
+import { lockFile, readyFile } from './running.ts';
 import { duration, Screen } from './screen.ts';
 import { type SimulatedVendor, startSimulatedVendor } from './simulated-vendor.ts';
 import { Snapshots } from './snapshots.ts';
@@ -39,6 +40,8 @@ export interface UpOptions {
   readonly json: boolean;
   /** Every record of level info and above is shown, a line a request among them. */
   readonly verbose: boolean;
+  /** Once it is ready it outlives the process that started it (detach.ts). */
+  readonly detached: boolean;
 }
 
 /** npm passes a Ctrl-C on that the terminal has sent us already: a second one within this time is the same one. */
@@ -92,6 +95,7 @@ class Run {
   #askedToStopAtMs: number | undefined;
   #stopping = false;
   #askToStop: (why: string) => void = () => undefined;
+  #endWatch: () => void = () => undefined;
 
   constructor(options: UpOptions) {
     this.#options = options;
@@ -110,14 +114,14 @@ class Run {
     });
     const onSignal = (signal: NodeJS.Signals) => this.#onSignal(signal);
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
-    const endWatch = watchParent(() => this.#askToStop('the process that started it is gone'));
+    this.#endWatch = watchParent(() => this.#askToStop('the process that started it is gone'));
     try {
       const why = await Promise.race([asked, this.#start().then(() => asked)]);
       this.#screen.line(`\nStopping: ${why}.`);
       return exitCodes.ok;
     } finally {
       await this.#stop();
-      endWatch();
+      this.#endWatch();
     }
   }
 
@@ -158,7 +162,7 @@ class Run {
     const runDir = join(dataDir, 'run');
     checkPortsDiffer(fixedListeners(settings));
     for (const folder of [dataDir, runDir, join(dataDir, 'logs')]) makeDirectory(folder);
-    this.#lock = takeLock(join(runDir, 'up.lock'), dataDir);
+    this.#lock = takeLock(lockFile(dataDir), dataDir);
     await endLeftovers(runDir, say);
     checkDataFormat(dataDir);
     for (const listener of fixedListeners(settings)) await checkPortFree(listener);
@@ -392,8 +396,8 @@ class Run {
   }
 
   #announce(sandbox: Sandbox | undefined, keys: readonly ReadyKey[], rosters: readonly Roster[], tookMs: number): void {
-    const { settings, json } = this.#options;
-    const ready: Ready = {
+    const { settings, json, detached } = this.#options;
+    const ready = readyLine({
       httpUrl: this.#httpUrl,
       grpcAddress: `${reachable(settings.SIGNMESH_GRPC_HOST)}:${settings.SIGNMESH_GRPC_PORT}`,
       token: sandbox?.token,
@@ -408,10 +412,13 @@ class Run {
         grpc: `${reachable(settings.SIGNMESH_GRPC_HOST)}:${settings.SIGNMESH_GRPC_PORT + index}`,
       })),
       bytesPerNode: this.#cluster?.bytesPerNode,
-    };
-    const line = jsonLine(ready, { up: process.pid, ...this.#cluster?.pids });
-    replaceShortLived(join(settings.SIGNMESH_DATA_DIR, 'run', 'ready.json'), `${line}\n`);
-    for (const each of bannerLines(ready, this.#screen)) this.#screen.line(each);
+      pids: { up: process.pid, ...this.#cluster?.pids },
+    });
+    const line = JSON.stringify(ready);
+    // Who started it detached ends as soon as it reads that all is ready.
+    if (detached) this.#endWatch();
+    replaceShortLived(readyFile(settings.SIGNMESH_DATA_DIR), `${line}\n`);
+    if (!detached) for (const each of bannerLines(ready, 'Ctrl-C', this.#screen)) this.#screen.line(each);
     if (json) process.stdout.write(`${line}\n`);
   }
 

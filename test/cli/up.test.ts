@@ -1,13 +1,15 @@
 /** The whole cluster, started as a person starts it. */
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isRunning, readRecord } from '../../cli/common/process-identity.ts';
 import { signingLines, walletLines } from '../../cli/up/banner.ts';
 import { freePort } from '../../cli/up/ports.ts';
+import { lockFile } from '../../cli/up/running.ts';
 import { environmentOf, type Place, type ReadyLine, UpProcess, upCommand } from '../../testing/up-process.ts';
 import { allGone, isAlive } from '../support/alive.ts';
 import { until } from '../support/until.ts';
@@ -48,6 +50,11 @@ describe.sequential('signmesh up', () => {
   let up: UpProcess;
   let ready: ReadyLine;
   let signature: ShareAnswer;
+
+  function signmesh(...words: readonly string[]) {
+    const options = { cwd: root, env: environmentOf(place), encoding: 'utf8' as const };
+    return spawnSync(process.execPath, ['cli/signmesh.mjs', ...words], options);
+  }
 
   beforeAll(async () => {
     place = await newPlace(keptFolder());
@@ -183,6 +190,56 @@ describe.sequential('signmesh up', () => {
     up.child.kill('SIGTERM');
     await allGone(ready.pids);
     await up.exited;
+  });
+
+  test('detached it outlives the command that started it; status, logs and stop find it', async () => {
+    const started = signmesh('up', '--detach');
+    expect(started).toMatchObject({ status: 0, stderr: expect.stringMatching(/✓ keys/) });
+    expect(started.stdout).toContain('"signmesh stop" stops it');
+    expect(started.stdout).toContain(ready.keys[0]!.public_key);
+    const said = signmesh('status', '--json');
+    const status = JSON.parse(said.stdout) as { processes: { process: string; pid: number; running: boolean }[] };
+    expect([said.status, status]).toMatchObject([0, { state: 'ready', health: { status: 'ok', nodes_ready: 5 } }]);
+    expect(status.processes.map(({ process }) => process).sort()).toEqual(Object.keys(ready.pids).sort());
+    expect(status.processes.every(({ running }) => running)).toBe(true);
+    expect(signmesh('status').stdout).toMatch(/^ok, 5 of 5 nodes joined$/m);
+    expect(signmesh('up', '--detach')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^signmesh: .*is in use by/),
+    });
+    expect(signmesh('logs', 'gateway', '--lines', '500').stdout).toMatch(/^\S+Z {2}gateway {2}gateway listens /m);
+    expect(signmesh('logs', 'gatway')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('There are logs of'),
+    });
+    const followed = spawn(process.execPath, ['cli/signmesh.mjs', 'logs', '--follow', '--raw', '--lines', '0'], {
+      cwd: root,
+      env: environmentOf(place),
+    });
+    let text = '';
+    followed.stdout.on('data', (piece) => (text += String(piece)));
+    await until(async () => {
+      await fetch(`${ready.http}/v1/wallets`, { headers: { 'x-request-id': 'a-line-to-follow' } });
+      return text.includes('a-line-to-follow');
+    }, 'a new line of the log');
+    followed.kill('SIGTERM');
+    expect(await new Promise((resolve) => followed.once('exit', resolve))).toBe(0);
+    expect(signmesh('stop')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^All processes have stopped/) });
+    await allGone(Object.fromEntries(status.processes.map(({ process, pid }) => [process, pid])));
+    expect(signmesh('stop')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^No cluster runs/) });
+    expect(signmesh('status')).toMatchObject({ status: 1, stdout: expect.stringMatching(/^No cluster runs/) });
+  });
+
+  test('detached it ends with the command that started it, as long as it is not ready', async () => {
+    const starter = spawn(process.execPath, ['cli/signmesh.mjs', 'up', '--detach'], {
+      cwd: root,
+      env: environmentOf(place),
+    });
+    const lock = () => readRecord(lockFile(place.dataDir));
+    await until(() => lock() !== undefined, 'it has begun');
+    const up = lock()!;
+    starter.kill('SIGKILL');
+    await until(() => !isRunning(up), 'it has ended');
   });
 
   test('another seed on the same data directory is one clear line', () => {

@@ -29,6 +29,7 @@ describe('the command line', () => {
     [['up', '--nodes', 'many'], 'It must be a number from 2 to 100.'],
     [['up', '--seed', ''], "option '--seed <text>' argument '' is invalid. It must not be empty."],
     [['node'], "signmesh: missing required argument 'ids'"],
+    [['logs', '--lines', 'all'], 'It must be a number from 0 to 999999.'],
     [['node', 'three'], 'It must be a number from 1.'],
     [['health', 'redis'], 'signmesh: health: "redis" is none of coordinator, node, gateway, worker.'],
     [['worker'], 'signmesh: REDIS_URL is not set; it must be a URL that starts with redis:// or rediss://.'],
@@ -41,7 +42,20 @@ describe('the command line', () => {
   });
 
   test.each([
-    ...['up', 'init', 'node', 'tokens', 'modules', 'credentials', 'listen', 'trigger', 'demo'],
+    ...[
+      'up',
+      'status',
+      'stop',
+      'logs',
+      'init',
+      'node',
+      'tokens',
+      'modules',
+      'credentials',
+      'listen',
+      'trigger',
+      'demo',
+    ],
     ...['scenario', 'sim', 'bench'],
   ])('%s --help prints the usage', (command) => {
     const { status, stdout } = signmesh([command, '--help']);

@@ -1,0 +1,61 @@
+/** The cluster that runs in a data directory, as other commands see it. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorText, Failure } from '../common/failure.ts';
+import { readIfThere } from '../common/files.ts';
+import { isRunning, type ProcessIdentity, readRecord } from '../common/process-identity.ts';
+import type { ReadyLine } from './banner.ts';
+
+export interface RunningCluster {
+  /** `signmesh up` itself. */
+  readonly up: ProcessIdentity;
+  /** undefined: it is still starting. */
+  readonly ready: ReadyLine | undefined;
+}
+
+export interface ProcessRecord {
+  readonly name: string;
+  readonly identity: ProcessIdentity;
+}
+
+export function lockFile(dataDir: string): string {
+  return join(dataDir, 'run', 'up.lock');
+}
+
+export function readyFile(dataDir: string): string {
+  return join(dataDir, 'run', 'ready.json');
+}
+
+/** undefined: no cluster runs in `dataDir`. Throws a Failure when its file is damaged. */
+export function runningCluster(dataDir: string): RunningCluster | undefined {
+  const up = readRecord(lockFile(dataDir));
+  if (up === undefined || !isRunning(up)) return undefined;
+  const ready = readReady(dataDir);
+  // An earlier start leaves its file behind.
+  return { up, ready: ready?.pids.up === up.pid ? ready : undefined };
+}
+
+/** Of the last start, also when it has ended. */
+export function readReady(dataDir: string): ReadyLine | undefined {
+  const path = readyFile(dataDir);
+  const text = readIfThere(path);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as ReadyLine;
+  } catch (error) {
+    throw new Failure(`${path} is damaged: ${errorText(error)}`);
+  }
+}
+
+/** Children that the last start has begun and not yet taken note of the end of. */
+export function processRecords(dataDir: string): readonly ProcessRecord[] {
+  const folder = join(dataDir, 'run');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.pid'))
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .flatMap((file) => {
+      const identity = readRecord(join(folder, file));
+      return identity === undefined ? [] : [{ name: file.slice(0, -'.pid'.length), identity }];
+    });
+}
