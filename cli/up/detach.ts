@@ -21,7 +21,7 @@ export interface DetachOptions {
 }
 
 /** Of `up`, when this command starts it. */
-export const outliveOption = '--outlive';
+const outliveOption = '--outlive';
 
 const showEveryMs = 50;
 const logBytesMax = 1024 * 1024;

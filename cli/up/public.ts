@@ -1,5 +1,5 @@
 /** What the commands use of `signmesh up`. */
-export { detach, outliveOption } from './detach.ts';
+export { detach } from './detach.ts';
 export { logs } from './logs.ts';
 export { listenFailure } from './ports.ts';
 export { readReady } from './running.ts';

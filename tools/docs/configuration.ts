@@ -32,7 +32,14 @@ docker-compose.yml reads one more:
 | \`SIGNMESH_REDIS_PASSWORD\` | a text without characters that a URL escapes | The password of its Redis, set there and part of every role's \`REDIS_URL\`. Needed; it has no default. |
 
 \`signmesh up\` stops when the process that started it is gone, so that nothing is left behind: a shell that ends takes it
-along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what stays: a service manager, \`tmux\`, a container.
+along, with \`nohup\` and \`&\` too. \`signmesh up --detach\` ends when the cluster is ready and leaves it running, with what \`up\` says in
+\`logs/up.log\`; until it is ready, the cluster ends with the command. Then, for the same data directory:
+
+| Command | What it does |
+|---|---|
+| \`signmesh status\` | says how the cluster is, where it listens, and the ids and memory of its processes; exit 0 if it serves (also degraded), 1 if not; \`--json\` |
+| \`signmesh logs [process…]\` | prints the last 100 lines of all logs by time (\`--lines\`), and with \`--follow\` what comes; \`--raw\` as they were logged |
+| \`signmesh stop\` | stops the cluster in order, and ends when it has stopped; exit 0 also when nothing ran |
 
 ## The data directory
 
@@ -48,7 +55,7 @@ along, with \`nohup\` and \`&\` too. Where it shall stay, start it from what sta
 | \`cluster-2/\`, … | the same of each further cluster: \`cluster.json\`, \`join.secret\`, \`coordinator/\`, \`node-N/\` | yes |
 | \`redis/\` | the private Redis: its configuration and its append-only file | yes |
 | \`snapshots/\` | snapshots of a sandbox: its Redis and its nodes' stores | yes |
-| \`logs/\` | one JSON-lines file a process | no |
+| \`logs/\` | one JSON-lines file a process, and \`up.log\` of \`up --detach\` | no |
 | \`run/\` | the running processes: their ids, the lock, the last ready line | the tokens |
 
 Directories are 0700 and files 0600. Nothing in it is made anew once \`cluster.json\` stands; what a newer
