@@ -7,7 +7,7 @@
  *     exchanging → failed     what was to be sold has left the venue account meanwhile
  *     returning → completed, failed
  *
- * A venue that is silent beyond the strategy's deadline makes the trade overdue: the plan goes on without it and ends as failed.
+ * A venue that is silent beyond the strategy's deadline makes the trade overdue: the plan continues without it and ends as failed.
  * The trade itself is still asked for, less often, so that what the venue did after all is booked and brought back.
  *
  * Every step is one change under compare-and-set of the plan: with the transfer that it opens, whose id follows from plan,
@@ -296,7 +296,7 @@ class PlanStep {
     return (await this.#commit(patch, and)) === 'committed' ? 'more' : 'wait';
   }
 
-  /** Until the deadline the plan waits; then it goes on without the trade, which is asked for until the venue has forgotten it. */
+  /** Until the deadline the plan waits; then it continues without the trade, which is asked for until the venue has forgotten it. */
   async #waitForVenue(trade: TradeRecord): Promise<Again> {
     const { venueDeadlineMs, overdue = false } = trade;
     const nowMs = this.#deps.intents.clock.nowMs();
