@@ -5121,6 +5121,8 @@ export interface IntentsApi {
   dryRun(id: string, body: CreateTransactionIntent, options?: CallOptions): Promise<IntentDryRun>;
   /** Lists the intents of a wallet, the newest first: `GET /v1/wallets/:id/transaction-intents`, scope `intents:read`. */
   list(id: string, query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; asset?: string; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
+  /** Lists the intents of all wallets, the newest first: `GET /v1/transaction-intents`, scope `intents:read`. */
+  listAll(query?: { status?: 'created' | 'screening' | 'pending_approval' | 'approved' | 'signing' | 'broadcasting' | 'confirming' | 'completed' | 'denied' | 'rejected' | 'expired' | 'cancelled' | 'failed'; provider_connection_id?: string; awaiting_my_vote?: boolean; created_after?: string; created_before?: string; limit?: number; cursor?: string }, options?: CallOptions): Pages<Intent, IntentPage>;
   /** Reads an intent: `GET /v1/wallets/:id/transaction-intents/:txId`, scope `intents:read`. */
   get(id: string, txId: string, options?: CallOptions): Promise<Intent>;
   /** Approves or rejects an intent that awaits approval: `POST /v1/wallets/:id/transaction-intents/:txId/approve`, scope `intents:approve`. */
@@ -5412,6 +5414,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     create: { id: 'createTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents', repeat: 'keyed', input: 'body' },
     dryRun: { id: 'createTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents?dry_run=true', repeat: 'always', input: 'body' },
     list: { id: 'listTransactionIntents', method: 'GET', path: '/v1/wallets/:id/transaction-intents', repeat: 'always', input: 'query', list: 'transaction_intents' },
+    listAll: { id: 'listAllTransactionIntents', method: 'GET', path: '/v1/transaction-intents', repeat: 'always', input: 'query', list: 'transaction_intents' },
     get: { id: 'getTransactionIntent', method: 'GET', path: '/v1/wallets/:id/transaction-intents/:txId', repeat: 'always' },
     approve: { id: 'approveTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/approve', repeat: 'keyed', input: 'body' },
     cancel: { id: 'cancelTransactionIntent', method: 'POST', path: '/v1/wallets/:id/transaction-intents/:txId/cancel', repeat: 'keyed', input: 'body' },

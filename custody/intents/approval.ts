@@ -81,11 +81,25 @@ export function voteOf({ principal, nowMs }: RequestContext, request: VoteReques
   return { by: actorOf(principal), decision, comment, reason, atMs: nowMs };
 }
 
+/** Whether the intent waits for the vote of `by`, who has none on its own intents and one on another's. */
+export function awaitsVoteOf(intent: IntentRecord, by: string, nowMs: number): boolean {
+  const isOpen = intent.status === 'pending_approval' && nowMs < intent.expiresAtMs;
+  return isOpen && whyNoVote(intent, by) === undefined && !hasVoted(intent, by, 'approve');
+}
+
 function checkVoter(intent: IntentRecord, by: string): void {
-  if (by === intent.initiator) throw mayNot('initiator_may_not_approve', 'who made an intent has no vote on it');
-  if (intent.approvers.length > 0 && !intent.approvers.includes(by)) {
-    throw mayNot('not_an_approver', 'the policy names other approvers for this intent');
-  }
+  const why = whyNoVote(intent, by);
+  if (why === 'initiator_may_not_approve') throw mayNot(why, 'who made an intent has no vote on it');
+  if (why === 'not_an_approver') throw mayNot(why, 'the policy names other approvers for this intent');
+}
+
+/** undefined: it has a vote. */
+function whyNoVote(
+  { initiator, approvers }: IntentRecord,
+  by: string,
+): 'initiator_may_not_approve' | 'not_an_approver' | undefined {
+  if (by === initiator) return 'initiator_may_not_approve';
+  return approvers.length > 0 && !approvers.includes(by) ? 'not_an_approver' : undefined;
 }
 
 function mayNot(issue: string, message: string): ServiceError {

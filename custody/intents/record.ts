@@ -96,6 +96,8 @@ export const intentType: RecordType<IntentRecord> = {
   status: ({ status }) => status,
   indices: ({ walletId, connectionId, status, asset, destination, gap, provider, providerTxId, filler }) => [
     'intents',
+    ofStatusIndex(status),
+    ofConnectionIndex(connectionId),
     ofWalletIndex(walletId),
     `${ofWalletIndex(walletId)}:status:${status}`,
     `${ofWalletIndex(walletId)}:asset:${asset}`,
@@ -108,6 +110,16 @@ export const intentType: RecordType<IntentRecord> = {
       : [providerTxId, filler?.id].flatMap((txId) => (txId == null ? [] : [txIndex(txId)]))),
   ],
 };
+
+/** All intents of the tenant that have this status. */
+export function ofStatusIndex(status: IntentStatus): string {
+  return `intents:status:${status}`;
+}
+
+/** All intents of the connection's wallets. */
+export function ofConnectionIndex(connectionId: string): string {
+  return `intents:connection:${connectionId}`;
+}
 
 /** All intents of a wallet. They never expire, so the index may be counted exactly. */
 export function ofWalletIndex(walletId: string): string {

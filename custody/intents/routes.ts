@@ -1,12 +1,16 @@
 /** The routes of transaction intents. */
+
+import type { Static } from 'typebox';
 import { listBody, readCreated, readPage } from '../../api/pages.ts';
-import { type Route, route } from '../../api/route.ts';
+import { actorOf } from '../../api/principal.ts';
+import { type Answer, type RequestContext, type Route, route } from '../../api/route.ts';
+import { visibleIndices } from '../../api/visibility.ts';
 import { assertAsset } from '../assets/public.ts';
-import { approveIntent, cancel } from './approval.ts';
+import { approveIntent, awaitsVoteOf, cancel } from './approval.ts';
 import { createIntent, showDecisions } from './creation.ts';
 import type { IntentDependencies, IntentQueue } from './dependencies.ts';
 import { findIntent, findWallet } from './lookup.ts';
-import { intentType, ofWalletIndex } from './record.ts';
+import { intentType, ofConnectionIndex, ofStatusIndex, ofWalletIndex } from './record.ts';
 import {
   ApproveBody,
   CancelBody,
@@ -17,6 +21,7 @@ import {
   IntentList,
   IntentParams,
   ListQuery,
+  TenantListQuery,
   WalletParams,
 } from './schemas.ts';
 import { intentView } from './view.ts';
@@ -83,6 +88,20 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
     }),
     route({
       method: 'GET',
+      path: '/v1/transaction-intents',
+      operationId: 'listAllTransactionIntents',
+      tag,
+      summary: 'Lists the intents of all wallets, the newest first',
+      description:
+        'With `awaiting_my_vote=true` it is an approver’s inbox: a page may hold fewer intents than `limit` although more follow.',
+      scope: 'intents:read',
+      limitClass: 'reads',
+      query: TenantListQuery,
+      responses: { 200: { schema: IntentList, description: 'a page' } },
+      handle: (context, { query }) => listAll(context, query),
+    }),
+    route({
+      method: 'GET',
       path: '/v1/wallets/:id/transaction-intents/:txId',
       operationId: 'getTransactionIntent',
       tag,
@@ -127,4 +146,25 @@ export function intentRoutes(deps: IntentDependencies, driver: IntentQueue): Rou
       handle: (context, { params, body }) => cancel(context, params, body.reason),
     }),
   ];
+}
+
+async function listAll(context: RequestContext, query: Static<typeof TenantListQuery>): Promise<Answer> {
+  const { tenant, principal, store, nowMs } = context;
+  const { status, provider_connection_id: connection, awaiting_my_vote: awaiting } = query;
+  const isInbox = awaiting === 'true';
+  const page = readPage(context, 'transaction_intents', query);
+  const found = await store.list(tenant, intentType, {
+    indices: [
+      'intents',
+      ...(status === undefined ? [] : [ofStatusIndex(status)]),
+      ...(isInbox ? [ofStatusIndex('pending_approval')] : []),
+      ...(connection === undefined ? [] : [ofConnectionIndex(connection)]),
+    ],
+    ...visibleIndices(principal, ofConnectionIndex),
+    order: 'newest',
+    ...page.query,
+    ...readCreated(query),
+  });
+  const items = isInbox ? found.items.filter((intent) => awaitsVoteOf(intent, actorOf(principal), nowMs)) : found.items;
+  return { status: 200, body: listBody('transaction_intents', { ...found, items }, intentView, page) };
 }

@@ -188,6 +188,18 @@ export const ListQuery = Closed({
   ...pageQuery,
 });
 
+export const TenantListQuery = Closed({
+  status: Type.Optional(OneOf(intentStatuses)),
+  provider_connection_id: Type.Optional(Id('pcn')),
+  awaiting_my_vote: Type.Optional(
+    BooleanText(
+      '`true`: what awaits approval, and the caller may vote on and has not: not its own, nor others’ to decide',
+    ),
+  ),
+  ...createdQuery,
+  ...pageQuery,
+});
+
 export const ApproveBody = Closed(
   {
     decision: Type.Optional(OneOf(['approve', 'reject'], { description: '`approve` by default' })),

@@ -23,6 +23,7 @@ export const clientNames: Readonly<Record<string, string>> = {
 
   createTransactionIntent: 'intents.create',
   listTransactionIntents: 'intents.list',
+  listAllTransactionIntents: 'intents.listAll',
   getTransactionIntent: 'intents.get',
   approveTransactionIntent: 'intents.approve',
   cancelTransactionIntent: 'intents.cancel',

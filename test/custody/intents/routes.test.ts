@@ -6,7 +6,7 @@ import { ProviderRejected, ProviderUnavailable } from '../../../providers/port/p
 import { testAmounts } from '../../../providers/port/test-triggers.ts';
 import { update } from '../../../store/changes.ts';
 import type { TenantStore } from '../../../store/contract.ts';
-import { type Door, openDoor, tenant } from './support/door.ts';
+import { type Door, openDoor, tenant, tokens } from './support/door.ts';
 import { feePaid, feeReserve } from './support/fake-provider.ts';
 import { oneEth, somewhere, startWorld, type World } from './support/world.ts';
 
@@ -322,6 +322,35 @@ describe('reading intents', () => {
     expect((await door.get(`${path}?created_after=yesterday`)).status).toBe(400);
   });
 
+  test('lists those of all wallets, by status, connection and time, page by page, to the tokens that see them', async () => {
+    const other = await world.wallet(tenant, { ETH: oneEth });
+    const ids: string[] = [];
+    for (const at of [path, `${other.id}/transaction-intents`, path]) {
+      ids.push((await door.post(at, { ...transfer, amount: '0.1' })).body.id);
+    }
+    const listed = async (query: string, token?: string): Promise<string[]> =>
+      (await door.getUrl(`/v1/transaction-intents?${query}`, token)).body.transaction_intents.map(
+        ({ id }: { id: string }) => id,
+      );
+    expect(await listed('')).toEqual([...ids].reverse());
+    await door.post(`${path}/${ids[2]}/cancel`);
+    expect(await listed('status=approved')).toEqual([ids[1], ids[0]]);
+    expect(await listed('status=cancelled')).toEqual([ids[2]]);
+    expect(await listed('created_after=2999-01-01T00:00:00Z')).toEqual([]);
+    expect(await listed(`provider_connection_id=${wallet.connectionId}`)).toEqual([ids[2], ids[0]]);
+    expect(await listed(`provider_connection_id=${other.connectionId}&status=approved`)).toEqual([ids[1]]);
+    const first = await door.getUrl('/v1/transaction-intents?limit=2');
+    expect(first.body).toMatchObject({ has_more: true });
+    expect(await listed(`limit=2&cursor=${first.body.next_cursor}`)).toEqual([ids[0]]);
+    door.putToken('svc_sk_test_elsewhere000000', 'tok_e', ['pcn_other']);
+    door.putToken('svc_sk_test_nowhere00000000', 'tok_n', []);
+    door.putToken('svc_sk_test_righthere000000', 'tok_r', [wallet.connectionId]);
+    expect(await listed('', 'svc_sk_test_elsewhere000000')).toEqual([]);
+    expect(await listed('', 'svc_sk_test_nowhere00000000')).toEqual([]);
+    expect(await listed('', 'svc_sk_test_righthere000000')).toEqual([ids[2], ids[0]]);
+    expect(await listed('', tokens.stranger)).toEqual([]);
+  });
+
   test('shows nothing of another tenant, of another wallet, or of a kind that is no intent', async () => {
     const { id } = (await door.post(path, transfer)).body;
     const other = await world.wallet(tenant, {});
@@ -383,6 +412,25 @@ describe('approving', () => {
       'approval_recorded',
       'approved',
     ]);
+  });
+
+  test('is asked of those in whose inbox it lies: not the initiator, and each until its vote', async () => {
+    const inbox = async (who: keyof typeof tokens): Promise<string[]> =>
+      (await door.getUrl('/v1/transaction-intents?awaiting_my_vote=true', tokens[who])).body.transaction_intents.map(
+        ({ id }: { id: string }) => id,
+      );
+    const open = await pending(2);
+    const forBob = await pending(1, ['tok_bob']);
+    expect([await inbox('maker'), await inbox('ann'), await inbox('bob')]).toEqual([[], [open], [forBob, open]]);
+    await door.post(`${path}/${open}/approve`, {}, 'ann');
+    expect([await inbox('ann'), await inbox('annRotated'), await inbox('bob')]).toEqual([[], [], [forBob, open]]);
+    await door.post(`${path}/${open}/approve`, {}, 'bob');
+    await door.post(`${path}/${forBob}/cancel`);
+    expect(await inbox('bob')).toEqual([]);
+    const nowMs = world.clock.nowMs();
+    await world.intent(tenant, wallet, {}, { kind: 'pendingApproval', quorum: 1, approvers: [], timeoutMs: 1 });
+    while (world.clock.nowMs() <= nowMs + 2) await new Promise((resolve) => setImmediate(resolve));
+    expect(await inbox('ann')).toEqual([]);
   });
 
   test('twice by one changes nothing, now and after the end', async () => {

@@ -26,6 +26,8 @@ export interface Door {
   readonly lines: readonly LogLine[];
   post(path: string, body?: object, who?: keyof typeof tokens, headers?: Record<string, string>): Promise<JsonAnswer>;
   get(path: string, who?: keyof typeof tokens): Promise<JsonAnswer>;
+  /** By a whole path. */
+  getUrl(url: string, token?: string): Promise<JsonAnswer>;
   /** For tokens of a test's own. */
   putToken(token: string, id: string, connectionIds: readonly string[]): void;
   getAs(token: string, path: string): Promise<JsonAnswer>;
@@ -65,6 +67,7 @@ export async function openDoor(world: World, driver?: IntentQueue): Promise<Door
     lines,
     post: (path, body, who = 'maker', headers = {}) => call('POST', wallets(path), tokens[who], body, headers),
     get: (path, who = 'maker') => call('GET', wallets(path), tokens[who]),
+    getUrl: (url, token: string = tokens.maker) => call('GET', url, token),
     putToken: (token, id, providerConnectionIds) => known.put(token, { id, tenant, providerConnectionIds }),
     getAs: (token, path) => call('GET', wallets(path), token),
     evaluateTransfer: (url, body) => call('POST', url, tokens.maker, body),
