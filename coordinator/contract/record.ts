@@ -57,6 +57,8 @@ export interface DkgRecord {
   readonly played: Readonly<Record<number, readonly string[]>>;
   /** Verified ordered pairs as "dealer>recipient", sorted. */
   readonly verified: readonly string[];
+  /** It has ended with all pairs verified, and lists none (session/retained.ts). */
+  readonly allVerified?: boolean;
   /** Empty until it is complete, and where every node has a key of its own. */
   readonly publicKey: string;
   /** Once it is complete, where every node has a key of its own: these keys, in the order of the participants. */
@@ -84,8 +86,11 @@ export interface KeyConfirmationRecord {
 
 export interface SigningRecord {
   readonly kind: 'signing';
-  /** What the caller asked for; the message as hex. */
-  readonly facts: Omit<SigningFacts, 'messageHash'> & { readonly messageHash: string };
+  /**
+   * What the caller asked for; the message as hex. Of a message longer than 32 bytes a session that has ended keeps the
+   * SHA-256 alone, as hex, in `messageSha256` (session/retained.ts).
+   */
+  readonly facts: Omit<SigningFacts, 'messageHash'> & { readonly messageHash: string; readonly messageSha256?: string };
   /** The key's curve; empty while the request was not validated against its key. */
   readonly curve: Curve | '';
   /** A witness is needed and was not given yet. */

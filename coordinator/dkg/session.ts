@@ -22,6 +22,7 @@ import type { KeyRecord } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
 import { inspectionReply, nothingToInspect } from '../session/inspection.ts';
 import { unavailableEffect } from '../session/replies.ts';
+import { verifiedPairsOf } from '../session/retained.ts';
 import { durableKeyOf, failCalls, idleMs, leaveCluster, mayWait, notFound, tampered } from '../session/turn.ts';
 import { takeDkgCalls } from './calls.ts';
 import { abandonDkg, expireDkg } from './finalize.ts';
@@ -179,7 +180,7 @@ function serveInspections(turn: DkgTurn, key: KeyRecord | undefined): void {
   const inHand = {
     attempt,
     culprits: [...culprits],
-    verifiedPairs: isOpen(record.state) ? sortedPairs(work.verified) : [...record.ceremony.verified],
+    verifiedPairs: isOpen(record.state) ? sortedPairs(work.verified) : [...verifiedPairsOf(record.ceremony)],
     clientSuppliedDealers: nodeIds(record).filter((id) => played[id] !== undefined),
     publicKey: Buffer.from(publicKey, 'hex'),
     chainCode: Buffer.from(chainCode, 'hex'),

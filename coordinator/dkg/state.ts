@@ -21,6 +21,7 @@ import {
 } from '../contract/messages.ts';
 import type { DkgRecord, SessionOf } from '../contract/record.ts';
 import { isOpen } from '../contract/transitions.ts';
+import { verifiedPairsOf } from '../session/retained.ts';
 import { beginTurn, type SessionTurn } from '../session/turn.ts';
 
 export type DkgSession = SessionOf<DkgRecord>;
@@ -121,7 +122,7 @@ export function noDkgWork(record: DkgSession, sawAll: boolean): DkgWork {
     jobs: [],
     openings: new Map(),
     boxes: new Map(),
-    verified: new Set(record.ceremony.verified as readonly Pair[]),
+    verified: new Set(verifiedPairsOf(record.ceremony) as readonly Pair[]),
     supplied: new Map(),
     finished: new Map(),
     confirmed: new Set(),

@@ -23,6 +23,7 @@ import { isTerminal } from '../contract/transitions.ts';
 import { changeEvent, observation } from './events.ts';
 import { proofOf } from './receipts.ts';
 import { errorEffect, replyEffect, type StepResult, unavailableEffect } from './replies.ts';
+import { retained } from './retained.ts';
 
 /** A session without calls for this long leaves memory; the next call loads it. */
 export const idleMs = 60_000;
@@ -80,15 +81,16 @@ export function commit<R extends SessionRecord, W>(
   const { key, binds, culprits, cause } = more;
   // A step within a state is not worth an event.
   const event = record.state === before.state ? undefined : changeEvent(record, turn.context, cause, culprits);
+  const stored = retained(record);
   const write: { kind: 'update'; session: R; event?: LoggedEvent; key?: KeyRecord; binds?: KeyRecord } = {
     kind: 'update',
-    session: record,
+    session: stored,
   };
   if (event) write.event = event;
   if (key) write.key = key;
   if (binds) write.binds = binds;
   turn.effects.push({ kind: 'persist', write });
-  turn.state = { phase: 'open', record, work };
+  turn.state = { phase: 'open', record: stored, work };
   turn.effects.push(observation(record, before.state, culprits));
 }
 

@@ -38,6 +38,7 @@ import { signingTask } from '../keystores/public.ts';
 import { changeEvent, observation } from '../session/events.ts';
 import { proofOf } from '../session/receipts.ts';
 import { replyEffect, unavailableEffect } from '../session/replies.ts';
+import { retained, signsMessage } from '../session/retained.ts';
 import { idleMs, isOverdue, reply } from '../session/turn.ts';
 import { quote } from '../session/wording.ts';
 import { requestDraw } from './advance.ts';
@@ -149,7 +150,7 @@ export function continueOpening(
 /** The wallet service continues with the session that the answer names, so that session must sign the same message. */
 function isSameOrder({ keyId, messageHash }: SigningFacts, { ceremony }: SessionRecord): boolean {
   if (ceremony.kind !== 'signing') return false;
-  return ceremony.facts.keyId === keyId && ceremony.facts.messageHash === Buffer.from(messageHash).toString('hex');
+  return ceremony.facts.keyId === keyId && signsMessage(ceremony, messageHash);
 }
 
 function isForced({ request }: InitiateCall): boolean {
@@ -261,11 +262,11 @@ function opened(
   const ended = guarded && holder ? endOf(holder, record, context) : undefined;
   const write: CoordinatorWrite = {
     kind: 'create',
-    session: record,
+    session: retained(record),
     event: changeEvent(record, context, call),
     guardIntent: guarded ? facts.intentId : '',
     nowMs: context.nowMs,
-    ...(ended && { ends: { session: ended, event: changeEvent(ended, context, call) } }),
+    ...(ended && { ends: { session: retained(ended), event: changeEvent(ended, context, call) } }),
     ...(binds && { binds }),
   };
   const turn = beginSigningTurn({ phase: 'open', record, work: newWork(record) }, context, config);

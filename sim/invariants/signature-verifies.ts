@@ -4,6 +4,7 @@
  */
 
 import type { KeyRecord } from '../../coordinator/contract/record.ts';
+import { isTerminal } from '../../coordinator/contract/transitions.ts';
 import { deriveTweak, parsePath } from '../../crypto/derivation.ts';
 import { evmAddressOf } from '../../crypto/evm-address.ts';
 import { ownerSignatureBytes } from '../../crypto/owner-ecdsa.ts';
@@ -22,6 +23,8 @@ export function signatureVerifies(verify: SignatureVerifier): Checker {
   const keys = new Map<string, KeyRecord>();
   /** What clients asked to sign, by "tenant intent". */
   const asked = new Map<string, Set<string>>();
+  /** What sessions were begun to sign, as hex, by "tenant session": one that has ended keeps a long message's digest alone. */
+  const messages = new Map<string, string>();
   /** Signatures that were found right, by "tenant session". */
   const verified = new Map<string, string>();
 
@@ -35,7 +38,7 @@ export function signatureVerifies(verify: SignatureVerifier): Checker {
     if (!record || !isSigning(record)) return `a signature was released for ${sessionId}, of which nothing is durable`;
     const key = keys.get(`${tenant} ${record.ceremony.facts.keyId}`);
     if (!key) return `session ${sessionId} released a signature of a key that no DKG made`;
-    if (!isRight(verify, record, key, signature)) {
+    if (!isRight(verify, record, key, Buffer.from(messages.get(name) ?? '', 'hex'), signature)) {
       return `the signature of session ${sessionId} does not verify for the approved message under the derived key`;
     }
     verified.set(name, hex);
@@ -59,8 +62,10 @@ export function signatureVerifies(verify: SignatureVerifier): Checker {
         case 'written':
           for (const { record, begins, key } of sessions.take(observation)) {
             if (key) keys.set(`${key.tenant} ${key.keyId}`, key);
-            if (!begins || !isSigning(record)) continue;
+            // One that ends as it begins never signs.
+            if (!begins || !isSigning(record) || isTerminal(record.state)) continue;
             const { intentId, keyId, derivationPath, messageHash } = record.ceremony.facts;
+            messages.set(`${record.tenant} ${record.sessionId}`, messageHash);
             if (!asked.get(`${record.tenant} ${intentId}`)?.has(`${keyId} ${derivationPath} ${messageHash}`)) {
               return `session ${record.sessionId} signs a message that no client asked to sign for its intent`;
             }
@@ -82,17 +87,18 @@ function isRight(
   verify: SignatureVerifier,
   { ceremony, keystoreType }: SigningSessionRecord,
   key: KeyRecord,
+  message: Uint8Array,
   signature: Uint8Array,
 ): boolean {
   const { curve, publicKey, chainCode } = key;
-  const { derivationPath, messageHash } = ceremony.facts;
+  const { derivationPath } = ceremony.facts;
   if (keystoreType === KeystoreType.HSM_PKCS11 || keystoreType === KeystoreType.MPC_VENDOR) {
     const scheme = curve === 'ed25519' ? 'ed25519' : 'ecdsa';
     const own = Buffer.from(key.verificationShares[0]!, 'hex');
-    return verify({ scheme, publicKey: own, message: Buffer.from(messageHash, 'hex'), signature });
+    return verify({ scheme, publicKey: own, message, signature });
   }
   if (keystoreType === KeystoreType.MULTISIG_EVM_WALLET) {
-    return isOfOwners(verify, key, Buffer.from(messageHash, 'hex'), signature);
+    return isOfOwners(verify, key, message, signature);
   }
   const derived = deriveTweak({
     curve,
@@ -104,7 +110,7 @@ function isRight(
   return verify({
     scheme: curve === 'ed25519' ? 'ed25519' : bip340 ? 'bip340' : 'ecdsa',
     publicKey: derived.publicKey,
-    message: Buffer.from(messageHash, 'hex'),
+    message,
     signature,
   });
 }
