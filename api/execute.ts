@@ -9,7 +9,7 @@ import { type Change, type CommitRefusal, type IdempotencyMark, StoreUnavailable
 import { isStored, type Outcome, showing } from './answers.ts';
 import { type Attempt, type ContextBase, contextOf } from './context.ts';
 import { ServiceError } from './errors/service-error.ts';
-import { keepsChanging, outcomeUnknown, toServiceError } from './failures.ts';
+import { keepsChanging, outcomeUnknown, quotaExceeded, toServiceError } from './failures.ts';
 import type { Answer, RequestContext } from './route.ts';
 import type { Turn, Turns } from './turns.ts';
 
@@ -114,7 +114,9 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
     if (stream !== undefined) throw new Error('a stream is no answer to a change');
     const mark = isStored(outcome) ? execution.markOf?.(outcome) : undefined;
     const { store, tenant } = execution.base;
-    const result = await store.commit(tenant, answer.change, mark).catch(unanswered);
+    // What makes nothing new stays possible for a tenant whose store is full.
+    const change = status === 201 ? { ...answer.change, counted: true } : answer.change;
+    const result = await store.commit(tenant, change, mark).catch(unanswered);
     if (result.committed) {
       afterCommit(answer, execution);
       return { kind: 'done', outcome: showing(outcome, result.balances), settled: mark !== undefined };
@@ -122,6 +124,7 @@ async function commitAnswer(execution: Execution, first: Answer): Promise<Execut
     const { refusal } = result;
     if (refusal.kind === 'conflict') return { kind: 'conflict', id: refusal.id };
     if (refusal.kind === 'overtaken') return { kind: 'overtaken' };
+    if (refusal.kind === 'full') throw quotaExceeded(refusal.bytes);
     if (answer.onRefusal === undefined) throw refused(refusal);
     answer = answer.onRefusal(refusal);
   }

@@ -63,3 +63,13 @@ export function outcomeUnknown(error: StoreUnavailable): ServiceError {
     cause: error,
   });
 }
+
+/** The tenant stores as many bytes as it may. */
+export function quotaExceeded(bytes: number): ServiceError {
+  const remedy =
+    'Wait until older records expire, or let the operator raise SIGNMESH_TENANT_BYTES. What exists can still be read, approved, cancelled and archived.';
+  return new ServiceError('quotaExceeded', `the tenant stores ${bytes} bytes, as much as it may: nothing was made`, {
+    details: [{ field: '', issue: 'tenant_quota_exceeded', message: remedy }],
+    retryAfterS: 3600,
+  });
+}

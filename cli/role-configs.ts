@@ -42,6 +42,7 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
     listenPort: settings.SIGNMESH_COORDINATOR_PORT,
     announcedUrl: settings.SIGNMESH_COORDINATOR_URL?.[0],
     redisUrl,
+    tenantBytesMax: settings.SIGNMESH_TENANT_BYTES,
     lifetimes: {
       signingMs: settings.SIGNMESH_SIGNING_LIFETIME_MS,
       pendingMs: settings.SIGNMESH_PENDING_LIFETIME_MS,
@@ -169,6 +170,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
       signing: settings.SIGNMESH_RATE_LIMIT_SIGNING,
     },
     connectionsMax: settings.SIGNMESH_CONNECTIONS,
+    tenantBytesMax: settings.SIGNMESH_TENANT_BYTES,
     load: { inHandMax: settings.SIGNMESH_LOAD_CALLS, waitMs: settings.SIGNMESH_LOAD_WAIT_MS },
     acceptAnyTestToken: environment === 'sandbox' && settings.SIGNMESH_ACCEPT_ANY_TEST_TOKEN,
     modulesByOperator: settings.SIGNMESH_MODULE_ACCESS === 'operator',

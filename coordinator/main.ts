@@ -75,6 +75,7 @@ export async function runCoordinator(
     ...(onTrouble && { onTrouble }),
     onStatus: (ready) => tell({ kind: 'storeStatus', ready }),
     resumeKey: config.resumeKey,
+    tenantBytesMax: config.tenantBytesMax,
     onTampered: (key) => {
       log.error(
         { event: 'store.tampered', record: key },

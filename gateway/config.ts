@@ -50,6 +50,8 @@ export interface GatewayConfig {
   readonly connectionsMax?: number;
   /** What it takes on at once; undefined: its own defaults. */
   readonly load?: LoadLimits;
+  /** Bytes that a tenant may store before what is new is refused; undefined: no bound. */
+  readonly tenantBytesMax?: number;
   /** false: calls are not counted (load tests). */
   readonly rateLimit: RateLimitConfig | false;
   /** Sandbox only: test tokens that were never issued open a tenant of their own. */

@@ -20,6 +20,8 @@ export interface LiveWalletOptions extends Partial<Ports> {
   /** A connection that fails at once while Redis is unreachable. */
   readonly redis: Redis;
   readonly credentialKeysDir: string;
+  /** What a tenant may store; undefined: no bound. */
+  readonly tenantBytesMax?: number | undefined;
   readonly signer: ClusterSigner;
   readonly vaultCluster: VaultCluster;
   readonly log: Log;
@@ -29,7 +31,7 @@ export interface LiveWalletOptions extends Partial<Ports> {
 export function liveWalletPorts(options: LiveWalletOptions): WalletPorts {
   const { redis, credentialKeysDir, signer, vaultCluster, log } = options;
   const { clock, timers, random }: Ports = { ...systemPorts, ...options };
-  const store = new RedisTenantStore(redis, { clock, random });
+  const store = new RedisTenantStore(redis, { clock, random }, options.tenantBytesMax);
   return {
     ...{ clock, timers, random, store, signer, vaultCluster, log },
     addressBook: new RedisAddressBook(redis),

@@ -91,7 +91,10 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
     signer: makeClusterSigner({ calls }),
     vaultCluster: makeVaultCluster({ calls, sharing: config.roster.sharing }),
   };
-  const walletPorts = liveWalletPorts({ redis, credentialKeysDir, ...clusters, log });
+  const walletPorts = liveWalletPorts({
+    ...{ redis, credentialKeysDir, log, tenantBytesMax: config.tenantBytesMax },
+    ...clusters,
+  });
   const wallets = composeWalletApi(walletPorts, {
     config,
     admission,

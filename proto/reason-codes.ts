@@ -118,6 +118,11 @@ export const reasonCodes = {
     text: 'The wallet is archived: its key signs no more.',
     helps: 'never',
   },
+  TENANT_QUOTA_EXCEEDED: {
+    state: S.DENIED,
+    text: 'The tenant stores as many bytes as SIGNMESH_TENANT_BYTES allows, so no session was begun: raise it, or wait until older sessions and records expire.',
+    helps: 'newSession',
+  },
   SESSION_NOT_FOUND: { state: S.DENIED, text: 'No such session.', helps: 'correctedCall' },
   NODE_NOT_PARTICIPANT: {
     state: S.DENIED,

@@ -6,40 +6,52 @@
 -- one before it. `max` is the same time again, which entries of earlier versions had beside an earlier one of their own.
 -- @shape event = id, type, atMs, resourceType, resourceId, resourceVersion, correlationId, provider, connectionId, object
 
-local events_max = 1000000
-local events_kept_ms = 30 * 24 * 3600000
+-- What a log keeps: so many events, their bytes, and those of so long before its newest; whichever is least.
+local events_kept = {count = 1000000, bytes = 1073741824, ms = 30 * 24 * 3600000}
 -- After every so many events the oldest are checked; then at most twice as many are removed.
-local age_check_events = 64
+local check_events = 64
+-- Beside its object: its other fields, and what Redis adds.
+local event_extra_bytes = 320
+
+-- Removes the oldest events beyond what is kept; answers the bytes of the rest.
+local function trim_events(stream, bytes, latest)
+  local since = latest - events_kept.ms
+  local beyond = redis.call('XLEN', stream) - events_kept.count
+  local function stays(entry)
+    return beyond <= 0 and bytes <= events_kept.bytes and tonumber(entry[2][8]) >= since
+  end
+  local first = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+  if not first or stays(first) then return bytes end
+  for _, entry in ipairs(redis.call('XRANGE', stream, '-', '+', 'COUNT', 2 * check_events + 1)) do
+    first = entry
+    if stays(entry) then break end
+    beyond, bytes = beyond - 1, bytes - event_extra_bytes - #entry[2][22] - #(entry[2][24] or '')
+  end
+  redis.call('XTRIM', stream, 'MINID', first[1])
+  return bytes
+end
 
 local function append_event(prefix, event, followed, balances)
   local counter, stream, at = prefix .. 'seq', prefix .. 'evt', tonumber(event.atMs)
-  local known = redis.call('HMGET', counter, 'n', 'm')
+  local known = redis.call('HMGET', counter, 'n', 'm', 'b')
   local sequence, latest = tonumber(known[1] or '0') + 1, math.max(at, tonumber(known[2] or '0'))
   local whole, time = string.format('%.0f', sequence), string.format('%.0f', latest)
-  redis.call('HSET', counter, 'n', whole, 'm', time)
+  local bytes = tonumber(known[3] or '0') + event_extra_bytes + #event.object + #(balances or '')
   local id = whole .. '-0'
   if balances then
-    redis.call('XADD', stream, 'MAXLEN', '~', events_max, id,
+    redis.call('XADD', stream, id,
       'id', event.id, 'type', event.type, 'at', time, 'max', time,
       'rt', event.resourceType, 'ri', event.resourceId, 'rv', event.resourceVersion, 'cor', event.correlationId,
       'pr', event.provider, 'con', event.connectionId, 'obj', event.object, 'bal', balances)
   else
-    redis.call('XADD', stream, 'MAXLEN', '~', events_max, id,
+    redis.call('XADD', stream, id,
       'id', event.id, 'type', event.type, 'at', time, 'max', time,
       'rt', event.resourceType, 'ri', event.resourceId, 'rv', event.resourceVersion, 'cor', event.correlationId,
       'pr', event.provider, 'con', event.connectionId, 'obj', event.object)
   end
-  if sequence % age_check_events == 0 then
-    local since = latest - events_kept_ms
-    local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
-    if oldest and tonumber(oldest[2][8]) < since then
-      for _, entry in ipairs(redis.call('XRANGE', stream, '-', '+', 'COUNT', 2 * age_check_events + 1)) do
-        oldest = entry
-        if tonumber(entry[2][8]) >= since then break end
-      end
-      redis.call('XTRIM', stream, 'MINID', oldest[1])
-    end
-  end
+  if sequence % check_events == 0 then bytes = trim_events(stream, bytes, latest) end
+  -- Below zero: of events that an earlier version wrote, and did not count.
+  redis.call('HSET', counter, 'n', whole, 'm', time, 'b', string.format('%.0f', math.max(0, bytes)))
   if not followed then
     -- The prefix is sm:{t:<tenant>}:
     redis.call('PUBLISH', 'sm:wake:' .. string.sub(prefix, 7, -3), whole)

@@ -4,8 +4,8 @@
  * the script of a change that has an event includes. So change, event and sequence are one step, and the sequence has no
  * gaps, with either writer.
  *
- * What is kept: the last 1,000,000 events of a tenant and those of the last 30 days before its newest one, whichever is
- * less; trimmed by the way, a bounded number at a time. Time is counted from the events themselves: clocks differ.
+ * What is kept: the last 1,000,000 events of a tenant, 1 GiB of them, and those of the last 30 days before its newest one,
+ * whichever is least; trimmed by the way, a bounded number at a time. Time is counted from the events themselves: clocks differ.
  *
  * Readers of events (the relay of webhooks, streams to clients) are woken through a channel of the tenant. That is for
  * speed alone: a message may be lost, the event is in the log. So a writer also registers the tenant as having events to

@@ -1,6 +1,7 @@
 -- Performs a change in one atomic step. First every check, then every write: a refusal has changed nothing, and since
 -- Redis refuses for want of memory only before a script's first write, neither has a failure.
 -- Answers {'ok', sequence, number or '', balances shown as JSON or ''} or {refusal, what it is about}.
+-- With change.bytesMax it is refused, as 'full', when the tenant stores that much already.
 --
 -- prefixKey: the tenant's prefix. keyHash: the idempotency key that gets the answer, or empty. change: see
 -- change-arguments.ts, which makes it; parts that a change does not have are absent.
@@ -9,6 +10,7 @@
 -- time: the sum of two such limbs and a carry is exact.
 -- @include redis/redis-clock.lua
 -- @include redis/append-event.lua
+-- @include redis/usage.lua
 -- @include store/count-ids.lua
 -- @keys prefixKey
 -- @args keyHash, owner, answer, answerTtlMs, change: json
@@ -17,6 +19,8 @@
 local swept_more = 8
 -- Only when Redis has surely dropped the record.
 local sweep_slack_ms = 1000
+-- Beside their text: names of fields and keys, places in indices, and what Redis adds.
+local record_extra_bytes, answer_extra_bytes = 512, 256
 -- Behind the asset in the name of the field that holds what is reserved.
 local reserved_suffix = '|r'
 
@@ -62,6 +66,10 @@ local mark = p .. 'idem:' .. keyHash
 if keyHash ~= '' then
   local known = redis.call('HMGET', mark, 'o', 'a')
   if known[1] ~= owner or known[2] then return {'overtaken'} end
+end
+if change.bytesMax then
+  local stored = usage_now(p)
+  if stored >= change.bytesMax then return {'full', string.format('%.0f', stored)} end
 end
 for _, expected in ipairs(change.versions or none) do
   -- Without a version: no such record.
@@ -113,9 +121,14 @@ for _, claim in ipairs(change.claims or none) do
   else redis.call('SET', p .. 'claim:' .. claim.name, '1') end
 end
 for _, balance in ipairs(balances) do redis.call('HSET', unpack(balance)) end
-local now, expiring = nil, 0
+local now, expiring, deltas = nil, 0, {}
+local function unbook(key)
+  local stored = redis.call('HSTRLEN', key, 'd')
+  if stored > 0 then usage_book(deltas, -(stored + record_extra_bytes), redis.call('PEXPIRETIME', key)) end
+end
 for _, record in ipairs(change.records or none) do
   local key = p .. 'r:' .. record.id
+  if record.version ~= '1' then unbook(key) end
   redis.call('HSET', key, 'v', record.version, 's', record.status, 'k', record.kind, 'd', record.document)
   if record.ttlMs then
     expiring = expiring + 1
@@ -125,8 +138,12 @@ for _, record in ipairs(change.records or none) do
   elseif record.version ~= '1' then
     redis.call('PERSIST', key)
   end
+  usage_book(deltas, #record.document + record_extra_bytes, record.ttlMs and now + record.ttlMs or -1)
 end
-for _, id in ipairs(change.removed or none) do redis.call('DEL', p .. 'r:' .. id) end
+for _, id in ipairs(change.removed or none) do
+  unbook(p .. 'r:' .. id)
+  redis.call('DEL', p .. 'r:' .. id)
+end
 for _, entry in ipairs(change.joined or none) do redis.call('ZADD', p .. 'ix:' .. entry.index, 0, entry.id) end
 for _, entry in ipairs(change.left or none) do redis.call('ZREM', p .. 'ix:' .. entry.index, entry.id) end
 -- A number is given back before one is taken.
@@ -156,7 +173,9 @@ if keyHash ~= '' then
   redis.call('HSET', mark, 'a', answer)
   if shown then redis.call('HSET', mark, 'w', snapshot) end
   redis.call('PEXPIRE', mark, answerTtlMs)
+  usage_book(deltas, #answer + answer_extra_bytes, clock_ms() + answerTtlMs)
 end
+if #deltas > 0 then usage_write(p, deltas) end
 if now then
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', p .. 'old', '-inf', now, 'LIMIT', 0, expiring + swept_more)) do
     redis.call('ZREM', p .. 'old', member)

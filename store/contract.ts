@@ -117,6 +117,8 @@ export interface Change {
   readonly removals?: readonly { readonly type: RecordType<Versioned>; readonly before: Versioned }[];
   readonly events?: readonly NewEvent[];
   readonly due?: readonly DueEntry[];
+  /** A client asks for something new: it is refused when the tenant stores as much as it may (`RedisTenantStore`). */
+  readonly counted?: boolean;
   /** Keys of wallets that sign nothing from this change on, for good: the coordinator enforces that. */
   readonly closesKeys?: readonly string[];
 }
@@ -152,6 +154,8 @@ export type CommitRefusal =
   | { readonly kind: 'notEmpty'; readonly index: string }
   | { readonly kind: 'claimed'; readonly name: string }
   | { readonly kind: 'insufficient'; readonly walletId: string; readonly asset: string }
+  /** The tenant stores as much as it may: it stored so many bytes. */
+  | { readonly kind: 'full'; readonly bytes: number }
   /**
    * The idempotency key has another owner by now: this request took too long. Or it has its answer already, perhaps from
    * this very commit, whose reply was lost. `beginIdempotent` says which.

@@ -8,7 +8,8 @@
  * | `r:<id>` | hash | a record: `v` version, `s` status word, `k` kind, `d` JSON, `n` allocated number |
  * | `ix:<index>` | sorted set | ids, all with score 0: they sort by themselves, by the time of their making |
  * | `bal:<walletId>` | hash | `<asset>` available, `<asset>\|r` reserved: decimal integers |
- * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had |
+ * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had, `b` bytes of the log |
+ * | `use` | hash | bytes that the tenant stores, by the hour in which they expire (redis/usage.lua) |
  * | `evt` | stream | events; entry ids are `<sequence>-0`; the coordinator writes here too (store/event-log.ts) |
  * | `due` | sorted set | members, by the time they fall due |
  * | `old` | sorted set | records that expire, by that time: JSON of id and indices, to take them out of these |

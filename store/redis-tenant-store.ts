@@ -44,8 +44,14 @@ export class RedisTenantStore implements TenantStore {
   readonly #work: DueWork;
   readonly #webhooks: DueWork;
 
-  /** Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable. */
-  constructor(redis: Redis, { clock, random }: Pick<Ports, 'clock' | 'random'>) {
+  readonly #tenantBytesMax: number | undefined;
+
+  /**
+   * Defines its scripts as commands of `redis`, a connection that fails at once while Redis is unreachable.
+   * `tenantBytesMax`: what a tenant may store before changes that are `counted` are refused; undefined: no bound.
+   */
+  constructor(redis: Redis, { clock, random }: Pick<Ports, 'clock' | 'random'>, tenantBytesMax?: number) {
+    this.#tenantBytesMax = tenantBytesMax;
     this.#redis = redis;
     this.#scripts = tenantScripts(redis);
     this.#clock = clock;
@@ -103,7 +109,8 @@ export class RedisTenantStore implements TenantStore {
 
   async commit(tenant: string, change: Change, mark?: IdempotencyMark): Promise<CommitOutcome> {
     const { keyHash, owner, answer } = mark ?? { keyHash: '', owner: '', answer: '' };
-    const args = { keyHash, owner, answer, answerTtlMs, change: changeArgument(change) };
+    const bytesMax = change.counted === true ? this.#tenantBytesMax : undefined;
+    const args = { keyHash, owner, answer, answerTtlMs, change: { ...changeArgument(change), bytesMax } };
     return commitOutcome(await this.#registered(tenant, change, () => asking(this.#scripts.commit(of(tenant), args))));
   }
 

@@ -65,6 +65,8 @@ export function commitOutcome([kind, first, second, shown]: CommitReply): Commit
       return { committed: false, refusal: { kind, index: about } };
     case 'claimed':
       return { committed: false, refusal: { kind, name: about } };
+    case 'full':
+      return { committed: false, refusal: { kind, bytes: Number(first) } };
     case 'insufficient':
       return { committed: false, refusal: { kind, walletId: about, asset: second } };
     default:

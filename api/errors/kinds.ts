@@ -50,6 +50,8 @@ export const errorKinds = {
   rateLimited: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'RATE_LIMITED' },
   /** A bounded queue is full: nothing was started. */
   overloaded: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'OVERLOADED' },
+  /** The tenant stores as much as it may: nothing new was made. */
+  quotaExceeded: { http: 429, code: 'rate_limited', grpc: status.RESOURCE_EXHAUSTED, reason: 'QUOTA_EXCEEDED' },
   headersTooLarge: { http: 431, code: 'invalid_request', grpc: status.RESOURCE_EXHAUSTED, reason: 'HEADERS_TOO_LARGE' },
   internalError: { http: 500, code: 'internal_error', grpc: status.INTERNAL, reason: 'INTERNAL_ERROR' },
   /** No coordinator, or a store that does not answer. */

@@ -247,6 +247,12 @@ export const variables = {
     ['up', 'gateway'],
     'Connections to each door of a gateway at once, at most. At the bound a new one of HTTP takes the place of the one that has been idle for longest.',
   ),
+  SIGNMESH_TENANT_BYTES: variable(
+    integer(1_000, 1e15, 'bytes'),
+    4 * 1024 ** 3,
+    ['up', 'gateway', 'coordinator'],
+    'What one tenant may store in Redis, in bytes: its records, sessions and kept answers. At the bound whatever would make something new is refused (429 `tenant_quota_exceeded`, `TENANT_QUOTA_EXCEEDED`); what exists goes on. The event log has bounds of its own.',
+  ),
   SIGNMESH_LOAD_CALLS: variable(
     integer(1, 100_000, 'calls'),
     4096,

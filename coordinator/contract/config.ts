@@ -42,5 +42,7 @@ export interface CoordinatorConfig extends Omit<SessionConfig, 'coordinatorBoot'
   /** Where others find it, if not where it listens. */
   readonly announcedUrl: string | undefined;
   readonly redisUrl: string;
+  /** Bytes that a tenant may store before clients' new sessions are refused; undefined: no bound. */
+  readonly tenantBytesMax?: number;
   readonly logLevel: string;
 }

@@ -176,6 +176,7 @@ export type CoordinatorWrite =
    * another cluster holds the place until that cluster has ended it: INTENT_ELSEWHERE names it. A closed key
    * opens no session: KEY_CLOSED (mock directives come before any key, and open one). `binds`: the session's key as this
    * session binds it; when the stored one is bound to another scheme by now, nothing is written: KEY_BOUND, with that key.
+   * A client's session of a tenant that stores as much as it may is refused: QUOTA.
    */
   | {
       readonly kind: 'create';
@@ -183,6 +184,8 @@ export type CoordinatorWrite =
       readonly event: LoggedEvent;
       readonly guardIntent: string;
       readonly nowMs: number;
+      /** A client asked for it, so that the tenant's quota applies; the wallet service's work was admitted before. */
+      readonly counted?: boolean;
       readonly ends?: { readonly session: SessionRecord; readonly event: LoggedEvent };
       readonly binds?: KeyRecord;
     }
@@ -210,6 +213,7 @@ export type ConflictCode =
   | 'INTENT_ELSEWHERE'
   | 'KEY_CLOSED'
   | 'KEY_BOUND'
+  | 'QUOTA'
   | 'EPOCH'
   | 'FENCED';
 

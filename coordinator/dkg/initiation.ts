@@ -88,6 +88,11 @@ export function continueOpeningDkg(
     if (refusal.kind === 'conflict' && refusal.current?.kind === 'tampered') {
       return { state: opening, effects: [tampered(call, context, config), { kind: 'stop' }] };
     }
+    if (refusal.kind === 'conflict' && refusal.code === 'QUOTA') {
+      const given = answer('TENANT_QUOTA_EXCEEDED');
+      const proof = proofOf(call, given, undefined, config.resumeKey, context);
+      return { state: opening, effects: [replyEffect(call, proof), { kind: 'stop' }] };
+    }
     const existing =
       refusal.kind === 'conflict' && refusal.current?.kind === 'session' ? refusal.current.session : undefined;
     if (existing?.ceremony.kind !== 'dkg')
@@ -120,6 +125,7 @@ export function continueOpeningDkg(
           event: changeEvent(record, context, call),
           guardIntent: '',
           nowMs: context.nowMs,
+          counted: !call.walletService,
         },
       },
       ...(call.method === 'makeKey' ? waits(call, work, context) : accepted()),

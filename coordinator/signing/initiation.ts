@@ -137,6 +137,9 @@ export function continueOpening(
         const { current } = refusal;
         return openWithKey(opening, current?.kind === 'key' ? current.key : undefined, context, config);
       }
+      if (refusal.kind === 'conflict' && refusal.code === 'QUOTA') {
+        return refuse(opening, answer('TENANT_QUOTA_EXCEEDED'), undefined, context, config);
+      }
       if (refusal.kind === 'conflict' && refusal.code === 'KEY_CLOSED') {
         return refuse(opening, answer('WALLET_ARCHIVED'), undefined, context, config);
       }
@@ -266,6 +269,7 @@ function opened(
     event: changeEvent(record, context, call),
     guardIntent: guarded ? facts.intentId : '',
     nowMs: context.nowMs,
+    counted: !call.walletService,
     ...(ended && { ends: { session: retained(ended), event: changeEvent(ended, context, call) } }),
     ...(binds && { binds }),
   };

@@ -5,11 +5,11 @@
 -- closedKey: a wallet key's open sessions, and its end. boundKey: the record of the key that the session binds.
 -- opening: what the wallet's key is to this session: "checked" (it must not be closed), "listed" (its open sessions name
 -- this one) or empty. endsAtMs: end of its lifetime, or empty. endedId: the session that ends with this one's beginning,
--- or empty. boundRecord: the key's record as this session binds it, boundScheme: the scheme in it; or both empty.
+-- or empty. bytesMax: what the tenant may store, or empty. boundRecord: the key's record as this session binds it, boundScheme: the scheme in it; or both empty.
 -- @include redis/append-event.lua
 -- @include coordinator/store/session-record.lua
 -- @keys sessionKey, fenceKey, endingKey, guardKey?, openKey?, closedKey?, boundKey?
--- @args fence, retentionMs, nowMs, sessionId, prefix, opening, endsAtMs, endedId, boundRecord, boundScheme
+-- @args fence, retentionMs, nowMs, sessionId, prefix, opening, endsAtMs, endedId, boundRecord, boundScheme, bytesMax
 -- @args session: session, event: event, endedSession: session?, endedEvent: event?
 
 if fenced(fenceKey, fence) then return {'FENCED'} end
@@ -18,6 +18,7 @@ if standing then
   if standing == session.checkpointId then return {'OK'} end
   return {'SESSION_EXISTS', redis.call('HGETALL', sessionKey)}
 end
+if bytesMax ~= '' and usage_now(prefix) >= tonumber(bytesMax) then return {'QUOTA'} end
 local closed = opening == 'checked' and redis.call('EXISTS', closedKey) == 1
 local ended_key
 if guardKey then
@@ -50,8 +51,9 @@ if boundRecord ~= '' then
   if refused then return refused end
   redis.call('SET', boundKey, boundRecord)
 end
+local deltas = {}
 if ended_key then
-  put(ended_key, endedSession, retentionMs)
+  put(deltas, ended_key, endedSession, retentionMs)
   redis.call('ZREM', endingKey, endedId)
   append_event(prefix, endedEvent)
 end
@@ -62,6 +64,7 @@ if opening ~= '' then
   redis.call('PEXPIRE', openKey, retentionMs)
 end
 if endsAtMs ~= '' then redis.call('ZADD', endingKey, endsAtMs, sessionId) end
-put(sessionKey, session, retentionMs)
+put(deltas, sessionKey, session, retentionMs)
+usage_write(prefix, deltas)
 append_event(prefix, event)
 return {'OK'}

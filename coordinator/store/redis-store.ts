@@ -56,6 +56,8 @@ export interface RedisStoreOptions {
   readonly resumeKey: Uint8Array;
   /** What stands in Redis under this store key is not what a coordinator of this cluster wrote. */
   readonly onTampered: (key: string) => void;
+  /** What one tenant may store, in bytes, before clients' new sessions are refused; undefined: no bound. */
+  readonly tenantBytesMax?: number | undefined;
   /** How long a command waits for Redis; 5 s by default. */
   readonly commandTimeoutMs?: number;
   /** Called at every change of whether Redis answers. */
@@ -231,6 +233,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
         // Written as it stands; the script compares the scheme.
         boundRecord: binds ? keyText(binds, macs, cluster) : '',
         boundScheme: binds?.scheme ?? '',
+        bytesMax: write.counted ? (options.tenantBytesMax ?? '') : '',
         session: sessionArguments(session, macs, cluster),
         event: eventArguments(event),
         endedSession: ends && sessionArguments(ends.session, macs, cluster),

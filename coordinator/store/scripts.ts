@@ -34,6 +34,8 @@ interface CreateSession {
     readonly endedId: string;
     readonly boundRecord: string;
     readonly boundScheme: string;
+    /** Empty: no bound. */
+    readonly bytesMax: number | '';
     readonly event: EventArguments;
     readonly endedSession: SessionArguments | undefined;
     readonly endedEvent: EventArguments | undefined;

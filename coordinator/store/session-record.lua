@@ -1,4 +1,5 @@
 -- What the scripts of sessions share.
+-- @include redis/usage.lua
 -- @shape session = epoch, state, reasonCode, message, checkpointId, checkpointMs, expiresMs, data, cluster, mac
 
 -- Numbers of svc.mesh.v1.ReceiptState.
@@ -19,7 +20,17 @@ local function elsewhere(cluster, session)
   return tonumber(cluster or '1') ~= tonumber(session.cluster)
 end
 
-local function put(key, session, retention_ms)
+-- Beside its text: the names of its fields and its key, its intent's guard, and what Redis adds.
+local session_extra_bytes = 768
+
+-- Writes a session and books what it takes in `deltas` (redis/usage.lua).
+local function put(deltas, key, session, retention_ms)
+  local stored = redis.call('HSTRLEN', key, 'data')
+  if stored > 0 then
+    stored = stored + redis.call('HSTRLEN', key, 'message') + session_extra_bytes
+    usage_book(deltas, -stored, redis.call('PEXPIRETIME', key))
+  end
+  usage_book(deltas, #session.data + #session.message + session_extra_bytes, clock_ms() + retention_ms)
   redis.call('HSET', key, 'epoch', session.epoch, 'state', session.state, 'reasonCode', session.reasonCode,
     'message', session.message, 'checkpointId', session.checkpointId, 'checkpointMs', session.checkpointMs,
     'expiresMs', session.expiresMs, 'data', session.data, 'cluster', session.cluster, 'mac', session.mac)

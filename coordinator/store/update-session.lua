@@ -32,7 +32,9 @@ elseif change ~= '' then
 end
 if keyRecord ~= '' then redis.call('SET', keyKey, keyRecord) end
 if guardKey then redis.call('PEXPIRE', guardKey, retentionMs) end
-put(sessionKey, session, retentionMs)
+local deltas = {}
+put(deltas, sessionKey, session, retentionMs)
+usage_write(prefix, deltas)
 if event then
   if endsAtMs == '' then redis.call('ZREM', endingKey, sessionId)
   else redis.call('ZADD', endingKey, endsAtMs, sessionId) end

@@ -347,6 +347,11 @@ const commands: Readonly<Record<string, Command>> = {
     if (expiry === undefined || expiry === Number.POSITIVE_INFINITY) return 0;
     return space.expire(key!, undefined) ? 1 : 0;
   },
+  PEXPIRETIME: (space, [key]) => {
+    const expiry = space.expiryOf(key!);
+    if (expiry === undefined) return -2;
+    return expiry === Number.POSITIVE_INFINITY ? -1 : Math.floor(expiry);
+  },
   PTTL: (space, [key]) => {
     const expiry = space.expiryOf(key!);
     if (expiry === undefined) return -2;
@@ -404,6 +409,7 @@ const commands: Readonly<Record<string, Command>> = {
   HKEYS: (space, [key]) => [...(space.find(key!, 'hash')?.fields.keys() ?? [])],
   HVALS: (space, [key]) => [...(space.find(key!, 'hash')?.fields.values() ?? [])],
   HEXISTS: (space, [key, field]) => (space.find(key!, 'hash')?.fields.has(field!) ? 1 : 0),
+  HSTRLEN: (space, [key, field]) => space.find(key!, 'hash')?.fields.get(field!)?.length ?? 0,
   HDEL: (space, [key, ...names]) => {
     const fields = space.find(key!, 'hash')?.fields;
     const removed = names.filter((name) => fields?.delete(name)).length;
@@ -500,10 +506,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
 
   XADD: (space, [key, ...words]) => {
-    // Redis trims whole nodes where "~" stands: it may keep more than `most`, and so does this.
-    const bounded = words[0]!.toUpperCase() === 'MAXLEN';
-    const most = bounded ? whole(words[2]) : Number.POSITIVE_INFINITY;
-    const [id, ...fields] = bounded ? words.slice(3) : words;
+    const [id, ...fields] = words;
     const { stream } = space.make(key!, 'stream');
     const sequence = streamId(id!);
     if (sequence <= stream.lastSequence) {
@@ -511,9 +514,9 @@ const commands: Readonly<Record<string, Command>> = {
     }
     stream.lastSequence = sequence;
     stream.entries.push({ sequence, fields });
-    if (stream.entries.length > most + nodeEntries) stream.entries.splice(0, stream.entries.length - most);
     return id!;
   },
+  XLEN: (space, [key]) => space.find(key!, 'stream')?.stream.entries.length ?? 0,
   XRANGE: (space, [key, low, high, option, count]) => {
     if (option !== undefined && option.toUpperCase() !== 'COUNT') throw new UnknownCommand(`XRANGE with ${option}`);
     const entries = space.find(key!, 'stream')?.stream.entries ?? [];
@@ -531,9 +534,6 @@ const commands: Readonly<Record<string, Command>> = {
     return entries.splice(0, entriesFrom(entries, streamId(id!))).length;
   },
 };
-
-/** Entries of a node of a stream, by Redis's default. */
-const nodeEntries = 100;
 
 function entriesFrom(entries: readonly StreamEntry[], sequence: number): number {
   let [low, high] = [0, entries.length];

@@ -29,7 +29,7 @@ const eventIds = async ({ redis }: ScriptUnderTest) =>
 describeScript('coordinator/store/create-session.lua', (script) => {
   const args = (more: object = {}) => ({
     ...{ fence: 5, retentionMs: 60_000, nowMs: at, sessionId: 's1', prefix, opening: 'checked', endsAtMs: at + 1_000 },
-    ...{ endedId: '', boundRecord: '', boundScheme: '', session: session(1), event: event('evt_1') },
+    ...{ endedId: '', boundRecord: '', boundScheme: '', bytesMax: '', session: session(1), event: event('evt_1') },
     ...more,
   });
   const other = (state: number, expiresMs = at + 500) =>
@@ -99,6 +99,18 @@ describeScript('coordinator/store/create-session.lua', (script) => {
     expect(await script.redis.zrange(`${prefix}ending`, '0', '-1')).toEqual(['s1']);
     expect(await eventIds(script)).toEqual(['evt_0', 'evt_1']);
     expect(await script.redis.get(keys.guardKey)).toBe('s1');
+  });
+
+  test('what a session takes is counted when it begins and when it goes on, and at the quota none begins', async () => {
+    const large = { ...session(1), data: 'x'.repeat(5_000) };
+    const bytes = async () => Number(await script.redis.hget(`${prefix}use`, 'all'));
+    expect(await script.call(keys, args({ session: large, bytesMax: 1 }))).toEqual(['OK']);
+    expect(await bytes()).toBeGreaterThan(5_000);
+    const next = { ...keys, sessionKey: `${prefix}session:s2`, guardKey: `${prefix}intent:j` };
+    const more = (bytesMax: number) => args({ sessionId: 's2', session: session(1, 'c'), bytesMax });
+    const standing = await bytes();
+    expect(await script.refused(next, more(standing))).toEqual(['QUOTA']);
+    expect(await script.call(next, more(standing + 1))).toEqual(['OK']);
   });
 
   test('a key is bound, from none or from its own scheme', async () => {

@@ -3,16 +3,17 @@ import { expect, test } from 'vitest';
 import { describeScript } from '../support/redis-script.ts';
 
 const at = 1_800_000_000_000;
+const anEvent = {
+  ...{ id: 'evt_1', type: 'thing.made', atMs: at, resourceType: 'thing', resourceId: 'x', resourceVersion: 3 },
+  ...{ correlationId: 'c', provider: 'p', connectionId: 'con', object: '{"a":1}' },
+};
 
 describeScript(
   'redis/append-event.lua',
   (script) => {
     // Channels are the server's, not the database's: no other test has this tenant.
     const prefix = 'sm:{t:append}:';
-    const event = (id: string, atMs: number) => ({
-      ...{ id, type: 'thing.made', atMs, resourceType: 'thing', resourceId: 'x', resourceVersion: 3 },
-      ...{ correlationId: 'c', provider: 'p', connectionId: 'con', object: '{"a":1}' },
-    });
+    const event = (id: string, atMs: number) => ({ ...anEvent, id, atMs });
     const append = (id: string, atMs: number, followed = '', balances = '') =>
       script.call({ prefix }, { followed, balances, event: event(id, atMs) });
     const log = () => script.redis.xrange(`${prefix}evt`, '-', '+');
@@ -76,6 +77,91 @@ describeScript(
   },
   {
     body: "-- @keys prefix\n-- @args followed, balances, event: event\nreturn append_event(prefix, event, followed == '1', balances ~= '' and balances or nil)",
+  },
+);
+
+describeScript(
+  'redis/append-event.lua',
+  (script) => {
+    const prefix = 'sm:{t:bounds}:';
+    const fill = (count: number, bytes: number) =>
+      script.call({ prefix }, { count, bytes, event: { ...anEvent, object: JSON.stringify('x'.repeat(998)) } });
+    const kept = async () => {
+      const entries = await script.redis.xrange(`${prefix}evt`, '-', '+');
+      return [entries[0]![0], entries.length, Number(await script.redis.hget(`${prefix}seq`, 'b'))];
+    };
+
+    test.each<[string, number, number]>([
+      ['events', 200, 1e9],
+      ['bytes', 1e6, 200 * (1_000 + 320)],
+    ])('a log keeps its bound of %s, and counts the bytes of what it keeps', async (_, count, bytes) => {
+      expect(await fill(count, bytes)).toBe(640);
+      expect(await kept()).toEqual(['441-0', 200, 200 * (1_000 + 320)]);
+    });
+  },
+  {
+    body: [
+      '-- @keys prefix',
+      '-- @args count, bytes, event: event',
+      'events_kept.count, events_kept.bytes = tonumber(count), tonumber(bytes)',
+      'local last = 0',
+      'for k = 1, 640 do last = append_event(prefix, event, true) end',
+      'return last',
+    ].join('\n'),
+  },
+);
+
+describeScript(
+  'redis/usage.lua',
+  (script) => {
+    const prefix = 'sm:{t:use}:';
+    const use = `${prefix}use`;
+    const hourMs = 3_600_000;
+    const write = (deltas: readonly (readonly [bytes: number, expiresMs: number])[]) =>
+      script.call({ prefix }, { deltas });
+    const hourNow = async () => Math.floor(Number((await script.redis.time())[0]) / 3_600);
+
+    test('bytes count until the hour in which their record expires has passed; those that never expire stay', async () => {
+      const hour = await hourNow();
+      expect(
+        await write([
+          [100, -1],
+          [40, (hour + 5) * hourMs],
+          [2, (hour + 5) * hourMs + 9],
+        ]),
+      ).toBe(142);
+      expect(await script.redis.hgetall(use)).toEqual({ all: '142', hour: String(hour), [hour + 6]: '42' });
+      expect(
+        await write([
+          [-40, (hour + 5) * hourMs],
+          [50, (hour + 7) * hourMs],
+        ]),
+      ).toBe(152);
+      await script.redis.hset(use, { hour: hour - 9, [hour - 3]: 30, [hour]: 20, all: 202 });
+      expect(await write([])).toBe(152);
+      expect(await script.redis.hgetall(use)).toEqual({
+        ...{ all: '152', hour: String(hour) },
+        ...{ [hour + 6]: '2', [hour + 8]: '50' },
+      });
+    });
+
+    test('what is over is not counted before a write has given it back', async () => {
+      const hour = await hourNow();
+      await script.redis.hset(use, { hour: hour - 1, [hour]: 30, all: 100 });
+      expect(await script.refused({ prefix }, { deltas: null })).toBe(70);
+    });
+  },
+  {
+    body: [
+      '-- @keys prefix',
+      '-- @args deltas: json',
+      'local noted = {}',
+      'if type(deltas) == "table" then',
+      '  for _, one in ipairs(deltas) do usage_book(noted, one[1], one[2]) end',
+      '  usage_write(prefix, noted)',
+      'end',
+      'return usage_now(prefix)',
+    ].join('\n'),
   },
 );
 

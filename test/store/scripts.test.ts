@@ -56,6 +56,33 @@ describeScript('store/commit.lua', (script) => {
     expect((await redis.xrange(`${p}evt`, '-', '+')).map(([id]) => id)).toEqual(['1-0', '2-0']);
   });
 
+  test('what records and answers take is counted, and given back when they change, leave or expire', async () => {
+    const bytes = async () => Number(await script.redis.hget(`${p}use`, 'all'));
+    const large = { document: JSON.stringify('x'.repeat(9_998)) };
+    await commit({ records: [record('a', '1', large), record('b', '1')] });
+    const both = await bytes();
+    expect(both).toBeGreaterThan(10_000);
+    await commit({ records: [record('a', '2')] });
+    expect(await bytes()).toBe(both - 10_000 + '{"v":2}'.length);
+    const small = await bytes();
+    await commit({ removed: ['b'] });
+    await commit({ records: [record('a', '3', { ttlMs: 60_000, sweep: '["a"]' })] });
+    expect(await bytes()).toBe(small / 2);
+    // All of it has expired when its hour comes.
+    const hours = Object.entries(await script.redis.hgetall(`${p}use`)).filter(([name]) => /^\d+$/.test(name));
+    expect(hours.map(([, counted]) => Number(counted))).toEqual([small / 2]);
+  });
+
+  test('at the quota a change that is counted is refused; others are not', async () => {
+    await commit({ records: [record('a', '1')] });
+    const stored = Number(await script.redis.hget(`${p}use`, 'all'));
+    const more = { records: [record('b', '1')] };
+    const full = await script.refused({ prefixKey }, args({ ...more, bytesMax: stored }));
+    expect(full).toEqual(['full', String(stored)]);
+    expect(await commit({ ...more, bytesMax: stored + 1 })).toEqual(['ok', 0, '', '']);
+    expect(await commit({ records: [record('c', '1')] })).toEqual(['ok', 0, '', '']);
+  });
+
   const whole = { records: [record('x', '1')], events: [event('evt_1')], claims: [{ name: 'new' }] };
   const standing = async () => {
     const { redis } = script;

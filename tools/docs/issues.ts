@@ -28,6 +28,8 @@ export const issueTexts: Readonly<Record<string, string>> = {
   malformed: 'The body is no JSON, or the text cannot be read.',
   version_conflict: 'The resource has another version by now: read it and decide again.',
   state_conflict: 'The resource is not in a state that allows this.',
+  tenant_quota_exceeded:
+    'The tenant stores as many bytes as `SIGNMESH_TENANT_BYTES` allows; `message` says what to do.',
   outcome_unknown:
     'The store did not answer: the request may have taken effect. Repeat it with the same idempotency key; `message` says more.',
   request_in_progress: 'A request with this idempotency key is running: repeat it later.',

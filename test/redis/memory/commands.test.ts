@@ -79,6 +79,7 @@ const commands = fc.oneof(
   command('HVALS', hash!),
   command('HKEYS', hash!),
   command('HEXISTS', hash!, word),
+  command('HSTRLEN', hash!, word),
   command('HDEL', hash!, several(word)),
   command('HINCRBY', hash!, word, fc.oneof(whole, fc.constantFrom('9223372036854775807', 'x'))),
   command('SADD', set!, several(word)),
@@ -100,6 +101,7 @@ const commands = fc.oneof(
   command('ZLEXCOUNT', lexKey, lexBound, lexBound),
   command('ZPOPMIN', zset!),
   command('ZREMRANGEBYSCORE', zset!, scoreBound, scoreBound),
+  command('XLEN', stream!),
   command(
     'XADD',
     stream!,
