@@ -53,5 +53,7 @@ local function usage_write(prefix, deltas)
     end
     redis.call('HSET', key, 'hour', hour_text(hour))
   end
-  if sum ~= 0 then redis.call('HINCRBY', key, 'all', hour_text(sum)) end
+  local all = redis.call('HINCRBY', key, 'all', hour_text(sum))
+  -- A tenant that stores nothing leaves nothing.
+  if all == 0 then redis.call('DEL', key) end
 end

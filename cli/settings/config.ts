@@ -251,7 +251,7 @@ export const variables = {
     integer(1_000, 1e15, 'bytes'),
     4 * 1024 ** 3,
     ['up', 'gateway', 'coordinator'],
-    'What one tenant may store in Redis, in bytes: its records, sessions and kept answers. At the bound whatever would make something new is refused (429 `tenant_quota_exceeded`, `TENANT_QUOTA_EXCEEDED`); what exists goes on. The event log has bounds of its own.',
+    'What one tenant may store in Redis, in bytes: its records, sessions and kept answers. At the bound new records and sessions are refused (429 `tenant_quota_exceeded`, `TENANT_QUOTA_EXCEEDED`); existing ones continue. The event log has bounds of its own.',
   ),
   SIGNMESH_LOAD_CALLS: variable(
     integer(1, 100_000, 'calls'),

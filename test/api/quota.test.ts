@@ -29,7 +29,7 @@ const post = (of: object, key: string) =>
     payload: { text: 'x'.repeat(100) },
   });
 
-test('what is new is refused with the limit and the remedy; reads, changes and repeats go on; other tenants too', async () => {
+test('what is new is refused with the limit and the remedy; reads, changes and repeats continue; other tenants too', async () => {
   const first = await post(token, 'k0');
   expect(first.statusCode).toBe(201);
   let [made, refused] = [1, await post(token, 'k1')];

@@ -101,7 +101,7 @@ describeScript('coordinator/store/create-session.lua', (script) => {
     expect(await script.redis.get(keys.guardKey)).toBe('s1');
   });
 
-  test('what a session takes is counted when it begins and when it goes on, and at the quota none begins', async () => {
+  test('what a session takes is counted, and at the quota none begins', async () => {
     const large = { ...session(1), data: 'x'.repeat(5_000) };
     const bytes = async () => Number(await script.redis.hget(`${prefix}use`, 'all'));
     expect(await script.call(keys, args({ session: large, bytesMax: 1 }))).toEqual(['OK']);

@@ -158,7 +158,8 @@ it('lists what a type names no index for nowhere, and reads it all the same', as
   const bare: RecordType<{ id: string; version: number }> = { name: 'bare', status: () => '', indices: () => [] };
   await done(store, tenant, { puts: [create(bare, { id: 'bar_1', version: 1 })] });
   expect(await store.read(tenant, bare, 'bar_1')).toEqual({ id: 'bar_1', version: 1 });
-  expect([...(await under.contents(tenant)).keys()]).toEqual([storeKeys.record(tenant, 'bar_1')]);
+  const keys = [...(await under.contents(tenant)).keys()].filter((key) => !key.endsWith(':use'));
+  expect(keys).toEqual([storeKeys.record(tenant, 'bar_1')]);
 });
 
 /** CRC16 (XMODEM) of the hash tag, or of the whole key, modulo 16384: the Redis Cluster specification. */
