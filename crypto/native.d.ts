@@ -2,8 +2,8 @@
  * Types for the parts of the two untyped native libraries that this room uses.
  *
  * secp256k1 5 wraps bitcoin-core's libsecp256k1 (and falls back to a JavaScript copy of the interface); sodium-native 5
- * wraps libsodium. Both throw plain errors; only group-*.ts, ecdsa-*.ts, identity-*.ts, sealing-*.ts and
- * hashing.ts may call them.
+ * wraps libsodium. Both throw plain errors; only group-*.ts, ecdsa-*.ts, identity-*.ts, sealing-*.ts,
+ * at-rest.ts and hashing.ts may call them.
  */
 declare module 'secp256k1' {
   interface Secp256k1 {
@@ -48,6 +48,22 @@ declare module 'sodium-native' {
       key: Uint8Array,
     ): number;
     crypto_aead_chacha20poly1305_ietf_decrypt(
+      plaintext: Uint8Array,
+      unused: null,
+      ciphertext: Uint8Array,
+      associatedData: Uint8Array | null,
+      nonce: Uint8Array,
+      key: Uint8Array,
+    ): number;
+    crypto_aead_xchacha20poly1305_ietf_encrypt(
+      ciphertext: Uint8Array,
+      plaintext: Uint8Array,
+      associatedData: Uint8Array | null,
+      unused: null,
+      nonce: Uint8Array,
+      key: Uint8Array,
+    ): number;
+    crypto_aead_xchacha20poly1305_ietf_decrypt(
       plaintext: Uint8Array,
       unused: null,
       ciphertext: Uint8Array,

@@ -26,7 +26,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { encodeParts, utf8 } from '../crypto/bytes.ts';
 
 /** A record as LevelDB gets it: its key, and its encrypted value. */
 export type SealedRecord = readonly [key: string, sealed: Uint8Array];
@@ -39,6 +38,7 @@ export class IntentJournal {
   readonly #sync: boolean;
   readonly #file: number;
   #bytes = 0;
+  #scratch = Buffer.allocUnsafe(4096);
   /** A write failed half-way and could not be taken back: nothing that follows would be found again. */
   #broken = false;
 
@@ -52,11 +52,7 @@ export class IntentJournal {
   /** All of the records or none. Throws the system's error. */
   append(records: readonly SealedRecord[]): void {
     if (this.#broken) throw new Error('the journal cannot be written since an earlier write failed');
-    const body = encodeParts(...records.flatMap(([key, sealed]) => [utf8(key), sealed]));
-    const frame = Buffer.allocUnsafe(headBytes + body.length);
-    frame.writeUInt32BE(body.length, 0);
-    frame.writeUInt32BE(crc32(body), 4);
-    frame.set(body, headBytes);
+    const frame = this.#frameOf(records);
     try {
       if (writeSync(this.#file, frame, 0, frame.length, this.#bytes) !== frame.length) throw new Error('a short write');
       if (this.#sync) fdatasyncSync(this.#file);
@@ -65,6 +61,26 @@ export class IntentJournal {
       throw error;
     }
     this.#bytes += frame.length;
+  }
+
+  /** A view: the next call writes over it. */
+  #frameOf(records: readonly SealedRecord[]): Buffer {
+    let length = headBytes;
+    // A character of UTF-16 takes three bytes at most.
+    for (const [key, sealed] of records) length += 8 + 3 * key.length + sealed.length;
+    if (length > this.#scratch.length) this.#scratch = Buffer.allocUnsafe(2 * length);
+    const bytes = this.#scratch;
+    let at = headBytes;
+    for (const [key, sealed] of records) {
+      const keyBytes = bytes.write(key, at + 4);
+      at = bytes.writeUInt32BE(keyBytes, at) + keyBytes;
+      at = bytes.writeUInt32BE(sealed.length, at);
+      bytes.set(sealed, at);
+      at += sealed.length;
+    }
+    bytes.writeUInt32BE(at - headBytes, 0);
+    bytes.writeUInt32BE(crc32(bytes.subarray(headBytes, at)), 4);
+    return bytes.subarray(0, at);
   }
 
   #takeBack(): void {

@@ -1,6 +1,5 @@
 /**
- * The Store port of a node, on LevelDB: every value encrypted at rest (AES-256-GCM, crypto/at-rest.ts), every write one
- * atomic batch.
+ * The Store port of a node, on LevelDB: every value encrypted at rest (crypto/at-rest.ts), every write one atomic batch.
  *
  * Invariants
  * - The associated data of a value is its record key and the node id, so that no value can be moved to another place.
@@ -15,7 +14,7 @@
 import { rmSync } from 'node:fs';
 import { ClassicLevel } from 'classic-level';
 import type { RandomBytes, Store, WriteOutcome } from '../actors/contract.ts';
-import { decryptRecord, encryptRecord } from '../crypto/at-rest.ts';
+import { decryptRecord, encryptBriefRecord, encryptRecord } from '../crypto/at-rest.ts';
 import { encodeParts, equalBytes, u32be, utf8 } from '../crypto/bytes.ts';
 import { CryptoError } from '../crypto/errors.ts';
 import { IntentJournal, leftJournals, readJournal } from './intent-journal.ts';
@@ -226,8 +225,10 @@ async function checkMarker(level: ClassicLevel<string, Uint8Array>, options: Key
   }
 }
 
+/** What is written for every signature is encrypted in the quicker format. */
 function encrypt(options: KeyStoreOptions, key: string, record: NodeRecord): Uint8Array {
-  return encryptRecord(options.storageKey, associatedData(options, key), record, options.random);
+  const encryptOne = isIntentBucket(key) ? encryptBriefRecord : encryptRecord;
+  return encryptOne(options.storageKey, associatedData(options, key), record, options.random);
 }
 
 function decrypt(options: KeyStoreOptions, key: string, sealed: Uint8Array): NodeRecord | undefined {

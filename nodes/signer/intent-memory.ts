@@ -18,8 +18,11 @@ import { recentlyUsed } from './recent.ts';
 
 /** Intents of one bucket, at most. */
 export const bucketEntriesMax = 32;
-/** Buckets at hand, at most. */
-export const bucketsCachedMax = 4_096;
+/**
+ * Buckets at hand, at most: those of requests in hand. Intents seldom come back, and buckets that outlive V8's nursery would cost
+ * more than the reads that they save.
+ */
+export const bucketsCachedMax = 64;
 /** A later order of the same intent prolongs the memory when it gains at least this much. */
 const prolongedByMs = 24 * 3_600_000;
 

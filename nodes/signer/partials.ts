@@ -3,8 +3,8 @@
  *
  * `requestFault` looks at the request alone, `keyFault` at request and key, and `computePartial` signs with a nonce that
  * has already left its pool. What a request says of the other signers cannot be checked here: that a coordinator hands
- * the same list to all of them shows in the signature. The mock's R is not checked against the nonce's inverse either:
- * both come from the coordinator, which knows the nonce and so learns the key anyway.
+ * the same list to all of them shows in the signature. Of the mock's R only the form is checked, neither that it lies on the
+ * curve nor that it fits the nonce's inverse: both come from the coordinator, which knows the nonce and so learns the key anyway.
  *
  * RFC 9591 §5.2 (round two); crypto/mock-ecdsa.ts; crypto/owner-ecdsa.ts.
  */
@@ -13,6 +13,7 @@ import { frostPartialWithPoint } from '../../crypto/frost/frost.ts';
 import { groupOf } from '../../crypto/group.ts';
 import { mockEcdsaPartial } from '../../crypto/mock-ecdsa.ts';
 import { signAsOwner } from '../../crypto/owner-ecdsa.ts';
+import { integerAt } from '../../crypto/scalar.ts';
 import { type PartialRequest, Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { derivationPathCharsMax, nodesMax } from '../../proto/limits.ts';
 import { isRecordName } from '../records/records.ts';
@@ -96,8 +97,11 @@ export function computePartial(
 function mockEcdsa(request: PartialRequest, key: SigningKey): PartialOutcome {
   const group = groupOf('secp256k1');
   const { noncePoint, mockNonceInverse, message } = request;
-  if (!group.isValidPoint(noncePoint)) return { kind: 'fault', message: 'R is not a point' };
-  const r = group.reduce(noncePoint.slice(1));
+  const [prefix] = noncePoint;
+  if (noncePoint.length !== group.pointBytes || (prefix !== 2 && prefix !== 3)) {
+    return { kind: 'fault', message: 'R is not a compressed point' };
+  }
+  const r = integerAt(noncePoint, 1) % group.order;
   if (r === 0n) return { kind: 'fault', message: 'R has no r' };
   const kInverse = group.decodeNonZeroScalar(mockNonceInverse);
   const partial = mockEcdsaPartial({ kInverse, r, digest: message, signingShare: key.signingShare });

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decryptRecord, encryptRecord, RECORD_OVERHEAD_BYTES } from '../../crypto/at-rest.ts';
+import {
+  BRIEF_RECORD_OVERHEAD_BYTES,
+  decryptRecord,
+  encryptBriefRecord,
+  encryptRecord,
+  RECORD_OVERHEAD_BYTES,
+} from '../../crypto/at-rest.ts';
 import { utf8 } from '../../crypto/bytes.ts';
 import { expectRefusal, flipBit, seededRandom } from './support.ts';
 
@@ -8,12 +14,15 @@ const random = seededRandom('at rest');
 const key = random(32);
 const name = utf8('key package / wal_1');
 
-describe('records at rest', () => {
+describe.each([
+  ['format 1', encryptRecord, RECORD_OVERHEAD_BYTES],
+  ['format 2', encryptBriefRecord, BRIEF_RECORD_OVERHEAD_BYTES],
+] as const)('records at rest, %s', (_, encrypt, overheadBytes) => {
   it('decrypt to what was encrypted', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ maxLength: 40 }), (plaintext, data) => {
-        const record = encryptRecord(key, data, plaintext, random);
-        expect(record).toHaveLength(plaintext.length + RECORD_OVERHEAD_BYTES);
+        const record = encrypt(key, data, plaintext, random);
+        expect(record).toHaveLength(plaintext.length + overheadBytes);
         expect(decryptRecord(key, data, record)).toEqual(plaintext);
       }),
       { numRuns: 50 },
@@ -21,7 +30,7 @@ describe('records at rest', () => {
   });
 
   it('are refused after any change, under another name or key, and when random', () => {
-    const record = encryptRecord(key, name, random(50), random);
+    const record = encrypt(key, name, random(50), random);
     fc.assert(
       fc.property(fc.nat(), fc.uint8Array({ maxLength: 100 }), (bit, bytes) => {
         expectRefusal('RECORD_BROKEN', () => decryptRecord(key, name, flipBit(record, bit)));
@@ -32,12 +41,12 @@ describe('records at rest', () => {
       { numRuns: 50 },
     );
     expectRefusal('RECORD_BROKEN', () => decryptRecord(key, name, record.slice(0, -1)));
-    expectRefusal('INVALID_BYTES', () => encryptRecord(key.slice(1), name, record, random));
+    expectRefusal('INVALID_BYTES', () => encrypt(key.slice(1), name, record, random));
     expectRefusal('INVALID_BYTES', () => decryptRecord(key.slice(1), name, record));
   });
 
   it('take a fresh IV each time', () => {
-    const [a, b] = [1, 2].map(() => encryptRecord(key, name, name, random));
+    const [a, b] = [1, 2].map(() => encrypt(key, name, name, random));
     expect(a).not.toEqual(b);
   });
 });
