@@ -32,14 +32,39 @@ function isIdentity(point: Uint8Array): boolean {
   return point[0] === 1 && Buffer.compare(point, IDENTITY) === 0;
 }
 
+const keyOf = (point: Uint8Array): string =>
+  Buffer.from(point.buffer, point.byteOffset, point.length).toString('latin1');
+
 function isValidPoint(bytes: Uint8Array): boolean {
   if (bytes.length !== 32) return false;
-  const key = Buffer.from(bytes.buffer, bytes.byteOffset, 32).toString('latin1');
+  const key = keyOf(bytes);
   if (validPoints.get(key) !== undefined) return true;
   // Refuses what is not canonical, not on the curve, of small order, or outside the prime-order subgroup.
   if (!sodium.crypto_core_ed25519_is_valid_point(bytes)) return false;
   validPoints.set(key, true);
   return true;
+}
+
+/** One check of the sum instead of one a point. Points known as valid need none. */
+function areValidAddends(points: readonly Uint8Array[]): boolean {
+  const unknown = points.filter((point) => validPoints.get(keyOf(point)) === undefined);
+  if (unknown.length > 1 && unknown.every(isCanonical)) {
+    try {
+      if (sodium.crypto_core_ed25519_is_valid_point(sum(unknown))) return true;
+    } catch (error) {
+      // Off the curve, or they cancel out.
+      if (!(error instanceof CryptoError)) throw error;
+    }
+  }
+  return unknown.every(isValidPoint);
+}
+
+/** Whether y is below the field's prime, 2^255 − 19, and the point is not the identity. */
+function isCanonical(point: Uint8Array): boolean {
+  if (point.length !== 32 || isIdentity(point)) return false;
+  if ((point[31]! & 0x7f) !== 0x7f || point[0]! < 0xed) return true;
+  for (let index = 1; index < 31; index += 1) if (point[index] !== 0xff) return true;
+  return false;
 }
 
 function baseMultiply(scalar: bigint): Uint8Array {
@@ -110,6 +135,7 @@ export const ed25519Group: Group = {
   pointBytes: 32,
   generator: GENERATOR,
   isValidPoint,
+  areValidAddends,
   baseMultiply,
   multiply,
   add: (p, q) => finished(addRaw(p, q)),

@@ -126,6 +126,7 @@ export const secp256k1Group: Group = {
   pointBytes: 33,
   generator: GENERATOR,
   isValidPoint,
+  areValidAddends: (points) => points.every(isValidPoint),
   baseMultiply(scalar) {
     assertScalar(scalar, ORDER);
     if (scalar === 0n) throw identity();

@@ -37,6 +37,12 @@ export interface Group {
   randomScalar(random: RandomBytes): bigint;
   /** Whether the bytes are the canonical encoding of a point of the prime-order group other than the identity. */
   isValidPoint(bytes: Uint8Array): boolean;
+  /**
+   * Whether points that are used in nothing but their sum are fit for it: the sum lies in the prime-order group, and each is the
+   * canonical encoding of a point of the curve other than the identity. One check instead of one a point where that is dear: parts
+   * of small order that cancel out are in no result. True whenever each `isValidPoint`.
+   */
+  areValidAddends(points: readonly Uint8Array[]): boolean;
   /** `scalar`·G. Zero: IDENTITY_POINT. */
   baseMultiply(scalar: bigint): Uint8Array;
   /** `scalar`·`point`, checking the point. Zero: IDENTITY_POINT. */

@@ -2,8 +2,8 @@
  * What every party of a FROST signing round computes alike from public values: binding factors, group commitment and
  * challenge (RFC 9591 §4.3 to §4.6). The coordinator computes it once and uses it for aggregation and blame.
  *
- * Invariant: the signer set is sorted by node id, has no duplicates, and every commitment is a valid point other than
- * the identity; a context is never built from anything else.
+ * Invariant: the signer set is sorted by node id, has no duplicates, every binding commitment is a valid point other than
+ * the identity, and the hiding ones may be added (`areValidAddends`); a context is never built from anything else.
  */
 import { concatBytes, equalBytes } from '../bytes.ts';
 import { CryptoError } from '../errors.ts';
@@ -71,6 +71,11 @@ export function contextOf(
   const publicKey = evenY(suite, round.groupPublicKey);
   const bindingFactors = bindingFactorsOf(suite, publicKey, round.message, commitments);
 
+  const others = commitments.filter(({ nodeId }) => nodeId !== own?.nodeId);
+  // Hiding commitments are only added; multiplying checks the binding ones by itself.
+  if (!group.areValidAddends(others.map(({ hiding }) => hiding))) {
+    throw invalidCommitment(others.find(({ hiding }) => !group.isValidPoint(hiding))!.nodeId);
+  }
   const addends: Uint8Array[] = [];
   for (const { nodeId, hiding, binding } of commitments) {
     const rho = bindingFactors.get(nodeId)!;
@@ -78,9 +83,8 @@ export function contextOf(
       addends.push(group.baseMultiply((own.hiding + rho * own.binding) % group.order));
       continue;
     }
-    if (!group.isValidPoint(hiding) || (rho === 0n && !group.isValidPoint(binding))) throw invalidCommitment(nodeId);
+    if (rho === 0n && !group.isValidPoint(binding)) throw invalidCommitment(nodeId);
     addends.push(hiding);
-    // Multiplying checks the binding commitment by itself.
     if (rho !== 0n) addends.push(multiplyCommitment(group, binding, rho, nodeId));
   }
   const groupCommitment = group.sum(addends);

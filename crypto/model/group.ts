@@ -120,6 +120,7 @@ function modelGroup(curve: Curve, order: bigint, generator: bigint): ModelGroup 
     elementOf,
     pointOf,
     isValidPoint: holds,
+    areValidAddends: (points) => points.every(holds),
     baseMultiply(scalar) {
       assertScalar(scalar, order);
       return pointOf((scalar * generator) % order);

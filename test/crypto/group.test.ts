@@ -158,6 +158,7 @@ describe.each(CURVES)('the %s group', (curve) => {
             valid = false;
           }
           expect(group.isValidPoint(bytes)).toBe(valid);
+          expect(group.areValidAddends([P, bytes])).toBe(valid);
           toleratesOnlyCryptoErrors(() => group.multiply(bytes, 3n));
           toleratesOnlyCryptoErrors(() => group.add(bytes, P));
           toleratesOnlyCryptoErrors(() => group.sum([P, bytes]));
@@ -220,7 +221,26 @@ describe('ed25519 points of small or mixed order', () => {
     }
   });
 
+  it('are refused in a sum, unless they cancel out in it', () => {
+    const five = ed25519.Point.BASE.multiply(5n);
+    const mixed = five.add(torsion).toBytes();
+    const counterpart = ed25519.Point.BASE.multiply(7n).add(torsion.negate()).toBytes();
+    const fine = group.baseMultiply(9n);
+    for (const one of [mixed, torsion.toBytes(), ed25519.Point.ZERO.toBytes(), fine.subarray(1)]) {
+      expect(group.areValidAddends([one])).toBe(false);
+      expect(group.areValidAddends([fine, one])).toBe(false);
+      expect(group.areValidAddends([group.baseMultiply(11n), one, group.baseMultiply(12n)])).toBe(false);
+    }
+    // Their sum is in the prime-order group.
+    expect(group.areValidAddends([mixed, counterpart])).toBe(true);
+    // Both valid, and their sum is the identity.
+    const unseen = group.baseMultiply(13n);
+    expect(group.areValidAddends([unseen, group.baseMultiply(group.order - 13n)])).toBe(true);
+    expect(group.areValidAddends([])).toBe(true);
+  });
+
   it('are refused when the encoding is not canonical', () => {
+    expect(group.areValidAddends([group.baseMultiply(14n), fromHex(`f0${'ff'.repeat(30)}7f`)])).toBe(false);
     // y = p + 3 encodes the same point as y = 3 would.
     const bytes = fromHex(`f0${'ff'.repeat(30)}7f`);
     expect(group.isValidPoint(bytes)).toBe(false);
