@@ -17,7 +17,7 @@ ENV NODE_ENV=production \
     SIGNMESH_DATA_DIR=/data
 WORKDIR /app
 # A volume takes its owner from the folder it is mounted on when it is new.
-RUN mkdir -p /data/coordinator /data/gateway /data/node-1 /data/node-2 /data/node-3 /data/node-4 /data/node-5 \
+RUN mkdir -p /data/authority /data/coordinator /data/gateway /data/node-1 /data/node-2 /data/node-3 /data/node-4 /data/node-5 \
     && chown -R node:node /data
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -156,6 +156,7 @@ function makeProgram(argv: readonly string[], end: (exitCode: number) => void): 
     ['tokens', 'issue, list, rotate and revoke access tokens', true],
     ['modules', 'list, grant and deny requests for access to modules', true],
     ['credentials', 'rotate the keys that seal provider credentials', true],
+    ['certificates', 'list, renew and issue the certificates of links, doors and Redis', true],
     ['listen', 'print a tenant’s events as they happen, and forward them to a local URL', true],
     ['trigger', 'perform the operation that causes an event', true],
     ['load', 'load a service over its doors: rates, latencies, and whether every answer was right', true],

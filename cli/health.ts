@@ -3,31 +3,48 @@
  * for the cluster behind it; of the coordinator it is enough that it takes connections; a node, which listens nowhere,
  * is healthy while it can reach its coordinator; a worker, which has no port either, writes a heartbeat to Redis.
  */
+import { get as getPlain } from 'node:http';
+import { get as getOverTls } from 'node:https';
 import { connect } from 'node:net';
 import { hostname } from 'node:os';
 import { exitCodes, Failure } from './common/failure.ts';
 import { required, type Settings } from './settings/config.ts';
+import { reachable } from './up/public.ts';
 
 const timeoutMs = 3000;
 
 export async function probe(role: string, settings: Settings): Promise<number> {
-  if (role === 'coordinator') return takesConnections('127.0.0.1', settings.SIGNMESH_COORDINATOR_PORT);
+  if (role === 'coordinator') {
+    return takesConnections(reachable(settings.SIGNMESH_COORDINATOR_HOST), settings.SIGNMESH_COORDINATOR_PORT);
+  }
   if (role === 'node') {
     const url = new URL(required(settings, 'SIGNMESH_COORDINATOR_URL')[0]!);
     return takesConnections(url.hostname, Number(url.port || (url.protocol === 'wss:' ? 443 : 80)));
   }
-  if (role === 'gateway') return answersOk(`http://127.0.0.1:${settings.SIGNMESH_HTTP_PORT}/v1/health`);
+  if (role === 'gateway') {
+    const { SIGNMESH_HTTP_HOST: host, SIGNMESH_HTTP_PORT: port, SIGNMESH_TLS_CLIENT_CA: clientCa } = settings;
+    // A door that asks for a client's certificate answers no probe that has none: that it listens must do.
+    if (clientCa !== undefined) return takesConnections(reachable(host), port);
+    return answersOk(
+      `${settings.SIGNMESH_TLS_CERT === undefined ? 'http' : 'https'}://${reachable(host)}:${port}/v1/health`,
+    );
+  }
   if (role === 'worker') return leavesWord(required(settings, 'REDIS_URL'));
   throw new Failure(`health: "${role}" is none of coordinator, node, gateway, worker.`, exitCodes.usage);
 }
 
-async function answersOk(url: string): Promise<number> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
-    return response.ok ? exitCodes.ok : exitCodes.failed;
-  } catch {
-    return exitCodes.failed;
-  }
+/** The door's certificate names where clients come to, which need not be this address: the probe sends no secret, and takes any. */
+function answersOk(url: string): Promise<number> {
+  const options = { timeout: timeoutMs, rejectUnauthorized: false, agent: false };
+  return new Promise((resolve) => {
+    const ask = url.startsWith('https:') ? getOverTls : getPlain;
+    const request = ask(url, options, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200 ? exitCodes.ok : exitCodes.failed);
+    });
+    request.once('timeout', () => request.destroy());
+    request.once('error', () => resolve(exitCodes.failed));
+  });
 }
 
 async function leavesWord(redisUrl: string): Promise<number> {
@@ -39,7 +56,7 @@ async function leavesWord(redisUrl: string): Promise<number> {
 
 function takesConnections(host: string, port: number): Promise<number> {
   return new Promise((resolve) => {
-    const socket = connect(port, host);
+    const socket = connect(port, bare(host));
     const end = (code: number) => {
       socket.destroy();
       resolve(code);
@@ -47,4 +64,9 @@ function takesConnections(host: string, port: number): Promise<number> {
     socket.setTimeout(timeoutMs, () => end(exitCodes.failed));
     socket.once('connect', () => end(exitCodes.ok)).once('error', () => end(exitCodes.failed));
   });
+}
+
+/** Without the brackets of a URL. */
+function bare(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
 }

@@ -1,6 +1,7 @@
 /**
- * `signmesh init`: makes the keys and secrets of clusters, for setups that start each role alone. Repeatable.
+ * `signmesh init`: makes the keys, secrets and certificates of clusters, for setups that start each role alone. Repeatable.
  */
+import { ensureCertificates } from './cluster-files/certificates.ts';
 import { ensureClusters } from './cluster-files/clusters.ts';
 import { ensureSandbox } from './cluster-files/sandbox.ts';
 import { makeDirectory } from './common/files.ts';
@@ -17,9 +18,12 @@ export function initialise(settings: Settings, seed: string | undefined, nodes: 
     threshold: settings.SIGNMESH_THRESHOLD,
     environment: settings.SIGNMESH_ENVIRONMENT,
   });
-  const clusters = rosters
+  const certificates = ensureCertificates(dataDir, rosters, new Date());
+  const made =
+    certificates === 0 ? '' : `\n${certificates} certificates for links, of the authority in ${dataDir}/authority`;
+  const clusters = `${rosters
     .map(({ clusterId, nodes: members }) => `cluster ${clusterId} with ${members.length} nodes in ${dataDir}`)
-    .join('\n');
+    .join('\n')}${made}`;
   if (settings.SIGNMESH_ENVIRONMENT !== 'sandbox') return clusters;
   const sandbox = ensureSandbox(dataDir, seed ?? settings.SIGNMESH_SEED);
   return sandbox.kind === 'public'

@@ -2,15 +2,20 @@
  * The configuration of each role process: settings from the environment, secrets from the data directory. A role reads its own
  * secrets and no other's, so that each can run where the others' files are not.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LinkTls } from '../actors/live/link-tls.ts';
 import type { CoordinatorConfig } from '../coordinator/contract/config.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import type { GatewayConfig, WorkerConfig } from '../gateway/config.ts';
+import type { DoorTls } from '../gateway/http/door-tls.ts';
 import type { NodeConfig } from '../nodes/config.ts';
 import type { HsmConfig } from '../nodes/hsm/protocol.ts';
 import type { VendorConfig } from '../nodes/vendor/http-vendor.ts';
+import type { LinkRole } from '../proto/link-names.ts';
 import type { Roster } from '../proto/roster.ts';
 import { firstCluster } from '../redis/clusters.ts';
+import { readDoorTls, readLinkTls } from './cluster-files/certificate-checks.ts';
 import {
   clusterFolder,
   credentialKeysDir,
@@ -25,6 +30,7 @@ import { builtFile } from './common/built.ts';
 import { exitCodes, Failure } from './common/failure.ts';
 import { readIfThere } from './common/files.ts';
 import { clientDealersAllowed, required, type Settings } from './settings/config.ts';
+import { coordinatorTakesTls, linksUseTls } from './settings/links.ts';
 
 /** The variables' descriptions say it. */
 const rateLimitWindowS = 10;
@@ -33,13 +39,15 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
   const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_CLUSTER: cluster } = settings;
   const redisUrl = required(settings, 'REDIS_URL');
   const folder = clusterFolder(dataDir, cluster);
+  const roster = readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT, cluster);
   return {
-    roster: readRoster(dataDir, settings.SIGNMESH_ENVIRONMENT, cluster),
+    roster,
     identitySeed: readSecret(folder, secretFiles.coordinatorIdentity),
     joinSecret: readSecret(folder, secretFiles.join),
     resumeKey: readSecret(folder, secretFiles.coordinatorResume),
     listenHost: settings.SIGNMESH_COORDINATOR_HOST,
     listenPort: settings.SIGNMESH_COORDINATOR_PORT,
+    linkTls: coordinatorTakesTls(settings) ? linkTlsOf(settings, roster, 'coordinator') : undefined,
     announcedUrl: settings.SIGNMESH_COORDINATOR_URL?.[0],
     redisUrl,
     tenantBytesMax: settings.SIGNMESH_TENANT_BYTES,
@@ -79,6 +87,7 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
     identitySeed: readSecret(folder, secretFiles.nodeIdentity(nodeId)),
     joinSecret: readSecret(folder, secretFiles.join),
     coordinatorUrl,
+    linkTls: linksUseTls(settings, [coordinatorUrl]) ? linkTlsOf(settings, roster, 'node', nodeId) : undefined,
     storeDir: join(folder, `node-${nodeId}`, 'store'),
     storageKey: storageKeyOf(settings, nodeId),
     allowClientDealers: clientDealersAllowed(settings, false),
@@ -87,6 +96,19 @@ export function nodeConfig(settings: Settings, nodeId: number): NodeConfig {
     vendor: vendorConfig(settings),
     logLevel: settings.SIGNMESH_LOG_LEVEL,
   };
+}
+
+function linkTlsOf(settings: Settings, roster: Roster, role: LinkRole, nodeId?: number): LinkTls {
+  const { SIGNMESH_DATA_DIR: dataDir, SIGNMESH_CLUSTER: cluster } = settings;
+  const part = nodeId === undefined ? role : `node-${nodeId}`;
+  const folder = join(role === 'gateway' ? dataDir : clusterFolder(dataDir, cluster), part);
+  return readLinkTls({ dataDir, folder, roster, role, nodeId, nowMs: Date.now() });
+}
+
+/** undefined: the doors are plain. */
+export function doorTlsOf(settings: Settings): DoorTls | undefined {
+  const { SIGNMESH_TLS_CERT: cert, SIGNMESH_TLS_KEY: key, SIGNMESH_TLS_CLIENT_CA: clientCa } = settings;
+  return readDoorTls({ cert, key, clientCa, nowMs: Date.now() });
 }
 
 /** undefined: no module is configured. */
@@ -143,13 +165,19 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
   const environment = settings.SIGNMESH_ENVIRONMENT;
   const sandbox = environment === 'sandbox' ? readSandbox(dataDir) : undefined;
   const [roster, ...further] = readRosters(dataDir, environment) as [Roster, ...Roster[]];
+  // The registry may name coordinators on other hosts.
+  const mayFind = further.length > furtherUrls.length && existsSync(join(dataDir, 'gateway', 'tls.crt'));
+  const needsLinkTls = linksUseTls(settings, [coordinatorUrl, ...furtherUrls]) || mayFind;
   return {
     environment,
     httpHost: settings.SIGNMESH_HTTP_HOST,
     httpPort: settings.SIGNMESH_HTTP_PORT,
     grpcHost: settings.SIGNMESH_GRPC_HOST,
     grpcPort: settings.SIGNMESH_GRPC_PORT,
+    doorTls: doorTlsOf(settings),
     coordinatorUrl,
+    linkTls: needsLinkTls ? linkTlsOf(settings, roster, 'gateway') : undefined,
+    plainLinks: settings.SIGNMESH_LINK_TLS === false,
     redisUrl,
     roster,
     furtherClusters: further.map((each, index) => ({

@@ -5,15 +5,17 @@
  * loaded by the role that needs it alone; a node never loads the gateway's libraries.
  */
 import { pino } from 'pino';
+import type { LinkTls } from '../actors/live/link-tls.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import { openTelemetry } from '../telemetry/live.ts';
 import type { Telemetry } from '../telemetry/port.ts';
+import { startWarnings } from './cluster-files/start-warnings.ts';
 import type { WaitingMessage } from './common/channel.ts';
 import { errorCode, errorText, exitCodes, Failure } from './common/failure.ts';
 import { ipcControl, refusingControl } from './ipc-control.ts';
 import { claimRedisPatiently } from './redis/redis-owner.ts';
 import { Restartable, type Running } from './restartable.ts';
-import { coordinatorConfig, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
+import { coordinatorConfig, doorTlsOf, gatewayConfig, nodeConfig, workerConfig } from './role-configs.ts';
 import { faultsOn, type Settings } from './settings/config.ts';
 import { listenFailure, readyMessage } from './up/public.ts';
 
@@ -49,7 +51,7 @@ async function start(role: RoleName, nodeIds: readonly number[], settings: Setti
   const { SIGNMESH_METRICS_HOST: host, SIGNMESH_METRICS_PORT: port } = settings;
   const { telemetry, stop } = await openTelemetry({
     about: { role, ...(role === 'node' && { node: nodeIds.join('+') }) },
-    metrics: port === undefined ? undefined : { host, port },
+    metrics: port === undefined ? undefined : { host, port, tls: doorTlsOf(settings) },
     traces: settings.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
   }).catch((error: unknown) => {
     throw listenFailure({ host, port: port ?? 0, what: 'metrics', variable: 'SIGNMESH_METRICS_PORT' }, error);
@@ -72,6 +74,7 @@ async function startRole(
   switch (role) {
     case 'coordinator': {
       const config = coordinatorConfig(settings);
+      warnAtStart(role, settings, [config.linkTls]);
       const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
       // The one writer of a cluster's state: it makes sure that the state is its own before it writes any.
       await claimRedisPatiently(config.redisUrl, config.roster, {
@@ -90,11 +93,17 @@ async function startRole(
     }
     case 'node': {
       const configs = nodeIds.map((nodeId) => nodeConfig(settings, nodeId));
+      warnAtStart(
+        role,
+        settings,
+        configs.map(({ linkTls }) => linkTls),
+      );
       const { runNode } = await import('../nodes/main.ts');
       return together(configs.map((config) => runNode(config, telemetry)));
     }
     case 'gateway': {
       const config = gatewayConfig(settings, sandboxControl(settings));
+      warnAtStart(role, settings, [config.linkTls]);
       const { GatewayStartError, runGateway } = await import('../gateway/main.ts');
       return runGateway(config, telemetry).catch((error: unknown) => {
         throw error instanceof GatewayStartError ? new Failure(`${error.message}.`) : error;
@@ -102,10 +111,18 @@ async function startRole(
     }
     case 'worker': {
       const config = workerConfig(settings);
+      warnAtStart(role, settings, []);
       const { runWorker } = await import('../gateway/worker.ts');
       return runWorker(config, { telemetry });
     }
   }
+}
+
+/** In the log: a process that is watched from afar has no other place. */
+function warnAtStart(role: RoleName, settings: Settings, links: readonly (LinkTls | undefined)[]): void {
+  const certs = { links: links.flatMap((tls) => (tls ? [tls.cert] : [])), door: doorTlsOf(settings)?.cert };
+  const log = pino({ level: settings.SIGNMESH_LOG_LEVEL, base: { role } });
+  for (const { event, text } of startWarnings(role, settings, certs, Date.now())) log.warn({ event }, text);
 }
 
 /** Nodes that share a process start and stop together; if one cannot start, none of them runs. */

@@ -14,6 +14,7 @@ import { systemClock, systemTimers } from '../actors/live/ports.ts';
 import { LiveSystem } from '../actors/live/system.ts';
 import { cryptoBackend } from '../crypto/group.ts';
 import { wireMessageBytesMax } from '../proto/limits.ts';
+import { certificateName } from '../proto/link-names.ts';
 import {
   decodeFrames,
   decodeHandshake,
@@ -106,6 +107,7 @@ export async function runCoordinator(
   const links = new LinkServer<WireMessage>({
     host: config.listenHost,
     port: config.listenPort,
+    tls: config.linkTls,
     handshake: {
       protocolVersions: wireProtocolVersions,
       clusterId: roster.clusterId,
@@ -114,6 +116,7 @@ export async function runCoordinator(
       identity: identityFromSeed(config.identitySeed),
       peerKey: (role, nodeId) =>
         role === 'gateway' ? roster.gateway : roster.nodes.find((node) => node.id === nodeId)?.publicKey,
+      certificateName: (role, nodeId) => certificateName(roster, role, nodeId),
     },
     codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
     deliver: (envelope) => {

@@ -1,6 +1,6 @@
 /** A cluster beside the first. */
 export interface GatewayCluster {
-  /** ws://host:port; undefined: the registry in Redis says it. */
+  /** wss://host:port, or ws:// where plain links may be; undefined: the registry in Redis says it. */
   readonly coordinatorUrl: string | undefined;
   readonly roster: Roster;
   /** Secret. */
@@ -8,10 +8,12 @@ export interface GatewayCluster {
 }
 
 /** What a gateway process must be told. The command line fills it from flags, variables and cluster files. */
+import type { LinkTls } from '../actors/live/link-tls.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
 import { tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
+import type { DoorTls } from './http/door-tls.ts';
 import type { LoadLimits } from './limits/load-control.ts';
 import type { RateLimitConfig } from './limits/rate-limits.ts';
 import type { ReadyMadeKeys } from './signing/wallet-terms.ts';
@@ -25,8 +27,14 @@ export interface GatewayConfig {
   readonly httpPort: number;
   readonly grpcHost: string;
   readonly grpcPort: number;
-  /** ws://host:port. */
+  /** The doors speak TLS; undefined: they are plain. */
+  readonly doorTls?: DoorTls | undefined;
+  /** wss://host:port, or ws:// where plain links may be. */
   readonly coordinatorUrl: string;
+  /** Its certificate for links; undefined: they are plain. */
+  readonly linkTls?: LinkTls | undefined;
+  /** Plain links to other hosts are allowed. */
+  readonly plainLinks?: boolean;
   /** redis://host:port. */
   readonly redisUrl: string;
   /** Of cluster 1, as are the coordinator's URL and the join secret. */
@@ -78,7 +86,7 @@ export function assertGatewayConfig(config: GatewayConfig): void {
   const { rateLimit, bannerToken, publicToken, approverToken, environment, intentConcurrency } = config;
   need(isPort(config.httpPort), 'httpPort must be 0 to 65535');
   need(isPort(config.grpcPort), 'grpcPort must be 0 to 65535');
-  need(/^wss?:\/\//.test(config.coordinatorUrl), 'coordinatorUrl must be a ws:// URL');
+  need(/^wss?:\/\//.test(config.coordinatorUrl), 'coordinatorUrl must be a ws:// or wss:// URL');
   need(/^rediss?:\/\//.test(config.redisUrl), 'redisUrl must be a redis:// URL');
   need(config.identitySeed.length === 32, 'identitySeed must have 32 bytes');
   need(config.joinSecret.length >= 16, 'joinSecret must have 16 bytes or more');

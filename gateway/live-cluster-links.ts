@@ -3,6 +3,7 @@
  * coordinator has no configured URL is found in the registry; the pinned roster says whether it is the one that was meant.
  */
 import type { Trace, UndeliveredReason } from '../actors/contract.ts';
+import { isPlainAcross } from '../actors/live/link-tls.ts';
 import { type Log, systemPorts } from '../actors/live/ports.ts';
 import type { Roster } from '../proto/roster.ts';
 import type { WireMessage } from '../proto/wire.ts';
@@ -29,13 +30,15 @@ export function liveClusterLinks(
   boot: string,
   log: Log,
 ): ClusterLinks {
-  const { identitySeed, furtherClusters = [] } = config;
+  const { identitySeed, furtherClusters = [], linkTls: tls, plainLinks = false } = config;
   const { timers, random } = systemPorts;
   const links = new Map<number, FoundLink>();
   const clusters = new Map<number, Pick<SigningCallsOptions, 'link' | 'orders' | 'roster'>>();
+  // Redis is not trusted: its word makes no link plain, nor one that has no certificate.
+  const mayOpen = (url: string) => (url.startsWith('wss:') ? tls !== undefined : plainLinks || !isPlainAcross(url));
   for (const { roster, joinSecret, coordinatorUrl } of [config, ...furtherClusters]) {
-    const open = (url: string) => new LiveCoordinatorLink({ url, roster, identitySeed, joinSecret, boot, log });
-    const link = new FoundLink(open, roster, coordinatorUrl);
+    const open = (url: string) => new LiveCoordinatorLink({ url, roster, tls, identitySeed, joinSecret, boot, log });
+    const link = new FoundLink({ open, mayOpen, log }, roster, coordinatorUrl);
     links.set(roster.number ?? firstCluster, link);
     clusters.set(roster.number ?? firstCluster, {
       link,
@@ -72,17 +75,25 @@ export function liveClusterLinks(
   };
 }
 
+interface FoundLinkParts {
+  readonly open: (url: string) => LiveCoordinatorLink;
+  /** Whether a URL of the registry may be used. */
+  readonly mayOpen: (url: string) => boolean;
+  readonly log: Log;
+}
+
 /** A link whose address may be found later, and may change. */
 class FoundLink implements CoordinatorLink {
   readonly isConfigured: boolean;
   readonly clusterId: string;
-  readonly #open: (url: string) => LiveCoordinatorLink;
+  readonly #parts: FoundLinkParts;
+  #refused: string | undefined;
   #url: string | undefined;
   #link: LiveCoordinatorLink | undefined;
   #listener: LinkListener | undefined;
 
-  constructor(open: (url: string) => LiveCoordinatorLink, { clusterId }: Roster, url: string | undefined) {
-    this.#open = open;
+  constructor(parts: FoundLinkParts, { clusterId }: Roster, url: string | undefined) {
+    this.#parts = parts;
     this.#url = url;
     this.clusterId = clusterId;
     this.isConfigured = url !== undefined;
@@ -104,6 +115,10 @@ class FoundLink implements CoordinatorLink {
   /** undefined: the registry does not know it now; a link that stands may be good for longer. */
   foundAt(url: string | undefined): void {
     if (url === undefined || url === this.#url) return;
+    if (!this.#parts.mayOpen(url)) {
+      this.#refuse(url);
+      return;
+    }
     const before = this.#link;
     this.#url = url;
     this.#connect(url);
@@ -114,8 +129,16 @@ class FoundLink implements CoordinatorLink {
     await this.#link?.stop();
   }
 
+  /** Says it once. */
+  #refuse(url: string): void {
+    if (this.#refused === url) return;
+    this.#refused = url;
+    const code = url.startsWith('wss:') ? 'NO_CERTIFICATE' : 'PLAIN_LINK';
+    this.#parts.log.warn({ code, url, cluster: this.clusterId }, 'the registry names a link that is not allowed');
+  }
+
   #connect(url: string): void {
-    const link = this.#open(url);
+    const link = this.#parts.open(url);
     this.#link = link;
     link.listen({
       onMessage: (message) => this.#listener?.onMessage(message),

@@ -4,7 +4,7 @@
  * answers 503 and says so in health, and why.
  */
 import type { AddressInfo } from 'node:net';
-import { ServerCredentials, setLogger } from '@grpc/grpc-js';
+import { setLogger } from '@grpc/grpc-js';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -22,6 +22,7 @@ import { Authenticator } from './auth/authenticator.ts';
 import { SandboxTokens } from './auth/sandbox-tokens.ts';
 import { TokenStore } from './auth/token-store.ts';
 import { assertGatewayConfig, type GatewayConfig } from './config.ts';
+import { grpcCredentials } from './grpc/credentials.ts';
 import { buildGrpc, type GrpcDoor } from './grpc/server.ts';
 import { buildHttp } from './http/app.ts';
 import { LoadControl } from './limits/load-control.ts';
@@ -111,6 +112,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const requestIds = new RequestIds(systemPorts);
   const bounds = config.connectionsMax !== undefined && { connectionsMax: config.connectionsMax };
   const doors = {
+    tls: config.doorTls,
     admission,
     calls,
     cluster,
@@ -162,10 +164,10 @@ async function listenHttp(http: FastifyInstance, { httpHost, httpPort }: Gateway
   return formatAddress(httpHost, (http.server.address() as AddressInfo).port);
 }
 
-async function listenGrpc({ server }: GrpcDoor, { grpcHost, grpcPort }: GatewayConfig): Promise<string> {
+async function listenGrpc({ server }: GrpcDoor, { grpcHost, grpcPort, doorTls }: GatewayConfig): Promise<string> {
   try {
     const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(formatAddress(grpcHost, grpcPort), ServerCredentials.createInsecure(), (error, bound) =>
+      server.bindAsync(formatAddress(grpcHost, grpcPort), grpcCredentials(doorTls), (error, bound) =>
         error ? reject(error) : resolve(bound),
       );
     });

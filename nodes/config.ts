@@ -2,6 +2,7 @@
  * The configuration of a node process. The command line reads it from the environment and the data directory; here it is
  * only checked, so that a wrong one is refused before anything is opened.
  */
+import type { LinkTls } from '../actors/live/link-tls.ts';
 import { equalBytes } from '../crypto/bytes.ts';
 import { identityFromSeed } from '../crypto/identity.ts';
 import type { Roster } from '../proto/roster.ts';
@@ -18,8 +19,10 @@ export interface NodeConfig {
   readonly identitySeed: Uint8Array;
   /** Secret, shared by the members of the cluster. */
   readonly joinSecret: Uint8Array;
-  /** ws://host:port of the coordinator. */
+  /** wss://host:port of the coordinator, or ws:// where plain links may be. */
   readonly coordinatorUrl: string;
+  /** Its certificate for links; undefined: they are plain. */
+  readonly linkTls?: LinkTls | undefined;
   /** The directory of this node's store; made if it is not there. */
   readonly storeDir: string;
   /** Secret, 32 bytes: encrypts the store. Losing it loses the key shares. */

@@ -13,6 +13,7 @@ import { LinkClient } from '../actors/live/link-client.ts';
 import { systemPorts, systemRandom, systemTimers } from '../actors/live/ports.ts';
 import { LiveSystem } from '../actors/live/system.ts';
 import { cryptoBackend } from '../crypto/group.ts';
+import { certificateName } from '../proto/link-names.ts';
 import {
   decodeFrames,
   decodeHandshake,
@@ -76,6 +77,7 @@ export async function runNode(config: NodeConfig, telemetry: Telemetry = noTelem
   const vendor = config.vendor ? await HttpVendor.start(config.vendor, roster.clusterId, lookAt, log) : noVendor;
   const link = new LinkClient<WireMessage>({
     url: config.coordinatorUrl,
+    tls: config.linkTls && { ...config.linkTls, coordinatorName: certificateName(roster, 'coordinator')! },
     handshake: {
       protocolVersions: wireProtocolVersions,
       clusterId: roster.clusterId,

@@ -1,11 +1,12 @@
 /** The telemetry of a role process: what its settings ask for is loaded and opened, and nothing else. */
+import type { MetricsTls } from './metrics-server.ts';
 import { noMetrics, noTelemetry, noTracer, type Telemetry } from './port.ts';
 
 export interface TelemetrySettings {
   /** Labels of every metric and attributes of every span: at least `role`. */
   readonly about: Readonly<Record<string, string>>;
   /** Where /metrics is served; undefined: nowhere. */
-  readonly metrics: { readonly host: string; readonly port: number } | undefined;
+  readonly metrics: MetricsAddress | undefined;
   /** Whether spans are exported; where to is OpenTelemetry's to read. */
   readonly traces: boolean;
 }
@@ -16,6 +17,12 @@ export interface LiveTelemetry {
   readonly metricsUrl: string | undefined;
   /** Sends the spans that wait, closes the port. Repeatable. */
   stop(): Promise<void>;
+}
+
+export interface MetricsAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: MetricsTls | undefined;
 }
 
 /** Rejects with the error of `listen` when the port is not available. */
@@ -36,13 +43,13 @@ export async function openTelemetry({ about, metrics, traces }: TelemetrySetting
   };
 }
 
-async function openMetrics(about: Readonly<Record<string, string>>, { host, port }: { host: string; port: number }) {
+async function openMetrics(about: Readonly<Record<string, string>>, { host, port, tls }: MetricsAddress) {
   const [{ prometheusMetrics }, { serveMetrics }] = await Promise.all([
     import('./prometheus.ts'),
     import('./metrics-server.ts'),
   ]);
   const metrics = prometheusMetrics(about);
-  return { metrics, server: await serveMetrics(metrics, host, port) };
+  return { metrics, server: await serveMetrics(metrics, host, port, tls) };
 }
 
 /** As OpenTelemetry names what a span comes from. */

@@ -1,5 +1,6 @@
 /** The port that Prometheus scrapes: GET /metrics, and nothing else. It needs no token: listen where only Prometheus is. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { PrometheusMetrics } from './prometheus.ts';
 
@@ -8,9 +9,23 @@ export interface MetricsServer {
   stop(): Promise<void>;
 }
 
-/** Rejects with the error of `listen`. */
-export async function serveMetrics(metrics: PrometheusMetrics, host: string, port: number): Promise<MetricsServer> {
-  const server = createServer({ requestTimeout: 5_000, headersTimeout: 5_000 }, (request, response) => {
+/** PEM texts. `key` is secret. */
+export interface MetricsTls {
+  readonly cert: string;
+  readonly key: string;
+  /** Who scrapes needs a certificate of it; undefined: none. */
+  readonly clientCa?: string | undefined;
+}
+
+/** `tls` undefined: plain HTTP. Rejects with the error of `listen`. */
+export async function serveMetrics(
+  metrics: PrometheusMetrics,
+  host: string,
+  port: number,
+  tls?: MetricsTls,
+): Promise<MetricsServer> {
+  const limits = { requestTimeout: 5_000, headersTimeout: 5_000 };
+  const answer: RequestListener = (request, response) => {
     const path = request.url?.split('?', 1)[0];
     if (path !== '/metrics') {
       response.writeHead(404, { 'content-type': 'text/plain' }).end('metrics are at /metrics\n');
@@ -24,18 +39,27 @@ export async function serveMetrics(metrics: PrometheusMetrics, host: string, por
       (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
       () => response.writeHead(500, { 'content-type': 'text/plain' }).end('the metrics could not be collected\n'),
     );
-  });
+  };
+  const server =
+    tls === undefined
+      ? createServer(limits, answer)
+      : createTlsServer({ ...limits, ...tlsOptions(tls), handshakeTimeout: 5_000 }, answer);
   server.maxConnections = 64;
   await listen(server, host, port);
   const bound = (server.address() as AddressInfo).port;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}/metrics`,
+    url: `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${bound}/metrics`,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
+}
+
+function tlsOptions({ cert, key, clientCa }: MetricsTls) {
+  const client = clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: true };
+  return { cert, key, minVersion: 'TLSv1.2' as const, ...client };
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

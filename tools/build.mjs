@@ -24,6 +24,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const entries = [
   ...[
     'main',
+    'certificates',
     'credentials',
     'demo',
     'listen',

@@ -65,6 +65,8 @@ interface TranscriptParts {
   readonly peerBoot: string;
   readonly peerPublicKey: Uint8Array;
   readonly peerNonce: Uint8Array;
+  /** The channel binding of the TLS connection below; empty: the link is plain. */
+  readonly binding: Uint8Array;
 }
 
 const transcriptLabel = 'signmesh/handshake/v1';
@@ -84,6 +86,7 @@ export function transcriptDigest(parts: TranscriptParts): Uint8Array {
   add(Buffer.from(parts.peerBoot));
   add(parts.peerPublicKey);
   add(parts.peerNonce);
+  if (parts.binding.length > 0) add(parts.binding);
   return new Uint8Array(hash.digest());
 }
 

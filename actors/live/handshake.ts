@@ -2,13 +2,15 @@
  * The handshake of a fresh link, both sides, as machines without I/O: Challenge → Hello → Welcome or Refused
  * (docs/wire.md). A peer proves that it knows the cluster's join secret and that it is the roster's node or gateway;
  * the coordinator then proves the same of itself. Both prove it over one transcript with a fresh nonce of each side, so
- * that nothing recorded can be played again.
+ * that nothing recorded can be played again; over TLS the transcript holds the channel's binding, so that nothing can be
+ * relayed from one TLS connection into another.
  *
  * Invariants: a machine takes one step of the other side at a time and no step twice; whatever arrives, it answers with
  * a verdict and never throws; a refusal never says which secret part failed.
  */
 import type { Address } from '../contract.ts';
 import { type Identity, nonceBytes, proofHolds, prove, transcriptDigest } from './handshake-crypto.ts';
+import type { Channel } from './link-tls.ts';
 import { type Challenge, type HandshakeCodec, type Hello, roleGateway, roleNode } from './wire-port.ts';
 
 /** Why a link did not come about. */
@@ -16,6 +18,7 @@ export const refusalCodes = Object.freeze([
   'PROTOCOL_VERSION',
   'CLUSTER_MISMATCH',
   'UNKNOWN_PEER',
+  'CERTIFICATE_MISMATCH',
   'BAD_PROOF',
   'ID_TAKEN',
   'MALFORMED',
@@ -28,6 +31,7 @@ export const refusalMessages: Readonly<Record<RefusalCode, string>> = Object.fre
   PROTOCOL_VERSION: 'the two sides speak no common version of the wire protocol',
   CLUSTER_MISMATCH: 'the peer belongs to another cluster',
   UNKNOWN_PEER: "the peer's key is not the roster's for this role and id",
+  CERTIFICATE_MISMATCH: 'the certificate is not that of this role and id',
   BAD_PROOF: 'the proof of membership does not hold',
   ID_TAKEN: 'a live peer already has this id',
   MALFORMED: 'not a handshake message, or not the one due',
@@ -40,6 +44,9 @@ export const handshakeBytesMax = 4096;
 
 /** A boot id goes into addresses and logs. */
 const bootPattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** A plain link has none. */
+const plainBinding = new Uint8Array(0);
 
 export type PeerRole = 'node' | 'gateway';
 
@@ -64,6 +71,8 @@ export interface ServerHandshakeConfig {
   readonly identity: Identity;
   /** The roster's key for a role and id (0 for a gateway), or undefined. */
   readonly peerKey: (role: PeerRole, nodeId: number) => Uint8Array | undefined;
+  /** The URI that the peer's certificate must hold, for links over TLS. */
+  readonly certificateName?: (role: PeerRole, nodeId: number) => string | undefined;
 }
 
 export type Refusal = { readonly kind: 'refused'; readonly code: RefusalCode };
@@ -76,11 +85,12 @@ export interface ServerHandshake {
   receive(bytes: Uint8Array): HelloVerdict;
 }
 
-/** `nonce`: 32 fresh bytes. Throws RangeError on another length. */
+/** `nonce`: 32 fresh bytes. `channel`: of the TLS below; undefined: the link is plain. Throws RangeError on another length. */
 export function serverHandshake(
   config: ServerHandshakeConfig,
   codec: HandshakeCodec,
   nonce: Uint8Array,
+  channel?: Channel,
 ): ServerHandshake {
   assertNonce(nonce);
   const challenge: Challenge = {
@@ -98,7 +108,7 @@ export function serverHandshake(
       if (bytes.length > handshakeBytesMax) return refused('TOO_LARGE');
       const step = decode(codec, bytes);
       if (step?.case !== 'hello') return refused('MALFORMED');
-      return evaluateHello(config, codec, challenge, step.value);
+      return evaluateHello(config, codec, challenge, step.value, channel);
     },
   };
 }
@@ -108,6 +118,7 @@ function evaluateHello(
   codec: HandshakeCodec,
   challenge: Challenge,
   hello: Hello,
+  channel: Channel | undefined,
 ): HelloVerdict {
   if (!config.protocolVersions.includes(hello.protocolVersion)) return refused('PROTOCOL_VERSION');
   if (hello.clusterId !== config.clusterId) return refused('CLUSTER_MISMATCH');
@@ -118,7 +129,11 @@ function evaluateHello(
   const known = role === 'node' || hello.nodeId === 0 ? config.peerKey(role, hello.nodeId) : undefined;
   // Keys are public: an ordinary comparison gives nothing away.
   if (known === undefined || Buffer.compare(known, hello.publicKey) !== 0) return refused('UNKNOWN_PEER');
-  const transcript = transcriptOf(challenge, hello);
+  if (channel !== undefined) {
+    const name = config.certificateName?.(role, hello.nodeId);
+    if (name === undefined || !channel.names.includes(name)) return refused('CERTIFICATE_MISMATCH');
+  }
+  const transcript = transcriptOf(challenge, hello, channel?.binding);
   if (!proofHolds('peer', transcript, config.joinSecret, known, hello)) return refused('BAD_PROOF');
   const address = role === 'node' ? `node/${hello.nodeId}` : `gateway/${hello.boot}`;
   const proof = prove('coordinator', transcript, config.joinSecret, config.identity);
@@ -156,11 +171,15 @@ export interface ClientHandshake {
   receive(bytes: Uint8Array): ClientVerdict;
 }
 
-/** `nonce`: 32 fresh bytes. Throws RangeError on another length, or on a boot id that no coordinator takes. */
+/**
+ * `nonce`: 32 fresh bytes. `binding`: of the TLS below; undefined: the link is plain. Throws RangeError on another length, or
+ * on a boot id that no coordinator takes.
+ */
 export function clientHandshake(
   config: ClientHandshakeConfig,
   codec: HandshakeCodec,
   nonce: Uint8Array,
+  binding?: Uint8Array,
 ): ClientHandshake {
   assertNonce(nonce);
   if (!bootPattern.test(config.boot)) throw new RangeError('a boot id is 1 to 64 characters of [A-Za-z0-9_-]');
@@ -189,7 +208,7 @@ export function clientHandshake(
       publicKey: config.identity.publicKey,
       nonce,
     };
-    transcript = new Uint8Array(transcriptOf(challenge, open));
+    transcript = new Uint8Array(transcriptOf(challenge, open, binding));
     coordinatorBoot = challenge.coordinatorBoot;
     due = 'welcome';
     const proof = prove('peer', transcript, config.joinSecret, config.identity);
@@ -234,7 +253,11 @@ function decode(codec: HandshakeCodec, bytes: Uint8Array) {
   }
 }
 
-function transcriptOf(challenge: Challenge, hello: Omit<Hello, 'joinMac' | 'signature'>): Uint8Array {
+function transcriptOf(
+  challenge: Challenge,
+  hello: Omit<Hello, 'joinMac' | 'signature'>,
+  binding: Uint8Array = plainBinding,
+): Uint8Array {
   return transcriptDigest({
     protocolVersion: hello.protocolVersion,
     offeredVersions: challenge.protocolVersions,
@@ -246,6 +269,7 @@ function transcriptOf(challenge: Challenge, hello: Omit<Hello, 'joinMac' | 'sign
     peerBoot: hello.boot,
     peerPublicKey: hello.publicKey,
     peerNonce: hello.nonce,
+    binding,
   });
 }
 

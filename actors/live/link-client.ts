@@ -10,16 +10,19 @@
  */
 import { type RawData, WebSocket } from 'ws';
 import type { Envelope, RandomBytes, Transport, UndeliveredReason } from '../contract.ts';
-import { type ClientHandshakeConfig, clientHandshake, type RefusalCode } from './handshake.ts';
+import { type ClientHandshake, type ClientHandshakeConfig, clientHandshake, type RefusalCode } from './handshake.ts';
 import { nonceBytes } from './handshake-crypto.ts';
 import { closeSocket, defaultLinkLimits, Link, type LinkLimits, type LinkStats } from './link.ts';
+import { channelOf, clientRefusal, clientTls, type LinkTls } from './link-tls.ts';
 import { type Log, silentLog, systemRandom } from './ports.ts';
 import type { WireCodec } from './wire-port.ts';
 
 export interface LinkClientOptions<M> {
-  /** ws://host:port of the coordinator. */
+  /** wss://host:port of the coordinator, or ws:// for a plain link. */
   readonly url: string;
   readonly handshake: ClientHandshakeConfig;
+  /** For wss:// URLs: this side's certificate, and what the coordinator's must say. */
+  readonly tls?: (LinkTls & { readonly coordinatorName: string }) | undefined;
   readonly codec: WireCodec<M>;
   /** Where inbound envelopes go: the system's `deliver`. */
   readonly deliver: (envelope: Envelope<M>) => UndeliveredReason | undefined;
@@ -47,7 +50,7 @@ export interface BackOff {
 }
 
 const defaultBackOff: BackOff = Object.freeze({ minMs: 50, maxMs: 2_000, refusedMs: 5_000 });
-const slowCodes: readonly RefusalCode[] = ['ID_TAKEN', 'UNKNOWN_PEER', 'PROTOCOL_VERSION'];
+const slowCodes: readonly RefusalCode[] = ['ID_TAKEN', 'UNKNOWN_PEER', 'PROTOCOL_VERSION', 'CERTIFICATE_MISMATCH'];
 
 /** A link that lasted this long starts the back-off anew. */
 const steadyMs = 1_000;
@@ -64,8 +67,10 @@ export class LinkClient<M> implements Transport<M> {
   #lastComplaint = '';
   #stopped = false;
 
+  /** Throws TypeError for a wss:// URL without a certificate. */
   constructor(options: LinkClientOptions<M>) {
     this.#options = options;
+    if (isTls(options.url) && options.tls === undefined) throw new TypeError('a wss:// link needs a certificate');
     this.#limits = { ...defaultLinkLimits, ...options.limits };
     this.#backOff = { ...defaultBackOff, ...options.backOff };
     this.#log = options.log ?? silentLog;
@@ -102,9 +107,11 @@ export class LinkClient<M> implements Transport<M> {
 
   #connect(): void {
     this.#retry = undefined;
-    const { handshake: config, codec, handshakeTimeoutMs = 5_000 } = this.#options;
-    const handshake = clientHandshake(config, codec, (this.#options.random ?? systemRandom)(nonceBytes));
-    const ws = new WebSocket(this.#options.url, {
+    const { url, tls, handshake: config, codec, handshakeTimeoutMs = 5_000 } = this.#options;
+    let handshake: ClientHandshake | undefined;
+    const ws = new WebSocket(url, {
+      // They go to node:tls as they are, though the types of ws say otherwise.
+      ...(isTls(url) && tls && (clientTls(tls, tls.coordinatorName) as object)),
       perMessageDeflate: false,
       maxPayload: this.#limits.messageBytesMax,
       handshakeTimeout: handshakeTimeoutMs,
@@ -126,8 +133,9 @@ export class LinkClient<M> implements Transport<M> {
         abandon('MALFORMED');
         return;
       }
-      const verdict = handshake.receive(data);
-      if (verdict.kind === 'hello') ws.send(verdict.hello, ignore);
+      const verdict = handshake?.receive(data);
+      if (verdict === undefined) abandon('MALFORMED');
+      else if (verdict.kind === 'hello') ws.send(verdict.hello, ignore);
       else if (verdict.kind === 'refused') {
         slow = slowCodes.includes(verdict.code);
         abandon(verdict.code);
@@ -141,9 +149,16 @@ export class LinkClient<M> implements Transport<M> {
       abandon('TIMEOUT');
       ws.terminate();
     }, handshakeTimeoutMs);
+    ws.on('upgrade', (response) => {
+      const nonce = (this.#options.random ?? systemRandom)(nonceBytes);
+      handshake = clientHandshake(config, codec, nonce, channelOf(response)?.binding);
+    });
     ws.on('message', take);
     ws.on('error', (error: NodeJS.ErrnoException) => {
-      if (this.#link === undefined) this.#complain(error.code ?? 'CONNECTION_FAILED');
+      if (this.#link !== undefined) return;
+      const refusal = clientRefusal(error);
+      slow ||= refusal !== undefined;
+      this.#complain(refusal ?? error.code ?? 'CONNECTION_FAILED');
     });
     ws.once('close', () => {
       clearTimeout(timer);
@@ -184,7 +199,11 @@ export class LinkClient<M> implements Transport<M> {
   #complain(code: string): void {
     if (this.#lastComplaint === code) return;
     this.#lastComplaint = code;
-    this.#log.warn({ code, url: this.#options.url }, 'no link to the coordinator; retrying');
+    const { url } = this.#options;
+    // A certificate that the coordinator refuses ends the connection without a word to its holder.
+    const hint = isTls(url) &&
+      code === 'ECONNRESET' && { hint: 'perhaps it refuses our certificate: its log says why' };
+    this.#log.warn({ code, url, ...hint }, 'no link to the coordinator; retrying');
   }
 
   #again(slow: boolean): void {
@@ -199,3 +218,7 @@ export class LinkClient<M> implements Transport<M> {
 }
 
 const ignore = (): void => {};
+
+function isTls(url: string): boolean {
+  return url.startsWith('wss:');
+}

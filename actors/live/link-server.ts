@@ -6,11 +6,14 @@
  *
  * Invariants: `onPeerUp` and `onPeerDown` alternate for each address, and a link that takes over an id comes up after
  * the old one went down. Nothing a stranger sends before its proof reaches an actor or costs more than
- * `unprovenBytesMax` and `handshakeTimeoutMs`.
+ * `unprovenBytesMax` and `handshakeTimeoutMs`. With `tls` nothing of a stranger without a certificate of ours reaches the parser
+ * of HTTP.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { liesUnder, peerOf } from '../address.ts';
 import type { Address, Envelope, RandomBytes, Transport, UndeliveredReason } from '../contract.ts';
@@ -24,6 +27,7 @@ import {
 } from './handshake.ts';
 import { nonceBytes } from './handshake-crypto.ts';
 import { closeSocket, defaultLinkLimits, Link, type LinkLimits, type LinkStats } from './link.ts';
+import { channelOf, type LinkTls, refusalOf, serverTls } from './link-tls.ts';
 import { type Log, silentLog, systemRandom } from './ports.ts';
 import type { WireCodec } from './wire-port.ts';
 
@@ -32,6 +36,8 @@ export interface LinkServerOptions<M> {
   /** 0: any free port. */
   readonly port: number;
   readonly handshake: ServerHandshakeConfig;
+  /** Its certificate, and the authority of its peers'; undefined: links are plain. */
+  readonly tls?: LinkTls | undefined;
   readonly codec: WireCodec<M>;
   /** Where inbound envelopes go: the system's `deliver`. */
   readonly deliver: (envelope: Envelope<M>) => UndeliveredReason | undefined;
@@ -54,6 +60,8 @@ export interface LinkServerOptions<M> {
 
 /** Bytes that a connection may send before its proof: the upgrade's rest and one Hello. */
 const unprovenBytesMax = 4 * handshakeBytesMax;
+const handshakeDefaultMs = 5_000;
+const handshakesDefaultMax = 256;
 
 interface Admitted<M> {
   readonly peer: Peer;
@@ -68,6 +76,8 @@ export class LinkServer<M> implements Transport<M> {
   readonly #sockets: WebSocketServer;
   readonly #links = new Map<Address, Admitted<M>>();
   readonly #shaking = new Set<WebSocket>();
+  /** Connections whose TLS is not settled, by their remote end. */
+  readonly #opening = new Map<string, Socket>();
   /** Ids whose holder is being probed. */
   readonly #contested = new Set<Address>();
   #stopping = false;
@@ -76,7 +86,10 @@ export class LinkServer<M> implements Transport<M> {
     this.#options = options;
     this.#limits = { ...defaultLinkLimits, ...options.limits };
     this.#log = options.log ?? silentLog;
-    this.#http = createServer(options.onRequest ?? notFound);
+    const { tls, onRequest = notFound, handshakeTimeoutMs = handshakeDefaultMs } = options;
+    this.#http =
+      tls === undefined ? createServer(onRequest) : createTlsServer(serverTls(tls, handshakeTimeoutMs), onRequest);
+    if (tls !== undefined) this.#watchTls();
     this.#sockets = new WebSocketServer({
       noServer: true,
       clientTracking: true,
@@ -96,7 +109,7 @@ export class LinkServer<M> implements Transport<M> {
         this.#http.on('error', (error) => this.#log.error({ error: error.message }, 'the link server failed'));
         const bound = this.#http.address() as AddressInfo;
         const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-        resolve({ host: bound.address, port: bound.port, url: `ws://${name}:${bound.port}` });
+        resolve({ host: bound.address, port: bound.port, url: `${this.#scheme}://${name}:${bound.port}` });
       });
     });
   }
@@ -104,6 +117,7 @@ export class LinkServer<M> implements Transport<M> {
   /** Closes every link and the port; resolves when all sockets are gone. Repeatable. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    for (const socket of this.#opening.values()) socket.destroy();
     for (const ws of this.#shaking) ws.terminate();
     for (const { link } of [...this.#links.values()]) link.close('GOING_AWAY');
     if (!this.#http.listening) return;
@@ -130,19 +144,45 @@ export class LinkServer<M> implements Transport<M> {
     return [...this.#links.values()].map(({ link }) => link.stats());
   }
 
+  get #scheme(): string {
+    return this.#options.tls === undefined ? 'ws' : 'wss';
+  }
+
+  /** Bounds the connections whose TLS is not settled, and names why one was refused. */
+  #watchTls(): void {
+    this.#http.on('connection', (socket: Socket) => {
+      const remote = remoteOf(socket);
+      if (this.#opening.size >= (this.#options.handshakesMax ?? handshakesDefaultMax)) {
+        socket.destroy();
+        return;
+      }
+      this.#opening.set(remote, socket);
+      socket.once('close', () => this.#opening.delete(remote));
+    });
+    this.#http.on('secureConnection', (socket: TLSSocket) => this.#opening.delete(remoteOf(socket)));
+    this.#http.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+      const code = refusalOf(error, socket);
+      // A probe of the port connects and says nothing.
+      if (code === undefined && error.code === 'ECONNRESET') return;
+      const fields = { code: code ?? 'TLS_FAILED', remote: remoteOf(socket), reason: error.code ?? error.name };
+      this.#log.warn(fields, 'a link was refused');
+    });
+  }
+
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', ignore);
-    if (this.#stopping || this.#shaking.size >= (this.#options.handshakesMax ?? 256)) {
+    if (this.#stopping || this.#shaking.size >= (this.#options.handshakesMax ?? handshakesDefaultMax)) {
       socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }
-    this.#sockets.handleUpgrade(request, socket, head, (ws) => this.#shake(ws, socket, remoteOf(request)));
+    this.#sockets.handleUpgrade(request, socket, head, (ws) => this.#shake(ws, socket, request));
   }
 
-  #shake(ws: WebSocket, socket: Duplex, remote: string): void {
+  #shake(ws: WebSocket, socket: Duplex, request: IncomingMessage): void {
+    const remote = remoteOf(request.socket);
     this.#shaking.add(ws);
     const nonce = (this.#options.random ?? systemRandom)(nonceBytes);
-    const handshake = serverHandshake(this.#options.handshake, this.#options.codec, nonce);
+    const handshake = serverHandshake(this.#options.handshake, this.#options.codec, nonce, channelOf(request));
     let unprovenBytes = 0;
     let settled = false;
 
@@ -185,7 +225,7 @@ export class LinkServer<M> implements Transport<M> {
         }
       });
     };
-    const timer = setTimeout(() => refuse('TIMEOUT'), this.#options.handshakeTimeoutMs ?? 5_000);
+    const timer = setTimeout(() => refuse('TIMEOUT'), this.#options.handshakeTimeoutMs ?? handshakeDefaultMs);
     timer.unref();
     ws.on('error', ignore);
     ws.on('close', settle);
@@ -254,6 +294,6 @@ const notFound: RequestListener = (_request, response) => {
   response.writeHead(404, { 'content-length': 0 }).end();
 };
 
-function remoteOf(request: IncomingMessage): string {
-  return `${request.socket.remoteAddress ?? 'unknown'}:${request.socket.remotePort ?? 0}`;
+function remoteOf({ remoteAddress = 'unknown', remotePort = 0 }: Socket): string {
+  return `${remoteAddress}:${remotePort}`;
 }

@@ -286,7 +286,33 @@ export const variables = {
     host(),
     '127.0.0.1',
     ['coordinator'],
-    'Address the coordinator listens on for nodes and gateways.',
+    'Address the coordinator listens on for nodes and gateways. Anything but loopback takes links over TLS alone, with the certificates of `signmesh init`.',
+  ),
+  SIGNMESH_LINK_TLS: optional(
+    onOff(),
+    ['coordinator', 'node', 'gateway'],
+    'Whether the links between coordinator, nodes and gateways use TLS. Unset: across hosts they must, and on loopback they follow SIGNMESH_COORDINATOR_URL. `on`: on loopback too. `off`: plain links across hosts are allowed; anyone on the way can read them and rewrite them.',
+  ),
+  SIGNMESH_TLS_CERT: optional(
+    path(),
+    ['coordinator', 'node', 'gateway', 'worker'],
+    'A certificate (PEM, with its chain) for the doors of this process: REST, gRPC and `/metrics` then speak TLS alone. Unset: they are plain.',
+  ),
+  SIGNMESH_TLS_KEY: optional(
+    path(),
+    ['coordinator', 'node', 'gateway', 'worker'],
+    'The file of its private key (PEM). Needed with a certificate.',
+  ),
+  SIGNMESH_TLS_CLIENT_CA: optional(
+    path(),
+    ['coordinator', 'node', 'gateway', 'worker'],
+    'Certificates (PEM) of the authorities of the clients: every client of a door then needs a certificate that one of them issued. Unset: none.',
+  ),
+  SIGNMESH_CERTIFICATE_WARN_DAYS: variable(
+    integer(0, 3650, 'days'),
+    30,
+    ['coordinator', 'node', 'gateway', 'worker'],
+    'How many days before a certificate of this process expires its start says so.',
   ),
   SIGNMESH_COORDINATOR_PORT: variable(portOrFree(), 0, ['up', 'coordinator'], 'Port the coordinator listens on.'),
   SIGNMESH_COORDINATOR_URL: optional(

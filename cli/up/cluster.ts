@@ -18,8 +18,8 @@ import { type ChildSpec, SupervisedChild } from './supervisor.ts';
 
 const stopGraceMs = 5000;
 const progressEveryMs = 500;
-/** Variables of ours that a child must not inherit: each role gets the variables that it reads, and no secret of another role. */
-const notInherited = /^(REDIS_URL$|SIGNMESH_SEED$|npm_|NODE_CHANNEL_)/;
+/** Variables of ours that a child must not inherit: each role gets the variables that it reads, and no secret of another role. Its links stay on loopback. */
+const notInherited = /^(REDIS_URL$|SIGNMESH_LINK_TLS$|SIGNMESH_TLS_|SIGNMESH_SEED$|npm_|NODE_CHANNEL_)/;
 
 /**
  * Five nodes share a machine with everything else, so each is kept small, at no cost that was measured. Its objects die

@@ -1,5 +1,6 @@
 /** What the commands use of `signmesh up`. */
 export { detach } from './detach.ts';
+export { reachable } from './gateway-health.ts';
 export { logs } from './logs.ts';
 export { listenFailure } from './ports.ts';
 export { readReady } from './running.ts';

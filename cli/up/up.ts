@@ -51,6 +51,12 @@ const patienceMs = 20_000;
 
 /** Resolves, with an exit code, when everything has stopped. */
 export async function up(options: UpOptions): Promise<number> {
+  if (options.settings.SIGNMESH_TLS_CERT !== undefined || options.settings.SIGNMESH_TLS_KEY !== undefined) {
+    throw new Failure(
+      'SIGNMESH_TLS_CERT is for gateways that are started by themselves; "signmesh up" runs a cluster on one machine, with plain doors. Unset it, or see docs/deployment.md.',
+      exitCodes.usage,
+    );
+  }
   const run = new Run(options);
   return run.toTheEnd();
 }

@@ -1,4 +1,5 @@
 /** What a coordinator process is told at start. The command line reads it from the environment and the data directory. */
+import type { LinkTls } from '../../actors/live/link-tls.ts';
 import type { Roster } from '../../proto/roster.ts';
 
 export interface Lifetimes {
@@ -39,6 +40,8 @@ export interface CoordinatorConfig extends Omit<SessionConfig, 'coordinatorBoot'
   readonly listenHost: string;
   /** 0: a free one. */
   readonly listenPort: number;
+  /** Its certificate for links; undefined: they are plain. */
+  readonly linkTls?: LinkTls | undefined;
   /** Where others find it, if not where it listens. */
   readonly announcedUrl: string | undefined;
   readonly redisUrl: string;

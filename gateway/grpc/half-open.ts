@@ -3,22 +3,25 @@
  * closed, as a slow HTTP request is. grpc-js has none: a call that never ends its message would stay for ever. The
  * bound of connections stands here too.
  */
-import type { ServerHttp2Stream } from 'node:http2';
+import type { Http2SecureServer, ServerHttp2Stream } from 'node:http2';
 import { type Server, status } from '@grpc/grpc-js';
 import type { Timers } from '../../actors/contract.ts';
+import type { Log } from '../../actors/live/ports.ts';
+import { logTlsRefusals } from '../http/door-tls.ts';
 
 export interface HalfOpenOptions {
   readonly timers: Timers;
   readonly requestTimeoutMs: number;
   readonly connectionsMax: number;
+  /** For handshakes of TLS that were refused; undefined: the door is plain. */
+  readonly tlsLog?: Log;
 }
 
 /** RFC 9113 §7. */
 const cancelCode = 0x8;
 
-interface Inner {
+interface Inner extends Http2SecureServer {
   maxConnections: number;
-  on(event: 'stream', listener: (stream: ServerHttp2Stream) => void): void;
 }
 
 /** A part of grpc-js's server that its types hide; the version is exact. */
@@ -32,6 +35,7 @@ export function endHalfOpenStreams(server: Server, options: HalfOpenOptions): vo
   const setUp = inner._setupHandlers;
   inner._setupHandlers = (http2Server, interceptors) => {
     http2Server.maxConnections = options.connectionsMax;
+    if (options.tlsLog !== undefined) logTlsRefusals(http2Server, 'gRPC', options.tlsLog);
     http2Server.on('stream', (stream) => watch(stream, options));
     setUp.call(server, http2Server, interceptors);
   };

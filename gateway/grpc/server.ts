@@ -7,6 +7,7 @@ import { grpcMessageBytesMax } from '../../proto/limits.ts';
 import type { RequestWatcher } from '../access-log/access-log.ts';
 import { GrpcAccess } from '../access-log/grpc-access.ts';
 import { connectionsDefaultMax } from '../http/connections.ts';
+import type { DoorTls } from '../http/door-tls.ts';
 import type { ClusterView } from '../signing/cluster-view.ts';
 import { endHalfOpenStreams } from './half-open.ts';
 import { addReflection } from './reflection.ts';
@@ -20,6 +21,8 @@ export interface GrpcDeps extends Omit<SigningServiceDeps, 'access'> {
   /** How long a client may take to send a request: 30 s by default. */
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
+  /** Whether the door speaks TLS: its refusals are logged. */
+  readonly tls?: DoorTls | undefined;
 }
 
 /** How long a client may take to send a request. */
@@ -52,6 +55,7 @@ export function buildGrpc(deps: GrpcDeps): GrpcDoor {
     timers: deps.timers,
     requestTimeoutMs: deps.requestTimeoutMs ?? requestTimeoutDefaultMs,
     connectionsMax: deps.connectionsMax ?? connectionsDefaultMax,
+    ...(deps.tls && { tlsLog: deps.log }),
   });
   addSigningService(server, { ...deps, access });
   const health = new HealthImplementation();

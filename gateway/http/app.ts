@@ -22,6 +22,7 @@ import type { Calls } from '../signing/signing-calls.ts';
 import type { WalletReader } from '../signing/wallet-terms.ts';
 import { boundConnections, connectionsDefaultMax } from './connections.ts';
 import { documentRoutes } from './docs-page.ts';
+import { type DoorTls, doorOptions, logTlsRefusals } from './door-tls.ts';
 import { answerRaw, answerUnparsable, sendError } from './errors.ts';
 import { healthRoute } from './health.ts';
 import { mountRoutes, type RestDeps } from './mount.ts';
@@ -46,6 +47,8 @@ export interface HttpDeps {
   /** How long a client may take to send a request: 30 s by default. */
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
+  /** undefined: plain HTTP. */
+  readonly tls?: DoorTls | undefined;
   /** The wallet API; without it the door has the signing API alone. */
   readonly rest?: { readonly routes: readonly Route[]; readonly deps: RestDeps };
 }
@@ -60,19 +63,20 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
   const access = deps.requests && new HttpAccess(deps.requests, deps.timers);
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
     sendError(reply, toServiceError(error), request.id, deps.log);
-  const { requestTimeoutMs = requestTimeoutDefaultMs } = deps;
+  const { requestTimeoutMs = requestTimeoutDefaultMs, tls, log } = deps;
+  // Node's own refusal of a missing Host has neither a request id nor a body: `needOneHost` refuses it instead.
+  const http = {
+    requireHostHeader: false,
+    connectionsCheckingInterval: requestCheckEveryMs,
+    // Node's default is 60 s, and of the two it takes the longer one for the whole request.
+    headersTimeout: requestTimeoutMs,
+  };
   const app = Fastify({
     logger: false,
     schemaController: noSchemas,
     bodyLimit: httpBodyBytesMax,
     requestTimeout: requestTimeoutMs,
-    // Node's own refusal of a missing Host has neither a request id nor a body: `needOneHost` refuses it instead.
-    http: {
-      requireHostHeader: false,
-      connectionsCheckingInterval: requestCheckEveryMs,
-      // Node's default is 60 s, and of the two it takes the longer one for the whole request.
-      headersTimeout: requestTimeoutMs,
-    },
+    ...(tls === undefined ? { http } : { https: { ...http, ...doorOptions(tls) } }),
     requestIdHeader: false,
     genReqId: (raw) => deps.requestIds.of(raw.headers[requestIdHeader]),
     frameworkErrors: (error, request, reply) => {
@@ -83,8 +87,9 @@ export async function buildHttp(deps: HttpDeps): Promise<FastifyInstance> {
     clientErrorHandler: (error, socket) => answerUnparsable(error, socket, deps.requestIds, access),
     // While the gateway drains, requests that still arrive are served like any other: Fastify's own 503 has no request id.
     return503OnClosing: false,
-  });
+  }) as FastifyInstance;
   boundConnections(app.server, deps.connectionsMax ?? connectionsDefaultMax);
+  if (tls !== undefined) logTlsRefusals(app.server, 'HTTP', log);
   answerWhatNodeWouldNot(app.server, deps.requestIds, access);
   app.decorateRequest('principal', undefined);
   app.decorateRequest('access', undefined);

@@ -5,6 +5,7 @@
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 
 export const connectionsDefaultMax = 10_000;
 
@@ -13,6 +14,13 @@ export function boundConnections(server: Server, connectionsMax: number): void {
   const open = new Map<Socket, number>();
   /** Connections without one, the longest idle first. */
   const idle = new Set<Socket>();
+  /** With TLS a request comes over another object than the connection that was accepted: both have one remote end. */
+  const accepted = new Map<string, Socket>();
+  const below = new WeakMap<Socket, Socket>();
+  server.on('secureConnection', (secure: TLSSocket) => {
+    const socket = accepted.get(remoteOf(secure));
+    if (socket !== undefined) below.set(secure, socket);
+  });
   server.on('connection', (socket: Socket) => {
     if (open.size >= connectionsMax) {
       const [longestIdle] = idle;
@@ -23,13 +31,17 @@ export function boundConnections(server: Server, connectionsMax: number): void {
     }
     open.set(socket, 0);
     idle.add(socket);
+    const remote = remoteOf(socket);
+    accepted.set(remote, socket);
     socket.once('close', () => {
       open.delete(socket);
       idle.delete(socket);
+      if (accepted.get(remote) === socket) accepted.delete(remote);
     });
   });
   // The headers of a request are complete.
-  server.on('request', ({ socket }, response) => {
+  server.on('request', ({ socket: above }, response) => {
+    const socket = below.get(above) ?? above;
     const underWay = open.get(socket);
     if (underWay === undefined) return;
     open.set(socket, underWay + 1);
@@ -41,4 +53,8 @@ export function boundConnections(server: Server, connectionsMax: number): void {
       if (left === 0) idle.add(socket);
     });
   });
+}
+
+function remoteOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress}:${remotePort}`;
 }

@@ -5,7 +5,9 @@
 import type { Envelope, Trace, UndeliveredReason } from '../../actors/contract.ts';
 import { identityFromSeed } from '../../actors/live/handshake-crypto.ts';
 import { LinkClient } from '../../actors/live/link-client.ts';
+import type { LinkTls } from '../../actors/live/link-tls.ts';
 import type { Log } from '../../actors/live/ports.ts';
+import { certificateName } from '../../proto/link-names.ts';
 import type { Roster } from '../../proto/roster.ts';
 import {
   decodeFrames,
@@ -19,9 +21,11 @@ import {
 import type { CoordinatorLink, LinkListener } from './coordinator-port.ts';
 
 export interface CoordinatorLinkOptions {
-  /** ws://host:port of the coordinator. */
+  /** wss://host:port of the coordinator, or ws://. */
   readonly url: string;
   readonly roster: Roster;
+  /** For wss:// URLs. */
+  readonly tls?: LinkTls | undefined;
   /** 32 bytes: the seed of the identity that all gateways of a cluster share. Secret. */
   readonly identitySeed: Uint8Array;
   /** Secret. */
@@ -40,6 +44,7 @@ export class LiveCoordinatorLink implements CoordinatorLink {
     this.#from = `gateway/${options.boot}`;
     this.#client = new LinkClient<WireMessage>({
       url: options.url,
+      tls: options.tls && { ...options.tls, coordinatorName: certificateName(options.roster, 'coordinator')! },
       codec: { encodeFrame, decodeFrames, encodeHandshake, decodeHandshake },
       handshake: {
         protocolVersions: wireProtocolVersions,

@@ -169,6 +169,7 @@ describe('the handshake', () => {
       peerBoot: 'd',
       peerPublicKey: nonce(2),
       peerNonce: nonce(3),
+      binding: new Uint8Array(0),
     };
     const variants = [
       parts,
@@ -177,6 +178,7 @@ describe('the handshake', () => {
       { ...parts, role: 2 },
       { ...parts, nodeId: 2 },
       { ...parts, peerBoot: '' },
+      { ...parts, binding: nonce(4) },
       { ...parts, serverNonce: nonce(3), peerNonce: nonce(1) },
     ];
     const digests = variants.map((variant) => Buffer.from(transcriptDigest(variant)).toString('hex'));

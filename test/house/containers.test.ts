@@ -53,8 +53,13 @@ describe('docker-compose.yml', () => {
     const { SIGNMESH_COORDINATOR_PORT: port } = compose.services.coordinator?.environment ?? {};
     for (const [name, { environment = {} }] of ours) {
       if (environment.SIGNMESH_COORDINATOR_URL === undefined) continue;
-      expect(environment.SIGNMESH_COORDINATOR_URL, name).toBe(`ws://coordinator:${port}`);
+      expect(environment.SIGNMESH_COORDINATOR_URL, name).toBe(`wss://coordinator:${port}`);
     }
+  });
+
+  test('no process but init sees the key of the authority', () => {
+    const holders = ours.filter(([, { volumes = [] }]) => volumes.some((volume) => volume.startsWith('authority:')));
+    expect(holders.map(([name]) => name)).toEqual(['init']);
   });
 
   test('the gateway’s ports are published on loopback alone, and no other ports', () => {

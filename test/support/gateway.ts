@@ -20,6 +20,7 @@ import type { TokenRecord } from '../../gateway/auth/token-record.ts';
 import type { TokenLookup } from '../../gateway/auth/token-store.ts';
 import { buildGrpc, type GrpcDoor } from '../../gateway/grpc/server.ts';
 import { buildHttp, type HttpDeps } from '../../gateway/http/app.ts';
+import type { DoorTls } from '../../gateway/http/door-tls.ts';
 import { LoadControl, type LoadLimits } from '../../gateway/limits/load-control.ts';
 import type { RateLimits } from '../../gateway/limits/rate-limits.ts';
 import { connectSigning, type SigningRoom } from '../../gateway/signing/connect.ts';
@@ -79,6 +80,8 @@ export interface TestGateway {
   readonly requests: LogLine[];
   /** What the clock shows beyond the real one. */
   readonly clock: { offsetMs: number };
+  /** Resolves with the port. */
+  listenGrpc(how: ServerCredentials): Promise<number>;
   /** Listens and connects on first use. */
   grpcClient(): Promise<Client>;
   stop(): Promise<void>;
@@ -102,6 +105,7 @@ export interface GatewayOptions {
   readonly inFlightMax?: number;
   readonly requestTimeoutMs?: number;
   readonly connectionsMax?: number;
+  readonly tls?: DoorTls;
   /** Those of another gateway, where several serve one tenant. */
   readonly tokens?: MemoryTokens;
   readonly clock?: { offsetMs: number };
@@ -122,6 +126,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     inFlightMax,
     requestTimeoutMs,
     connectionsMax,
+    tls,
   } = options;
   const coordinator = new FakeCoordinator();
   const { log, lines } = collectLog();
@@ -153,7 +158,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     ...(connectionsMax !== undefined && { connectionsMax }),
   };
-  const doors = { ...common, ...bounds, ...room, ...(wallets !== undefined && { wallets }) };
+  const doors = { tls, ...common, ...bounds, ...room, ...(wallets !== undefined && { wallets }) };
   const http = await buildHttp({
     ...doors,
     environment,
@@ -162,6 +167,13 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
   });
   let grpc: GrpcDoor | undefined;
   let client: Client | undefined;
+  const listenGrpc = (how: ServerCredentials) => {
+    grpc = buildGrpc(doors);
+    const { server } = grpc;
+    return new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', how, (error, bound) => (error ? reject(error) : resolve(bound)));
+    });
+  };
   return {
     coordinator,
     tokens,
@@ -170,15 +182,10 @@ export async function openGateway(options: GatewayOptions = {}): Promise<TestGat
     lines,
     requests: accessLines,
     clock,
+    listenGrpc,
     async grpcClient() {
       if (client !== undefined) return client;
-      grpc = buildGrpc(doors);
-      const { server } = grpc;
-      const port = await new Promise<number>((resolve, reject) => {
-        server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-          error ? reject(error) : resolve(bound),
-        );
-      });
+      const port = await listenGrpc(ServerCredentials.createInsecure());
       client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
       return client;
     },

@@ -1,0 +1,58 @@
+/** What a role says at its start of certificates that expire soon, and of what crosses between hosts in clear. */
+import { isLoopback } from '../../actors/live/link-tls.ts';
+import type { Role, Settings } from '../settings/config.ts';
+import { expiryWarning } from './certificate-checks.ts';
+
+export interface StartWarning {
+  readonly event: 'certificate.expires' | 'transport.plain' | 'coordinator.unreachable';
+  readonly text: string;
+}
+
+/** `linkCerts`, `doorCert`: PEM texts of those in use. */
+export function startWarnings(
+  role: Role,
+  settings: Settings,
+  certs: { readonly links: readonly string[]; readonly door: string | undefined },
+  nowMs: number,
+): readonly StartWarning[] {
+  const days = settings.SIGNMESH_CERTIFICATE_WARN_DAYS;
+  const texts = [
+    ...certs.links.map((pem) => expiryWarning(pem, 'The certificate for links', days, nowMs)),
+    certs.door && expiryWarning(certs.door, `${settings.SIGNMESH_TLS_CERT}`, days, nowMs),
+  ];
+  const expiring = texts.flatMap((text) => (text ? [{ event: 'certificate.expires' as const, text }] : []));
+  const plain = plainTexts(role, settings, certs).map((text) => ({ event: 'transport.plain' as const, text }));
+  return [...expiring, ...plain, ...unreachable(role, settings)];
+}
+
+function plainTexts(
+  role: Role,
+  settings: Settings,
+  { links, door }: { readonly links: readonly string[]; readonly door: string | undefined },
+): string[] {
+  const { SIGNMESH_HTTP_HOST: http, SIGNMESH_GRPC_HOST: grpc, SIGNMESH_COORDINATOR_HOST: host } = settings;
+  const texts: string[] = [];
+  if (role === 'coordinator' && links.length === 0 && !isLoopback(host)) {
+    texts.push(`Links on ${host} are plain (SIGNMESH_LINK_TLS=off): anyone on the way can read them and rewrite them.`);
+  }
+  if (role === 'gateway' && door === undefined && !(isLoopback(http) && isLoopback(grpc))) {
+    texts.push(
+      'The doors are plain and other hosts reach them: tokens cross the network in clear. Set SIGNMESH_TLS_CERT, or let a proxy speak TLS before them.',
+    );
+  }
+  const redis = role === 'node' || settings.REDIS_URL === undefined ? undefined : new URL(settings.REDIS_URL);
+  if (redis?.protocol === 'redis:' && !isLoopback(redis.hostname)) {
+    texts.push(
+      `REDIS_URL is plain: its password and all data cross the network to ${redis.host} in clear. Write rediss://.`,
+    );
+  }
+  return texts;
+}
+
+/** Gateways find cluster 1 by configuration, the others by what their coordinators announce. */
+function unreachable(role: Role, settings: Settings): StartWarning[] {
+  const { SIGNMESH_COORDINATOR_HOST: host, SIGNMESH_COORDINATOR_URL: url, SIGNMESH_CLUSTER: cluster } = settings;
+  if (role !== 'coordinator' || cluster === 1 || url !== undefined || !['0.0.0.0', '::'].includes(host)) return [];
+  const text = `Gateways on other hosts cannot find this coordinator: it announces ${host}. Set SIGNMESH_COORDINATOR_URL to where they reach it.`;
+  return [{ event: 'coordinator.unreachable', text }];
+}

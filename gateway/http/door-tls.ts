@@ -1,0 +1,40 @@
+/** TLS at a door: what is asked of clients, and the log's word on those that were refused. */
+import type { ServerOptions } from 'node:https';
+import type { Server } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { refusalOf } from '../../actors/live/link-tls.ts';
+import type { Log } from '../../actors/live/ports.ts';
+
+/** Certificate, key and perhaps the authority of its clients, for the doors. PEM texts; `key` is secret. */
+export interface DoorTls {
+  readonly cert: string;
+  readonly key: string;
+  /** Clients need a certificate of it; undefined: none. */
+  readonly clientCa?: string | undefined;
+}
+
+const handshakeTimeoutMs = 5_000;
+
+export function doorOptions({ cert, key, clientCa }: DoorTls): ServerOptions {
+  return {
+    ...{ cert, key, handshakeTimeout: handshakeTimeoutMs },
+    minVersion: 'TLSv1.2',
+    ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+  };
+}
+
+/** A refused handshake has no request, so no line of the access log. Probes that connect and say nothing get no line. */
+export function logTlsRefusals(
+  server: Pick<Server, 'on' | 'removeAllListeners'>,
+  door: 'HTTP' | 'gRPC',
+  log: Log,
+): void {
+  // Node's own listener would hand the broken socket to the answers for malformed HTTP.
+  server.removeAllListeners('tlsClientError');
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+    socket.destroy();
+    const code = refusalOf(error, socket);
+    if (code === undefined && error.code === 'ECONNRESET') return;
+    log.warn({ code: code ?? 'TLS_FAILED', door, reason: error.code ?? error.name }, 'a client was refused');
+  });
+}
