@@ -33,8 +33,8 @@ export function linksUseTls({ SIGNMESH_LINK_TLS: asked }: LinkSettings, urls: re
   for (const url of urls) {
     if (isTls(url) || asked === false) continue;
     if (asked === true || isPlainAcross(url)) {
-      const why = asked === true ? 'SIGNMESH_LINK_TLS=on' : `links to other hosts use TLS; ${explicitly}`;
-      throw new Failure(`SIGNMESH_COORDINATOR_URL: ${url} is plain. Write wss://: ${why}.`, exitCodes.usage);
+      const why = asked === true ? 'as SIGNMESH_LINK_TLS=on asks' : `since links to other hosts use TLS, ${explicitly}`;
+      throw new Failure(`SIGNMESH_COORDINATOR_URL: ${url} is plain. Write wss://, ${why}.`, exitCodes.usage);
     }
   }
   return urls.some(isTls);

@@ -176,7 +176,7 @@ describe('plain links', () => {
       expect(role(url('ws://mesh.example:7300'))).toThrow(
         /SIGNMESH_COORDINATOR_URL: ws:\/\/mesh\.example:7300 is plain\. Write wss/,
       );
-      expect(role(url('ws://127.0.0.2:7300', 'on'))).toThrow(/is plain\. Write wss:\/\/: SIGNMESH_LINK_TLS=on/);
+      expect(role(url('ws://127.0.0.2:7300', 'on'))).toThrow(/is plain\. Write wss:\/\/, as SIGNMESH_LINK_TLS=on asks/);
     }
     expect(gateway(url('wss://a:1,ws://b:2'))).toThrow(/ws:\/\/b:2 is plain/);
   });

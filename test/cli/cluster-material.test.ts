@@ -194,7 +194,7 @@ test('the roles accept what is made for them, and production has no sandbox', ()
   const folder = temporaryFolder();
   ensureClusterMaterial(folder, 3, 5, 'sandbox');
   ensureSandbox(folder, undefined);
-  const environment = { SIGNMESH_DATA_DIR: folder, REDIS_URL: 'redis://h:1', SIGNMESH_COORDINATOR_URL: 'ws://h:2' };
+  const environment = { SIGNMESH_DATA_DIR: folder, REDIS_URL: 'redis://h:1', SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:2' };
   const { settings } = loadSettings(environment);
   expect(() => checkNodeConfig(nodeConfig(settings, 3))).not.toThrow();
   expect(() => assertGatewayConfig(gatewayConfig(settings))).not.toThrow();
@@ -253,7 +253,7 @@ test.each(Object.entries(everyRole))('a %s refuses a data directory of another e
     loadSettings({
       SIGNMESH_DATA_DIR: folder,
       REDIS_URL: 'redis://h:1',
-      SIGNMESH_COORDINATOR_URL: 'ws://h:2',
+      SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:2',
       ...(environment !== '' && { SIGNMESH_ENVIRONMENT: environment }),
     }).settings;
   const folders = { sandbox: temporaryFolder(), production: temporaryFolder() };
@@ -284,7 +284,7 @@ test('a storage key may lie elsewhere than beside its store', () => {
   writeFileSync(elsewhere, `${'ab'.repeat(32)}\n`);
   rmSync(beside);
   const keyFor = (more: Readonly<Record<string, string>>) => {
-    const environment = { SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://h:2', ...more };
+    const environment = { SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:2', ...more };
     return Buffer.from(nodeConfig(loadSettings(environment).settings, 1).storageKey).toString('hex');
   };
   expect(keyFor({ SIGNMESH_STORAGE_KEY_FILE: elsewhere })).toBe('ab'.repeat(32));
@@ -308,7 +308,7 @@ test('the PIN of a token comes from a file that has one', () => {
   const file = join(temporaryFolder(), 'pin');
   const pin = () => {
     const token = { SIGNMESH_PKCS11_MODULE: '/m.so', SIGNMESH_PKCS11_PIN_FILE: file };
-    const environment = { SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://h:2', ...token };
+    const environment = { SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:2', ...token };
     return nodeConfig(loadSettings(environment).settings, 1).hsm?.pin;
   };
   expect(pin).toThrow(`${file} is missing.`);
@@ -323,7 +323,7 @@ test('a role reads its own secrets and no other’s', () => {
   ensureClusterMaterial(folder, 2, 5, 'sandbox');
   for (const other of ['coordinator', 'gateway', 'node-2']) rmSync(join(folder, other), { recursive: true });
   chmodSync(folder, 0o700);
-  const { settings } = loadSettings({ SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://h:2' });
+  const { settings } = loadSettings({ SIGNMESH_DATA_DIR: folder, SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:2' });
   expect(nodeConfig(settings, 1).nodeId).toBe(1);
 });
 

@@ -48,7 +48,7 @@ const refusals = ({ lines }: TestGateway, door = 'HTTP') =>
   lines.filter(({ message, fields }) => message === 'a client was refused' && fields.door === door);
 
 describe('REST', () => {
-  it('speaks TLS from 1.2 on, and answers no one in clear', async () => {
+  it('speaks TLS from 1.2 on, and has no plain answer', async () => {
     const { gateway, port } = await open(tls);
     expect(await ask(port, '/v1/health')).toBe(200);
     expect(await ask(port, '/v1/health', { maxVersion: 'TLSv1.2' })).toBe(200);

@@ -1,6 +1,6 @@
 /**
  * A deployment on separate hosts: each loopback address is one, with no file but those that docs/deployment.md gives it.
- * Links, doors and Redis are over TLS. One host after another is killed, with all its processes at once; the rest goes on as the page
+ * Links, doors and Redis are over TLS. One host after another is killed, with all its processes at once; the rest continues as the page
  * says, and the host comes back.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
