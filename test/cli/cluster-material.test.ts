@@ -194,7 +194,11 @@ test('the roles accept what is made for them, and production has no sandbox', ()
   const folder = temporaryFolder();
   ensureClusterMaterial(folder, 3, 5, 'sandbox');
   ensureSandbox(folder, undefined);
-  const environment = { SIGNMESH_DATA_DIR: folder, REDIS_URL: 'redis://h:1', SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:2' };
+  const environment = {
+    SIGNMESH_DATA_DIR: folder,
+    REDIS_URL: 'redis://h:1',
+    SIGNMESH_COORDINATOR_URL: 'ws://127.0.0.1:2',
+  };
   const { settings } = loadSettings(environment);
   expect(() => checkNodeConfig(nodeConfig(settings, 3))).not.toThrow();
   expect(() => assertGatewayConfig(gatewayConfig(settings))).not.toThrow();
