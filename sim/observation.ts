@@ -9,6 +9,7 @@ import type { FaultKind } from '../faults/vocabulary/fault.ts';
 import type { NodeRecord, NodeWrite } from '../nodes/records/records.ts';
 import type { CallError } from '../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import type { CallCase, WireEnvelope } from '../proto/wire.ts';
+import type { VendorOrder } from '../providers/vendor/public.ts';
 import type { LoggedEvent } from '../redis/event-log.ts';
 
 export type Observation =
@@ -81,6 +82,8 @@ export type Observation =
       readonly event: LoggedEvent;
       readonly sequence: number;
     }
+  /** The vendor's book has a new order, or one in another state. */
+  | { readonly kind: 'vendor'; readonly atMs: number; readonly order: VendorOrder }
   /** A webhook receiver has acknowledged an event. */
   | { readonly kind: 'delivered'; readonly atMs: number; readonly tenant: string; readonly eventId: string }
   | {

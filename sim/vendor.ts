@@ -5,7 +5,13 @@
 import { fromHex, toHex } from '../crypto/bytes.ts';
 import type { HsmOutcome, HsmRequest, VendorFault } from '../nodes/records/hsm-port.ts';
 import type { VendorOutcome, VendorPort, VendorRequest } from '../nodes/records/vendor-port.ts';
-import { VendorBook, type VendorConduct, VendorRefusal, type VendorStatus } from '../providers/vendor/public.ts';
+import {
+  VendorBook,
+  type VendorConduct,
+  type VendorOrder,
+  VendorRefusal,
+  type VendorStatus,
+} from '../providers/vendor/public.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 const answerMs = 2;
@@ -25,6 +31,8 @@ export interface SimVendorOptions {
   readonly decideMs?: number;
   /** An hour by default. */
   readonly lifetimeMs?: number;
+  /** Gets every order as it changes. */
+  readonly changed?: ((order: VendorOrder) => void) | undefined;
 }
 
 /** Calls the order's actor back; false: its process is down. */
@@ -42,11 +50,14 @@ export class SimVendor {
     time: VirtualTime,
     random: (length: number) => Uint8Array,
     callBack: CallBack,
-    { decideMs = 1, lifetimeMs = 3_600_000 }: SimVendorOptions = {},
+    { decideMs = 1, lifetimeMs = 3_600_000, changed }: SimVendorOptions = {},
   ) {
     this.#time = time;
     this.#callBack = callBack;
-    this.book = new VendorBook({ random, decideMs, lifetimeMs });
+    this.book = new VendorBook({
+      ...{ random, decideMs, lifetimeMs },
+      changed: changed && ((entry) => 'order' in entry && changed(entry.order)),
+    });
   }
 
   behave(conduct: VendorConduct | undefined): void {

@@ -95,7 +95,10 @@ export class SimWorld {
       (_, index) =>
         new SimToken(time, this.#random(`token/${index + 1}`), () => this.faultService.hsmFails(`node/${index + 1}`)),
     );
-    this.vendor = new SimVendor(time, this.#random('vendor'), (...of) => this.#calledBack(...of), options.vendor);
+    this.vendor = new SimVendor(time, this.#random('vendor'), (...of) => this.#calledBack(...of), {
+      ...options.vendor,
+      changed: options.observe && ((order) => options.observe?.({ kind: 'vendor', atMs: this.recorder.atMs, order })),
+    });
     this.coordinatorStore = memoryCoordinatorStore((tenant, event, sequence) => {
       this.recorder.logged(tenant, event, sequence);
       // At a whole millisecond, as everything but the moment of a write.

@@ -7,7 +7,7 @@
 import type { CheckedScenario, Step } from '../scenario/format.ts';
 import { Draw } from './draw.ts';
 import { drawSwarm, type Profile, type Swarm } from './profiles.ts';
-import { randomFaults, tokenFaults } from './random-faults.ts';
+import { randomFaults, tokenFaults, vendorFaults } from './random-faults.ts';
 import { ClientPlan, drawKeys, type KeyPlan, keyTerms, type SharedIntent } from './random-steps.ts';
 
 /** Faults begin before the end of their phase, and the last of them is over by then. */
@@ -38,8 +38,12 @@ export function randomScenario(seed: number, profile: Profile): CheckedScenario 
     clients[plan.name] = plan.steps;
   }
   clients.healer = healing(swarm, keys, healedMs);
-  const hasToken = keys.some(({ ownType }) => ownType === 'HSM_PKCS11');
-  const faults = [...randomFaults(swarm, new Draw(name, 'faults')), ...(hasToken ? tokenFaults(swarm, types) : [])];
+  const holds = (type: KeyPlan['ownType']) => keys.some(({ ownType }) => ownType === type);
+  const faults = [
+    ...randomFaults(swarm, new Draw(name, 'faults')),
+    ...(holds('HSM_PKCS11') ? tokenFaults(swarm, types) : []),
+    ...(holds('MPC_VENDOR') ? vendorFaults(swarm, types) : []),
+  ];
   return {
     scenario: name,
     about: aboutText(seed, swarm),

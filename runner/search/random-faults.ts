@@ -6,6 +6,7 @@ import {
   type FaultKind,
   hsmFailures,
   type Trigger,
+  vendorFailures,
 } from '../../faults/vocabulary/fault.ts';
 import { dkgRefusalCodes, partialRefusalCodes } from '../../faults/vocabulary/refusal-codes.ts';
 import { type Point, points } from '../../faults/vocabulary/trigger-points.ts';
@@ -75,6 +76,21 @@ export function tokenFaults(swarm: Swarm, draw: Draw): Fault[] {
     at: { after_ms: draw.int(0, swarm.phaseMs) },
     for_ms: draw.pick([20, 200, Math.max(1, swarm.phaseMs)]),
   }));
+}
+
+/** A vendor that behaves badly for a while, in one way or several. */
+export function vendorFaults(swarm: Swarm, draw: Draw): Fault[] {
+  return Array.from({ length: draw.int(0, 3) }, (_, index) => {
+    const by = draw.pick(vendorFailures);
+    return {
+      id: `vendor-${index + 1}`,
+      fault: 'vendor_fails',
+      by,
+      ...(by === 'delay' && { by_ms: draw.pick([30, 500, 20_000]) }),
+      at: { after_ms: draw.int(0, swarm.phaseMs) },
+      for_ms: draw.pick([20, 200, Math.max(1, swarm.phaseMs)]),
+    } as const;
+  });
 }
 
 function lieOf(lie: Lie, liar: number, swarm: Swarm, draw: Draw): Fault {

@@ -49,10 +49,11 @@ export function drawKeys(swarm: Swarm, draw: Draw, types: Draw): KeyPlan[] {
   }).map((key) => (types.chance(0.15) ? ownKey(key, swarm, types) : key));
 }
 
-/** The same key, of a type that nodes do not share. A token's key has one node, which must be an honest one. */
+/** The same key, of a type that nodes do not share. A token's or a vendor's key has one node, which must be an honest one. */
 function ownKey(key: KeyPlan, { liars, losesState }: Swarm, draw: Draw): KeyPlan {
-  const isToken = liars.length === 0 && !losesState && draw.chance(0.5);
-  if (isToken) return { ...key, ownType: 'HSM_PKCS11', threshold: 1, totalNodes: 1, supplied: [] };
+  const isHeld = liars.length === 0 && !losesState && draw.chance(0.6);
+  const ownType = draw.chance(0.5) ? 'HSM_PKCS11' : 'MPC_VENDOR';
+  if (isHeld) return { ...key, ownType, threshold: 1, totalNodes: 1, supplied: [] };
   return { ...key, ownType: 'MULTISIG_EVM_WALLET', curve: 'secp256k1', supplied: [] };
 }
 

@@ -15,6 +15,7 @@ import { noSecretInClear } from './no-secret-in-clear.ts';
 import { nonceSignsOnce } from './nonce-signs-once.ts';
 import { oneIntentOneEffect } from './one-intent-one-effect.ts';
 import { oneMessageAnIntent } from './one-message-an-intent.ts';
+import { oneOrderAnIntent } from './one-order-an-intent.ts';
 import { orderedByGateway } from './ordered-by-gateway.ts';
 import { promisedIsDurable } from './promised-is-durable.ts';
 import { quorumSigned } from './quorum-signed.ts';
@@ -67,6 +68,7 @@ export function allCheckers({
     nonceSignsOnce(),
     untilRolledBack(oneIntentOneEffect()),
     oneMessageAnIntent(),
+    oneOrderAnIntent(),
     orderedByGateway(),
     untilRolledBack(promisedIsDurable()),
     quorumSigned(),

@@ -6,6 +6,7 @@ import { groupOf } from '../../crypto/group.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import { ApprovalMode, KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import type { VendorOrder } from '../../providers/vendor/model.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
 import type { Checker, Observation } from '../../sim/observation.ts';
 import {
@@ -311,6 +312,44 @@ describe('what nodes answer', () => {
     expect(says(name, [bound('frost_bip340'), ...mock])).toContain('its share is known');
     expect(says(name, [bound('mock_ecdsa'), ...mock])).toBeUndefined();
     expect(says(name, [bound(''), ...mock])).toBeUndefined();
+  });
+
+  test('one-order-an-intent finds a second order of an intent at the vendor, and one that no client asked for', () => {
+    const name = 'one-order-an-intent';
+    const ordered = (more: Partial<VendorOrder> = {}): Observation => {
+      const times = { createdMs: 0, decideMs: 1, expiresMs: 2 };
+      const placed = {
+        externalId: 'a',
+        key: `signmesh/${tenant}/k`,
+        message: hex(digest),
+        callback: `1/${tenant}/pay`,
+      };
+      const order: VendorOrder = { ...placed, ...times, status: 'SUBMITTED', signature: '', fate: 'sign', ...more };
+      return { kind: 'vendor', atMs: 0, order };
+    };
+    expect(says(name, [asked(), ordered(), ordered({ status: 'COMPLETED' })])).toBeUndefined();
+    expect(says(name, [ordered()])).toContain('no client asked for');
+    for (const other of [
+      { message: hex(secret) },
+      { key: `signmesh/${tenant}/other` },
+      { key: 'signmesh/tn_other/k' },
+    ]) {
+      expect(says(name, [asked(), ordered(other)])).toContain('no client asked for');
+    }
+    const second = ordered({ externalId: 'b' });
+    for (const standing of [ordered(), ordered({ status: 'PENDING_SIGNATURE' }), ordered({ status: 'COMPLETED' })]) {
+      expect(says(name, [asked(), standing, second])).toContain('two orders of one intent (a, b)');
+    }
+    const ends = [
+      { status: 'REJECTED' },
+      { status: 'CANCELLED' },
+      { status: 'TIMEOUT' },
+      { status: 'COMPLETED', fate: 'lie' },
+    ] as const;
+    for (const end of ends) expect(says(name, [asked(), ordered(), ordered(end), second])).toBeUndefined();
+    expect(
+      says(name, [asked(), ordered(), ordered({ externalId: 'b', callback: `1/${tenant}/other` })]),
+    ).toBeUndefined();
   });
 
   test('one-message-an-intent finds a second message of an intent at one node, unless its store was lost between', () => {

@@ -75,6 +75,11 @@ const missingChecks: readonly MissingCheck[] = [
     edits: [{ file: 'nodes/signer/orders.js', from: 'nowMs >= expiresMs', to: 'false' }],
     scenario: 'order-past-its-time',
   },
+  {
+    name: 'whether an intent has an order at the vendor',
+    edits: plantedFlaws.find(({ name }) => name === 'vendor-ordered-again')!.edits,
+    scenario: 'vendor-asked-again',
+  },
 ];
 
 /** The same of the coordinator. */

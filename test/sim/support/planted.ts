@@ -187,4 +187,19 @@ export const plantedFlaws: readonly PlantedFlaw[] = [
     profile: 'hostile',
     seeds: 300,
   },
+  {
+    name: 'vendor-ordered-again',
+    flaw: 'a node makes a new order at the vendor whenever it is asked',
+    edits: [
+      {
+        file: 'nodes/vendor/order-actor.js',
+        from: "if (record === undefined || record.phase === 'ended') {",
+        to: 'if (true) {',
+      },
+    ],
+    invariants: ['one-order-an-intent'],
+    profile: 'calm',
+    seeds: 400,
+    isSlow: true,
+  },
 ];
