@@ -414,6 +414,16 @@ export interface BadShareFaultRequest {
   readonly expires_in_s?: number;
 }
 
+export interface BeginSandboxKey {
+  /** the key’s session: as of InitiateDkg */
+  readonly session_id: string;
+  readonly keystore_type: 'MULTISIG_EVM_WALLET' | 'HSM_PKCS11' | 'MPC_VENDOR';
+  /** secp256k1 by default */
+  readonly curve?: 'secp256k1' | 'ed25519';
+  readonly threshold?: number;
+  readonly total_nodes?: number;
+}
+
 export interface BeginSandboxStep {
   /** its name */
   readonly step: string;
@@ -3313,6 +3323,14 @@ export interface SandboxFrame {
   readonly faults: readonly string[];
 }
 
+export interface SandboxKey {
+  readonly session_id: string;
+  readonly state: 'RECEIPT_STATE_UNSPECIFIED' | 'RECEIPT_STATE_ACCEPTED' | 'RECEIPT_STATE_DENIED' | 'RECEIPT_STATE_PENDING_HUMAN_APPROVAL' | 'RECEIPT_STATE_RESUMED' | 'RECEIPT_STATE_EXPIRED' | 'RECEIPT_STATE_REPLAY_REJECTED' | 'RECEIPT_STATE_REVOKED' | 'RECEIPT_STATE_BACKEND_COMPLETED' | 'RECEIPT_STATE_BACKEND_FAILED' | 'RECEIPT_STATE_UNSUPPORTED_CLIENT_CONTRACT_VERSION';
+  readonly reason_code: string;
+  readonly message: string;
+  readonly epoch: number;
+}
+
 export interface SandboxNode {
   readonly id: string;
   readonly process: string;
@@ -5266,6 +5284,8 @@ export interface SandboxApi {
   session(id: string, query?: { limit?: number }, options?: CallOptions): Promise<SandboxSession>;
   /** What a node would submit to a signing session now; nothing is submitted: `POST /v1/sandbox/sessions/:id/nodes/:node/partial`, scope `sandbox:admin`. */
   previewPartial(id: string, node: string, options?: CallOptions): Promise<SandboxPartial>;
+  /** Begin a key that nodes do not share; complete it with `POST /v1/dkg/shares`: `POST /v1/sandbox/keys`, scope `sandbox:admin`. */
+  beginKey(body: BeginSandboxKey, options?: CallOptions): Promise<SandboxKey>;
   /** Read the sandbox’s clock: `GET /v1/sandbox/clock`, scope `sandbox:admin`. */
   clock(options?: CallOptions): Promise<SandboxClock>;
   /** Advance every process’s clock, so that expiry needs no waiting: `POST /v1/sandbox/clock`, scope `sandbox:admin`. */
@@ -5490,6 +5510,7 @@ export const operations: Readonly<Record<keyof Api, Readonly<Record<string, Oper
     resumeNode: { id: 'resumeSandboxNode', method: 'POST', path: '/v1/sandbox/nodes/:node/resume', repeat: 'refused' },
     session: { id: 'getSandboxSession', method: 'GET', path: '/v1/sandbox/sessions/:id', repeat: 'always', input: 'query' },
     previewPartial: { id: 'previewSandboxPartial', method: 'POST', path: '/v1/sandbox/sessions/:id/nodes/:node/partial', repeat: 'refused' },
+    beginKey: { id: 'beginSandboxKey', method: 'POST', path: '/v1/sandbox/keys', repeat: 'refused', input: 'body' },
     clock: { id: 'getSandboxClock', method: 'GET', path: '/v1/sandbox/clock', repeat: 'always' },
     advanceClock: { id: 'advanceSandboxClock', method: 'POST', path: '/v1/sandbox/clock', repeat: 'refused', input: 'body' },
     takeSnapshot: { id: 'takeSandboxSnapshot', method: 'POST', path: '/v1/sandbox/snapshots', repeat: 'refused', input: 'body' },

@@ -96,6 +96,11 @@ export function schemeOfKeystore(type: KeystoreType, curve: Curve): KeyScheme | 
   return keySchemes.find((name) => facts[name].curve === curve && facts[name].keystoreTypes.includes(type));
 }
 
+/** The scheme that a caller means who names a type and a curve; the making of a key refuses it if the type has none on the curve. */
+export function schemeMeant(type: KeystoreType, curve: Curve): KeyScheme | undefined {
+  return schemeOfKeystore(type, curve) ?? keySchemes.find((name) => facts[name].keystoreTypes.includes(type));
+}
+
 /** Whether a key is shared among its nodes; one that is not bound yet is. */
 export function isSharedKey(binding: KeyBinding): boolean {
   return ownKeysOf(binding) === undefined;

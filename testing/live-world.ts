@@ -157,9 +157,12 @@ export class LiveWorld implements ScenarioWorld {
   }
 
   readonly #handlers: Handlers = {
-    call: async ({ name, request }) => {
+    call: async ({ name, request, keystoreType }) => {
       this.#calls += 1n;
       try {
+        if (name === 'initiateDkg' && keystoreType !== undefined) {
+          return { response: await this.#api.beginKey(request as CallTypes['initiateDkg'][0], keystoreType) };
+        }
         const send = this.#api[name] as unknown as (request: unknown) => Promise<CallTypes[CallName][1]>;
         return { response: await send(request) };
       } catch (error) {

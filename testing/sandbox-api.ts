@@ -22,6 +22,7 @@ import {
   InitiateDkgResponseSchema,
   InitiateSigningRequestSchema,
   InitiateSigningResponseSchema,
+  ReceiptState,
   ResumeSessionRequestSchema,
   ResumeSessionResponseSchema,
   SignatureShareRequestSchema,
@@ -94,6 +95,14 @@ export interface EventView {
   readonly resource: { readonly type: string; readonly id: string; readonly version: number };
   readonly correlation_id: string;
   readonly data: { readonly object: object };
+}
+
+interface BegunKey {
+  readonly session_id: string;
+  readonly state: string;
+  readonly reason_code: string;
+  readonly message: string;
+  readonly epoch: number;
 }
 
 interface Answer {
@@ -181,6 +190,25 @@ export class SandboxApi {
     return Buffer.from(partial, 'base64');
   }
 
+  /** As `initiateDkg`, for a key of a type that nodes do not share. Rejects with CallFailed too. */
+  async beginKey(
+    { sessionId, threshold, totalNodes, derivation }: MessageInitShape<typeof InitiateDkgRequestSchema>,
+    keystoreType: string,
+  ): Promise<MessageShape<typeof InitiateDkgResponseSchema>> {
+    const body = {
+      ...{ session_id: sessionId, keystore_type: keystoreType, curve: derivation?.curve || 'secp256k1' },
+      ...(threshold && { threshold }),
+      ...(totalNodes && { total_nodes: totalNodes }),
+    };
+    const path = '/v1/sandbox/keys';
+    const told = await this.#orFailed(this.request<BegunKey>('POST', path, body));
+    const state = ReceiptState[told.state.replace('RECEIPT_STATE_', '') as keyof typeof ReceiptState];
+    const { session_id: id, reason_code: reasonCode, message } = told;
+    const receipt = { sessionId: id, state, reasonCode, message };
+    const begun = { sessionId: id, state, epoch: BigInt(told.epoch), receipt, checkpoint: { sessionId: id, state } };
+    return create(InitiateDkgResponseSchema, begun);
+  }
+
   async advance(byMs: number): Promise<void> {
     await this.request('POST', '/v1/sandbox/clock', { advance_ms: byMs });
   }
@@ -262,13 +290,18 @@ export class SandboxApi {
   #rpc<Q extends DescMessage, A extends DescMessage>(path: string, request: Q, response: A) {
     return async (init: MessageInitShape<Q>): Promise<MessageShape<A>> => {
       const body = toJson(request, create(request, init), { useProtoFieldName: true }) as object;
-      try {
-        return fromJson(response, await this.request<JsonValue>('POST', path, body), { ignoreUnknownFields: true });
-      } catch (error) {
-        if (error instanceof ApiError) throw new CallFailed(failures[error.status] ?? 'INTERNAL', error.message);
-        throw error;
-      }
+      const answer = await this.#orFailed(this.request<JsonValue>('POST', path, body));
+      return fromJson(response, answer, { ignoreUnknownFields: true });
     };
+  }
+
+  async #orFailed<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof ApiError) throw new CallFailed(failures[error.status] ?? 'INTERNAL', error.message);
+      throw error;
+    }
   }
 }
 

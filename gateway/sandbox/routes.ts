@@ -10,6 +10,7 @@ import type { Route } from '../../api/route.ts';
 import { answersInTime } from './control.ts';
 import type { SandboxDeps } from './deps.ts';
 import { faultRoutes } from './fault-routes.ts';
+import { keyRoutes } from './key-routes.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { recordingRoutes } from './recording-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
@@ -22,6 +23,7 @@ export function sandboxRoutes(options: SandboxDeps): readonly Route[] {
     ...faultRoutes(deps),
     ...nodeRoutes(deps),
     ...sessionRoutes(deps),
+    ...keyRoutes(deps),
     ...timeRoutes(deps),
     ...recordingRoutes(deps),
   ];

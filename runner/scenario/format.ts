@@ -83,9 +83,7 @@ const dkg = {
   threshold: Type.Optional(Type.Integer()),
   total_nodes: Type.Optional(Type.Integer()),
   curve: Type.Optional(OneOf(curves, 'secp256k1 by default')),
-  keystore_type: Type.Optional(
-    OneOf(ownKeystores, 'a key that nodes do not share, in the simulated world alone; a shared key by default'),
-  ),
+  keystore_type: Type.Optional(OneOf(ownKeystores, 'a key that nodes do not share; a shared key by default')),
 };
 
 const oldPlay = Type.Optional(OneOf(['right', 'wrong'] as const, 'the old name of `client_supplied`, until 0.2'));

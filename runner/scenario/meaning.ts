@@ -35,7 +35,6 @@ export function meaningFaults(file: ScenarioFile, scenario: CheckedScenario): Fa
   }
   const steps = placedSteps(file, scenario);
   const made = madeSessions(steps, report);
-  ownKeystores(scenario, steps, report);
   checkNames(steps, report);
   for (const placed of steps) checkStep(placed, made, report);
   const faults = placedFaults(scenario, steps);
@@ -79,20 +78,6 @@ function checkNames(steps: readonly PlacedStep[], report: Report): void {
     if (seen.has(step.step)) report([...path, 'step'], `another step is named ${step.step}`, 'each has its own name');
     seen.add(step.step);
   }
-}
-
-/** A client of a live cluster makes keys that nodes share; others are made by the wallet service alone. */
-function ownKeystores(scenario: CheckedScenario, steps: readonly PlacedStep[], report: Report): void {
-  if (!scenario.worlds.includes('live')) return;
-  for (const { step, path } of steps) {
-    if ('call' in step && 'keystore_type' in step && step.keystore_type !== undefined && isKeyStep(step.call)) {
-      report([...path, 'keystore_type'], 'a client of a live cluster makes no such key', 'say worlds: [simulated]');
-    }
-  }
-}
-
-function isKeyStep(call: string): boolean {
-  return call === 'initiate_dkg' || call === 'make_key';
 }
 
 /** Where each session of the scenario is first made. */

@@ -12,7 +12,6 @@ import {
   ResumeSessionRequestSchema,
   SignatureShareRequestSchema,
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import { schemeOfKeystore, wireScheme } from '../../proto/key-schemes.ts';
 import type { StepOf } from './format.ts';
 import { type DkgStep, intentOf, type SessionBook, type SigningStep } from './sessions.ts';
 import type { Questions, ScenarioWorld } from './world.ts';
@@ -31,8 +30,7 @@ export function initiateDkg(step: DkgStep, book: SessionBook, world: ScenarioWor
     totalNodes: step.total_nodes ?? (step.keystore_type ? 0 : totalNodes),
     derivation: { curve: step.curve ?? curve },
   });
-  const scheme = step.keystore_type && schemeOfKeystore(KeystoreType[step.keystore_type], step.curve ?? curve);
-  return { name: 'initiateDkg', request, keyScheme: scheme && wireScheme(scheme) };
+  return { name: 'initiateDkg', request, keystoreType: step.keystore_type };
 }
 
 export function exchangeDkgShares(

@@ -6,7 +6,8 @@ import { withCryptography } from '../../crypto/model/switch.ts';
 import type { RunEvent } from '../../faults/recording.ts';
 import { FaultError } from '../../faults/vocabulary/options.ts';
 import { CallErrorCode } from '../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { KeystoreType, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { schemeMeant, wireScheme } from '../../proto/key-schemes.ts';
 import type { SimCall, SimCaller } from '../../sim/calls.ts';
 import { SimCluster } from '../../sim/cluster.ts';
 import { allCheckers } from '../../sim/invariants/checkers.ts';
@@ -226,12 +227,14 @@ type Response = Extract<Questions['call']['gets'], { readonly response: unknown 
 
 function call(
   cluster: SimCluster,
-  { name, request, keyScheme }: Questions['call']['asks'],
+  { name, request, keystoreType }: Questions['call']['asks'],
   gets: (answer: Questions['call']['gets']) => void,
 ): void {
   // Name and request belong together, which the type of a lookup cannot say.
   const ask = cluster[name] as (request: unknown, tenant: string, caller: SimCaller) => SimCall<Response>;
-  ask(request, tenant, keyScheme === undefined ? {} : { keyScheme }).onDone((done) => {
+  const curve = 'derivation' in request && request.derivation?.curve === 'ed25519' ? 'ed25519' : 'secp256k1';
+  const scheme = keystoreType === undefined ? undefined : schemeMeant(KeystoreType[keystoreType], curve);
+  ask(request, tenant, scheme === undefined ? {} : { keyScheme: wireScheme(scheme) }).onDone((done) => {
     if ('answer' in done) gets({ response: done.answer });
     else gets({ failure: failures[done.error.code], message: done.error.message });
   });

@@ -5,7 +5,6 @@
 
 import type { RunEvent } from '../../faults/recording.ts';
 import type { Fault } from '../../faults/vocabulary/fault.ts';
-import type { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type {
   DkgShareExchangeRequest,
   DkgShareExchangeResponse,
@@ -20,6 +19,7 @@ import type {
 } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { LoggedEvent } from '../../redis/event-log.ts';
 import type { Violation } from '../../sim/observation.ts';
+import type { ownKeystores } from './format.ts';
 
 export interface CallTypes {
   initiateDkg: readonly [InitiateDkgRequest, InitiateDkgResponse];
@@ -55,8 +55,8 @@ export interface Questions {
       [N in CallName]: {
         readonly name: N;
         readonly request: CallTypes[N][0];
-        /** Of a key that nodes do not share: simulated worlds alone. */
-        readonly keyScheme?: Scheme | undefined;
+        /** Of a key that nodes do not share. */
+        readonly keystoreType?: (typeof ownKeystores)[number] | undefined;
       };
     }[CallName];
     readonly gets:

@@ -21,7 +21,7 @@ import {
   InspectSessionResponseSchema,
   PreviewPartialResponseSchema,
 } from '../../proto/gen/signmesh/wire/v1/sandbox_pb.ts';
-import { ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
+import { InitiateDkgResponseSchema, ReceiptState } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 
 type Answers = { [M in ControlMethod]: (takes: ControlTakes<M>) => ControlMethods[M]['gives'] };
 
@@ -156,6 +156,12 @@ export class FakeSessions implements SandboxSessions {
 
   async inspect({ tenant }: { readonly tenant: string }, sessionId: string) {
     return this.known.get(`${tenant}/${sessionId}`) ?? create(InspectSessionResponseSchema, {});
+  }
+
+  async beginKey(_: unknown, { sessionId }: { readonly sessionId: string }) {
+    const state = ReceiptState.ACCEPTED;
+    const receipt = { sessionId, state, reasonCode: 'SESSION_ACCEPTED', message: 'it is accepted' };
+    return create(InitiateDkgResponseSchema, { sessionId, state, epoch: 1n, receipt });
   }
 
   async preview({ tenant }: { readonly tenant: string }, sessionId: string, nodeId: number) {

@@ -126,6 +126,7 @@ export const clientNames: Readonly<Record<string, string>> = {
   resumeSandboxNode: 'sandbox.resumeNode',
   getSandboxSession: 'sandbox.session',
   previewSandboxPartial: 'sandbox.previewPartial',
+  beginSandboxKey: 'sandbox.beginKey',
   getSandboxClock: 'sandbox.clock',
   advanceSandboxClock: 'sandbox.advanceClock',
   takeSandboxSnapshot: 'sandbox.takeSnapshot',

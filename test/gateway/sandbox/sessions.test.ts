@@ -150,3 +150,39 @@ describe('docs/sandbox-api.md', () => {
     expect(stdout).toContain('"reason_code":"SHARE_ACCEPTED"');
   });
 });
+
+describe('a key that nodes do not share', () => {
+  it.each([
+    ['MULTISIG_EVM_WALLET', 'secp256k1', 'owner_ecdsa', { threshold: 2, total_nodes: 3 }],
+    ['HSM_PKCS11', 'ed25519', 'hsm_ed25519', {}],
+    ['MPC_VENDOR', 'secp256k1', 'vendor_ecdsa', {}],
+  ])('of %s on %s is begun here, and signs for its client', async (keystore_type, curve, scheme, sharing) => {
+    const begun = await call('POST', '/v1/sandbox/keys', { session_id: 'own', keystore_type, curve, ...sharing });
+    expect(begun).toMatchObject({ status: 200, body: { session_id: 'own', reason_code: 'SESSION_ACCEPTED' } });
+    expect((await call('POST', '/v1/dkg/shares', { session_id: 'own' })).body.verified).toBe(true);
+    expect((await call('GET', '/v1/sandbox/sessions/own')).body.key_scheme).toBe(scheme);
+    const message_hash = Buffer.alloc(32, 7).toString('base64');
+    const intent = { transaction_intent_id: 'intent', wallet_id: 'own', message_hash };
+    const { signing_session_id } = (await call('POST', '/v1/signing/initiate', intent)).body;
+    const signed = await call('POST', '/v1/signing/share', { signing_session_id });
+    expect(signed.body.receipt.reason_code).toBe('SIGNATURE_COMPLETED');
+  });
+
+  it.each([
+    [
+      { session_id: 'own', keystore_type: 'MULTISIG_EVM_WALLET', curve: 'ed25519', threshold: 2, total_nodes: 3 },
+      'UNSUPPORTED_CURVE',
+    ],
+    [{ session_id: 'own', keystore_type: 'MPC_VENDOR', threshold: 2, total_nodes: 3 }, 'INVALID_THRESHOLD'],
+    [{ session_id: 'vky_1', keystore_type: 'MPC_VENDOR' }, 'INVALID_REQUEST'],
+    [{ session_id: 'wal_1', keystore_type: 'HSM_PKCS11' }, 'INVALID_REQUEST'],
+  ])('is refused as InitiateDkg is: %j', async (body, reason_code) => {
+    const begun = await call('POST', '/v1/sandbox/keys', body);
+    expect(begun).toMatchObject({ status: 200, body: { state: 'RECEIPT_STATE_DENIED', reason_code } });
+  });
+
+  it('of a type that nodes share is no business of this route', async () => {
+    const shared = { session_id: 'own', keystore_type: 'MPC_FROST' };
+    expect((await call('POST', '/v1/sandbox/keys', shared)).status).toBe(400);
+  });
+});
