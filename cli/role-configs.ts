@@ -51,6 +51,7 @@ export function coordinatorConfig(settings: Settings): CoordinatorConfig {
     announcedUrl: settings.SIGNMESH_COORDINATOR_URL?.[0],
     redisUrl,
     tenantBytesMax: settings.SIGNMESH_TENANT_BYTES,
+    redisReplicas: settings.SIGNMESH_REDIS_WAIT_REPLICAS,
     lifetimes: {
       signingMs: settings.SIGNMESH_SIGNING_LIFETIME_MS,
       pendingMs: settings.SIGNMESH_PENDING_LIFETIME_MS,
@@ -179,6 +180,7 @@ export function gatewayConfig(settings: Settings, sandboxControl?: SandboxContro
     linkTls: needsLinkTls ? linkTlsOf(settings, roster, 'gateway') : undefined,
     plainLinks: settings.SIGNMESH_LINK_TLS === false,
     redisUrl,
+    redisReplicas: settings.SIGNMESH_REDIS_WAIT_REPLICAS,
     roster,
     furtherClusters: further.map((each, index) => ({
       roster: each,
@@ -225,6 +227,7 @@ export function workerConfig(settings: Settings): WorkerConfig {
   return {
     environment,
     redisUrl,
+    redisReplicas: settings.SIGNMESH_REDIS_WAIT_REPLICAS,
     credentialKeysDir: join(settings.SIGNMESH_DATA_DIR, credentialKeysDir),
     chainBlockMs: settings.SIGNMESH_CHAIN_BLOCK_MS,
     ...(retryScheduleMs !== undefined && { retryScheduleMs }),

@@ -70,6 +70,7 @@ export async function runCoordinator(
   let tell: (message: LocalMessage) => void = () => undefined;
   const store = await openRedisStore({
     redisUrl: config.redisUrl,
+    ...(config.redisReplicas !== undefined && { replicas: config.redisReplicas }),
     clusterId: roster.clusterId,
     ...(roster.number !== undefined && { cluster: roster.number }),
     log,

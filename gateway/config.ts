@@ -11,6 +11,7 @@ export interface GatewayCluster {
 import type { LinkTls } from '../actors/live/link-tls.ts';
 import type { SandboxControl } from '../faults/control.ts';
 import type { ClusterEnvironment, Roster } from '../proto/roster.ts';
+import { redisAddress } from '../redis/address.ts';
 import { tokenEnvironment } from './auth/token-format.ts';
 import { tenantPattern } from './auth/token-store.ts';
 import type { DoorTls } from './http/door-tls.ts';
@@ -35,8 +36,10 @@ export interface GatewayConfig {
   readonly linkTls?: LinkTls | undefined;
   /** Plain links to other hosts are allowed. */
   readonly plainLinks?: boolean;
-  /** redis://host:port. */
+  /** redis/address.ts. */
   readonly redisUrl: string;
+  /** A write is done only when so many replicas have it; undefined: 0. */
+  readonly redisReplicas?: number;
   /** Of cluster 1, as are the coordinator's URL and the join secret. */
   readonly roster: Roster;
   readonly furtherClusters?: readonly GatewayCluster[];
@@ -87,7 +90,7 @@ export function assertGatewayConfig(config: GatewayConfig): void {
   need(isPort(config.httpPort), 'httpPort must be 0 to 65535');
   need(isPort(config.grpcPort), 'grpcPort must be 0 to 65535');
   need(/^wss?:\/\//.test(config.coordinatorUrl), 'coordinatorUrl must be a ws:// or wss:// URL');
-  need(/^rediss?:\/\//.test(config.redisUrl), 'redisUrl must be a redis:// URL');
+  need(redisAddress(config.redisUrl) !== undefined, 'redisUrl must be a redis:// URL');
   need(config.identitySeed.length === 32, 'identitySeed must have 32 bytes');
   need(config.joinSecret.length >= 16, 'joinSecret must have 16 bytes or more');
   need(config.tokenKey.length === 32, 'tokenKey must have 32 bytes');
@@ -122,8 +125,10 @@ export function assertGatewayConfig(config: GatewayConfig): void {
 /** What a worker process must be told. */
 export interface WorkerConfig {
   readonly environment: ClusterEnvironment;
-  /** redis://host:port. */
+  /** redis/address.ts. */
   readonly redisUrl: string;
+  /** A write is done only when so many replicas have it; undefined: 0. */
+  readonly redisReplicas?: number;
   /** The directory of the keys that seal webhooks' secrets. */
   readonly credentialKeysDir: string;
   /** Milliseconds between two blocks of the simulated chains. */
@@ -135,7 +140,7 @@ export interface WorkerConfig {
 
 /** Throws an Error that names the setting, never its value. */
 export function assertWorkerConfig({ environment, redisUrl, retryScheduleMs }: WorkerConfig): void {
-  need(/^rediss?:\/\//.test(redisUrl), 'redisUrl must be a redis:// URL');
+  need(redisAddress(redisUrl) !== undefined, 'redisUrl must be a redis:// URL');
   if (retryScheduleMs === undefined) return;
   need(environment === 'sandbox', 'retryScheduleMs is for a sandbox alone');
   need(

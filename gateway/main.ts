@@ -14,6 +14,7 @@ import { RedisWatch } from '../actors/live/redis-watch.ts';
 import { RequestIds } from '../api/request-id.ts';
 import { packageVersion } from '../api/version.ts';
 import { uuidV7 } from '../proto/ids.ts';
+import { watchedConnection } from '../redis/connect.ts';
 import { RedisClusters } from '../redis/redis-clusters.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
 import { allOf, logRequests } from './access-log/access-log.ts';
@@ -65,7 +66,7 @@ export async function runGateway(config: GatewayConfig, telemetry: Telemetry = n
   const { clock, timers, random } = systemPorts;
   const log = pino({ level: config.logLevel, base: { role: 'gateway' } });
   setLogger(grpcLogger(log));
-  const redis = openRedis(config.redisUrl, log);
+  const redis = openRedis(config.redisUrl, log, config.redisReplicas);
   const store = new TokenStore(redis, config.tokenKey, systemPorts);
   const registry = new RedisClusters(redis);
   const links = liveClusterLinks(config, registry, uuidV7(clock.nowMs(), random), log);
@@ -220,7 +221,7 @@ async function closeRedis(redis: Redis): Promise<void> {
 /** Health says `degraded` while what is stored cannot be changed. */
 function watchRedis(redis: Redis, url: string, cluster: ClusterView, log: Log): RedisWatch {
   return new RedisWatch({
-    ...{ redis, url, log },
+    ...{ redis: watchedConnection(redis), url, log },
     probeKey: 'sm:probe:gateway',
     onChange: (refusal) => {
       cluster.hinder('redis', refusal && { health: 'degraded', reason: `Redis ${refusal.text}` });

@@ -2,20 +2,21 @@
  * The gateway's connection to Redis. Commands fail at once while it is unreachable, instead of waiting in a queue: those who use
  * it know what to do without (tokens from the cache, limits off).
  */
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Log } from '../actors/live/ports.ts';
+import { connectRedis } from '../redis/connect.ts';
 
 const commandTimeoutMs = 1_000;
 const reconnectMaxMs = 1_000;
 
-/** Begins to connect and returns at once; comes back by itself for ever. */
-export function openRedis(url: string, log: Log): Redis {
-  const redis = new Redis(url, {
+/** Begins to connect and returns at once; comes back by itself for ever. `replicas`: as in ConnectOptions. */
+export function openRedis(url: string, log: Log, replicas = 0): Redis {
+  const redis = connectRedis(url, {
+    ...{ isPatient: false, replicas },
     enableOfflineQueue: false,
     enableAutoPipelining: true,
     commandTimeout: commandTimeoutMs,
     connectTimeout: 5_000,
-    maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(reconnectMaxMs, 50 * 2 ** Math.min(attempt, 10)),
   });
   // Its watch logs the reason once (actors/live/redis-watch.ts); here it is logged every time.

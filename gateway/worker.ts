@@ -27,6 +27,7 @@ import { withDrifts } from '../providers/simulated/drift.ts';
 import { RedisCustodianBooks } from '../providers/simulated/redis-custodian-books.ts';
 import { RedisDrifts } from '../providers/simulated/redis-drifts.ts';
 import { providerStatements } from '../providers/statements.ts';
+import { watchedConnection } from '../redis/connect.ts';
 import { RedisTenantStore } from '../store/redis-tenant-store.ts';
 import { fileKeyRing } from '../store/secrets/file-key-ring.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/port.ts';
@@ -60,10 +61,10 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
   const { clock, timers, random }: Ports = { ...systemPorts, ...parts };
   const log: Log = parts.log ?? pino({ level: config.logLevel, base: { role: 'worker' } });
   const { environment, redisUrl, retryScheduleMs: scheduleMs } = config;
-  const redis = openRedis(redisUrl, log);
-  const watch = new RedisWatch({ redis, url: redisUrl, log, probeKey: 'sm:probe:worker' });
+  const redis = openRedis(redisUrl, log, config.redisReplicas);
+  const watched = { redis: watchedConnection(redis), url: redisUrl };
+  const watch = new RedisWatch({ ...watched, log, probeKey: 'sm:probe:worker' });
   const queueRedis = openQueueRedis(redisUrl);
-  const wakeRedis = openQueueRedis(redisUrl);
   const reconRedis = openQueueRedis(redisUrl);
   const store = new RedisTenantStore(redis, { clock, random });
   const connections = new Connections();
@@ -79,7 +80,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
       ring: fileKeyRing(config.credentialKeysDir, { clock, random }),
       queue,
       send: telemetry.isOn ? measureSending(telemetry, timers, send) : send,
-      followAllWakes: (onWake) => followAllWakes(wakeRedis, onWake),
+      followAllWakes: (onWake) => followAllWakes(queueRedis, onWake),
     },
     {
       ...{ environment, version: packageVersion(), scheduleMs },
@@ -107,7 +108,7 @@ export async function runWorker(config: WorkerConfig, parts: WorkerParts = {}): 
       endBeats();
       await Promise.all([worker.stop(), recon.stop()]);
       await connections.stop();
-      for (const connection of [redis, queueRedis, wakeRedis, reconRedis]) connection.disconnect();
+      for (const connection of [redis, queueRedis, reconRedis]) connection.disconnect();
       log.info({}, 'worker stopped');
     }),
   };

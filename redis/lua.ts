@@ -11,13 +11,17 @@
  * From `@keys` and `@args` the loader makes the script's first lines: each name becomes a local variable, bound to its
  * place in KEYS or ARGV. So no number of a place is written by hand, and a name costs Redis nothing. A shape becomes a
  * table, `json` is decoded. A key with `?` may be left out: then it is nil. Arguments with `?` stand last and may be left
- * out likewise. All keys of a call lie in one slot; so do those that a script builds from a key or a prefix.
+ * out likewise. All keys of a call lie in one slot; so do those that a script builds from a key or a prefix (slots.ts).
+ *
+ * In a Redis Cluster a call names one more key, which never exists. So Redis refuses it as a whole while its slot is under way
+ * to another node: records that have not arrived yet would look absent to the script.
  *
  * What Redis stores as JSON (records, events) is handed in as text, also within a `json` argument: encoded again by Lua,
  * numbers and empty lists would not be what they were.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { absentKey } from './slots.ts';
 
 export type LuaValue = string | number;
 /** A shape's values by name. */
@@ -67,7 +71,8 @@ export function luaCommand<Call extends LuaCall, Reply>(
   replies: 'texts' | 'buffers' = 'texts',
 ): LuaCommand<Call, Reply> {
   const { source, keys, args } = readScript(path);
-  redis.defineCommand(path, { numberOfKeys: keys.length, lua: source });
+  const isCluster = redis.isCluster === true;
+  redis.defineCommand(path, { numberOfKeys: keys.length + (isCluster ? 1 : 0), lua: source });
   const command = (redis as unknown as Record<string, (...words: readonly LuaValue[]) => Promise<Reply>>)[
     replies === 'texts' ? path : `${path}Buffer`
   ]!;
@@ -78,6 +83,7 @@ export function luaCommand<Call extends LuaCall, Reply>(
       if (key === undefined) throw new Error(`${path} is called without the key ${name}`);
       words.push(key);
     }
+    if (isCluster) words.push(absentKey(String(words[0])));
     pushArguments(words, path, args, argValues as Readonly<Record<string, unknown>>);
     return command.apply(redis, words);
   };

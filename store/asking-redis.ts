@@ -6,16 +6,24 @@ import { StoreUnavailable } from './contract.ts';
 /** A command that Redis does not understand is our own bug, and no trouble of Redis. */
 const ourMistake = /^(ERR|WRONGTYPE|CROSSSLOT)/;
 
-/** What ioredis says of a command while it is not connected (`enableOfflineQueue: false`). */
-const neverSent = /^Stream isn't writeable/;
+/**
+ * What ioredis says of a command while it is not connected (`enableOfflineQueue: false`); and of one that a Redis Cluster
+ * has sent on, or asked to try again, too often: each such answer has changed nothing (redis/connect.ts).
+ */
+const changedNothingWords =
+  /^(Stream isn't writeable|Cluster isn't ready|Too many Cluster redirections\. Last error: ReplyError: (MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b)/;
+/** A script that meets it has run in part. */
+const inTheMiddle = /Script attempted to access/;
 
 /** Throws StoreUnavailable whenever Redis is unreachable, too slow, loading, full or read-only. */
 export async function asking<T>(reply: Promise<T>): Promise<T> {
   try {
     return await reply;
   } catch (error) {
-    if (error instanceof ReplyError && ourMistake.test((error as Error).message)) throw error;
-    const changedNothing = error instanceof ReplyError || neverSent.test(String((error as Error).message));
+    const message = String((error as Error).message);
+    const isReply = error instanceof ReplyError;
+    if (isReply && ourMistake.test(message) && !inTheMiddle.test(message)) throw error;
+    const changedNothing = (isReply && !inTheMiddle.test(message)) || changedNothingWords.test(message);
     throw new StoreUnavailable(`Redis ${redisRefusal(error)?.text ?? 'is not connected'}`, {
       cause: error,
       changedNothing,

@@ -69,9 +69,32 @@ const wordings: readonly Wording[] = [
     text: 'refuses writes: it has fewer replicas than min-replicas-to-write',
   },
   {
-    pattern: /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)\b/,
+    pattern: /\bCLUSTERDOWN\b|attempted to access keys while the cluster is down/,
+    code: 'CLUSTERDOWN',
+    text: 'is a Redis Cluster in which some slots have no master now (of a Redis Cluster REDIS_URL names several nodes)',
+    isTransient: true,
+  },
+  {
+    pattern: /^(TRYAGAIN|ASK|Too many Cluster redirections)\b|attempted to access a non local key/,
+    code: 'TRYAGAIN',
+    text: 'is moving this slot to another node: retry when it has moved',
+    isTransient: true,
+  },
+  {
+    pattern: /^(MOVED|CROSSSLOT)\b/,
     code: 'CLUSTER',
-    text: 'is a node of a Redis Cluster, which signmesh does not use: name a Redis of its own in REDIS_URL',
+    text: 'is a node of a Redis Cluster: list several of its nodes in REDIS_URL, with commas between them',
+  },
+  {
+    pattern: /cluster support disabled/,
+    code: 'NOT_CLUSTER',
+    text: 'is no Redis Cluster: name one Redis in REDIS_URL, without a list',
+  },
+  {
+    pattern: /^REPLICAS\b/,
+    code: 'REPLICAS',
+    text: 'has fewer replicas that follow it than SIGNMESH_REDIS_WAIT_REPLICAS asks for',
+    isTransient: true,
   },
   {
     pattern: /max number of clients/,
@@ -98,13 +121,16 @@ const systemTexts: Readonly<Record<string, string>> = {
 };
 
 /** Words of a client library that has no connection: they say nothing of why. */
-const withoutReason = /writeable|Connection is closed|max retries per request/i;
+const withoutReason =
+  /writeable|Connection is closed|max retries per request|Cluster isn't ready|startup nodes is available|Failed to refresh slots|Cluster is (disconnect|ended)/i;
 const textCharsMax = 200;
 
 /** undefined: the error says nothing of why, only that there is no connection. */
 export function redisRefusal(error: unknown): RedisRefusal | undefined {
   if (error === undefined) return undefined;
-  const { code, message } = error as { code?: unknown; message?: unknown };
+  const { code, message, lastNodeError } = error as { code?: unknown; message?: unknown; lastNodeError?: unknown };
+  // The client of a Redis Cluster says this when no node has answered.
+  if (lastNodeError) return redisRefusal(lastNodeError);
   const text = typeof message === 'string' ? message : String(error);
   if (typeof code === 'string' && systemTexts[code] !== undefined) {
     return { code, text: systemTexts[code], isTransient: false };
@@ -129,8 +155,11 @@ export const closedRefusal: RedisRefusal = {
   isTransient: false,
 };
 
-/** "Redis at host:port": without user and password. */
+/** "Redis at host:port": without user and password. `url`: of a Redis Cluster a list (redis/address.ts). */
 export function redisName(url: string): string {
-  const { host, hostname } = new URL(url);
-  return `Redis at ${host === hostname ? `${host}:6379` : host}`;
+  const places = url.split(',').map((part) => {
+    const { host, hostname } = new URL(/^rediss?:/.test(part.trim()) ? part : `redis://${part.trim()}`);
+    return host === hostname ? `${host}:6379` : host;
+  });
+  return `Redis at ${places.join(', ')}`;
 }

@@ -127,7 +127,8 @@ export class RedisWatch {
  * Never rejects.
  */
 export function firstWords(url: string, withinMs = wordsWithinMs): Promise<RedisRefusal | undefined> {
-  const { protocol, hostname, port, password } = new URL(url);
+  // Of a Redis Cluster the first node speaks for all.
+  const { protocol, hostname, port, password } = new URL(url.split(',')[0]!);
   if (protocol !== 'redis:') return Promise.resolve(undefined);
   return new Promise((resolve) => {
     let words = '';

@@ -45,13 +45,13 @@ export class RedisUnusable extends Failure {
 
 /** Runs `work` with a connection, and closes it. Throws RedisUnusable when Redis refuses the connection or a command. */
 export async function withRedis<T>(url: string, work: (redis: import('ioredis').Redis) => Promise<T>): Promise<T> {
-  const { Redis } = await import('./redis-client.ts');
-  const redis = new Redis(url, {
+  const { connectRedis } = await import('./redis-client.ts');
+  const redis = connectRedis(url, {
+    isPatient: false,
     lazyConnect: true,
     retryStrategy: () => null,
     connectTimeout: 5_000,
     commandTimeout: 5_000,
-    maxRetriesPerRequest: 0,
   });
   // The client says why here, and to its caller only that the connection is closed.
   let cause: unknown;

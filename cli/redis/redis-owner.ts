@@ -6,6 +6,7 @@
 import type { Redis as RedisClient } from 'ioredis';
 import type { RedisRefusal } from '../../actors/live/redis-refusal.ts';
 import type { Roster } from '../../proto/roster.ts';
+import { redisHosts } from '../../redis/address.ts';
 import { firstCluster, ofCluster } from '../../redis/clusters.ts';
 import { exitCodes, Failure } from '../common/failure.ts';
 import { RedisUnusable, withRedis } from './redis-address.ts';
@@ -40,7 +41,7 @@ async function claim(url: string, key: string, clusterId: string): Promise<void>
   });
   if (owner === clusterId) return;
   throw new Failure(
-    `REDIS_URL: the Redis at ${new URL(url).host} holds the state of another cluster (${owner}; this one is ${clusterId}). Name another Redis, another database of it, or empty this one (FLUSHDB).`,
+    `REDIS_URL: the Redis at ${redisHosts(url)} holds the state of another cluster (${owner}; this one is ${clusterId}). Name another Redis, another database of it, or empty this one (FLUSHDB).`,
     exitCodes.usage,
   );
 }
@@ -71,7 +72,7 @@ async function checkVersion(redis: RedisClient, url: string): Promise<void> {
   const version = /redis_version:((\d+)\.\S+)/.exec(await redis.info('server'));
   if (version && Number(version[2]) < redisMajorNeeded) {
     throw new Failure(
-      `REDIS_URL: the Redis at ${new URL(url).host} is version ${version[1]}, and ${redisMajorNeeded} or newer is needed.`,
+      `REDIS_URL: the Redis at ${redisHosts(url)} is version ${version[1]}, and ${redisMajorNeeded} or newer is needed.`,
       exitCodes.usage,
     );
   }

@@ -3,6 +3,7 @@
  * what would be right. Texts in, values out; nothing here knows a variable.
  */
 import { isAbsolute, resolve } from 'node:path';
+import { redisAddress } from '../../redis/address.ts';
 
 export interface Kind<T> {
   /** What is allowed, as it stands in the docs and after "must be". */
@@ -93,6 +94,15 @@ export function url(...protocols: readonly string[]): Kind<string> {
       URL.canParse(text) && protocols.includes(new URL(text).protocol) && new URL(text).hostname !== ''
         ? text
         : undefined,
+    print: (value) => value,
+  };
+}
+
+/** One Redis, or some nodes of a Redis Cluster. */
+export function redis(): Kind<string> {
+  return {
+    allowed: 'a URL that starts with `redis://` or `rediss://`; of a Redis Cluster several nodes, separated by commas',
+    parse: (text) => (redisAddress(text) === undefined ? undefined : text),
     print: (value) => value,
   };
 }

@@ -25,6 +25,7 @@ import {
   path,
   port,
   portOrFree,
+  redis,
   text,
   url,
   urls,
@@ -79,10 +80,16 @@ export const variables = {
     'Where the cluster keeps its keys, stores, logs and private Redis. Relative to the current directory.',
   ),
   REDIS_URL: optional(
-    url('redis:', 'rediss:'),
+    redis(),
     ['up', 'coordinator', 'gateway', 'worker'],
-    'The Redis (7 or newer) that holds the state. Unset: `signmesh up` starts a private one; the role processes need it.',
+    'The Redis (7 or newer) that holds the state, or a Redis Cluster: some of its nodes (docs/redis-cluster.md). Unset: `signmesh up` starts a private one; the role processes need it.',
     true,
+  ),
+  SIGNMESH_REDIS_WAIT_REPLICAS: variable(
+    integer(0, 10),
+    0,
+    ['up', 'coordinator', 'gateway', 'worker'],
+    'Replicas that must have a write before it is acknowledged. With 0 a failover of Redis may lose the last acknowledged writes; with more, writes are refused while a master has fewer replicas that follow it.',
   ),
   SIGNMESH_REDIS_SERVER: optional(path(), ['up'], 'The redis-server to start, when it is not on the PATH.'),
   SIGNMESH_REDIS_FSYNC: variable(

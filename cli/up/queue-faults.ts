@@ -1,15 +1,15 @@
 /** Faults of the queue of webhook deliveries, through BullMQ itself. Connected while one is done, and not before. */
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
 import { bullPrefix, bullQueueName } from '../../delivery/deliveries/public.ts';
 import type { QueueControl } from '../../plane/ports.ts';
+import { connectRedis } from '../../redis/connect.ts';
 
 const options = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 
 export function queueFaults(redisUrl: string): QueueControl {
   const withQueue = async (work: (queue: Queue) => Promise<void>): Promise<void> => {
-    const connection = new Redis(redisUrl, { maxRetriesPerRequest: null, connectTimeout: 5000 });
+    const connection = connectRedis(redisUrl, { isPatient: true, connectTimeout: 5000 });
     connection.on('error', () => undefined);
     const queue = new Queue(bullQueueName, { connection, prefix: bullPrefix });
     queue.on('error', () => undefined);

@@ -49,8 +49,9 @@ export async function clearRedis(url: string): Promise<void> {
 }
 
 async function withRedis<T>(url: string, work: (redis: RedisClient) => Promise<T>): Promise<T> {
-  const { Redis } = await import('../redis/redis-client.ts');
-  const redis = new Redis(url, { connectTimeout: 5000, commandTimeout: 20_000, retryStrategy: () => null });
+  const { connectRedis } = await import('../redis/redis-client.ts');
+  const options = { connectTimeout: 5000, commandTimeout: 20_000, retryStrategy: () => null };
+  const redis = connectRedis(url, { isPatient: false, ...options });
   redis.on('error', () => undefined);
   try {
     return await work(redis);

@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { processIn } from '../../plane/names.ts';
 import type { Roster } from '../../proto/roster.ts';
+import { redisHosts } from '../../redis/address.ts';
 import { firstCluster } from '../../redis/clusters.ts';
 import { ensureClusters } from '../cluster-files/clusters.ts';
 import { checkDataFormat } from '../cluster-files/data-format.ts';
@@ -331,7 +332,7 @@ class Run {
         async () => {
           for (const roster of rosters) await claimOwn(redisUrl, roster, (why) => (waitingFor = why));
         },
-        () => (waitingFor === '' ? new URL(redisUrl).host : `waiting: ${waitingFor}`),
+        () => (waitingFor === '' ? redisHosts(redisUrl) : `waiting: ${waitingFor}`),
       );
     }
     const ready: string[] = [];

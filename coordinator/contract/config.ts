@@ -47,5 +47,7 @@ export interface CoordinatorConfig extends Omit<SessionConfig, 'coordinatorBoot'
   readonly redisUrl: string;
   /** Bytes that a tenant may store before clients' new sessions are refused; undefined: no bound. */
   readonly tenantBytesMax?: number;
+  /** A write is durable only when so many replicas have it; undefined: 0. */
+  readonly redisReplicas?: number;
   readonly logLevel: string;
 }

@@ -5,12 +5,13 @@
  * While Redis is unreachable, commands wait for it, up to commandTimeoutMs; then the write's fate is unknown and it rejects.
  * Keys of finished DKGs change when a session binds them, through this store alone, so they are cached.
  */
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Store, WriteOutcome } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import { RedisWatch } from '../../actors/live/redis-watch.ts';
 import { pendingLifetimeMs, retentionMs } from '../../proto/limits.ts';
 import { firstCluster, ofCluster } from '../../redis/clusters.ts';
+import { connectRedis, watchedConnection } from '../../redis/connect.ts';
 import type { DueKind } from '../../redis/due-work.ts';
 import { eventArguments, tenantPrefix } from '../../redis/event-log.ts';
 import { luaCommand } from '../../redis/lua.ts';
@@ -45,6 +46,8 @@ export interface RedisStore extends Store<CoordinatorWrite, CoordinatorRecord> {
 
 export interface RedisStoreOptions {
   readonly redisUrl: string;
+  /** A write is durable only when so many replicas have it; 0 by default. */
+  readonly replicas?: number;
   readonly clusterId: string;
   /** The cluster's number among those that share this Redis; 1 by default. */
   readonly cluster?: number;
@@ -70,9 +73,9 @@ const fenceRetryMs = 250;
 
 /** Connects and raises the fence, however long Redis refuses: until then nothing can be opened. Never rejects. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
-  const redis = new Redis(options.redisUrl, {
+  const redis = connectRedis(options.redisUrl, {
+    ...{ isPatient: true, replicas: options.replicas },
     enableAutoPipelining: true,
-    maxRetriesPerRequest: null,
     commandTimeout: options.commandTimeoutMs ?? 5000,
     retryStrategy: (times) => Math.min(50 * times, 1000),
   });
@@ -86,7 +89,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     overdueSessions: luaCommand(redis, overdueSessions),
   };
   const watch = new RedisWatch({
-    ...{ redis, url: options.redisUrl, log: options.log ?? silentLog },
+    ...{ redis: watchedConnection(redis), url: options.redisUrl, log: options.log ?? silentLog },
     probeKey: redisKeys.probe,
     onChange: () => options.onTrouble?.(watch.trouble),
   });

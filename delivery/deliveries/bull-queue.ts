@@ -1,7 +1,8 @@
 /** The queue of tries in BullMQ: short jobs, forgotten when they end. */
 import { Queue, Worker } from 'bullmq';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Log } from '../../actors/live/ports.ts';
+import { connectRedis } from '../../redis/connect.ts';
 import { bullPrefix, bullQueueName } from './keys.ts';
 import type { JobConsumer, WebhookJob, WebhookQueue } from './queue.ts';
 
@@ -21,8 +22,8 @@ const eventsKept = 1_000;
 
 /** A connection as BullMQ needs it: commands wait while Redis is unreachable. */
 export function openQueueRedis(url: string): Redis {
-  const redis = new Redis(url, {
-    maxRetriesPerRequest: null,
+  const redis = connectRedis(url, {
+    isPatient: true,
     connectTimeout: 5_000,
     retryStrategy: (attempt) => Math.min(1_000, 50 * 2 ** Math.min(attempt, 10)),
   });

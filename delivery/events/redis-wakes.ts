@@ -1,15 +1,16 @@
 /** Wake-ups by the publish/subscribe of Redis. With the first follower a connection of its own is opened. */
 import type { Redis } from 'ioredis';
 import { wakePrefix } from '../../redis/event-log.ts';
+import { openSubscriber, type Subscriber } from '../../redis/subscriber.ts';
 import type { Wakes, WakesListener } from './wakes.ts';
 
 export class RedisWakes implements Wakes {
   readonly #redis: Redis;
   readonly #tenants = new Set<string>();
-  #subscriber: Redis | undefined;
+  #subscriber: Subscriber | undefined;
   #listener: WakesListener | undefined;
 
-  /** `redis`: a connection; it is duplicated for subscribing. */
+  /** `redis`: a connection; another like it subscribes. */
   constructor(redis: Redis) {
     this.#redis = redis;
   }
@@ -20,31 +21,27 @@ export class RedisWakes implements Wakes {
 
   follow(tenant: string): void {
     this.#tenants.add(tenant);
-    this.#subscriber ??= this.#connect();
-    if (this.#subscriber.status === 'ready') this.#subscribe(this.#subscriber, [tenant]);
+    this.#subscriber ??= openSubscriber(this.#redis, (connection) => this.#prepare(connection));
+    const { connection } = this.#subscriber;
+    if (connection?.status === 'ready') this.#subscribe(connection, [tenant]);
   }
 
   unfollow(tenant: string): void {
     this.#tenants.delete(tenant);
-    if (this.#subscriber?.status === 'ready') {
-      this.#subscriber.unsubscribe(`${wakePrefix}${tenant}`).catch(() => undefined);
-    }
+    const connection = this.#subscriber?.connection;
+    if (connection?.status === 'ready') connection.unsubscribe(`${wakePrefix}${tenant}`).catch(() => undefined);
   }
 
   close(): void {
-    this.#subscriber?.disconnect();
+    this.#subscriber?.close();
   }
 
-  #connect(): Redis {
-    // Every connection subscribes anew: a subscription that failed while Redis was unreachable is repeated.
-    const subscriber = this.#redis.duplicate({ autoResubscribe: false, enableAutoPipelining: false });
-    // The gateway's other connection logs that Redis is unreachable.
-    subscriber.on('error', () => undefined);
-    subscriber.on('ready', () => this.#subscribe(subscriber, [...this.#tenants]));
-    subscriber.on('message', (channel: string, message: string) =>
+  /** Every connection subscribes anew: a subscription that failed while Redis was unreachable is repeated. */
+  #prepare(connection: Redis): void {
+    connection.on('ready', () => this.#subscribe(connection, [...this.#tenants]));
+    connection.on('message', (channel: string, message: string) =>
       this.#listener?.onWake(channel.slice(wakePrefix.length), Number(message)),
     );
-    return subscriber;
   }
 
   #subscribe(subscriber: Redis, tenants: readonly string[]): void {
@@ -56,9 +53,11 @@ export class RedisWakes implements Wakes {
   }
 }
 
-/** Wake-ups of all tenants. The returned function ends them. */
+/** Wake-ups of all tenants, over a connection like `redis`. The returned function ends them. */
 export function followAllWakes(redis: Redis, onWake: (tenant: string) => void): () => void {
-  redis.on('pmessage', (_pattern: string, channel: string) => onWake(channel.slice(wakePrefix.length)));
-  redis.psubscribe(`${wakePrefix}*`).catch(() => undefined);
-  return () => redis.removeAllListeners('pmessage');
+  const subscriber = openSubscriber(redis, (connection) => {
+    connection.on('ready', () => void connection.psubscribe(`${wakePrefix}*`).catch(() => undefined));
+    connection.on('pmessage', (_pattern: string, channel: string) => onWake(channel.slice(wakePrefix.length)));
+  });
+  return () => subscriber.close();
 }

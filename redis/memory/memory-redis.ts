@@ -3,11 +3,14 @@
  * client of one `MemoryRedis` sees the same keys. Scripts are the `.lua` files themselves, compiled (lua-compiler.ts), so
  * that no decision is written twice. test/redis/memory/ holds commands, scripts and stores to a real Redis.
  *
+ * It refuses what a Redis Cluster refuses: a script or a command that touches keys of several hash tags (../slots.ts).
+ *
  * It knows no connections and no faults: a world gives each process a client, and passes its calls through `link`, which
  * may hold, lose or refuse a command or its answer.
  */
 import { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
+import { oneTag } from '../slots.ts';
 import type { Clock } from './clock.ts';
 import { Keyspace, type Reply } from './keyspace.ts';
 import { type Compiled, compileLua } from './lua-compiler.ts';
@@ -51,7 +54,10 @@ class MemoryClient extends EventEmitter {
     this.#link = link;
     this.#listeners = listeners;
     for (const name of plainCommands)
-      this.#define(name, (words) => fromReply(this.#space.call(name, words), fromBytes));
+      this.#define(name, (words) => {
+        oneTag(name, words);
+        return fromReply(this.#space.call(name, words), fromBytes);
+      });
     this.#define('call', ([name, ...words]) => fromReply(this.#space.call(name!, words), fromBytes));
     this.#define('hgetall', (words) => {
       const flat = this.#space.call('HGETALL', words) as readonly string[];
@@ -63,10 +69,15 @@ class MemoryClient extends EventEmitter {
 
   defineCommand(name: string, { lua, numberOfKeys }: { readonly lua: string; readonly numberOfKeys: number }): void {
     const script = compiled(lua);
-    const run = (words: readonly string[]) =>
-      script(words.slice(0, numberOfKeys), words.slice(numberOfKeys), (command, args) =>
-        toLua(this.#space.call(command, args.map(argumentText))),
-      );
+    const run = (words: readonly string[]) => {
+      const keys = words.slice(0, numberOfKeys);
+      const tag = oneTag('MGET', keys);
+      return script(keys, words.slice(numberOfKeys), (command, args) => {
+        const texts = args.map(argumentText);
+        if (tag !== undefined) oneTag(command, texts, tag);
+        return toLua(this.#space.call(command, texts));
+      });
+    };
     this.#define(name, (words) => fromLua(run(words), fromBytes));
     this.#define(`${name}Buffer`, (words) => fromLua(run(words), (text) => Buffer.from(text, 'latin1')));
   }

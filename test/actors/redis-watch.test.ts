@@ -118,7 +118,7 @@ test('a disk that takes nothing', async () => {
 
 test('a node of a Redis Cluster', async () => {
   const { url } = await redisWith('--cluster-enabled', 'yes');
-  await saysAndHeals(watched(url), 'CLUSTER', /Redis Cluster/);
+  await saysAndHeals(watched(url), 'CLUSTERDOWN', /Redis Cluster.*REDIS_URL names several/);
 });
 
 test('one that is still loading', async () => {

@@ -36,6 +36,12 @@ export const worldlyFiles: ReadonlyMap<string, Exemption> = new Map([
   ['store/tenants-with.ts', { reaches: redis, why: 'a search of the whole database, for commands' }],
   ['store/scripts.ts', { reaches: redis, why: 'a part of redis-tenant-store.ts' }],
   ['redis/lua.ts', { reaches: /^import of (ioredis|node:fs)/, why: 'reads scripts and makes them commands' }],
+  ['redis/connect.ts', { reaches: redis, why: 'opens connections' }],
+  ['redis/replicas.ts', { reaches: /^(import of ioredis|setImmediate)/, why: 'a part of connect.ts' }],
+  [
+    'redis/subscriber.ts',
+    { reaches: /^(import of ioredis|setTimeout|Math.random)/, why: 'opens connections that subscribe' },
+  ],
   ['redis/redis-clusters.ts', { reaches: redis, why: 'implements ClusterRegistry' }],
   ['gateway/live-cluster-links.ts', { reaches: /^system/, why: 'holds the links of a gateway process' }],
   ['redis/redis-due-work.ts', { reaches: /^(import of ioredis|performance)/, why: 'implements DueWork' }],

@@ -1,0 +1,214 @@
+/**
+ * A Redis Cluster of real redis-servers on loopback: three masters with a replica each, behind a password, with an
+ * append-only file. Clients come in clear or over TLS; the servers talk to each other over TLS.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { slotOf, slotsTotal } from '../../redis/slots.ts';
+import { freePort } from './redis.ts';
+import { until } from './until.ts';
+
+const password = 'of-the-cluster';
+const mastersTotal = 3;
+
+/** From slot, to slot, then nodes: the master first. */
+type Range = readonly [number, number, ...(readonly [string, number])[]];
+
+export class ClusterServer {
+  readonly port: number;
+  readonly tlsPort: number;
+  /** In clear, to this server alone. */
+  readonly client: Redis;
+  readonly #args: readonly string[];
+  #child: ChildProcess | undefined;
+
+  constructor(port: number, tlsPort: number, args: readonly string[]) {
+    this.port = port;
+    this.tlsPort = tlsPort;
+    this.#args = args;
+    this.client = new Redis({ port, password, retryStrategy: () => 50, enableReadyCheck: false, lazyConnect: true });
+    this.client.on('error', () => undefined);
+  }
+
+  start(): void {
+    this.#child = spawn('redis-server', this.#args, { stdio: 'ignore' });
+  }
+
+  /** kill -9. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await gone;
+    this.#child = undefined;
+  }
+
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(name);
+  }
+
+  killWithUs(): void {
+    this.#child?.kill('SIGKILL');
+  }
+
+  async isMaster(): Promise<boolean> {
+    return (await this.client.info('replication')).includes('role:master');
+  }
+
+  async id(): Promise<string> {
+    return String(await this.client.cluster('MYID'));
+  }
+}
+
+export class TestRedisCluster {
+  readonly servers: readonly ClusterServer[];
+  /** Of the certificates of all servers. */
+  readonly caFile: string;
+  readonly #directory: string;
+  readonly #killWithUs = (): void => {
+    for (const server of this.servers) server.killWithUs();
+  };
+
+  constructor(servers: readonly ClusterServer[], directory: string, caFile: string) {
+    this.servers = servers;
+    this.#directory = directory;
+    this.caFile = caFile;
+    process.once('exit', this.#killWithUs);
+  }
+
+  /** Two of its nodes, with the password. */
+  get url(): string {
+    const [first, second] = this.servers;
+    return `redis://:${password}@127.0.0.1:${first!.port},127.0.0.1:${second!.port}`;
+  }
+
+  get tlsUrl(): string {
+    const [first, second] = this.servers;
+    return `rediss://:${password}@127.0.0.1:${first!.tlsPort},127.0.0.1:${second!.tlsPort}`;
+  }
+
+  async masters(): Promise<readonly ClusterServer[]> {
+    const roles = await Promise.all(this.servers.map((server) => server.isMaster().catch(() => false)));
+    return this.servers.filter((_, index) => roles[index]);
+  }
+
+  /** The master of the key's slot, and a replica of it. */
+  async ownerOf(key: string): Promise<{ readonly master: ClusterServer; readonly replica: ClusterServer }> {
+    const slot = slotOf(key);
+    const ranges = (await this.servers[0]!.client.cluster('SLOTS')) as unknown as readonly Range[];
+    const range = ranges.find(([from, to]) => from <= slot && slot <= to)!;
+    const [master, replica] = range.slice(2).map((node) => {
+      const port = (node as readonly [string, number])[1];
+      return this.servers.find((server) => server.port === port)!;
+    });
+    return { master: master!, replica: replica! };
+  }
+
+  /** Resolves when every slot has a master and every master a replica that follows it. */
+  async whole(servers = this.servers): Promise<void> {
+    await until(
+      async () => {
+        const all = await Promise.all(
+          servers.map(async ({ client }) => {
+            const [state, role] = [String(await client.cluster('INFO')), await client.info('replication')];
+            const follows = role.includes('role:master')
+              ? /connected_slaves:[1-9]/.test(role)
+              : role.includes('master_link_status:up');
+            const ranges = (await client.cluster('SLOTS')) as unknown as readonly Range[];
+            return state.includes('cluster_state:ok') && follows && ranges.every((range) => range.length >= 4);
+          }),
+        ).catch(() => [false]);
+        return all.every(Boolean);
+      },
+      'a Redis Cluster that is whole',
+      30_000,
+    );
+  }
+
+  async stop(): Promise<void> {
+    process.off('exit', this.#killWithUs);
+    for (const { client } of this.servers) client.disconnect();
+    await Promise.all(this.servers.map((server) => server.kill()));
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+export async function startRedisCluster(): Promise<TestRedisCluster> {
+  const directory = mkdtempSync(join(tmpdir(), 'signmesh-redis-cluster-'));
+  const tls = certificates(directory);
+  const servers: ClusterServer[] = [];
+  for (let index = 0; index < 2 * mastersTotal; index += 1) {
+    const [port, tlsPort, busPort] = [await freePort(), await freePort(), await freePort()];
+    const folder = join(directory, String(index));
+    mkdirSync(folder);
+    servers.push(
+      new ClusterServer(port, tlsPort, [
+        ...['--bind', '127.0.0.1', '--port', String(port), '--tls-port', String(tlsPort), '--dir', folder],
+        ...['--requirepass', password, '--masterauth', password, '--save', '', '--appendonly', 'yes'],
+        ...['--appendfsync', 'no', '--repl-diskless-sync-delay', '0', '--repl-timeout', '5'],
+        ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '1000'],
+        ...['--tls-cluster', 'yes', '--tls-replication', 'yes', '--tls-auth-clients', 'no', ...tls.args],
+      ]),
+    );
+  }
+  const cluster = new TestRedisCluster(servers, directory, tls.caFile);
+  try {
+    for (const server of servers) server.start();
+    await Promise.all(servers.map(({ client }) => until(() => client.ping(), 'a redis-server')));
+    await meet(servers);
+    await cluster.whole();
+    return cluster;
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
+
+async function meet(servers: readonly ClusterServer[]): Promise<void> {
+  const [first] = servers;
+  await Promise.all(servers.map(({ client }, index) => client.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1))));
+  const share = Math.ceil(slotsTotal / mastersTotal);
+  const masters = servers.slice(0, mastersTotal);
+  await Promise.all(
+    masters.map(({ client }, index) => {
+      const last = Math.min(slotsTotal, (index + 1) * share) - 1;
+      return client.call('CLUSTER', 'ADDSLOTSRANGE', String(index * share), String(last));
+    }),
+  );
+  for (const { tlsPort, client } of servers.slice(1)) {
+    const busPort = (await client.config('GET', 'cluster-port')) as string[];
+    await first!.client.call('CLUSTER', 'MEET', '127.0.0.1', String(tlsPort), busPort[1]!);
+  }
+  await Promise.all(
+    servers.map(({ client }) =>
+      until(async () => {
+        const info = String(await client.cluster('INFO'));
+        return info.includes(`cluster_known_nodes:${servers.length}`) && info.includes('cluster_state:ok');
+      }, 'nodes that know each other'),
+    ),
+  );
+  await Promise.all(
+    servers.slice(mastersTotal).map(async ({ client }, index) => {
+      const id = await masters[index]!.id();
+      await until(() => client.call('CLUSTER', 'REPLICATE', id), 'a replica');
+    }),
+  );
+}
+
+/** A certificate for 127.0.0.1, signed by a CA of its own. */
+function certificates(directory: string): { readonly caFile: string; readonly args: readonly string[] } {
+  const at = (name: string) => join(directory, name);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'ignore'] });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+  openssl('req', '-x509', ...newKey, '-keyout', at('ca.key'), '-out', at('ca.crt'), '-subj', '/CN=test');
+  openssl(
+    ...['req', '-x509', ...newKey, '-keyout', at('tls.key'), '-out', at('tls.crt'), '-subj', '/CN=redis'],
+    ...['-CA', at('ca.crt'), '-CAkey', at('ca.key'), '-addext', 'subjectAltName=IP:127.0.0.1'],
+  );
+  const files = ['--tls-cert-file', at('tls.crt'), '--tls-key-file', at('tls.key'), '--tls-ca-cert-file', at('ca.crt')];
+  return { caFile: at('ca.crt'), args: files };
+}
