@@ -18,10 +18,8 @@ export interface RedisAddress {
 }
 
 const portDefault = 6379;
-export const redisAddressForms =
-  'redis://host:port, or rediss://; of a Redis Cluster some nodes: redis://host:port,host:port';
 
-/** undefined: it is none of `redisAddressForms`. */
+/** undefined: it is no such address. */
 export function redisAddress(text: string): RedisAddress | undefined {
   const [first, ...others] = text.split(',').map((part) => part.trim());
   const urls = [first!, ...others].map(urlOf(schemeOf(first!)));
@@ -36,11 +34,6 @@ export function redisAddress(text: string): RedisAddress | undefined {
     username: head.username === '' ? undefined : decodeURIComponent(head.username),
     password: head.password === '' ? undefined : decodeURIComponent(head.password),
   };
-}
-
-/** Whether it is a list. */
-export function isClusterAddress(text: string): boolean {
-  return text.includes(',');
 }
 
 /** Hosts and ports, without user and password. */

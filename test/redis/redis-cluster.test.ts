@@ -195,7 +195,7 @@ describe('a slot that moves while it is used', () => {
     const keys = (await source.client.cluster('GETKEYSINSLOT', slot, count)) as string[];
     if (keys.length === 0) return;
     const auth = ['AUTH', source.client.options.password!];
-    const to = ['127.0.0.1', String(destination.tlsPort), '', '0', '5000'];
+    const to = ['127.0.0.1', String(destination.innerPort), '', '0', '5000'];
     await source.client.call('MIGRATE', ...to, ...auth, 'KEYS', ...keys);
   };
 

@@ -1,6 +1,6 @@
 /**
  * A Redis Cluster of real redis-servers on loopback: three masters with a replica each, behind a password, with an
- * append-only file. Clients come in clear or over TLS; the servers talk to each other over TLS.
+ * append-only file. With TLS, clients come in clear or over TLS, and the servers talk to each other over TLS.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -19,6 +19,7 @@ type Range = readonly [number, number, ...(readonly [string, number])[]];
 
 export class ClusterServer {
   readonly port: number;
+  /** 0: none. */
   readonly tlsPort: number;
   /** In clear, to this server alone. */
   readonly client: Redis;
@@ -31,6 +32,11 @@ export class ClusterServer {
     this.#args = args;
     this.client = new Redis({ port, password, retryStrategy: () => 50, enableReadyCheck: false, lazyConnect: true });
     this.client.on('error', () => undefined);
+  }
+
+  /** The one that other servers use. */
+  get innerPort(): number {
+    return this.tlsPort || this.port;
   }
 
   start(): void {
@@ -66,7 +72,7 @@ export class ClusterServer {
 
 export class TestRedisCluster {
   readonly servers: readonly ClusterServer[];
-  /** Of the certificates of all servers. */
+  /** Of the certificates of all servers; empty without TLS. */
   readonly caFile: string;
   readonly #directory: string;
   readonly #killWithUs = (): void => {
@@ -137,12 +143,12 @@ export class TestRedisCluster {
   }
 }
 
-export async function startRedisCluster(): Promise<TestRedisCluster> {
+export async function startRedisCluster({ tls: isTls = false } = {}): Promise<TestRedisCluster> {
   const directory = mkdtempSync(join(tmpdir(), 'signmesh-redis-cluster-'));
-  const tls = certificates(directory);
+  const tls = isTls ? certificates(directory) : { caFile: '', args: [] };
   const servers: ClusterServer[] = [];
   for (let index = 0; index < 2 * mastersTotal; index += 1) {
-    const [port, tlsPort, busPort] = [await freePort(), await freePort(), await freePort()];
+    const [port, tlsPort, busPort] = [await freePort(), isTls ? await freePort() : 0, await freePort()];
     const folder = join(directory, String(index));
     mkdirSync(folder);
     servers.push(
@@ -151,7 +157,7 @@ export async function startRedisCluster(): Promise<TestRedisCluster> {
         ...['--requirepass', password, '--masterauth', password, '--save', '', '--appendonly', 'yes'],
         ...['--appendfsync', 'no', '--repl-diskless-sync-delay', '0', '--repl-timeout', '5'],
         ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '1000'],
-        ...['--tls-cluster', 'yes', '--tls-replication', 'yes', '--tls-auth-clients', 'no', ...tls.args],
+        ...tls.args,
       ]),
     );
   }
@@ -179,9 +185,9 @@ async function meet(servers: readonly ClusterServer[]): Promise<void> {
       return client.call('CLUSTER', 'ADDSLOTSRANGE', String(index * share), String(last));
     }),
   );
-  for (const { tlsPort, client } of servers.slice(1)) {
+  for (const { innerPort, client } of servers.slice(1)) {
     const busPort = (await client.config('GET', 'cluster-port')) as string[];
-    await first!.client.call('CLUSTER', 'MEET', '127.0.0.1', String(tlsPort), busPort[1]!);
+    await first!.client.call('CLUSTER', 'MEET', '127.0.0.1', String(innerPort), busPort[1]!);
   }
   await Promise.all(
     servers.map(({ client }) =>
@@ -209,6 +215,7 @@ function certificates(directory: string): { readonly caFile: string; readonly ar
     ...['req', '-x509', ...newKey, '-keyout', at('tls.key'), '-out', at('tls.crt'), '-subj', '/CN=redis'],
     ...['-CA', at('ca.crt'), '-CAkey', at('ca.key'), '-addext', 'subjectAltName=IP:127.0.0.1'],
   );
+  const modes = ['--tls-cluster', 'yes', '--tls-replication', 'yes', '--tls-auth-clients', 'no'];
   const files = ['--tls-cert-file', at('tls.crt'), '--tls-key-file', at('tls.key'), '--tls-ca-cert-file', at('ca.crt')];
-  return { caFile: at('ca.crt'), args: files };
+  return { caFile: at('ca.crt'), args: [...modes, ...files] };
 }
