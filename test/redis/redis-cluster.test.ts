@@ -298,7 +298,7 @@ describe('masters that are lost', () => {
   const movedTo = async (tenant: string) =>
     Number((await redis.hget(`${tenantPrefix(tenant)}bal:${receiver}`, 'ETH')) ?? 0);
 
-  /** Transfers of all tenants while `disturb` goes on, and their webhooks; then every one is repeated until it is answered. */
+  /** Transfers of all tenants and their webhooks while `disturb` runs. Each transfer is repeated until it is answered. */
   async function load(of: RedisTenantStore, label: string, disturb: () => Promise<void>): Promise<void> {
     target.answer = () => 200;
     const hooks = await Promise.all(
