@@ -14,8 +14,11 @@ import type { Change, CommitRefusal, TenantStore } from '../store/contract.ts';
 import type { Principal } from './principal.ts';
 import type { Scope } from './scopes.ts';
 
-/** The classes of calls that load control tells apart; `transfers`: calls that make work for the gateway's driver. */
-export type LoadClass = 'reads' | 'writes' | 'transfers' | 'signing';
+/**
+ * The classes of calls that load control tells apart. `transfers` make work for the gateway's driver. `signing` begins a session;
+ * `continuing` takes one further: to refuse it would waste what was done for the session so far, so `signing` is refused first.
+ */
+export type LoadClass = 'reads' | 'writes' | 'transfers' | 'signing' | 'continuing';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 

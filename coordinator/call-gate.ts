@@ -3,13 +3,16 @@
  * its reply leaves. A call that would have to wait too long is answered OVERLOADED before any actor has seen it, so it has
  * no effect. All other messages (of nodes, of links) pass at once.
  *
+ * Calls that begin a session and those that continue one have gates of their own, and the first is refused first: a session that
+ * was begun and whose next call is refused has cost its work in vain.
+ *
  * A call whose deadline has passed while it waited here is dropped: its gateway has answered it. Clocks differ, so what counts is the
  * time that it waited by this process's own timers; a deadline that seems past at the arrival says nothing. A place whose reply never
  * comes is free again after `placeMaxMs`, longer than any call may take.
  */
 import { GateHost, type Place } from '../actors/admission/gate-host.ts';
 import type { Address, Clock, Envelope, Timers, UndeliveredReason } from '../actors/contract.ts';
-import type { WireMessage } from '../proto/wire.ts';
+import { beginsSession, type WireMessage } from '../proto/wire.ts';
 import { type CoordinatorMessage, receivedBody } from './contract/messages.ts';
 
 export interface CallGateOptions {
@@ -29,17 +32,21 @@ interface InHand {
 const placeMaxMs = 150_000;
 
 /** A gateway has waited before it: what waits here is only what several gateways send at once. */
-const limits = { limitStart: 256, limitMin: 32, burstWaitMs: 1_000, standingAfterMs: 1_000, standingWaitMs: 250 };
+const waits = { burstWaitMs: 1_000, standingAfterMs: 1_000, standingWaitMs: 250 };
+const gates = {
+  begin: { limitStart: 256, limitMin: 32, ...waits },
+  continue: { limitStart: 1_024, limitMin: 256, ...waits },
+};
 
 export class CallGate {
   readonly #options: CallGateOptions;
-  readonly #host: GateHost<'calls'>;
+  readonly #host: GateHost<keyof typeof gates>;
   /** By gateway and call, oldest first. */
   readonly #inHand = new Map<string, InHand>();
 
   constructor(options: CallGateOptions) {
     this.#options = options;
-    this.#host = new GateHost({ timers: options.timers, gates: { calls: limits } });
+    this.#host = new GateHost({ timers: options.timers, gates });
   }
 
   /** Where the links deliver. */
@@ -53,8 +60,9 @@ export class CallGate {
     this.#dropOld(sinceMs);
     const leftMs = trace.deadlineMs - clock.nowMs();
     const waitMaxMs = trace.deadlineMs > 0 && leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
+    const asked = body.value.request.case;
     this.#host.enter(
-      'calls',
+      asked !== undefined && beginsSession(asked) ? 'begin' : 'continue',
       message.tenant,
       (place) => {
         if (timers.elapsedMs() - sinceMs >= waitMaxMs) {

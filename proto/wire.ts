@@ -30,6 +30,14 @@ export type WireBodyInit = Extract<NonNullable<MessageInitShape<typeof FrameSche
 /** The request of a call, as it comes off the wire. Its case names what is asked for. */
 export type CallRequest = Exclude<Call['request'], { case: undefined }>;
 export type CallCase = CallRequest['case'];
+
+const beginning: ReadonlySet<CallCase> = new Set(['initiateDkg', 'initiateSigning', 'makeKey', 'sign']);
+
+/** Whether a call begins a session; the others continue one, or end a key. */
+export function beginsSession(asked: CallCase): boolean {
+  return beginning.has(asked);
+}
+
 /** The answer to a call that has a response: it has the case of the request. */
 export type CallResponse = Exclude<CallReply['outcome'], { case: undefined | 'error' }>;
 

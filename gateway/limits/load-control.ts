@@ -19,6 +19,9 @@ export interface LoadLimits {
 
 export const loadLimitDefaults: LoadLimits = { inHandMax: 4_096, waitMs: 2_000 };
 
+/** What continues is done even by a process that is late: what begins is refused instead. */
+const continuingLeast = 256;
+
 export interface LoadControlOptions {
   readonly timers: Timers;
   readonly limits?: Partial<LoadLimits>;
@@ -43,7 +46,9 @@ export class LoadControl {
       standingAfterMs: waitMs / 2,
       standingWaitMs: waitMs / 8,
     };
-    const gates = { reads: gate, writes: gate, transfers: gate, signing: gate };
+    const least = Math.min(continuingLeast, inHandMax);
+    const continuing = { ...gate, limitStart: least, limitMin: least };
+    const gates = { reads: gate, writes: gate, transfers: gate, signing: gate, continuing };
     this.#host = new GateHost({ timers, gates, ...(probe !== undefined && { probe }) });
   }
 
@@ -73,6 +78,6 @@ export class LoadControl {
 
 function tooMuch(loadClass: LoadClass, retryAfterMs: number): ServiceError {
   const retryAfterS = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  const text = `the gateway has more ${loadClass} calls than it can finish in time: nothing was started, repeat in ${retryAfterS} s`;
+  const text = `the gateway has more calls (${loadClass}) than it can finish in time: nothing was started, repeat in ${retryAfterS} s`;
   return new ServiceError('overloaded', text, { retryAfterS });
 }

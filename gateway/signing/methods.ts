@@ -7,7 +7,7 @@ import { type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf
 import type { Scope } from '../../api/scopes.ts';
 import { http } from '../../proto/gen/google/api/annotations_pb.ts';
 import { MpcWalletService } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
-import type { CallRequest } from '../../proto/wire.ts';
+import { beginsSession, type CallRequest } from '../../proto/wire.ts';
 import type { Requirement } from '../auth/admission.ts';
 
 export interface SigningMethod {
@@ -43,7 +43,11 @@ export const signingMethods: readonly SigningMethod[] = (Object.keys(MpcWalletSe
       method: rpcName,
       httpPath: httpPathOf(rpc),
       grpcPath: `/${rpc.parent.typeName}/${rpc.name}`,
-      requirement: { scope: scopes[rpcName], limitClass: 'signing' },
+      requirement: {
+        scope: scopes[rpcName],
+        limitClass: 'signing',
+        loadClass: beginsSession(rpcName) ? 'signing' : 'continuing',
+      },
       request: rpc.input,
       response: rpc.output,
     };

@@ -15,8 +15,16 @@ import { CallErrorCode, type CallReply } from '../../proto/gen/signmesh/wire/v1/
 import { Scheme } from '../../proto/gen/signmesh/wire/v1/signing_pb.ts';
 import type { ApprovalMode } from '../../proto/gen/svc/mesh/v1/mpc_wallet_pb.ts';
 import type { Roster } from '../../proto/roster.ts';
-import type { CallCase, CallRequest, CallResponse, RequestOf, ResponseOf } from '../../proto/wire.ts';
+import {
+  beginsSession,
+  type CallCase,
+  type CallRequest,
+  type CallResponse,
+  type RequestOf,
+  type ResponseOf,
+} from '../../proto/wire.ts';
 import { noTracer, type Span, type Tracer } from '../../telemetry/port.ts';
+import { BeginLimit } from './begin-limit.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
 import { keyFault } from './key-confirmation.ts';
 import type { OrderOffice } from './orders.ts';
@@ -120,6 +128,7 @@ export class SigningCalls extends Calls {
   readonly #log: Log;
   readonly #tracer: Tracer;
   readonly #waiting = new Map<bigint, Waiting>();
+  readonly #begins = new BeginLimit();
   #lastCallId = 0n;
   #stopped = false;
   #onIdle: (() => void)[] = [];
@@ -145,6 +154,14 @@ export class SigningCalls extends Calls {
     const deadlineMs = deadlineOf(call, nowMs);
     if (deadlineMs <= nowMs) return refuse(done, 'deadlineExceeded', 'the deadline has passed');
     if (this.#stopped) return refuse(done, 'unavailable', 'the gateway is stopping');
+    const begins = beginsSession(call.request.case);
+    if (begins && !this.#begins.hasRoom()) {
+      return refuse(
+        done,
+        'overloaded',
+        'the cluster has more calls than it finishes in time: nothing was started, repeat later',
+      );
+    }
     if (this.#waiting.size >= this.#inFlightMax) {
       return refuse(done, 'overloaded', 'too many calls wait for the coordinator: repeat later');
     }
@@ -153,6 +170,7 @@ export class SigningCalls extends Calls {
     // Waits before it is sent: a link may answer within `send`.
     const cancelTimer = this.#timers.start(deadlineMs - nowMs, () => this.#expire(callId));
     const span = this.#tracer.start(call.request.case, 'client', call.traceparent);
+    if (begins) this.#begins.start();
     this.#waiting.set(callId, { call, done, cancelTimer, span });
     const undelivered = this.#link.send(
       {
@@ -178,6 +196,8 @@ export class SigningCalls extends Calls {
     if (waiting === undefined) return;
     const { outcome } = reply;
     const { call, done } = waiting;
+    const refused = outcome.case === 'error' && outcome.value.code === CallErrorCode.OVERLOADED;
+    if (beginsSession(call.request.case)) this.#begins.answered(refused, this.#timers.elapsedMs());
     if (!isAnswerTo(call, outcome)) this.#answer(done, { failure: failureOf(outcome) });
     else this.#answer(done, this.#unconfirmed(call, outcome) ?? { response: outcome });
   }
@@ -250,6 +270,7 @@ export class SigningCalls extends Calls {
     const waiting = this.#waiting.get(callId);
     if (waiting === undefined) return undefined;
     this.#waiting.delete(callId);
+    if (beginsSession(waiting.call.request.case)) this.#begins.end();
     waiting.cancelTimer();
     waiting.span.end();
     if (this.#waiting.size === 0 && this.#onIdle.length > 0) {

@@ -1,0 +1,46 @@
+/**
+ * How many calls that begin sessions a gateway has under way at one cluster. It falls when that cluster's coordinator refuses
+ * some for load, and rises while it takes them: so most of an overload is refused here, before the coordinator is asked. Each
+ * cluster has its own: one that is overloaded does not limit the others. (Additive increase, multiplicative decrease.)
+ */
+const limitMin = 32;
+const limitMax = 4_096;
+const fall = 0.8;
+/** A burst of refusals is one sign. */
+const fallEveryMs = 100;
+/** For each call that was taken: a limit in use rises by a quarter of what the cluster completes. */
+const rise = 0.25;
+
+export class BeginLimit {
+  #limit = limitMax;
+  #underWay = 0;
+  #fellMs = Number.NEGATIVE_INFINITY;
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  hasRoom(): boolean {
+    return this.#underWay < this.#limit;
+  }
+
+  start(): void {
+    this.#underWay += 1;
+  }
+
+  /** Answered, given up or lost: once for each that started. */
+  end(): void {
+    this.#underWay -= 1;
+  }
+
+  /** After `end`. `refused`: for load, without any effect. */
+  answered(refused: boolean, nowMs: number): void {
+    if (!refused) {
+      if (this.#underWay * 2 >= this.#limit) this.#limit = Math.min(limitMax, this.#limit + rise);
+      return;
+    }
+    if (nowMs - this.#fellMs < fallEveryMs) return;
+    this.#fellMs = nowMs;
+    this.#limit = Math.max(limitMin, Math.floor(Math.min(this.#limit, this.#underWay + 1) * fall));
+  }
+}
