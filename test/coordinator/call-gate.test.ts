@@ -9,8 +9,13 @@ import { VirtualTimers } from '../support/virtual-timers.ts';
 
 const gateway = 'gateway/one';
 
-function callOf(callId: bigint, tenant = 'acme', deadlineMs = 0): Envelope<WireMessage> {
-  const message = { tenant, session: '', attempt: 0, body: { case: 'call', value: { callId, request: {} } } };
+function callOf(callId: bigint, tenant = 'acme', deadlineMs = 0, asked = 'initiateSigning'): Envelope<WireMessage> {
+  const message = {
+    tenant,
+    session: '',
+    attempt: 0,
+    body: { case: 'call', value: { callId, request: { case: asked } } },
+  };
   return {
     from: gateway,
     to: 'coordinator',
@@ -83,6 +88,20 @@ it('answers OVERLOADED when the mailbox is full, and drops a call whose deadline
   fill();
   gate.deliver(callOf(194n));
   expect(refused).toHaveLength(1);
+});
+
+it('takes calls that continue a session while those that begin one wait, and refuses the latter alone', async () => {
+  const { timers, gate, delivered, refused } = setUp();
+  for (let id = 1n; id <= 5_000n; id += 1n) gate.deliver(callOf(id));
+  const begun = delivered.length;
+  const share = (id: bigint) => gate.deliver(callOf(id, 'acme', 0, 'submitSignatureShare'));
+  for (let id = 5_001n; id <= 5_100n; id += 1n) share(id);
+  expect(delivered.slice(begun)).toEqual(Array.from({ length: 100 }, (_, at) => BigInt(5_001 + at)));
+  await timers.advance(20_000);
+  share(5_101n);
+  expect(delivered.at(-1)).toBe(5_101n);
+  const asked = (each: Envelope<WireMessage>) => (each.message.body as { value: { request: { case: string } } }).value;
+  expect(new Set(refused.map((each) => asked(each).request.case))).toEqual(new Set(['initiateSigning']));
 });
 
 it('gives the places of a gateway free that is gone, and those whose reply never came', async () => {
