@@ -8,6 +8,7 @@
 import { closedKeyName } from '../proto/closed-keys.ts';
 import { eventArguments } from '../redis/event-log.ts';
 import type { Change, Guard, LedgerEntry, Put } from './contract.ts';
+import { packObject } from './event-text.ts';
 import { timeToken } from './query-arguments.ts';
 
 /** Of one record or event as JSON. */
@@ -57,7 +58,7 @@ export function changeArgument(change: Change): object {
     left,
     due,
     closedKeys: closesKeys.map(closedKeyName),
-    events: events.map((event) => eventArguments(event, encode(event.object))),
+    events: events.map((event) => eventArguments(event, packObject(encode(event.object)))),
   };
   const filled = Object.entries<readonly unknown[]>(parts).filter(([, rows]) => rows.length > 0);
   return { ...Object.fromEntries(filled), balancesOf, allocate, release };

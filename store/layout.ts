@@ -10,7 +10,7 @@
  * | `bal:<walletId>` | hash | `<asset>` available, `<asset>\|r` reserved: decimal integers |
  * | `seq` | hash | `n` sequence of the last event, `m` latest time that an event has had, `b` bytes of the log |
  * | `use` | hash | bytes that the tenant stores, by the hour in which they expire (redis/usage.lua) |
- * | `evt` | stream | events; entry ids are `<sequence>-0`; the coordinator writes here too (store/event-log.ts) |
+ * | `evt` | stream | events; entry ids are `<sequence>-0`; large objects are packed (event-text.ts); the coordinator writes here too |
  * | `due` | sorted set | members, by the time they fall due |
  * | `old` | sorted set | records that expire, by that time: JSON of id and indices, to take them out of these |
  * | `idem:<key hash>` | hash | `b` body hash, `o` owner, `s` seed, `t` started, `l` end of lease, `a` answer, `w` balances that it shows, `f` set free |

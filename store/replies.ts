@@ -1,6 +1,7 @@
 /** What Redis answers, as the contract's values. Pure. */
 
 import type { Balance, Balances, CommitOutcome, EventPage, IdempotencyStart, StoredEvent } from './contract.ts';
+import { unpackObject } from './event-text.ts';
 import { reservedSuffix } from './layout.ts';
 import { type AssetView, withBalances } from './shown-balances.ts';
 
@@ -87,7 +88,7 @@ export function eventPage([more, done, floorSequence, lastSequence, entries]: Ev
 /** The fields stand in the order in which `append_event` writes them. */
 export function eventOf([entryId, fields]: StreamEntry): StoredEvent {
   const value = (place: number): string => fields[2 * place + 1]!;
-  const object = documentOf<object>(value(10));
+  const object = documentOf<object>(unpackObject(value(10)));
   const balances = shownBalances(fields[2 * 11 + 1]);
   return {
     sequence: Number.parseInt(entryId, 10),

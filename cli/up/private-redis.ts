@@ -71,6 +71,8 @@ function configText(folder: string, port: number, fsync: string, password: strin
     `appendfsync ${fsync}`,
     'save ""',
     'maxmemory-policy noeviction',
+    // Records are hashes of a few fields, one of them long: packed in one block they take half the memory.
+    'hash-max-listpack-value 8192',
     // Keeps our data directory in what `ps` shows.
     'set-proc-title no',
     '',
