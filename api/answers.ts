@@ -4,6 +4,7 @@
  */
 
 import type { Balances } from '../store/contract.ts';
+import { packObject, unpackObject } from '../store/event-text.ts';
 import { type AssetView, withBalances } from '../store/shown-balances.ts';
 import { type ErrorKind, errorKinds } from './errors/kinds.ts';
 import { ServiceError } from './errors/service-error.ts';
@@ -59,7 +60,7 @@ const passing: ReadonlySet<string> = new Set(['request_in_progress', 'version_co
 export function writeOutcome(outcome: Outcome): string {
   if (outcome.kind === 'answer') {
     const { status, headers, body } = outcome.answer;
-    return JSON.stringify({ status, headers, body });
+    return packObject(JSON.stringify({ status, headers, body }));
   }
   const { kind, message, details, headers } = outcome.error;
   return JSON.stringify({ error: { kind, message, details, headers } });
@@ -67,7 +68,7 @@ export function writeOutcome(outcome: Outcome): string {
 
 /** Throws an Error when the text is not one of `writeOutcome`. */
 export function readOutcome(text: string): Outcome {
-  const stored = JSON.parse(text) as {
+  const stored = JSON.parse(unpackObject(text)) as {
     status?: number;
     headers?: Record<string, string>;
     body?: unknown;

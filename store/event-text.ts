@@ -1,7 +1,7 @@
 /**
  * The object of an event as it is stored. Seven events show a transfer as it goes, each whole, and one is much like another: so
  * the larger ones are deflated (RFC 1951) over a dictionary of what such objects hold, and take a quarter of their JSON. Clients
- * see the same bytes as before.
+ * see the same bytes as before. Answers that are kept under idempotency keys show the same objects, and are packed likewise.
  *
  * A packed object begins with the number of its dictionary ("1"); JSON of an object begins with a brace. A dictionary never
  * changes once something was packed over it: a better one gets the next number, and this one stays.

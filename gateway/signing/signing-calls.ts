@@ -7,6 +7,7 @@
  * - At most `inFlightMax` calls wait. A call beyond that is refused and nothing is sent.
  * - The gateway never repeats a call by itself: whether a call took effect is the caller's question to ask.
  */
+import { BeginLimit } from '../../actors/admission/begin-limit.ts';
 import type { Cancel, Clock, Ports, Timers } from '../../actors/contract.ts';
 import { type Log, silentLog } from '../../actors/live/ports.ts';
 import type { ErrorKind } from '../../api/errors/kinds.ts';
@@ -24,7 +25,6 @@ import {
   type ResponseOf,
 } from '../../proto/wire.ts';
 import { noTracer, type Span, type Tracer } from '../../telemetry/port.ts';
-import { BeginLimit } from './begin-limit.ts';
 import type { CoordinatorLink } from './coordinator-port.ts';
 import { keyFault } from './key-confirmation.ts';
 import type { OrderOffice } from './orders.ts';

@@ -1,8 +1,8 @@
 /** What a gateway leaves unsent to a cluster that refuses calls for load; each cluster by itself. */
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
+import { BeginLimit } from '../../../actors/admission/begin-limit.ts';
 import { systemRandom } from '../../../actors/live/ports.ts';
-import { BeginLimit } from '../../../gateway/signing/begin-limit.ts';
 import { connectClusters } from '../../../gateway/signing/connect.ts';
 import { CallErrorCode } from '../../../proto/gen/signmesh/wire/v1/cluster_pb.ts';
 import {

@@ -1,14 +1,14 @@
 /**
- * How many calls that begin sessions a gateway has under way at one cluster. It falls when that cluster's coordinator refuses
- * some for load, and rises while it takes them: so most of an overload is refused here, before the coordinator is asked. Each
- * cluster has its own: one that is overloaded does not limit the others. (Additive increase, multiplicative decrease.)
+ * How many calls that begin something a process has under way at one other process. It falls when that one refuses some for load,
+ * and rises while it takes them: so most of an overload is refused by the caller, before the other is asked. Each of several others
+ * has a limit of its own: one that is overloaded does not limit the rest. (Additive increase, multiplicative decrease.)
  */
 const limitMin = 32;
 const limitMax = 4_096;
 const fall = 0.8;
 /** A burst of refusals is one sign. */
 const fallEveryMs = 100;
-/** For each call that was taken: a limit in use rises by a quarter of what the cluster completes. */
+/** For each call that was taken: a limit in use rises by a quarter of what is completed. */
 const rise = 0.25;
 
 export class BeginLimit {
