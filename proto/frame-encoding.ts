@@ -5,7 +5,7 @@
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { FrameSchema } from './gen/signmesh/wire/v1/frame_pb.ts';
-import { encodeMessage } from './message-encoding.ts';
+import { encodedBriefly } from './message-encoding.ts';
 
 const varintType = 0;
 const lengthDelimitedType = 2;
@@ -58,7 +58,7 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
   if (attempt >>> 0 !== attempt) throw new RangeError('an attempt is an unsigned 32-bit integer');
   if (!Number.isSafeInteger(deadlineMs) || deadlineMs < 0)
     throw new RangeError('a deadline is milliseconds since 1970');
-  const body = encodeMessage(kind.schema, message.body.value);
+  const body = encodedBriefly(kind.schema, message.body.value);
 
   const length =
     textSize(to) +
@@ -72,8 +72,8 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
     varintSize(kind.tag) +
     varintSize(body.length) +
     body.length;
-  const result = new Uint8Array(varintSize(length) + length);
-  const bytes = Buffer.from(result.buffer);
+  // Of Buffer's pool, where it is short: memory of its own for every frame would cost more than to write it.
+  const bytes = Buffer.allocUnsafe(varintSize(length) + length);
   let at = writeVarint(bytes, 0, length);
   at = writeText(bytes, at, toTag, to);
   at = writeText(bytes, at, fromTag, from);
@@ -85,8 +85,8 @@ export function writeFrame({ to, from, message, trace }: Envelope): Uint8Array {
   at = writeNumber(bytes, at, deadlineTag, deadlineMs);
   at = writeVarint(bytes, at, kind.tag);
   at = writeVarint(bytes, at, body.length);
-  result.set(body, at);
-  return result;
+  bytes.set(body, at);
+  return bytes;
 }
 
 /** With its tag, which is one byte for the envelope's fields. Fields at their default are left out. */

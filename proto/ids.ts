@@ -46,14 +46,40 @@ export function newId(prefix: IdPrefix, nowMs: number, random: (length: number) 
   return `${prefix}_${uuidV7(nowMs, random)}`;
 }
 
-const hexOfByte: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+/** The characters of the id in hand, as ASCII. */
+const ascii = Buffer.alloc(36);
+const hexDigits = Buffer.from('0123456789abcdef');
+const hyphen = 0x2d;
 
 /** Lowercase, with hyphens. `nowMs` below 2^48; takes 10 random bytes. */
 export function uuidV7(nowMs: number, random: (length: number) => Uint8Array): string {
-  const time = nowMs.toString(16).padStart(12, '0');
   const bytes = random(10);
-  let hex = '';
-  for (let index = 0; index < 10; index += 1) hex += hexOfByte[bytes[index]!]!;
-  const variant = ((Number.parseInt(hex[3]!, 16) & 0x3) | 0x8).toString(16);
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`;
+  const high = Math.floor(nowMs / 2 ** 32);
+  const low = nowMs >>> 0;
+  putByte(0, high >>> 8);
+  putByte(2, high);
+  putByte(4, low >>> 24);
+  putByte(6, low >>> 16);
+  ascii[8] = hyphen;
+  putByte(9, low >>> 8);
+  putByte(11, low);
+  ascii[13] = hyphen;
+  // Version 7, then twelve random bits; variant 10, then 62 more.
+  ascii[14] = 0x37;
+  ascii[15] = hexDigits[bytes[0]! >>> 4]!;
+  putByte(16, ((bytes[0]! & 0xf) << 4) | (bytes[1]! >>> 4));
+  ascii[18] = hyphen;
+  ascii[19] = hexDigits[(bytes[1]! & 0x3) | 0x8]!;
+  ascii[20] = hexDigits[bytes[2]! >>> 4]!;
+  putByte(21, ((bytes[2]! & 0xf) << 4) | (bytes[3]! >>> 4));
+  ascii[23] = hyphen;
+  for (let index = 0; index < 6; index += 1) {
+    putByte(24 + 2 * index, ((bytes[3 + index]! & 0xf) << 4) | (bytes[4 + index]! >>> 4));
+  }
+  return ascii.toString('latin1');
+}
+
+function putByte(at: number, byte: number): void {
+  ascii[at] = hexDigits[(byte >>> 4) & 0xf]!;
+  ascii[at + 1] = hexDigits[byte & 0xf]!;
 }

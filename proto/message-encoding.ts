@@ -30,10 +30,15 @@ let at = 0;
 
 /** The bytes of `init`, complete or not; a fresh array. */
 export function encodeMessage(schema: DescMessage, init: unknown): Uint8Array {
+  return Uint8Array.prototype.slice.call(encodedBriefly(schema, init));
+}
+
+/** The same, to be copied at once: the next encoding writes over it. */
+export function encodedBriefly(schema: DescMessage, init: unknown): Uint8Array {
   if (planOf(schema) === undefined || hasUnknown(init as Values)) return byLibrary(schema, init);
   at = 0;
   writeFields(schema, init as Values);
-  return Uint8Array.prototype.slice.call(scratch, 0, at);
+  return scratch.subarray(0, at);
 }
 
 function byLibrary(schema: DescMessage, init: unknown): Uint8Array {
