@@ -5,9 +5,7 @@
  */
 import { silentLog, systemPorts } from '../../actors/live/ports.ts';
 import { type IntentRecord, intentType } from '../../custody/intents/record.ts';
-import { depositType } from '../../custody/wallets/deposit-record.ts';
 import { type WalletRecord, walletType } from '../../custody/wallets/record.ts';
-import { exceptionType } from '../../modules/recon/exception-record.ts';
 import { firstPlace, type JobRecord, jobType } from '../../modules/recon/job-record.ts';
 import { JobRunner } from '../../modules/recon/runner.ts';
 import { newId } from '../../proto/ids.ts';
@@ -122,7 +120,7 @@ class Sides {
       count: async () => 0,
       list: async (_tenant: string, { name }: RecordType<Versioned>, { afterId, limit }: ListQuery) => {
         if (name === walletType.name) return page(afterId === undefined ? [this.#wallet] : [], false);
-        if (name === depositType.name || name === exceptionType.name) return page([], false);
+        if (name !== intentType.name) return page([], false);
         const first = afterId === undefined ? 0 : placeIn(afterId) + 1;
         const size = Math.min(limit, this.#rows - first);
         return page(
