@@ -6,6 +6,7 @@
  * code is the verdict on correctness, not on speed (unless `--strict`).
  */
 import { writeFileSync } from 'node:fs';
+import { Redis } from 'ioredis';
 import { exitCodes } from '../cli/common/failure.ts';
 import type { Curve, Door } from '../load/calls/door.ts';
 import { grpcDoor } from '../load/calls/grpc.ts';
@@ -15,6 +16,7 @@ import { type Evidence, type Key, verifyAll } from '../load/verdict/signatures.t
 import { makeKey, signOnce } from './cluster/ceremonies.ts';
 import { BenchCluster } from './cluster/cluster.ts';
 import { readProbes } from './cluster/probes.ts';
+import { redisUse, useEach } from './cluster/redis-use.ts';
 import { coordinatorDoor } from './doors/coordinator.ts';
 import { eventPhases } from './events/phases.ts';
 import { BareFloor } from './floor/floor.ts';
@@ -123,6 +125,7 @@ async function measure(options: BenchOptions, say: (line: string) => void): Prom
     const memoryAfter = memory(cluster.pids);
     const generator = options.parts.includes('generator') ? await generatorCapacity(cluster, options.countMs, say) : [];
     const correctness = await bench.verdict();
+    bench.stop();
     await cluster.stop();
     const references = options.parts.includes('reference') ? await measureReferences(options, say) : undefined;
     const { simulation, recon, reconRedis, start } = await withoutCluster();
@@ -201,11 +204,18 @@ class Bench {
   readonly #evidence: Evidence[] = [];
   readonly #keys: Omit<Key, 'publicKey'>[] = [];
   #walletFaults: readonly string[] = [];
+  readonly #redis: Redis;
 
   constructor(cluster: BenchCluster, options: BenchOptions, say: (line: string) => void) {
     this.#cluster = cluster;
     this.#options = options;
     this.#say = say;
+    this.#redis = new Redis(cluster.redisUrl, { retryStrategy: () => null });
+    this.#redis.on('error', () => undefined);
+  }
+
+  stop(): void {
+    this.#redis.disconnect();
   }
 
   /** Processes that have just started run code that is not compiled yet: no figure shall depend on who came first. */
@@ -347,13 +357,17 @@ class Bench {
     const measured = { ...pids, load: process.pid };
     const { warmMs, countMs } = this.#options;
     let before: Record<string, number> = {};
+    let redisBefore = redisUse(this.#redis);
     const onCounting = () => {
       before = cpuSeconds(measured);
+      redisBefore = redisUse(this.#redis);
       void readProbes(pids, dataDir);
     };
     let after: Record<string, number> = {};
+    let redisAfter = redisBefore;
     const onCounted = () => {
       after = cpuSeconds(measured);
+      redisAfter = redisUse(this.#redis);
     };
     const result = await runLoad({ inFlight, warmMs, countMs, ceremony, onCounting, onCounted });
     const processes = await readProbes(pids, dataDir);
@@ -367,6 +381,7 @@ class Bench {
     return {
       ...result,
       cpuSeconds: used,
+      redisEach: useEach(await redisBefore, await redisAfter, result.completed),
       cpuMsPerCeremony: (service * 1000) / Math.max(1, result.completed),
       processes,
     };

@@ -4,6 +4,7 @@ import type { Curve } from '../../load/calls/door.ts';
 import type { Memory } from '../../load/measure/processes.ts';
 import type { Verdict } from '../../load/verdict/signatures.ts';
 import type { ProbeReading } from '../cluster/probe-protocol.ts';
+import type { RedisUse } from '../cluster/redis-use.ts';
 import type { GeneratorCapacity } from '../generator/capacity.ts';
 import type { LoadResult } from '../load/load.ts';
 import type { OverloadPhase } from '../overload/phases.ts';
@@ -24,6 +25,8 @@ export interface Phase extends LoadResult {
   /** Of all processes but the load generator. */
   readonly cpuMsPerCeremony: number;
   readonly processes: Readonly<Record<string, ProbeReading>>;
+  /** Of the service's Redis, for one ceremony; what it does while the service idles is in it. */
+  readonly redisEach: RedisUse;
 }
 
 export interface SigningPhase extends Phase {

@@ -285,10 +285,22 @@ function loadCells({ inFlight, completed, perSecond, latency, errors }: LoadResu
   ];
 }
 
-const costHeads = ['CPU ms each', 'cores had', 'gateway', 'worker', 'coord', 'nodes', 'redis', 'load'];
+const costHeads = [
+  'CPU ms each',
+  'cores had',
+  'gateway',
+  'worker',
+  'coord',
+  'nodes',
+  'redis',
+  'load',
+  'Redis commands',
+  'scripts',
+  'bytes',
+];
 
-/** CPU by role, in milliseconds for each ceremony. Cores had: what all of it got of the machine, the load generator too. */
-function costCells({ cpuMsPerCeremony, cpuSeconds, seconds, completed }: Phase): string[] {
+/** CPU by role, in milliseconds for each ceremony; what Redis did for it, bytes both ways. Cores had: what all of it got of the machine, the load generator too. */
+function costCells({ cpuMsPerCeremony, cpuSeconds, seconds, completed, redisEach }: Phase): string[] {
   const nodes = Object.entries(cpuSeconds).filter(([name]) => name.startsWith('node-'));
   const nodesTotal = nodes.reduce((sum, [, used]) => sum + used, 0);
   const each = (used: number) => fixed((used * 1000) / Math.max(1, completed), 3);
@@ -303,6 +315,9 @@ function costCells({ cpuMsPerCeremony, cpuSeconds, seconds, completed }: Phase):
     each(nodesTotal),
     of('redis'),
     of('load'),
+    whole(redisEach.commands),
+    whole(redisEach.scripts),
+    whole(redisEach.bytesIn + redisEach.bytesOut),
   ];
 }
 
