@@ -35,6 +35,7 @@ const retryDelayMs = 100;
 const slotsRefreshMs = 5_000;
 
 /** The client's own words. */
+const closedText = 'Connection is closed.';
 const noClusterText = "Cluster isn't ready and enableOfflineQueue options is false";
 
 /** Begins to connect, unless told to be lazy. Throws a RangeError for no address. */
@@ -113,7 +114,12 @@ export function watchedConnection(redis: Redis): WatchedConnection {
     },
     on: (event, listener) => cluster.on(event, listener),
     set: (key, value, unit, milliseconds) =>
-      Promise.all(probeNames(cluster, key).map((name) => redis.set(name, value, unit, milliseconds))),
+      Promise.all(probeNames(cluster, key).map((name) => redis.set(name, value, unit, milliseconds))).catch(
+        (error: Error) => {
+          // The client says no more of a master that cannot be reached.
+          throw error.message === closedText ? new Error('CLUSTERDOWN a master cannot be reached') : error;
+        },
+      ),
   };
 }
 

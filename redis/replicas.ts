@@ -4,7 +4,7 @@
  *
  * One WAIT for all answers of a turn of the event loop: it counts everything that the connection has sent before it.
  */
-import type { Redis } from 'ioredis';
+import { Command, type Redis } from 'ioredis';
 
 /** Below the timeout of commands, so that the reason is told. */
 const withinMs = 500;
@@ -51,7 +51,9 @@ export function waitForReplicas(redis: Redis, needed: number): void {
     next ??= new Promise((resolve) => setImmediate(resolve)).then(async () => {
       next = undefined;
       // A master that has become a replica refuses, and a connection that is lost says nothing: no replica is known to have it.
-      const found = await redis.wait(needed, withinMs).catch(() => 0);
+      // Sent past the client's own pipelines, which wait for the answers that wait for this one.
+      const wait = new Command('wait', [String(needed), String(withinMs)]);
+      const found = Number(await Promise.resolve(send(wait)).catch(() => 0));
       if (found < needed) throw new ReplicasLate(found, needed);
     });
     return next;

@@ -6,11 +6,14 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog, systemClock, systemPorts } from '../../actors/live/ports.ts';
+import { withRedis } from '../../cli/redis/redis-address.ts';
+import { claimRedis } from '../../cli/redis/redis-owner.ts';
 import { bullPrefix } from '../../delivery/deliveries/keys.ts';
 import { WebhookService } from '../../delivery/deliveries/webhook-service.ts';
 import { RedisWakes } from '../../delivery/events/redis-wakes.ts';
 import { webhookType } from '../../delivery/webhooks/record.ts';
 import { openRedis } from '../../gateway/redis.ts';
+import { watchedConnection } from '../../redis/connect.ts';
 import { tenantPrefix } from '../../redis/event-log.ts';
 import { readScript } from '../../redis/lua.ts';
 import { slotOf, tagOf } from '../../redis/slots.ts';
@@ -21,6 +24,7 @@ import { RedisTenantStore } from '../../store/redis-tenant-store.ts';
 import { tenantsWith } from '../../store/tenants-with.ts';
 import { type Receiver, sequencesOf, startReceiver } from '../delivery/deliveries/support/receiver.ts';
 import { eventAt, type HookService, startService } from '../delivery/deliveries/support/service.ts';
+import { startRedis } from '../support/redis.ts';
 import { type ClusterServer, startRedisCluster, type TestRedisCluster } from '../support/redis-cluster.ts';
 import { eventFor, thing, thingId, thingType } from '../support/store.ts';
 import { until } from '../support/until.ts';
@@ -166,6 +170,40 @@ test('events are delivered, tried again, asked for again, and a removed webhook 
   const record = await service.webhook(tenant, hook.id);
   await service.store.commit(tenant, { removals: [remove(webhookType, record)] });
   await until(async () => (await redis.exists(`${tenantPrefix(tenant)}hk`)) === 0, 'nothing to be left');
+});
+
+test('commands of an operator work on it, and say what is wrong with an address', async () => {
+  await claimRedis(cluster.url, { clusterId: 'c-1' });
+  await expect(claimRedis(cluster.url, { clusterId: 'c-2' })).rejects.toThrow(/holds the state of another cluster/);
+  const answer = (url: string) => withRedis(url, (client) => client.get('x')).catch((error: Error) => error.message);
+  const [one, two] = cluster.servers.map(({ port }) => `127.0.0.1:${port}`);
+  expect(await answer(cluster.url)).toBe(null);
+  expect(await answer(`redis://${one},${two}`)).toMatch(/^Redis at 127.*, 127.* asks for a password/);
+  expect(await answer(`redis://:wrong@${one},${two}`)).toMatch(/refuses the user or the password/);
+  expect(await answer(`redis://:of-the-cluster@${one}`)).toMatch(/list several of its nodes in REDIS_URL/);
+  expect(await answer('redis://127.0.0.1:1,127.0.0.1:2')).toMatch(/nothing listens there/);
+  const single = await startRedis();
+  expect(await answer(`redis://127.0.0.1:${single.port},127.0.0.1:${single.port}`)).toMatch(/is no Redis Cluster/);
+  await single.stop();
+});
+
+test('one Redis with a replica: a write waits for it, and fails without it; a read does not', async () => {
+  const alone = await startRedis();
+  const client = openRedis(alone.url, silentLog, 1);
+  connections.push(client);
+  await until(() => client.status === 'ready', 'a connection');
+  await expect(client.set('a', '1')).rejects.toThrow(/0 of 1 replicas/);
+  expect(await client.get('a')).toBe('1');
+  const replica = await startRedis(undefined, [
+    '--replicaof',
+    '127.0.0.1',
+    String(alone.port),
+    '--repl-diskless-sync-delay',
+    '0',
+  ]);
+  await until(() => client.set('b', '2').then(() => true), 'a replica that follows');
+  expect(await Promise.all([client.incr('n'), client.incr('n')])).toEqual([1, 2]);
+  await Promise.all([replica.stop(), alone.stop()]);
 });
 
 test('all keys have one of the declared tags, or no script', async () => {
@@ -352,13 +390,31 @@ describe('masters that are lost', () => {
   }, 60_000);
 
   test('a master is killed under load, and its replica takes over: with a replica waited for, nothing acknowledged is lost', async () => {
+    const watched = watchedConnection(redis);
+    const probe = () => watched.set('sm:probe:test', '1', 'PX', 1_000);
+    await probe();
     await load(strict, 'killed', async () => {
       const { master, replica } = await cluster.ownerOf(bullPrefix);
       await master.kill();
+      await expect(probe()).rejects.toThrow(/CLUSTERDOWN/);
       await until(() => replica.isMaster(), 'the replica to be master');
       master.start();
       await cluster.whole();
     });
+    await probe();
+  }, 60_000);
+
+  test('a master that stands still (SIGSTOP) is left for its replica', async () => {
+    const { master, replica } = await cluster.ownerOf(tenantPrefix(first()));
+    master.signal('SIGSTOP');
+    await until(() => replica.isMaster(), 'the replica to be master');
+    await until(
+      () => store.commit(first(), { events: [eventFor('e')] }).then(({ committed }) => committed),
+      'a change',
+      10_000,
+    );
+    master.signal('SIGCONT');
+    await cluster.whole();
   }, 60_000);
 
   test('without that, the last acknowledged writes may be lost; with it they are not acknowledged', async () => {
