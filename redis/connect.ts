@@ -135,6 +135,19 @@ function probeNames(cluster: Cluster, key: string): string[] {
   return [...names.values()];
 }
 
+/** Calls the listener whenever another node has become the master of the key's slot; never for one Redis. */
+export function onNewMaster(redis: Redis, key: string, listener: () => void): void {
+  if (!redis.isCluster) return;
+  const { slots } = redis as unknown as Cluster;
+  const slot = slotOf(key);
+  let known: string | undefined;
+  redis.on('refresh', () => {
+    const owner = slots[slot]?.[0];
+    if (known !== undefined && owner !== undefined && owner !== known) listener();
+    known = owner ?? known;
+  });
+}
+
 /** Each master of a Redis Cluster, or the one Redis: for commands that look through all keys. */
 export function mastersOf(redis: Redis): readonly Redis[] {
   return redis.isCluster ? (redis as unknown as Cluster).nodes('master') : [redis];

@@ -26,6 +26,9 @@
  *   - L > W: the handler read the entry. It was taken, or the tenant was moved to t or earlier.
  *   - L < W, so C < W < R + unsettledMs: the tenant was registered in the window before the claim, or since. It was
  *     moved to a recheck soon after, so this was not the last settlement.
+ * After a failover of a Redis Cluster the registry may lack the last registrations. So each process registers the tenants of its
+ * last unsettledMs once more, due at once, when it sees another master; those of a process that has died too are lost.
+ *
  * What is assumed: a write is not under way for longer than unsettledMs − registeredForMs, 20 s, and Redis's clock makes
  * no such jump meanwhile. A writer that finds that it took longer (its process stood still, say) registers once more.
  *

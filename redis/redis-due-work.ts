@@ -1,5 +1,6 @@
 /** The registry of due work in Redis: a sorted set of tenants and a hash beside it, for each kind in one slot. */
 import type { Redis } from 'ioredis';
+import { onNewMaster } from './connect.ts';
 import {
   claimedMax,
   type DueHandler,
@@ -76,6 +77,7 @@ export class RedisDueWork implements DueWork {
   readonly #asking: <T>(reply: Promise<T>) => Promise<T>;
   readonly #elapsedMs: () => number;
   readonly #registrations = new Map<string, Registration>();
+  #mayBeLost = false;
 
   constructor(redis: Redis, kind: DueKind, options: RedisDueWorkOptions = {}) {
     this.#keys = dueKeys(kind);
@@ -84,15 +86,28 @@ export class RedisDueWork implements DueWork {
     this.#settle = luaCommand(redis, settleScript);
     this.#asking = options.asking ?? ((reply) => reply);
     this.#elapsedMs = options.elapsedMs ?? (() => performance.now());
+    onNewMaster(redis, this.#keys.tenantsKey, () => {
+      this.#mayBeLost = true;
+      // If it fails, the next call tries again.
+      this.#registerLost().catch(() => undefined);
+    });
   }
 
   async registered<T>(tenant: string, atMs: number, write: () => Promise<T>): Promise<T> {
+    if (this.#mayBeLost) await this.#registerLost();
     const known = this.#registrations.get(tenant);
     const holds = known !== undefined && known.atMs <= atMs && this.#elapsedMs() - known.sentMs < registeredForMs;
     const { sentMs } = holds ? known : await this.#send(tenant, atMs);
     const result = await write();
     if (this.#elapsedMs() - sentMs > lateWriteMs) await this.#send(tenant, atMs);
     return result;
+  }
+
+  /** A new master may lack what the one before it has acknowledged: what this process has registered lately is due now. */
+  async #registerLost(): Promise<void> {
+    const lately = [...this.#registrations].filter(([, { sentMs }]) => this.#elapsedMs() - sentMs < unsettledMs);
+    await Promise.all(lately.map(([tenant]) => this.#send(tenant, 0)));
+    this.#mayBeLost = false;
   }
 
   async #send(tenant: string, atMs: number): Promise<Registration> {
@@ -108,6 +123,7 @@ export class RedisDueWork implements DueWork {
   }
 
   async sweep(nowMs: number, handle: DueHandler, tenantsMax = claimedMax): Promise<boolean> {
+    if (this.#mayBeLost) await this.#registerLost();
     const heldUntilMs = nowMs + holdMs;
     const claim = { nowMs, heldUntilMs, limit: tenantsMax };
     const [claimedAtMs, tenants] = await this.#asking(this.#claim(this.#keys, claim));
